@@ -1,0 +1,81 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every Swift target is held to the same rules: unsafe constructs are marked, a warning fails the build, and an
+/// async function runs where its caller runs, so connection code stays on its worker.
+let settings: [SwiftSetting] = [
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+  .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
+}
+
+let package = Package(
+  name: "proofgate",
+  products: [.executable(name: "proofgate", targets: ["proofgate"])],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+  ],
+  targets: [
+    // C libraries and the shim for what glibc's headers do not give to Swift.
+    .target(name: "CLinux", cSettings: [.treatAllWarnings(as: .error)]),
+    .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CYAML", providers: [.apt(["libyaml-dev"])]),
+
+    // The field: values and decisions, no I/O.
+    module("OAuth", ["Cryptography"]),
+    module("Policy", ["OAuth"]),
+    module("Enforcement", ["Policy", "OAuth"]),
+
+    // Libraries behind a safe interface (docs/adr/0001).
+    module("Cryptography", ["COpenSSL"]),
+    module("YAML", ["CYAML"]),
+
+    // What is kept and how it is sealed.
+    module("Sealing", ["OAuth", "Cryptography"]),
+    module("Stores", ["OAuth", "Cryptography"]),
+
+    // The proxy: knows no OAuth.
+    module("Reactor", ["CLinux"]),
+    module("HTTP"),
+    module("HTTP1", ["HTTP"]),
+    module("Telemetry", ["HTTP"]),
+    module("Proxy", ["Reactor", "HTTP", "HTTP1", "Telemetry"]),
+
+    // What the operator runs.
+    module(
+      "Gateway", ["Enforcement", "Policy", "OAuth", "Sealing", "Stores", "Cryptography", "Proxy", "HTTP", "Telemetry"]),
+    module("Admin", ["Telemetry", "Policy", "HTTP", "Proxy"]),
+    module("PolicyFile", ["Policy", "OAuth", "YAML", "Cryptography"]),
+    module("LegacyServer", ["Proxy", "Reactor", "HTTP", "OAuth", "Cryptography"]),
+    .executableTarget(
+      name: "proofgate",
+      dependencies: [
+        "Gateway", "Admin", "PolicyFile", "LegacyServer",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings),
+
+    tests("OAuthTests", ["OAuth"], resources: [.copy("vectors.json")]),
+    tests("CryptographyTests", ["Cryptography"]),
+    tests("PolicyFileTests", ["PolicyFile", "Policy", "OAuth", "YAML"]),
+    tests("EnforcementTests", ["Enforcement", "Policy", "OAuth"]),
+    tests("SealingTests", ["Sealing", "OAuth", "Cryptography"]),
+    tests("StoresTests", ["Stores"]),
+    tests("TelemetryTests", ["Telemetry"]),
+    tests("ReactorTests", ["Reactor"]),
+    tests("HTTP1Tests", ["HTTP1", "HTTP"]),
+    tests("ProxyTests", ["Proxy", "Reactor", "HTTP", "HTTP1"]),
+    tests("GatewayTests", ["Gateway", "LegacyServer", "PolicyFile", "Proxy", "Reactor", "Admin"]),
+  ]
+)

@@ -1,0 +1,47 @@
+/// A request that is handled whole: its head has been validated and its body read.
+public struct Request: Sendable {
+  /// Case-sensitive (RFC 9110, section 9.1).
+  public var method: String
+  /// The path and query in origin form, exactly as received, e.g. `/authorize?client_id=a`.
+  public var target: String
+  public var headers: Headers
+  public var body: [UInt8]
+  public var peer: Peer
+
+  public init(
+    method: String, target: String, headers: Headers = Headers(), body: [UInt8] = [], peer: Peer = Peer()
+  ) {
+    self.method = method
+    self.target = target
+    self.headers = headers
+    self.body = body
+    self.peer = peer
+  }
+
+  /// The target up to the first question mark.
+  public var path: Substring {
+    target.prefix { $0 != "?" }
+  }
+
+  /// What follows the first question mark; `nil` when there is none.
+  public var query: Substring? {
+    guard let mark = target.firstIndex(of: "?") else { return nil }
+    return target[target.index(after: mark)...]
+  }
+}
+
+/// Who is at the other end, as far as it is believed: after `trusted_proxies` were taken into account.
+public struct Peer: Sendable {
+  /// The client's address as text, e.g. `192.0.2.1` or `2001:db8::1`.
+  public var address: String
+  /// Whether the client's hop is TLS, or a trusted proxy says so.
+  public var isSecure: Bool
+  /// Whether the connection arrived on a loopback address.
+  public var isLoopback: Bool
+
+  public init(address: String = "127.0.0.1", isSecure: Bool = false, isLoopback: Bool = true) {
+    self.address = address
+    self.isSecure = isSecure
+    self.isLoopback = isLoopback
+  }
+}

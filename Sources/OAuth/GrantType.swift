@@ -1,0 +1,9 @@
+/// A grant type that Proofgate knows (RFC 6749, sections 4 and 6; RFC 8628, section 3.4).
+public enum GrantType: String, Sendable, CaseIterable {
+  case authorizationCode = "authorization_code"
+  case refreshToken = "refresh_token"
+  case clientCredentials = "client_credentials"
+  case deviceCode = "urn:ietf:params:oauth:grant-type:device_code"
+  /// Never forwarded (RFC 9700, section 2.4); known, so that it can be refused by its name.
+  case password
+}

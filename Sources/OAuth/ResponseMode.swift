@@ -1,0 +1,6 @@
+/// How an authorization response travels to the client (OAuth 2.0 Multiple Response Types, section 2.1; Form Post).
+public enum ResponseMode: String, Sendable, CaseIterable {
+  case query
+  case fragment
+  case formPost = "form_post"
+}

@@ -1,0 +1,146 @@
+public import OAuth
+
+/// One client of the policy, with the defaults of `enforcement:` filled in.
+public struct Client: Sendable {
+  /// RFC 6749, section 2.1.
+  public enum Kind: String, Sendable, CaseIterable {
+    case `public`
+    case confidential
+  }
+
+  public enum Application: String, Sendable, CaseIterable {
+    case native
+    case web
+    case browser
+    case device
+  }
+
+  public enum PKCE: String, Sendable, CaseIterable {
+    case required
+    case optional
+    case off
+  }
+
+  public let id: ClientID
+  public var name: String?
+  public var kind: Kind
+  public var application: Application
+  public var redirectURIs: [RedirectURI]
+  public var grants: Set<GrantType>
+  public var pkce: PKCE
+  public var pkceMethods: Set<CodeChallengeMethod>
+  public var pkceSyntax: PKCESyntax
+  public var responseModes: Set<ResponseMode>
+  public var mode: Mode
+  public var state: StateRule
+  public var localhost: LocalhostRule
+  public var schemes: SchemeRule
+  public var embeddedUserAgents: EmbeddedUserAgentRule
+  /// Seconds, at most 600 (RFC 6749, section 4.1.2).
+  public var codeLifetime: Int
+  public var consent: Consent
+  /// What a confidential client proves itself with to the gateway.
+  public var secret: Secret?
+  public var upstream: UpstreamClient
+
+  public init(
+    id: ClientID, name: String? = nil, kind: Kind, application: Application, redirectURIs: [RedirectURI],
+    grants: Set<GrantType> = [.authorizationCode, .refreshToken], pkce: PKCE = .required,
+    pkceMethods: Set<CodeChallengeMethod> = [.s256], pkceSyntax: PKCESyntax = .strict,
+    responseModes: Set<ResponseMode> = [.query], mode: Mode = .enforce, state: StateRule = .report,
+    localhost: LocalhostRule = .exact, schemes: SchemeRule = .strict,
+    embeddedUserAgents: EmbeddedUserAgentRule = .report, codeLifetime: Int = 60, consent: Consent,
+    secret: Secret? = nil, upstream: UpstreamClient
+  ) {
+    self.id = id
+    self.name = name
+    self.kind = kind
+    self.application = application
+    self.redirectURIs = redirectURIs
+    self.grants = grants
+    self.pkce = pkce
+    self.pkceMethods = pkceMethods
+    self.pkceSyntax = pkceSyntax
+    self.responseModes = responseModes
+    self.mode = mode
+    self.state = state
+    self.localhost = localhost
+    self.schemes = schemes
+    self.embeddedUserAgents = embeddedUserAgents
+    self.codeLifetime = codeLifetime
+    self.consent = consent
+    self.secret = secret
+    self.upstream = upstream
+  }
+}
+
+/// Who the client is to the upstream (`clients[].upstream:`).
+public struct UpstreamClient: Sendable {
+  public enum Authentication: String, Sendable, CaseIterable {
+    case basic
+    case post
+    case none
+  }
+
+  public enum RedirectURI: Sendable, Equatable {
+    /// The gateway's callback: the default where the gateway holds credentials.
+    case callback
+    /// The one that the client asked for.
+    case requested
+    case fixed(String)
+  }
+
+  public var clientID: ClientID
+  public var clientSecret: Secret?
+  public var authentication: Authentication
+  public var redirectURI: RedirectURI
+
+  public init(
+    clientID: ClientID, clientSecret: Secret? = nil, authentication: Authentication, redirectURI: RedirectURI
+  ) {
+    self.clientID = clientID
+    self.clientSecret = clientSecret
+    self.authentication = authentication
+    self.redirectURI = redirectURI
+  }
+}
+
+/// Who asks the user (`I-consent`).
+public enum Consent: String, Sendable, CaseIterable {
+  case gateway
+  case upstream
+}
+
+public enum PKCESyntax: String, Sendable, CaseIterable {
+  case strict
+  /// Accepts base64 padding at the end of a verifier or challenge, and still compares exactly.
+  case lenient
+}
+
+public enum StateRule: String, Sendable, CaseIterable {
+  case require
+  case report
+  case off
+}
+
+/// What the name `localhost` may do in a redirect URI (RFC 8252, section 8.3).
+public enum LocalhostRule: String, Sendable, CaseIterable {
+  case reject
+  case exact
+  case anyPort = "any_port"
+}
+
+/// What a private-use scheme must look like (RFC 8252, sections 7.1 and 8.4).
+public enum SchemeRule: String, Sendable, CaseIterable {
+  /// A reversed domain name.
+  case strict
+  /// At least one period.
+  case minimum
+}
+
+/// What happens to a user agent that looks embedded (RFC 8252, section 8.12). Advisory: the string proves nothing.
+public enum EmbeddedUserAgentRule: String, Sendable, CaseIterable {
+  case block
+  case report
+  case off
+}

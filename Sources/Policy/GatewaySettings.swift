@@ -1,0 +1,158 @@
+/// How the gateway itself runs (`gateway:` in the policy file).
+public struct GatewaySettings: Sendable {
+  /// Where clients reach the gateway: scheme, host and port, e.g. `https://id.example.com`.
+  public var origin: Origin
+  /// The issuer identifier (RFC 8414, section 2; RFC 9207), sent as `iss`. May have a path.
+  public var issuer: String
+  public var listeners: [Listener]
+  /// Where metrics, health and the status page are served; `nil` when switched off.
+  public var admin: SocketAddress?
+  /// Event loops; `nil` means as many as the process may use processors.
+  public var workers: Int?
+  public var replicas: Int
+  public var sealingKeys: FileReference?
+  public var store: StoreLocation
+  /// Peers whose forwarding headers are believed.
+  public var trustedProxies: [AddressRange]
+  /// How long connections are still accepted after SIGTERM, in milliseconds.
+  public var drainDelay: Int
+  /// How long a drain may take in all, in milliseconds.
+  public var drainTimeout: Int
+  public var branding: Branding
+
+  public init(
+    origin: Origin, issuer: String, listeners: [Listener], admin: SocketAddress?, workers: Int? = nil,
+    replicas: Int = 1, sealingKeys: FileReference? = nil, store: StoreLocation = .memory,
+    trustedProxies: [AddressRange] = [], drainDelay: Int = 0, drainTimeout: Int = 30_000, branding: Branding = Branding()
+  ) {
+    self.origin = origin
+    self.issuer = issuer
+    self.listeners = listeners
+    self.admin = admin
+    self.workers = workers
+    self.replicas = replicas
+    self.sealingKeys = sealingKeys
+    self.store = store
+    self.trustedProxies = trustedProxies
+    self.drainDelay = drainDelay
+    self.drainTimeout = drainTimeout
+    self.branding = branding
+  }
+}
+
+/// A scheme, host and port (RFC 6454, section 4), with the default port left out of the text.
+public struct Origin: Hashable, Sendable, CustomStringConvertible {
+  public enum Scheme: String, Sendable {
+    case http
+    case https
+  }
+
+  public let scheme: Scheme
+  /// Lower case; an IPv6 literal without its brackets.
+  public let host: String
+  public let port: Int
+
+  public init(scheme: Scheme, host: String, port: Int? = nil) {
+    self.scheme = scheme
+    self.host = host
+    self.port = port ?? (scheme == .https ? 443 : 80)
+  }
+
+  /// What the `Host` field says for this origin: the port only when it is not the scheme's default.
+  public var authority: String {
+    let name = host.contains(":") ? "[\(host)]" : host
+    let standard = scheme == .https ? 443 : 80
+    return port == standard ? name : "\(name):\(port)"
+  }
+
+  public var description: String { "\(scheme.rawValue)://\(authority)" }
+
+  /// Whether the host is a loopback literal or `localhost`, where plain http is acceptable.
+  public var isLoopback: Bool {
+    host == "localhost" || host == "::1" || host.hasPrefix("127.")
+  }
+}
+
+/// An address to listen on or to connect to.
+public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
+  /// A literal, or a name for upstreams; an IPv6 literal without its brackets.
+  public let host: String
+  /// 0 lets the kernel choose: for tests and the demo.
+  public let port: Int
+
+  public init(host: String, port: Int) {
+    self.host = host
+    self.port = port
+  }
+
+  public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+public struct Listener: Sendable {
+  public struct TLS: Sendable {
+    public let certificate: String
+    public let privateKey: String
+
+    public init(certificate: String, privateKey: String) {
+      self.certificate = certificate
+      self.privateKey = privateKey
+    }
+  }
+
+  public let address: SocketAddress
+  public let tls: TLS?
+
+  public init(address: SocketAddress, tls: TLS? = nil) {
+    self.address = address
+    self.tls = tls
+  }
+}
+
+public struct FileReference: Sendable {
+  public let path: String
+
+  public init(path: String) {
+    self.path = path
+  }
+}
+
+public enum StoreLocation: Sendable {
+  case memory
+  case redis(String)
+}
+
+/// A block of addresses in CIDR notation.
+public struct AddressRange: Sendable {
+  /// 16 bytes; an IPv4 address is mapped (`::ffff:a.b.c.d`).
+  public let network: [UInt8]
+  /// 0 to 128, counted in the mapped form.
+  public let prefixLength: Int
+
+  public init(network: [UInt8], prefixLength: Int) {
+    self.network = network
+    self.prefixLength = prefixLength
+  }
+
+  /// Whether `address`, 16 bytes in mapped form, lies in the block.
+  public func contains(_ address: [UInt8]) -> Bool {
+    guard address.count == 16 else { return false }
+    let whole = prefixLength / 8
+    guard network[..<whole] == address[..<whole] else { return false }
+    let rest = prefixLength % 8
+    guard rest > 0 else { return true }
+    let mask = UInt8(truncatingIfNeeded: 0xff << (8 - rest))
+    return network[whole] & mask == address[whole] & mask
+  }
+}
+
+/// What the gateway's own pages show of the operator.
+public struct Branding: Sendable {
+  public var name: String?
+  /// An https URL, or a path on the gateway's origin.
+  public var supportURL: String?
+
+  public init(name: String? = nil, supportURL: String? = nil) {
+    self.name = name
+    self.supportURL = supportURL
+  }
+}

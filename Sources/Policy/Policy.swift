@@ -1,0 +1,41 @@
+public import OAuth
+
+/// What the operator decided: an immutable snapshot that every worker reads without a lock.
+///
+/// `PolicyFile` makes it from YAML after validation, so code that holds a `Policy` needs no further checks.
+public struct Policy: Sendable {
+  public let gateway: GatewaySettings
+  public let upstream: UpstreamSettings
+  /// What applies to a client id that the policy does not list.
+  public let unknownClients: UnknownClients
+  /// The mode of what is decided before a client is known.
+  public let mode: Mode
+  public let clients: [ClientID: Client]
+  /// A short hash of the files that the policy came from: the version that metrics and logs show.
+  public let version: String
+
+  public init(
+    gateway: GatewaySettings, upstream: UpstreamSettings, unknownClients: UnknownClients, mode: Mode,
+    clients: [ClientID: Client], version: String
+  ) {
+    self.gateway = gateway
+    self.upstream = upstream
+    self.unknownClients = unknownClients
+    self.mode = mode
+    self.clients = clients
+    self.version = version
+  }
+}
+
+/// Whether a refusal is carried out or only logged and counted.
+public enum Mode: String, Sendable, CaseIterable {
+  case enforce
+  case report
+}
+
+/// What happens to a client id that the policy does not list.
+public enum UnknownClients: String, Sendable, CaseIterable {
+  case reject
+  case report
+  case pass
+}

@@ -1,0 +1,70 @@
+/// The legacy authorization server (`upstream:` in the policy file).
+public struct UpstreamSettings: Sendable {
+  public var origin: Origin
+  public var endpoints: Endpoints
+  public var callback: CallbackMode
+  /// Prefixes that are proxied; empty: everything.
+  public var pass: [String]
+  /// Bytes of `state` that the server accepts; a longer sealed state is kept in the store behind a handle.
+  public var stateLimit: Int
+  /// Whether PKCE parameters are forwarded (the server understands them); they are stripped otherwise.
+  public var forwardsPKCE: Bool
+  /// Authorization request parameters forwarded beside OAuth's and OpenID Connect Core's.
+  public var parameters: Set<String>
+  /// Process-wide.
+  public var maxConnections: Int
+  /// Milliseconds.
+  public var connectTimeout: Int
+  /// Milliseconds from the last request byte to the response head.
+  public var responseTimeout: Int
+  /// Protocols that an `Upgrade` may name, lower case, e.g. `websocket`; empty: no upgrades.
+  public var upgrades: Set<String>
+
+  public init(
+    origin: Origin, endpoints: Endpoints, callback: CallbackMode = .inPlace, pass: [String] = [],
+    stateLimit: Int = 2048, forwardsPKCE: Bool = false, parameters: Set<String> = [], maxConnections: Int = 1024,
+    connectTimeout: Int = 5_000, responseTimeout: Int = 60_000, upgrades: Set<String> = []
+  ) {
+    self.origin = origin
+    self.endpoints = endpoints
+    self.callback = callback
+    self.pass = pass
+    self.stateLimit = stateLimit
+    self.forwardsPKCE = forwardsPKCE
+    self.parameters = parameters
+    self.maxConnections = maxConnections
+    self.connectTimeout = connectTimeout
+    self.responseTimeout = responseTimeout
+    self.upgrades = upgrades
+  }
+}
+
+/// Paths of the server's OAuth endpoints, each as written in its documentation, beginning with a slash.
+public struct Endpoints: Sendable {
+  public var authorization: [String]
+  public var token: [String]
+  public var revocation: [String]
+  public var introspection: [String]
+  /// Endpoints that the gateway does not police and therefore answers with 404: pushed authorization requests,
+  /// device authorization and dynamic registration of the upstream's own.
+  public var closed: [String]
+
+  public init(
+    authorization: [String], token: [String], revocation: [String] = [], introspection: [String] = [],
+    closed: [String] = []
+  ) {
+    self.authorization = authorization
+    self.token = token
+    self.revocation = revocation
+    self.introspection = introspection
+    self.closed = closed
+  }
+}
+
+/// Where the upstream's answer is completed (`I-completion`).
+public enum CallbackMode: String, Sendable, CaseIterable {
+  /// In the passing response: browsers never see a raw code.
+  case inPlace = "in_place"
+  /// At the callback, for upstreams that answer by script or form_post or from another origin.
+  case network
+}
