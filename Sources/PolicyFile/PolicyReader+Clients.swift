@@ -26,6 +26,7 @@ extension PolicyReader {
 
   func readClient(_ node: YAMLNode) {
     var draft = ClientDraft(node: node, rules: defaults)
+    suggested = []
     var hasID = false
     // First, so that every message about the client can name it.
     if let entry = node.entries.first(where: { $0.key.text == "id" }), !entry.value.isEmpty {
@@ -36,7 +37,7 @@ extension PolicyReader {
     let isMapping = fields(node, named: "client", ClientKey.self) { key, field in readClientKey(key, field, &draft) }
     guard isMapping else { return }
     if !hasID { missing(ClientKey.id, node, in: "the client", "the identifier that it sends as `client_id`") }
-    if draft.typeNode == nil {
+    if draft.typeNode == nil, !suggested.contains(ClientKey.type.rawValue) {
       error(
         .clientType, draft.node,
         "\(draft.title) has no `type`; say whether it is `public` or `confidential`, it cannot be guessed")
