@@ -134,9 +134,10 @@ struct GatewayFindings {
         """,
       expected: """
         policy.yaml:11:14: warning: `redirects` lacks `loopback`, so the profile of RFC 8252 is not met; \
-        apps need all three kinds [redirect-kind-off]
+        apps need all three kinds (RFC 8252, section 7) [redirect-kind-off]
         policy.yaml:15:21: error: client `com.example.mail` has `http://127.0.0.1/callback`, but \
-        `enforcement` lists no `loopback` in `redirects`; add it there [redirect-kind-off]
+        `enforcement` lists no `loopback` in `redirects`; add it there (RFC 8252, section 7) \
+        [redirect-kind-off]
         """),
     FindingCase(
       .s256Missing,
