@@ -19,6 +19,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -192,9 +193,10 @@ int32_t cl_set_reset_on_close(int32_t fd) {
   return result(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger));
 }
 
+// The data path calls the kernel directly: glibc's wrappers are cancellation points, and no thread here is cancelled.
 int64_t cl_receive(int32_t fd, void *bytes, size_t count) {
   for (;;) {
-    ssize_t received = recv(fd, bytes, count, 0);
+    ssize_t received = syscall(SYS_recvfrom, fd, bytes, count, 0, NULL, NULL);
     if (received >= 0) return received;
     if (errno != EINTR) return -errno;
   }
@@ -202,7 +204,7 @@ int64_t cl_receive(int32_t fd, void *bytes, size_t count) {
 
 int64_t cl_send(int32_t fd, const void *bytes, size_t count) {
   for (;;) {
-    ssize_t sent = send(fd, bytes, count, MSG_NOSIGNAL);
+    ssize_t sent = syscall(SYS_sendto, fd, bytes, count, MSG_NOSIGNAL, NULL, 0);
     if (sent >= 0) return sent;
     if (errno != EINTR) return -errno;
   }
@@ -215,7 +217,7 @@ int64_t cl_send2(int32_t fd, const void *first, size_t first_count, const void *
   };
   struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
   for (;;) {
-    ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+    ssize_t sent = syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL);
     if (sent >= 0) return sent;
     if (errno != EINTR) return -errno;
   }

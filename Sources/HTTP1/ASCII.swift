@@ -7,17 +7,15 @@ enum ASCII {
   static let colon: UInt8 = 0x3a
 
   // One bit a byte, so that a class test is a shift and a mask. tchar of RFC 9110, section 5.6.2.
-  private static let tokenLow: UInt64 = bits("!#$%&'*+-.0123456789")
-  private static let tokenHigh: UInt64 = bits("ABCDEFGHIJKLMNOPQRSTUVWXYZ^_`abcdefghijklmnopqrstuvwxyz|~")
-
-  private static func bits(_ characters: String) -> UInt64 {
-    characters.utf8.reduce(0) { $0 | 1 << UInt64($1 & 63) }
-  }
-
+  // Literals, because a computed global is guarded by a once-check at each use.
   static func isToken(_ byte: UInt8) -> Bool {
-    if byte >= 0x80 { return false }
-    return (byte < 64 ? tokenLow : tokenHigh) >> UInt64(byte & 63) & 1 == 1
+    let low: UInt64 = 0x3ff6cfa00000000
+    let high: UInt64 = 0x57ff_ffff_c7ff_fffe
+    return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
   }
+
+  /// For each byte its folded form if it can stand in a token, else 0.
+  static let foldedTokens: [UInt8] = (0...255).map { isToken($0) ? folded($0) : 0 }
 
   /// Visible characters, white space and obs-text: what may stand in a field value.
   static func isFieldValue(_ byte: UInt8) -> Bool {

@@ -70,16 +70,20 @@ struct KnownFieldTable {
   ]
 
   private static let size = 512
-  private let names: [[UInt8]]
+  /// All names, one after the other, and where each begins; one more than there are names.
+  private let names: [UInt8]
+  private let starts: [Int]
   private let fields: [KnownField]
   /// Index into `names` plus one; 0 is empty. Open addressing.
   private let slots: [UInt8]
 
   init() {
-    names = KnownFieldTable.entries.map { Array($0.0.utf8) }
+    let entries = KnownFieldTable.entries.map { Array($0.0.utf8) }
+    names = Array(entries.joined())
+    starts = entries.reduce(into: [0]) { starts, name in starts.append((starts.last ?? 0) + name.count) }
     fields = KnownFieldTable.entries.map(\.1)
     var slots = [UInt8](repeating: 0, count: KnownFieldTable.size)
-    for (index, name) in names.enumerated() {
+    for (index, name) in entries.enumerated() {
       var hash = KnownFieldTable.seed
       for byte in name { hash = KnownFieldTable.mix(hash, byte) }
       var slot = KnownFieldTable.slot(hash)
@@ -106,14 +110,16 @@ struct KnownFieldTable {
     while true {
       let entry = Int(slots[slot])
       if entry == 0 { return .none }
-      if matches(names[entry - 1], bytes, range) { return fields[entry - 1] }
+      if matches(entry - 1, bytes, range) { return fields[entry - 1] }
       slot = (slot + 1) % KnownFieldTable.size
     }
   }
 
-  private func matches(_ name: [UInt8], _ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
-    guard name.count == range.count else { return false }
-    for index in 0..<name.count where ASCII.folded(bytes[range.lowerBound + index]) != name[index] { return false }
+  private func matches(_ entry: Int, _ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    let start = starts[entry]
+    guard starts[entry + 1] - start == range.count else { return false }
+    for index in 0..<range.count
+    where ASCII.folded(bytes[range.lowerBound + index]) != names[start + index] { return false }
     return true
   }
 }

@@ -36,6 +36,8 @@ final class Exchange {
   private var responseDeadline: Deadline?
   /// Bytes moved since the last yield.
   private var moved = 0
+  private var uploadStopped = false
+  private let reader: ResponseHeadReader
 
   private static let yieldAfter = 64 * 1024
 
@@ -43,13 +45,30 @@ final class Exchange {
     self.server = server
     worker = server.worker
     poller = server.poller
+    reader = ResponseHeadReader(server.worker)
+  }
+
+  /// Makes it ready for the next exchange of its connection: one serves them all, so that none costs an allocation.
+  private func reset(_ began: UInt64) {
+    self.began = began
+    upload = BodyPump(.none, as: .plain)
+    uploadEnded = false
+    uploadStopped = false
+    download = nil
+    keepsHead = false
+    carriesCookie = false
+    status = 0
+    upstreamKeepsAlive = false
+    isTunnel = false
+    responseDeadline = nil
+    moved = 0
   }
 
   // MARK: Entry points
 
   /// Forwards the request whose head stands at the front of the connection's input.
   func forward(_ head: RequestHead, began: UInt64) async {
-    self.began = began
+    reset(began)
     rewrite(head)
     keepsHead = head.body == .none
     if !keepsHead { server.input?.consume(head.length) }
@@ -77,7 +96,7 @@ final class Exchange {
 
   /// Streams the body of an answer that a handler has seen, behind the handler's head.
   func relay(_ answer: UpstreamResponse, _ response: Response, to head: RequestHead, began: UInt64) async {
-    self.began = began
+    reset(began)
     uploadEnded = true
     let upstream = answer.take()
     begin(response, answer.parsed, head)
@@ -138,12 +157,12 @@ final class Exchange {
   }
 
   private func pump(_ upstream: UpstreamConnection, _ head: RequestHead) async throws(Failure) {
-    let reader = ResponseHeadReader(upstream, worker)
+    reader.begin(upstream)
     if head.expectsContinue, !uploadEnded, server.input?.isEmpty ?? true { sendContinue() }
     while true {
       if server.socket.readiness.contains(.broken) { throw .client }
       if !uploadEnded { try stepUpload(upstream) }
-      if try stepDownload(upstream, head, reader) { return }
+      if try stepDownload(upstream, head) { return }
       if moved >= Exchange.yieldAfter {
         moved = 0
         await Task.yield()
@@ -165,13 +184,13 @@ final class Exchange {
     if !uploadEnded { if blockedUp { fromUpstream.insert(.writable) } else { fromClient.insert(.readable) } }
     if blockedDown { fromClient.insert(.writable) } else { fromUpstream.insert(.readable) }
     let deadline =
-      uploadEnded && download == nil ? answerDeadline() : poller.deadline(after: worker.settings.bodyTimeout)
+      uploadEnded && download == nil ? answerDeadline() : poller.deadline(after: worker.settings.configuration.bodyTimeout)
     return await server.waiter.wait(server.socket, fromClient, upstream.socket, fromUpstream, until: deadline)
   }
 
   private func answerDeadline() -> Deadline {
     if let responseDeadline { return responseDeadline }
-    let deadline = poller.deadline(after: worker.settings.responseTimeout)
+    let deadline = poller.deadline(after: worker.settings.configuration.responseTimeout)
     responseDeadline = deadline
     return deadline
   }
@@ -256,18 +275,13 @@ final class Exchange {
     toUpstream = nil
   }
 
-  private var uploadStopped = false
-
   // MARK: Down
 
   /// Moves what can be moved towards the client; true when the response is complete.
-  private func stepDownload(
-    _ upstream: UpstreamConnection, _ head: RequestHead, _ reader: ResponseHeadReader
-  ) throws(Failure) -> Bool {
+  private func stepDownload(_ upstream: UpstreamConnection, _ head: RequestHead) throws(Failure) -> Bool {
     while true {
-      if download == nil {
-        try readResponseHead(upstream, head, reader)
-      } else if let input = upstream.input, !input.isEmpty, download?.direct == 0, let sink = toClient {
+      if download == nil { try readResponseHead(upstream, head) }
+      if let input = upstream.input, !input.isEmpty, download?.direct == 0, let sink = toClient {
         do throws(MessageError) {
           try download?.advance(from: input, to: sink)
         } catch {
@@ -281,11 +295,11 @@ final class Exchange {
       if download?.isEncoded ?? false { return true }
       guard upstream.socket.satisfies(.readable) else { return false }
       if moved >= Exchange.yieldAfter { return false }
-      try receive(upstream, reader)
+      try receive(upstream)
     }
   }
 
-  private func receive(_ upstream: UpstreamConnection, _ reader: ResponseHeadReader) throws(Failure) {
+  private func receive(_ upstream: UpstreamConnection) throws(Failure) {
     if download == nil {
       switch reader.receive() {
       case .received, .wouldBlock: return
@@ -326,9 +340,7 @@ final class Exchange {
   }
 
   /// Parses the head when it is whole, and begins the response.
-  private func readResponseHead(
-    _ upstream: UpstreamConnection, _ head: RequestHead, _ reader: ResponseHeadReader
-  ) throws(Failure) {
+  private func readResponseHead(_ upstream: UpstreamConnection, _ head: RequestHead) throws(Failure) {
     let parsed: ResponseHead?
     do throws(UpstreamFailure) {
       parsed = try reader.parse(method: head.method, acceptsSwitch: isTunnel)
@@ -420,12 +432,12 @@ final class Exchange {
     case .replace(let replacement): return replacement
     case .keep: break
     }
-    let origin = worker.settings.upstreamOrigin
+    let origin = worker.settings.configuration.upstreamOrigin
     guard isLocation, !origin.isEmpty, location.hasPrefix(origin) else { return nil }
     // A legacy server that builds absolute URLs from its own Host would lead the browser past the gateway.
     let rest = location.dropFirst(origin.count)
     guard rest.isEmpty || rest.hasPrefix("/") || rest.hasPrefix("?") else { return nil }
-    return worker.settings.origin + rest
+    return worker.settings.configuration.origin + rest
   }
 
   // MARK: Tunnel
@@ -485,6 +497,7 @@ final class Exchange {
   }
 
   private func releaseBuffers() {
+    reader.end()
     if let toUpstream { poller.buffers.giveBack(toUpstream) }
     if let toClient { poller.buffers.giveBack(toClient) }
     toUpstream = nil

@@ -1,7 +1,7 @@
 public import Reactor
 
-/// How a proxy behaves: an immutable snapshot, exchanged whole between two requests.
-public struct ProxySettings: Sendable {
+/// What a proxy's behaviour is made from.
+public struct ProxyConfiguration: Sendable {
   /// Milliseconds from the first byte of a head to its end.
   public var headTimeout = 10_000
   /// Milliseconds without any progress of a body, in either direction.
@@ -44,4 +44,22 @@ public struct ProxySettings: Sendable {
   public var upgrades: Set<String> = []
 
   public init() {}
+}
+
+/// How a proxy behaves: an immutable snapshot, exchanged whole between two requests.
+///
+/// A reference, because it is consulted several times for each request and a copy would count references of each field.
+public final class ProxySettings: Sendable {
+  let configuration: ProxyConfiguration
+  /// `Host: ...` and `Via: ...` lines, ready to be copied.
+  let hostLine: [UInt8]
+  let viaLine: [UInt8]
+  let viaLineOfHTTP10: [UInt8]
+
+  public init(_ configuration: ProxyConfiguration) {
+    self.configuration = configuration
+    hostLine = Array("Host: \(configuration.upstreamAuthority)\r\n".utf8)
+    viaLine = Array("Via: 1.1 \(configuration.pseudonym)\r\n".utf8)
+    viaLineOfHTTP10 = Array("Via: 1.0 \(configuration.pseudonym)\r\n".utf8)
+  }
 }

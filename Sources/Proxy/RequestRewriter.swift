@@ -13,9 +13,8 @@ enum RequestRewriter {
     buffer.append(bytes, in: head.methodRange)
     buffer.append(0x20)
     if head.target.isEmpty { buffer.append(0x2f) } else { buffer.append(bytes, in: head.target) }
-    buffer.append(" HTTP/1.1\r\nHost: ")
-    buffer.append(settings.upstreamAuthority)
-    buffer.append("\r\n")
+    buffer.append(" HTTP/1.1\r\n")
+    buffer.append(settings.hostLine)
     var carriesCookie = false
     for field in fields.fields where !field.isNominated {
       switch field.known {
@@ -24,9 +23,9 @@ enum RequestRewriter {
         .disguised:
         continue
       case .cookie:
-        if CookieFilter.contains(settings.privateCookie, bytes, field.value) {
+        if CookieFilter.contains(settings.configuration.privateCookie, bytes, field.value) {
           carriesCookie = true
-          CookieFilter.append(field.value, of: bytes, without: settings.privateCookie, to: buffer)
+          CookieFilter.append(field.value, of: bytes, without: settings.configuration.privateCookie, to: buffer)
           continue
         }
       default: break
@@ -44,10 +43,7 @@ enum RequestRewriter {
         buffer.append("Content-Length: 0\r\n")
       }
     }
-    buffer.append("Via: 1.")
-    buffer.append(head.minorVersion == 1 ? "1 " : "0 ")
-    buffer.append(settings.pseudonym)
-    buffer.append("\r\n")
+    buffer.append(head.minorVersion == 1 ? settings.viaLine : settings.viaLineOfHTTP10)
     identity.appendFields(to: buffer, bytes, head, fields)
     if let upgrade = allowedUpgrade(head, bytes, settings) {
       buffer.append("Connection: upgrade\r\nUpgrade: ")
@@ -61,7 +57,7 @@ enum RequestRewriter {
   /// The protocol to switch to, if the policy allows it and the request has no body that would stand in the way.
   static func allowedUpgrade(_ head: RequestHead, _ bytes: Span<UInt8>, _ settings: ProxySettings) -> Range<Int>? {
     guard let upgrade = head.upgrade, head.body == .none, head.method == .get else { return nil }
-    return settings.upgrades.contains { HeadIndex.equal(bytes, upgrade, $0) } ? upgrade : nil
+    return settings.configuration.upgrades.contains { HeadIndex.equal(bytes, upgrade, $0) } ? upgrade : nil
   }
 
   static func append(_ field: HeadIndex.Field, _ bytes: Span<UInt8>, to buffer: Buffer) {

@@ -14,18 +14,30 @@ final class ResponseHeadReader {
   /// More interim responses than any server sends: without a bound an upstream could hold an exchange for ever.
   private static let interimLimit = 16
 
-  private let upstream: UpstreamConnection
+  private var upstream: UpstreamConnection?
   private let worker: ProxyWorker
   private var scanner = HeadScanner()
   private var interim = 0
 
-  init(_ upstream: UpstreamConnection, _ worker: ProxyWorker) {
-    self.upstream = upstream
+  init(_ worker: ProxyWorker) {
     self.worker = worker
+  }
+
+  /// Starts over, with the next response of `upstream`.
+  func begin(_ upstream: UpstreamConnection) {
+    self.upstream = upstream
+    scanner = HeadScanner()
+    interim = 0
+  }
+
+  /// Lets go of the connection.
+  func end() {
+    upstream = nil
   }
 
   /// Receives more of the head.
   func receive() -> Received {
+    guard let upstream else { return .closed }
     let buffer = upstream.input ?? worker.poller.buffers.take()
     upstream.input = buffer
     if buffer.readRoom == 0 { return .malformed }
@@ -38,7 +50,7 @@ final class ResponseHeadReader {
 
   /// The final head if it is whole, at the front of the connection's input; its fields are in `responseFields`.
   func parse(method: Method, acceptsSwitch: Bool = false) throws(UpstreamFailure) -> ResponseHead? {
-    while let input = upstream.input, !input.isEmpty {
+    while let input = upstream?.input, !input.isEmpty {
       let head: ResponseHead?
       do throws(MessageError) {
         head = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> ResponseHead? in
@@ -60,7 +72,7 @@ final class ResponseHeadReader {
 
   /// The parsed head as values.
   func values(_ head: ResponseHead) -> Response {
-    let headers = upstream.input?.withSpan { RequestReader.fields($0, worker.responseFields) } ?? Headers()
+    let headers = upstream?.input?.withSpan { RequestReader.fields($0, worker.responseFields) } ?? Headers()
     return Response(status: head.status, headers: headers)
   }
 }

@@ -50,7 +50,7 @@ enum ResponseRewriter {
       case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
         .http2Settings:
         continue
-      case .setCookie where CookieFilter.sets(settings.privateCookie, bytes, field.value): continue
+      case .setCookie where CookieFilter.sets(settings.configuration.privateCookie, bytes, field.value): continue
       case .location where location != nil: continue
       default: RequestRewriter.append(field, bytes, to: buffer)
       }

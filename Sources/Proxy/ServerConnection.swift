@@ -8,7 +8,7 @@ import Reactor
 /// with a deadline, but without a task and without a buffer; the next readable event starts a task again.
 final class ServerConnection: Activity, SocketObserver, TimerOwner {
   let socket: Socket
-  unowned let worker: ProxyWorker
+  let worker: ProxyWorker
   let identity: ClientIdentity
   var state = ConnectionState()
   /// Received and not yet consumed; `nil` while there is nothing.
@@ -16,12 +16,13 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   /// Whether `input` held a request that was intercepted, so that it is wiped.
   private var holdsSecrets = false
   private var timer: Timer?
-  private(set) var waiter: Waiter
+  let waiter: Waiter
+  private var exchange: Exchange?
 
   init(_ socket: Socket, peer: Address, _ worker: ProxyWorker) {
     self.socket = socket
     self.worker = worker
-    identity = ClientIdentity(peer, isTrusted: worker.settings.trusts(peer))
+    identity = ClientIdentity(peer, isTrusted: worker.settings.configuration.trusts(peer))
     waiter = Waiter(worker.poller)
     worker.metrics.connectionOpened()
   }
@@ -76,7 +77,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
           return .refused(.request(MessageError(status: 431, "a request head longer than \(Buffer.readSize) bytes")))
         }
         if input.readRoom == 0 { input.compact() }
-        let until = deadline ?? poller.deadline(after: settings.headTimeout)
+        let until = deadline ?? poller.deadline(after: settings.configuration.headTimeout)
         deadline = until
         if await waiter.wait(socket, .readable, until: until) == .timedOut { return .refused(.timeout) }
       } else {
@@ -99,9 +100,9 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   private func waitForRequest() async -> Wake {
     if state.requests == 0 {
       // The client has just connected: a drain must not take the request that is on its way.
-      return await waiter.wait(socket, .readable, until: poller.deadline(after: settings.headTimeout))
+      return await waiter.wait(socket, .readable, until: poller.deadline(after: settings.configuration.headTimeout))
     }
-    return await waiter.waitIdle(socket, until: poller.deadline(after: settings.idleTimeout))
+    return await waiter.waitIdle(socket, until: poller.deadline(after: settings.configuration.idleTimeout))
   }
 
   private func parse(_ input: Buffer, _ scanner: inout HeadScanner) -> Result<RequestHead?, MessageError> {
@@ -141,14 +142,14 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     if worker.isWindingDown || poller.isDraining { state.refuseFurtherRequests() }
     let fields = worker.requestFields
     let route = input.withSpan { bytes -> Route in
-      if RequestRewriter.isLoop(bytes, fields, settings.pseudonym) {
+      if RequestRewriter.isLoop(bytes, fields, settings.configuration.pseudonym) {
         return .answer(worker.handler.failure(.loop))
       }
       return worker.handler.route(head, bytes, fields, client: identity.facts(bytes, fields))
     }
     switch route {
     case .pass:
-      await Exchange(self).forward(head, began: began)
+      await currentExchange().forward(head, began: began)
     case .answer(let response):
       input.consume(head.length)
       await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .answered)
@@ -173,7 +174,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     case .response(let response):
       await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .intercepted)
     case .relay(let answer, let response):
-      await Exchange(self).relay(answer, response, to: head, began: began)
+      await currentExchange().relay(answer, response, to: head, began: began)
     }
   }
 
@@ -189,7 +190,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
       _ = socket.send(interim)
       poller.buffers.giveBack(interim)
     }
-    let deadline = poller.deadline(after: settings.bodyTimeout)
+    let deadline = poller.deadline(after: settings.configuration.bodyTimeout)
     while !decoder.isFinished {
       if let input, !input.isEmpty {
         let piece: BodyDecoder.Piece
@@ -255,7 +256,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
       switch socket.send(buffer) {
       case .moved: continue
       case .wouldBlock:
-        let deadline = poller.deadline(after: settings.bodyTimeout)
+        let deadline = poller.deadline(after: settings.configuration.bodyTimeout)
         if await waiter.wait(socket, .writable, until: deadline) != .ready { return false }
       case .ended, .failed: return false
       }
@@ -286,8 +287,8 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   /// answer (RFC 9112, section 9.6).
   private func linger() async {
     socket.shutdownWrite()
-    let deadline = poller.deadline(after: settings.lingerTimeout)
-    var left = settings.lingerBytes
+    let deadline = poller.deadline(after: settings.configuration.lingerTimeout)
+    var left = settings.configuration.lingerBytes
     input?.clear()
     while left > 0 {
       switch receive() {
@@ -301,7 +302,14 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     }
   }
 
+  private func currentExchange() -> Exchange {
+    let exchange = exchange ?? Exchange(self)
+    self.exchange = exchange
+    return exchange
+  }
+
   private func releaseAll() {
+    exchange = nil
     input?.clear()
     releaseInput()
     waiter.retire()
@@ -316,11 +324,11 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
 
   private func park() {
     waiter.retire()
+    exchange = nil
     let timer = self.timer ?? Timer()
-    timer.owner = self
     self.timer = timer
     socket.observer = self
-    poller.arm(timer, after: settings.idleTimeout)
+    poller.arm(timer, for: self, after: settings.configuration.idleTimeout)
   }
 
   func socketIsReady(_ socket: Socket) {

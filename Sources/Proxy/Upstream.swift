@@ -45,7 +45,7 @@ public final class Upstream {
     defer {
       if request.isSecret { poller.buffers.wipeAndGiveBack(buffer) } else { poller.buffers.giveBack(buffer) }
     }
-    let head = "\(request.method) \(request.target) HTTP/1.1\r\nHost: \(worker.settings.upstreamAuthority)\r\n"
+    let head = "\(request.method) \(request.target) HTTP/1.1\r\nHost: \(worker.settings.configuration.upstreamAuthority)\r\n"
     guard head.utf8.count < Buffer.readSize else { throw .malformed }
     buffer.append(head)
     ResponseEncoder.appendFields(request.headers, to: buffer)
@@ -55,8 +55,8 @@ public final class Upstream {
       buffer.append("\r\n")
     }
     try await makeRoom(buffer, upstream)
-    buffer.append("Via: 1.1 \(worker.settings.pseudonym)\r\n")
-    ClientIdentity.append(request.peer, host: worker.settings.authority, to: buffer)
+    buffer.append("Via: 1.1 \(worker.settings.configuration.pseudonym)\r\n")
+    ClientIdentity.append(request.peer, host: worker.settings.configuration.authority, to: buffer)
     buffer.append("\r\n")
     var position = 0
     while true {
@@ -76,7 +76,7 @@ public final class Upstream {
   }
 
   private func flush(_ buffer: Buffer, _ upstream: UpstreamConnection) async throws(UpstreamFailure) {
-    let deadline = poller.deadline(after: worker.settings.bodyTimeout)
+    let deadline = poller.deadline(after: worker.settings.configuration.bodyTimeout)
     while !buffer.isEmpty {
       switch upstream.socket.send(buffer) {
       case .moved: continue
@@ -90,8 +90,9 @@ public final class Upstream {
   private func readHead(of upstream: UpstreamConnection, method: Method) async throws(UpstreamFailure)
     -> UpstreamResponse
   {
-    let deadline = poller.deadline(after: worker.settings.responseTimeout)
-    let reader = ResponseHeadReader(upstream, worker)
+    let deadline = poller.deadline(after: worker.settings.configuration.responseTimeout)
+    let reader = ResponseHeadReader(worker)
+    reader.begin(upstream)
     while true {
       switch reader.receive() {
       case .wouldBlock:
@@ -154,7 +155,7 @@ public final class UpstreamResponse {
 
   private func read(into body: inout [UInt8], _ worker: ProxyWorker) async throws(UpstreamFailure) {
     var decoder = BodyDecoder(parsed.body)
-    let deadline = worker.poller.deadline(after: worker.settings.bodyTimeout)
+    let deadline = worker.poller.deadline(after: worker.settings.configuration.bodyTimeout)
     while !decoder.isFinished {
       if let input = connection.input, !input.isEmpty {
         do throws(MessageError) {
@@ -164,7 +165,7 @@ public final class UpstreamResponse {
         } catch {
           throw .malformed
         }
-        guard body.count <= worker.settings.collectedBodyLimit else { throw .malformed }
+        guard body.count <= worker.settings.configuration.collectedBodyLimit else { throw .malformed }
         continue
       }
       if await server.waiter.wait(connection.socket, .readable, until: deadline) == .timedOut {

@@ -3,7 +3,7 @@ import Reactor
 /// A connection to the upstream, in use by one exchange or idle in the pool.
 final class UpstreamConnection: SocketObserver, TimerOwner {
   let socket: Socket
-  private unowned let pool: UpstreamPool
+  private let pool: UpstreamPool
   /// Received and not yet consumed; `nil` while there is nothing.
   var input: Buffer?
   private(set) var isReused = false
@@ -14,14 +14,13 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   init(_ socket: Socket, _ pool: UpstreamPool) {
     self.socket = socket
     self.pool = pool
-    timer.owner = self
   }
 
   /// Into the pool: from now on any event means that the upstream has closed it or talks out of turn.
   func park(now: UInt64, timeout: Int) {
     idleSince = now
     socket.observer = self
-    pool.poller.arm(timer, after: timeout)
+    pool.poller.arm(timer, for: self, after: timeout)
   }
 
   /// Out of the pool.

@@ -2,7 +2,7 @@ import Reactor
 
 /// The upstream connections of one worker: idle ones last in first out, and a queue when all are in use.
 public final class UpstreamPool {
-  unowned let poller: Poller
+  let poller: Poller
   private let resolver: Resolver
   var settings: ProxySettings
   private var idle: [UpstreamConnection] = []
@@ -31,10 +31,10 @@ public final class UpstreamPool {
 
   /// A connection: an idle one when the request may use it, else a new one, waiting in the queue when all are in use.
   func take(mayReuse: Bool, isIdempotent: Bool, _ waiter: Waiter) async throws(UpstreamFailure) -> UpstreamConnection {
-    let queueDeadline = poller.deadline(after: settings.queueTimeout)
+    let queueDeadline = poller.deadline(after: settings.configuration.queueTimeout)
     while true {
-      if mayReuse, let connection = takeIdle(within: isIdempotent ? .max : settings.freshReuse) { return connection }
-      if open < settings.upstreamConnections { break }
+      if mayReuse, let connection = takeIdle(within: isIdempotent ? .max : settings.configuration.freshReuse) { return connection }
+      if open < settings.configuration.upstreamConnections { break }
       if let oldest = idle.first {
         // All connections stand, and one is idle but not fit for this request: replace it.
         discard(oldest)
@@ -50,7 +50,7 @@ public final class UpstreamPool {
 
   private func connect(_ waiter: Waiter) async throws(UpstreamFailure) -> UpstreamConnection {
     open += 1
-    let deadline = poller.deadline(after: settings.connectTimeout)
+    let deadline = poller.deadline(after: settings.configuration.connectTimeout)
     let addresses: [Address]
     do throws(ResolveError) {
       addresses = try await resolver.resolve(now: poller.now)
@@ -79,7 +79,7 @@ public final class UpstreamPool {
     guard connection.input == nil, !connection.socket.satisfies(.readable), !poller.isDraining else {
       return retire(connection)
     }
-    connection.park(now: poller.now, timeout: settings.upstreamIdleTimeout)
+    connection.park(now: poller.now, timeout: settings.configuration.upstreamIdleTimeout)
     idle.append(connection)
     wakeNext()
   }

@@ -10,7 +10,7 @@ final class Acceptor: Activity {
   private let listener: ListeningSocket
   private let socket: Socket
   private let worker: Worker
-  private unowned let poller: Poller
+  private let poller: Poller
   private let group: WorkerGroup
   private let accepted: (Socket, Address) -> Void
   private let waiter: Waiter

@@ -7,8 +7,8 @@ public final class Poller {
   private let epoll: Int32
   private var slots: [Socket?] = []
   private var generation: UInt32 = 0
-  var wheel: TimerWheel
-  var idle = IdleList()
+  let wheel: TimerWheel
+  let idle = IdleList()
   private var due: [TimerEntry] = []
   var pending: [any Activity] = []
   /// Monotonic milliseconds, read once a turn.
@@ -127,11 +127,13 @@ public final class Poller {
   }
 
   /// A deadline for something that is not a waiting task, e.g. a parked connection.
-  public func arm(_ timer: Timer, after milliseconds: Int) {
+  public func arm(_ timer: Timer, for owner: any TimerOwner, after milliseconds: Int) {
+    timer.owner = owner
     wheel.arm(timer, at: deadline(after: milliseconds))
   }
 
   public func disarm(_ timer: Timer) {
+    timer.owner = nil
     wheel.disarm(timer)
   }
 }
@@ -149,11 +151,14 @@ public protocol Activity: AnyObject {
 
 /// A deadline that calls its owner.
 public final class Timer: TimerEntry {
-  public weak var owner: (any TimerOwner)?
+  /// Held only while armed. A weak reference would slow down every use of the owner.
+  fileprivate var owner: (any TimerOwner)?
 
   public override init() {}
 
   override func expired() {
+    let owner = owner
+    self.owner = nil
     owner?.timerExpired()
   }
 }

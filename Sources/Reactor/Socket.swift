@@ -32,7 +32,7 @@ public enum Transfer: Equatable, Sendable {
 public final class Socket {
   public private(set) var descriptor: Int32
   let generation: UInt32
-  unowned let poller: Poller
+  let poller: Poller
   public internal(set) var readiness: Readiness = []
   /// The task that waits for it, if one does, and what for.
   var waiter: Waiter?

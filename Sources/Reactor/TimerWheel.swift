@@ -2,7 +2,7 @@
 ///
 /// A later deadline only changes the entry's field; the entry moves when its old slot comes due. So a keep-alive
 /// connection that pushes its deadline ahead on every request touches the wheel once per slot, not once per request.
-struct TimerWheel {
+final class TimerWheel {
   /// Deadlines are met up to this much late: fine enough for a connect timeout, coarse enough to batch.
   static let slotMilliseconds: UInt64 = 32
   static let slotCount = 2048
@@ -16,7 +16,7 @@ struct TimerWheel {
     current = now / TimerWheel.slotMilliseconds
   }
 
-  mutating func arm(_ entry: TimerEntry, at deadline: Deadline) {
+  func arm(_ entry: TimerEntry, at deadline: Deadline) {
     entry.deadline = deadline.milliseconds
     if deadline == .never {
       if entry.slot >= 0 { unlink(entry) }
@@ -32,11 +32,11 @@ struct TimerWheel {
     link(entry, tick: tick)
   }
 
-  mutating func disarm(_ entry: TimerEntry) {
+  func disarm(_ entry: TimerEntry) {
     if entry.slot >= 0 { unlink(entry) }
   }
 
-  private mutating func link(_ entry: TimerEntry, tick: UInt64) {
+  private func link(_ entry: TimerEntry, tick: UInt64) {
     let slot = Int(tick % UInt64(TimerWheel.slotCount))
     entry.tick = tick
     entry.slot = slot
@@ -48,7 +48,7 @@ struct TimerWheel {
     count += 1
   }
 
-  private mutating func unlink(_ entry: TimerEntry) {
+  private func unlink(_ entry: TimerEntry) {
     let slot = entry.slot
     if let previous = entry.previous {
       previous.next = entry.next
@@ -64,7 +64,7 @@ struct TimerWheel {
   }
 
   /// Moves time to `now` and hands every entry whose deadline has passed to `fire`, each unlinked before its turn.
-  mutating func advance(to now: UInt64, _ due: inout [TimerEntry]) {
+  func advance(to now: UInt64, _ due: inout [TimerEntry]) {
     let target = now / TimerWheel.slotMilliseconds
     guard target > current else { return }
     // After a long sleep one round over the wheel meets every slot.
@@ -78,7 +78,7 @@ struct TimerWheel {
     }
   }
 
-  private mutating func collect(_ slot: Int, _ now: UInt64, _ due: inout [TimerEntry]) {
+  private func collect(_ slot: Int, _ now: UInt64, _ due: inout [TimerEntry]) {
     var next = slots[slot]
     while let entry = next {
       next = entry.next

@@ -15,7 +15,7 @@ public enum Wake: Equatable, Sendable {
 /// task would cost 3 to 30 times as much.
 @safe public final class Waiter: TimerEntry {
   private var continuation: UnsafeContinuation<Wake, Never>?
-  private unowned let poller: Poller
+  private let poller: Poller
   // The list of idle waits, oldest first.
   var idleNext: Waiter?
   var idlePrevious: Waiter?
@@ -91,7 +91,7 @@ public enum Wake: Equatable, Sendable {
 }
 
 /// Idle waits in the order in which they began.
-struct IdleList {
+final class IdleList {
   /// More idle connections than this give their task and buffer back.
   static let limit = 256
 
@@ -99,7 +99,7 @@ struct IdleList {
   private var last: Waiter?
   private(set) var count = 0
 
-  mutating func append(_ waiter: Waiter) {
+  func append(_ waiter: Waiter) {
     waiter.isIdle = true
     waiter.idlePrevious = last
     waiter.idleNext = nil
@@ -112,7 +112,7 @@ struct IdleList {
     }
   }
 
-  mutating func remove(_ waiter: Waiter) {
+  func remove(_ waiter: Waiter) {
     guard waiter.isIdle else { return }
     waiter.isIdle = false
     if let previous = waiter.idlePrevious { previous.idleNext = waiter.idleNext } else { first = waiter.idleNext }
@@ -123,7 +123,7 @@ struct IdleList {
   }
 
   /// Ends every idle wait.
-  mutating func resumeAll(_ wake: Wake) {
+  func resumeAll(_ wake: Wake) {
     while let waiter = first {
       remove(waiter)
       waiter.resume(wake)
