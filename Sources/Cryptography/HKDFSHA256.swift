@@ -24,7 +24,7 @@ public final class HKDFSHA256 {
     var counter: UInt8 = 1
     while output.count < length {
       counter += 1
-      block = hmac.authenticate(key: extracted, block, info, [counter])
+      block = hmac.authenticate(key: extracted, block, info + [counter])
       output.append(contentsOf: block)
     }
     output.removeLast(output.count - length)

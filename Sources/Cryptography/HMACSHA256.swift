@@ -25,16 +25,16 @@ internal import COpenSSL
     unsafe EVP_MAC_CTX_free(context)
   }
 
-  /// The 32 bytes that authenticate the concatenation of `parts` under `key`.
-  public func authenticate(key: [UInt8], _ parts: [UInt8]...) -> [UInt8] {
+  /// The 32 bytes that authenticate `message`, followed by `rest`, under `key`, which is not empty.
+  public func authenticate(key: [UInt8], _ message: [UInt8], _ rest: [UInt8] = []) -> [UInt8] {
     // An empty array may pass a null pointer, which would mean the previous key.
     precondition(!key.isEmpty, "HMAC needs a key")
     let digest = unsafe [UInt8](unsafeUninitializedCapacity: 32) { output, count in
       // Every pointer is valid for the length given beside it and is not kept; the output has room for 32 bytes.
-      guard unsafe EVP_MAC_init(context, key, key.count, nil) == 1 else { return }
-      for part in parts {
-        guard unsafe EVP_MAC_update(context, part, part.count) == 1 else { return }
-      }
+      guard unsafe EVP_MAC_init(context, key, key.count, nil) == 1,
+        unsafe EVP_MAC_update(context, message, message.count) == 1,
+        unsafe EVP_MAC_update(context, rest, rest.count) == 1
+      else { return }
       var length = 0
       guard unsafe EVP_MAC_final(context, output.baseAddress, &length, 32) == 1 else { return }
       count = length

@@ -53,8 +53,8 @@ public struct PayloadReader: Sendable {
   public mutating func text() throws(PayloadError) -> String {
     guard let count = Int(exactly: try number()), count <= bytes.count - next else { throw PayloadError() }
     defer { next += count }
-    guard let text = String(validating: bytes[next..<next + count], as: UTF8.self) else { throw PayloadError() }
-    return text
+    guard let text = try? UTF8Span(validating: bytes.span.extracting(next..<next + count)) else { throw PayloadError() }
+    return String(copying: text)
   }
 
   /// Refuses what follows the last field.
