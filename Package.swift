@@ -71,7 +71,7 @@ let package = Package(
     tests("PolicyFileTests", ["PolicyFile", "Policy", "OAuth", "YAML"]),
     tests("EnforcementTests", ["Enforcement", "Policy", "OAuth"]),
     tests("SealingTests", ["Sealing", "OAuth", "Cryptography"]),
-    tests("StoresTests", ["Stores"]),
+    tests("StoresTests", ["Stores", "OAuth", "Cryptography"]),
     tests("TelemetryTests", ["Telemetry"]),
     tests("ReactorTests", ["Reactor"]),
     tests("HTTP1Tests", ["HTTP1", "HTTP"]),
