@@ -13,6 +13,8 @@ public struct AuthorizationRequest: Sendable {
   public let parameters: FormParameters
   public let problem: Problem?
   public let userAgent: String?
+  /// The query's parameters and the body's, each as it came.
+  public let sources: [FormParameters]
   /// Every value of `state`, wherever it stands: one of them may be a sealed state that re-enters.
   public let states: [String]
 
@@ -33,6 +35,7 @@ public struct AuthorizationRequest: Sendable {
     let parsedBody = isForm ? FormParameters(parsing: body) : FormParameters()
     let inQuery = parsedQuery ?? FormParameters()
     let inBody = parsedBody ?? FormParameters()
+    sources = [inQuery, inBody]
     states = inQuery.all("state") + inBody.all("state")
     let usesBody = method == "POST" && !inBody.isEmpty
     parameters = usesBody ? inBody : inQuery
@@ -45,6 +48,12 @@ public struct AuthorizationRequest: Sendable {
       default: .method
       }
   }
+
+  /// All values under `name`, of the query and of the body.
+  public func all(_ name: String) -> [String] { sources.flatMap { $0.all(name) } }
+
+  /// Whether `name` occurs in the query or in the body.
+  public func contains(_ name: String) -> Bool { sources.contains { $0.contains(name) } }
 
   /// Whether any parameter is OAuth's, in whatever spelling.
   public static func speaksOAuth(_ parameters: FormParameters) -> Bool {
