@@ -8,9 +8,7 @@ public enum Decision<Permit: Sendable>: Sendable {
 }
 
 /// Leave to forward a request unchanged. Only this module gives it.
-public struct Passage: Sendable {
-  init() {}
-}
+public struct Passage: Sendable {}
 
 /// A decision with what else there is to say.
 public struct Outcome<Permit: Sendable>: Sendable {
