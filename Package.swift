@@ -35,7 +35,7 @@ let package = Package(
     // The field: values and decisions, no I/O.
     module("OAuth", ["Cryptography"]),
     module("Policy", ["OAuth"]),
-    module("Enforcement", ["Policy", "OAuth"]),
+    module("Enforcement", ["Policy", "OAuth", "Cryptography"]),
 
     // Libraries behind a safe interface (docs/adr/0001).
     module("Cryptography", ["COpenSSL"]),
