@@ -1,0 +1,49 @@
+/// Character classes of the grammar (RFC 9110, section 5.6; RFC 9112, section 2.2).
+enum ASCII {
+  static let cr: UInt8 = 0x0d
+  static let lf: UInt8 = 0x0a
+  static let space: UInt8 = 0x20
+  static let tab: UInt8 = 0x09
+  static let colon: UInt8 = 0x3a
+
+  // One bit a byte, so that a class test is a shift and a mask. tchar of RFC 9110, section 5.6.2.
+  private static let tokenLow: UInt64 = bits("!#$%&'*+-.0123456789")
+  private static let tokenHigh: UInt64 = bits("ABCDEFGHIJKLMNOPQRSTUVWXYZ^_`abcdefghijklmnopqrstuvwxyz|~")
+
+  private static func bits(_ characters: String) -> UInt64 {
+    characters.utf8.reduce(0) { $0 | 1 << UInt64($1 & 63) }
+  }
+
+  static func isToken(_ byte: UInt8) -> Bool {
+    if byte >= 0x80 { return false }
+    return (byte < 64 ? tokenLow : tokenHigh) >> UInt64(byte & 63) & 1 == 1
+  }
+
+  /// Visible characters, white space and obs-text: what may stand in a field value.
+  static func isFieldValue(_ byte: UInt8) -> Bool {
+    byte >= 0x20 ? byte != 0x7f : byte == tab
+  }
+
+  static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
+
+  static func hexValue(_ byte: UInt8) -> Int? {
+    if isDigit(byte) { return Int(byte &- 0x30) }
+    let lower = byte | 0x20
+    return lower >= 0x61 && lower <= 0x66 ? Int(lower &- 0x57) : nil
+  }
+
+  static func lowercased(_ byte: UInt8) -> UInt8 {
+    byte &- 0x41 < 26 ? byte | 0x20 : byte
+  }
+
+  /// The offset behind the line end whose CR stands at `position`.
+  static func lineEnd(_ bytes: Span<UInt8>, _ position: Int) throws(MessageError) -> Int {
+    guard bytes[position + 1] == lf else { throw .malformed("a bare carriage return") }
+    return position + 2
+  }
+
+  /// Lower case, and `_` as `-`: how the most liberal server reads a field name.
+  static func folded(_ byte: UInt8) -> UInt8 {
+    byte == 0x5f ? 0x2d : lowercased(byte)
+  }
+}
