@@ -42,7 +42,7 @@ let package = Package(
     // The field: values and decisions, no I/O.
     module("OAuth", ["Cryptography"]),
     module("Policy", ["OAuth"]),
-    module("Enforcement", ["Policy", "OAuth"]),
+    module("Enforcement", ["Policy", "OAuth", "Cryptography"]),
 
     // Libraries behind a safe interface (docs/adr/0001).
     module("Cryptography", ["COpenSSL"]),
@@ -78,7 +78,7 @@ let package = Package(
     tests("PolicyFileTests", ["PolicyFile", "Policy", "OAuth", "YAML"]),
     tests("EnforcementTests", ["Enforcement", "Policy", "OAuth"]),
     tests("SealingTests", ["Sealing", "OAuth", "Cryptography"]),
-    tests("StoresTests", ["Stores"]),
+    tests("StoresTests", ["Stores", "OAuth", "Cryptography"]),
     tests("TelemetryTests", ["Telemetry"]),
     tests("ReactorTests", ["Reactor"]),
     tests("HTTP1Tests", ["HTTP1", "HTTP"]),

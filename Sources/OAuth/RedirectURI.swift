@@ -1,7 +1,69 @@
 /// A redirection endpoint (RFC 6749, section 3.1.2), parsed strictly and kept as written.
+///
+/// Parsing (`RedirectURI+Parsing.swift`) accepts less than RFC 3986 does: whatever two readers could read in two ways is
+/// refused. So a redirect URI holds ASCII only, and comparing it byte for byte is comparing what was meant.
 public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
+  /// Long enough for any app's, short enough for every browser.
+  public static let maximumLength = 2048
+
+  /// The literals that loopback redirects may use (RFC 8252, section 7.3).
+  public enum LoopbackFamily: Hashable, Sendable {
+    case ipv4
+    case ipv6
+  }
+
+  /// The kinds of RFC 8252, section 7, with what is accepted beside them.
+  public enum Kind: Hashable, Sendable {
+    /// Section 7.1.
+    case privateUse(scheme: String)
+    /// Section 7.2, and every redirect URI of a web client.
+    case https(host: String)
+    /// Section 7.3: http on a loopback literal.
+    case loopback(family: LoopbackFamily, port: Int?)
+    /// http on the name `localhost` (section 8.3: not recommended).
+    case localhost(port: Int?)
+    /// `msapp://SID`, the callback of the Windows Web Authentication Broker (appendix B.3).
+    case broker
+  }
+
   /// The URI exactly as written: what is compared and what is sent.
   public let text: String
+  public let kind: Kind
+  /// Where the path begins in `text`, in bytes; `text` ends there when the path is empty and there is no query.
+  let pathStart: Int
+
+  init(text: String, kind: Kind, pathStart: Int) {
+    self.text = text
+    self.kind = kind
+    self.pathStart = pathStart
+  }
 
   public var description: String { text }
+
+  /// The path and query as written.
+  public var pathAndQuery: Substring {
+    text[text.utf8.index(text.startIndex, offsetBy: pathStart)...]
+  }
+
+  /// The path as written.
+  public var path: Substring { pathAndQuery.prefix { $0 != "?" } }
+
+  /// What follows the first question mark; `nil` without one.
+  public var query: Substring? {
+    let rest = pathAndQuery
+    guard let mark = rest.firstIndex(of: "?") else { return nil }
+    return rest[rest.index(after: mark)...]
+  }
+
+  /// The private-use scheme; `nil` for the other kinds.
+  public var privateUseScheme: String? {
+    guard case .privateUse(let scheme) = kind else { return nil }
+    return scheme
+  }
+
+  /// Whether a private-use URI has two slashes after its scheme, which reads as a host (RFC 8252, section 7.1).
+  public var hasPrivateUseAuthority: Bool {
+    guard let scheme = privateUseScheme else { return false }
+    return text.utf8.dropFirst(scheme.utf8.count).starts(with: "://".utf8)
+  }
 }

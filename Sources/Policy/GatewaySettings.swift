@@ -23,7 +23,8 @@ public struct GatewaySettings: Sendable {
   public init(
     origin: Origin, issuer: String, listeners: [Listener], admin: SocketAddress?, workers: Int? = nil,
     replicas: Int = 1, sealingKeys: FileReference? = nil, store: StoreLocation = .memory,
-    trustedProxies: [AddressRange] = [], drainDelay: Int = 0, drainTimeout: Int = 30_000, branding: Branding = Branding()
+    trustedProxies: [AddressRange] = [], drainDelay: Int = 0, drainTimeout: Int = 30_000,
+    branding: Branding = Branding()
   ) {
     self.origin = origin
     self.issuer = issuer

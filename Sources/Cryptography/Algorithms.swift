@@ -1,0 +1,27 @@
+internal import COpenSSL
+
+/// The algorithms, looked up in the library once: a look-up by name costs more than hashing a verifier.
+///
+/// The objects are immutable, live as long as the process and are documented as safe to share between threads; that is
+/// why `nonisolated(unsafe)` is sound here.
+enum Algorithms {
+  nonisolated(unsafe) static let sha256: OpaquePointer = {
+    CryptographyLibrary.start()
+    guard let algorithm = unsafe EVP_MD_fetch(nil, "SHA2-256", nil) else { preconditionFailure("no SHA-256") }
+    return unsafe algorithm
+  }()
+
+  nonisolated(unsafe) static let hmac: OpaquePointer = {
+    CryptographyLibrary.start()
+    guard let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil) else { preconditionFailure("no HMAC") }
+    return unsafe algorithm
+  }()
+
+  nonisolated(unsafe) static let aes256GCM: OpaquePointer = {
+    CryptographyLibrary.start()
+    guard let algorithm = unsafe EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) else {
+      preconditionFailure("no AES-256-GCM")
+    }
+    return unsafe algorithm
+  }()
+}

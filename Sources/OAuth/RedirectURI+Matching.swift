@@ -1,0 +1,57 @@
+extension RedirectURI {
+  /// In what a requested URI may differ from a registered one. Empty: in nothing.
+  public struct Freedom: OptionSet, Sendable {
+    public let rawValue: UInt8
+
+    public init(rawValue: UInt8) {
+      self.rawValue = rawValue
+    }
+
+    /// The port of a loopback literal: for native clients (RFC 8252, section 7.3).
+    public static let loopbackPort = Freedom(rawValue: 1)
+    /// The port of the name `localhost`: a setting, for native clients.
+    public static let localhostPort = Freedom(rawValue: 2)
+    /// The path of a loopback URI, as draft-ietf-oauth-native-apps-03 had it. RFC 8252, section 8.4 forbids it, so no
+    /// policy gives it; only tests compare with the draft.
+    static let loopbackPath = Freedom(rawValue: 4)
+  }
+
+  /// Whether this requested URI is the registered one: the same bytes (RFC 3986, section 6.2.1), loopback ports aside.
+  public func matches(registered: RedirectURI, freedom: Freedom) -> Bool {
+    if text == registered.text { return true }
+    switch (kind, registered.kind) {
+    case (.loopback(let family, _), .loopback(let other, _)):
+      guard freedom.contains(.loopbackPort), family == other else { return false }
+      return freedom.contains(.loopbackPath) || pathAndQuery == registered.pathAndQuery
+    case (.localhost, .localhost):
+      return freedom.contains(.localhostPort) && pathAndQuery == registered.pathAndQuery
+    default:
+      return false
+    }
+  }
+
+  /// The offset in bytes of the first byte in which two URIs differ; `nil` when they are the same.
+  public static func firstDifference(_ a: some StringProtocol, _ b: some StringProtocol) -> Int? {
+    var offset = 0
+    var left = a.utf8.makeIterator()
+    var right = b.utf8.makeIterator()
+    while true {
+      let pair = (left.next(), right.next())
+      if pair.0 != pair.1 { return offset }
+      if pair.0 == nil { return nil }
+      offset += 1
+    }
+  }
+}
+
+extension RedirectURI {
+  /// The URI that an omitted `redirect_uri` stands for: the only registered one (RFC 6749, section 3.1.2.3), unless it
+  /// is one whose port only the app knows (RFC 8252, section 7.3).
+  public static func onlyUsable(of registered: [RedirectURI]) -> RedirectURI? {
+    guard registered.count == 1, let only = registered.first else { return nil }
+    switch only.kind {
+    case .loopback, .localhost: return nil
+    case .privateUse, .https, .broker: return only
+    }
+  }
+}

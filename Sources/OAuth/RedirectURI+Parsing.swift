@@ -1,0 +1,155 @@
+/// The parser: RFC 3986's grammar, left to right, minus everything that another reader might take differently.
+///
+///     redirect-uri = private-use / claimed-https / loopback / broker
+///     private-use  = scheme ":" ( "/" path / "//" reg-name path ) [ "?" query ]
+///     https        = "https://" reg-name [ ":" port ] path-abempty [ "?" query ]
+///     loopback     = "http://" ( "127.0.0.1" / "[::1]" / "localhost" ) [ ":" port ] path-abempty [ "?" query ]
+///     broker       = ( "msapp" / "ms-app" ) "://" sid [ "/" ]
+extension RedirectURI {
+  public init(parsing text: String) throws(RedirectURIError) {
+    let bytes = Array(text.utf8)
+    try RedirectURI.checkCharacters(bytes)
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { throw .relative }
+    let scheme = try RedirectURI.scheme(bytes[..<colon])
+    var rest = bytes[(colon + 1)...]
+    guard !rest.isEmpty else { throw .incomplete }
+
+    var authority: ArraySlice<UInt8>?
+    if rest.starts(with: "//".utf8) {
+      rest = rest.dropFirst(2)
+      let found = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+      guard !found.contains(UInt8(ascii: "@")) else { throw .userinfo }
+      authority = found
+      rest = rest[found.endIndex...]
+    }
+    try RedirectURI.checkPathAndQuery(rest)
+    let kind = try RedirectURI.kind(scheme: scheme, authority: authority, rest: rest)
+    self.init(text: text, kind: kind, pathStart: rest.startIndex)
+  }
+
+  /// Characters that no part of the URI may have, the same everywhere.
+  private static func checkCharacters(_ bytes: [UInt8]) throws(RedirectURIError) {
+    guard !bytes.isEmpty else { throw .empty }
+    guard bytes.count <= maximumLength else { throw .tooLong }
+    for byte in bytes {
+      switch byte {
+      case 0x80...: throw .nonASCII
+      case 0..<0x20, 0x7f: throw .controlCharacter
+      case UInt8(ascii: " "): throw .space
+      case UInt8(ascii: "\\"): throw .backslash
+      case UInt8(ascii: "*"): throw .wildcard
+      case UInt8(ascii: "#"): throw .fragment
+      case UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "^"), UInt8(ascii: "`"),
+        UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
+        throw .forbiddenCharacter
+      default: continue
+      }
+    }
+  }
+
+  /// `scheme = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." )`, in lower case.
+  private static func scheme(_ bytes: ArraySlice<UInt8>) throws(RedirectURIError) -> String {
+    guard let first = bytes.first else { throw .relative }
+    // A slash, a query or an escape before the first colon means that there is no scheme at all.
+    let delimiters: [UInt8] = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "%")]
+    guard !bytes.contains(where: delimiters.contains) else { throw .relative }
+    guard ASCII.isLetter(first), bytes.allSatisfy(isSchemeByte) else { throw .schemeSyntax }
+    guard !bytes.contains(where: ASCII.isUppercase) else { throw .schemeCase }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func isSchemeByte(_ byte: UInt8) -> Bool {
+    ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
+      || byte == UInt8(ascii: ".")
+  }
+
+  private static func kind(
+    scheme: String, authority: ArraySlice<UInt8>?, rest: ArraySlice<UInt8>
+  ) throws(RedirectURIError) -> Kind {
+    switch scheme {
+    case "https":
+      guard let authority else { throw .host }
+      return .https(host: try host(authority).name)
+    case "http":
+      guard let authority else { throw .host }
+      return try loopback(authority)
+    case "msapp", "ms-app":
+      guard let authority, isPackageSID(authority), rest.isEmpty || rest.elementsEqual("/".utf8) else {
+        throw .broker
+      }
+      return .broker
+    default:
+      guard !ReservedScheme.all.contains(scheme) else { throw .schemeReserved }
+      try checkPrivateUse(authority: authority, rest: rest)
+      return .privateUse(scheme: scheme)
+    }
+  }
+
+  private static func checkPrivateUse(
+    authority: ArraySlice<UInt8>?, rest: ArraySlice<UInt8>
+  ) throws(RedirectURIError) {
+    guard let authority else {
+      guard rest.first == UInt8(ascii: "/") else { throw .rootless }
+      return
+    }
+    guard !authority.isEmpty else {
+      guard rest.first == UInt8(ascii: "/") else { throw .incomplete }
+      return
+    }
+    guard authority.allSatisfy({ isHostByte($0) || $0 == UInt8(ascii: "_") }) else { throw .authorityOfPrivateUse }
+  }
+
+  /// http is for loopback literals and the name `localhost`; every other spelling of them is another host.
+  private static func loopback(_ authority: ArraySlice<UInt8>) throws(RedirectURIError) -> Kind {
+    func port(after name: String) throws(RedirectURIError) -> Int?? {
+      guard authority.starts(with: name.utf8) else { return nil }
+      let rest = authority.dropFirst(name.utf8.count)
+      guard let first = rest.first else { return .some(nil) }
+      guard first == UInt8(ascii: ":") else { return nil }
+      return .some(try RedirectURI.port(rest.dropFirst()))
+    }
+    if let port = try port(after: "127.0.0.1") { return .loopback(family: .ipv4, port: port) }
+    if let port = try port(after: "[::1]") { return .loopback(family: .ipv6, port: port) }
+    if let port = try port(after: "localhost") { return .localhost(port: port) }
+    throw .cleartext
+  }
+
+  /// `port = %x31-39 *DIGIT`, 1 to 65535 (RFC 3986 would also take none and leading zeros).
+  private static func port(_ digits: ArraySlice<UInt8>) throws(RedirectURIError) -> Int {
+    guard (1...5).contains(digits.count), digits.allSatisfy(ASCII.isDigit), digits.first != UInt8(ascii: "0") else {
+      throw .port
+    }
+    let value = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    guard value <= 65_535 else { throw .port }
+    return value
+  }
+
+  /// A DNS name and an optional port. IPv6 literals are loopback's alone: nobody claims an https link on one.
+  private static func host(
+    _ authority: ArraySlice<UInt8>
+  ) throws(RedirectURIError) -> (name: String, port: Int?) {
+    let name = authority.prefix { $0 != UInt8(ascii: ":") }
+    // 253 bytes: what fits a DNS message (RFC 1035, section 2.3.4).
+    guard !name.isEmpty, name.count <= 253 else { throw .host }
+    for label in name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false) {
+      guard (1...63).contains(label.count), label.first != UInt8(ascii: "-"), label.last != UInt8(ascii: "-"),
+        label.allSatisfy({ ASCII.isLetter($0) || ASCII.isDigit($0) || $0 == UInt8(ascii: "-") })
+      else { throw .host }
+    }
+    let rest = authority[name.endIndex...]
+    let port = rest.isEmpty ? nil : try port(rest.dropFirst())
+    return (String(decoding: name, as: UTF8.self), port)
+  }
+
+  private static func isHostByte(_ byte: UInt8) -> Bool {
+    ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+  }
+
+  /// `s-1-15-2` and numbers: the security identifier of an app package.
+  private static func isPackageSID(_ authority: ArraySlice<UInt8>) -> Bool {
+    guard authority.count <= 184, authority.starts(with: "s-1-15-2-".utf8) || authority.starts(with: "S-1-15-2-".utf8)
+    else { return false }
+    let numbers = authority.dropFirst(2).split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+    return numbers.allSatisfy { !$0.isEmpty && $0.allSatisfy(ASCII.isDigit) }
+  }
+}

@@ -1,0 +1,45 @@
+extension RedirectURI {
+  /// What the path and the query may hold. A path is refused wherever servers or browsers are known to rewrite it: dot
+  /// segments, their encoded forms, and `;` parameters that hide them.
+  static func checkPathAndQuery(_ rest: ArraySlice<UInt8>) throws(RedirectURIError) {
+    let path = rest.prefix { $0 != UInt8(ascii: "?") }
+    try checkPath(path)
+    let query = rest[path.endIndex...]
+    _ = try decode(query, inPath: false)
+    // A square bracket belongs to IPv6 literals alone (RFC 3986, section 3.2.2).
+    guard !rest.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }) else {
+      throw .forbiddenCharacter
+    }
+  }
+
+  private static func checkPath(_ path: ArraySlice<UInt8>) throws(RedirectURIError) {
+    guard !path.contains(UInt8(ascii: ";")) else { throw .pathParameter }
+    for segment in path.split(separator: UInt8(ascii: "/")) {
+      guard !segment.elementsEqual(".".utf8), !segment.elementsEqual("..".utf8) else { throw .dotSegment }
+    }
+    let decoded = try decode(path, inPath: true)
+    guard String(validating: decoded, as: UTF8.self) != nil else { throw .invalidUTF8 }
+  }
+
+  private static func decode(_ bytes: ArraySlice<UInt8>, inPath: Bool) throws(RedirectURIError) -> [UInt8] {
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(bytes.count)
+    var index = bytes.startIndex
+    while index < bytes.endIndex {
+      guard bytes[index] == UInt8(ascii: "%") else {
+        decoded.append(bytes[index])
+        index += 1
+        continue
+      }
+      guard index + 2 < bytes.endIndex, let high = ASCII.hexValue(bytes[index + 1]),
+        let low = ASCII.hexValue(bytes[index + 2])
+      else { throw .malformedEscape }
+      let byte = high << 4 | low
+      guard byte >= 0x20, byte != 0x7f else { throw .encodedControl }
+      if inPath, ".;/\\%".utf8.contains(byte) { throw .encodedSeparator }
+      decoded.append(byte)
+      index += 3
+    }
+    return decoded
+  }
+}

@@ -1,0 +1,27 @@
+/// A list of access ranges (RFC 6749, section 3.3), kept as written.
+///
+///     scope       = scope-token *( SP scope-token )
+///     scope-token = 1*( %x21 / %x23-5B / %x5D-7E )
+public struct Scope: Hashable, Sendable, CustomStringConvertible {
+  /// The value as sent: order and repetitions are the client's.
+  public let text: String
+
+  /// `nil` when the text is not a scope.
+  public init?(parsing text: String) {
+    let tokens = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+    guard tokens.allSatisfy({ !$0.isEmpty && $0.allSatisfy(Scope.isTokenByte) }) else { return nil }
+    self.text = text
+  }
+
+  /// The values, each once; their order means nothing.
+  public var tokens: Set<Substring> { Set(text.split(separator: " ")) }
+
+  /// Whether this scope asks for nothing beyond `other`.
+  public func isWithin(_ other: Scope) -> Bool { tokens.isSubset(of: other.tokens) }
+
+  public var description: String { text }
+
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    byte > 0x20 && byte < 0x7f && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+  }
+}
