@@ -29,10 +29,22 @@ public struct Client: Sendable {
     case off
   }
 
+  /// What the app runs on (RFC 8252, section 8.4 and appendix B).
+  public enum Platform: String, Sendable, CaseIterable {
+    case ios
+    case android
+    case macos
+    case windows
+    /// The Universal Windows Platform, whose schemes have at most 39 characters.
+    case uwp
+    case linux
+  }
+
   public let id: ClientID
   public var name: String?
   public var kind: Kind
   public var application: Application
+  public var platform: Platform?
   public var redirectURIs: [RedirectURI]
   public var grants: Set<GrantType>
   public var pkce: PKCE
@@ -46,6 +58,8 @@ public struct Client: Sendable {
   public var embeddedUserAgents: EmbeddedUserAgentRule
   /// Seconds, at most 600 (RFC 6749, section 4.1.2).
   public var codeLifetime: Int
+  /// Seconds, at most 1800 (RFC 8628, section 5.4).
+  public var deviceCodeLifetime: Int
   public var consent: Consent
   /// What a confidential client proves itself with to the gateway.
   public var secret: Secret?
@@ -53,18 +67,20 @@ public struct Client: Sendable {
   public var registration: Registration
 
   public init(
-    id: ClientID, name: String? = nil, kind: Kind, application: Application, redirectURIs: [RedirectURI],
-    grants: Set<GrantType> = [.authorizationCode, .refreshToken], pkce: PKCE = .required,
+    id: ClientID, name: String? = nil, kind: Kind, application: Application, platform: Platform? = nil,
+    redirectURIs: [RedirectURI], grants: Set<GrantType> = [.authorizationCode, .refreshToken], pkce: PKCE = .required,
     pkceMethods: Set<CodeChallengeMethod> = [.s256], pkceSyntax: PKCESyntax = .strict,
     responseModes: Set<ResponseMode> = [.query], mode: Mode = .enforce, state: StateRule = .report,
     localhost: LocalhostRule = .exact, schemes: SchemeRule = .strict,
-    embeddedUserAgents: EmbeddedUserAgentRule = .report, codeLifetime: Int = 60, consent: Consent,
-    secret: Secret? = nil, upstream: UpstreamClient, registration: Registration = .policy
+    embeddedUserAgents: EmbeddedUserAgentRule = .report, codeLifetime: Int = 60,
+    deviceCodeLifetime: Int = 600, consent: Consent, secret: Secret? = nil, upstream: UpstreamClient,
+    registration: Registration = .policy
   ) {
     self.id = id
     self.name = name
     self.kind = kind
     self.application = application
+    self.platform = platform
     self.redirectURIs = redirectURIs
     self.grants = grants
     self.pkce = pkce
@@ -77,6 +93,7 @@ public struct Client: Sendable {
     self.schemes = schemes
     self.embeddedUserAgents = embeddedUserAgents
     self.codeLifetime = codeLifetime
+    self.deviceCodeLifetime = deviceCodeLifetime
     self.consent = consent
     self.secret = secret
     self.upstream = upstream

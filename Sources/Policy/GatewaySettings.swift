@@ -68,9 +68,11 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { "\(scheme.rawValue)://\(authority)" }
 
-  /// Whether the host is a loopback literal or `localhost`, where plain http is acceptable.
+  /// Whether the host is a loopback literal or `localhost`, where plain http is acceptable. `127.example.com` is not.
   public var isLoopback: Bool {
-    host == "localhost" || host == "::1" || host.hasPrefix("127.")
+    if host == "localhost" || host == "::1" { return true }
+    let octets = host.split(separator: ".", omittingEmptySubsequences: false)
+    return octets.count == 4 && octets[0] == "127" && octets.allSatisfy { UInt8($0) != nil }
   }
 }
 
@@ -102,10 +104,13 @@ public struct Listener: Sendable {
 
   public let address: SocketAddress
   public let tls: TLS?
+  /// Whether trusted proxies tell the peer's address with the PROXY protocol.
+  public let proxyProtocol: Bool
 
-  public init(address: SocketAddress, tls: TLS? = nil) {
+  public init(address: SocketAddress, tls: TLS? = nil, proxyProtocol: Bool = false) {
     self.address = address
     self.tls = tls
+    self.proxyProtocol = proxyProtocol
   }
 }
 

@@ -10,6 +10,8 @@ public struct Policy: Sendable {
   public let unknownClients: UnknownClients
   /// The mode of what is decided before a client is known.
   public let mode: Mode
+  /// The kinds of redirect URI that native clients may have.
+  public let redirects: Set<RedirectKind>
   public let clients: [ClientID: Client]
   /// A short hash of the files that the policy came from: the version that metrics and logs show.
   public let version: String
@@ -18,12 +20,13 @@ public struct Policy: Sendable {
 
   public init(
     gateway: GatewaySettings, upstream: UpstreamSettings, unknownClients: UnknownClients, mode: Mode,
-    clients: [ClientID: Client], version: String
+    redirects: Set<RedirectKind> = Set(RedirectKind.allCases), clients: [ClientID: Client], version: String
   ) {
     self.gateway = gateway
     self.upstream = upstream
     self.unknownClients = unknownClients
     self.mode = mode
+    self.redirects = redirects
     self.clients = clients
     self.version = version
     heldUpstreamIDs = Set(clients.values.lazy.map(\.upstream).filter { $0.clientSecret != nil }.map(\.clientID))
@@ -41,4 +44,12 @@ public enum UnknownClients: String, Sendable, CaseIterable {
   case reject
   case report
   case pass
+}
+
+/// The three ways back into a native app (RFC 8252, section 7).
+public enum RedirectKind: String, Sendable, CaseIterable {
+  case privateUse = "private_use"
+  case claimedHTTPS = "claimed_https"
+  /// Loopback literals, and `localhost` where it is allowed.
+  case loopback
 }

@@ -1,0 +1,75 @@
+/// IP address literals in their one usual spelling: forms such as `127.1` or `0x7f.1` are not read.
+enum AddressText {
+  /// 16 bytes; an IPv4 address is mapped (`::ffff:a.b.c.d`).
+  static func parse(_ text: some StringProtocol) -> [UInt8]? {
+    if text.utf8.contains(UInt8(ascii: ":")) { return parseIPv6(text) }
+    return parseIPv4(text).map { [UInt8](repeating: 0, count: 10) + [0xff, 0xff] + $0 }
+  }
+
+  static func parseIPv4(_ text: some StringProtocol) -> [UInt8]? {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 4 else { return nil }
+    var bytes: [UInt8] = []
+    for part in parts {
+      guard isCanonicalNumber(part), let byte = UInt8(part) else { return nil }
+      bytes.append(byte)
+    }
+    return bytes
+  }
+
+  /// RFC 4291, section 2.2, without zone identifiers.
+  static func parseIPv6(_ text: some StringProtocol) -> [UInt8]? {
+    let halves = split(String(text))
+    guard let halves else { return nil }
+    guard let head = groups(halves.head, mayEndInIPv4: halves.tail == nil) else { return nil }
+    guard let tailText = halves.tail else { return head.count == 16 ? head : nil }
+    guard let tail = groups(tailText, mayEndInIPv4: true), head.count + tail.count <= 14 else { return nil }
+    return head + [UInt8](repeating: 0, count: 16 - head.count - tail.count) + tail
+  }
+
+  /// Digits without a leading zero, which some parsers take for octal.
+  static func isCanonicalNumber(_ text: some StringProtocol) -> Bool {
+    let digits = text.utf8
+    guard let first = digits.first, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+      return false
+    }
+    return digits.count == 1 || first != UInt8(ascii: "0")
+  }
+
+  /// What stands before and after `::`; no tail without it, `nil` when it occurs twice.
+  private static func split(_ text: String) -> (head: Substring, tail: Substring?)? {
+    let bytes = Array(text.utf8)
+    let colon = UInt8(ascii: ":")
+    let places = bytes.indices.dropLast().filter { bytes[$0] == colon && bytes[$0 + 1] == colon }
+    guard places.count <= 1 else { return nil }
+    guard let place = places.first else { return (text[...], nil) }
+    let start = text.utf8.index(text.startIndex, offsetBy: place)
+    return (text[..<start], text[text.utf8.index(start, offsetBy: 2)...])
+  }
+
+  private static func groups(_ text: Substring, mayEndInIPv4: Bool) -> [UInt8]? {
+    guard !text.isEmpty else { return [] }
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    var bytes: [UInt8] = []
+    for (position, part) in parts.enumerated() {
+      if mayEndInIPv4, position == parts.count - 1, let last = parseIPv4(part) {
+        bytes += last
+      } else {
+        guard (1...4).contains(part.utf8.count), part.utf8.allSatisfy(isHex), let group = UInt16(part, radix: 16) else {
+          return nil
+        }
+        bytes += [UInt8(group >> 8), UInt8(truncatingIfNeeded: group)]
+      }
+    }
+    return bytes.count <= 16 ? bytes : nil
+  }
+
+  private static func isHex(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+      UInt8(ascii: "A")...UInt8(ascii: "F"):
+      true
+    default: false
+    }
+  }
+}

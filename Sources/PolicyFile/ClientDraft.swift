@@ -1,0 +1,44 @@
+import OAuth
+import Policy
+import YAML
+
+/// What the entry of one client says, with the places of what is judged later.
+struct ClientDraft {
+  /// A value and where it stands.
+  typealias Placed<Value> = (value: Value, node: YAMLNode)
+
+  var id: ClientID?
+  /// The value of `id:`, or the whole entry.
+  var node: YAMLNode
+  var name: String?
+  var kind: Client.Kind?
+  var typeNode: YAMLNode?
+  var application: Client.Application?
+  var applicationNode: YAMLNode?
+  var platform: Client.Platform?
+  var redirectURIs: [Placed<RedirectURI>] = []
+  var namesRedirectURIs = false
+  var grants: Set<GrantType>?
+  var grantNodes: [Placed<GrantType>] = []
+  var pkce: Placed<Client.PKCE>?
+  var responseModes: Placed<Set<ResponseMode>>?
+  var consent: Placed<Consent>?
+  var secret: Secret?
+  var secretNode: YAMLNode?
+  var rules: RuleSettings
+  var upstreamID: Placed<ClientID>?
+  var upstreamSecret: Secret?
+  var upstreamSecretNode: YAMLNode?
+  var authentication: Placed<UpstreamClient.Authentication>?
+  var upstreamRedirect: UpstreamClient.RedirectURI?
+
+  /// How messages call the client.
+  var title: String { id.map { "client \(quoted($0.rawValue))" } ?? "the client" }
+
+  /// What an app is when its entry does not say: the kind with the stricter rules for its type.
+  var effectiveApplication: Client.Application { application ?? (kind == .confidential ? .web : .native) }
+
+  var effectiveGrants: Set<GrantType> {
+    grants ?? (effectiveApplication == .device ? [.deviceCode, .refreshToken] : [.authorizationCode, .refreshToken])
+  }
+}

@@ -1,0 +1,127 @@
+/// The stable name of a kind of finding; `docs/policy.md` explains each.
+public enum DiagnosticID: String, Sendable, CaseIterable {
+  // The file as such.
+  case unreadableFile = "unreadable-file"
+  case invalidYAML = "invalid-yaml"
+  case unknownKey = "unknown-key"
+  case missingKey = "missing-key"
+  case missingValue = "missing-value"
+  case wrongType = "wrong-type"
+  case invalidValue = "invalid-value"
+  case duplicateValue = "duplicate-value"
+  case conflict = "conflicting-settings"
+  case unreadableSecret = "unreadable-secret"
+  case inlineSecret = "inline-secret"
+  case include = "include"
+  case notYetSupported = "not-yet-supported"
+
+  // The gateway and its upstream.
+  case plaintextOrigin = "plaintext-origin"
+  case plaintextListener = "plaintext-listener"
+  case trustEveryone = "trust-everyone"
+  case adminExposed = "admin-exposed"
+  case ephemeralKey = "ephemeral-key"
+  case memoryStore = "memory-store-replicas"
+  case exposedSecretFile = "world-readable-secret"
+  case plaintextUpstream = "plaintext-upstream"
+  case networkCallback = "network-callback"
+  case shortStateLimit = "short-state-limit"
+
+  // Rules, for all clients or for one.
+  case reportMode = "report-mode"
+  case unknownClients = "unknown-clients"
+  case redirectKindOff = "redirect-kind-off"
+  case s256Missing = "s256-missing"
+  case plainEnabled = "plain-enabled"
+  case lenientPKCE = "lenient-pkce-syntax"
+  case stateOff = "state-off"
+  case localhostAnyPort = "localhost-any-port"
+  case minimumSchemes = "minimum-schemes"
+  case embeddedUserAgentsOff = "embedded-user-agents-off"
+  case codeLifetime = "code-lifetime"
+  case deviceCodeLifetime = "device-code-lifetime"
+
+  // Clients.
+  case clientType = "client-type"
+  case nativeConfidential = "native-confidential"
+  case publicSecret = "public-client-secret"
+  case missingSecret = "missing-client-secret"
+  case pkceOptional = "pkce-optional"
+  case pkceNative = "pkce-native"
+  case pkceOff = "pkce-off-public"
+  case grant = "grant-not-allowed"
+  case noRedirectURI = "no-redirect-uri"
+  case consentUpstream = "consent-upstream"
+  case sharedUpstreamClient = "shared-upstream-client"
+  case responseMode = "response-mode"
+
+  // Redirect URIs.
+  case invalidRedirectURI = "invalid-redirect-uri"
+  case outOfBand = "out-of-band"
+  case plaintextRedirect = "plaintext-redirect"
+  case loopbackNotNative = "loopback-not-native"
+  case schemeNotNative = "private-scheme-not-native"
+  case localhostRedirect = "localhost-redirect"
+  case loopbackNoPath = "loopback-no-path"
+  case noPath = "no-path"
+  case schemeAuthority = "scheme-authority"
+  case schemeNotReversed = "scheme-not-reversed"
+  case schemeTooLong = "scheme-too-long"
+  case sharedScheme = "shared-scheme"
+  case sharedRedirectURI = "shared-redirect-uri"
+}
+
+extension DiagnosticID {
+  /// Whether this is about what the policy allows; otherwise about how the file is written.
+  public var isLint: Bool {
+    switch self {
+    case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,
+      .duplicateValue, .conflict, .unreadableSecret, .inlineSecret, .include, .notYetSupported, .invalidRedirectURI:
+      false
+    default:
+      true
+    }
+  }
+
+  /// Where the rule comes from, if an RFC makes it.
+  public var reference: String? {
+    switch self {
+    case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,
+      .duplicateValue, .conflict, .unreadableSecret, .inlineSecret, .include, .notYetSupported, .invalidRedirectURI,
+      .trustEveryone, .adminExposed, .ephemeralKey, .memoryStore, .exposedSecretFile, .networkCallback, .reportMode,
+      .unknownClients, .redirectKindOff:
+      nil
+    case .plaintextOrigin: "RFC 8414, section 2"
+    case .plaintextListener, .plaintextUpstream: "RFC 6749, sections 3.1 and 3.2"
+    case .shortStateLimit: "RFC 6749, section 10.10"
+    case .s256Missing: "RFC 7636, section 4.2"
+    case .plainEnabled: "RFC 7636, section 7.2"
+    case .lenientPKCE: "RFC 7636, section 4.1"
+    case .stateOff: "RFC 8252, section 8.9"
+    case .localhostAnyPort, .localhostRedirect: "RFC 8252, section 8.3"
+    case .minimumSchemes, .schemeNotReversed: "RFC 8252, sections 7.1 and 8.4"
+    case .embeddedUserAgentsOff: "RFC 8252, section 8.12"
+    case .codeLifetime: "RFC 6749, section 4.1.2"
+    case .deviceCodeLifetime: "RFC 8628, section 5.4"
+    case .clientType: "RFC 8252, section 8.4"
+    case .nativeConfidential: "RFC 8252, sections 8.4 and 8.5"
+    case .publicSecret: "RFC 8252, section 8.5"
+    case .missingSecret: "RFC 6749, section 3.2.1"
+    case .pkceOptional: "RFC 9700, section 2.1.1"
+    case .pkceNative: "RFC 8252, section 8.1"
+    case .pkceOff: "RFC 9700, section 2.1.1"
+    case .grant: "RFC 9700, sections 2.1.2 and 2.4"
+    case .noRedirectURI: "RFC 6749, section 3.1.2.2"
+    case .consentUpstream, .sharedUpstreamClient: "RFC 8252, section 8.6"
+    case .responseMode: "OAuth 2.0 Form Post Response Mode, section 2"
+    case .outOfBand: "RFC 8252, section 7"
+    case .plaintextRedirect: "RFC 9700, section 2.6"
+    case .loopbackNotNative: "RFC 8252, section 7.3"
+    case .schemeNotNative, .schemeAuthority: "RFC 8252, section 7.1"
+    case .loopbackNoPath, .noPath: "RFC 8252, section 8.4"
+    case .schemeTooLong: "RFC 8252, appendix B.3"
+    case .sharedScheme: "RFC 8252, section 7.1"
+    case .sharedRedirectURI: "RFC 8252, section 8.10"
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/// Finds the word that was probably meant.
+enum EditDistance {
+  /// The candidate that is at most a third of its length away, if any.
+  static func nearest(to word: String, among candidates: [String]) -> String? {
+    // A key is at most this long; comparing longer input would only cost time.
+    guard word.utf8.count <= 64 else { return nil }
+    var best: (candidate: String, distance: Int)?
+    for candidate in candidates {
+      let distance = between(Array(word.lowercased().utf8), Array(candidate.lowercased().utf8))
+      guard distance <= max(1, candidate.utf8.count / 3) else { continue }
+      if best.map({ distance < $0.distance }) ?? true { best = (candidate, distance) }
+    }
+    return best?.candidate
+  }
+
+  /// Insertions, deletions, replacements and swaps of neighbours that turn one into the other.
+  static func between(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    var twoAgo: [Int] = []
+    var previous = Array(0...right.count)
+    for row in left.indices {
+      var current = [row + 1]
+      for column in right.indices {
+        var cost = min(
+          previous[column + 1] + 1, current[column] + 1, previous[column] + (left[row] == right[column] ? 0 : 1))
+        if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
+          cost = min(cost, twoAgo[column - 1] + 1)
+        }
+        current.append(cost)
+      }
+      twoAgo = previous
+      previous = current
+    }
+    return previous[right.count]
+  }
+}

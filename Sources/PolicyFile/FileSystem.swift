@@ -1,0 +1,77 @@
+import FoundationEssentials
+
+/// Reads the few files that a policy is made of.
+enum FileSystem {
+  enum Problem: Error, Equatable {
+    case missing
+    case denied
+    case directory
+    case tooLong(limit: Int)
+    case other
+
+    /// What is wrong, to follow the file's name.
+    var text: String {
+      switch self {
+      case .missing: "does not exist"
+      case .denied: "may not be read by this user"
+      case .directory: "is a directory"
+      case .tooLong(let limit): "is longer than \(limit) bytes"
+      case .other: "cannot be read"
+      }
+    }
+  }
+
+  static func read(_ path: String, limit: Int) throws(Problem) -> [UInt8] {
+    do {
+      let data = try Data(contentsOf: URL(fileURLWithPath: path))
+      guard data.count <= limit else { throw Problem.tooLong(limit: limit) }
+      return [UInt8](data)
+    } catch let problem as Problem {
+      throw problem
+    } catch {
+      throw self.problem(error, path: path)
+    }
+  }
+
+  /// The names in a directory, sorted by their bytes.
+  static func names(in directory: String) throws(Problem) -> [String] {
+    do {
+      let names = try FileManager.default.contentsOfDirectory(atPath: directory.isEmpty ? "." : directory)
+      return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    } catch {
+      throw problem(error, path: directory)
+    }
+  }
+
+  static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+
+  /// Whether everybody on the machine may read the file: its mode, wherever links lead.
+  static func isWorldReadable(_ path: String) -> Bool {
+    let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
+      let mode = attributes[.posixPermissions] as? UInt
+    else { return false }
+    return mode & 0o004 != 0
+  }
+
+  /// A path as written in `file`: relative ones start where that file is.
+  static func resolve(_ path: String, relativeTo file: String) -> String {
+    path.hasPrefix("/") ? path : directory(of: file) + path
+  }
+
+  /// Everything up to the last slash, with it.
+  static func directory(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "" }
+    return String(path[...slash])
+  }
+
+  private static func problem(_ error: any Error, path: String) -> Problem {
+    var isDirectory = false
+    if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory { return .directory }
+    switch (error as? CocoaError)?.code {
+    case CocoaError.fileReadNoSuchFile?, CocoaError.fileNoSuchFile?: return .missing
+    case CocoaError.fileReadNoPermission?: return .denied
+    default: return .other
+    }
+  }
+}

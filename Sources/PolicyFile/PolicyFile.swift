@@ -1,0 +1,76 @@
+import OAuth
+public import Policy
+import YAML
+
+/// Reads policy files (format version 1, see `docs/policy.md`).
+public enum PolicyFile {
+  /// What came of reading a policy.
+  public struct Outcome: Sendable {
+    /// `nil` if and only if there is an error among `diagnostics`.
+    public let policy: Policy?
+    /// All problems and findings, in the order of the files, from top to bottom.
+    public let diagnostics: [Diagnostic]
+    /// Settings that are read and that `serve` cannot honour yet, as errors. The policy is there all the same.
+    public let unsupported: [Diagnostic]
+    /// The points of RFC 8252, appendix A.
+    public let selfCheck: SelfCheck
+    /// The policy and the files that it includes, in the order of reading.
+    public let files: [String]
+
+    /// Whether `serve` can run this policy as it says.
+    public var isServable: Bool { policy != nil && unsupported.isEmpty }
+  }
+
+  /// What came of reading several policies together.
+  public struct Check: Sendable {
+    /// One per path, in the order of the paths.
+    public let outcomes: [Outcome]
+    /// Findings between policies.
+    public let between: [Diagnostic]
+  }
+
+  /// Reads a policy, the files that it includes and the secrets that it names.
+  ///
+  /// - Parameter environment: where `{ env: NAME }` looks.
+  public static func load(path: String, environment: [String: String]) -> Outcome {
+    outcome(of: PolicyReader(environment: environment), path)
+  }
+
+  /// Reads several policies and compares them: a redirect URI belongs to one authorization server (RFC 8252,
+  /// section 8.10).
+  public static func check(paths: [String], environment: [String: String]) -> Check {
+    var outcomes: [Outcome] = []
+    var between: [Diagnostic] = []
+    var owners: [String: (path: String, issuer: String, node: ClientCollection.Site)] = [:]
+    for path in paths {
+      let reader = PolicyReader(environment: environment)
+      outcomes.append(outcome(of: reader, path))
+      guard let issuer = reader.gateway?.issuer else { continue }
+      let sites = reader.clients.redirectURIs.sorted { ($0.value.node.mark, $0.key) < ($1.value.node.mark, $1.key) }
+      for (uri, site) in sites {
+        guard let owner = owners[uri] else {
+          owners[uri] = (path, issuer, site)
+          continue
+        }
+        guard owner.issuer != issuer else { continue }
+        between.append(
+          PolicyReader.diagnostic(
+            .sharedRedirectURI, .warning, site.node,
+            "client \(quoted(site.client.rawValue)) has redirect URI \(quoted(uri)) here and with issuer "
+              + "\(quoted(owner.issuer)) in \(quoted(owner.path)); an app needs one per authorization server"))
+      }
+    }
+    return Check(outcomes: outcomes, between: between)
+  }
+
+  private static func outcome(of reader: PolicyReader, _ path: String) -> Outcome {
+    let policy = reader.read(path)
+    let diagnostics = reader.sortedDiagnostics()
+    let selfCheck = SelfCheck(
+      redirects: reader.redirects, mode: reader.defaults.mode, unknownClients: reader.unknownClients,
+      findings: Set(diagnostics.lazy.filter { $0.severity == .error }.map(\.id)))
+    return Outcome(
+      policy: policy, diagnostics: diagnostics, unsupported: reader.unsupported, selfCheck: selfCheck,
+      files: reader.files)
+  }
+}

@@ -1,0 +1,128 @@
+import Policy
+import YAML
+
+extension PolicyReader {
+  func listeners(_ field: Field) -> [(value: Listener, node: YAMLNode)] {
+    var listeners: [(value: Listener, node: YAMLNode)] = []
+    var seen: [SocketAddress: YAMLNode] = [:]
+    let items = list(field)
+    if items.isEmpty, field.node.kind == .sequence {
+      error(.missingValue, field.node, "`listeners` is empty; add an item such as `- address: 127.0.0.1:8080`")
+    }
+    for item in items {
+      guard let listener = listener(item) else { continue }
+      if listener.address.port != 0, let first = seen[listener.address] {
+        error(
+          .duplicateValue, item.node,
+          "address `\(listener.address)` is listened on twice, first in line \(first.mark.line); remove one")
+      }
+      seen[listener.address] = item.node
+      listeners.append((listener, item.node))
+    }
+    return listeners
+  }
+
+  private func listener(_ item: Field) -> Listener? {
+    var place: SocketAddress?
+    var namesAddress = false
+    var tls: Listener.TLS?
+    var proxyProtocol = false
+    let isMapping = fields(item.node, named: "listener", ListenerKey.self) { key, field in
+      switch key {
+      case .address:
+        namesAddress = true
+        place = address(field)
+      case .tls:
+        tls = listenerTLS(field)
+        reportUnsupported(field, "TLS listeners are not served yet; terminate TLS in front and remove `tls`")
+      case .proxyProtocol:
+        proxyProtocol = flag(field) ?? false
+        if proxyProtocol {
+          reportUnsupported(field, "the PROXY protocol is not spoken yet; remove `proxy_protocol`")
+        }
+      }
+    }
+    guard isMapping else { return nil }
+    if !namesAddress { missing(ListenerKey.address, item.node, in: "the listener", "one such as `127.0.0.1:8080`") }
+    return place.map { Listener(address: $0, tls: tls, proxyProtocol: proxyProtocol) }
+  }
+
+  private func listenerTLS(_ field: Field) -> Listener.TLS? {
+    var certificate: String?
+    var key: String?
+    var named: Set<TLSKey> = []
+    let isMapping = fields(field.node, named: "tls", TLSKey.self) { name, field in
+      named.insert(name)
+      guard let path = path(field) else { return }
+      guard FileSystem.exists(path) else {
+        error(.unreadableSecret, field.node, "`\(field.name)` names \(quoted(path)), which does not exist")
+        return
+      }
+      switch name {
+      case .certificate: certificate = path
+      case .privateKey: key = path
+      }
+    }
+    guard isMapping else { return nil }
+    for name in TLSKey.allCases where !named.contains(name) {
+      missing(name, field.key, in: "`tls`", "the path of a PEM file")
+    }
+    guard let certificate, let key else { return nil }
+    return Listener.TLS(certificate: certificate, privateKey: key)
+  }
+
+  /// `127.0.0.1:8080` or `[::1]:8080`.
+  func address(_ field: Field) -> SocketAddress? {
+    guard let text = text(field) else { return nil }
+    if let colon = text.lastIndex(of: ":") {
+      let digits = text[text.index(after: colon)...]
+      var host = text[..<colon]
+      let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+      if isBracketed { host = host.dropFirst().dropLast() }
+      let isLiteral = isBracketed ? AddressText.parseIPv6(host) != nil : AddressText.parseIPv4(host) != nil
+      if isLiteral, AddressText.isCanonicalNumber(digits), let port = Int(digits), port <= 65_535 {
+        return SocketAddress(host: String(host).lowercased(), port: port)
+      }
+    }
+    let hint =
+      text.hasPrefix("localhost:")
+      ? "a name is not an address, use `127.0.0.1:\(text.dropFirst(10))`"
+      : "use an address literal and a port, such as `127.0.0.1:8080` or `[::]:8080`"
+    error(.invalidValue, field.node, "`\(field.name)` cannot be \(quoted(text)); \(hint)")
+    return nil
+  }
+
+  func trustedProxies(_ field: Field) -> [AddressRange] {
+    list(field, orSingle: true).compactMap(addressRange)
+  }
+
+  private func addressRange(_ field: Field) -> AddressRange? {
+    guard let text = text(field) else { return nil }
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let first = parts.first, let network = AddressText.parse(first) else {
+      return refuseRange(field, text, "use an address or a block such as `10.0.0.0/8` or `fd00::/8`")
+    }
+    // An IPv4 address is kept mapped into IPv6, 96 bits further on.
+    let offset = first.contains(":") ? 0 : 96
+    var length = 128
+    if parts.count == 2 {
+      guard AddressText.isCanonicalNumber(parts[1]), let bits = Int(parts[1]), bits + offset <= 128 else {
+        return refuseRange(field, text, "the prefix is a number from 0 to \(128 - offset)")
+      }
+      length = bits + offset
+    }
+    let isNetwork = (length..<128).allSatisfy { network[$0 / 8] & (0x80 >> UInt8($0 % 8)) == 0 }
+    guard isNetwork else {
+      return refuseRange(field, text, "bits are set behind the prefix, so the block is not what it seems")
+    }
+    if length == offset {
+      warn(.trustEveryone, field.node, "\(quoted(text)) lets every peer say who it is; name your proxies' addresses")
+    }
+    return AddressRange(network: network, prefixLength: length)
+  }
+
+  private func refuseRange(_ field: Field, _ text: String, _ hint: String) -> AddressRange? {
+    error(.invalidValue, field.node, "`\(field.name)` cannot hold \(quoted(text)); \(hint)")
+    return nil
+  }
+}

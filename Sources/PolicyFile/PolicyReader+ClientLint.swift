@@ -1,0 +1,94 @@
+import OAuth
+import Policy
+import YAML
+
+extension PolicyReader {
+  /// Judges what a client's settings mean together.
+  func lint(_ draft: inout ClientDraft) {
+    lintRedirectURIs(&draft)
+    guard let kind = draft.kind else { return }
+    lintType(draft, kind)
+    lintPKCE(draft, kind)
+    lintGrants(draft, kind)
+    lintCredentials(draft, kind)
+    if let modes = draft.responseModes, modes.value.contains(.formPost),
+      draft.redirectURIs.contains(where: { $0.value.privateUseScheme != nil })
+    {
+      warn(
+        .responseMode, modes.node,
+        "\(draft.title) has a private-use redirect URI, which no form can be posted to; remove `form_post`")
+    }
+  }
+
+  private func lintType(_ draft: ClientDraft, _ kind: Client.Kind) {
+    if kind == .confidential, draft.effectiveApplication == .native {
+      error(
+        .nativeConfidential, draft.typeNode ?? draft.node,
+        "\(draft.title) is a native app, whose copies cannot keep a shared secret; use `type: public`")
+    }
+    if kind == .public, let node = draft.secretNode {
+      error(
+        .publicSecret, node,
+        "\(draft.title) is public, so a secret proves nothing; remove `secret` or use `type: confidential`")
+    }
+  }
+
+  private func lintPKCE(_ draft: ClientDraft, _ kind: Client.Kind) {
+    guard let pkce = draft.pkce, pkce.value != .required else { return }
+    if draft.effectiveApplication == .native {
+      error(
+        .pkceNative, pkce.node,
+        "\(draft.title) is a native app, for which PKCE cannot be `\(pkce.value.rawValue)`; use `required`")
+    } else if kind == .public, pkce.value == .off {
+      error(.pkceOff, pkce.node, "\(draft.title) is public, for which PKCE cannot be `off`; use `required`")
+    } else {
+      warn(
+        .pkceOptional, pkce.node,
+        "\(draft.title) may leave PKCE out, so a stolen code can be injected; use `required` once it sends PKCE")
+    }
+  }
+
+  private func lintGrants(_ draft: ClientDraft, _ kind: Client.Kind) {
+    for grant in draft.grantNodes {
+      if grant.value == .password {
+        error(
+          .grant, grant.node,
+          "\(draft.title) cannot have the password grant, which shows passwords to apps; use `authorization_code`")
+      } else if kind == .public {
+        error(
+          .grant, grant.node,
+          "\(draft.title) is public and has no credentials; remove `client_credentials`")
+      }
+    }
+    if draft.effectiveGrants.contains(.authorizationCode), draft.redirectURIs.isEmpty, !draft.namesRedirectURIs {
+      error(
+        .noRedirectURI, draft.node,
+        "\(draft.title) has the authorization code grant and no redirect URI; add `redirect_uris`")
+    }
+  }
+
+  private func lintCredentials(_ draft: ClientDraft, _ kind: Client.Kind) {
+    let hasOwnUpstreamID = draft.upstreamID.map { $0.value != draft.id } ?? false
+    if kind == .confidential, hasOwnUpstreamID, draft.secretNode == nil, draft.effectiveApplication != .native {
+      error(
+        .missingSecret, draft.node,
+        "\(draft.title) is confidential and has another id upstream, so it has to prove itself to the gateway; add "
+          + "`secret: { file: PATH }`")
+    }
+    guard let authentication = draft.authentication else { return }
+    switch authentication.value {
+    case .basic, .post:
+      if draft.upstreamSecretNode == nil {
+        error(
+          .missingSecret, authentication.node,
+          "`authentication: \(authentication.value.rawValue)` needs a secret; add `client_secret: { file: PATH }`")
+      }
+    case .none:
+      if draft.upstreamSecretNode != nil {
+        error(
+          .conflict, authentication.node,
+          "`authentication: none` leaves `client_secret` unused; remove one of the two")
+      }
+    }
+  }
+}

@@ -1,0 +1,186 @@
+import OAuth
+import Policy
+import YAML
+
+extension PolicyReader {
+  /// `clients:` is a list of clients and includes, or a mapping with `include`.
+  func readClients(_ field: Field) {
+    switch field.node.kind {
+    case .sequence:
+      clients.reserveCapacity(field.node.count)
+      for item in field.node.items { readClientOrInclude(item) }
+    case .mapping:
+      fields(field.node, named: "clients", IncludeKey.self) { _, field in include(field) }
+    case .scalar:
+      error(.wrongType, field.node, "`clients` must be a list of clients, or a mapping with `include`")
+    }
+  }
+
+  private func readClientOrInclude(_ node: YAMLNode) {
+    if node.kind == .mapping, node.count == 1, let entry = node.entries.first(where: { $0.key.text == "include" }) {
+      include(Field(name: "include", key: entry.key, node: entry.value))
+    } else {
+      readClient(node)
+    }
+  }
+
+  func readClient(_ node: YAMLNode) {
+    var draft = ClientDraft(node: node, rules: defaults)
+    var hasID = false
+    // First, so that every message about the client can name it.
+    if let entry = node.entries.first(where: { $0.key.text == "id" }), !entry.value.isEmpty {
+      hasID = true
+      draft.node = entry.value
+      draft.id = clientID(Field(name: "id", key: entry.key, node: entry.value))
+    }
+    let isMapping = fields(node, named: "client", ClientKey.self) { key, field in readClientKey(key, field, &draft) }
+    guard isMapping else { return }
+    if !hasID { missing(ClientKey.id, node, in: "the client", "the identifier that it sends as `client_id`") }
+    if draft.typeNode == nil {
+      error(
+        .clientType, draft.node,
+        "\(draft.title) has no `type`; say whether it is `public` or `confidential`, it cannot be guessed")
+    }
+    lint(&draft)
+    guard let id = draft.id else { return }
+    if let first = clients.ids[id] {
+      error(
+        .duplicateValue, draft.node, "\(draft.title) occurs twice, first in \(place(first, draft.node)); remove one")
+      return
+    }
+    clients.ids[id] = draft.node
+    guard let kind = draft.kind else { return }
+    add(draft, id: id, kind: kind)
+  }
+
+  /// A line, with its file where that is another one.
+  func place(_ node: YAMLNode, _ from: YAMLNode) -> String {
+    let file = node.document.file == from.document.file ? "" : "\(node.document.file), "
+    return "\(file)line \(node.mark.line)"
+  }
+
+  private func readClientKey(_ key: ClientKey, _ field: Field, _ draft: inout ClientDraft) {
+    switch key {
+    case .id: break
+    case .name: draft.name = text(field)
+    case .type:
+      draft.typeNode = field.node
+      draft.kind = choice(field, Client.Kind.self)
+    case .application:
+      draft.applicationNode = field.node
+      draft.application = choice(field, Client.Application.self)
+    case .platform: draft.platform = choice(field, Client.Platform.self)
+    case .redirectURIs:
+      draft.namesRedirectURIs = field.node.kind != .sequence || field.node.count > 0
+      draft.redirectURIs = redirectURIs(field)
+    case .grants: readGrants(field, &draft)
+    case .pkce: draft.pkce = choice(field, Client.PKCE.self).map { ($0, field.node) }
+    case .responseModes: draft.responseModes = choices(field, ResponseMode.self).map { ($0, field.node) }
+    case .consent: draft.consent = choice(field, Consent.self).map { ($0, field.node) }
+    case .secret:
+      draft.secretNode = field.node
+      draft.secret = secret(field)
+    case .upstream: readClientUpstream(field, &draft)
+    case .mode: readRule(.mode, field, &draft.rules)
+    case .pkceMethods: readRule(.pkceMethods, field, &draft.rules)
+    case .pkceSyntax: readRule(.pkceSyntax, field, &draft.rules)
+    case .state: readRule(.state, field, &draft.rules)
+    case .localhost: readRule(.localhost, field, &draft.rules)
+    case .schemes: readRule(.schemes, field, &draft.rules)
+    case .embeddedUserAgents: readRule(.embeddedUserAgents, field, &draft.rules)
+    case .codeLifetime: readRule(.codeLifetime, field, &draft.rules)
+    case .deviceCodeLifetime: readRule(.deviceCodeLifetime, field, &draft.rules)
+    }
+  }
+
+  /// RFC 6749, appendix A.1: visible ASCII and spaces. The bound keeps ids out of trouble in logs and metrics.
+  private func clientID(_ field: Field) -> ClientID? {
+    guard let text = text(field) else { return nil }
+    guard text.utf8.allSatisfy({ (0x20...0x7e).contains($0) }), text.utf8.count <= 256 else {
+      error(
+        .invalidValue, field.node, "`\(field.name)` cannot be \(quoted(text)); use at most 256 ASCII characters")
+      return nil
+    }
+    return ClientID(text)
+  }
+
+  private func readGrants(_ field: Field, _ draft: inout ClientDraft) {
+    var grants: Set<GrantType> = []
+    let items = list(field)
+    for item in items {
+      guard let text = text(item) else { continue }
+      if text == "implicit" {
+        error(.grant, item.node, "\(draft.title) cannot have the implicit grant; use `authorization_code`")
+        continue
+      }
+      let grant = text == "device_code" ? .deviceCode : GrantType(rawValue: text)
+      guard let grant else {
+        let known = GrantType.allCases.filter { $0 != .password }.map {
+          $0 == .deviceCode ? "device_code" : $0.rawValue
+        }
+        let near = EditDistance.nearest(to: text, among: known).map { "did you mean `\($0)`?" }
+        error(
+          .invalidValue, item.node, "`grants` cannot hold \(quoted(text)); \(near ?? "use \(oneOf(known))")")
+        continue
+      }
+      if !grants.insert(grant).inserted {
+        error(.duplicateValue, item.node, "\(quoted(text)) occurs twice in `grants`; keep one")
+      }
+      if grant == .password || grant == .clientCredentials { draft.grantNodes.append((grant, item.node)) }
+    }
+    if items.isEmpty, field.node.kind == .sequence {
+      error(.missingValue, field.node, "`grants` is empty; name at least one or remove the key")
+    }
+    if !grants.isEmpty { draft.grants = clients.shared(grants) }
+  }
+
+  private func readClientUpstream(_ field: Field, _ draft: inout ClientDraft) {
+    fields(field.node, named: "upstream", ClientUpstreamKey.self) { key, field in
+      switch key {
+      case .clientID: draft.upstreamID = clientID(field).map { ($0, field.node) }
+      case .clientSecret:
+        draft.upstreamSecretNode = field.node
+        draft.upstreamSecret = secret(field)
+      case .authentication:
+        draft.authentication = choice(field, UpstreamClient.Authentication.self).map { ($0, field.node) }
+      case .redirectURI: draft.upstreamRedirect = upstreamRedirect(field)
+      }
+    }
+  }
+
+  private func upstreamRedirect(_ field: Field) -> UpstreamClient.RedirectURI? {
+    guard let text = text(field) else { return nil }
+    switch text {
+    case "callback": return .callback
+    case "requested": return .requested
+    default:
+      // The upstream's registration may be older than the rules for apps, so plain http is taken as well.
+      if (try? RedirectURI(parsing: text)) != nil || (try? URLText(parsing: text)) != nil { return .fixed(text) }
+      error(
+        .invalidValue, field.node,
+        "`redirect_uri` cannot be \(quoted(text)); use `callback`, `requested` or a complete URI")
+      return nil
+    }
+  }
+
+  private func add(_ draft: ClientDraft, id: ClientID, kind: Client.Kind) {
+    let rules = draft.rules
+    // Where the secret could not be read there is an error already; what follows assumes that it is held.
+    let holdsCredentials = draft.upstreamSecretNode != nil
+    let upstream = UpstreamClient(
+      clientID: draft.upstreamID?.value ?? id, clientSecret: draft.upstreamSecret,
+      authentication: draft.authentication?.value ?? (holdsCredentials ? .basic : .none),
+      redirectURI: draft.upstreamRedirect ?? (holdsCredentials ? .callback : .requested))
+    let client = Client(
+      id: id, name: draft.name, kind: kind, application: draft.effectiveApplication, platform: draft.platform,
+      redirectURIs: draft.redirectURIs.map(\.value), grants: clients.shared(draft.effectiveGrants),
+      pkce: draft.pkce?.value ?? .required, pkceMethods: rules.pkceMethods, pkceSyntax: rules.pkceSyntax,
+      responseModes: clients.shared(draft.responseModes?.value ?? [.query]), mode: rules.mode, state: rules.state,
+      localhost: rules.localhost, schemes: rules.schemes, embeddedUserAgents: rules.embeddedUserAgents,
+      codeLifetime: rules.codeLifetime, deviceCodeLifetime: rules.deviceCodeLifetime,
+      consent: draft.consent?.value ?? .gateway, secret: draft.secret, upstream: upstream)
+    clients.entries.append(
+      ClientCollection.Entry(
+        client: client, node: draft.node, consent: draft.consent, upstreamID: draft.upstreamID?.node))
+  }
+}

@@ -1,0 +1,199 @@
+import OAuth
+import Policy
+import YAML
+
+extension PolicyReader {
+  /// What a mapping `gateway:` says, before its parts are held against each other.
+  private struct GatewayDraft {
+    var origin: (value: Origin, node: YAMLNode)?
+    var issuer: (value: String, origin: Origin, node: YAMLNode)?
+    var namesPlace = false
+    var listeners: [(value: Listener, node: YAMLNode)] = []
+    var namesListeners = false
+    var admin: SocketAddress? = SocketAddress(host: "127.0.0.1", port: 9180)
+    var workers: Int?
+    var replicas = 1
+    var sealingKeys: FileReference?
+    var namesSealingKeys = false
+    var store = StoreLocation.memory
+    var storeNode: YAMLNode?
+    var trustedProxies: [AddressRange] = []
+    var drainDelay = 0
+    var drainTimeout = 30_000
+    var drainNode: YAMLNode?
+    var branding = Branding()
+  }
+
+  func readGateway(_ field: Field) {
+    var draft = GatewayDraft()
+    let isMapping = fields(field.node, named: "gateway", GatewayKey.self) { key, field in
+      switch key {
+      case .origin:
+        draft.namesPlace = true
+        draft.origin = gatewayOrigin(field).map { ($0, field.node) }
+      case .issuer:
+        draft.namesPlace = true
+        draft.issuer = issuer(field).map { ($0.text, $0.origin, field.node) }
+      case .listeners:
+        draft.namesListeners = true
+        draft.listeners = listeners(field)
+      case .admin: readAdmin(field, &draft)
+      case .workers:
+        if field.node.text != "auto" { draft.workers = number(field, 1...1024, or: "auto") }
+      case .replicas: draft.replicas = number(field, 1...10_000) ?? 1
+      case .sealingKeys:
+        draft.namesSealingKeys = true
+        draft.sealingKeys = file(field)
+      case .store:
+        draft.storeNode = field.node
+        draft.store = store(field) ?? .memory
+      case .trustedProxies: draft.trustedProxies = trustedProxies(field)
+      case .drainDelay: draft.drainDelay = duration(field, 0...3_600_000) ?? 0
+      case .drainTimeout:
+        draft.drainNode = field.node
+        draft.drainTimeout = duration(field, 1_000...86_400_000) ?? 30_000
+      case .branding: draft.branding = branding(field)
+      }
+    }
+    guard isMapping else { return }
+    finishGateway(draft, field)
+  }
+
+  private func finishGateway(_ draft: GatewayDraft, _ field: Field) {
+    if !draft.namesPlace {
+      missing(GatewayKey.origin, field.key, in: "`gateway`", "the URL at which clients reach it, or `issuer`")
+    }
+    if !draft.namesListeners {
+      missing(GatewayKey.listeners, field.key, in: "`gateway`", "a list such as `- address: 127.0.0.1:8080`")
+    }
+    if draft.drainTimeout < draft.drainDelay, let node = draft.drainNode {
+      error(
+        .conflict, node,
+        "`drain_timeout` is shorter than `drain_delay`, which is part of it; make it longer than "
+          + "`\(Quantity.duration(draft.drainDelay))`")
+    }
+    guard let origin = draft.origin?.value ?? draft.issuer?.origin else { return }
+    lint(draft, origin, field)
+    gateway = GatewaySettings(
+      origin: origin, issuer: draft.issuer?.value ?? origin.description, listeners: draft.listeners.map(\.value),
+      admin: draft.admin, workers: draft.workers, replicas: draft.replicas, sealingKeys: draft.sealingKeys,
+      store: draft.store, trustedProxies: draft.trustedProxies, drainDelay: draft.drainDelay,
+      drainTimeout: draft.drainTimeout, branding: draft.branding)
+  }
+
+  private func lint(_ draft: GatewayDraft, _ origin: Origin, _ field: Field) {
+    let severalReplicas = draft.replicas > 1
+    if severalReplicas, case .memory = draft.store {
+      error(
+        .memoryStore, draft.storeNode ?? field.key,
+        "\(draft.replicas) replicas cannot share what `store: memory` remembers; use `redis://HOST:PORT/DB` or one "
+          + "replica")
+    }
+    if !draft.namesSealingKeys {
+      report(
+        .ephemeralKey, severalReplicas ? .error : .warning, field.key,
+        severalReplicas
+          ? "\(draft.replicas) replicas without `sealing_keys` cannot open what another one sealed; add "
+            + "`sealing_keys: { file: PATH }`"
+          : "without `sealing_keys` every restart ends the flows under way; add `sealing_keys: { file: PATH }`")
+    }
+    let answers = draft.trustedProxies.isEmpty && origin.scheme == .https
+    for listener in draft.listeners where answers && listener.value.tls == nil {
+      let address = listener.value.address
+      guard !Origin(scheme: .http, host: address.host).isLoopback else { continue }
+      warn(
+        .plaintextListener, listener.node,
+        "plaintext listener `\(address)` answers no OAuth request while `trusted_proxies` is empty; name the proxies "
+          + "that terminate TLS, or add `tls`")
+    }
+  }
+
+  private func gatewayOrigin(_ field: Field) -> Origin? {
+    guard let url = url(field) else { return nil }
+    guard url.path.isEmpty else {
+      error(
+        .invalidValue, field.node,
+        "`origin` cannot have a path; use `\(url.origin)`, and `issuer` if the issuer has a path")
+      return nil
+    }
+    return requireTLS(url.origin, field) ? url.origin : nil
+  }
+
+  private func issuer(_ field: Field) -> (text: String, origin: Origin)? {
+    guard let text = field.node.text, let url = url(field), requireTLS(url.origin, field) else { return nil }
+    return (text, url.origin)
+  }
+
+  /// http serves development on this machine; anywhere else codes and tokens would travel in the clear.
+  private func requireTLS(_ origin: Origin, _ field: Field) -> Bool {
+    if origin.scheme == .https || origin.isLoopback { return true }
+    error(
+      .plaintextOrigin, field.node,
+      "`\(field.name)` cannot be plain http at `\(origin.host)`; use https, http is for loopback hosts")
+    return false
+  }
+
+  /// A URL without userinfo, query and fragment.
+  func url(_ field: Field) -> URLText? {
+    guard let text = text(field) else { return nil }
+    do {
+      return try URLText(parsing: text)
+    } catch {
+      self.error(.invalidValue, field.node, "`\(field.name)` cannot be \(quoted(text)); it \(error.text)")
+      return nil
+    }
+  }
+
+  private func readAdmin(_ field: Field, _ draft: inout GatewayDraft) {
+    if field.node.text == "off" {
+      draft.admin = nil
+      return
+    }
+    guard let address = address(field) else { return }
+    draft.admin = address
+    if !Origin(scheme: .http, host: address.host).isLoopback {
+      note(
+        .adminExposed, field.node,
+        "the admin listener at `\(address)` asks nobody who they are; keep it inside the cluster's network")
+    }
+  }
+
+  private func store(_ field: Field) -> StoreLocation? {
+    guard let text = text(field) else { return nil }
+    if text == "memory" { return .memory }
+    for scheme in ["redis://", "rediss://"] where text.hasPrefix(scheme) {
+      let rest = text.dropFirst(scheme.count)
+      let place = rest.prefix { $0 != "/" }
+      let database = rest.dropFirst(place.count).dropFirst()
+      guard (try? URLText(parsing: "http://" + place)) != nil,
+        database.isEmpty || AddressText.isCanonicalNumber(database)
+      else { break }
+      reportUnsupported(field, "shared stores are not spoken to yet; use `memory` and one replica")
+      return .redis(text)
+    }
+    error(
+      .invalidValue, field.node, "`store` cannot be \(quoted(text)); use `memory` or `redis://HOST:PORT/DB`")
+    return nil
+  }
+
+  private func branding(_ field: Field) -> Branding {
+    var branding = Branding()
+    fields(field.node, named: "branding", BrandingKey.self) { key, field in
+      guard let text = text(field) else { return }
+      switch key {
+      case .name: branding.name = text
+      case .supportURL:
+        let isPath = text.hasPrefix("/") && !text.hasPrefix("//")
+        let isURL = text.hasPrefix("https://") && text.utf8.count > 8
+        guard isPath || isURL, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") }) else {
+          error(
+            .invalidValue, field.node,
+            "`support_url` cannot be \(quoted(text)); use an https URL or a path that begins with one `/`")
+          return
+        }
+        branding.supportURL = text
+      }
+    }
+    return branding
+  }
+}

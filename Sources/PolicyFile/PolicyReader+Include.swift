@@ -1,0 +1,75 @@
+import YAML
+
+extension PolicyReader {
+  /// `include: clients.d/*.yaml`, or a list of such names. Included files hold clients and include nothing themselves.
+  func include(_ field: Field) {
+    for item in list(field, orSingle: true) {
+      guard let pattern = text(item) else { continue }
+      for path in matches(of: pattern, item) {
+        guard !files.contains(path) else {
+          error(.include, item.node, "\(quoted(path)) is included twice; name it once")
+          continue
+        }
+        guard let document = document(path) else { continue }
+        readIncluded(document)
+      }
+    }
+  }
+
+  private func readIncluded(_ document: YAMLDocument) {
+    let root = document.root
+    switch root.kind {
+    case .sequence:
+      for item in root.items { readIncludedClient(item) }
+    case .mapping:
+      fields(root, named: "included file", IncludedFileKey.self) { _, field in
+        for item in list(field) { readIncludedClient(item.node) }
+      }
+    case .scalar:
+      error(.wrongType, root, "an included file must be a list of clients, or a mapping with `clients`")
+    }
+  }
+
+  private func readIncludedClient(_ node: YAMLNode) {
+    if let entry = node.entries.first(where: { $0.key.text == "include" }) {
+      error(.include, entry.key, "an included file cannot include others; name them in the policy itself")
+    } else {
+      readClient(node)
+    }
+  }
+
+  /// The files that a pattern names, sorted. `*` stands for any characters in the last part of the path.
+  private func matches(of pattern: String, _ item: Field) -> [String] {
+    let full = FileSystem.resolve(pattern, relativeTo: item.node.document.file)
+    let directory = FileSystem.directory(of: full)
+    guard !directory.contains("*") else {
+      error(.include, item.node, "\(quoted(pattern)) has a `*` in a directory; it is for the file's name only")
+      return []
+    }
+    let name = full.dropFirst(directory.count)
+    guard name.contains("*") else { return [full] }
+    let names: [String]
+    do {
+      names = try FileSystem.names(in: directory)
+    } catch {
+      self.error(.include, item.node, "directory \(quoted(directory)) \(error.text)")
+      return []
+    }
+    let found = names.filter { !$0.hasPrefix(".") && Self.matches($0, name) }
+    if found.isEmpty { warn(.include, item.node, "\(quoted(pattern)) names no file; remove it or add one") }
+    return found.map { directory + $0 }
+  }
+
+  /// The parts between the stars occur in their order, the first at the beginning and the last at the end.
+  static func matches(_ name: String, _ pattern: Substring) -> Bool {
+    let parts = pattern.split(separator: "*", omittingEmptySubsequences: false)
+    guard let first = parts.first, let last = parts.last, parts.count > 1 else { return name == pattern }
+    guard name.hasPrefix(first) else { return false }
+    var rest = name.dropFirst(first.count)
+    for part in parts.dropFirst().dropLast() where !part.isEmpty {
+      guard let range = rest.firstRange(of: part) else { return false }
+      rest = rest[range.upperBound...]
+    }
+    return rest.hasSuffix(last)
+  }
+}

@@ -1,0 +1,175 @@
+import OAuth
+import Policy
+import YAML
+
+extension PolicyReader {
+  func redirectURIs(_ field: Field) -> [ClientDraft.Placed<RedirectURI>] {
+    var uris: [ClientDraft.Placed<RedirectURI>] = []
+    for item in list(field) {
+      guard let text = text(item) else { continue }
+      guard !text.hasPrefix("urn:ietf:wg:oauth:2.0:oob") else {
+        error(
+          .outOfBand, item.node,
+          "\(quoted(text)) has the user copy the code by hand; use a loopback, https or private-use redirect URI")
+        continue
+      }
+      do {
+        let uri = try RedirectURI(parsing: text)
+        guard !uris.contains(where: { $0.value.text == text }) else {
+          error(.duplicateValue, item.node, "redirect URI \(quoted(text)) occurs twice; keep one")
+          continue
+        }
+        uris.append((uri, item.node))
+      } catch RedirectURIError.cleartext {
+        error(
+          .plaintextRedirect, item.node,
+          "\(quoted(text)) would carry codes in the clear; use https, http is for `127.0.0.1` and `[::1]`")
+      } catch {
+        self.error(.invalidRedirectURI, item.node, "\(quoted(text)) is no redirect URI: \(error)")
+      }
+    }
+    return uris
+  }
+
+  func lintRedirectURIs(_ draft: inout ClientDraft) {
+    for uri in draft.redirectURIs {
+      switch uri.value.kind {
+      case .privateUse(let scheme): lintPrivateUse(uri, scheme: scheme, draft)
+      case .broker: lintKind(.privateUse, uri, draft)
+      case .https: lintHTTPS(uri, draft)
+      case .loopback: lintLoopback(uri, draft)
+      case .localhost: lintLocalhost(uri, draft)
+      }
+    }
+    lintSharing(draft)
+  }
+
+  private func isNative(_ draft: ClientDraft) -> Bool { draft.effectiveApplication == .native }
+
+  /// Whether the policy's `redirects` has the kind.
+  private func lintKind(_ kind: RedirectKind, _ uri: ClientDraft.Placed<RedirectURI>, _ draft: ClientDraft) {
+    if isNative(draft), !redirects.contains(kind) {
+      error(
+        .redirectKindOff, uri.node,
+        "\(draft.title) has \(quoted(uri.value.text)), but `enforcement` lists no `\(kind.rawValue)` in `redirects`; "
+          + "add it there")
+    }
+    if kind == .privateUse, !isNative(draft) {
+      error(
+        .schemeNotNative, uri.node,
+        "\(draft.title) has \(quoted(uri.value.text)), which only a native app can receive; use https or "
+          + "`application: native`")
+    }
+  }
+
+  private func lintPrivateUse(_ uri: ClientDraft.Placed<RedirectURI>, scheme: String, _ draft: ClientDraft) {
+    lintKind(.privateUse, uri, draft)
+    if let problem = uri.value.schemeProblem(draft.rules.schemes == .strict ? .strict : .minimum) {
+      error(.schemeNotReversed, uri.node, "\(draft.title) cannot use scheme \(quoted(scheme)): \(problem)")
+    } else if draft.rules.schemes == .minimum, uri.value.schemeProblem(.strict) != nil {
+      warn(
+        .schemeNotReversed, uri.node,
+        "\(draft.title) uses scheme \(quoted(scheme)), which is not a reversed domain name, so others may use it too")
+    }
+    for note in uri.value.schemeNotes {
+      switch note {
+      case .authority:
+        warn(
+          .schemeAuthority, uri.node,
+          "\(quoted(uri.value.text)) has two slashes, which make the next part a host; write `\(scheme):/...` with one "
+            + "slash")
+      case .rootPath:
+        warn(
+          .noPath, uri.node,
+          "\(quoted(uri.value.text)) has only the root path; give every authorization server a path of its own")
+      case .tooLongForWindows:
+        lintLength(uri, scheme: scheme, draft)
+      }
+    }
+  }
+
+  /// Apps of the Universal Windows Platform cannot have longer schemes; everything else can.
+  private func lintLength(_ uri: ClientDraft.Placed<RedirectURI>, scheme: String, _ draft: ClientDraft) {
+    guard draft.platform == nil || draft.platform == .uwp else { return }
+    report(
+      .schemeTooLong, draft.platform == .uwp ? .warning : .note, uri.node,
+      "scheme \(quoted(scheme)) has \(scheme.utf8.count) characters, and apps of the Universal Windows Platform can have "
+        + "39; shorten it"
+        + (draft.platform == .uwp ? "" : ", or set `platform`"))
+  }
+
+  private func lintHTTPS(_ uri: ClientDraft.Placed<RedirectURI>, _ draft: ClientDraft) {
+    lintKind(.claimedHTTPS, uri, draft)
+    if isNative(draft), uri.value.path.isEmpty || uri.value.path == "/" {
+      warn(
+        .noPath, uri.node,
+        "\(quoted(uri.value.text)) claims the whole host; give every authorization server a path of its own")
+    }
+  }
+
+  private func lintLoopback(_ uri: ClientDraft.Placed<RedirectURI>, _ draft: ClientDraft) {
+    lintKind(.loopback, uri, draft)
+    guard lintLoopbackOwner(uri, draft) else { return }
+    if uri.value.path.isEmpty {
+      note(
+        .loopbackNoPath, uri.node,
+        "\(quoted(uri.value.text)) has no path; a path such as `/callback` keeps other local requests apart")
+    }
+  }
+
+  private func lintLocalhost(_ uri: ClientDraft.Placed<RedirectURI>, _ draft: ClientDraft) {
+    lintKind(.loopback, uri, draft)
+    guard lintLoopbackOwner(uri, draft) else { return }
+    switch draft.rules.localhost {
+    case .reject:
+      error(
+        .localhostRedirect, uri.node,
+        "\(quoted(uri.value.text)) is refused by `localhost: reject`; use `127.0.0.1` and `[::1]`")
+    case .exact:
+      warn(
+        .localhostRedirect, uri.node,
+        "\(quoted(uri.value.text)) depends on name resolution and matches on this port only; use `127.0.0.1` and "
+          + "`[::1]`")
+    case .anyPort:
+      break
+    }
+  }
+
+  /// Loopback is for native apps, which are public.
+  private func lintLoopbackOwner(_ uri: ClientDraft.Placed<RedirectURI>, _ draft: ClientDraft) -> Bool {
+    guard draft.kind == .confidential || !isNative(draft) else { return true }
+    let what = draft.kind == .confidential ? "confidential" : "no native app"
+    error(
+      .loopbackNotNative, uri.node,
+      "\(draft.title) is \(what) and has the loopback redirect URI \(quoted(uri.value.text)); use https, or "
+        + "`type: public` and `application: native`")
+    return false
+  }
+
+  /// The operating system cannot tell apart two apps with one scheme, nor a client two servers with one redirect URI.
+  private func lintSharing(_ draft: ClientDraft) {
+    guard let id = draft.id else { return }
+    for uri in draft.redirectURIs {
+      switch uri.value.kind {
+      case .loopback, .localhost: continue
+      case .privateUse, .https, .broker: break
+      }
+      let site = ClientCollection.Site(client: id, node: uri.node)
+      // The new owner replaces the old one, so that a client's second URI with the scheme is no second finding.
+      let owner = clients.redirectURIs.updateValue(site, forKey: uri.value.text)
+      let scheme = uri.value.privateUseScheme
+      let schemeOwner = scheme.flatMap { clients.schemes.updateValue(site, forKey: $0) }
+      if let owner, owner.client != id {
+        warn(
+          .sharedRedirectURI, uri.node,
+          "\(draft.title) and client \(quoted(owner.client.rawValue)) both have redirect URI "
+            + "\(quoted(uri.value.text)); give each its own")
+      } else if let scheme, let schemeOwner, schemeOwner.client != id {
+        warn(
+          .sharedScheme, uri.node,
+          "\(draft.title) and client \(quoted(schemeOwner.client.rawValue)) both have scheme \(quoted(scheme)), which a "
+            + "device gives to one app; use a scheme per app")
+      }
+    }
+  }
+}

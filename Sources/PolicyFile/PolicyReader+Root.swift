@@ -1,0 +1,72 @@
+import Cryptography
+import Policy
+import YAML
+
+extension PolicyReader {
+  /// Reads the policy and everything that it names.
+  func read(_ path: String) -> Policy? {
+    guard let document = document(path) else { return nil }
+    var sections: [RootKey: Field] = [:]
+    let isMapping = fields(document.root, named: "policy", RootKey.self) { sections[$0] = $1 }
+    guard isMapping else { return nil }
+
+    readVersion(sections[.version], document.root)
+    if let field = sections[.gateway] {
+      readGateway(field)
+    } else {
+      missing(RootKey.gateway, document.root, in: "the policy", "a mapping with `origin` and `listeners`")
+    }
+    if let field = sections[.upstream] {
+      readUpstream(field)
+    } else {
+      missing(RootKey.upstream, document.root, in: "the policy", "a mapping with `url` and `endpoints`")
+    }
+    if let field = sections[.enforcement] { readEnforcement(field) }
+    if let field = sections[.clients] { readClients(field) }
+    let clients = finishClients()
+
+    guard !diagnostics.hasErrors, let gateway, let upstream else { return nil }
+    return Policy(
+      gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: defaults.mode,
+      redirects: redirects, clients: clients, version: version)
+  }
+
+  /// Reads and parses one file, or reports why not.
+  func document(_ path: String) -> YAMLDocument? {
+    files.append(path)
+    let bytes: [UInt8]
+    do {
+      bytes = try FileSystem.read(path, limit: YAMLLimits().bytes)
+    } catch {
+      report(
+        Diagnostic(
+          id: .unreadableFile, severity: .error, file: path, line: 1, column: 1,
+          message: "policy file \(quoted(path)) \(error.text)"))
+      return nil
+    }
+    hashes += sha256(bytes)
+    do {
+      return try YAMLDocument.parse(bytes, file: path)
+    } catch {
+      report(
+        Diagnostic(
+          id: .invalidYAML, severity: .error, file: path, line: error.mark.line, column: error.mark.column,
+          message: error.problem.text))
+      return nil
+    }
+  }
+
+  /// The first 12 digits of the hash over the files' hashes: enough to tell two policies apart on a dashboard.
+  private var version: String { String(Hex.encode(sha256(hashes)).prefix(12)) }
+
+  private func readVersion(_ field: Field?, _ root: YAMLNode) {
+    guard let field else {
+      missing(RootKey.version, root, in: "the policy", "`version: 1`")
+      return
+    }
+    guard let text = text(field) else { return }
+    if text != "1" {
+      error(.invalidValue, field.node, "`version` cannot be \(quoted(text)); this program reads version `1`")
+    }
+  }
+}

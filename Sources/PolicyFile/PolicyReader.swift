@@ -1,0 +1,65 @@
+import OAuth
+import Policy
+import YAML
+
+/// One reading of a policy: walks the nodes, collects every problem, and keeps what only the whole file can answer.
+///
+/// Each aspect of the format has its file, `PolicyReader+Aspect.swift`. Reading never stops at a problem: a value that
+/// cannot be used is reported and its default stands in, so that one run shows everything.
+final class PolicyReader {
+  let environment: [String: String]
+  private(set) var diagnostics: [Diagnostic] = []
+  /// What `serve` cannot do yet; kept apart, so that the values can be read all the same.
+  var unsupported: [Diagnostic] = []
+  /// The files in the order in which they were read, and the hashes of their bytes.
+  var files: [String] = []
+  var hashes: [UInt8] = []
+
+  var defaults = RuleSettings()
+  var unknownClients = UnknownClients.reject
+  var redirects = Set(RedirectKind.allCases)
+  var gateway: GatewaySettings?
+  var upstream: UpstreamSettings?
+  var clients = ClientCollection()
+  var secrets: [String: Secret?] = [:]
+
+  init(environment: [String: String]) {
+    self.environment = environment
+  }
+
+  func error(_ id: DiagnosticID, _ node: YAMLNode, _ message: String) {
+    report(id, .error, node, message)
+  }
+
+  func warn(_ id: DiagnosticID, _ node: YAMLNode, _ message: String) {
+    report(id, .warning, node, message)
+  }
+
+  func note(_ id: DiagnosticID, _ node: YAMLNode, _ message: String) {
+    report(id, .note, node, message)
+  }
+
+  func report(_ id: DiagnosticID, _ severity: Diagnostic.Severity, _ node: YAMLNode, _ message: String) {
+    diagnostics.append(Self.diagnostic(id, severity, node, message))
+  }
+
+  func report(_ diagnostic: Diagnostic) {
+    diagnostics.append(diagnostic)
+  }
+
+  static func diagnostic(
+    _ id: DiagnosticID, _ severity: Diagnostic.Severity, _ node: YAMLNode, _ message: String
+  ) -> Diagnostic {
+    Diagnostic(
+      id: id, severity: severity, file: node.document.file, line: node.mark.line, column: node.mark.column,
+      message: message)
+  }
+
+  /// All findings in the order of the files, and within one from top to bottom.
+  func sortedDiagnostics() -> [Diagnostic] {
+    var order: [String: Int] = [:]
+    for (position, file) in files.enumerated() where order[file] == nil { order[file] = position }
+    let keyed = diagnostics.enumerated().map { (order[$1.file] ?? -1, $1.line, $1.column, $0) }
+    return keyed.sorted { $0 < $1 }.map { diagnostics[$0.3] }
+  }
+}

@@ -1,0 +1,30 @@
+import OAuth
+import Policy
+
+/// The settings that `enforcement:` gives for all clients and each client may give for itself.
+struct RuleSettings {
+  var mode = Mode.enforce
+  var pkceMethods: Set<CodeChallengeMethod> = [.s256]
+  var pkceSyntax = PKCESyntax.strict
+  var state = StateRule.report
+  var localhost = LocalhostRule.exact
+  var schemes = SchemeRule.strict
+  var embeddedUserAgents = EmbeddedUserAgentRule.report
+  /// Seconds.
+  var codeLifetime = 60
+  /// Seconds.
+  var deviceCodeLifetime = 600
+}
+
+/// One of them.
+enum RuleKey {
+  case mode
+  case pkceMethods
+  case pkceSyntax
+  case state
+  case localhost
+  case schemes
+  case embeddedUserAgents
+  case codeLifetime
+  case deviceCodeLifetime
+}

@@ -1,0 +1,107 @@
+/// The keys of one mapping of the format. The reader switches over them, so what is listed here is what is read, and
+/// `policies/proofgate.schema.json` is tested against it.
+protocol SectionKey: RawRepresentable<String>, CaseIterable, Sendable {
+  /// The name of the mapping in messages and in the schema.
+  static var section: String { get }
+}
+
+enum RootKey: String, SectionKey {
+  static let section = "policy"
+  case version, gateway, upstream, enforcement, clients
+}
+
+enum GatewayKey: String, SectionKey {
+  static let section = "gateway"
+  case origin, issuer, listeners, admin, workers, replicas, store, branding
+  case sealingKeys = "sealing_keys"
+  case trustedProxies = "trusted_proxies"
+  case drainDelay = "drain_delay"
+  case drainTimeout = "drain_timeout"
+}
+
+enum ListenerKey: String, SectionKey {
+  static let section = "listener"
+  case address, tls
+  case proxyProtocol = "proxy_protocol"
+}
+
+enum TLSKey: String, SectionKey {
+  static let section = "tls"
+  case certificate
+  case privateKey = "private_key"
+}
+
+enum BrandingKey: String, SectionKey {
+  static let section = "branding"
+  case name
+  case supportURL = "support_url"
+}
+
+enum FileKey: String, SectionKey {
+  static let section = "file"
+  case file
+}
+
+enum SecretKey: String, SectionKey {
+  static let section = "secret"
+  case file, env
+}
+
+enum UpstreamKey: String, SectionKey {
+  static let section = "upstream"
+  case url, endpoints, callback, pass, pkce, parameters, upgrades
+  case stateLimit = "state_limit"
+  case maxConnections = "max_connections"
+  case connectTimeout = "connect_timeout"
+  case responseTimeout = "response_timeout"
+}
+
+enum EndpointKey: String, SectionKey {
+  static let section = "endpoints"
+  case authorization, token, revocation, introspection, registration
+  case pushedAuthorization = "pushed_authorization"
+  case deviceAuthorization = "device_authorization"
+}
+
+enum EnforcementKey: String, SectionKey {
+  static let section = "enforcement"
+  case mode, redirects, state, localhost, schemes
+  case unknownClients = "unknown_clients"
+  case pkceMethods = "pkce_methods"
+  case pkceSyntax = "pkce_syntax"
+  case embeddedUserAgents = "embedded_user_agents"
+  case codeLifetime = "code_lifetime"
+  case deviceCodeLifetime = "device_code_lifetime"
+}
+
+/// The mapping form of `clients:`, and an entry of its list form.
+enum IncludeKey: String, SectionKey {
+  static let section = "include"
+  case include
+}
+
+/// A file that `include:` names, in its mapping form.
+enum IncludedFileKey: String, SectionKey {
+  static let section = "included_file"
+  case clients
+}
+
+enum ClientKey: String, SectionKey {
+  static let section = "client"
+  case id, name, type, application, platform, grants, pkce, upstream, consent, secret, mode, state, localhost, schemes
+  case redirectURIs = "redirect_uris"
+  case responseModes = "response_modes"
+  case pkceMethods = "pkce_methods"
+  case pkceSyntax = "pkce_syntax"
+  case embeddedUserAgents = "embedded_user_agents"
+  case codeLifetime = "code_lifetime"
+  case deviceCodeLifetime = "device_code_lifetime"
+}
+
+enum ClientUpstreamKey: String, SectionKey {
+  static let section = "client_upstream"
+  case authentication
+  case clientID = "client_id"
+  case clientSecret = "client_secret"
+  case redirectURI = "redirect_uri"
+}

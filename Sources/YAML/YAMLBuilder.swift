@@ -1,0 +1,115 @@
+/// Turns events into a document and refuses what the format does not allow. Knows nothing of libyaml.
+struct YAMLBuilder {
+  private struct Open {
+    let index: Int
+    let isMapping: Bool
+    var children = 0
+  }
+
+  private let file: String
+  private let limits: YAMLLimits
+  private var records: [YAMLDocument.Record] = []
+  private var text: [UInt8] = []
+  private var stack: [Open] = []
+  private var documents = 0
+
+  init(file: String, limits: YAMLLimits, capacity: Int) {
+    self.file = file
+    self.limits = limits
+    // Measured on policies of many clients: a value every 16 bytes, half of the bytes are text.
+    records.reserveCapacity(min(capacity / 16 + 16, limits.nodes))
+    text.reserveCapacity(capacity / 2)
+  }
+
+  mutating func startDocument(at mark: YAMLMark) throws(YAMLError) {
+    documents += 1
+    guard documents == 1 else { throw error(.secondDocument, at: mark) }
+  }
+
+  mutating func scalar(_ bytes: Span<UInt8>, style: YAMLNode.Style, at mark: YAMLMark) throws(YAMLError) {
+    let start = text.count
+    for index in bytes.indices { text.append(bytes[index]) }
+    try add(.scalar, style: style, first: start, count: bytes.count, at: mark)
+    let isMergeKey = bytes.count == 2 && style == .plain && bytes[0] == UInt8(ascii: "<") && bytes[1] == bytes[0]
+    guard !isMergeKey else { throw error(.mergeKey, at: mark) }
+  }
+
+  mutating func startCollection(isMapping: Bool, at mark: YAMLMark) throws(YAMLError) {
+    guard stack.count < limits.depth else { throw error(.tooDeep(limit: limits.depth), at: mark) }
+    if let parent = stack.last, parent.isMapping, parent.children.isMultiple(of: 2) {
+      throw error(.keyIsNotText, at: mark)
+    }
+    try add(isMapping ? .mapping : .sequence, style: .plain, first: 0, count: 0, at: mark)
+    stack.append(Open(index: records.count - 1, isMapping: isMapping))
+  }
+
+  mutating func endCollection() throws(YAMLError) {
+    guard let open = stack.popLast() else { return }
+    records[open.index].first = UInt32(records.count)
+    records[open.index].count = UInt32(open.isMapping ? open.children / 2 : open.children)
+    if open.isMapping { try refuseRepeatedKeys(from: open.index + 1) }
+  }
+
+  func finish() throws(YAMLError) -> YAMLDocument {
+    guard !records.isEmpty else { throw error(.emptyDocument, at: YAMLMark(line: 1, column: 1)) }
+    return YAMLDocument(file: file, records: records, text: text)
+  }
+
+  func error(_ problem: YAMLError.Problem, at mark: YAMLMark) -> YAMLError {
+    YAMLError(file: file, mark: mark, problem: problem)
+  }
+
+  private mutating func add(
+    _ kind: YAMLNode.Kind, style: YAMLNode.Style, first: Int, count: Int, at mark: YAMLMark
+  ) throws(YAMLError) {
+    guard records.count < limits.nodes else { throw error(.tooManyNodes(limit: limits.nodes), at: mark) }
+    let column = UInt32(min(mark.column, 0x7ff_ffff))
+    records.append(
+      YAMLDocument.Record(
+        head: kind.rawValue | style.rawValue << 2 | column << 5, line: UInt32(clamping: mark.line),
+        first: UInt32(first), count: UInt32(count)))
+    if !stack.isEmpty { stack[stack.count - 1].children += 1 }
+  }
+
+  /// Compares pairwise in small mappings, and through sorted keys in large ones, so that no file costs quadratic time.
+  private func refuseRepeatedKeys(from start: Int) throws(YAMLError) {
+    var keys: [Int] = []
+    var index = start
+    while index < records.count {
+      keys.append(index)
+      let value = index + 1
+      index = isScalar(value) ? value + 1 : Int(records[value].first)
+    }
+    if keys.count <= 24 {
+      for (position, key) in keys.enumerated() {
+        for earlier in keys[..<position] where same(earlier, key) { throw repeated(key, earlier) }
+      }
+    } else {
+      keys.sort { left, right in
+        let (one, other) = (content(left), content(right))
+        return one.elementsEqual(other) ? left < right : one.lexicographicallyPrecedes(other)
+      }
+      for (earlier, key) in zip(keys, keys.dropFirst()) where same(earlier, key) { throw repeated(key, earlier) }
+    }
+  }
+
+  private func repeated(_ key: Int, _ earlier: Int) -> YAMLError {
+    let name = String(decoding: content(key), as: UTF8.self)
+    return error(.duplicateKey(name, first: mark(earlier)), at: mark(key))
+  }
+
+  private func isScalar(_ index: Int) -> Bool { records[index].head & 3 == YAMLNode.Kind.scalar.rawValue }
+
+  private func mark(_ index: Int) -> YAMLMark {
+    YAMLMark(line: Int(records[index].line), column: Int(records[index].head >> 5))
+  }
+
+  private func content(_ index: Int) -> ArraySlice<UInt8> {
+    let start = Int(records[index].first)
+    return text[start..<start + Int(records[index].count)]
+  }
+
+  private func same(_ left: Int, _ right: Int) -> Bool {
+    records[left].count == records[right].count && content(left).elementsEqual(content(right))
+  }
+}

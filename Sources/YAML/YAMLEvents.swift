@@ -1,0 +1,102 @@
+import CYAML
+
+/// Runs libyaml's event parser. The only place that touches its memory.
+enum YAMLEvents {
+  static func read(_ bytes: [UInt8], file: String, into builder: inout YAMLBuilder) throws(YAMLError) {
+    // On the heap, because libyaml keeps a pointer to the parser inside the parser.
+    let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
+    defer { unsafe parser.deallocate() }
+    guard unsafe yaml_parser_initialize(parser) == 1 else {
+      throw YAMLError(file: file, mark: YAMLMark(line: 1, column: 1), problem: .outOfMemory)
+    }
+    defer { unsafe yaml_parser_delete(parser) }
+    unsafe yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
+    // Sound: the parser reads `bytes` only inside this closure.
+    unsafe try bytes.withUnsafeBufferPointer { buffer throws(YAMLError) in
+      unsafe yaml_parser_set_input_string(parser, buffer.baseAddress, buffer.count)
+      var event = unsafe yaml_event_t()
+      while true {
+        guard unsafe yaml_parser_parse(parser, &event) == 1 else {
+          throw unsafe failure(parser.pointee, bytes: bytes, file: file)
+        }
+        // Sound: the builder copies what it keeps before the event is freed.
+        defer { unsafe yaml_event_delete(&event) }
+        if unsafe event.type == YAML_STREAM_END_EVENT { return }
+        unsafe try handle(event, &builder)
+      }
+    }
+  }
+
+  private static func handle(_ event: yaml_event_t, _ builder: inout YAMLBuilder) throws(YAMLError) {
+    let start = unsafe mark(event.start_mark)
+    switch unsafe event.type {
+    case YAML_DOCUMENT_START_EVENT:
+      try builder.startDocument(at: start)
+      let directives = unsafe event.data.document_start.tag_directives
+      if unsafe directives.start != directives.end { throw builder.error(.directive, at: start) }
+    case YAML_ALIAS_EVENT:
+      throw unsafe builder.error(.alias(string(event.data.alias.anchor)), at: start)
+    case YAML_SCALAR_EVENT:
+      let scalar = unsafe event.data.scalar
+      unsafe try refuse(anchor: scalar.anchor, tag: scalar.tag, builder, at: start)
+      let style: YAMLNode.Style =
+        switch unsafe scalar.style {
+        case YAML_PLAIN_SCALAR_STYLE: .plain
+        case YAML_LITERAL_SCALAR_STYLE, YAML_FOLDED_SCALAR_STYLE: .block
+        default: .quoted
+        }
+      let buffer = unsafe UnsafeBufferPointer(start: scalar.value, count: scalar.length)
+      unsafe try builder.scalar(buffer.span, style: style, at: start)
+    case YAML_SEQUENCE_START_EVENT:
+      let sequence = unsafe event.data.sequence_start
+      unsafe try refuse(anchor: sequence.anchor, tag: sequence.tag, builder, at: start)
+      try builder.startCollection(isMapping: false, at: start)
+    case YAML_MAPPING_START_EVENT:
+      let mapping = unsafe event.data.mapping_start
+      unsafe try refuse(anchor: mapping.anchor, tag: mapping.tag, builder, at: start)
+      try builder.startCollection(isMapping: true, at: start)
+    case YAML_SEQUENCE_END_EVENT, YAML_MAPPING_END_EVENT:
+      try builder.endCollection()
+    default:
+      break
+    }
+  }
+
+  private static func refuse(
+    anchor: UnsafeMutablePointer<yaml_char_t>?, tag: UnsafeMutablePointer<yaml_char_t>?, _ builder: YAMLBuilder,
+    at mark: YAMLMark
+  ) throws(YAMLError) {
+    if let anchor = unsafe anchor { throw unsafe builder.error(.anchor(string(anchor)), at: mark) }
+    if let tag = unsafe tag { throw unsafe builder.error(.tag(string(tag)), at: mark) }
+  }
+
+  private static func mark(_ mark: yaml_mark_t) -> YAMLMark {
+    YAMLMark(line: mark.line + 1, column: mark.column + 1)
+  }
+
+  /// Sound: libyaml ends these strings with a zero byte.
+  private static func string(_ pointer: UnsafeMutablePointer<yaml_char_t>?) -> String {
+    guard let pointer = unsafe pointer else { return "" }
+    return unsafe String(cString: pointer)
+  }
+
+  private static func failure(_ parser: yaml_parser_t, bytes: [UInt8], file: String) -> YAMLError {
+    switch unsafe parser.error {
+    case YAML_MEMORY_ERROR:
+      return YAMLError(file: file, mark: YAMLMark(line: 1, column: 1), problem: .outOfMemory)
+    case YAML_READER_ERROR:
+      // Only a byte offset is known here.
+      let before = bytes.prefix(unsafe parser.problem_offset)
+      let line = before.lazy.filter { $0 == UInt8(ascii: "\n") }.count
+      let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+      let column = String(decoding: before[lineStart...], as: UTF8.self).unicodeScalars.count
+      let what = unsafe parser.problem.map { unsafe String(cString: $0) } ?? "unreadable"
+      return YAMLError(
+        file: file, mark: YAMLMark(line: line + 1, column: column + 1), problem: .syntax(what))
+    default:
+      let what = unsafe parser.problem.map { unsafe String(cString: $0) } ?? "unreadable"
+      let context = unsafe parser.context.map { unsafe String(cString: $0) + ", " } ?? ""
+      return unsafe YAMLError(file: file, mark: mark(parser.problem_mark), problem: .syntax(context + what))
+    }
+  }
+}
