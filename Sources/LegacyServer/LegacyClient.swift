@@ -1,0 +1,14 @@
+/// A client as legacy servers know them: confidential, with exactly one redirect URI.
+public struct LegacyClient: Sendable {
+  public var id: String
+  public var secret: String
+  public var name: String
+  public var redirectURI: String
+
+  public init(id: String, secret: String, name: String, redirectURI: String) {
+    self.id = id
+    self.secret = secret
+    self.name = name
+    self.redirectURI = redirectURI
+  }
+}
