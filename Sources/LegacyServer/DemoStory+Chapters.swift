@@ -44,7 +44,7 @@ extension DemoStory {
     let isRight =
       [guessed, other].allSatisfy { $0.status == 400 && NativeApp.error(in: $0) == "invalid_grant" }
       && NativeApp.tokens(in: own) != nil
-    step.conclude(isRight && isUntouched, "no token for the thief, and the app still gets its own")
+    step.conclude(isRight && isUntouched, "no token for the thief, and the app still gets its own" + untouchedByThief)
   }
 
   func wrongRedirectURI(_ step: inout DemoStep) async throws {
@@ -66,7 +66,7 @@ extension DemoStory {
     let code = try await signIn(attempt, by: cast.app)
     let first = try await redeem(code, attempt.verifier, by: cast.app, as: "app", &step)
     let contacts = contactCount
-    let second = try await redeem(code, attempt.verifier, by: cast.app, as: "again", &step)
+    let second = try await redeem(code, attempt.verifier, by: cast.app, as: "app", &step)
     let isRight =
       NativeApp.tokens(in: first) != nil && second.status == 400 && NativeApp.error(in: second) == "invalid_grant"
     step.conclude(isRight && contactCount == contacts, "the second use is refused" + untouched)
@@ -93,7 +93,7 @@ extension DemoStory {
     step.say("app", "tries the one registered redirect URI instead, and the user signs in")
     let code = try await signIn(attempt, by: app)
     step.say("thief", "has the code, no verifier, and the secret that ships in every copy of the app")
-    let secret = cast.legacyClient.secret
+    let secret = cast.legacyClient.secret.reveal()
     let request = app.tokenRequest(code: code, verifier: Secret("")) { parameters in
       parameters.remove("code_verifier")
       parameters.append("client_secret", secret)
@@ -109,6 +109,10 @@ extension DemoStory {
 
   private var untouched: String {
     cast.recorder == nil ? "" : "; the legacy server was contacted 0 times"
+  }
+
+  private var untouchedByThief: String {
+    cast.recorder == nil ? "" : "; the legacy server never heard of the thief"
   }
 
   private func browser(for app: NativeApp) -> DemoBrowser {
@@ -128,7 +132,7 @@ extension DemoStory {
       let answer =
         entry.response.headers["Location"].map { "\(entry.response.status) to \($0.prefix { $0 != "?" })" }
         ?? DemoTranscript.line(entry.response)
-      step.say("browser", "\(entry.request.method) \(path)  →  \(answer)")
+      step.say("browser", "\(entry.request.method) \(path) → \(answer)")
     }
     guard case .app(let delivery) = stop else { throw DemoProblem(text: "the browser to come back to the app") }
     step.say("app", "receives " + DemoTranscript.line(address: delivery.address))
@@ -152,17 +156,18 @@ extension DemoStory {
     return try await exchange(request, at: app.server.tokenEndpoint, from: speaker, to: "gateway", &step)
   }
 
-  private func useToken(_ token: String, _ step: inout DemoStep) async throws -> Response {
+  private func useToken(_ token: Secret, _ step: inout DemoStep) async throws -> Response {
     let request = Request(
       method: "GET", target: cast.resource.target,
-      headers: ["Host": cast.resource.authority, "Authorization": "Bearer \(token)"])
+      headers: ["Host": cast.resource.authority, "Authorization": "Bearer \(token.reveal())"])
     return try await exchange(request, at: cast.resource, from: "app", to: "legacy", &step)
   }
 
   private func exchange(
     _ request: Request, at address: WebAddress, from: String, to: String, _ step: inout DemoStep
   ) async throws -> Response {
-    step.say(from, DemoTranscript.line(request))
+    let hasToken = request.headers.contains("Authorization")
+    step.say(from, DemoTranscript.line(request) + (hasToken ? " with its token" : ""))
     let response = try await send(address, request)
     step.say(to, DemoTranscript.line(response))
     return response

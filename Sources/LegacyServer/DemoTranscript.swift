@@ -4,7 +4,10 @@ import HTTP
 public struct DemoTranscript: Sendable {
   /// Whether ANSI sequences may be written: only when the output is a terminal.
   public var isColoured: Bool
+  /// Columns after which a line goes on in the next one.
+  public var width = 100
   private static let speakerWidth = 8
+  private let margin = String(repeating: " ", count: 4 + speakerWidth)
 
   public init(isColoured: Bool) {
     self.isColoured = isColoured
@@ -14,7 +17,9 @@ public struct DemoTranscript: Sendable {
   public func text(of step: DemoStep, number: Int) -> String {
     var text = styled("1", "\(number). \(step.title)") + "\n"
     for line in step.lines {
-      text += "   " + styled("2", padded(line.speaker)) + " \(line.text)\n"
+      let rows = wrapped(line.text)
+      text += "   " + styled("2", padded(line.speaker)) + " \(rows[0])\n"
+      for row in rows.dropFirst() { text += margin + "  \(row)\n" }
     }
     let mark = step.isAsExpected ? styled("32", padded("ok")) : styled("1;31", padded("FAILED"))
     return text + "   \(mark) \(step.verdict)\n\n"
@@ -25,6 +30,22 @@ public struct DemoTranscript: Sendable {
     return failed == 0
       ? styled("32", "All \(steps.count) steps went as expected.") + "\n"
       : styled("1;31", "\(failed) of \(steps.count) steps did not go as expected.") + "\n"
+  }
+
+  /// Cuts text between words; a word that is too long stays whole, so that it can be copied.
+  private func wrapped(_ text: String) -> [String] {
+    var rows = [""]
+    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+      let last = rows[rows.count - 1]
+      if last.isEmpty {
+        rows[rows.count - 1] = String(word)
+      } else if margin.count + 2 + last.count + 1 + word.count > width {
+        rows.append(String(word))
+      } else {
+        rows[rows.count - 1] = "\(last) \(word)"
+      }
+    }
+    return rows
   }
 
   private func padded(_ text: String) -> String {
@@ -88,6 +109,6 @@ extension DemoTranscript {
   }
 
   private static func short(_ value: String) -> String {
-    value.count > 10 ? value.prefix(6) + "…" : value
+    value.prefix(min(6, value.count / 3)) + "…"
   }
 }

@@ -1,6 +1,7 @@
 import Cryptography
 import FoundationEssentials
 import HTTP
+import OAuth
 import Synchronization
 
 extension LegacyAuthorizationServer {
@@ -118,7 +119,9 @@ extension LegacyAuthorizationServer {
       case .any where basic != nil && posted != nil: nil
       case .any: basic.map { ($0.id, $0.secret) } ?? posted
       }
-    guard let given, let client = client(given.id), constantTimeEqual(given.secret, client.secret) else { return nil }
+    guard let given, let client = client(given.id), constantTimeEqual(given.secret, client.secret.reveal()) else {
+      return nil
+    }
     return client
   }
 

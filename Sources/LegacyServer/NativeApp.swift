@@ -46,10 +46,18 @@ public struct NativeApp: Sendable {
       case scope
     }
 
-    public var accessToken: String
+    public var accessToken: Secret
     public var tokenType: String
-    public var refreshToken: String?
+    public var refreshToken: Secret?
     public var scope: String?
+
+    public init(from decoder: any Decoder) throws {
+      let members = try decoder.container(keyedBy: CodingKeys.self)
+      accessToken = Secret(try members.decode(String.self, forKey: .accessToken))
+      tokenType = try members.decode(String.self, forKey: .tokenType)
+      refreshToken = try members.decodeIfPresent(String.self, forKey: .refreshToken).map(Secret.init)
+      scope = try members.decodeIfPresent(String.self, forKey: .scope)
+    }
   }
 
   public var clientID: String
@@ -106,8 +114,8 @@ public struct NativeApp: Sendable {
   }
 
   /// RFC 6749, section 6.
-  public func refreshRequest(refreshToken: String) -> Request {
-    post(["grant_type": "refresh_token", "refresh_token": refreshToken, "client_id": clientID])
+  public func refreshRequest(refreshToken: Secret) -> Request {
+    post(["grant_type": "refresh_token", "refresh_token": refreshToken.reveal(), "client_id": clientID])
   }
 
   private func post(_ parameters: Form) -> Request {

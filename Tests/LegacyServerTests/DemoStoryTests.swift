@@ -1,5 +1,6 @@
 import HTTP
 import LegacyServer
+import OAuth
 import Testing
 
 @Suite("The demo's story")
@@ -55,7 +56,7 @@ struct DemoStoryTests {
   func secrets() async {
     let gateway = Self.gateway()
     let send = Self.send(gateway)
-    var secrets: Set<String> = ["wonderland"]
+    var secrets: Set<String> = ["wonderland", StubGateway.client.secret.reveal()]
     var printed = ""
     _ = await DemoStory.run(Self.cast(gateway), isColoured: false) { address, request in
       let response = try await send(address, request)
@@ -64,7 +65,7 @@ struct DemoStoryTests {
           if let value = Form(decoding: text)[name] { secrets.insert(value) }
         }
       }
-      if let tokens = NativeApp.tokens(in: response) { secrets.insert(tokens.accessToken) }
+      if let tokens = NativeApp.tokens(in: response) { secrets.insert(tokens.accessToken.reveal()) }
       return response
     } print: {
       printed += $0

@@ -1,5 +1,6 @@
 import HTTP
 import LegacyServer
+import OAuth
 import Testing
 
 /// A legacy server at `http://legacy.test:9000` with one client, in memory.
@@ -46,7 +47,7 @@ struct LegacyFixture {
   func token(now: Int = now, _ parameters: Form) -> Response {
     var parameters = parameters
     parameters.append("client_id", Self.client.id)
-    parameters.append("client_secret", Self.client.secret)
+    parameters.append("client_secret", Self.client.secret.reveal())
     return post("/token", parameters, now: now)
   }
 

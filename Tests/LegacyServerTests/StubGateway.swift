@@ -1,6 +1,7 @@
 import Cryptography
 import HTTP
 import LegacyServer
+import OAuth
 import Synchronization
 
 /// As much of a gateway as the demo's story asks for, so that the story can be tested without one: PKCE before a legacy
@@ -100,7 +101,7 @@ final class StubGateway: Sendable {
     if fault != .acceptsReplay { state.withLock { $0.codes[code] = nil } }
     let upstream: Form = [
       "grant_type": "authorization_code", "code": held.legacyCode, "redirect_uri": StubGateway.callback,
-      "client_id": StubGateway.client.id, "client_secret": StubGateway.client.secret,
+      "client_id": StubGateway.client.id, "client_secret": StubGateway.client.secret.reveal(),
     ]
     var forwarded = request
     forwarded.body = Array(upstream.encoded.utf8)

@@ -38,7 +38,7 @@ extension Pages {
   }
 
   private static func scopeItems(_ scopes: [String]) -> [HTML] {
-    guard !scopes.isEmpty else { return ["<li>whatever the sign-in service gives every app</li>\n"] }
+    guard !scopes.isEmpty else { return ["<li>use your account, without saying what for</li>\n"] }
     return scopes.map { scope in
       guard let words = words(forScope: scope) else { return "<li>use <code>\(shown: scope)</code></li>\n" }
       return "<li>\(words) <code class=\"soft\">\(shown: scope)</code></li>\n"

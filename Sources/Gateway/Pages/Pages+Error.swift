@@ -36,7 +36,7 @@ extension Pages {
     }
     return """
       <section class="developer" aria-labelledby="developer">
-      <h2 id="developer">For the developer of the app</h2>
+      <h2 id="developer">\(page.status < 500 ? "For the developer of the app" : "Technical details")</h2>
       \(detail)<dl>
       <div><dt>Status</dt><dd>\(page.status)</dd></div>
       \(rule)\(section)\(transaction)</dl>

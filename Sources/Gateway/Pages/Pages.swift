@@ -19,7 +19,7 @@ public struct Pages: Sendable {
   ///
   /// - Parameters:
   ///   - title: What the tab says.
-  ///   - script: Whether the page ends with ``Stylesheet``'s counterpart, the script that submits its form.
+  ///   - script: Whether the page ends with ``SubmitScript``, which sends its form.
   func response(status: Int, title: String, script: Bool = false, _ content: HTML) -> Response {
     let page: HTML = """
       <!doctype html>
