@@ -83,6 +83,7 @@ let package = Package(
     tests("ReactorTests", ["Reactor"]),
     tests("HTTP1Tests", ["HTTP1", "HTTP"]),
     tests("ProxyTests", ["Proxy", "Reactor", "HTTP", "HTTP1"]),
+    tests("LegacyServerTests", ["LegacyServer", "HTTP", "Cryptography"]),
     tests("GatewayTests", ["Gateway", "LegacyServer", "PolicyFile", "Proxy", "Reactor", "Admin"]),
   ]
 )
