@@ -42,6 +42,7 @@ class Program:
 
     def write(self, name, text):
         path = self.folder / name
+        path.touch(mode=0o600)  # secrets are among these
         path.write_text(text)
         return str(path)
 
