@@ -1,1 +1,360 @@
+#define _GNU_SOURCE
 #include "CLinux.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+static int32_t result(int value) { return value < 0 ? -errno : value; }
+
+int32_t cl_epoll_create(void) { return result(epoll_create1(EPOLL_CLOEXEC)); }
+
+static int32_t add(int32_t epoll, int32_t fd, uint64_t key, uint32_t events) {
+  struct epoll_event event = {.events = events, .data.u64 = key};
+  return result(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
+}
+
+int32_t cl_epoll_add(int32_t epoll, int32_t fd, uint64_t key) {
+  return add(epoll, fd, key, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
+}
+
+int32_t cl_epoll_add_level(int32_t epoll, int32_t fd, uint64_t key) { return add(epoll, fd, key, EPOLLIN); }
+
+int32_t cl_epoll_wait(int32_t epoll, void *events, int32_t capacity, int32_t timeout_ms) {
+  return result(epoll_wait(epoll, events, capacity, timeout_ms));
+}
+
+uint64_t cl_event_key(const void *events, int32_t index) {
+  return ((const struct epoll_event *)events)[index].data.u64;
+}
+
+uint32_t cl_event_bits(const void *events, int32_t index) {
+  uint32_t raw = ((const struct epoll_event *)events)[index].events;
+  uint32_t bits = 0;
+  if (raw & EPOLLIN) bits |= CL_READABLE;
+  if (raw & EPOLLOUT) bits |= CL_WRITABLE;
+  if (raw & EPOLLRDHUP) bits |= CL_READ_CLOSED;
+  if (raw & (EPOLLHUP | EPOLLERR)) bits |= CL_BROKEN;
+  return bits;
+}
+
+int32_t cl_event_size(void) { return (int32_t)sizeof(struct epoll_event); }
+
+int32_t cl_eventfd(void) { return result(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
+
+void cl_eventfd_signal(int32_t fd) {
+  uint64_t one = 1;
+  while (write(fd, &one, sizeof one) < 0 && errno == EINTR) {}
+}
+
+void cl_eventfd_clear(int32_t fd) {
+  uint64_t value;
+  while (read(fd, &value, sizeof value) < 0 && errno == EINTR) {}
+}
+
+void cl_eventfd_wait(int32_t fd) {
+  uint64_t value;
+  for (;;) {
+    if (read(fd, &value, sizeof value) >= 0) return;
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return;
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    poll(&ready, 1, -1);
+  }
+}
+
+static __thread void *current;
+void *cl_current(void) { return current; }
+void cl_set_current(void *loop) { current = loop; }
+
+typedef union {
+  struct sockaddr any;
+  struct sockaddr_in v4;
+  struct sockaddr_in6 v6;
+  struct sockaddr_storage storage;
+} sockets_address;
+
+static socklen_t to_system(const cl_address *address, sockets_address *out) {
+  memset(out, 0, sizeof *out);
+  if (address->family == 6) {
+    out->v6.sin6_family = AF_INET6;
+    out->v6.sin6_port = htons(address->port);
+    out->v6.sin6_scope_id = address->scope;
+    memcpy(&out->v6.sin6_addr, address->bytes, 16);
+    return sizeof out->v6;
+  }
+  out->v4.sin_family = AF_INET;
+  out->v4.sin_port = htons(address->port);
+  memcpy(&out->v4.sin_addr, address->bytes, 4);
+  return sizeof out->v4;
+}
+
+static void from_system(const sockets_address *in, cl_address *out) {
+  memset(out, 0, sizeof *out);
+  if (in->any.sa_family == AF_INET6) {
+    static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    out->port = ntohs(in->v6.sin6_port);
+    if (memcmp(&in->v6.sin6_addr, mapped, 12) == 0) {
+      out->family = 4;
+      memcpy(out->bytes, (const uint8_t *)&in->v6.sin6_addr + 12, 4);
+      return;
+    }
+    out->family = 6;
+    out->scope = in->v6.sin6_scope_id;
+    memcpy(out->bytes, &in->v6.sin6_addr, 16);
+    return;
+  }
+  out->family = 4;
+  out->port = ntohs(in->v4.sin_port);
+  memcpy(out->bytes, &in->v4.sin_addr, 4);
+}
+
+int32_t cl_socket(uint8_t family) {
+  return result(socket(family == 6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+int32_t cl_bind(int32_t fd, const cl_address *address) {
+  sockets_address system;
+  socklen_t length = to_system(address, &system);
+  return result(bind(fd, &system.any, length));
+}
+
+int32_t cl_listen(int32_t fd, int32_t backlog) { return result(listen(fd, backlog)); }
+
+int32_t cl_accept(int32_t fd, cl_address *peer) {
+  sockets_address system;
+  socklen_t length = sizeof system;
+  int accepted = accept4(fd, &system.any, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (accepted < 0) return -errno;
+  from_system(&system, peer);
+  return accepted;
+}
+
+int32_t cl_connect(int32_t fd, const cl_address *address) {
+  sockets_address system;
+  socklen_t length = to_system(address, &system);
+  return result(connect(fd, &system.any, length));
+}
+
+int32_t cl_local_address(int32_t fd, cl_address *address) {
+  sockets_address system;
+  socklen_t length = sizeof system;
+  if (getsockname(fd, &system.any, &length) < 0) return -errno;
+  from_system(&system, address);
+  return 0;
+}
+
+int32_t cl_peer_address(int32_t fd, cl_address *address) {
+  sockets_address system;
+  socklen_t length = sizeof system;
+  if (getpeername(fd, &system.any, &length) < 0) return -errno;
+  from_system(&system, address);
+  return 0;
+}
+
+int32_t cl_socket_error(int32_t fd) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0) return -errno;
+  return -error;
+}
+
+static int32_t enable(int32_t fd, int level, int option) {
+  int one = 1;
+  return result(setsockopt(fd, level, option, &one, sizeof one));
+}
+
+int32_t cl_set_reuse_address(int32_t fd) { return enable(fd, SOL_SOCKET, SO_REUSEADDR); }
+int32_t cl_set_reuse_port(int32_t fd) { return enable(fd, SOL_SOCKET, SO_REUSEPORT); }
+int32_t cl_set_ipv6_only(int32_t fd) { return enable(fd, IPPROTO_IPV6, IPV6_V6ONLY); }
+int32_t cl_set_no_delay(int32_t fd) { return enable(fd, IPPROTO_TCP, TCP_NODELAY); }
+
+int32_t cl_set_reset_on_close(int32_t fd) {
+  struct linger linger = {.l_onoff = 1, .l_linger = 0};
+  return result(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger));
+}
+
+// The data path calls the kernel directly: glibc's wrappers are cancellation points, and no thread here is cancelled.
+int64_t cl_receive(int32_t fd, void *bytes, size_t count) {
+  for (;;) {
+    ssize_t received = syscall(SYS_recvfrom, fd, bytes, count, 0, NULL, NULL);
+    if (received >= 0) return received;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+int64_t cl_send(int32_t fd, const void *bytes, size_t count) {
+  for (;;) {
+    ssize_t sent = syscall(SYS_sendto, fd, bytes, count, MSG_NOSIGNAL, NULL, 0);
+    if (sent >= 0) return sent;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+int64_t cl_send2(int32_t fd, const void *first, size_t first_count, const void *second, size_t second_count) {
+  struct iovec parts[2] = {
+    {.iov_base = (void *)first, .iov_len = first_count},
+    {.iov_base = (void *)second, .iov_len = second_count},
+  };
+  struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+  for (;;) {
+    ssize_t sent = syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL);
+    if (sent >= 0) return sent;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+int32_t cl_shutdown_write(int32_t fd) { return result(shutdown(fd, SHUT_WR)); }
+void cl_close(int32_t fd) { close(fd); }
+
+int32_t cl_parse_address(const char *text, cl_address *address) {
+  memset(address, 0, sizeof *address);
+  if (inet_pton(AF_INET, text, address->bytes) == 1) {
+    address->family = 4;
+    return 0;
+  }
+  if (inet_pton(AF_INET6, text, address->bytes) == 1) {
+    address->family = 6;
+    return 0;
+  }
+  return -EINVAL;
+}
+
+void cl_format_address(const cl_address *address, char *text, int32_t capacity) {
+  if (inet_ntop(address->family == 6 ? AF_INET6 : AF_INET, address->bytes, text, (socklen_t)capacity) == NULL) {
+    text[0] = 0;
+  }
+}
+
+int32_t cl_resolve(const char *host, uint16_t port, cl_address *addresses, int32_t capacity) {
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
+  struct addrinfo *found = NULL;
+  int code = getaddrinfo(host, NULL, &hints, &found);
+  if (code != 0) return code < 0 ? code : -code;
+  int32_t count = 0;
+  for (struct addrinfo *each = found; each != NULL && count < capacity; each = each->ai_next) {
+    if (each->ai_family != AF_INET && each->ai_family != AF_INET6) continue;
+    sockets_address system;
+    memset(&system, 0, sizeof system);
+    memcpy(&system, each->ai_addr, each->ai_addrlen);
+    from_system(&system, &addresses[count]);
+    addresses[count].port = port;
+    count += 1;
+  }
+  freeaddrinfo(found);
+  return count;
+}
+
+const char *cl_resolve_error(int32_t code) { return gai_strerror(code); }
+
+static uint64_t nanoseconds(clockid_t clock) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+uint64_t cl_monotonic(void) { return nanoseconds(CLOCK_MONOTONIC); }
+uint64_t cl_realtime(void) { return nanoseconds(CLOCK_REALTIME); }
+
+typedef struct {
+  void (*body)(void *);
+  void *argument;
+  char name[16];
+} thread_start;
+
+static void *run_thread(void *raw) {
+  thread_start start = *(thread_start *)raw;
+  free(raw);
+  pthread_setname_np(pthread_self(), start.name);
+  start.body(start.argument);
+  return NULL;
+}
+
+int32_t cl_thread_start(void (*body)(void *), void *argument, const char *name) {
+  thread_start *start = malloc(sizeof *start);
+  if (start == NULL) return -ENOMEM;
+  start->body = body;
+  start->argument = argument;
+  strncpy(start->name, name, sizeof start->name - 1);
+  start->name[sizeof start->name - 1] = 0;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  int code = pthread_create(&thread, &attributes, run_thread, start);
+  pthread_attr_destroy(&attributes);
+  if (code != 0) free(start);
+  return -code;
+}
+
+int32_t cl_affinity_count(void) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) < 0) return -errno;
+  return CPU_COUNT(&set);
+}
+
+int32_t cl_raise_descriptor_limit(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return -errno;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) < 0) getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur > INT32_MAX ? INT32_MAX : (int32_t)limit.rlim_cur;
+}
+
+void cl_ignore_sigpipe(void) { signal(SIGPIPE, SIG_IGN); }
+void cl_set_undumpable(void) { prctl(PR_SET_DUMPABLE, 0); }
+
+int32_t cl_signal_descriptor(void) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGHUP);
+  sigaddset(&set, SIGUSR1);
+  int code = pthread_sigmask(SIG_BLOCK, &set, NULL);
+  if (code != 0) return -code;
+  return result(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+int32_t cl_signal_next(int32_t fd) {
+  struct signalfd_siginfo info;
+  ssize_t count = read(fd, &info, sizeof info);
+  if (count < 0) return -errno;
+  return (int32_t)info.ssi_signo;
+}
+
+int32_t cl_process_id(void) { return getpid(); }
+
+int64_t cl_write_descriptor(int32_t fd, const void *bytes, size_t count) {
+  for (;;) {
+    ssize_t written = write(fd, bytes, count);
+    if (written >= 0) return written;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+int32_t cl_open_log(const char *path) {
+  return result(open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640));
+}
+
+const char *cl_error_text(int32_t code) { return strerror(code); }

@@ -14,25 +14,27 @@ public enum Base64URL {
 
   public static func encode(_ bytes: [UInt8]) -> String {
     let alphabet = alphabet
+    // One character for every six bits begun. The output has room for exactly those: four for each whole group of three
+    // bytes, then two or three for the rest; indices are checked.
     return unsafe String(unsafeUninitializedCapacity: (bytes.count * 4 + 2) / 3) { output in
       var written = 0
-      var pending: UInt32 = 0
-      var bits = 0
-      for byte in bytes {
-        pending = pending << 8 | UInt32(byte)
-        bits += 8
-        while bits >= 6 {
-          bits -= 6
-          // At most ceil(8 n / 6) characters are written, which is the capacity asked for; indices are checked.
-          unsafe output[written] = alphabet[Int(pending >> UInt32(bits) & 0x3f)]
-          written += 1
-        }
+      let whole = bytes.count - bytes.count % 3
+      for index in stride(from: 0, to: whole, by: 3) {
+        let group = Int(bytes[index]) << 16 | Int(bytes[index + 1]) << 8 | Int(bytes[index + 2])
+        unsafe output[written] = alphabet[group >> 18]
+        unsafe output[written + 1] = alphabet[group >> 12 & 0x3f]
+        unsafe output[written + 2] = alphabet[group >> 6 & 0x3f]
+        unsafe output[written + 3] = alphabet[group & 0x3f]
+        written += 4
       }
-      if bits > 0 {
-        unsafe output[written] = alphabet[Int(pending << UInt32(6 - bits) & 0x3f)]
-        written += 1
-      }
-      return written
+      guard whole < bytes.count else { return written }
+      let second = whole + 1 < bytes.count ? Int(bytes[whole + 1]) : nil
+      let group = Int(bytes[whole]) << 16 | (second ?? 0) << 8
+      unsafe output[written] = alphabet[group >> 18]
+      unsafe output[written + 1] = alphabet[group >> 12 & 0x3f]
+      guard second != nil else { return written + 2 }
+      unsafe output[written + 2] = alphabet[group >> 6 & 0x3f]
+      return written + 3
     }
   }
 
@@ -41,24 +43,36 @@ public enum Base64URL {
   /// Refused: padding, white space, other characters, a lone last character, and bits set in the part of the last
   /// character that carries nothing.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    // Concrete from here on: the loop over a generic string costs ten times as much.
+    let text = String(text)
+    let input = text.utf8.span
     let values = values
-    let length = text.utf8.count
-    guard length % 4 != 1 else { return nil }
+    guard input.count % 4 != 1 else { return nil }
+    let whole = input.count & ~3
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(length * 3 / 4)
-    var pending: UInt32 = 0
-    var bits = 0
-    for character in text.utf8 {
-      let value = values[Int(character)]
-      guard value != 0xff else { return nil }
-      pending = pending << 6 | UInt32(value)
-      bits += 6
-      if bits >= 8 {
-        bits -= 8
-        bytes.append(UInt8(truncatingIfNeeded: pending >> UInt32(bits)))
-      }
+    bytes.reserveCapacity(input.count * 3 / 4)
+    // Every value that is not 0xff is below 0x40, so a bad character shows in the disjunction of all.
+    var seen: UInt8 = 0
+    for index in stride(from: 0, to: whole, by: 4) {
+      let first = values[Int(input[index])]
+      let second = values[Int(input[index + 1])]
+      let third = values[Int(input[index + 2])]
+      let fourth = values[Int(input[index + 3])]
+      seen |= first | second | third | fourth
+      bytes.append(first << 2 | second >> 4)
+      bytes.append(second << 4 | third >> 2)
+      bytes.append(third << 6 | fourth)
     }
-    guard pending & (1 << UInt32(bits) - 1) == 0 else { return nil }
-    return bytes
+    if whole < input.count {
+      let first = values[Int(input[whole])]
+      let second = values[Int(input[whole + 1])]
+      let third = whole + 2 < input.count ? values[Int(input[whole + 2])] : nil
+      seen |= first | second | (third ?? 0)
+      bytes.append(first << 2 | second >> 4)
+      if let third { bytes.append(second << 4 | third >> 2) }
+      // What the last character carries beyond whole bytes must be zero.
+      guard (third.map { $0 & 0x03 } ?? second & 0x0f) == 0 else { return nil }
+    }
+    return seen < 0x40 ? bytes : nil
   }
 }

@@ -15,6 +15,14 @@ public struct Client: Sendable {
     case device
   }
 
+  /// Who vouches for the client.
+  public enum Registration: Sendable {
+    /// The operator, in the policy file.
+    case policy
+    /// Nobody: it registered itself (RFC 7591), so users are not sent to it before they did anything (RFC 9700, 4.11.2).
+    case dynamic
+  }
+
   public enum PKCE: String, Sendable, CaseIterable {
     case required
     case optional
@@ -56,6 +64,7 @@ public struct Client: Sendable {
   /// What a confidential client proves itself with to the gateway.
   public var secret: Secret?
   public var upstream: UpstreamClient
+  public var registration: Registration
 
   public init(
     id: ClientID, name: String? = nil, kind: Kind, application: Application, platform: Platform? = nil,
@@ -64,7 +73,8 @@ public struct Client: Sendable {
     responseModes: Set<ResponseMode> = [.query], mode: Mode = .enforce, state: StateRule = .report,
     localhost: LocalhostRule = .exact, schemes: SchemeRule = .strict,
     embeddedUserAgents: EmbeddedUserAgentRule = .report, codeLifetime: Int = 60,
-    deviceCodeLifetime: Int = 600, consent: Consent, secret: Secret? = nil, upstream: UpstreamClient
+    deviceCodeLifetime: Int = 600, consent: Consent, secret: Secret? = nil, upstream: UpstreamClient,
+    registration: Registration = .policy
   ) {
     self.id = id
     self.name = name
@@ -87,6 +97,7 @@ public struct Client: Sendable {
     self.consent = consent
     self.secret = secret
     self.upstream = upstream
+    self.registration = registration
   }
 }
 

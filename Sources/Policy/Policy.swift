@@ -15,6 +15,8 @@ public struct Policy: Sendable {
   public let clients: [ClientID: Client]
   /// A short hash of the files that the policy came from: the version that metrics and logs show.
   public let version: String
+  /// Upstream identifiers whose credentials the gateway holds: never "unknown", even where no client has that id.
+  public let heldUpstreamIDs: Set<ClientID>
 
   public init(
     gateway: GatewaySettings, upstream: UpstreamSettings, unknownClients: UnknownClients, mode: Mode,
@@ -27,6 +29,7 @@ public struct Policy: Sendable {
     self.redirects = redirects
     self.clients = clients
     self.version = version
+    heldUpstreamIDs = Set(clients.values.lazy.map(\.upstream).filter { $0.clientSecret != nil }.map(\.clientID))
   }
 }
 

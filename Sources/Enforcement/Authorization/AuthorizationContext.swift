@@ -1,0 +1,78 @@
+import OAuth
+import Policy
+
+/// What the rules of the authorization endpoint look at: the request, what was parsed from it, and the client.
+///
+/// Computed once; rules only read it.
+struct AuthorizationContext: Sendable {
+  let request: AuthorizationRequest
+  let policy: Policy
+  /// Whether `state` opens as a state that the gateway sealed.
+  let stateIsSealed: Bool
+  let client: Client?
+  let redirect: RedirectResolution
+  let responseType: ResponseType?
+  let challenge: ChallengeReading
+
+  init(request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool) {
+    self.request = request
+    self.policy = policy
+    self.stateIsSealed = stateIsSealed
+    let client = request.parameters["client_id"].flatMap { Client.find($0, in: policy) }
+    self.client = client
+    redirect = RedirectResolution(request.parameters.reading("redirect_uri"), client: client)
+    responseType = request.parameters["response_type"].map(ResponseType.init(parsing:))
+    challenge = ChallengeReading(request.parameters, client: client)
+  }
+
+  var parameters: FormParameters { request.parameters }
+
+  /// The mode that applies: the client's, or what the policy says of clients that it does not know.
+  var mode: Mode {
+    if let client { return client.mode }
+    guard parameters["client_id"] != nil else { return policy.mode }
+    return policy.unknownClients == .reject ? .enforce : .report
+  }
+
+  /// How an answer travels, errors included: as asked where that is allowed, and else as the response type has it.
+  var responseMode: ResponseMode {
+    if let asked = parameters["response_mode"].flatMap(ResponseMode.init(rawValue:)), allows(asked) { return asked }
+    return responseType?.returnsTokens == true ? .fragment : .query
+  }
+
+  func allows(_ mode: ResponseMode) -> Bool {
+    guard let client, let uri = redirect.verified else { return false }
+    return client.responseModes.contains(mode) && mode.reaches(uri)
+  }
+
+  /// Whether the gateway's own page asks the user first (`I-consent`). A client in report mode that would reach the
+  /// upstream as itself, with nothing of the gateway's, is not asked: report mode changes nothing for it.
+  var needsConsent: Bool {
+    guard let client, client.consent == .gateway else { return false }
+    let isItself = client.upstream.clientID == client.id && client.upstream.clientSecret == nil
+    return client.mode == .enforce || !isItself
+  }
+
+  var verifiedRedirect: VerifiedRedirect? {
+    guard let client, let uri = redirect.verified else { return nil }
+    return VerifiedRedirect(
+      redirectURI: uri, mode: responseMode, state: parameters["state"], issuer: policy.gateway.issuer,
+      isUntrusted: client.registration == .dynamic)
+  }
+
+  /// The refusal, by redirect where the case says so and the redirect URI is verified.
+  func refusal(_ rejection: Rejection, _ detail: Detail?) -> Refusal {
+    guard let redirect = verifiedRedirect else { return Refusal(rejection, detail: detail) }
+    // Before anybody logged in, a page without a link is all that a client without a voucher gets.
+    return Refusal(rejection, delivery: redirect.isUntrusted ? .here : redirect.delivery, detail: detail)
+  }
+}
+
+extension Client {
+  /// Identifiers are printable ASCII (RFC 6749, appendix A.1); texts that only look the same are others.
+  static func isIdentifier(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7f } }
+
+  static func find(_ text: String, in policy: Policy) -> Client? {
+    isIdentifier(text) ? policy.clients[ClientID(text)] : nil
+  }
+}

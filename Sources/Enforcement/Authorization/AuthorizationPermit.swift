@@ -1,0 +1,106 @@
+public import OAuth
+public import Policy
+
+/// Leave to send an authorization request upstream, with everything in it verified. Only this module gives it.
+public struct AuthorizationPermit: Sendable {
+  public let client: Client
+  /// Where the answer will go: as requested, or the registered one that was left out.
+  public let redirectURI: RedirectURI
+  public let redirectURIWasSent: Bool
+  public let challenge: CodeChallenge?
+  public let responseMode: ResponseMode
+  /// The client's own state.
+  public let state: String?
+  public let scope: Scope?
+  /// Whether the gateway's consent page comes before the upstream is contacted (`I-consent`).
+  public let needsConsent: Bool
+  public let upstreamClientID: ClientID
+  public let upstreamRedirectURI: String
+  /// What goes upstream, `state` aside: re-serialised from what was parsed, never the client's bytes (`I-request`).
+  public let parameters: [FormParameters.Entry]
+  /// Where errors of the upstream go.
+  public let redirect: VerifiedRedirect
+
+  init?(_ context: AuthorizationContext) {
+    guard let client = context.client, let redirect = context.verifiedRedirect else { return nil }
+    self.client = client
+    self.redirect = redirect
+    redirectURI = redirect.redirectURI
+    redirectURIWasSent = context.redirect.wasSent
+    challenge = context.challenge.value
+    responseMode = redirect.mode
+    state = redirect.state
+    scope = context.parameters["scope"].flatMap { Scope(parsing: $0) }
+    needsConsent = context.needsConsent
+    upstreamClientID = client.upstream.clientID
+    upstreamRedirectURI = client.upstreamRedirectURI(for: redirect.redirectURI, gateway: context.policy.gateway)
+    parameters = AuthorizationPermit.upstreamParameters(
+      context, client: client, redirectURI: upstreamRedirectURI, challenge: challenge, scope: scope)
+  }
+
+  private static func upstreamParameters(
+    _ context: AuthorizationContext, client: Client, redirectURI: String, challenge: CodeChallenge?, scope: Scope?
+  ) -> [FormParameters.Entry] {
+    var entries = [
+      FormParameters.Entry("response_type", "code"),
+      FormParameters.Entry("client_id", client.upstream.clientID.rawValue),
+      FormParameters.Entry("redirect_uri", redirectURI),
+    ]
+    if let scope { entries.append(FormParameters.Entry("scope", scope.text)) }
+    if context.policy.upstream.forwardsPKCE, let challenge {
+      entries.append(FormParameters.Entry("code_challenge", challenge.text))
+      entries.append(FormParameters.Entry("code_challenge_method", challenge.method.rawValue))
+    }
+    let forwarded = ParameterNames.openIDConnect.union(
+      context.policy.upstream.parameters.subtracting(ParameterNames.reservedForGateway))
+    entries += context.parameters.entries.filter { forwarded.contains($0.name) && !$0.value.isEmpty }
+    return entries
+  }
+
+  /// The query of the upstream request, with the state that takes the place of the client's own.
+  public func upstreamQuery(state: String) -> String {
+    FormEncoding.serialise(parameters + [FormParameters.Entry("state", state)])
+  }
+
+  /// What is sealed into that state.
+  ///
+  /// - Parameters:
+  ///   - id: Fresh random bits.
+  ///   - expiry: Seconds since 1970.
+  ///   - browserSecretHash: SHA-256 of the browser secret.
+  public func transaction(id: TransactionID, expiry: Int64, browserSecretHash: [UInt8]) -> AuthorizationTransaction {
+    AuthorizationTransaction(
+      id: id, clientID: client.id, redirectURI: redirectURI, redirectURIWasSent: redirectURIWasSent, state: state,
+      challenge: challenge, responseMode: responseMode, scope: scope, upstreamClientID: upstreamClientID,
+      upstreamRedirectURI: upstreamRedirectURI, expiry: expiry, browserSecretHash: browserSecretHash)
+  }
+
+  /// What the client is told when the user pressed Deny or the upstream failed (`I-failure`). The user of a client that
+  /// nobody vouches for gets a link instead of a redirect.
+  public func refusal(_ rejection: Rejection) -> Refusal { Refusal(rejection, delivery: redirect.delivery) }
+}
+
+extension ParameterNames {
+  /// What no allow-list can forward: the gateway sets it itself, or it could replace what was checked.
+  static let reservedForGateway: Set<String> =
+    authorization.union(pkce).union(requestObjects).union(["response_mode"])
+}
+
+extension Client {
+  /// The redirect URI that the upstream gets to see.
+  func upstreamRedirectURI(for requested: RedirectURI, gateway: GatewaySettings) -> String {
+    switch upstream.redirectURI {
+    case .callback: gateway.callback
+    case .requested: requested.text
+    case .fixed(let text): text
+    }
+  }
+}
+
+extension GatewaySettings {
+  /// The path under which everything of the gateway's own lives.
+  public static let ownPath = "/.proofgate/"
+
+  /// The one redirect URI that a legacy server must know.
+  public var callback: String { origin.description + GatewaySettings.ownPath + "callback" }
+}

@@ -1,0 +1,44 @@
+public import OAuth
+public import Policy
+
+/// The decisions: pure functions of a request, the policy and the facts that the caller looked up.
+public enum Enforcement {}
+
+extension Enforcement {
+  /// Decides an authorization request (RFC 6749, section 4.1.1) that is not a re-entry.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - policy: The policy of now.
+  ///   - stateIsSealed: Whether its `state` opens as one of the gateway's, which only a re-entry may have.
+  public static func decideAuthorization(
+    _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool
+  ) -> Outcome<AuthorizationPermit> {
+    authorization(request, policy: policy, stateIsSealed: stateIsSealed, keepsTrace: false).outcome
+  }
+
+  /// The same decision with what every rule said.
+  public static func explainAuthorization(
+    _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool = false
+  ) -> (outcome: Outcome<AuthorizationPermit>, trace: [TraceStep]) {
+    authorization(request, policy: policy, stateIsSealed: stateIsSealed, keepsTrace: true)
+  }
+
+  private static func authorization(
+    _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, keepsTrace: Bool
+  ) -> (outcome: Outcome<AuthorizationPermit>, trace: [TraceStep]) {
+    let context = AuthorizationContext(request: request, policy: policy, stateIsSealed: stateIsSealed)
+    var run = RuleRun(mode: context.mode, keepsTrace: keepsTrace)
+    let decision: Decision<AuthorizationPermit> =
+      switch run.run(RuleTable.authorization, on: context) {
+      case .refused(let rejection, let detail): .reject(context.refusal(rejection, detail))
+      case .passed: .pass(Passage())
+      case .allowed:
+        AuthorizationPermit(context).map(Decision.forward) ?? .reject(context.refusal(.redirectURIMissing, nil))
+      }
+    var findings = run.findings
+    // `unknown_clients: pass` is a decision of the operator's, not something to report.
+    if policy.unknownClients == .pass { findings.removeAll { $0 == .wouldReject(.clientUnknown) } }
+    return (Outcome(decision: decision, findings: findings), run.trace)
+  }
+}

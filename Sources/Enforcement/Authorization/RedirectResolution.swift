@@ -1,0 +1,74 @@
+import OAuth
+import Policy
+
+/// Which redirect URI a request means, and whether it may be used.
+enum RedirectResolution: Sendable {
+  case verified(RedirectURI, wasSent: Bool)
+  case refused(Rejection, Detail?)
+
+  init(_ reading: FormParameters.Reading, client: Client?) {
+    guard let client else {
+      self = .refused(.clientUnknown, nil)
+      return
+    }
+    switch reading {
+    case .repeated: self = .refused(.redirectURIRepeated, nil)
+    case .malformed: self = .refused(.redirectURIMalformed, nil)
+    case .absent:
+      // RFC 6749, section 3.1.2.3.
+      guard let only = RedirectURI.onlyUsable(of: client.redirectURIs) else {
+        self = .refused(.redirectURIMissing, nil)
+        return
+      }
+      self = .verified(only, wasSent: false)
+    case .value(let text):
+      self = RedirectResolution.resolve(text, client: client)
+    }
+  }
+
+  private static func resolve(_ text: String, client: Client) -> RedirectResolution {
+    let requested: RedirectURI
+    do {
+      requested = try RedirectURI(parsing: text)
+    } catch {
+      return .refused(.redirectURISyntax, .redirectURI(error))
+    }
+    guard client.registers(requested) else {
+      return .refused(.redirectURIMismatch, nearest(to: requested, among: client.redirectURIs))
+    }
+    if case .localhost = requested.kind, client.localhost == .reject { return .refused(.redirectURILocalhost, nil) }
+    return .verified(requested, wasSent: true)
+  }
+
+  private static func nearest(to requested: RedirectURI, among registered: [RedirectURI]) -> Detail? {
+    var best: (index: Int, offset: Int)?
+    for (index, uri) in registered.enumerated() {
+      guard let offset = RedirectURI.firstDifference(requested.text, uri.text) else { continue }
+      if offset > best?.offset ?? -1 { best = (index, offset) }
+    }
+    return best.map { .differingByte(registered: $0.index, offset: $0.offset) }
+  }
+
+  var verified: RedirectURI? {
+    guard case .verified(let uri, _) = self else { return nil }
+    return uri
+  }
+
+  var wasSent: Bool {
+    guard case .verified(_, let wasSent) = self else { return false }
+    return wasSent
+  }
+}
+
+extension Client {
+  /// Port freedom belongs to native apps alone (RFC 8252, section 7.3), and to `localhost` only by setting (8.3).
+  var redirectFreedom: RedirectURI.Freedom {
+    guard application == .native else { return [] }
+    return localhost == .anyPort ? [.loopbackPort, .localhostPort] : .loopbackPort
+  }
+
+  /// Whether the URI is one of the registered ones.
+  func registers(_ uri: RedirectURI) -> Bool {
+    redirectURIs.contains { uri.matches(registered: $0, freedom: redirectFreedom) }
+  }
+}

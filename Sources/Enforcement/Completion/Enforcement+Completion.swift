@@ -1,0 +1,129 @@
+public import OAuth
+public import Policy
+
+/// What is known around an upstream's answer.
+public struct CompletionFacts: Sendable {
+  /// Whether the browser's secret is the transaction's, or the request is the very one that began it.
+  public var browserMatches: Bool
+  /// The parameters of the request that is being answered, query and body: a code that is already there is not new.
+  public var request: FormParameters
+  /// Seconds since 1970.
+  public var now: Int64
+
+  public init(browserMatches: Bool, request: FormParameters, now: Int64) {
+    self.browserMatches = browserMatches
+    self.request = request
+    self.now = now
+  }
+}
+
+/// Leave to send the client its answer. Only this module gives it.
+public struct CompletionPermit: Sendable {
+  public let client: Client
+  public let transaction: AuthorizationTransaction
+  /// The upstream's code, to be wrapped: browsers never see it.
+  public let upstreamCode: Secret
+  /// What the code is worth once it is wrapped; it expires the client's `codeLifetime` after now.
+  public let code: IssuedCode
+  let redirect: VerifiedRedirect
+  let extra: [FormParameters.Entry]
+
+  /// The response, with the wrapped code.
+  public func response(code: String) -> AuthorizationResponse {
+    redirect.response([FormParameters.Entry("code", code)] + extra)
+  }
+}
+
+extension Enforcement {
+  /// Decides what an upstream's answer becomes (`I-completion`; RFC 6749, sections 4.1.2 and 4.1.2.1; RFC 9207).
+  ///
+  /// An error of the upstream is a refusal that goes to the client by redirect.
+  ///
+  /// - Parameters:
+  ///   - answer: The answer, whose state opened to `transaction`, or which has none and belongs to it by its place.
+  ///   - transaction: The transaction that is answered.
+  ///   - facts: What the caller knows around it.
+  ///   - policy: The policy of now.
+  public static func decideCompletion(
+    _ answer: UpstreamAnswer, transaction: AuthorizationTransaction, facts: CompletionFacts, policy: Policy
+  ) -> Outcome<CompletionPermit> {
+    let running = TransactionContext(
+      transaction: transaction, policy: policy, now: facts.now, browserMatches: facts.browserMatches)
+    var run = RuleRun(mode: .enforce)
+    if case .refused(let rejection, let detail) = run.run(RuleTable.transaction, on: running) {
+      return Outcome(decision: .reject(Refusal(rejection, detail: detail)), findings: [])
+    }
+    guard let client = running.client, let redirect = running.redirect else {
+      return Outcome(decision: .reject(.here(.transactionOutdated)), findings: [])
+    }
+    if let rejection = misplaced(answer, transaction: transaction, facts: facts, policy: policy) {
+      return Outcome(decision: .reject(.here(rejection)), findings: [])
+    }
+    return Outcome(
+      decision: content(of: answer, client: client, redirect: redirect, transaction: transaction, now: facts.now),
+      findings: [])
+  }
+
+  /// Whether the answer came where it may come, and is new.
+  private static func misplaced(
+    _ answer: UpstreamAnswer, transaction: AuthorizationTransaction, facts: CompletionFacts, policy: Policy
+  ) -> Rejection? {
+    // Only an error may come without a state, and only in place, where it is known whose answer it is.
+    let hasCode = answer.parameters.contains("code")
+    switch answer.place {
+    case .callback:
+      guard policy.upstream.callback == .network else { return .callbackClosed }
+      return answer.state == nil ? .answerUnusable : nil
+    case .location where hasCode && answer.state == nil:
+      return .answerUnusable
+    case .location:
+      guard let address = answer.address, address.utf8.elementsEqual(transaction.upstreamRedirectURI.utf8) else {
+        return .answerElsewhere
+      }
+      let codes = answer.parameters.all("code")
+      return facts.request.entries.contains { entry in codes.contains { echoes($0, in: entry.value) } }
+        ? .answerEchoed : nil
+    }
+  }
+
+  /// A code may be hidden inside another value, such as a return address; a very short one would be there by chance.
+  private static func echoes(_ code: String, in value: String) -> Bool {
+    code.utf8.count < 8 ? value == code : value.contains(code)
+  }
+
+  private static func content(
+    of answer: UpstreamAnswer, client: Client, redirect: VerifiedRedirect, transaction: AuthorizationTransaction,
+    now: Int64
+  ) -> Decision<CompletionPermit> {
+    switch (answer.parameters.reading("code"), answer.parameters.reading("error")) {
+    case (.value(let code), .absent):
+      let extra = ["session_state", "scope"].compactMap { name in
+        answer.parameters[name].map { FormParameters.Entry(name, $0) }
+      }
+      return .forward(
+        CompletionPermit(
+          client: client, transaction: transaction, upstreamCode: Secret(code),
+          code: transaction.issuing(Secret(code), expiry: now + Int64(client.codeLifetime)), redirect: redirect,
+          extra: extra))
+    case (.absent, .value(let error)):
+      let mapped = OAuthErrorCode(upstreamAuthorizationError: error)
+      let words = answer.parameters["error_description"] ?? answer.parameters["error_message"]
+      let upstream = UpstreamError(code: mapped, description: words.map { ErrorDescription.sanitised($0) })
+      return .reject(
+        Refusal(
+          mapped == .accessDenied ? .upstreamDenied : .upstreamError, delivery: redirect.delivery,
+          upstreamError: upstream))
+    default:
+      return .reject(Refusal(.answerUnusable, delivery: redirect.delivery))
+    }
+  }
+}
+
+extension AuthorizationTransaction {
+  func issuing(_ upstreamCode: Secret, expiry: Int64) -> IssuedCode {
+    IssuedCode(
+      transactionID: id, clientID: clientID, redirectURI: redirectURI, redirectURIWasSent: redirectURIWasSent,
+      challenge: challenge, scope: scope, upstreamCode: upstreamCode, upstreamClientID: upstreamClientID,
+      upstreamRedirectURI: upstreamRedirectURI, expiry: expiry)
+  }
+}

@@ -1,0 +1,83 @@
+public import OAuth
+public import Policy
+
+/// What the rules look at when a login or consent page comes back to the authorization endpoint.
+struct ReentryContext: Sendable {
+  let request: AuthorizationRequest
+  let transaction: AuthorizationTransaction
+  /// The sealed state, as it went upstream.
+  let sealedState: String
+  let forwardsPKCE: Bool
+
+  /// What went upstream and may come back only as it went.
+  var sent: [(name: String, value: String)] {
+    var sent = [
+      ("client_id", transaction.upstreamClientID.rawValue), ("redirect_uri", transaction.upstreamRedirectURI),
+      ("response_type", "code"), ("response_mode", ResponseMode.query.rawValue), ("state", sealedState),
+    ]
+    if forwardsPKCE, let challenge = transaction.challenge {
+      sent.append(("code_challenge", challenge.text))
+      sent.append(("code_challenge_method", challenge.method.rawValue))
+    }
+    return sent
+  }
+
+  var neverSent: Set<String> {
+    let isChallengeSent = forwardsPKCE && transaction.challenge != nil
+    return isChallengeSent ? ParameterNames.requestObjects : ParameterNames.requestObjects.union(ParameterNames.pkce)
+  }
+}
+
+/// Leave to forward a request of a running transaction as it is. Only this module gives it.
+public struct ReentryPermit: Sendable {
+  public let transaction: AuthorizationTransaction
+}
+
+extension Enforcement {
+  /// Decides a request at the authorization endpoint whose state opens as one of the gateway's (`I-reentry`).
+  ///
+  /// - Parameters:
+  ///   - request: The request; its `states` hold `sealedState`.
+  ///   - sealedState: The state that was opened, as it went upstream.
+  ///   - transaction: What it opened to.
+  ///   - browserMatches: Whether the browser's secret is the transaction's.
+  ///   - policy: The policy of now.
+  ///   - now: Seconds since 1970.
+  public static func decideReentry(
+    _ request: AuthorizationRequest, sealedState: String, transaction: AuthorizationTransaction,
+    browserMatches: Bool, policy: Policy, now: Int64
+  ) -> Outcome<ReentryPermit> {
+    guard request.problem != .method else { return Outcome(decision: .reject(.here(.methodNotAllowed)), findings: []) }
+    let running = TransactionContext(
+      transaction: transaction, policy: policy, now: now, browserMatches: browserMatches)
+    let context = ReentryContext(
+      request: request, transaction: transaction, sealedState: sealedState,
+      forwardsPKCE: policy.upstream.forwardsPKCE)
+    // Nothing here is report mode's to let by: the transaction is the gateway's own.
+    var run = RuleRun(mode: .enforce)
+    for end in [run.run(RuleTable.transaction, on: running), run.run(RuleTable.reentry, on: context)] {
+      if case .refused(let rejection, let detail) = end {
+        return Outcome(decision: .reject(Refusal(rejection, detail: detail)), findings: run.findings)
+      }
+    }
+    return Outcome(decision: .forward(ReentryPermit(transaction: transaction)), findings: run.findings)
+  }
+
+  /// Decides a POST to the authorization endpoint that has no OAuth parameter: a login or consent form (`I-reentry`).
+  ///
+  /// - Parameter hasLiveTransaction: Whether the browser's cookie belongs to a transaction that still runs.
+  public static func decideForm(_ request: AuthorizationRequest, hasLiveTransaction: Bool) -> Decision<Passage> {
+    guard hasLiveTransaction else { return .reject(.here(.formWithoutTransaction)) }
+    if let problem = request.problem {
+      switch problem {
+      case .method: return .reject(.here(.methodNotAllowed))
+      case .bodyType, .tooManyParameters: return .reject(.here(.reentryBody))
+      case .split: return .reject(.here(.parametersSplit))
+      }
+    }
+    guard !request.sources.contains(where: AuthorizationRequest.speaksOAuth) else {
+      return .reject(.here(.reentryChanged))
+    }
+    return .forward(Passage())
+  }
+}

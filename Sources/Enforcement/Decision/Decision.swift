@@ -1,0 +1,47 @@
+/// What is to be done with a request.
+public enum Decision<Permit: Sendable>: Sendable {
+  /// It goes on, in the form that the permit gives it.
+  case forward(Permit)
+  /// It goes upstream as the client sent it, without anything of the gateway's: report mode and unknown clients.
+  case pass(Passage)
+  case reject(Refusal)
+}
+
+/// Leave to forward a request unchanged. Only this module gives it.
+public struct Passage: Sendable {}
+
+/// A decision with what else there is to say.
+public struct Outcome<Permit: Sendable>: Sendable {
+  public let decision: Decision<Permit>
+  public let findings: [Finding]
+
+  public var permit: Permit? {
+    guard case .forward(let permit) = decision else { return nil }
+    return permit
+  }
+
+  public var refusal: Refusal? {
+    guard case .reject(let refusal) = decision else { return nil }
+    return refusal
+  }
+
+  public var isPassed: Bool {
+    guard case .pass = decision else { return false }
+    return true
+  }
+}
+
+/// What is logged and counted without refusing anything.
+public enum Finding: Sendable, Hashable {
+  /// What `mode: enforce` would have refused.
+  case wouldReject(Rejection)
+  case note(Note)
+
+  public enum Note: String, Sendable, CaseIterable {
+    case stateMissing = "state-missing"
+    case embeddedUserAgent = "user-agent-embedded"
+    case plainChallenge = "pkce-plain"
+    case localhostRedirect = "redirect-uri-localhost"
+    case publicClientSecret = "public-client-secret-ignored"
+  }
+}

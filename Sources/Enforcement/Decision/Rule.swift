@@ -1,0 +1,23 @@
+/// One check: a name and a pure function of the request, the policy and the facts.
+///
+/// Each lives in a file of its own in `Rules/`; `RuleTable` says which run where and in which order.
+struct Rule<Context>: Sendable {
+  /// What holds when the rule passes, in a few words.
+  let name: String
+  let check: @Sendable (Context) -> Verdict
+}
+
+/// What one rule says.
+public enum Verdict: Sendable {
+  case pass
+  case note(Finding.Note)
+  case refuse(Rejection, Detail?)
+
+  static func refuse(_ rejection: Rejection) -> Verdict { .refuse(rejection, nil) }
+}
+
+/// One line of an explanation.
+public struct TraceStep: Sendable {
+  public let rule: String
+  public let verdict: Verdict
+}

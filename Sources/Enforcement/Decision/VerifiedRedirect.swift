@@ -1,0 +1,37 @@
+public import OAuth
+import Policy
+
+/// A place that answers may be sent to: a redirect URI that was compared with the client's registered ones.
+///
+/// Only this module makes one, so nothing else can send a browser anywhere.
+public struct VerifiedRedirect: Sendable {
+  public let redirectURI: RedirectURI
+  public let mode: ResponseMode
+  public let state: String?
+  let issuer: String
+  /// Whether nobody vouches for the client, so that errors do not go there by themselves (RFC 9700, section 4.11.2).
+  let isUntrusted: Bool
+
+  init(redirectURI: RedirectURI, mode: ResponseMode, state: String?, issuer: String, isUntrusted: Bool) {
+    self.redirectURI = redirectURI
+    self.mode = mode
+    self.state = state
+    self.issuer = issuer
+    self.isUntrusted = isUntrusted
+  }
+
+  /// How errors reach the client.
+  var delivery: Refusal.Delivery { isUntrusted ? .link(self) : .redirect(self) }
+
+  /// An error response (RFC 6749, section 4.1.2.1) with `state` and `iss`.
+  public func response(error: OAuthErrorCode, description: String) -> AuthorizationResponse {
+    response([
+      FormParameters.Entry("error", error.rawValue),
+      FormParameters.Entry("error_description", ErrorDescription.sanitised(description)),
+    ])
+  }
+
+  func response(_ parameters: [FormParameters.Entry]) -> AuthorizationResponse {
+    AuthorizationResponse(redirectURI: redirectURI, mode: mode, issuer: issuer, state: state, parameters: parameters)
+  }
+}

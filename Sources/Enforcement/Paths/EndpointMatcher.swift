@@ -1,0 +1,140 @@
+public import Policy
+
+/// What a path leads to.
+public enum Endpoint: Sendable, Equatable, CaseIterable {
+  case authorization
+  case token
+  case revocation
+  case introspection
+  /// An endpoint of the upstream that the gateway does not police and therefore does not serve.
+  case closed
+  /// The gateway's own, under `/.proofgate/`.
+  case own
+}
+
+/// How a path is read (`I-path`).
+public enum PathReading: Sendable, Equatable {
+  /// Written exactly as an endpoint is.
+  case exact(Endpoint)
+  /// Some server takes it for an endpoint, and it is not written exactly so: refused with 400.
+  case ambiguous
+  /// Nothing to do with OAuth: passed through.
+  case other
+  /// Nothing to do with OAuth, and not under a prefix that is passed through: 404.
+  case notPassed
+}
+
+/// Reads request paths: exactly for what is served, and as liberally as any server for what must not slip by.
+///
+/// The common path costs one pass and no allocation: a path whose letters do not even contain an endpoint's, in order,
+/// cannot be read as that endpoint, unless something in it is encoded.
+public struct EndpointMatcher: Sendable {
+  private struct Entry {
+    let path: [UInt8]
+    let endpoint: Endpoint
+    /// What the path comes down to in its most liberal reading.
+    let reading: CanonicalPath
+    /// The letters of `reading` in order, for the quick look.
+    let letters: [UInt8]
+  }
+
+  private let entries: [Entry]
+  private let passed: [(text: [UInt8], reading: CanonicalPath)]
+
+  /// - Parameters:
+  ///   - endpoints: The upstream's endpoints.
+  ///   - pass: Prefixes that are passed through, e.g. `/static/`; empty: everything.
+  public init(endpoints: Endpoints, pass: [String] = []) {
+    let all: [(Endpoint, [String])] = [
+      (.authorization, endpoints.authorization), (.token, endpoints.token), (.revocation, endpoints.revocation),
+      (.introspection, endpoints.introspection), (.closed, endpoints.closed),
+    ]
+    entries = all.flatMap { endpoint, paths in
+      paths.map { path in
+        let bytes = Array(path.utf8)
+        let reading = CanonicalPath(endpoint: bytes)
+        return Entry(
+          path: bytes, endpoint: endpoint, reading: reading, letters: Array(reading.segments.joined()))
+      }
+    }
+    passed = pass.flatMap { prefix in
+      CanonicalPath.spellings(of: Array(prefix.utf8)).map { (Array(prefix.utf8), $0) }
+    }
+  }
+
+  /// Reads the path of a request target: what stands before the first question mark.
+  public func read(_ path: Span<UInt8>) -> PathReading {
+    for entry in entries where EndpointMatcher.equal(path, entry.path) { return .exact(entry.endpoint) }
+    guard couldBeAnEndpoint(path) else { return passes(path) ? .other : .notPassed }
+
+    let bytes = EndpointMatcher.copy(path)
+    if EndpointMatcher.isOwn(bytes) { return .exact(.own) }
+    for reading in CanonicalPath.readings(of: bytes) {
+      if reading.isOwn || entries.contains(where: { $0.reading == reading }) { return .ambiguous }
+    }
+    return passes(path) ? .other : .notPassed
+  }
+
+  /// Reads a path that is at hand as text.
+  public func read(_ path: some StringProtocol) -> PathReading {
+    let bytes = Array(path.utf8)
+    return read(bytes.span)
+  }
+
+  /// The quick look: whether the slow reading could find an endpoint at all.
+  private func couldBeAnEndpoint(_ path: Span<UInt8>) -> Bool {
+    for index in path.indices where path[index] >= 0x80 || path[index] == UInt8(ascii: "%") { return true }
+    if EndpointMatcher.contains(path, lettersOf: CanonicalPath.ownName) { return true }
+    return entries.contains { EndpointMatcher.contains(path, lettersOf: $0.letters) }
+  }
+
+  /// Whether `letters` occur in the path, in order, with anything between them.
+  private static func contains(_ path: Span<UInt8>, lettersOf letters: [UInt8]) -> Bool {
+    var next = 0
+    for index in path.indices {
+      guard next < letters.count else { return true }
+      if CanonicalPath.lowercased(path[index]) == letters[next] { next += 1 }
+    }
+    return next == letters.count
+  }
+
+  /// Whether the path is one of the gateway's own and written plainly.
+  private static func isOwn(_ path: [UInt8]) -> Bool {
+    guard path.starts(with: GatewaySettings.ownPath.utf8) else { return false }
+    let rest = path.dropFirst(GatewaySettings.ownPath.utf8.count)
+    return !rest.isEmpty
+      && rest.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy { segment in
+        !segment.isEmpty && segment.first != UInt8(ascii: ".")
+          && segment.allSatisfy { CanonicalPath.isPlain($0) }
+      }
+  }
+
+  /// Whether the path lies under a prefix that is passed through, in every reading.
+  private func passes(_ path: Span<UInt8>) -> Bool {
+    guard !passed.isEmpty else { return true }
+    let bytes = EndpointMatcher.copy(path)
+    guard passed.contains(where: { EndpointMatcher.lies(bytes, under: $0.text) }) else { return false }
+    return CanonicalPath.spellings(of: bytes).allSatisfy { spelling in
+      passed.contains { spelling.lies(under: $0.reading) }
+    }
+  }
+
+  /// `/app` holds `/app` and `/app/x`, and not `/apple`.
+  private static func lies(_ path: [UInt8], under prefix: [UInt8]) -> Bool {
+    guard path.starts(with: prefix) else { return false }
+    return path.count == prefix.count || prefix.last == UInt8(ascii: "/") || path[prefix.count] == UInt8(ascii: "/")
+  }
+
+  private static func equal(_ path: Span<UInt8>, _ other: [UInt8]) -> Bool {
+    guard path.count == other.count else { return false }
+    for index in path.indices where path[index] != other[index] { return false }
+    return true
+  }
+
+  private static func copy(_ path: Span<UInt8>) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(path.count)
+    for index in path.indices { bytes.append(path[index]) }
+    return bytes
+  }
+}

@@ -1,0 +1,77 @@
+/// Which rules run at which endpoint, in which order. The first that refuses decides the answer.
+enum RuleTable {
+  /// First what makes the request one request, then the client, then the redirect URI: their refusals are pages. All that
+  /// comes after may be told to the client by a redirect (RFC 6749, section 4.1.2.1).
+  static let authorization: [Rule<AuthorizationContext>] = [
+    .methodIsTaken,
+    .oneSetOfParameters,
+    .namesMeanOneThing,
+    .clientIDOnce,
+    .redirectURIOnce,
+    .clientKnown,
+    .redirectURIVerified,
+    .userAgentExternal,
+    .parametersOnce,
+    .parametersWellFormed,
+    .stateIsTheClients,
+    .noRequestObject,
+    .responseTypeIsCode,
+    .authorizationGrantAllowed,
+    .responseModeAllowed,
+    .challengePresent,
+    .challengeMethodAllowed,
+    .challengeWellFormed,
+    .scopeWellFormed,
+    .promptAllowed,
+    .statePresent,
+  ]
+
+  /// What can be said before the code or token is opened.
+  static let token: [Rule<TokenContext>] = [
+    .tokenMethodIsPost,
+    .tokenBodyIsForm,
+    .tokenNamesMeanOneThing,
+    .tokenParametersOnce,
+    .tokenParametersWellFormed,
+    .oneAuthenticationMethod,
+    .noPasswordGrant,
+    .tokenClientKnown,
+    .clientAuthenticated,
+    .grantTypeKnown,
+    .noClientCredentialsForPublic,
+    .grantAllowed,
+    .grantComplete,
+    .verifierWellFormed,
+    .tokenScopeWellFormed,
+  ]
+
+  /// What is checked against the opened code, before anything is sent upstream.
+  static let redemption: [Rule<RedemptionContext>] = [
+    .codeOfThisClient,
+    .codeFresh,
+    .codeCurrent,
+    .codeRedirectURISame,
+    .verifierMatches,
+  ]
+
+  /// What is checked against the opened refresh token.
+  static let refresh: [Rule<RefreshContext>] = [
+    .refreshTokenOfThisClient,
+    .refreshTokenCurrent,
+    .refreshScopeWithin,
+  ]
+
+  /// What is checked whenever a sealed state comes back.
+  static let transaction: [Rule<TransactionContext>] = [
+    .transactionOfThisBrowser,
+    .transactionFresh,
+    .transactionCurrent,
+  ]
+
+  /// What is checked of the request that a login or consent page sends back.
+  static let reentry: [Rule<ReentryContext>] = [
+    .reentryReadable,
+    .reentryUnchanged,
+    .reentryScopeWithin,
+  ]
+}

@@ -1,0 +1,11 @@
+import OAuth
+
+extension Rule where Context == AuthorizationContext {
+  /// RFC 6749, appendix B. A control character counts as broken: nothing of the field may hold one (appendix A).
+  static var parametersWellFormed: Rule {
+    Rule(name: "every parameter decodes") { context in
+      guard let name = context.parameters.malformedNames.first else { return .pass }
+      return .refuse(.parameterMalformed, ParameterNames.atAuthorization.contains(name) ? .parameter(name) : nil)
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import OAuth
+
+extension Rule where Context == ReentryContext {
+  /// A body that is no form could hold what the server sees and the gateway does not.
+  static var reentryReadable: Rule {
+    Rule(name: "every OAuth parameter can be read") { context in
+      if context.request.problem == .bodyType || context.request.problem == .tooManyParameters {
+        return .refuse(.reentryBody)
+      }
+      for parameters in context.request.sources {
+        if parameters.secondRepresentation(of: ParameterNames.atAuthorization) != nil || parameters.hasMalformedName {
+          return .refuse(.parameterSpelling)
+        }
+        if let name = parameters.malformedNames.first(where: ParameterNames.atAuthorization.contains) {
+          return .refuse(.parameterMalformed, .parameter(name))
+        }
+      }
+      return .pass
+    }
+  }
+}

@@ -1,0 +1,88 @@
+public import OAuth
+public import Policy
+
+/// What the rules look at once the code is open.
+struct RedemptionContext: Sendable {
+  let intent: RedemptionIntent
+  let code: IssuedCode
+  let now: Int64
+}
+
+/// Leave to redeem the upstream's code. Only this module gives it. The caller claims the single use of
+/// `transactionID` before it contacts the upstream.
+public struct RedemptionPermit: Sendable {
+  public let client: Client
+  public let code: IssuedCode
+  public let upstream: UpstreamTokenRequest
+  /// Whether refresh tokens in the answer are sealed to the client: always for public clients, and wherever the
+  /// gateway's credentials redeem the code, for only they can refresh later.
+  public let sealsRefreshToken: Bool
+
+  public var transactionID: TransactionID { code.transactionID }
+}
+
+extension Enforcement {
+  /// Decides the redemption of a code that was opened (RFC 6749, section 4.1.3; RFC 7636, section 4.6).
+  ///
+  /// - Parameters:
+  ///   - intent: From ``decideToken(_:policy:)``.
+  ///   - opened: What opening `intent.code` gave.
+  ///   - policy: The policy of now.
+  ///   - now: Seconds since 1970.
+  public static func decideRedemption(
+    _ intent: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64
+  ) -> Outcome<RedemptionPermit> {
+    explainRedemption(intent, opened: opened, policy: policy, now: now).outcome
+  }
+
+  /// The same decision with what every rule said.
+  public static func explainRedemption(
+    _ intent: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64
+  ) -> (outcome: Outcome<RedemptionPermit>, trace: [TraceStep]) {
+    let code: IssuedCode
+    switch opened {
+    case .value(let value): code = value
+    case .invalid: return (unopened(.codeUnbound, mode: intent.client.mode), [])
+    case .keyUnknown: return (unopened(.codeKeyUnknown, mode: intent.client.mode), [])
+    }
+    let context = RedemptionContext(intent: intent, code: code, now: now)
+    var run = RuleRun(mode: intent.client.mode, keepsTrace: true)
+    let decision: Decision<RedemptionPermit> =
+      switch run.run(RuleTable.redemption, on: context) {
+      case .refused(let rejection, let detail): .reject(Refusal(rejection, detail: detail))
+      case .passed: .reject(Refusal(.codeUnbound))
+      case .allowed: .forward(permit(context, policy: policy))
+      }
+    return (Outcome(decision: decision, findings: run.findings), run.trace)
+  }
+
+  /// A value that did not open: refused, or, in report mode, left to the upstream.
+  static func unopened<Permit>(_ rejection: Rejection, mode: Mode) -> Outcome<Permit> {
+    guard mode == .report, !rejection.appliesInReportMode else {
+      return Outcome(decision: .reject(Refusal(rejection)), findings: [])
+    }
+    return Outcome(decision: .pass(Passage()), findings: [.wouldReject(rejection)])
+  }
+
+  private static func permit(_ context: RedemptionContext, policy: Policy) -> RedemptionPermit {
+    let intent = context.intent
+    let code = context.code
+    // The rules have compared the verifier wherever there was a challenge.
+    let credentials = UpstreamCredentials(
+      client: intent.client, authentication: intent.authentication,
+      isProven: intent.clientIsProven || code.challenge != nil)
+    var entries = [
+      FormParameters.Entry("grant_type", GrantType.authorizationCode.rawValue),
+      FormParameters.Entry("code", code.upstreamCode.reveal()),
+      FormParameters.Entry("redirect_uri", code.upstreamRedirectURI),
+    ]
+    if policy.upstream.forwardsPKCE, code.challenge != nil, let verifier = intent.verifier {
+      entries.append(FormParameters.Entry("code_verifier", verifier.secret.reveal()))
+    }
+    entries += policy.allowListed(intent.parameters)
+    return RedemptionPermit(
+      client: intent.client, code: code,
+      upstream: UpstreamTokenRequest(credentials, parameters: intent.parameters, entries: entries),
+      sealsRefreshToken: intent.client.kind == .public || credentials.isHeld)
+  }
+}

@@ -1,0 +1,78 @@
+public import OAuth
+public import Policy
+
+/// What the rules look at once the refresh token is open.
+struct RefreshContext: Sendable {
+  let intent: RefreshIntent
+  let grant: RefreshGrant
+}
+
+/// Leave to use a refresh token upstream. Only this module gives it.
+public struct RefreshPermit: Sendable {
+  public let client: Client
+  /// What the sealed token carried; `nil` for a raw one, which is the upstream's business.
+  public let grant: RefreshGrant?
+  /// The scope that was asked for, if any.
+  public let scope: Scope?
+  public let upstream: UpstreamTokenRequest
+  /// Whether the refresh token in the answer is sealed to the client.
+  public let sealsRefreshToken: Bool
+}
+
+extension Enforcement {
+  /// Decides the use of a refresh token that was opened (RFC 6749, section 6).
+  ///
+  /// - Parameters:
+  ///   - intent: From ``decideToken(_:policy:)``.
+  ///   - opened: What opening `intent.token` gave.
+  ///   - policy: The policy of now.
+  ///   - acceptsRaw: Whether tokens from before the gateway are still taken (`raw_refresh_until`).
+  public static func decideRefresh(
+    _ intent: RefreshIntent, opened: Opened<RefreshGrant>, policy: Policy, acceptsRaw: Bool = false
+  ) -> Outcome<RefreshPermit> {
+    switch opened {
+    case .keyUnknown: return unopened(.codeKeyUnknown, mode: intent.client.mode)
+    case .invalid: return raw(intent, policy: policy, acceptsRaw: acceptsRaw)
+    case .value(let grant):
+      let context = RefreshContext(intent: intent, grant: grant)
+      var run = RuleRun(mode: intent.client.mode)
+      let decision: Decision<RefreshPermit> =
+        switch run.run(RuleTable.refresh, on: context) {
+        case .refused(let rejection, let detail): .reject(Refusal(rejection, detail: detail))
+        case .passed: .reject(Refusal(.refreshTokenUnbound))
+        case .allowed:
+          .forward(
+            permit(intent, token: grant.upstreamRefreshToken, grant: grant, mayLendCredentials: true, policy: policy))
+        }
+      return Outcome(decision: decision, findings: run.findings)
+    }
+  }
+
+  /// A token that the gateway did not seal: the upstream's own, of a confidential client that proves itself there, or
+  /// from before the gateway. The gateway lends it no credentials (`I-credentials`).
+  private static func raw(_ intent: RefreshIntent, policy: Policy, acceptsRaw: Bool) -> Outcome<RefreshPermit> {
+    let client = intent.client
+    let isItself = client.upstream.clientID == client.id
+    let mayBeRaw = acceptsRaw || (client.kind == .confidential && client.upstream.clientSecret == nil)
+    guard isItself, mayBeRaw else { return unopened(.refreshTokenUnbound, mode: client.mode) }
+    let permit = permit(intent, token: intent.token, grant: nil, mayLendCredentials: false, policy: policy)
+    return Outcome(decision: .forward(permit), findings: [])
+  }
+
+  private static func permit(
+    _ intent: RefreshIntent, token: Secret, grant: RefreshGrant?, mayLendCredentials: Bool, policy: Policy
+  ) -> RefreshPermit {
+    let credentials = UpstreamCredentials(
+      client: intent.client, authentication: intent.authentication, isProven: mayLendCredentials)
+    var entries = [
+      FormParameters.Entry("grant_type", GrantType.refreshToken.rawValue),
+      FormParameters.Entry("refresh_token", token.reveal()),
+    ]
+    if let scope = intent.scope { entries.append(FormParameters.Entry("scope", scope.text)) }
+    entries += policy.allowListed(intent.parameters)
+    return RefreshPermit(
+      client: intent.client, grant: grant, scope: intent.scope,
+      upstream: UpstreamTokenRequest(credentials, parameters: intent.parameters, entries: entries),
+      sealsRefreshToken: grant != nil || intent.client.kind == .public)
+  }
+}

@@ -1,0 +1,75 @@
+public import OAuth
+public import Policy
+
+extension Enforcement {
+  /// Decides what can be decided of a token request (RFC 6749, section 3.2) before its code or token is opened.
+  public static func decideToken(_ request: TokenRequest, policy: Policy) -> Outcome<TokenIntent> {
+    token(request, policy: policy, keepsTrace: false).outcome
+  }
+
+  /// The same decision with what every rule said.
+  public static func explainToken(
+    _ request: TokenRequest, policy: Policy
+  ) -> (outcome: Outcome<TokenIntent>, trace: [TraceStep]) {
+    token(request, policy: policy, keepsTrace: true)
+  }
+
+  private static func token(
+    _ request: TokenRequest, policy: Policy, keepsTrace: Bool
+  ) -> (outcome: Outcome<TokenIntent>, trace: [TraceStep]) {
+    let context = TokenContext(request: request, policy: policy)
+    var run = RuleRun(mode: context.mode, keepsTrace: keepsTrace)
+    let decision: Decision<TokenIntent> =
+      switch run.run(RuleTable.token, on: context) {
+      case .refused(let rejection, let detail): .reject(Refusal(rejection, detail: detail))
+      case .passed: .pass(Passage())
+      case .allowed: intent(context).map(Decision.forward) ?? .reject(Refusal(.grantTypeUnsupported))
+      }
+    var findings = run.findings
+    // `unknown_clients: pass` is a decision of the operator's, not something to report.
+    if policy.unknownClients == .pass { findings.removeAll { $0 == .wouldReject(.clientNotKnownAtToken) } }
+    return (Outcome(decision: decision, findings: findings), run.trace)
+  }
+
+  private static func intent(_ context: TokenContext) -> TokenIntent? {
+    guard let client = context.client, let authentication = context.authentication, let grant = context.grant else {
+      return nil
+    }
+    let parameters = context.parameters
+    let isProven = if case .verified = context.proof { true } else { false }
+    switch grant {
+    case .authorizationCode:
+      guard let code = parameters["code"] else { return nil }
+      return .redeem(
+        RedemptionIntent(
+          client: client, code: Secret(code), redirectURI: parameters["redirect_uri"], verifier: context.verifier,
+          sentVerifier: parameters["code_verifier"] != nil, authentication: authentication, clientIsProven: isProven,
+          parameters: parameters))
+    case .refreshToken:
+      guard let token = parameters["refresh_token"] else { return nil }
+      return .refresh(
+        RefreshIntent(
+          client: client, token: Secret(token), scope: parameters["scope"].flatMap { Scope(parsing: $0) },
+          authentication: authentication, clientIsProven: isProven, parameters: parameters))
+    case .deviceCode:
+      return parameters["device_code"].map { .device(DeviceIntent(client: client, deviceCode: Secret($0))) }
+    case .clientCredentials:
+      // The client's own credentials and no others: the gateway's are never for this grant.
+      var entries = [FormParameters.Entry("grant_type", grant.rawValue)]
+      if let scope = parameters["scope"] { entries.append(FormParameters.Entry("scope", scope)) }
+      entries += context.policy.allowListed(parameters)
+      return .forward(
+        UpstreamTokenRequest(.presented(authentication), parameters: parameters, entries: entries))
+    case .password:
+      return nil
+    }
+  }
+}
+
+extension Policy {
+  /// The parameters of the allow-list that a token request may take upstream.
+  func allowListed(_ parameters: FormParameters) -> [FormParameters.Entry] {
+    let names = upstream.parameters.subtracting(ParameterNames.atToken.subtracting(ParameterNames.repeatable))
+    return parameters.entries.filter { names.contains($0.name) && !$0.value.isEmpty }
+  }
+}

@@ -1,0 +1,60 @@
+public import HTTP
+
+extension Pages {
+  /// Asks whether the app may have what it asks for. The answer is a POST with the fields of ``ConsentPage/Field``.
+  ///
+  /// The page has no `Origin` to offer with its POST (`Referrer-Policy: no-referrer` makes it `null`): the token is what
+  /// ties the answer to the page.
+  public func consent(_ page: ConsentPage) -> Response {
+    let name = page.clientName ?? page.clientID
+    let identity: HTML = page.clientName == nil ? "" : "<code class=\"id\">\(shown: page.clientID)</code>"
+    let tag: HTML = page.isProven ? "" : " <span class=\"tag\">unverified</span>"
+    let warning: HTML =
+      page.isProven
+      ? ""
+      : """
+      <p class="note">Nothing proves that this app is the one that it says it is. Allow it only if you started this \
+      sign-in yourself, just now.</p>
+
+      """
+    return response(
+      status: 200, title: "Allow \(name)?",
+      """
+      <h1>Allow <bdi>\(shown: name)</bdi> to use your account?</h1>
+      <p class="soft">You go on to sign in only if you allow it.</p>
+      <dl class="facts">
+      <div><dt>App</dt><dd><bdi>\(shown: name)</bdi>\(tag)\(identity)</dd></div>
+      <div><dt>You return to</dt><dd>\(page.destination.words)</dd></div>
+      <div><dt>It asks to</dt><dd><ul>
+      \(Pages.scopeItems(page.scopes))</ul></dd></div>
+      </dl>
+      \(warning)<form method="post" action="\(url: page.action)" class="actions">
+      <input type="hidden" name="\(ConsentPage.Field.token)" value="\(page.token)">
+      <button type="submit" name="\(ConsentPage.Field.decision)" value="\(ConsentPage.Field.approve)">Allow</button>
+      <button type="submit" class="second" name="\(ConsentPage.Field.decision)" \
+      value="\(ConsentPage.Field.deny)">Don’t allow</button>
+      </form>
+      """)
+  }
+
+  private static func scopeItems(_ scopes: [String]) -> [HTML] {
+    guard !scopes.isEmpty else { return ["<li>use your account, without saying what for</li>\n"] }
+    return scopes.map { scope in
+      guard let words = words(forScope: scope) else { return "<li>use <code>\(shown: scope)</code></li>\n" }
+      return "<li>\(words) <code class=\"soft\">\(shown: scope)</code></li>\n"
+    }
+  }
+
+  /// The scopes that mean the same everywhere (OpenID Connect Core, sections 3.1.2.1, 5.4 and 11).
+  private static func words(forScope scope: String) -> HTML? {
+    switch scope {
+    case "openid": "know who you are"
+    case "profile": "see your name and picture"
+    case "email": "see your e-mail address"
+    case "address": "see your postal address"
+    case "phone": "see your phone number"
+    case "offline_access": "stay signed in when you are away"
+    default: nil
+    }
+  }
+}

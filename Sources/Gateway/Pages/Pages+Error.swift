@@ -1,0 +1,110 @@
+public import HTTP
+
+extension Pages {
+  /// Tells the user what happened and what to do, and the app's developer which rule refused.
+  ///
+  /// Nothing on the page leads to an address that came with the request (RFC 6749, section 3.1.2.4).
+  public func error(_ page: ErrorPage) -> Response {
+    let words = Pages.words(for: page.status)
+    var response = response(
+      status: page.status, title: words.title,
+      """
+      <h1>\(words.title)</h1>
+      <p>\(words.happened)</p>
+      <p>\(words.advice)</p>
+      \(developerSection(page))
+      """)
+    if let seconds = page.retryAfter {
+      response.headers.set("Retry-After", String(seconds))
+    }
+    return response
+  }
+
+  /// The part for the developer, set apart from what the user reads.
+  func developerSection(_ page: ErrorPage) -> HTML {
+    let rule: HTML? = page.rule.map {
+      """
+      <div><dt>Rule</dt><dd><code>\(shown: $0)</code></dd></div>
+      <div><dt>Explained in</dt><dd><code>docs/rules.md#\(shown: $0)</code></dd></div>
+
+      """
+    }
+    let detail: HTML? = page.detail.map { "<p>\(Pages.quoted($0))</p>\n" }
+    let section: HTML? = page.section.map { "<div><dt>Standard</dt><dd>\(shown: $0)</dd></div>\n" }
+    let transaction: HTML? = page.transaction.map {
+      "<div><dt>Reference</dt><dd><code>\(shown: $0)</code></dd></div>\n"
+    }
+    return """
+      <section class="developer" aria-labelledby="developer">
+      <h2 id="developer">\(page.status < 500 ? "For the developer of the app" : "Technical details")</h2>
+      \(detail)<dl>
+      <div><dt>Status</dt><dd>\(page.status)</dd></div>
+      \(rule)\(section)\(transaction)</dl>
+      </section>
+      """
+  }
+
+  /// Text in backticks, as diagnostics quote input, set as code.
+  private static func quoted(_ text: String) -> [HTML] {
+    let pieces = text.split(separator: "`", omittingEmptySubsequences: false)
+    return pieces.enumerated().map { index, piece in
+      index.isMultiple(of: 2) ? "\(shown: String(piece))" : "<code>\(shown: String(piece))</code>"
+    }
+  }
+
+  private static func words(for status: Int) -> (title: String, happened: String, advice: String) {
+    switch status {
+    case 403:
+      (
+        "This step was refused",
+        "What your browser sent does not belong to a sign-in that started here. Nothing was shared with the app.",
+        "Go back to the app and sign in again, in one browser and without changing windows."
+      )
+    case 404:
+      ("There is nothing here", "This address does not exist.", "Go back to the app and sign in from there.")
+    case 405:
+      (
+        "This address works differently", "It cannot be opened in this way. Nothing was shared with an app.",
+        "Go back to the app and sign in from there."
+      )
+    case 421:
+      (
+        "Wrong address", "This server does not answer for the address that was asked for.",
+        "Go back to the app and sign in from there. If you typed the address, check its spelling."
+      )
+    case 429:
+      (
+        "Too many attempts", "There were too many attempts in a short time, so this one was not looked at.",
+        "Wait a minute, then go back to the app and try again."
+      )
+    case 400..<500:
+      (
+        "This sign-in link does not work",
+        "The app that sent you here asked for something that cannot be accepted. Nothing was shared with it.",
+        "Go back to the app and try again. If this page comes back, tell the people who make the app, "
+          + "and send them what is written below."
+      )
+    case 502:
+      (
+        "Sign-in is not working right now", "The sign-in service gave an answer that could not be used.",
+        "It is not your fault. Go back to the app and try again in a few minutes."
+      )
+    case 503:
+      (
+        "Sign-in is not available right now", "The sign-in service cannot be reached at the moment.",
+        "It is not your fault. Go back to the app and try again in a few minutes."
+      )
+    case 504:
+      (
+        "Sign-in took too long", "The sign-in service did not answer in time.",
+        "It is not your fault. Go back to the app and try again in a few minutes."
+      )
+    default:
+      (
+        "Something went wrong here", "An error on our side stopped your sign-in. Nothing was shared with the app.",
+        "Go back to the app and try again. If this page comes back, ask for help and mention the reference below."
+      )
+    }
+  }
+
+}

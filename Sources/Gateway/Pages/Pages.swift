@@ -1,0 +1,78 @@
+import Cryptography
+import FoundationEssentials
+import HTTP
+public import Policy
+
+/// The gateway's own pages (`I-pages`).
+///
+/// Each function gives a whole response: nothing is loaded from anywhere, nothing may frame it, nothing is stored, and
+/// the only style and script that run are those whose hashes stand in its policy.
+public struct Pages: Sendable {
+  /// What the operator's name and support link are.
+  public let branding: Branding
+
+  public init(branding: Branding = Branding()) {
+    self.branding = branding
+  }
+
+  /// Wraps the content of a page.
+  ///
+  /// - Parameters:
+  ///   - title: What the tab says.
+  ///   - script: Whether the page ends with ``SubmitScript``, which sends its form.
+  func response(status: Int, title: String, script: Bool = false, _ content: HTML) -> Response {
+    let page: HTML = """
+      <!doctype html>
+      <html lang="en">
+      <head>
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <meta name="color-scheme" content="light dark">
+      <meta name="robots" content="noindex">
+      <title>\(shown: title)\(brandSuffix)</title>
+      <style>\(Stylesheet.html)</style>
+      </head>
+      <body>
+      <div class="sheet">
+      \(header)<main>
+      \(content)
+      </main>
+      \(footer)</div>
+      \(script ? SubmitScript.element : nil)</body>
+      </html>
+
+      """
+    let headers: Headers = [
+      "Content-Type": "text/html; charset=utf-8",
+      "Content-Security-Policy": script ? Pages.policyWithScript : Pages.policy,
+      "X-Frame-Options": "DENY",
+      "X-Content-Type-Options": "nosniff",
+      "Referrer-Policy": "no-referrer",
+      "Cache-Control": "no-store",
+    ]
+    return Response(status: status, headers: headers, body: Array(page.text.utf8))
+  }
+
+  /// No `form-action`: browsers apply it along the redirect chain and would block the jump to the app (`I-pages`).
+  private static let policy =
+    "default-src 'none'; style-src '\(hash(Stylesheet.html))'; base-uri 'none'; frame-ancestors 'none'"
+
+  private static let policyWithScript = policy + "; script-src '\(hash(SubmitScript.html))'"
+
+  /// A hash source (CSP Level 3, section 2.3.1): base64 with padding.
+  private static func hash(_ html: HTML) -> String {
+    "sha256-" + Data(sha256(Array(html.text.utf8))).base64EncodedString()
+  }
+
+  private var brandSuffix: HTML? {
+    branding.name.map { " · \(shown: $0)" }
+  }
+
+  private var header: HTML? {
+    branding.name.map { "<header><p class=\"brand\">\(shown: $0)</p></header>\n" }
+  }
+
+  private var footer: HTML? {
+    branding.supportURL.map { "<footer><p><a href=\"\(url: $0)\">Get help</a></p></footer>\n" }
+  }
+}

@@ -1,0 +1,93 @@
+/// The one stylesheet of the gateway's pages, inline, so that a page needs no second request and no external asset.
+///
+/// Contrast of text is at least 4.5 to 1 and of controls at least 3 to 1 in both schemes (WCAG 2.2, 1.4.3 and 1.4.11).
+enum Stylesheet {
+  static let html: HTML = """
+    :root {
+      color-scheme: light dark;
+      --paper: #f6f5f2; --sheet: #fffefc; --ink: #1d1c1a; --soft: #5f5c56; --line: #dedbd4;
+      --accent: #1f5a50; --on-accent: #ffffff; --accent-hover: #174740; --quiet: #f1efea; --note: #8a5a0b;
+    }
+    @media (prefers-color-scheme: dark) {
+      :root {
+        --paper: #121413; --sheet: #1a1d1c; --ink: #eceae5; --soft: #a6a39b; --line: #343836;
+        --accent: #8fcdbe; --on-accent: #0c211c; --accent-hover: #a9dccf; --quiet: #212524; --note: #e6bd77;
+      }
+    }
+    * { box-sizing: border-box; }
+    html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
+    body {
+      margin: 0; min-height: 100vh; min-height: 100dvh; display: flex; flex-direction: column;
+      background: var(--sheet); color: var(--ink);
+      font: 1.0625rem/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+      overflow-wrap: break-word;
+    }
+    .sheet { width: 100%; padding: 2rem 1.5rem 2.5rem; }
+    @media (min-width: 40rem) {
+      body { background: var(--paper); padding: 4rem 1.5rem; }
+      .sheet {
+        max-width: 35rem; margin: auto; padding: 3rem 3.25rem;
+        background: var(--sheet); border: 1px solid var(--line); border-radius: 1rem;
+      }
+    }
+    p, ul, dl, dd, h1, h2 { margin: 0; }
+    .brand { font-size: .9375rem; font-weight: 600; letter-spacing: .005em; color: var(--accent); margin-bottom: 2.25rem; }
+    h1 {
+      font-size: 1.75rem; line-height: 1.22; font-weight: 650; letter-spacing: -.018em;
+      margin-bottom: 1rem; text-wrap: balance;
+    }
+    h2 { font-size: .9375rem; line-height: 1.4; font-weight: 600; margin: 2rem 0 .5rem; }
+    p + p, .copy + p { margin-top: .875rem; }
+    .soft { color: var(--soft); }
+    strong { font-weight: 600; }
+    a { color: var(--accent); text-underline-offset: .2em; text-decoration-thickness: 1px; }
+    a:hover { text-decoration-thickness: 2px; }
+    code {
+      font: .875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace;
+      overflow-wrap: anywhere;
+    }
+    :focus-visible { outline: 3px solid var(--accent); outline-offset: 3px; border-radius: .375rem; }
+    .facts { border-top: 1px solid var(--line); margin-top: 1.75rem; }
+    .facts > div { padding: .875rem 0; border-bottom: 1px solid var(--line); }
+    dt { font-size: .875rem; color: var(--soft); }
+    dd { margin: 0; }
+    dd ul { margin: 0; padding: 0; list-style: none; }
+    dd li + li { margin-top: .25rem; }
+    .id { display: block; color: var(--soft); }
+    .tag {
+      display: inline-block; font-size: .8125rem; line-height: 1.5; font-weight: 600; color: var(--note);
+      border: 1px solid currentColor; border-radius: 1rem; padding: 0 .6rem; margin-left: .375rem; vertical-align: .0625rem;
+    }
+    .note { border-left: 3px solid var(--note); padding-left: 1rem; margin-top: 1.5rem; }
+    .actions { display: flex; flex-direction: column; gap: .75rem; margin-top: 2rem; }
+    .button, button {
+      display: block; width: 100%; min-height: 3.125rem; padding: .75rem 1.5rem; text-align: center;
+      font: inherit; font-weight: 600; line-height: 1.5; text-decoration: none; cursor: pointer;
+      color: var(--on-accent); background: var(--accent); border: 1px solid var(--accent); border-radius: .625rem;
+      -webkit-appearance: none; appearance: none;
+    }
+    .button:hover, button:hover { background: var(--accent-hover); border-color: var(--accent-hover); }
+    button.second { color: var(--ink); background: transparent; border-color: var(--soft); }
+    button.second:hover { background: var(--quiet); border-color: var(--ink); }
+    .button:focus-visible, button:focus-visible { border-radius: .625rem; }
+    @media (min-width: 40rem) {
+      .actions { flex-direction: row-reverse; justify-content: flex-end; }
+      .actions > * { flex: 1; }
+    }
+    .copy {
+      display: block; margin-top: .875rem; padding: .875rem 1rem; background: var(--quiet); border: 1px solid var(--line);
+      border-radius: .625rem; -webkit-user-select: all; user-select: all; max-height: 11rem; overflow: auto;
+    }
+    .developer {
+      margin-top: 2.5rem; padding: 1.25rem 1.375rem; background: var(--quiet); border: 1px solid var(--line);
+      border-radius: .75rem; font-size: .9375rem;
+    }
+    .developer h2 { margin: 0 0 .75rem; }
+    .developer dl { display: grid; gap: .625rem; margin-top: .875rem; }
+    @media (min-width: 40rem) {
+      .developer dl > div { display: grid; grid-template-columns: 6rem 1fr; gap: 1rem; align-items: baseline; }
+    }
+    footer { margin-top: 2.5rem; font-size: .9375rem; }
+    @media (forced-colors: active) { .button, button { border: 2px solid; } }
+    """
+}

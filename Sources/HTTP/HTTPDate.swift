@@ -1,0 +1,32 @@
+/// IMF-fixdate (RFC 9110, section 5.6.7).
+public enum HTTPDate {
+  private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+  private static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
+
+  /// `seconds` since 1970, not negative.
+  public static func format(_ seconds: Int) -> String {
+    let (year, month, day) = civil(seconds / 86400)
+    let time = seconds % 86400
+    let weekday = days[(seconds / 86400 + 4) % 7]
+    return
+      "\(weekday), \(two(day)) \(months[month - 1]) \(year) \(two(time / 3600)):\(two(time / 60 % 60)):\(two(time % 60)) GMT"
+  }
+
+  /// The proleptic Gregorian date of a day counted from 1970-01-01; eras of 400 years have 146,097 days each.
+  private static func civil(_ day: Int) -> (year: Int, month: Int, day: Int) {
+    let shifted = day + 719_468
+    let era = shifted / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shiftedMonth = (5 * dayOfYear + 2) / 153
+    let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+  }
+
+  private static func two(_ value: Int) -> String {
+    value < 10 ? "0\(value)" : "\(value)"
+  }
+}

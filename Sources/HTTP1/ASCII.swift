@@ -1,0 +1,47 @@
+/// Character classes of the grammar (RFC 9110, section 5.6; RFC 9112, section 2.2).
+enum ASCII {
+  static let cr: UInt8 = 0x0d
+  static let lf: UInt8 = 0x0a
+  static let space: UInt8 = 0x20
+  static let tab: UInt8 = 0x09
+  static let colon: UInt8 = 0x3a
+
+  // One bit a byte, so that a class test is a shift and a mask. tchar of RFC 9110, section 5.6.2.
+  // Literals, because a computed global is guarded by a once-check at each use.
+  static func isToken(_ byte: UInt8) -> Bool {
+    let low: UInt64 = 0x3ff6cfa00000000
+    let high: UInt64 = 0x57ff_ffff_c7ff_fffe
+    return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
+  }
+
+  /// For each byte its folded form if it can stand in a token, else 0.
+  static let foldedTokens: [UInt8] = (0...255).map { isToken($0) ? folded($0) : 0 }
+
+  /// Visible characters, white space and obs-text: what may stand in a field value.
+  static func isFieldValue(_ byte: UInt8) -> Bool {
+    byte >= 0x20 ? byte != 0x7f : byte == tab
+  }
+
+  static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
+
+  static func hexValue(_ byte: UInt8) -> Int? {
+    if isDigit(byte) { return Int(byte &- 0x30) }
+    let lower = byte | 0x20
+    return lower >= 0x61 && lower <= 0x66 ? Int(lower &- 0x57) : nil
+  }
+
+  static func lowercased(_ byte: UInt8) -> UInt8 {
+    byte &- 0x41 < 26 ? byte | 0x20 : byte
+  }
+
+  /// The offset behind the line end whose CR stands at `position`.
+  static func lineEnd(_ bytes: Span<UInt8>, _ position: Int) throws(MessageError) -> Int {
+    guard bytes[position + 1] == lf else { throw .malformed("a bare carriage return") }
+    return position + 2
+  }
+
+  /// Lower case, and `_` as `-`: how the most liberal server reads a field name.
+  static func folded(_ byte: UInt8) -> UInt8 {
+    byte == 0x5f ? 0x2d : lowercased(byte)
+  }
+}

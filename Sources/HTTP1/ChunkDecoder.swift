@@ -1,0 +1,136 @@
+/// The chunked coding (RFC 9112, section 7.1), read strictly.
+///
+///     chunked-body = *chunk last-chunk trailer-section CRLF
+///     chunk        = chunk-size [ chunk-ext ] CRLF chunk-data CRLF
+///
+/// Extensions and trailers are checked, bounded and dropped: nothing behind the gateway needs them, and both have
+/// carried smuggled requests. Every line ends in CRLF; a bare CR or LF anywhere is an error.
+struct ChunkDecoder: Sendable {
+  /// 15 hexadecimal digits cannot overflow.
+  private static let sizeDigitLimit = 15
+  /// Over a whole body, so that a sender cannot make the gateway read framing without end.
+  private static let extensionLimit = 4 * 1024
+  private static let trailerLimit = 8 * 1024
+
+  private enum State {
+    case size(digits: Int)
+    /// `quoted`: a quoted string may hold any field character, but no line end.
+    case extensions
+    case sizeLineFeed
+    case data
+    case dataCarriageReturn
+    case dataLineFeed
+    case trailerStart
+    case trailerName(length: Int)
+    case trailerValue
+    case trailerLineFeed
+    case endLineFeed
+    case finished
+  }
+
+  private var state = State.size(digits: 0)
+  private var remaining = 0
+  private var extensionBytes = 0
+  private var trailerBytes = 0
+
+  var isFinished: Bool {
+    if case .finished = state { return true }
+    return false
+  }
+
+  mutating func decode(_ input: Span<UInt8>) throws(MessageError) -> BodyDecoder.Piece {
+    var position = 0
+    while position < input.count {
+      if case .data = state {
+        let count = min(remaining, input.count - position)
+        remaining -= count
+        if remaining == 0 { state = .dataCarriageReturn }
+        return BodyDecoder.Piece(consumed: position + count, data: position..<position + count)
+      }
+      try step(input[position])
+      position += 1
+      if isFinished { break }
+    }
+    return BodyDecoder.Piece(consumed: position, data: position..<position)
+  }
+
+  private mutating func step(_ byte: UInt8) throws(MessageError) {
+    switch state {
+    case .size(let digits): try size(byte, digits)
+    case .extensions:
+      if byte == ASCII.cr {
+        state = .sizeLineFeed
+      } else {
+        try count(&extensionBytes, ChunkDecoder.extensionLimit, byte)
+      }
+    case .sizeLineFeed:
+      try expect(byte, ASCII.lf)
+      state = remaining == 0 ? .trailerStart : .data
+    case .dataCarriageReturn:
+      try expect(byte, ASCII.cr)
+      state = .dataLineFeed
+    case .dataLineFeed:
+      try expect(byte, ASCII.lf)
+      state = .size(digits: 0)
+    case .trailerStart, .trailerName, .trailerValue, .trailerLineFeed: try trailer(byte)
+    case .endLineFeed:
+      try expect(byte, ASCII.lf)
+      state = .finished
+    case .data, .finished: break
+    }
+  }
+
+  private mutating func size(_ byte: UInt8, _ digits: Int) throws(MessageError) {
+    if let value = ASCII.hexValue(byte) {
+      guard digits < ChunkDecoder.sizeDigitLimit else { throw .malformed("a chunk size with too many digits") }
+      remaining = digits == 0 ? value : remaining * 16 + value
+      state = .size(digits: digits + 1)
+      return
+    }
+    guard digits > 0 else { throw .malformed("a chunk without a size") }
+    switch byte {
+    case ASCII.cr: state = .sizeLineFeed
+    case 0x3b: state = .extensions
+    default: throw .malformed("an invalid chunk size")
+    }
+  }
+
+  private mutating func trailer(_ byte: UInt8) throws(MessageError) {
+    switch state {
+    case .trailerStart:
+      if byte == ASCII.cr {
+        state = .endLineFeed
+      } else {
+        guard ASCII.isToken(byte) else { throw .malformed("an invalid trailer field") }
+        state = .trailerName(length: 1)
+      }
+    case .trailerName(let length):
+      try count(&trailerBytes, ChunkDecoder.trailerLimit, byte)
+      if byte == ASCII.colon {
+        state = .trailerValue
+      } else {
+        guard ASCII.isToken(byte) else { throw .malformed("an invalid trailer field") }
+        state = .trailerName(length: length + 1)
+      }
+    case .trailerValue:
+      if byte == ASCII.cr {
+        state = .trailerLineFeed
+      } else {
+        try count(&trailerBytes, ChunkDecoder.trailerLimit, byte)
+      }
+    default:
+      try expect(byte, ASCII.lf)
+      state = .trailerStart
+    }
+  }
+
+  private func expect(_ byte: UInt8, _ wanted: UInt8) throws(MessageError) {
+    guard byte == wanted else { throw .malformed("an invalid line end in a chunked body") }
+  }
+
+  private func count(_ bytes: inout Int, _ limit: Int, _ byte: UInt8) throws(MessageError) {
+    guard ASCII.isFieldValue(byte) else { throw .malformed("a control character in a chunked body's framing") }
+    bytes += 1
+    guard bytes <= limit else { throw MessageError(status: 413, "a chunked body with too much framing") }
+  }
+}

@@ -1,0 +1,40 @@
+/// The two framing fields, read so that no second reading exists (RFC 9112, sections 6.1 to 6.3).
+enum Framing {
+  /// The length; `nil` when the field is absent. Refused: repeated fields, lists, signs, anything but digits, overflow.
+  static func contentLength(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Int? {
+    var found: Int?
+    for field in index.fields where field.known == .contentLength {
+      guard found == nil else { throw .malformed("more than one Content-Length field") }
+      let value = field.value
+      // 18 digits cannot overflow 63 bits.
+      guard !value.isEmpty, value.count <= 18 else { throw .malformed("an invalid Content-Length") }
+      var length = 0
+      for position in value {
+        guard ASCII.isDigit(bytes[position]) else { throw .malformed("an invalid Content-Length") }
+        length = length * 10 + Int(bytes[position] - 0x30)
+      }
+      found = length
+    }
+    return found
+  }
+
+  /// Whether the body is chunked. Refused: every coding but exactly `chunked`, and repeated fields.
+  static func chunkedCoding(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Bool {
+    var found = false
+    for field in index.fields where field.known == .transferEncoding {
+      guard !found else { throw .malformed("more than one Transfer-Encoding field") }
+      guard HeadIndex.equal(bytes, field.value, "chunked") else {
+        throw .malformed("a Transfer-Encoding other than `chunked`")
+      }
+      found = true
+    }
+    for field in index.fields where field.known == .disguised {
+      // An underscore spelling of a framing field is harmless only where the next server does not fold it.
+      let name = field.name
+      if HeadIndex.equal(bytes, name, "content_length") || HeadIndex.equal(bytes, name, "transfer_encoding") {
+        throw .malformed("a framing field spelled with an underscore")
+      }
+    }
+    return found
+  }
+}

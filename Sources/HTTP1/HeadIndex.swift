@@ -1,0 +1,184 @@
+/// Where the fields of a head stand in the receive buffer: offsets, no copies.
+///
+/// One is reused for every message of a worker, since a head is parsed and rewritten without a wait in between.
+public final class HeadIndex {
+  public struct Field: Sendable {
+    fileprivate let nameStart: UInt16
+    fileprivate let nameEnd: UInt16
+    fileprivate let valueStart: UInt16
+    fileprivate let valueEnd: UInt16
+    public fileprivate(set) var known: KnownField
+    /// Named by a `Connection` option, so it ends at this hop.
+    public fileprivate(set) var isNominated = false
+
+    public var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
+    /// Without the white space around it.
+    public var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
+  }
+
+  /// More fields than any browser or server sends; each costs a record and time in every rewrite.
+  public static let fieldLimit = 100
+
+  public private(set) var fields: [Field] = []
+  private let table = KnownFieldTable()
+  private let foldedTokens = ASCII.foldedTokens
+
+  public init() {
+    fields.reserveCapacity(HeadIndex.fieldLimit)
+  }
+
+  func clear() {
+    fields.removeAll(keepingCapacity: true)
+  }
+
+  /// The field's value if there is exactly one such field.
+  public func only(_ known: KnownField) -> Range<Int>? {
+    var found: Range<Int>?
+    for field in fields where field.known == known {
+      if found != nil { return nil }
+      found = field.value
+    }
+    return found
+  }
+
+  public func first(_ known: KnownField) -> Range<Int>? {
+    for field in fields where field.known == known { return field.value }
+    return nil
+  }
+
+  /// Parses the field section that begins at `start` and ends with the empty line that ends at `end`.
+  ///
+  /// Grammar (RFC 9112, section 5): `*( field-name ":" OWS field-value OWS CRLF ) CRLF`. The line ends were checked by
+  /// the scanner. Refused: white space before the colon, folded lines, empty names, control characters, too many.
+  func parseFields(_ bytes: Span<UInt8>, from start: Int, to end: Int) throws(MessageError) {
+    // Worked on as a local, so that appending needs no exclusivity check for each field.
+    var fields = self.fields
+    self.fields = []
+    defer { self.fields = fields }
+    let tokens = foldedTokens
+    var position = start
+    while position < end - 2 {
+      if fields.count == HeadIndex.fieldLimit {
+        throw MessageError(status: 431, "more than \(HeadIndex.fieldLimit) header fields")
+      }
+      let nameStart = position
+      var hash = KnownFieldTable.seed
+      var hasUnderscore = false
+      while true {
+        let byte = bytes[position]
+        let folded = tokens[Int(byte)]
+        if folded == 0 { break }
+        if byte == 0x5f { hasUnderscore = true }
+        hash = KnownFieldTable.mix(hash, folded)
+        position += 1
+      }
+      guard bytes[position] == ASCII.colon else {
+        throw HeadIndex.nameError(bytes[position], isFirst: position == nameStart)
+      }
+      let nameEnd = position
+      guard nameEnd > nameStart else { throw .malformed("a header field without a name") }
+      position += 1
+      while bytes[position] == ASCII.space || bytes[position] == ASCII.tab { position += 1 }
+      let valueStart = position
+      var valueEnd = position
+      while true {
+        let byte = bytes[position]
+        if byte == ASCII.cr { break }
+        guard ASCII.isFieldValue(byte) else { throw .malformed("a control character in a header field") }
+        position += 1
+        if byte != ASCII.space, byte != ASCII.tab { valueEnd = position }
+      }
+      position = try ASCII.lineEnd(bytes, position)
+      var known = table.find(bytes, nameStart..<nameEnd, hash: hash)
+      if hasUnderscore, known != .none { known = .disguised }
+      fields.append(
+        Field(
+          nameStart: UInt16(nameStart), nameEnd: UInt16(nameEnd), valueStart: UInt16(valueStart),
+          valueEnd: UInt16(valueEnd), known: known))
+    }
+  }
+
+  private static func nameError(_ byte: UInt8, isFirst: Bool) -> MessageError {
+    if byte == ASCII.space || byte == ASCII.tab {
+      return .malformed(isFirst ? "a folded header line" : "white space before a header field's colon")
+    }
+    return .malformed(byte == ASCII.cr ? "a header line without a colon" : "an invalid character in a header field name")
+  }
+
+  /// What the `Connection` options of a message say.
+  struct ConnectionOptions {
+    var close = false
+    var keepAlive = false
+    var upgrade = false
+  }
+
+  /// Reads the `Connection` options and marks the fields that they name (RFC 9110, section 7.6.1).
+  ///
+  /// An option that names a field on which framing, routing or trust rests is refused: removing it would let the
+  /// sender choose what the next hop sees.
+  func readConnectionOptions(_ bytes: Span<UInt8>) throws(MessageError) -> ConnectionOptions {
+    var options = ConnectionOptions()
+    for field in fields where field.known == .connection {
+      var position = field.value.lowerBound
+      let end = field.value.upperBound
+      while position < end {
+        let start = position
+        while position < end, bytes[position] != 0x2c { position += 1 }
+        let token = HeadIndex.trimmed(bytes, start..<position)
+        position += 1
+        if !token.isEmpty { try apply(token, bytes, &options) }
+      }
+    }
+    return options
+  }
+
+  private func apply(
+    _ token: Range<Int>, _ bytes: Span<UInt8>, _ options: inout ConnectionOptions
+  ) throws(MessageError) {
+    var hash = KnownFieldTable.seed
+    for index in token {
+      guard ASCII.isToken(bytes[index]) else { throw .malformed("an invalid Connection option") }
+      hash = KnownFieldTable.mix(hash, ASCII.folded(bytes[index]))
+    }
+    if HeadIndex.equal(bytes, token, "close") {
+      options.close = true
+      return
+    }
+    switch table.find(bytes, token, hash: hash) {
+    case .keepAlive: options.keepAlive = true
+    case .upgrade: options.upgrade = true
+    case .te, .trailer, .proxyConnection, .http2Settings: break
+    case .none:
+      for index in fields.indices where HeadIndex.equal(bytes, fields[index].name, token) {
+        fields[index].isNominated = true
+      }
+    default: throw .malformed("a Connection option that names a protected header field")
+    }
+  }
+
+  static func trimmed(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
+    var start = range.lowerBound
+    var end = range.upperBound
+    while start < end, bytes[start] == ASCII.space || bytes[start] == ASCII.tab { start += 1 }
+    while end > start, bytes[end - 1] == ASCII.space || bytes[end - 1] == ASCII.tab { end -= 1 }
+    return start..<end
+  }
+
+  /// Whether the bytes are `text`, which is in lower case, without regard to case.
+  public static func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: String) -> Bool {
+    guard range.count == text.utf8.count else { return false }
+    var position = range.lowerBound
+    for byte in text.utf8 {
+      if ASCII.lowercased(bytes[position]) != byte { return false }
+      position += 1
+    }
+    return true
+  }
+
+  private static func equal(_ bytes: Span<UInt8>, _ a: Range<Int>, _ b: Range<Int>) -> Bool {
+    guard a.count == b.count else { return false }
+    for offset in 0..<a.count
+    where ASCII.folded(bytes[a.lowerBound + offset]) != ASCII.folded(bytes[b.lowerBound + offset]) { return false }
+    return true
+  }
+}

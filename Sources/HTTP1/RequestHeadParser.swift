@@ -1,0 +1,211 @@
+/// Parses request heads (RFC 9112, sections 3, 5 and 6.3): what has two readings is refused.
+public enum RequestHeadParser {
+  /// Longer than any authorization request; bounded because it is kept while the head is incomplete.
+  public static let targetLimit = 8 * 1024
+  private static let methodLimit = 32
+  /// A DNS name and a port.
+  private static let hostLimit = 261
+
+  /// Parses `bytes[..<length]`, a head that `HeadScanner` found whole, and fills `index` with its fields.
+  public static func parse(
+    _ bytes: Span<UInt8>, length: Int, into index: HeadIndex
+  ) throws(MessageError) -> RequestHead {
+    index.clear()
+    // RFC 9112, section 2.2: one empty line before the request line is ignored.
+    let start = bytes[0] == ASCII.cr && bytes[1] == ASCII.lf ? 2 : 0
+    let line = try RequestLine(bytes, from: start)
+    try index.parseFields(bytes, from: line.end, to: length)
+    let options = try index.readConnectionOptions(bytes)
+    let host = try readHost(bytes, index, line)
+    let keepsAlive = !options.close && (line.minorVersion == 1 || options.keepAlive)
+    let body = try readFraming(bytes, index, line.minorVersion)
+    let upgrade = options.upgrade && line.minorVersion == 1 ? index.only(.upgrade) : nil
+
+    let target = line.target
+    var pathEnd = target.lowerBound
+    while pathEnd < target.upperBound, bytes[pathEnd] != 0x3f { pathEnd += 1 }
+    return RequestHead(
+      method: line.method, methodRange: line.methodRange, target: target, path: target.lowerBound..<pathEnd,
+      query: pathEnd < target.upperBound ? pathEnd + 1..<target.upperBound : nil,
+      isAsterisk: line.isAsterisk, host: host, minorVersion: line.minorVersion, length: length, body: body,
+      keepsAlive: keepsAlive, expectsContinue: try readExpectation(bytes, index, line.minorVersion, body),
+      upgrade: upgrade)
+  }
+
+  private static func readHost(
+    _ bytes: Span<UInt8>, _ index: HeadIndex, _ line: RequestLine
+  ) throws(MessageError) -> Range<Int>? {
+    var found: Range<Int>?
+    for field in index.fields where field.known == .host {
+      guard found == nil else { throw .malformed("more than one Host field") }
+      found = field.value
+    }
+    if let found {
+      try checkHost(bytes, found)
+    } else if line.minorVersion == 1 {
+      throw .malformed("no Host field")
+    }
+    return line.authority ?? found
+  }
+
+  /// `uri-host [ ":" port ]` (RFC 9110, section 7.2): no userinfo, no path, no white space.
+  static func checkHost(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(MessageError) {
+    guard !range.isEmpty, range.count <= hostLimit else { throw .malformed("an invalid Host") }
+    var position = range.lowerBound
+    let end = range.upperBound
+    if bytes[position] == 0x5b {  // an IPv6 literal
+      position += 1
+      while position < end, bytes[position] == ASCII.colon || bytes[position] == 0x2e || isHex(bytes[position]) {
+        position += 1
+      }
+      guard position < end, bytes[position] == 0x5d, position > range.lowerBound + 2 else {
+        throw .malformed("an invalid Host")
+      }
+      position += 1
+    } else {
+      while position < end, isHostCharacter(bytes[position]) { position += 1 }
+      guard position > range.lowerBound else { throw .malformed("an invalid Host") }
+    }
+    if position < end {
+      guard bytes[position] == ASCII.colon, end - position > 1, end - position <= 6 else {
+        throw .malformed("an invalid Host")
+      }
+      var port = 0
+      for digit in position + 1..<end {
+        guard ASCII.isDigit(bytes[digit]) else { throw .malformed("an invalid port in Host") }
+        port = port * 10 + Int(bytes[digit] - 0x30)
+      }
+      guard port > 0, port <= 65535 else { throw .malformed("an invalid port in Host") }
+    }
+  }
+
+  private static func isHex(_ byte: UInt8) -> Bool { ASCII.hexValue(byte) != nil }
+
+  private static func isHostCharacter(_ byte: UInt8) -> Bool {
+    ASCII.isDigit(byte) || ASCII.lowercased(byte) &- 0x61 < 26 || byte == 0x2d || byte == 0x2e || byte == 0x5f
+  }
+
+  private static func readFraming(
+    _ bytes: Span<UInt8>, _ index: HeadIndex, _ minorVersion: Int
+  ) throws(MessageError) -> BodyFraming {
+    let coding = try Framing.chunkedCoding(bytes, index)
+    let length = try Framing.contentLength(bytes, index)
+    if coding {
+      guard length == nil else { throw .malformed("both Transfer-Encoding and Content-Length") }
+      guard minorVersion == 1 else { throw .malformed("Transfer-Encoding in an HTTP/1.0 request") }
+      return .chunked
+    }
+    guard let length, length > 0 else { return .none }
+    return .length(length)
+  }
+
+  private static func readExpectation(
+    _ bytes: Span<UInt8>, _ index: HeadIndex, _ minorVersion: Int, _ body: BodyFraming
+  ) throws(MessageError) -> Bool {
+    var expects = false
+    for field in index.fields where field.known == .expect {
+      guard HeadIndex.equal(bytes, field.value, "100-continue"), !expects else {
+        throw MessageError(status: 417, "an expectation that cannot be met")
+      }
+      expects = true
+    }
+    // RFC 9110, section 10.1.1: an HTTP/1.0 client does not mean it; without a body there is nothing to wait for.
+    return expects && minorVersion == 1 && body != .none
+  }
+
+  private struct RequestLine {
+    var method = Method.other
+    var methodRange = 0..<0
+    var target = 0..<0
+    var authority: Range<Int>?
+    var isAsterisk = false
+    var minorVersion = 1
+    /// The offset behind the line's end.
+    var end = 0
+
+    /// `method SP request-target SP HTTP-version CRLF`, with single spaces.
+    init(_ bytes: Span<UInt8>, from start: Int) throws(MessageError) {
+      var position = start
+      while ASCII.isToken(bytes[position]) { position += 1 }
+      methodRange = start..<position
+      guard !methodRange.isEmpty, methodRange.count <= RequestHeadParser.methodLimit, bytes[position] == ASCII.space
+      else { throw .malformed("an invalid request line") }
+      method = Method(bytes, methodRange)
+      position += 1
+      let targetStart = position
+      while bytes[position] > 0x20, bytes[position] < 0x7f {
+        guard bytes[position] != 0x23 else { throw .malformed("a fragment in the request target") }
+        position += 1
+      }
+      guard position > targetStart, bytes[position] == ASCII.space else {
+        throw .malformed("an invalid request target")
+      }
+      guard position - targetStart <= RequestHeadParser.targetLimit else {
+        throw MessageError(status: 414, "a request target longer than \(RequestHeadParser.targetLimit) bytes")
+      }
+      let versionStart = position + 1
+      position = versionStart
+      while bytes[position] != ASCII.cr { position += 1 }
+      minorVersion = try RequestLine.version(bytes, versionStart..<position)
+      end = try ASCII.lineEnd(bytes, position)
+      try readTarget(bytes, targetStart..<versionStart - 1)
+    }
+
+    private static func version(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(MessageError) -> Int {
+      guard range.count == 8, prefixMatches(bytes, range.lowerBound, "HTTP/"),
+        ASCII.isDigit(bytes[range.lowerBound + 5]), bytes[range.lowerBound + 6] == 0x2e,
+        ASCII.isDigit(bytes[range.lowerBound + 7])
+      else { throw .malformed("an invalid HTTP version") }
+      let minor = bytes[range.lowerBound + 7] - 0x30
+      guard bytes[range.lowerBound + 5] == 0x31, minor <= 1 else {
+        throw MessageError(status: 505, "an HTTP version other than 1.0 and 1.1")
+      }
+      return Int(minor)
+    }
+
+    private static func prefixMatches(_ bytes: Span<UInt8>, _ start: Int, _ text: String) -> Bool {
+      var position = start
+      for byte in text.utf8 {
+        if position >= bytes.count || bytes[position] != byte { return false }
+        position += 1
+      }
+      return true
+    }
+
+    /// The four forms of RFC 9112, section 3.2.
+    private mutating func readTarget(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(MessageError) {
+      if method == .connect || method == .trace {
+        throw MessageError(status: 405, "a method that a gateway does not serve")
+      }
+      if bytes[range.lowerBound] == 0x2f {
+        target = range
+      } else if range.count == 1, bytes[range.lowerBound] == 0x2a {
+        guard method == .options else { throw .malformed("the target `*` with a method other than OPTIONS") }
+        isAsterisk = true
+        target = range
+      } else {
+        try readAbsoluteTarget(bytes, range)
+      }
+    }
+
+    private mutating func readAbsoluteTarget(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(MessageError) {
+      let scheme: Int
+      if HeadIndex.equal(bytes, range.prefix(7), "http://") {
+        scheme = 7
+      } else if HeadIndex.equal(bytes, range.prefix(8), "https://") {
+        scheme = 8
+      } else {
+        throw .malformed("an invalid request target")
+      }
+      let start = range.lowerBound + scheme
+      var position = start
+      while position < range.upperBound, bytes[position] != 0x2f, bytes[position] != 0x3f { position += 1 }
+      try RequestHeadParser.checkHost(bytes, start..<position)
+      authority = start..<position
+      guard position == range.upperBound || bytes[position] == 0x2f else {
+        throw .malformed("a request target without a path")
+      }
+      target = position..<range.upperBound
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/// A response head of an upstream that has been parsed and validated: offsets into the bytes it was parsed from.
+public struct ResponseHead: Sendable {
+  public let status: Int
+  /// The reason phrase; may be empty.
+  public let reason: Range<Int>
+  public let minorVersion: Int
+  public let length: Int
+  public let body: BodyFraming
+  /// Whether the upstream lets the connection live on.
+  public let keepsAlive: Bool
+  /// `Content-Length` of a response to HEAD or of a 304: passed on, though no body follows.
+  public let announcedLength: Int?
+}
+
+/// Parses response heads (RFC 9112, sections 4 to 6.3), as strictly as requests: a malformed answer of the upstream
+/// must not put the client and the gateway out of step.
+public enum ResponseHeadParser {
+  /// `method` is that of the request, on which the body depends.
+  public static func parse(
+    _ bytes: Span<UInt8>, length: Int, to method: Method, into index: HeadIndex
+  ) throws(MessageError) -> ResponseHead {
+    index.clear()
+    let line = try StatusLine(bytes)
+    try index.parseFields(bytes, from: line.end, to: length)
+    let options = try index.readConnectionOptions(bytes)
+    let coding = try Framing.chunkedCoding(bytes, index)
+    let announced = try Framing.contentLength(bytes, index)
+    guard !(coding && announced != nil) else { throw .malformed("both Transfer-Encoding and Content-Length") }
+    guard !(coding && line.minorVersion == 0) else { throw .malformed("Transfer-Encoding in an HTTP/1.0 response") }
+
+    let body: BodyFraming
+    if method == .head || line.status < 200 || line.status == 204 || line.status == 304 {
+      body = .none
+    } else if coding {
+      body = .chunked
+    } else if let announced {
+      body = announced == 0 ? .none : .length(announced)
+    } else {
+      body = .untilClose
+    }
+    let keepsAlive = body != .untilClose && !options.close && (line.minorVersion == 1 || options.keepAlive)
+    return ResponseHead(
+      status: line.status, reason: line.reason, minorVersion: line.minorVersion, length: length, body: body,
+      keepsAlive: keepsAlive, announcedLength: announced)
+  }
+
+  /// `HTTP-version SP status-code SP [ reason-phrase ] CRLF`; the space before an absent phrase may be missing, as
+  /// several servers have it.
+  private struct StatusLine {
+    let status: Int
+    let reason: Range<Int>
+    let minorVersion: Int
+    let end: Int
+
+    init(_ bytes: Span<UInt8>) throws(MessageError) {
+      guard bytes.count > 14, HeadIndex.equal(bytes, 0..<7, "http/1."), bytes[0] == 0x48, bytes[1] == 0x54,
+        bytes[2] == 0x54, bytes[3] == 0x50, bytes[7] == 0x30 || bytes[7] == 0x31, bytes[8] == ASCII.space
+      else { throw .malformed("an invalid status line") }
+      minorVersion = Int(bytes[7] - 0x30)
+      var code = 0
+      for position in 9..<12 {
+        guard ASCII.isDigit(bytes[position]) else { throw .malformed("an invalid status code") }
+        code = code * 10 + Int(bytes[position] - 0x30)
+      }
+      guard code >= 100, code <= 599 else { throw .malformed("a status code outside 100 to 599") }
+      status = code
+      guard bytes[12] == ASCII.space || bytes[12] == ASCII.cr else { throw .malformed("an invalid status line") }
+      var position = bytes[12] == ASCII.space ? 13 : 12
+      let start = position
+      while bytes[position] != ASCII.cr {
+        guard ASCII.isFieldValue(bytes[position]) else { throw .malformed("a control character in the status line") }
+        position += 1
+      }
+      reason = start..<position
+      end = try ASCII.lineEnd(bytes, position)
+    }
+  }
+}

@@ -1,0 +1,18 @@
+import FoundationEssentials
+
+/// What an `Authorization: Basic` field says (RFC 7617), with both parts form-encoded (RFC 6749, section 2.3.1).
+struct BasicCredentials {
+  let id: String
+  let secret: String
+
+  init?(field: String) {
+    let parts = field.split(separator: " ", omittingEmptySubsequences: true)
+    guard parts.count == 2, parts[0].lowercased() == "basic", let data = Data(base64Encoded: String(parts[1])) else {
+      return nil
+    }
+    let halves = Array(data).split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+    guard halves.count == 2 else { return nil }
+    id = Form.decoded(halves[0])
+    secret = Form.decoded(halves[1])
+  }
+}

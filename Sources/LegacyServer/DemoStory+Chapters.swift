@@ -1,0 +1,183 @@
+import Cryptography
+import HTTP
+import OAuth
+
+extension DemoStory {
+  func success(_ step: inout DemoStep) async throws {
+    let attempt = cast.app.start()
+    step.say("app", "opens " + DemoTranscript.line(address: attempt.url.description))
+    let code = try await signIn(attempt, by: cast.app, &step)
+    let response = try await redeem(code, attempt.verifier, by: cast.app, as: "app", &step)
+    guard let tokens = NativeApp.tokens(in: response) else { throw DemoProblem(text: "a token for the app") }
+    let user = try await useToken(tokens.accessToken, &step)
+    step.conclude(user.status == 200, "the legacy server accepts the app's token")
+  }
+
+  func noChallenge(_ step: inout DemoStep) async throws {
+    let contacts = contactCount
+    let attempt = cast.app.start { parameters in
+      parameters.remove("code_challenge")
+      parameters.remove("code_challenge_method")
+    }
+    step.say("app", "opens " + DemoTranscript.line(address: attempt.url.description))
+    var browser = browser(for: cast.app)
+    let stop = try await browser.open(attempt.url)
+    step.say("gateway", describe(stop, browser))
+    guard case .app(let answer) = stop else { throw DemoProblem(text: "an error redirect to the app") }
+    let isRight =
+      answer.parameters["error"] == "invalid_request" && answer.parameters["state"] == attempt.state
+      && answer.parameters["code"] == nil
+    step.conclude(isRight && contactCount == contacts, "the app learns why" + untouched)
+  }
+
+  func stolenCode(_ step: inout DemoStep) async throws {
+    let attempt = cast.app.start()
+    let code = try await signIn(attempt, by: cast.app)
+    step.say("thief", "has the app's code, caught on its way: code=\(code.reveal().prefix(6))…")
+    let contacts = contactCount
+    let guess = Secret(Base64URL.encode(randomBytes(32)))
+    let guessed = try await redeem(code, guess, by: cast.app, as: "thief", &step)
+    let other = try await redeem(code, guess, by: cast.otherApp, as: "thief", &step)
+    let isUntouched = contactCount == contacts
+    step.say("app", "redeems the same code with its own verifier")
+    let own = try await redeem(code, attempt.verifier, by: cast.app, as: "app", &step)
+    let isRight =
+      [guessed, other].allSatisfy { $0.status == 400 && NativeApp.error(in: $0) == "invalid_grant" }
+      && NativeApp.tokens(in: own) != nil
+    step.conclude(isRight && isUntouched, "no token for the thief, and the app still gets its own" + untouchedByThief)
+  }
+
+  func wrongRedirectURI(_ step: inout DemoStep) async throws {
+    let contacts = contactCount
+    let attempt = cast.app.start { $0.set("redirect_uri", "https://attacker.example/callback") }
+    step.say("thief", "opens " + DemoTranscript.line(address: attempt.url.description))
+    var browser = browser(for: cast.app)
+    // What would go to the attacker must not be asked for over the network.
+    browser.appRedirectURI = "https://attacker.example/callback"
+    let stop = try await browser.open(attempt.url)
+    step.say("gateway", describe(stop, browser))
+    guard case .page(let page) = stop else { throw DemoProblem(text: "a page, and no redirect to the attacker") }
+    step.conclude(
+      page.status == 400 && contactCount == contacts, "the user reads what happened, nothing is redirected" + untouched)
+  }
+
+  func replay(_ step: inout DemoStep) async throws {
+    let attempt = cast.app.start()
+    let code = try await signIn(attempt, by: cast.app)
+    let first = try await redeem(code, attempt.verifier, by: cast.app, as: "app", &step)
+    let contacts = contactCount
+    let second = try await redeem(code, attempt.verifier, by: cast.app, as: "app", &step)
+    let isRight =
+      NativeApp.tokens(in: first) != nil && second.status == 400 && NativeApp.error(in: second) == "invalid_grant"
+    step.conclude(isRight && contactCount == contacts, "the second use is refused" + untouched)
+  }
+
+  /// The same app and the same theft where no gateway stands.
+  func legacyAlone(_ step: inout DemoStep) async throws {
+    let direct = NativeApp.Server(
+      authorizationEndpoint: cast.legacy.at("/authorize"), tokenEndpoint: cast.legacy.at("/token"), issuer: nil)
+    var app = cast.app
+    app.clientID = cast.legacyClient.id
+    app.server = direct
+    let native = app.start()
+    step.say("app", "opens " + DemoTranscript.line(address: native.url.description))
+    var browser = browser(for: app)
+    let refusal = try await browser.open(native.url)
+    step.say("legacy", describe(refusal, browser))
+    guard case .page(let page) = refusal, page.status == 400 else {
+      throw DemoProblem(text: "the legacy server to refuse the app's redirect URI")
+    }
+
+    app.redirectURI = cast.legacyClient.redirectURI
+    let attempt = app.start()
+    step.say("app", "tries the one registered redirect URI instead, and the user signs in")
+    let code = try await signIn(attempt, by: app)
+    step.say("thief", "has the code, no verifier, and the secret that ships in every copy of the app")
+    let secret = cast.legacyClient.secret.reveal()
+    let request = app.tokenRequest(code: code, verifier: Secret("")) { parameters in
+      parameters.remove("code_verifier")
+      parameters.append("client_secret", secret)
+    }
+    let response = try await exchange(request, at: direct.tokenEndpoint, from: "thief", to: "legacy", &step)
+    step.conclude(
+      NativeApp.tokens(in: response) != nil, "no native app can sign in, and a stolen code is as good as a token")
+  }
+}
+
+extension DemoStory {
+  private var contactCount: Int { cast.recorder?.count ?? 0 }
+
+  private var untouched: String {
+    cast.recorder == nil ? "" : "; the legacy server was contacted 0 times"
+  }
+
+  private var untouchedByThief: String {
+    cast.recorder == nil ? "" : "; the legacy server never heard of the thief"
+  }
+
+  private func browser(for app: NativeApp) -> DemoBrowser {
+    var browser = DemoBrowser(appRedirectURI: app.redirectURI, send: send)
+    browser.keepsLog = true
+    return browser
+  }
+
+  /// Lets the user sign in, in a fresh browser, and gives the code that the app accepts.
+  private func signIn(
+    _ attempt: NativeApp.Attempt, by app: NativeApp, _ step: inout DemoStep
+  ) async throws -> Secret {
+    var browser = browser(for: app)
+    let stop = try await cast.user.walk(&browser, from: attempt.url)
+    for entry in browser.log {
+      let path = entry.request.target.prefix { $0 != "?" }
+      let answer =
+        entry.response.headers["Location"].map { "\(entry.response.status) to \($0.prefix { $0 != "?" })" }
+        ?? DemoTranscript.line(entry.response)
+      step.say("browser", "\(entry.request.method) \(path) → \(answer)")
+    }
+    guard case .app(let delivery) = stop else { throw DemoProblem(text: "the browser to come back to the app") }
+    step.say("app", "receives " + DemoTranscript.line(address: delivery.address))
+    do {
+      return try app.code(in: delivery.parameters, for: attempt)
+    } catch {
+      throw DemoProblem(text: "an answer that the app accepts, got \(error)")
+    }
+  }
+
+  /// The same without telling about it.
+  private func signIn(_ attempt: NativeApp.Attempt, by app: NativeApp) async throws -> Secret {
+    var unheard = DemoStep("")
+    return try await signIn(attempt, by: app, &unheard)
+  }
+
+  private func redeem(
+    _ code: Secret, _ verifier: Secret, by app: NativeApp, as speaker: String, _ step: inout DemoStep
+  ) async throws -> Response {
+    let request = app.tokenRequest(code: code, verifier: verifier)
+    return try await exchange(request, at: app.server.tokenEndpoint, from: speaker, to: "gateway", &step)
+  }
+
+  private func useToken(_ token: Secret, _ step: inout DemoStep) async throws -> Response {
+    let request = Request(
+      method: "GET", target: cast.resource.target,
+      headers: ["Host": cast.resource.authority, "Authorization": "Bearer \(token.reveal())"])
+    return try await exchange(request, at: cast.resource, from: "app", to: "legacy", &step)
+  }
+
+  private func exchange(
+    _ request: Request, at address: WebAddress, from: String, to: String, _ step: inout DemoStep
+  ) async throws -> Response {
+    let hasToken = request.headers.contains("Authorization")
+    step.say(from, DemoTranscript.line(request) + (hasToken ? " with its token" : ""))
+    let response = try await send(address, request)
+    step.say(to, DemoTranscript.line(response))
+    return response
+  }
+
+  private func describe(_ stop: DemoBrowser.Stop, _ browser: DemoBrowser) -> String {
+    switch stop {
+    case .page(let page): DemoTranscript.line(page.response)
+    case .app(let delivery):
+      "\(browser.log.last?.response.status ?? 302) to " + DemoTranscript.line(address: delivery.address)
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import HTTP
+
+/// Writes the story for a terminal: one block per step, secrets shortened.
+public struct DemoTranscript: Sendable {
+  /// Whether ANSI sequences may be written: only when the output is a terminal.
+  public var isColoured: Bool
+  /// Columns after which a line goes on in the next one.
+  public var width = 100
+  private static let speakerWidth = 8
+  private let margin = String(repeating: " ", count: 4 + speakerWidth)
+
+  public init(isColoured: Bool) {
+    self.isColoured = isColoured
+  }
+
+  /// The text of a step, ending with an empty line.
+  public func text(of step: DemoStep, number: Int) -> String {
+    var text = styled("1", "\(number). \(step.title)") + "\n"
+    for line in step.lines {
+      let rows = wrapped(line.text)
+      text += "   " + styled("2", padded(line.speaker)) + " \(rows[0])\n"
+      for row in rows.dropFirst() { text += margin + "  \(row)\n" }
+    }
+    let mark = step.isAsExpected ? styled("32", padded("ok")) : styled("1;31", padded("FAILED"))
+    return text + "   \(mark) \(step.verdict)\n\n"
+  }
+
+  public func summary(of steps: [DemoStep]) -> String {
+    let failed = steps.filter { !$0.isAsExpected }.count
+    return failed == 0
+      ? styled("32", "All \(steps.count) steps went as expected.") + "\n"
+      : styled("1;31", "\(failed) of \(steps.count) steps did not go as expected.") + "\n"
+  }
+
+  /// Cuts text between words; a word that is too long stays whole, so that it can be copied.
+  private func wrapped(_ text: String) -> [String] {
+    var rows = [""]
+    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+      let last = rows[rows.count - 1]
+      if last.isEmpty {
+        rows[rows.count - 1] = String(word)
+      } else if margin.count + 2 + last.count + 1 + word.count > width {
+        rows.append(String(word))
+      } else {
+        rows[rows.count - 1] = "\(last) \(word)"
+      }
+    }
+    return rows
+  }
+
+  private func padded(_ text: String) -> String {
+    text + String(repeating: " ", count: max(0, DemoTranscript.speakerWidth - text.count))
+  }
+
+  private func styled(_ code: String, _ text: String) -> String {
+    isColoured ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text
+  }
+}
+
+extension DemoTranscript {
+  /// What is secret or long, by the names that OAuth gives it.
+  private static let shortened: Set<String> = [
+    "code", "state", "code_challenge", "code_verifier", "access_token", "refresh_token", "client_secret",
+  ]
+
+  /// Parameters on one line, decoded, with secrets shortened.
+  static func line(_ form: Form) -> String {
+    form.fields.map { "\($0.name)=\(shortened.contains($0.name) ? short($0.value) : $0.value)" }.joined(separator: " ")
+  }
+
+  /// An address on one line, with secrets in its query shortened.
+  static func line(address: String) -> String {
+    guard let mark = address.firstIndex(of: "?") else { return address }
+    return address[..<mark] + " " + line(Form(decoding: address[address.index(after: mark)...]))
+  }
+
+  /// A request on one line.
+  static func line(_ request: Request) -> String {
+    let body = Form(decoding: String(decoding: request.body, as: UTF8.self))
+    let head = "\(request.method) \(line(address: request.target))"
+    return body.isEmpty ? head : head + " " + line(body)
+  }
+
+  /// An answer on one line: the status, and the members of flat JSON or where it leads.
+  static func line(_ response: Response) -> String {
+    if let location = response.headers["Location"] { return "\(response.status) to \(line(address: location))" }
+    let body = String(decoding: response.body, as: UTF8.self)
+    if response.headers["Content-Type"]?.hasPrefix("text/html") == true {
+      return "\(response.status) page: \(heading(of: body))"
+    }
+    guard body.hasPrefix("{") else { return String(response.status) }
+    let members = body.drop { $0 == "{" }.prefix { $0 != "}" }.split(separator: ",").map { member in
+      let parts = member.split(separator: ":", maxSplits: 1).map { $0.filter { $0 != "\"" } }
+      guard parts.count == 2 else { return String(member) }
+      return "\(parts[0])=\(shortened.contains(parts[0]) ? short(parts[1]) : parts[1])"
+    }
+    return "\(response.status) \(members.joined(separator: " "))"
+  }
+
+  /// The first heading of a page, or its title.
+  private static func heading(of html: String) -> String {
+    for (open, close) in [("<main>\n<h1>", "</h1>"), ("<h1>", "</h1>"), ("<title>", "</title>")] {
+      guard let start = html.firstRange(of: open), let end = html[start.upperBound...].firstRange(of: close) else {
+        continue
+      }
+      return HTMLForm.text(of: String(html[start.upperBound..<end.lowerBound]))
+    }
+    return "no title"
+  }
+
+  private static func short(_ value: String) -> String {
+    value.prefix(min(6, value.count / 3)) + "…"
+  }
+}

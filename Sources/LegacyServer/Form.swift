@@ -1,0 +1,97 @@
+/// Parameters in the form encoding (`application/x-www-form-urlencoded`), in order, repeated names kept.
+///
+/// It decodes as leniently as servers of 2009 did: what is not valid stays as it is.
+public struct Form: Sendable, Equatable, ExpressibleByDictionaryLiteral {
+  public struct Field: Sendable, Equatable {
+    public var name: String
+    public var value: String
+
+    public init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  public var fields: [Field]
+
+  public init(_ fields: [Field] = []) {
+    self.fields = fields
+  }
+
+  public init(dictionaryLiteral elements: (String, String)...) {
+    fields = elements.map { Field(name: $0.0, value: $0.1) }
+  }
+
+  /// Decodes a query or a body.
+  public init(decoding text: some StringProtocol) {
+    fields = text.utf8.split(separator: UInt8(ascii: "&")).map { pair in
+      let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+      return Field(name: Form.decoded(parts[0]), value: parts.count > 1 ? Form.decoded(parts[1]) : "")
+    }
+  }
+
+  /// The first value with this name.
+  public subscript(_ name: String) -> String? {
+    fields.first { $0.name == name }?.value
+  }
+
+  public var isEmpty: Bool { fields.isEmpty }
+
+  public mutating func append(_ name: String, _ value: String) {
+    fields.append(Field(name: name, value: value))
+  }
+
+  /// Replaces every field with this name by one.
+  public mutating func set(_ name: String, _ value: String) {
+    remove(name)
+    append(name, value)
+  }
+
+  public mutating func remove(_ name: String) {
+    fields.removeAll { $0.name == name }
+  }
+
+  public var encoded: String {
+    fields.map { Form.encoded($0.name) + "=" + Form.encoded($0.value) }.joined(separator: "&")
+  }
+
+  /// The URI with these parameters added to its query.
+  public func added(to uri: String) -> String {
+    guard !fields.isEmpty else { return uri }
+    return uri + (uri.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + encoded
+  }
+
+  static func encoded(_ text: String) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var bytes: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"):
+        bytes.append(byte)
+      default:
+        bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  static func decoded(_ bytes: some Collection<UInt8>) -> String {
+    var result: [UInt8] = []
+    var index = bytes.startIndex
+    while index < bytes.endIndex {
+      let byte = bytes[index]
+      index = bytes.index(after: index)
+      if byte == UInt8(ascii: "%"), let end = bytes.index(index, offsetBy: 2, limitedBy: bytes.endIndex),
+        let value = UInt8(String(decoding: bytes[index..<end], as: UTF8.self), radix: 16)
+      {
+        result.append(value)
+        index = end
+      } else {
+        result.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+}

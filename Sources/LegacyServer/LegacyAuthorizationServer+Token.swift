@@ -1,0 +1,159 @@
+import Cryptography
+import FoundationEssentials
+import HTTP
+import OAuth
+import Synchronization
+
+extension LegacyAuthorizationServer {
+  private enum TokenError {
+    case invalidClient
+    case invalidRequest
+    case unsupportedGrantType
+    case badCode
+    case badRefreshToken
+  }
+
+  func token(_ exchange: LegacyExchange, now: Int) -> Response {
+    let parameters = exchange.request.method == "GET" ? exchange.query : exchange.body
+    guard let client = authenticated(exchange, parameters) else { return failure(.invalidClient) }
+    if configuration.quirks.strictParameters, parameters["code_verifier"] != nil { return failure(.invalidRequest) }
+    switch parameters["grant_type"] {
+    case "authorization_code": return redeem(parameters, client, now: now)
+    case "refresh_token": return refresh(parameters, client, now: now)
+    case nil: return failure(.invalidRequest)
+    default: return failure(.unsupportedGrantType)
+    }
+  }
+
+  private func redeem(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
+    guard let text = parameters["code"] else { return failure(.invalidRequest) }
+    // Taken before anything is compared: a wrong attempt kills the code, as it does on many servers.
+    guard let code = state.withLock({ $0.codes.take(text, now: now) }), code.grant.clientID == client.id,
+      code.redirectURI == parameters["redirect_uri"]
+    else { return failure(.badCode) }
+    return success(code.grant, refreshToken: nil, now: now)
+  }
+
+  private func refresh(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
+    guard let text = parameters["refresh_token"] else { return failure(.invalidRequest) }
+    guard var grant = state.withLock({ $0.refreshTokens.value(for: text, now: now) }), grant.clientID == client.id
+    else { return failure(.badRefreshToken) }
+    if let scope = parameters["scope"] { grant.scope = scope }
+    guard configuration.quirks.rotatesRefreshTokens else { return success(grant, refreshToken: text, now: now) }
+    _ = state.withLock { $0.refreshTokens.take(text, now: now) }
+    return success(grant, refreshToken: nil, now: now)
+  }
+
+  private func success(_ grant: LegacyState.Grant, refreshToken: String?, now: Int) -> Response {
+    let access = LegacyAuthorizationServer.randomText(30)
+    let refresh = refreshToken ?? LegacyAuthorizationServer.randomText(30)
+    state.withLock { state in
+      state.accessTokens.insert(grant, for: access, now: now)
+      if refreshToken == nil { state.refreshTokens.insert(grant, for: refresh, now: now) }
+    }
+    let quirks = configuration.quirks
+    let scope = quirks.commaSeparatedScopes ? grant.scope.split(separator: " ").joined(separator: ",") : grant.scope
+    let lifetime = configuration.accessTokenLifetime
+    if quirks.tokenFormat == .form {
+      return form([
+        "access_token": access, "token_type": "bearer", "expires_in": String(lifetime), "refresh_token": refresh,
+        "scope": scope,
+      ])
+    }
+    return json(TokenAnswer(accessToken: access, lifetime: lifetime, refreshToken: refresh, scope: scope))
+  }
+
+  private func failure(_ error: TokenError) -> Response {
+    let quirks = configuration.quirks
+    var (status, code) =
+      switch error {
+      case .invalidClient: (401, "invalid_client")
+      case .invalidRequest: (quirks.tokenErrorStatus, "invalid_request")
+      case .unsupportedGrantType: (quirks.tokenErrorStatus, "unsupported_grant_type")
+      case .badCode: (quirks.tokenErrorStatus, quirks.badCodeError)
+      case .badRefreshToken: (quirks.tokenErrorStatus, "invalid_grant")
+      }
+    if quirks.tokenErrorsAre200 { status = 200 }
+    var response =
+      quirks.tokenFormat == .form
+      ? form(Form([Form.Field(name: quirks.tokenErrorName, value: code)]), status: status)
+      : json([quirks.tokenErrorName: code], status: status)
+    if status == 401 { response.headers.append("WWW-Authenticate", "Basic realm=\"legacy\"") }
+    return response
+  }
+
+  func revoke(_ exchange: LegacyExchange, now: Int) -> Response {
+    guard let client = authenticated(exchange, exchange.body) else { return failure(.invalidClient) }
+    guard let token = exchange.body["token"] else { return failure(.invalidRequest) }
+    state.withLock { state in
+      if state.accessTokens.value(for: token, now: now)?.clientID == client.id {
+        _ = state.accessTokens.take(token, now: now)
+      }
+      if state.refreshTokens.value(for: token, now: now)?.clientID == client.id {
+        _ = state.refreshTokens.take(token, now: now)
+      }
+    }
+    return Response(status: 200)
+  }
+
+  /// The protected resource: who the token stands for.
+  func resource(_ exchange: LegacyExchange, now: Int) -> Response {
+    let parts = exchange.request.headers.only("Authorization")?.split(separator: " ") ?? []
+    guard parts.count == 2, parts[0].lowercased() == "bearer",
+      let grant = state.withLock({ $0.accessTokens.value(for: String(parts[1]), now: now) })
+    else {
+      var response = json(["error": "invalid_token"], status: 401)
+      response.headers.append("WWW-Authenticate", "Bearer error=\"invalid_token\"")
+      return response
+    }
+    return json(["user": grant.user, "client_id": grant.clientID, "scope": grant.scope])
+  }
+
+  private func authenticated(_ exchange: LegacyExchange, _ parameters: Form) -> LegacyClient? {
+    let basic = exchange.request.headers.only("Authorization").flatMap(BasicCredentials.init(field:))
+    let posted = parameters["client_secret"].map { (parameters["client_id"] ?? "", $0) }
+    let given: (id: String, secret: String)? =
+      switch configuration.authentication {
+      case .basic: basic.map { ($0.id, $0.secret) }
+      case .post: posted
+      case .any where basic != nil && posted != nil: nil
+      case .any: basic.map { ($0.id, $0.secret) } ?? posted
+      }
+    guard let given, let client = client(given.id), constantTimeEqual(given.secret, client.secret.reveal()) else {
+      return nil
+    }
+    return client
+  }
+
+  /// RFC 6749, section 5.1.
+  private struct TokenAnswer: Encodable {
+    enum CodingKeys: String, CodingKey {
+      case accessToken = "access_token"
+      case tokenType = "token_type"
+      case lifetime = "expires_in"
+      case refreshToken = "refresh_token"
+      case scope
+    }
+
+    var accessToken: String
+    var tokenType = "bearer"
+    var lifetime: Int
+    var refreshToken: String
+    var scope: String
+  }
+
+  private func json(_ value: some Encodable, status: Int = 200) -> Response {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(value) else { return Response(status: 500) }
+    return Response(
+      status: status, headers: ["Content-Type": "application/json", "Cache-Control": "no-store"], body: Array(data))
+  }
+
+  private func form(_ form: Form, status: Int = 200) -> Response {
+    Response(
+      status: status,
+      headers: ["Content-Type": "application/x-www-form-urlencoded", "Cache-Control": "no-store"],
+      body: Array(form.encoded.utf8))
+  }
+}

@@ -1,0 +1,85 @@
+public import HTTP
+import Synchronization
+
+/// An OAuth 2.0 authorization server as they were before RFC 7636 and RFC 8252: confidential clients with one https
+/// redirect URI each, no PKCE, no native apps. The demo and the tests put the gateway before it.
+///
+/// It does no I/O: whoever has a socket hands requests in.
+///
+/// | path | what |
+/// |---|---|
+/// | `/` | who is signed in |
+/// | `/login`, `/logout` | form with user name and password; session cookie |
+/// | `/authorize` | consent form (GET), its answer (POST), redirect with the code |
+/// | `/token` | codes and refresh tokens for access tokens |
+/// | `/revoke` | forgets a token |
+/// | `/api/me` | the protected resource |
+public final class LegacyAuthorizationServer: Sendable {
+  public static let sessionCookie = "LEGACYSESSION"
+
+  public let configuration: LegacyConfiguration
+  /// What arrived.
+  public let recorder: RequestRecorder
+  let state: Mutex<LegacyState>
+  private let clients: [String: LegacyClient]
+
+  public init(_ configuration: LegacyConfiguration, recorder: RequestRecorder = RequestRecorder()) {
+    self.configuration = configuration
+    self.recorder = recorder
+    state = Mutex(LegacyState(configuration))
+    clients = Dictionary(configuration.clients.map { ($0.id, $0) }) { first, _ in first }
+  }
+
+  /// Answers one request.
+  ///
+  /// - Parameter now: Seconds since 1970.
+  public func respond(to request: Request, now: Int) -> Response {
+    recorder.record(request)
+    var request = request
+    let isHead = request.method == "HEAD"
+    if isHead { request.method = "GET" }
+    var response = route(LegacyExchange(request), now: now)
+    if configuration.quirks.absoluteRedirects, let location = response.headers["Location"], location.hasPrefix("/"),
+      let host = request.headers["Host"]
+    {
+      response.headers.set("Location", "\(request.peer.isSecure ? "https" : "http")://\(host)\(location)")
+    }
+    if isHead { response.body = [] }
+    return response
+  }
+
+  private func route(_ exchange: LegacyExchange, now: Int) -> Response {
+    switch (exchange.request.path, exchange.request.method) {
+    case ("/", "GET"): home(exchange, now: now)
+    case ("/login", "GET"): loginForm(next: exchange.query["next"])
+    case ("/login", "POST"): login(exchange, now: now)
+    case ("/logout", "GET"), ("/logout", "POST"): logout(exchange, now: now)
+    case ("/authorize", "GET"): authorize(exchange, now: now)
+    case ("/authorize", "POST"): decide(exchange, now: now)
+    case ("/token", "POST"): token(exchange, now: now)
+    case ("/token", "GET") where configuration.quirks.tokensOverGET: token(exchange, now: now)
+    case ("/revoke", "POST"): revoke(exchange, now: now)
+    case ("/api/me", "GET"): resource(exchange, now: now)
+    case ("/", _), ("/login", _), ("/logout", _), ("/authorize", _), ("/token", _), ("/revoke", _), ("/api/me", _):
+      LegacyPage.message(status: 405, "Method not allowed", "This page cannot be called in this way.")
+    default:
+      LegacyPage.message(status: 404, "Page not found", "The page that you are looking for is not on this server.")
+    }
+  }
+
+  func client(_ id: String?) -> LegacyClient? {
+    id.flatMap { clients[$0] }
+  }
+
+  func user(of exchange: LegacyExchange, now: Int) -> String? {
+    guard let session = exchange.cookie(LegacyAuthorizationServer.sessionCookie) else { return nil }
+    return state.withLock { $0.sessions.value(for: session, now: now) }
+  }
+
+  /// How many codes, sessions and tokens are held: for tests that nothing grows.
+  public var heldRecords: Int {
+    state.withLock {
+      $0.sessions.count + $0.codes.count + $0.accessTokens.count + $0.refreshTokens.count + $0.consents.count
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/// A request at the authorization endpoint (RFC 6749, sections 3.1 and 4.1.1), parsed but not yet judged.
+public struct AuthorizationRequest: Sendable {
+  /// Why there is no one set of parameters to judge.
+  public enum Problem: Sendable, Equatable {
+    case method
+    /// A body that is not a form.
+    case bodyType
+    case tooManyParameters
+    /// The query and the body both have parameters, so that two readers could take different ones.
+    case split
+  }
+
+  public let parameters: FormParameters
+  public let problem: Problem?
+  public let userAgent: String?
+  /// The query's parameters and the body's, each as it came.
+  public let sources: [FormParameters]
+  /// Every value of `state`, wherever it stands: one of them may be a sealed state that re-enters.
+  public let states: [String]
+
+  /// - Parameters:
+  ///   - method: The method, case-sensitive.
+  ///   - query: What follows the question mark; `nil` without one.
+  ///   - contentTypes: The values of all `Content-Type` fields.
+  ///   - contentEncodings: The values of all `Content-Encoding` fields.
+  ///   - body: The body; empty without one.
+  ///   - userAgent: The value of `User-Agent`.
+  public init(
+    method: String, query: Substring?, contentTypes: [String] = [], contentEncodings: [String] = [],
+    body: [UInt8] = [], userAgent: String? = nil
+  ) {
+    self.userAgent = userAgent
+    let isForm = FormContent.isForm(types: contentTypes, encodings: contentEncodings)
+    let parsedQuery = FormParameters(parsing: query ?? "")
+    let parsedBody = isForm ? FormParameters(parsing: body) : FormParameters()
+    let inQuery = parsedQuery ?? FormParameters()
+    let inBody = parsedBody ?? FormParameters()
+    sources = [inQuery, inBody]
+    states = inQuery.all("state") + inBody.all("state")
+    let usesBody = method == "POST" && !inBody.isEmpty
+    parameters = usesBody ? inBody : inQuery
+    problem =
+      switch method {
+      case _ where parsedQuery == nil || parsedBody == nil: .tooManyParameters
+      case "GET", "HEAD": body.isEmpty ? nil : .split
+      case "POST" where !body.isEmpty && !isForm: .bodyType
+      case "POST": usesBody && AuthorizationRequest.speaksOAuth(inQuery) ? .split : nil
+      default: .method
+      }
+  }
+
+  /// All values under `name`, of the query and of the body.
+  public func all(_ name: String) -> [String] { sources.flatMap { $0.all(name) } }
+
+  /// Whether `name` occurs in the query or in the body.
+  public func contains(_ name: String) -> Bool { sources.contains { $0.contains(name) } }
+
+  /// Whether any parameter is OAuth's, in whatever spelling.
+  public static func speaksOAuth(_ parameters: FormParameters) -> Bool {
+    parameters.hasMalformedName || ParameterNames.atAuthorization.contains(where: parameters.contains)
+      || parameters.secondRepresentation(of: ParameterNames.atAuthorization) != nil
+  }
+}

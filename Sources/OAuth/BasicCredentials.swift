@@ -1,0 +1,29 @@
+/// HTTP Basic credentials as OAuth uses them: user and password are form-encoded before base64 (RFC 6749,
+/// section 2.3.1), so both may hold a colon.
+public struct BasicCredentials: Sendable {
+  public let user: String
+  public let password: Secret
+
+  public init(user: String, password: Secret) {
+    self.user = user
+    self.password = password
+  }
+
+  /// Parses the value of an `Authorization` field.
+  public init(parsing header: String) throws(ClientAuthenticationError) {
+    let parts = header.split(separator: " ", maxSplits: 1)
+    guard parts.count == 2, parts[0].lowercased() == "basic", let bytes = Base64.decode(parts[1]),
+      let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+      let user = FormEncoding.decode(bytes[..<colon]), !user.isEmpty,
+      let password = FormEncoding.decode(bytes[(colon + 1)...]),
+      !(user + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7f })
+    else { throw .malformedHeader }
+    self.init(user: user, password: Secret(password))
+  }
+
+  /// The value of an `Authorization` field.
+  public var header: Secret {
+    let pair = "\(FormEncoding.encode(user)):\(FormEncoding.encode(password.reveal()))"
+    return Secret("Basic " + Base64.encode(Array(pair.utf8)))
+  }
+}

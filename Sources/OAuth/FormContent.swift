@@ -1,0 +1,22 @@
+/// Whether a body is one that the form parser may read (RFC 6749, appendix B).
+public enum FormContent {
+  /// - Parameters:
+  ///   - types: The values of all `Content-Type` fields.
+  ///   - encodings: The values of all `Content-Encoding` fields: a coded body is not what it seems.
+  public static func isForm(types: [String], encodings: [String]) -> Bool {
+    guard types.count == 1, encodings.allSatisfy({ $0.lowercased() == "identity" }) else { return false }
+    let parts = types[0].split(separator: ";", omittingEmptySubsequences: false).map { trimmed($0).lowercased() }
+    guard parts[0] == "application/x-www-form-urlencoded" else { return false }
+    // Another charset would turn harmless bytes into parameters behind the gateway.
+    return parts.dropFirst().allSatisfy { parameter in
+      guard parameter.hasPrefix("charset") else { return true }
+      return ["charset=utf-8", "charset=\"utf-8\"", "charset=us-ascii"].contains(parameter)
+    }
+  }
+
+  private static func trimmed(_ text: Substring) -> Substring {
+    var text = text.drop { $0 == " " || $0 == "\t" }
+    while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+    return text
+  }
+}

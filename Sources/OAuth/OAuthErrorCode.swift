@@ -1,0 +1,63 @@
+/// Error codes that a client can receive (RFC 6749, sections 4.1.2.1 and 5.2, and their extensions).
+public enum OAuthErrorCode: String, Sendable, CaseIterable {
+  case invalidRequest = "invalid_request"
+  case invalidClient = "invalid_client"
+  case invalidGrant = "invalid_grant"
+  case unauthorizedClient = "unauthorized_client"
+  case unsupportedGrantType = "unsupported_grant_type"
+  case unsupportedResponseType = "unsupported_response_type"
+  case accessDenied = "access_denied"
+  case invalidScope = "invalid_scope"
+  case serverError = "server_error"
+  case temporarilyUnavailable = "temporarily_unavailable"
+  /// RFC 8707, section 2.
+  case invalidTarget = "invalid_target"
+  /// OpenID Connect Core, section 3.1.2.6, down to `requestURINotSupported`.
+  case interactionRequired = "interaction_required"
+  case loginRequired = "login_required"
+  case accountSelectionRequired = "account_selection_required"
+  case consentRequired = "consent_required"
+  case invalidRequestURI = "invalid_request_uri"
+  case invalidRequestObject = "invalid_request_object"
+  case requestNotSupported = "request_not_supported"
+  case requestURINotSupported = "request_uri_not_supported"
+  case registrationNotSupported = "registration_not_supported"
+  /// RFC 8628, section 3.5.
+  case authorizationPending = "authorization_pending"
+  case slowDown = "slow_down"
+  case expiredToken = "expired_token"
+  /// RFC 7591, section 3.2.2.
+  case invalidRedirectURI = "invalid_redirect_uri"
+  case invalidClientMetadata = "invalid_client_metadata"
+
+  /// The code for what a legacy server says in an authorization response. Codes of the registry stay; the words that
+  /// servers invented for a user's refusal become `access_denied`, everything else `server_error`.
+  public init(upstreamAuthorizationError text: String) {
+    switch OAuthErrorCode(rawValue: text) {
+    case .some(let code): self = code
+    case nil: self = OAuthErrorCode.inventedDenials.contains(text) ? .accessDenied : .serverError
+    }
+  }
+
+  private static let inventedDenials: Set<String> = [
+    "consent_denied", "permission_denied", "user_cancelled", "user_cancelled_authorize", "user_cancelled_login",
+    "user_denied", "login_cancelled", "cancelled", "canceled",
+  ]
+}
+
+/// The characters of `error_description` (RFC 6749, sections 4.1.2.1 and 5.2: %x20-21 / %x23-5B / %x5D-7E).
+public enum ErrorDescription {
+  /// More than a sentence from an upstream is not meant for a user.
+  public static let maximumLength = 256
+
+  /// Replaces every other character by a question mark and cuts the text at ``maximumLength``.
+  public static func sanitised(_ text: some StringProtocol) -> String {
+    String(
+      decoding: text.unicodeScalars.prefix(maximumLength).map { scalar -> UInt8 in
+        switch scalar.value {
+        case 0x20, 0x21, 0x23...0x5b, 0x5d...0x7e: UInt8(truncatingIfNeeded: scalar.value)
+        default: UInt8(ascii: "?")
+        }
+      }, as: UTF8.self)
+  }
+}

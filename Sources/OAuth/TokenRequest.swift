@@ -1,0 +1,55 @@
+/// A request at the token endpoint (RFC 6749, sections 3.2, 4.1.3 and 6), parsed but not yet judged.
+public struct TokenRequest: Sendable {
+  /// Why the body's parameters are not looked at.
+  public enum Problem: Sendable, Equatable {
+    case method
+    /// A body that is not a form.
+    case bodyType
+    case tooManyParameters
+    /// OAuth parameters in the URI, where logs and histories keep them.
+    case query
+  }
+
+  public let parameters: FormParameters
+  public let problem: Problem?
+  /// The values of all `Authorization` fields.
+  let authorization: [Secret]
+
+  /// - Parameters:
+  ///   - method: The method, case-sensitive.
+  ///   - query: What follows the question mark; `nil` without one.
+  ///   - contentTypes: The values of all `Content-Type` fields.
+  ///   - contentEncodings: The values of all `Content-Encoding` fields.
+  ///   - authorization: The values of all `Authorization` fields.
+  ///   - body: The body.
+  public init(
+    method: String, query: Substring?, contentTypes: [String], contentEncodings: [String] = [],
+    authorization: [String] = [], body: [UInt8]
+  ) {
+    self.authorization = authorization.map { Secret($0) }
+    let isForm = FormContent.isForm(types: contentTypes, encodings: contentEncodings)
+    let inQuery = FormParameters(parsing: query ?? "")
+    let inBody = isForm ? FormParameters(parsing: body) : FormParameters()
+    parameters = inBody ?? FormParameters()
+    problem =
+      if method != "POST" {
+        .method
+      } else if inQuery.map(TokenRequest.speaksOAuth) ?? true {
+        .query
+      } else if !isForm {
+        .bodyType
+      } else {
+        inBody == nil ? .tooManyParameters : nil
+      }
+  }
+
+  /// How the client names and proves itself; `nil` when it does neither.
+  public func clientAuthentication() throws(ClientAuthenticationError) -> ClientAuthentication? {
+    try ClientAuthentication.read(authorization: authorization.map { $0.reveal() }, body: parameters)
+  }
+
+  private static func speaksOAuth(_ parameters: FormParameters) -> Bool {
+    parameters.hasMalformedName || ParameterNames.atToken.contains(where: parameters.contains)
+      || parameters.secondRepresentation(of: ParameterNames.atToken) != nil
+  }
+}

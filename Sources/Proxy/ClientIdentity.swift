@@ -1,0 +1,115 @@
+import HTTP
+import HTTP1
+import Reactor
+
+/// Who a connection's client is, and what is said of it to the upstream (RFC 7239).
+struct ClientIdentity {
+  private let peerHost: String
+  private let isLoopback: Bool
+  private let isTrusted: Bool
+  /// `X-Forwarded-*` and `Forwarded` up to where the host stands, for a client that is not a trusted proxy.
+  private let plainPrefix: [UInt8]
+
+  init(_ peer: Address, isTrusted: Bool, isSecure: Bool = false) {
+    peerHost = peer.host
+    isLoopback = peer.isLoopback
+    self.isTrusted = isTrusted
+    self.isSecure = isSecure
+    plainPrefix = ClientIdentity.prefix(address: peer.host, chain: peer.host, isSecure: isSecure)
+  }
+
+  private let isSecure: Bool
+
+  private static func prefix(address: String, chain: String, isSecure: Bool) -> [UInt8] {
+    let scheme = isSecure ? "https" : "http"
+    let node = address.contains(":") ? "\"[\(address)]\"" : address
+    return Array(
+      "X-Forwarded-For: \(chain)\r\nX-Forwarded-Proto: \(scheme)\r\nForwarded: for=\(node);proto=\(scheme)".utf8)
+  }
+
+  /// What is believed of the client of one request: a trusted proxy's word counts, anybody else's does not.
+  struct Belief {
+    var address: String
+    var isSecure: Bool
+    var host: String?
+    /// The addresses that a trusted proxy listed, and the proxy's own.
+    var chain: String
+  }
+
+  func facts(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> ClientFacts {
+    guard isTrusted else {
+      return ClientFacts(
+        peer: Peer(address: peerHost, isSecure: isSecure, isLoopback: isLoopback), forwardedHost: nil)
+    }
+    let belief = belief(bytes, fields)
+    return ClientFacts(
+      peer: Peer(address: belief.address, isSecure: belief.isSecure, isLoopback: isLoopback),
+      forwardedHost: belief.host)
+  }
+
+  private func belief(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> Belief {
+    var belief = Belief(address: peerHost, isSecure: isSecure, host: nil, chain: peerHost)
+    // The nearest proxy is the one that is trusted, so only the last element of each list is its own word.
+    if let list = fields.first(.forwardedFor).map({ text(bytes, $0) }) {
+      let last = ClientIdentity.lastElement(list)
+      if let address = Address(literal: last, port: 0) {
+        belief.address = address.host
+        belief.chain = "\(last), \(peerHost)"
+      }
+    }
+    if let proto = fields.only(.forwardedProto).map({ text(bytes, $0) }) {
+      belief.isSecure = ClientIdentity.lastElement(proto).lowercased() == "https"
+    }
+    if let host = fields.only(.forwardedHost).map({ text(bytes, $0) }) {
+      belief.host = ClientIdentity.lastElement(host)
+    }
+    return belief
+  }
+
+  private static func lastElement(_ list: String) -> String {
+    let last = list.split(separator: ",").last ?? ""
+    return String(last.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+  }
+
+  private func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
+    String(decoding: range.map { bytes[$0] }, as: UTF8.self)
+  }
+
+  /// Writes the forwarding fields of a request that passes.
+  func appendFields(to buffer: Buffer, _ bytes: Span<UInt8>, _ head: RequestHead, _ fields: HeadIndex) {
+    if !isTrusted {
+      buffer.append(plainPrefix)
+      if let host = head.host {
+        buffer.append(";host=\"")
+        buffer.append(bytes, in: host)
+        buffer.append("\"\r\nX-Forwarded-Host: ")
+        buffer.append(bytes, in: host)
+      }
+      buffer.append("\r\n")
+      return
+    }
+    let belief = belief(bytes, fields)
+    let host = belief.host.flatMap { ClientIdentity.isHost($0) ? $0 : nil } ?? head.host.map { text(bytes, $0) }
+    ClientIdentity.append(belief, host: host, to: buffer)
+  }
+
+  /// Writes the forwarding fields of a request of the gateway's own.
+  static func append(_ peer: Peer, host: String, to buffer: Buffer) {
+    append(
+      Belief(address: peer.address, isSecure: peer.isSecure, host: nil, chain: peer.address), host: host, to: buffer)
+  }
+
+  private static func append(_ belief: Belief, host: String?, to buffer: Buffer) {
+    buffer.append(prefix(address: belief.address, chain: belief.chain, isSecure: belief.isSecure))
+    if let host { buffer.append(";host=\"\(host)\"\r\nX-Forwarded-Host: \(host)") }
+    buffer.append("\r\n")
+  }
+
+  /// Only what can stand in a quoted string and in a `Host` field.
+  private static func isHost(_ text: String) -> Bool {
+    text.utf8.count <= 261
+      && text.utf8.allSatisfy {
+        $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || $0 == 0x2d || $0 == 0x2e || $0 == 0x3a || $0 == 0x5b || $0 == 0x5d
+      }
+  }
+}

@@ -1,0 +1,62 @@
+import Reactor
+
+/// Takes the gateway's own cookie out of what passes.
+enum CookieFilter {
+  /// Whether a `Cookie` value has a pair with this name.
+  static func contains(_ name: String, _ bytes: Span<UInt8>, _ value: Range<Int>) -> Bool {
+    guard !name.isEmpty else { return false }
+    var position = value.lowerBound
+    while position < value.upperBound {
+      let pair = nextPair(bytes, &position, value.upperBound)
+      if isNamed(name, bytes, pair) { return true }
+    }
+    return false
+  }
+
+  /// Writes a `Cookie` field with all other pairs, or none when no other is left.
+  static func append(_ value: Range<Int>, of bytes: Span<UInt8>, without name: String, to buffer: Buffer) {
+    var isFirst = true
+    var position = value.lowerBound
+    while position < value.upperBound {
+      let pair = nextPair(bytes, &position, value.upperBound)
+      if pair.isEmpty || isNamed(name, bytes, pair) { continue }
+      buffer.append(isFirst ? "Cookie: " : "; ")
+      isFirst = false
+      buffer.append(bytes, in: pair)
+    }
+    if !isFirst { buffer.append("\r\n") }
+  }
+
+  /// Whether a `Set-Cookie` value sets this cookie.
+  static func sets(_ name: String, _ bytes: Span<UInt8>, _ value: Range<Int>) -> Bool {
+    guard !name.isEmpty else { return false }
+    var position = value.lowerBound
+    return isNamed(name, bytes, nextPair(bytes, &position, value.upperBound))
+  }
+
+  private static func nextPair(_ bytes: Span<UInt8>, _ position: inout Int, _ end: Int) -> Range<Int> {
+    while position < end, bytes[position] == 0x20 || bytes[position] == 0x09 { position += 1 }
+    let start = position
+    while position < end, bytes[position] != 0x3b { position += 1 }
+    let pair = start..<position
+    if position < end { position += 1 }
+    return pair
+  }
+
+  /// Cookie names are case-sensitive, but a server that folds case must not be reached by another spelling either.
+  private static func isNamed(_ name: String, _ bytes: Span<UInt8>, _ pair: Range<Int>) -> Bool {
+    let count = name.utf8.count
+    guard pair.count >= count else { return false }
+    var position = pair.lowerBound
+    for byte in name.utf8 {
+      if lowercased(bytes[position]) != lowercased(byte) { return false }
+      position += 1
+    }
+    while position < pair.upperBound, bytes[position] == 0x20 || bytes[position] == 0x09 { position += 1 }
+    return position == pair.upperBound || bytes[position] == 0x3d
+  }
+
+  private static func lowercased(_ byte: UInt8) -> UInt8 {
+    byte &- 0x41 < 26 ? byte | 0x20 : byte
+  }
+}

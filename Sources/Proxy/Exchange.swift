@@ -1,0 +1,506 @@
+import HTTP
+import HTTP1
+import Reactor
+
+/// One request forwarded and its response brought back, both streamed with bounded memory.
+///
+/// Theory of operation. Two pumps, up and down, move what they can without blocking. When neither can, one wait covers
+/// both sockets, with an interest that says exactly what would help: so an answer that comes before the request has
+/// ended stops the upload, and a client that goes away cancels the request. Until the first byte of a response has been
+/// received, a request without a body can be sent again on another connection, so its head stays in the receive buffer.
+final class Exchange {
+  private enum Failure: Error {
+    case client
+    case clientTimeout
+    case request(MessageError)
+    case upstream(UpstreamFailure)
+    /// The reused connection was closed before it answered anything.
+    case stale
+    case forbidden
+  }
+
+  private let server: ServerConnection
+  private let worker: ProxyWorker
+  private let poller: Poller
+  private var upload = BodyPump(.none, as: .plain)
+  private var uploadEnded = false
+  private var download: BodyPump?
+  private var toUpstream: Buffer?
+  private var toClient: Buffer?
+  private var keepsHead = false
+  private var carriesCookie = false
+  private var status = 0
+  private var upstreamKeepsAlive = false
+  private var isTunnel = false
+  private var began: UInt64 = 0
+  private var responseDeadline: Deadline?
+  /// Bytes moved since the last yield.
+  private var moved = 0
+  private var uploadStopped = false
+  private let reader: ResponseHeadReader
+
+  private static let yieldAfter = 64 * 1024
+
+  init(_ server: ServerConnection) {
+    self.server = server
+    worker = server.worker
+    poller = server.poller
+    reader = ResponseHeadReader(server.worker)
+  }
+
+  /// Makes it ready for the next exchange of its connection: one serves them all, so that none costs an allocation.
+  private func reset(_ began: UInt64) {
+    self.began = began
+    upload = BodyPump(.none, as: .plain)
+    uploadEnded = false
+    uploadStopped = false
+    download = nil
+    keepsHead = false
+    carriesCookie = false
+    status = 0
+    upstreamKeepsAlive = false
+    isTunnel = false
+    responseDeadline = nil
+    moved = 0
+  }
+
+  // MARK: Entry points
+
+  /// Forwards the request whose head stands at the front of the connection's input.
+  func forward(_ head: RequestHead, began: UInt64) async {
+    reset(began)
+    rewrite(head)
+    keepsHead = head.body == .none
+    if !keepsHead { server.input?.consume(head.length) }
+    upload = BodyPump(head.body, as: head.body == .chunked ? .chunked : .plain)
+    var mayReuse = true
+    while true {
+      do throws(Failure) {
+        let upstream = try await connect(head, mayReuse)
+        try await transfer(upstream, head)
+        break
+      } catch {
+        if case .stale = error {
+          mayReuse = false
+          if let toUpstream { poller.buffers.giveBack(toUpstream) }
+          reparse(head)
+          rewrite(head)
+          continue
+        }
+        await fail(error, head)
+        break
+      }
+    }
+    releaseBuffers()
+  }
+
+  /// Streams the body of an answer that a handler has seen, behind the handler's head.
+  func relay(_ answer: UpstreamResponse, _ response: Response, to head: RequestHead, began: UInt64) async {
+    reset(began)
+    uploadEnded = true
+    let upstream = answer.take()
+    begin(response, answer.parsed, head)
+    do throws(Failure) {
+      try await transfer(upstream, head)
+    } catch {
+      await fail(error, head)
+    }
+    releaseBuffers()
+  }
+
+  private func connect(_ head: RequestHead, _ mayReuse: Bool) async throws(Failure) -> UpstreamConnection {
+    let isIdempotent = head.method.isIdempotent && head.body == .none
+    do throws(UpstreamFailure) {
+      return try await worker.pool.take(mayReuse: mayReuse, isIdempotent: isIdempotent, server.waiter)
+    } catch {
+      throw .upstream(error)
+    }
+  }
+
+  /// Writes the head for the upstream. `requestFields` is that of this request: nothing was awaited since it was parsed.
+  private func rewrite(_ head: RequestHead) {
+    let buffer = poller.buffers.take()
+    server.input?.withSpan { bytes in
+      carriesCookie = RequestRewriter.write(
+        head, bytes, worker.requestFields, server.identity, worker.settings, to: buffer)
+      if RequestRewriter.allowedUpgrade(head, bytes, worker.settings) != nil { isTunnel = true }
+    }
+    toUpstream = buffer
+  }
+
+  /// Fills `requestFields` anew: other connections have used it meanwhile.
+  private func reparse(_ head: RequestHead) {
+    server.input?.withSpan { bytes in
+      _ = try? RequestHeadParser.parse(bytes, length: head.length, into: worker.requestFields)
+    }
+  }
+
+  // MARK: Transfer
+
+  private func transfer(_ upstream: UpstreamConnection, _ head: RequestHead) async throws(Failure) {
+    do throws(Failure) {
+      try await pump(upstream, head)
+    } catch {
+      let isStale = upstream.isReused && keepsHead && (upstream.input?.isEmpty ?? true)
+      worker.pool.retire(upstream)
+      if case .upstream(.reset) = error, isStale, head.method.isIdempotent { throw .stale }
+      throw error
+    }
+    server.state.finishedResponse()
+    worker.metrics.requestFinished(
+      .passed, status: status, nanoseconds: Clock.monotonicNanoseconds() - began)
+    if let input = upstream.input, input.isEmpty {
+      poller.buffers.giveBack(input)
+      upstream.input = nil
+    }
+    if upstreamKeepsAlive, uploadEnded { worker.pool.giveBack(upstream) } else { worker.pool.retire(upstream) }
+  }
+
+  private func pump(_ upstream: UpstreamConnection, _ head: RequestHead) async throws(Failure) {
+    reader.begin(upstream)
+    if head.expectsContinue, !uploadEnded, server.input?.isEmpty ?? true { sendContinue() }
+    while true {
+      if server.socket.readiness.contains(.broken) { throw .client }
+      if !uploadEnded { try stepUpload(upstream) }
+      if try stepDownload(upstream, head) { return }
+      if moved >= Exchange.yieldAfter {
+        moved = 0
+        await Task.yield()
+        continue
+      }
+      switch await wait(upstream) {
+      case .ready, .draining, .park: continue
+      case .timedOut: throw timeoutFailure(upstream)
+      }
+    }
+  }
+
+  /// One wait for everything that would help.
+  private func wait(_ upstream: UpstreamConnection) async -> Wake {
+    var fromClient: Readiness = []
+    var fromUpstream: Readiness = []
+    let blockedUp = !(toUpstream?.isEmpty ?? true) || upload.direct > 0
+    let blockedDown = !(toClient?.isEmpty ?? true) || (download?.direct ?? 0) > 0
+    if !uploadEnded { if blockedUp { fromUpstream.insert(.writable) } else { fromClient.insert(.readable) } }
+    if blockedDown { fromClient.insert(.writable) } else { fromUpstream.insert(.readable) }
+    let deadline =
+      uploadEnded && download == nil ? answerDeadline() : poller.deadline(after: worker.settings.configuration.bodyTimeout)
+    return await server.waiter.wait(server.socket, fromClient, upstream.socket, fromUpstream, until: deadline)
+  }
+
+  private func answerDeadline() -> Deadline {
+    if let responseDeadline { return responseDeadline }
+    let deadline = poller.deadline(after: worker.settings.configuration.responseTimeout)
+    responseDeadline = deadline
+    return deadline
+  }
+
+  private func timeoutFailure(_ upstream: UpstreamConnection) -> Failure {
+    let waitsForClient = !uploadEnded && (toUpstream?.isEmpty ?? true) && upload.direct == 0
+    return waitsForClient && download == nil ? .clientTimeout : .upstream(.responseTimeout)
+  }
+
+  private func sendContinue() {
+    let buffer = poller.buffers.take()
+    buffer.append("HTTP/1.1 100 Continue\r\n\r\n")
+    _ = server.socket.send(buffer)
+    poller.buffers.giveBack(buffer)
+  }
+
+  // MARK: Up
+
+  /// Moves what can be moved towards the upstream.
+  private func stepUpload(_ upstream: UpstreamConnection) throws(Failure) {
+    guard let sink = toUpstream else { return }
+    while true {
+      if let input = server.input, !input.isEmpty, !keepsHead, upload.direct == 0, !upload.isDecoded {
+        do throws(MessageError) {
+          try upload.advance(from: input, to: sink)
+        } catch {
+          throw .request(error)
+        }
+      }
+      if upload.isDecoded { server.state.receivedBody() }
+      if !sink.isEmpty || upload.direct > 0 {
+        guard try send(to: upstream, sink) else { return }
+        continue
+      }
+      if upload.isEncoded {
+        uploadEnded = true
+        poller.buffers.giveBack(sink)
+        toUpstream = nil
+        return
+      }
+      guard server.socket.satisfies(.readable) else { return }
+      switch server.receive() {
+      case .moved(let count):
+        moved += count
+        if moved >= Exchange.yieldAfter { return }
+      case .wouldBlock: return
+      case .ended, .failed: throw .client
+      }
+    }
+  }
+
+  /// Sends once; false when the upstream takes no more for now.
+  private func send(to upstream: UpstreamConnection, _ sink: Buffer) throws(Failure) -> Bool {
+    let direct = upload.direct
+    let before = sink.count
+    let result: Transfer
+    if direct > 0, let input = server.input {
+      result =
+        sink.isEmpty
+        ? upstream.socket.send(input, upTo: direct) : upstream.socket.send(sink, then: input, upTo: direct)
+    } else {
+      result = upstream.socket.send(sink)
+    }
+    switch result {
+    case .moved(let count):
+      if direct > 0 { upload.sentDirect(max(0, count - before)) }
+      return true
+    case .wouldBlock: return false
+    case .ended, .failed:
+      // It may have answered before it closed: stop the upload and see.
+      stopUpload()
+      upstreamKeepsAlive = false
+      return false
+    }
+  }
+
+  /// The rest of the request is of no use any more.
+  private func stopUpload() {
+    uploadEnded = true
+    uploadStopped = true
+    if let toUpstream { poller.buffers.giveBack(toUpstream) }
+    toUpstream = nil
+  }
+
+  // MARK: Down
+
+  /// Moves what can be moved towards the client; true when the response is complete.
+  private func stepDownload(_ upstream: UpstreamConnection, _ head: RequestHead) throws(Failure) -> Bool {
+    while true {
+      if download == nil { try readResponseHead(upstream, head) }
+      if let input = upstream.input, !input.isEmpty, download?.direct == 0, let sink = toClient {
+        do throws(MessageError) {
+          try download?.advance(from: input, to: sink)
+        } catch {
+          throw .upstream(.malformed)
+        }
+      }
+      if let sink = toClient, !sink.isEmpty || (download?.direct ?? 0) > 0 {
+        guard try send(toClient: sink, upstream) else { return false }
+        continue
+      }
+      if download?.isEncoded ?? false { return true }
+      guard upstream.socket.satisfies(.readable) else { return false }
+      if moved >= Exchange.yieldAfter { return false }
+      try receive(upstream)
+    }
+  }
+
+  private func receive(_ upstream: UpstreamConnection) throws(Failure) {
+    if download == nil {
+      switch reader.receive() {
+      case .received, .wouldBlock: return
+      case .closed: throw .upstream(.reset)
+      case .malformed: throw .upstream(.malformed)
+      }
+    }
+    let buffer = upstream.input ?? poller.buffers.take()
+    upstream.input = buffer
+    if buffer.readRoom == 0 { buffer.compact() }
+    switch upstream.socket.receive(into: buffer) {
+    case .moved(let count): moved += count
+    case .wouldBlock: return
+    case .ended:
+      guard let sink = toClient, download?.close(sink) ?? false else { throw .upstream(.reset) }
+    case .failed: throw .upstream(.reset)
+    }
+  }
+
+  private func send(toClient sink: Buffer, _ upstream: UpstreamConnection) throws(Failure) -> Bool {
+    let direct = download?.direct ?? 0
+    let before = sink.count
+    let result: Transfer
+    if direct > 0, let input = upstream.input {
+      result =
+        sink.isEmpty
+        ? server.socket.send(input, upTo: direct) : server.socket.send(sink, then: input, upTo: direct)
+    } else {
+      result = server.socket.send(sink)
+    }
+    switch result {
+    case .moved(let count):
+      if direct > 0 { download?.sentDirect(max(0, count - before)) }
+      return true
+    case .wouldBlock: return false
+    case .ended, .failed: throw .client
+    }
+  }
+
+  /// Parses the head when it is whole, and begins the response.
+  private func readResponseHead(_ upstream: UpstreamConnection, _ head: RequestHead) throws(Failure) {
+    let parsed: ResponseHead?
+    do throws(UpstreamFailure) {
+      parsed = try reader.parse(method: head.method, acceptsSwitch: isTunnel)
+    } catch {
+      throw .upstream(error)
+    }
+    guard let parsed, let input = upstream.input else { return }
+    if !uploadEnded { stopUpload() }
+    if parsed.status == 101 {
+      beginTunnel(parsed, input)
+      return
+    }
+    isTunnel = false
+    if carriesCookie {
+      var edited = reader.values(parsed)
+      for name in ["Location", "Refresh"] {
+        guard let location = edited.headers[name] else { continue }
+        if let replacement = try judge(location, name == "Location") { edited.headers.set(name, replacement) }
+      }
+      worker.handler.editPassing(&edited)
+      input.consume(parsed.length)
+      begin(edited, parsed, head)
+    } else {
+      try beginPassing(parsed, input, head)
+    }
+  }
+
+  /// The fast path: the head is rewritten from bytes to bytes.
+  private func beginPassing(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) throws(Failure) {
+    var location: String?
+    for field in worker.responseFields.fields where field.known == .location || field.known == .refresh {
+      let text = input.withSpan { RequestReader.text($0, field.value) }
+      let replacement = try judge(text, field.known == .location)
+      if field.known == .location { location = replacement }
+    }
+    let sink = openSink(parsed, head)
+    let framing = ResponseRewriter.Framing(
+      parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
+    let keepsAlive = keepAlive(framing)
+    if parsed.length + (location?.utf8.count ?? 0) + 256 > sink.room { throw .upstream(.malformed) }
+    input.withSpan { bytes in
+      ResponseRewriter.write(
+        parsed, bytes, worker.responseFields, framing, keepsAlive: keepsAlive, minorVersion: head.minorVersion,
+        location: location, worker.settings, to: sink)
+    }
+    input.consume(parsed.length)
+    download = framing.pump
+  }
+
+  /// Begins a response whose head is held as values.
+  private func begin(_ response: Response, _ parsed: ResponseHead, _ head: RequestHead) {
+    let sink = openSink(parsed, head)
+    let framing = ResponseRewriter.Framing(
+      parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
+    status = response.status
+    sink.append("HTTP/1.1 \(response.status) \(ReasonPhrase.of(response.status))\r\n")
+    ResponseEncoder.appendFields(response.headers, to: sink)
+    ResponseRewriter.appendEnd(
+      framing.field, status: response.status, keepsAlive: keepAlive(framing), minorVersion: head.minorVersion,
+      to: sink)
+    download = framing.pump
+  }
+
+  private func openSink(_ parsed: ResponseHead, _ head: RequestHead) -> Buffer {
+    status = parsed.status
+    upstreamKeepsAlive = parsed.keepsAlive && !uploadStopped
+    if keepsHead {
+      server.input?.consume(head.length)
+      keepsHead = false
+      server.releaseInput()
+    }
+    let sink = poller.buffers.take()
+    toClient = sink
+    return sink
+  }
+
+  private func keepAlive(_ framing: ResponseRewriter.Framing) -> Bool {
+    if framing.needsClose || poller.isDraining || worker.isWindingDown { server.state.refuseFurtherRequests() }
+    let keepsAlive = server.state.announcesKeepAlive
+    if !keepsAlive { server.state.refuseFurtherRequests() }
+    server.state.startedResponse()
+    return keepsAlive
+  }
+
+  /// What becomes of a location; throws when it must not reach the browser.
+  private func judge(_ location: String, _ isLocation: Bool) throws(Failure) -> String? {
+    switch worker.handler.passingLocation(location) {
+    case .refuse: throw .forbidden
+    case .replace(let replacement): return replacement
+    case .keep: break
+    }
+    let origin = worker.settings.configuration.upstreamOrigin
+    guard isLocation, !origin.isEmpty, location.hasPrefix(origin) else { return nil }
+    // A legacy server that builds absolute URLs from its own Host would lead the browser past the gateway.
+    let rest = location.dropFirst(origin.count)
+    guard rest.isEmpty || rest.hasPrefix("/") || rest.hasPrefix("?") else { return nil }
+    return worker.settings.configuration.origin + rest
+  }
+
+  // MARK: Tunnel
+
+  /// The protocol was switched: from here on bytes move both ways until one side closes.
+  private func beginTunnel(_ parsed: ResponseHead, _ input: Buffer) {
+    status = 101
+    if keepsHead { server.input?.consume(server.input?.count ?? 0) }
+    keepsHead = false
+    let sink = poller.buffers.take()
+    toClient = sink
+    sink.append("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n")
+    input.withSpan { bytes in
+      for field in worker.responseFields.fields {
+        switch field.known {
+        case .connection, .keepAlive, .contentLength, .transferEncoding: continue
+        default: RequestRewriter.append(field, bytes, to: sink)
+        }
+      }
+    }
+    sink.append("\r\n")
+    input.consume(parsed.length)
+    server.state.refuseFurtherRequests()
+    server.state.startedResponse()
+    download = BodyPump(.untilClose, as: .plain)
+    upload = BodyPump(.untilClose, as: .plain)
+    uploadEnded = false
+    toUpstream = poller.buffers.take()
+  }
+
+  // MARK: The end
+
+  private func fail(_ failure: Failure, _ head: RequestHead) async {
+    releaseBuffers()
+    if case .upstream(let error) = failure { worker.metrics.upstreamFailed(error) }
+    if server.state.hasStartedResponse {
+      server.state.cutResponse()
+      worker.metrics.requestFinished(
+        .passed, status: status, nanoseconds: Clock.monotonicNanoseconds() - began)
+      return
+    }
+    if keepsHead {
+      server.input?.consume(head.length)
+      keepsHead = false
+    }
+    let answer: ProxyFailure
+    switch failure {
+    case .client: return
+    case .clientTimeout: answer = .timeout
+    case .request(let error): answer = .request(error)
+    case .upstream(let error): answer = .upstream(error)
+    case .stale: answer = .upstream(.reset)
+    case .forbidden: answer = .forbiddenResponse
+    }
+    await server.answer(
+      worker.handler.failure(answer), to: head.method, minorVersion: head.minorVersion, began: began, .refused)
+  }
+
+  private func releaseBuffers() {
+    reader.end()
+    if let toUpstream { poller.buffers.giveBack(toUpstream) }
+    if let toClient { poller.buffers.giveBack(toClient) }
+    toUpstream = nil
+    toClient = nil
+  }
+}

@@ -1,0 +1,100 @@
+public import HTTP
+public import HTTP1
+
+/// What a proxy asks about each request. One per worker, confined to it.
+public protocol Handler: AnyObject {
+  /// What is to happen to a request, by its head. On the hot path: looks at bytes, makes no `String` for a pass.
+  ///
+  /// `host` is the host that the client named, as far as it is believed.
+  func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route
+
+  /// Answers a request that was intercepted.
+  func respond(to request: Request, upstream: Upstream) async -> Reply
+
+  /// Judges a `Location` (or `Content-Location`, `Refresh` target) of a response that passes.
+  func passingLocation(_ location: String) -> LocationVerdict
+
+  /// Edits the head of a response that passes to a browser that carries the private cookie.
+  func editPassing(_ response: inout Response)
+
+  /// The answer of the gateway to a request that failed outside of `respond`.
+  func failure(_ failure: ProxyFailure) -> Response
+}
+
+/// What is known of a client besides the request.
+public struct ClientFacts {
+  public let peer: Peer
+  /// The host that a trusted proxy says the client named; `nil` when the request's own counts.
+  public let forwardedHost: String?
+}
+
+/// What happens to a request.
+public enum Route {
+  /// Forwarded as it is, but for what a proxy must change.
+  case pass
+  /// Read whole, with a body of at most so many bytes, and given to `respond`.
+  case intercept(bodyLimit: Int)
+  /// Answered without the upstream.
+  case answer(Response)
+}
+
+/// The answer to an intercepted request.
+public enum Reply {
+  case response(Response)
+  /// The upstream's body, streamed behind this head.
+  case relay(UpstreamResponse, Response)
+}
+
+/// What happens to a response with a location.
+public enum LocationVerdict: Equatable, Sendable {
+  case keep
+  case replace(String)
+  /// The response must not reach the browser: 502.
+  case refuse
+}
+
+/// Why the proxy answers itself.
+public enum ProxyFailure: Error, Equatable, Sendable {
+  /// The request is malformed or beyond a limit.
+  case request(MessageError)
+  /// The client was too slow.
+  case timeout
+  case bodyTooLarge
+  case loop
+  case upstream(UpstreamFailure)
+  /// The upstream's answer would have handed out what it must not.
+  case forbiddenResponse
+}
+
+/// Why the upstream did not answer.
+public enum UpstreamFailure: Error, Equatable, Sendable {
+  /// Name resolution failed or no address accepted the connection. Nothing was sent.
+  case unreachable
+  /// All connections are in use, and none came free in time. Nothing was sent.
+  case busy
+  /// The connection did not stand in time. Nothing was sent.
+  case connectTimeout
+  /// No answer in time.
+  case responseTimeout
+  /// The connection ended before the answer was whole.
+  case reset
+  /// The answer is not HTTP as it should be, or too large to be read whole.
+  case malformed
+
+  /// Whether the upstream certainly did not receive the request.
+  public var nothingWasSent: Bool {
+    switch self {
+    case .unreachable, .busy, .connectTimeout: true
+    case .responseTimeout, .reset, .malformed: false
+    }
+  }
+
+  /// RFC 9110, sections 15.6.3 to 15.6.5.
+  public var status: Int {
+    switch self {
+    case .unreachable, .busy: 503
+    case .connectTimeout, .responseTimeout: 504
+    case .reset, .malformed: 502
+    }
+  }
+}

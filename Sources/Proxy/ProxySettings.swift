@@ -1,0 +1,65 @@
+public import Reactor
+
+/// What a proxy's behaviour is made from.
+public struct ProxyConfiguration: Sendable {
+  /// Milliseconds from the first byte of a head to its end.
+  public var headTimeout = 10_000
+  /// Milliseconds without any progress of a body, in either direction.
+  public var bodyTimeout = 60_000
+  /// Milliseconds that a connection may wait for a next request.
+  public var idleTimeout = 75_000
+  /// Milliseconds that a refused request's body is still read, so that the answer is not lost in a reset.
+  public var lingerTimeout = 2_000
+  /// Bytes of a refused request's body that are still read.
+  public var lingerBytes = 256 * 1024
+  /// Milliseconds for an upstream connection to stand, over all of its addresses.
+  public var connectTimeout = 5_000
+  /// Milliseconds from the request's last byte to the response's head.
+  public var responseTimeout = 60_000
+  /// Milliseconds that an unused upstream connection is kept.
+  public var upstreamIdleTimeout = 30_000
+  /// Milliseconds for which an idle upstream connection is trusted with a request that must not be sent twice.
+  public var freshReuse = 1_000
+  /// Upstream connections of one worker.
+  public var upstreamConnections = 512
+  /// Milliseconds that a request waits for an upstream connection when all are in use.
+  public var queueTimeout = 5_000
+  /// Bytes of an upstream response that is read whole.
+  public var collectedBodyLimit = 1024 * 1024
+  /// What `Via` says, on which loops are detected.
+  public var pseudonym = "proofgate"
+  /// `Host` towards the upstream.
+  public var upstreamAuthority = ""
+  /// The upstream's origin as it would stand in a `Location`, e.g. `http://127.0.0.1:9000`.
+  public var upstreamOrigin = ""
+  /// Host and port of the gateway, as a client names it.
+  public var authority = ""
+  /// The gateway's own origin, which replaces the upstream's in a `Location`.
+  public var origin = ""
+  /// A cookie of the gateway's own: never sent upstream, and no upstream can set it.
+  public var privateCookie = ""
+  /// Whether a peer's forwarding fields are believed.
+  public var trusts: @Sendable (Address) -> Bool = { _ in false }
+  /// Protocols, in lower case, that an `Upgrade` may name.
+  public var upgrades: Set<String> = []
+
+  public init() {}
+}
+
+/// How a proxy behaves: an immutable snapshot, exchanged whole between two requests.
+///
+/// A reference, because it is consulted several times for each request and a copy would count references of each field.
+public final class ProxySettings: Sendable {
+  let configuration: ProxyConfiguration
+  /// `Host: ...` and `Via: ...` lines, ready to be copied.
+  let hostLine: [UInt8]
+  let viaLine: [UInt8]
+  let viaLineOfHTTP10: [UInt8]
+
+  public init(_ configuration: ProxyConfiguration) {
+    self.configuration = configuration
+    hostLine = Array("Host: \(configuration.upstreamAuthority)\r\n".utf8)
+    viaLine = Array("Via: 1.1 \(configuration.pseudonym)\r\n".utf8)
+    viaLineOfHTTP10 = Array("Via: 1.0 \(configuration.pseudonym)\r\n".utf8)
+  }
+}

@@ -1,0 +1,44 @@
+import HTTP
+import HTTP1
+import Reactor
+
+/// Makes values of a head that was intercepted.
+enum RequestReader {
+  /// The request without its body; fields that end at this hop, or that claim what only a proxy may, are left out.
+  static func read(
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ identity: ClientIdentity
+  ) -> Request {
+    var headers = Headers()
+    for field in fields.fields where !field.isNominated {
+      switch field.known {
+      case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
+        .http2Settings, .expect, .forwarded, .forwardedFor, .forwardedProto, .forwardedHost, .assertion, .disguised:
+        continue
+      default:
+        headers.append(text(bytes, field.name), text(bytes, field.value))
+      }
+    }
+    return Request(
+      method: text(bytes, head.methodRange), target: head.target.isEmpty ? "/" : text(bytes, head.target),
+      headers: headers, peer: identity.facts(bytes, fields).peer)
+  }
+
+  /// The fields of an upstream's response, without those that end at this hop.
+  static func fields(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> Headers {
+    var headers = Headers()
+    for field in fields.fields where !field.isNominated {
+      switch field.known {
+      case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
+        .http2Settings:
+        continue
+      default:
+        headers.append(text(bytes, field.name), text(bytes, field.value))
+      }
+    }
+    return headers
+  }
+
+  static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
+    String(decoding: range.map { bytes[$0] }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,83 @@
+import HTTP1
+import Reactor
+
+/// Writes the head that goes upstream from the head that came: the one canonical reading of it.
+enum RequestRewriter {
+  /// Writes `head` into the empty `buffer`. Returns whether the request carried the private cookie.
+  ///
+  /// It fits: a head is at most `Buffer.readSize` long and what is added is less than `Buffer.slack`.
+  static func write(
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ identity: ClientIdentity,
+    _ settings: ProxySettings, to buffer: Buffer
+  ) -> Bool {
+    buffer.append(bytes, in: head.methodRange)
+    buffer.append(0x20)
+    if head.target.isEmpty { buffer.append(0x2f) } else { buffer.append(bytes, in: head.target) }
+    buffer.append(" HTTP/1.1\r\n")
+    buffer.append(settings.hostLine)
+    var carriesCookie = false
+    for field in fields.fields where !field.isNominated {
+      switch field.known {
+      case .host, .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer,
+        .upgrade, .http2Settings, .expect, .forwarded, .forwardedFor, .forwardedProto, .forwardedHost, .assertion,
+        .disguised:
+        continue
+      case .cookie:
+        if CookieFilter.contains(settings.configuration.privateCookie, bytes, field.value) {
+          carriesCookie = true
+          CookieFilter.append(field.value, of: bytes, without: settings.configuration.privateCookie, to: buffer)
+          continue
+        }
+      default: break
+      }
+      append(field, bytes, to: buffer)
+    }
+    switch head.body {
+    case .length(let count):
+      buffer.append("Content-Length: ")
+      buffer.append(decimal: count)
+      buffer.append("\r\n")
+    case .chunked: buffer.append("Transfer-Encoding: chunked\r\n")
+    case .none, .untilClose:
+      if head.method == .post || head.method == .put || head.method == .patch {
+        buffer.append("Content-Length: 0\r\n")
+      }
+    }
+    buffer.append(head.minorVersion == 1 ? settings.viaLine : settings.viaLineOfHTTP10)
+    identity.appendFields(to: buffer, bytes, head, fields)
+    if let upgrade = allowedUpgrade(head, bytes, settings) {
+      buffer.append("Connection: upgrade\r\nUpgrade: ")
+      buffer.append(bytes, in: upgrade)
+      buffer.append("\r\n")
+    }
+    buffer.append("\r\n")
+    return carriesCookie
+  }
+
+  /// The protocol to switch to, if the policy allows it and the request has no body that would stand in the way.
+  static func allowedUpgrade(_ head: RequestHead, _ bytes: Span<UInt8>, _ settings: ProxySettings) -> Range<Int>? {
+    guard let upgrade = head.upgrade, head.body == .none, head.method == .get else { return nil }
+    return settings.configuration.upgrades.contains { HeadIndex.equal(bytes, upgrade, $0) } ? upgrade : nil
+  }
+
+  static func append(_ field: HeadIndex.Field, _ bytes: Span<UInt8>, to buffer: Buffer) {
+    buffer.append(bytes, in: field.name)
+    buffer.append(": ")
+    buffer.append(bytes, in: field.value)
+    buffer.append("\r\n")
+  }
+
+  /// Whether a `Via` of the request names this gateway: a loop (RFC 9110, section 7.6.3).
+  static func isLoop(_ bytes: Span<UInt8>, _ fields: HeadIndex, _ pseudonym: String) -> Bool {
+    for field in fields.fields where field.known == .via {
+      var position = field.value.lowerBound
+      while position < field.value.upperBound {
+        let start = position
+        while position < field.value.upperBound, bytes[position] != 0x20, bytes[position] != 0x2c { position += 1 }
+        if HeadIndex.equal(bytes, start..<position, pseudonym) { return true }
+        position += 1
+      }
+    }
+    return false
+  }
+}

@@ -1,0 +1,85 @@
+import HTTP
+import HTTP1
+import Reactor
+
+/// Writes the head that goes to the client from the upstream's.
+enum ResponseRewriter {
+  /// How the client learns where the body ends, and what becomes of the connection.
+  struct Framing {
+    let pump: BodyPump
+    let field: Field
+    /// The end of the connection ends the body: HTTP/1.0.
+    let needsClose: Bool
+
+    enum Field {
+      case none
+      case length(Int)
+      case chunked
+    }
+
+    init(_ body: BodyFraming, announcedLength: Int?, minorVersion: Int) {
+      switch body {
+      case .none:
+        pump = BodyPump(.none, as: .plain)
+        field = announcedLength.map { .length($0) } ?? .none
+        needsClose = false
+      case .length(let count):
+        pump = BodyPump(body, as: .plain)
+        field = .length(count)
+        needsClose = false
+      case .chunked, .untilClose:
+        pump = BodyPump(body, as: minorVersion == 1 ? .chunked : .plain)
+        field = minorVersion == 1 ? .chunked : .none
+        needsClose = minorVersion == 0
+      }
+    }
+  }
+
+  /// Writes the head of a response that passes. `location` replaces the upstream's.
+  static func write(
+    _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing, keepsAlive: Bool,
+    minorVersion: Int, location: String?, _ settings: ProxySettings, to buffer: Buffer
+  ) {
+    buffer.append("HTTP/1.1 ")
+    buffer.append(decimal: head.status)
+    buffer.append(0x20)
+    buffer.append(bytes, in: head.reason)
+    buffer.append("\r\n")
+    for field in fields.fields where !field.isNominated {
+      switch field.known {
+      case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
+        .http2Settings:
+        continue
+      case .setCookie where CookieFilter.sets(settings.configuration.privateCookie, bytes, field.value): continue
+      case .location where location != nil: continue
+      default: RequestRewriter.append(field, bytes, to: buffer)
+      }
+    }
+    if let location {
+      buffer.append("Location: ")
+      buffer.append(location)
+      buffer.append("\r\n")
+    }
+    appendEnd(framing.field, status: head.status, keepsAlive: keepsAlive, minorVersion: minorVersion, to: buffer)
+  }
+
+  /// The framing fields, what becomes of the connection, and the empty line.
+  static func appendEnd(
+    _ field: Framing.Field, status: Int, keepsAlive: Bool, minorVersion: Int, to buffer: Buffer
+  ) {
+    switch field {
+    case .length(let count) where status != 204:
+      buffer.append("Content-Length: ")
+      buffer.append(decimal: count)
+      buffer.append("\r\n")
+    case .chunked: buffer.append("Transfer-Encoding: chunked\r\n")
+    case .none, .length: break
+    }
+    if !keepsAlive {
+      buffer.append("Connection: close\r\n")
+    } else if minorVersion == 0 {
+      buffer.append("Connection: keep-alive\r\n")
+    }
+    buffer.append("\r\n")
+  }
+}

@@ -1,0 +1,51 @@
+import Reactor
+
+/// A connection to the upstream, in use by one exchange or idle in the pool.
+final class UpstreamConnection: SocketObserver, TimerOwner {
+  let socket: Socket
+  private let pool: UpstreamPool
+  /// Received and not yet consumed; `nil` while there is nothing.
+  var input: Buffer?
+  private(set) var isReused = false
+  private let timer = Timer()
+  /// Monotonic milliseconds at which the last exchange ended.
+  private(set) var idleSince: UInt64 = 0
+
+  init(_ socket: Socket, _ pool: UpstreamPool) {
+    self.socket = socket
+    self.pool = pool
+  }
+
+  /// Into the pool: from now on any event means that the upstream has closed it or talks out of turn.
+  func park(now: UInt64, timeout: Int) {
+    idleSince = now
+    socket.observer = self
+    pool.poller.arm(timer, for: self, after: timeout)
+  }
+
+  /// Out of the pool.
+  func unpark() {
+    socket.observer = nil
+    pool.poller.disarm(timer)
+    isReused = true
+  }
+
+  func socketIsReady(_ socket: Socket) {
+    if socket.satisfies(.readable) { pool.discard(self) }
+  }
+
+  func workerIsDraining() {}
+
+  func timerExpired() {
+    pool.discard(self)
+  }
+
+  func close() {
+    pool.poller.disarm(timer)
+    if let input {
+      pool.poller.buffers.wipeAndGiveBack(input)
+      self.input = nil
+    }
+    socket.close()
+  }
+}

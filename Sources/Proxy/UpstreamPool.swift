@@ -1,0 +1,113 @@
+import Reactor
+
+/// The upstream connections of one worker: idle ones last in first out, and a queue when all are in use.
+public final class UpstreamPool {
+  let poller: Poller
+  private let resolver: Resolver
+  var settings: ProxySettings
+  private var idle: [UpstreamConnection] = []
+  private var open = 0
+  private var queue: [Waiter] = []
+  public private(set) var opened: UInt64 = 0
+
+  public init(_ poller: Poller, resolver: Resolver, settings: ProxySettings) {
+    self.poller = poller
+    self.resolver = resolver
+    self.settings = settings
+  }
+
+  public var idleCount: Int { idle.count }
+  public var openCount: Int { open }
+
+  /// An idle connection, if there is one that was used within `milliseconds`.
+  func takeIdle(within milliseconds: Int = .max) -> UpstreamConnection? {
+    // The last in is the youngest: when it is too old, all are.
+    guard let connection = idle.last else { return nil }
+    if milliseconds != .max, poller.now - connection.idleSince > UInt64(milliseconds) { return nil }
+    idle.removeLast()
+    connection.unpark()
+    return connection
+  }
+
+  /// A connection: an idle one when the request may use it, else a new one, waiting in the queue when all are in use.
+  func take(mayReuse: Bool, isIdempotent: Bool, _ waiter: Waiter) async throws(UpstreamFailure) -> UpstreamConnection {
+    let queueDeadline = poller.deadline(after: settings.configuration.queueTimeout)
+    while true {
+      if mayReuse, let connection = takeIdle(within: isIdempotent ? .max : settings.configuration.freshReuse) { return connection }
+      if open < settings.configuration.upstreamConnections { break }
+      if let oldest = idle.first {
+        // All connections stand, and one is idle but not fit for this request: replace it.
+        discard(oldest)
+        continue
+      }
+      queue.append(waiter)
+      let wake = await waiter.sleep(until: queueDeadline)
+      queue.removeAll { $0 === waiter }
+      if wake == .timedOut { throw .busy }
+    }
+    return try await connect(waiter)
+  }
+
+  private func connect(_ waiter: Waiter) async throws(UpstreamFailure) -> UpstreamConnection {
+    open += 1
+    let deadline = poller.deadline(after: settings.configuration.connectTimeout)
+    let addresses: [Address]
+    do throws(ResolveError) {
+      addresses = try await resolver.resolve(now: poller.now)
+    } catch {
+      released()
+      throw .unreachable
+    }
+    var isTimeout = false
+    for address in addresses {
+      do throws(ConnectError) {
+        let socket = try await poller.connect(to: address, with: waiter, until: deadline)
+        opened += 1
+        return UpstreamConnection(socket, self)
+      } catch {
+        isTimeout = error == .timedOut
+        if isTimeout { break }
+      }
+    }
+    released()
+    throw isTimeout ? .connectTimeout : .unreachable
+  }
+
+  /// Takes back a connection whose last response was whole and allows another.
+  func giveBack(_ connection: UpstreamConnection) {
+    // Bytes beyond the response, or an end already seen: nothing that a next request may meet.
+    guard connection.input == nil, !connection.socket.satisfies(.readable), !poller.isDraining else {
+      return retire(connection)
+    }
+    connection.park(now: poller.now, timeout: settings.configuration.upstreamIdleTimeout)
+    idle.append(connection)
+    wakeNext()
+  }
+
+  /// Closes a connection that was in use.
+  func retire(_ connection: UpstreamConnection) {
+    connection.close()
+    released()
+  }
+
+  /// Closes an idle connection.
+  func discard(_ connection: UpstreamConnection) {
+    guard let index = idle.firstIndex(where: { $0 === connection }) else { return }
+    idle.remove(at: index)
+    retire(connection)
+  }
+
+  private func released() {
+    open -= 1
+    wakeNext()
+  }
+
+  private func wakeNext() {
+    if !queue.isEmpty { queue.removeFirst().resume(.ready) }
+  }
+
+  /// Closes all idle connections.
+  public func closeIdle() {
+    while let connection = idle.popLast() { retire(connection) }
+  }
+}

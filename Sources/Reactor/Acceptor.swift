@@ -1,0 +1,90 @@
+import CLinux
+
+/// Accepts connections of one listener on one worker.
+final class Acceptor: Activity {
+  /// A turn accepts at most this many, so that a flood of connections cannot starve the ones that stand.
+  private static let perTurn = 64
+  /// Left for upstream connections and logs when descriptors run out.
+  private static let reserve = 64
+
+  private let listener: ListeningSocket
+  private let socket: Socket
+  private let worker: Worker
+  private let poller: Poller
+  private let group: WorkerGroup
+  private let accepted: (Socket, Address) -> Void
+  private let waiter: Waiter
+
+  init(
+    _ listener: ListeningSocket, worker: Worker, poller: Poller, group: WorkerGroup,
+    accepted: @escaping (Socket, Address) -> Void
+  ) throws(IOError) {
+    self.listener = listener
+    self.worker = worker
+    self.poller = poller
+    self.group = group
+    self.accepted = accepted
+    socket = try poller.register(listener.descriptor)
+    waiter = Waiter(poller)
+  }
+
+  func run() async {
+    while socket.isOpen {
+      _ = await waiter.wait(socket, .readable, until: .never)
+      guard socket.isOpen else { break }
+      switch acceptQueued(atMost: Acceptor.perTurn) {
+      case .drained:
+        socket.readiness.remove(.readable)
+      case .more:
+        await Task.yield()
+      case .exhausted:
+        // The listener stays marked ready: the queue is not empty and no further edge would come.
+        _ = await waiter.sleep(until: poller.deadline(after: 100))
+      }
+    }
+    waiter.retire()
+  }
+
+  private enum Outcome {
+    case drained
+    case more
+    case exhausted
+  }
+
+  private func acceptQueued(atMost limit: Int) -> Outcome {
+    for _ in 0..<limit {
+      if Descriptors.isNearlyExhausted(reserve: Acceptor.reserve) { return .exhausted }
+      var peer = cl_address()
+      let result = unsafe cl_accept(socket.descriptor, &peer)
+      if result < 0 {
+        switch IOError(code: -result) {
+        case .wouldBlock: return .drained
+        case .descriptorsOfProcess, .descriptorsOfSystem: return .exhausted
+        // The connection went away in the queue, or the system is short of memory for this one.
+        default: continue
+        }
+      }
+      let target = group.target(from: worker)
+      if target === worker {
+        adopt(result, Address(peer))
+      } else {
+        let address = Address(peer)
+        let id = listener.id
+        Task.immediate(executorPreference: target.loop) { await target.adopt(result, address, for: id) }
+      }
+    }
+    return .more
+  }
+
+  func adopt(_ descriptor: Int32, _ peer: Address) {
+    guard let socket = try? poller.register(descriptor, counter: worker.connections) else { return }
+    accepted(socket, peer)
+  }
+
+  /// Accepts what is queued, so that no client that the kernel has greeted is lost, and closes.
+  func close() {
+    while case .more = acceptQueued(atMost: Acceptor.perTurn) {}
+    socket.close()
+    waiter.resume(.ready)
+  }
+}

@@ -1,0 +1,175 @@
+import Glibc
+
+/// A fixed block of bytes between a read position and a write position.
+///
+/// All access is bounds-checked: a write that does not fit traps before it touches memory, so callers check `room`.
+@safe public final class Buffer {
+  /// One read's worth. Bigger saved no system call on small messages and cost memory on every connection.
+  public static let readSize = 16 * 1024
+  /// Room beyond a read, for the header fields that the gateway adds to a head that filled a whole read.
+  public static let slack = 2 * 1024
+  public static let capacity = readSize + slack
+
+  private let base: UnsafeMutableRawPointer
+  public private(set) var start = 0
+  public private(set) var end = 0
+
+  init() {
+    unsafe base = UnsafeMutableRawPointer.allocate(byteCount: Buffer.capacity, alignment: 16)
+  }
+
+  deinit {
+    unsafe base.deallocate()
+  }
+
+  /// Bytes that can be read.
+  public var count: Int { end - start }
+  public var isEmpty: Bool { start == end }
+  /// Bytes that can be appended.
+  public var room: Int { Buffer.capacity - end }
+  /// Bytes that a receive may add: never into the slack.
+  public var readRoom: Int { max(0, Buffer.readSize - end) }
+
+  public func clear() {
+    start = 0
+    end = 0
+  }
+
+  /// Overwrites all that was ever written to it. `explicit_bzero` is not optimised away.
+  func wipe() {
+    unsafe explicit_bzero(base, Buffer.capacity)
+    clear()
+  }
+
+  /// Drops `count` bytes from the front.
+  public func consume(_ count: Int) {
+    precondition(count >= 0 && count <= self.count)
+    start += count
+    if start == end { clear() }
+  }
+
+  /// Drops bytes from the back, down to `count` readable ones.
+  public func truncate(to count: Int) {
+    precondition(count >= 0 && count <= self.count)
+    end = start + count
+  }
+
+  /// Moves what is left to the front, so that `room` is all that can be.
+  public func compact() {
+    guard start > 0 else { return }
+    let kept = count
+    unsafe memmove(base, base + start, kept)
+    start = 0
+    end = kept
+  }
+
+  /// The readable bytes.
+  public func withSpan<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
+    let bytes = unsafe UnsafeRawBufferPointer(start: base + start, count: count)
+    return try unsafe body(Span(_unsafeElements: bytes.bindMemory(to: UInt8.self)))
+  }
+
+  public func append(_ byte: UInt8) {
+    precondition(room >= 1)
+    unsafe base.storeBytes(of: byte, toByteOffset: end, as: UInt8.self)
+    end += 1
+  }
+
+  public func append(_ text: StaticString) {
+    let count = text.utf8CodeUnitCount
+    precondition(room >= count)
+    unsafe (base + end).copyMemory(from: text.utf8Start, byteCount: count)
+    end += count
+  }
+
+  public func append(_ bytes: [UInt8]) {
+    precondition(room >= bytes.count)
+    unsafe bytes.withUnsafeBytes { source in
+      if let from = source.baseAddress { unsafe (base + end).copyMemory(from: from, byteCount: source.count) }
+    }
+    end += bytes.count
+  }
+
+  public func append(_ bytes: [UInt8], in range: Range<Int>) {
+    precondition(room >= range.count && range.upperBound <= bytes.count)
+    unsafe bytes.withUnsafeBytes { source in
+      if let from = source.baseAddress {
+        unsafe (base + end).copyMemory(from: from + range.lowerBound, byteCount: range.count)
+      }
+    }
+    end += range.count
+  }
+
+  public func append(_ bytes: Span<UInt8>, in range: Range<Int>) {
+    precondition(room >= range.count && range.lowerBound >= 0 && range.upperBound <= bytes.count)
+    unsafe bytes.withUnsafeBufferPointer { source in
+      if let from = source.baseAddress {
+        unsafe (base + end).copyMemory(from: from + range.lowerBound, byteCount: range.count)
+      }
+    }
+    end += range.count
+  }
+
+  public func append(_ text: String) {
+    var text = text
+    text.withUTF8 { source in
+      precondition(room >= source.count)
+      if let from = source.baseAddress { unsafe (base + end).copyMemory(from: from, byteCount: source.count) }
+      end += source.count
+    }
+  }
+
+  /// Copies `count` readable bytes, from `offset` after the read position of `other`.
+  public func append(from other: Buffer, offset: Int, count: Int) {
+    precondition(count >= 0 && offset >= 0 && offset + count <= other.count && room >= count)
+    unsafe (base + end).copyMemory(from: other.base + other.start + offset, byteCount: count)
+    end += count
+  }
+
+  public func append(decimal value: Int) {
+    precondition(value >= 0)
+    append(radix: 10, value)
+  }
+
+  public func append(hexadecimal value: Int) {
+    precondition(value >= 0)
+    append(radix: 16, value)
+  }
+
+  private func append(radix: Int, _ value: Int) {
+    var digits = 1
+    var rest = value
+    while rest >= radix {
+      rest /= radix
+      digits += 1
+    }
+    precondition(room >= digits)
+    rest = value
+    var position = end + digits
+    repeat {
+      position -= 1
+      let digit = UInt8(rest % radix)
+      unsafe base.storeBytes(of: digit < 10 ? 0x30 + digit : 0x57 + digit, toByteOffset: position, as: UInt8.self)
+      rest /= radix
+    } while rest > 0
+    end += digits
+  }
+
+  /// A copy of `count` readable bytes from `offset`.
+  public func bytes(from offset: Int, count: Int) -> [UInt8] {
+    precondition(count >= 0 && offset >= 0 && offset + count <= self.count)
+    return unsafe Array(UnsafeRawBufferPointer(start: base + start + offset, count: count))
+  }
+
+  /// Hands the free space for a receive to `body`, which says how many bytes it wrote.
+  package func fill(_ body: (UnsafeMutableRawPointer, Int) -> Int64) -> Int64 {
+    let received = unsafe body(base + end, readRoom)
+    if received > 0 { end += Int(received) }
+    return received
+  }
+
+  /// Where the readable bytes are, for a send.
+  package func withReadable<R>(_ body: (UnsafeRawPointer) -> R) -> R {
+    unsafe body(UnsafeRawPointer(base + start))
+  }
+}

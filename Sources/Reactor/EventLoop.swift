@@ -1,0 +1,113 @@
+import CLinux
+import Synchronization
+
+/// One thread's event loop: the serial executor of its `Worker` and the preferred executor of every task started there,
+/// so that no resume ever leaves the thread (measured: without the preference each resume passes the global pool).
+///
+/// Theory of operation. A turn runs the jobs that were queued when it began, then asks the kernel for events without
+/// blocking if more jobs came meanwhile, else until the next deadline. An event resumes the continuation that waits for
+/// it, which queues a job for the next turn. So a task that yields cannot starve the sockets, and the sockets cannot
+/// starve the jobs.
+public final class EventLoop: SerialExecutor, TaskExecutor {
+  private let inbox = Mutex<[UnownedJob]>([])
+  private let epoll: Int32
+  private let wake: Int32
+  /// When the current turn began, in monotonic milliseconds; 0 while the loop sleeps. Read by the watchdog.
+  private let turnBegan = Atomic<UInt64>(0)
+  /// Jobs of this thread. Touched only by the loop's own thread: `enqueue` checks `isCurrent` first.
+  nonisolated(unsafe) private var ready: [UnownedJob] = []
+
+  static let wakeKey = UInt64.max
+
+  init() throws(IOError) {
+    epoll = try IOError.check(cl_epoll_create())
+    wake = try IOError.check(cl_eventfd())
+    _ = try IOError.check(cl_epoll_add_level(epoll, wake, EventLoop.wakeKey))
+  }
+
+  deinit {
+    cl_close(wake)
+    cl_close(epoll)
+  }
+
+  var descriptor: Int32 { epoll }
+
+  /// Whether the calling thread is this loop's.
+  public var isCurrent: Bool { unsafe cl_current() == Unmanaged.passUnretained(self).toOpaque() }
+
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    if isCurrent {
+      unsafe ready.append(job)
+      return
+    }
+    let first = inbox.withLock { jobs in
+      jobs.append(job)
+      return jobs.count == 1
+    }
+    if first { cl_eventfd_signal(wake) }
+  }
+
+  public func checkIsolated() {
+    precondition(isCurrent, "called from outside the worker's thread")
+  }
+
+  public func isIsolatingCurrentContext() -> Bool? { isCurrent }
+
+  /// Milliseconds that the current turn has taken at `now` (monotonic milliseconds); 0 while the loop sleeps.
+  public func stalledMilliseconds(at now: UInt64) -> UInt64 {
+    let began = turnBegan.load(ordering: .relaxed)
+    return began == 0 || began > now ? 0 : now - began
+  }
+
+  /// Runs until the worker has stopped. Called once, on the thread that the loop is to own.
+  func run(_ worker: Worker) {
+    unsafe cl_set_current(Unmanaged.passUnretained(self).toOpaque())
+    defer { cl_set_current(nil) }
+    let serial = unsafe asUnownedSerialExecutor()
+    let task = unsafe asUnownedTaskExecutor()
+    let capacity: Int32 = 256
+    let events = UnsafeMutableRawPointer.allocate(byteCount: Int(capacity * cl_event_size()), alignment: 8)
+    defer { unsafe events.deallocate() }
+    var batch: [UnownedJob] = []
+    let poller = worker.assumeIsolated { UnsafeTransfer($0.poller) }
+
+    while true {
+      unsafe swap(&batch, &ready)
+      for job in batch { unsafe job.runSynchronously(isolatedTo: serial, taskExecutor: task) }
+      batch.removeAll(keepingCapacity: true)
+
+      let isIdle = unsafe ready.isEmpty
+      if isIdle, poller.value.isStopped { return }
+      let timeout = isIdle ? poller.value.millisecondsToNextDeadline() : 0
+      if timeout != 0 { turnBegan.store(0, ordering: .relaxed) }
+      let count = unsafe cl_epoll_wait(epoll, events, capacity, timeout)
+      poller.value.updateNow()
+      turnBegan.store(poller.value.now, ordering: .relaxed)
+      if count > 0 {
+        for index in 0..<count {
+          let key = unsafe cl_event_key(events, index)
+          if key == EventLoop.wakeKey {
+            cl_eventfd_clear(wake)
+            let jobs = inbox.withLock { jobs in
+              let taken = jobs
+              jobs = []
+              return taken
+            }
+            unsafe ready.append(contentsOf: jobs)
+          } else {
+            unsafe poller.value.deliver(cl_event_bits(events, index), to: key)
+          }
+        }
+      }
+      poller.value.expire()
+      if !poller.value.pending.isEmpty { worker.assumeIsolated { $0.startPending() } }
+    }
+  }
+}
+
+/// Carries the worker's poller to the loop that drives it. Sound because both live on the loop's one thread.
+private struct UnsafeTransfer: @unchecked Sendable {
+  let value: Poller
+  init(_ value: Poller) { self.value = value }
+}

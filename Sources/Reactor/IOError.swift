@@ -1,0 +1,24 @@
+import CLinux
+
+/// A system call that failed, by its errno value.
+public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
+  public let code: Int32
+
+  public init(code: Int32) {
+    self.code = code
+  }
+
+  public var description: String { unsafe String(cString: cl_error_text(code)) }
+
+  static let wouldBlock = IOError(code: 11)
+  static let descriptorsOfProcess = IOError(code: 24)
+  static let descriptorsOfSystem = IOError(code: 23)
+  static let addressInUse = IOError(code: 98)
+  static let inProgress = IOError(code: 115)
+
+  /// The result of a shim call: its value, or the error that a negative one stands for.
+  static func check(_ result: Int32) throws(IOError) -> Int32 {
+    guard result >= 0 else { throw IOError(code: -result) }
+    return result
+  }
+}

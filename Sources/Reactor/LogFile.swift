@@ -1,0 +1,50 @@
+import CLinux
+
+/// Where log lines go: standard output, standard error, or a file that is appended to.
+public final class LogFile {
+  public enum Destination: Sendable {
+    case standardOutput
+    case standardError
+    case file(String)
+  }
+
+  private let destination: Destination
+  private var descriptor: Int32
+
+  /// Throws when the file cannot be opened for appending.
+  public init(_ destination: Destination) throws(IOError) {
+    self.destination = destination
+    switch destination {
+    case .standardOutput: descriptor = 1
+    case .standardError: descriptor = 2
+    case .file(let path): descriptor = try IOError.check(unsafe cl_open_log(path))
+    }
+  }
+
+  deinit {
+    if descriptor > 2 { cl_close(descriptor) }
+  }
+
+  /// Writes all of it; false when the disk is full or the reader is gone, with an unknown part written.
+  public func write(_ bytes: [UInt8]) -> Bool {
+    var written = 0
+    while written < bytes.count {
+      let result = unsafe bytes.withUnsafeBytes { buffer -> Int64 in
+        guard let base = buffer.baseAddress else { return 0 }
+        return unsafe cl_write_descriptor(descriptor, base + written, bytes.count - written)
+      }
+      guard result > 0 else { return false }
+      written += Int(result)
+    }
+    return true
+  }
+
+  /// Opens the file anew after it was moved away; keeps the old one when that fails.
+  public func reopen() {
+    guard case .file(let path) = destination else { return }
+    let opened = unsafe cl_open_log(path)
+    guard opened >= 0 else { return }
+    cl_close(descriptor)
+    descriptor = opened
+  }
+}

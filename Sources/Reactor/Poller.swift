@@ -1,0 +1,168 @@
+import CLinux
+
+/// The I/O state of one worker: its sockets by descriptor, its timer wheel, its buffers.
+///
+/// Not Sendable, so the compiler keeps it and everything that refers to it inside its worker.
+public final class Poller {
+  private let epoll: Int32
+  private var slots: [Socket?] = []
+  private var generation: UInt32 = 0
+  let wheel: TimerWheel
+  let idle = IdleList()
+  private var due: [TimerEntry] = []
+  var pending: [any Activity] = []
+  /// Monotonic milliseconds, read once a turn.
+  public private(set) var now: UInt64
+  public let buffers = BufferPool()
+  /// Requests in progress are finished, no new ones are begun.
+  public private(set) var isDraining = false
+  private(set) var isStopped = false
+  public private(set) var openSockets = 0
+
+  init(epoll: Int32) {
+    self.epoll = epoll
+    now = cl_monotonic() / 1_000_000
+    wheel = TimerWheel(now: now)
+  }
+
+  /// The point `milliseconds` from this turn's begin.
+  public func deadline(after milliseconds: Int) -> Deadline {
+    Deadline(milliseconds: now + UInt64(milliseconds))
+  }
+
+  /// Takes a descriptor over and registers it for everything, edge-triggered, once and for all.
+  public func register(_ descriptor: Int32, counter: ConnectionCounter? = nil) throws(IOError) -> Socket {
+    generation &+= 1
+    let socket = Socket(descriptor: descriptor, generation: generation, poller: self, counter: counter)
+    let key = UInt64(generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
+    let result = cl_epoll_add(epoll, descriptor, key)
+    guard result >= 0 else {
+      socket.close()
+      throw IOError(code: -result)
+    }
+    while slots.count <= Int(descriptor) { slots.append(nil) }
+    slots[Int(descriptor)] = socket
+    openSockets += 1
+    return socket
+  }
+
+  /// Opens a connection and waits until it stands.
+  public func connect(to address: Address, with waiter: Waiter, until deadline: Deadline) async throws(ConnectError)
+    -> Socket
+  {
+    let socket: Socket
+    do throws(IOError) {
+      let descriptor = try IOError.check(cl_socket(address.system.family))
+      _ = cl_set_no_delay(descriptor)
+      var system = address.system
+      let result = unsafe cl_connect(descriptor, &system)
+      if result < 0, IOError(code: -result) != .inProgress {
+        cl_close(descriptor)
+        throw IOError(code: -result)
+      }
+      socket = try register(descriptor)
+    } catch {
+      throw .failed(error)
+    }
+    let wake = await waiter.wait(socket, .writable, until: deadline)
+    if wake == .ready {
+      guard let error = socket.connectError() else { return socket }
+      socket.close()
+      throw .failed(error)
+    }
+    socket.close()
+    throw .timedOut
+  }
+
+  func forget(_ socket: Socket) {
+    let slot = Int(socket.descriptor)
+    guard slot < slots.count, slots[slot] === socket else { return }
+    slots[slot] = nil
+    openSockets -= 1
+  }
+
+  /// Starts `activity` on this worker, at the end of the turn at the latest.
+  public func start(_ activity: any Activity) {
+    pending.append(activity)
+  }
+
+  // MARK: The loop's side
+
+  func deliver(_ bits: UInt32, to key: UInt64) {
+    let slot = Int(key & 0xffff_ffff)
+    // An event of this batch may be for a descriptor that was closed, or closed and opened again, meanwhile.
+    guard slot < slots.count, let socket = slots[slot], socket.generation == UInt32(key >> 32) else { return }
+    socket.deliver(Readiness(rawValue: UInt8(truncatingIfNeeded: bits)))
+  }
+
+  func updateNow() {
+    now = cl_monotonic() / 1_000_000
+  }
+
+  func millisecondsToNextDeadline() -> Int32 {
+    pending.isEmpty ? wheel.millisecondsToNext(from: now) : 0
+  }
+
+  func expire() {
+    wheel.advance(to: now, &due)
+    guard !due.isEmpty else { return }
+    for entry in due { entry.expired() }
+    due.removeAll(keepingCapacity: true)
+  }
+
+  func beginDraining() {
+    guard !isDraining else { return }
+    isDraining = true
+    for socket in slots { socket?.observer?.workerIsDraining() }
+    idle.resumeAll(.draining)
+  }
+
+  /// Breaks every connection that is left: their tasks end at their next step.
+  func abortAll() {
+    for socket in slots { socket?.abort() }
+  }
+
+  func stop() {
+    isStopped = true
+  }
+
+  /// A deadline for something that is not a waiting task, e.g. a parked connection.
+  public func arm(_ timer: Timer, for owner: any TimerOwner, after milliseconds: Int) {
+    timer.owner = owner
+    wheel.arm(timer, at: deadline(after: milliseconds))
+  }
+
+  public func disarm(_ timer: Timer) {
+    timer.owner = nil
+    wheel.disarm(timer)
+  }
+}
+
+/// Why a connect failed.
+public enum ConnectError: Error, Equatable, Sendable {
+  case timedOut
+  case failed(IOError)
+}
+
+/// Work that runs as a task of its worker.
+public protocol Activity: AnyObject {
+  func run() async
+}
+
+/// A deadline that calls its owner.
+public final class Timer: TimerEntry {
+  /// Held only while armed. A weak reference would slow down every use of the owner.
+  fileprivate var owner: (any TimerOwner)?
+
+  public override init() {}
+
+  override func expired() {
+    let owner = owner
+    self.owner = nil
+    owner?.timerExpired()
+  }
+}
+
+public protocol TimerOwner: AnyObject {
+  func timerExpired()
+}

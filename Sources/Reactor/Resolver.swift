@@ -1,0 +1,99 @@
+import CLinux
+import Synchronization
+
+/// Turns a host name into addresses, off the loops, and remembers the answer.
+///
+/// An answer is used for 30 s. After that the next question starts a look-up and still gets the old answer; when a
+/// look-up fails, the last good answer stays. Nothing runs while nobody asks.
+public final class Resolver: Sendable {
+  public static let freshMilliseconds: UInt64 = 30_000
+
+  private struct State {
+    var addresses: [Address] = []
+    var resolvedAt: UInt64 = 0
+    var isRunning = false
+    var waiting: [@Sendable (Result<[Address], ResolveError>) -> Void] = []
+  }
+
+  public let host: String
+  public let port: Int
+  private let literal: Address?
+  private let state = Mutex(State())
+
+  public init(host: String, port: Int) {
+    self.host = host
+    self.port = port
+    literal = Address(literal: host, port: port)
+  }
+
+  /// The addresses if they are known without a look-up: a literal, or a remembered answer.
+  ///
+  /// Starts a look-up in the background when the answer is old.
+  public func known(now: UInt64) -> [Address]? {
+    if let literal { return [literal] }
+    let (addresses, isStale) = state.withLock { state -> ([Address], Bool) in
+      let isStale = !state.isRunning && now &- state.resolvedAt > Resolver.freshMilliseconds
+      if isStale, !state.addresses.isEmpty { state.isRunning = true }
+      return (state.addresses, isStale)
+    }
+    guard !addresses.isEmpty else { return nil }
+    if isStale { lookUp() }
+    return addresses
+  }
+
+  /// The addresses, after a look-up if need be.
+  public func resolve(now: UInt64) async throws(ResolveError) -> [Address] {
+    if let known = known(now: now) { return known }
+    let result: Result<[Address], ResolveError> = await unsafe withUnsafeContinuation { continuation in
+      let starts = state.withLock { state in
+        state.waiting.append { unsafe continuation.resume(returning: $0) }
+        defer { state.isRunning = true }
+        return !state.isRunning
+      }
+      if starts { lookUp() }
+    }
+    return try result.get()
+  }
+
+  private func lookUp() {
+    do throws(IOError) {
+      // One thread at a time for each name: `isRunning` guards it.
+      try Thread.start("resolver") { self.finish(Resolver.lookUp(self.host, self.port)) }
+    } catch {
+      finish(.failure(ResolveError(host: host, reason: error.description)))
+    }
+  }
+
+  private func finish(_ result: Result<[Address], ResolveError>) {
+    let waiting = state.withLock { state in
+      state.isRunning = false
+      state.resolvedAt = cl_monotonic() / 1_000_000
+      if case .success(let addresses) = result { state.addresses = addresses }
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for answer in waiting { answer(result) }
+  }
+
+  private static func lookUp(_ host: String, _ port: Int) -> Result<[Address], ResolveError> {
+    let capacity = 16
+    var found: [cl_address] = Array(repeating: cl_address(), count: capacity)
+    let count = unsafe found.withUnsafeMutableBufferPointer { buffer in
+      guard let base = buffer.baseAddress else { return Int32(0) }
+      return unsafe cl_resolve(host, UInt16(clamping: port), base, Int32(capacity))
+    }
+    guard count > 0 else {
+      let reason = count == 0 ? "no address" : unsafe String(cString: cl_resolve_error(count))
+      return .failure(ResolveError(host: host, reason: reason))
+    }
+    return .success(found[..<Int(count)].map { Address($0) })
+  }
+}
+
+/// A name that could not be resolved.
+public struct ResolveError: Error, Sendable, CustomStringConvertible {
+  public let host: String
+  public let reason: String
+
+  public var description: String { "cannot resolve `\(host)`: \(reason)" }
+}

@@ -1,0 +1,55 @@
+import CLinux
+
+/// The process's signals as events of a worker: TERM, INT, HUP and USR1.
+///
+/// Made once, before any thread is started, so that every thread inherits the blocked set.
+public struct Signals: Sendable {
+  public enum Signal: Sendable {
+    case terminate
+    case interrupt
+    case hangup
+    case user1
+  }
+
+  private let descriptor: Int32
+
+  public init() throws(IOError) {
+    descriptor = try IOError.check(cl_signal_descriptor())
+  }
+
+  /// Starts handing signals to `handle`, on the worker of `poller`.
+  public func deliver(on poller: Poller, to handle: @escaping (Signal) -> Void) throws(IOError) -> any Activity {
+    SignalReader(try poller.register(descriptor), poller, handle)
+  }
+
+  private final class SignalReader: Activity {
+    private let socket: Socket
+    private let waiter: Waiter
+    private let handle: (Signal) -> Void
+
+    init(_ socket: Socket, _ poller: Poller, _ handle: @escaping (Signal) -> Void) {
+      self.socket = socket
+      self.handle = handle
+      waiter = Waiter(poller)
+    }
+
+    func run() async {
+      while socket.isOpen {
+        _ = await waiter.wait(socket, .readable, until: .never)
+        let number = cl_signal_next(socket.descriptor)
+        if number < 0 {
+          socket.readiness.remove(.readable)
+          guard IOError(code: -number) == .wouldBlock else { return }
+          continue
+        }
+        switch number {
+        case 15: handle(.terminate)
+        case 2: handle(.interrupt)
+        case 1: handle(.hangup)
+        case 10: handle(.user1)
+        default: break
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,191 @@
+import CLinux
+
+/// What is known to be possible on a socket without blocking.
+public struct Readiness: OptionSet, Sendable {
+  public let rawValue: UInt8
+
+  public init(rawValue: UInt8) {
+    self.rawValue = rawValue
+  }
+
+  public static let readable = Readiness(rawValue: UInt8(CL_READABLE))
+  public static let writable = Readiness(rawValue: UInt8(CL_WRITABLE))
+  /// The peer has shut down its sending side: read until 0.
+  public static let readClosed = Readiness(rawValue: UInt8(CL_READ_CLOSED))
+  /// Both directions are gone, or an error is pending.
+  public static let broken = Readiness(rawValue: UInt8(CL_BROKEN))
+}
+
+/// What a receive or send came to.
+public enum Transfer: Equatable, Sendable {
+  /// So many bytes moved; never 0.
+  case moved(Int)
+  case wouldBlock
+  /// The peer sends no more (receive only).
+  case ended
+  case failed(IOError)
+}
+
+/// A non-blocking stream socket, registered once and edge-triggered for everything.
+///
+/// Confined to its worker: not Sendable. Whoever opened it closes it; closing twice is harmless.
+public final class Socket {
+  public private(set) var descriptor: Int32
+  let generation: UInt32
+  let poller: Poller
+  public internal(set) var readiness: Readiness = []
+  /// The task that waits for it, if one does, and what for.
+  var waiter: Waiter?
+  var interest: Readiness = []
+  /// Told of events while no task waits: a parked connection, an idle upstream connection.
+  /// Held strongly: for a parked connection this is the only reference.
+  public var observer: (any SocketObserver)?
+  /// Set when the worker stops before the connection was done: every further call fails.
+  private var isAborted = false
+  private let counter: ConnectionCounter?
+
+  init(descriptor: Int32, generation: UInt32, poller: Poller, counter: ConnectionCounter?) {
+    self.descriptor = descriptor
+    self.generation = generation
+    self.poller = poller
+    self.counter = counter
+    counter?.add()
+    Descriptors.opened()
+  }
+
+  deinit {
+    if descriptor >= 0 {
+      // A leak of the owner's: close all the same, the table's entry is stale by generation.
+      cl_close(descriptor)
+      Descriptors.closed()
+      counter?.remove()
+    }
+  }
+
+  public var isOpen: Bool { descriptor >= 0 }
+
+  /// Whether `wait` for `wanted` would return at once.
+  public func satisfies(_ wanted: Readiness) -> Bool {
+    if readiness.contains(.broken) { return true }
+    if wanted.contains(.readable), !readiness.isDisjoint(with: [.readable, .readClosed]) { return true }
+    return wanted.contains(.writable) && readiness.contains(.writable)
+  }
+
+  func deliver(_ bits: Readiness) {
+    readiness.formUnion(bits)
+    if bits.contains(.readClosed) { readiness.insert(.readable) }
+    if let waiter {
+      if satisfies(interest) { waiter.resume(.ready) }
+    } else if let observer {
+      observer.socketIsReady(self)
+    }
+  }
+
+  /// Receives what fits into the buffer.
+  ///
+  /// A short read means that the kernel's queue is drained, so no second call is needed to see EAGAIN, but only while
+  /// no hang-up was seen: then there may be a pending end or error behind the bytes.
+  public func receive(into buffer: Buffer) -> Transfer {
+    if isAborted || descriptor < 0 { return .failed(IOError(code: 103)) }
+    let room = buffer.readRoom
+    precondition(room > 0, "receive into a full buffer")
+    let received = unsafe buffer.fill { bytes, count in unsafe cl_receive(descriptor, bytes, count) }
+    if received > 0 {
+      if received < room, readiness.isDisjoint(with: [.readClosed, .broken]) { readiness.remove(.readable) }
+      return .moved(Int(received))
+    }
+    if received == 0 { return .ended }
+    let error = IOError(code: Int32(-received))
+    if error == .wouldBlock {
+      readiness.subtract([.readable, .readClosed])
+      return .wouldBlock
+    }
+    readiness.insert(.broken)
+    return .failed(error)
+  }
+
+  /// Sends the buffer's bytes and consumes what the kernel took.
+  public func send(_ buffer: Buffer) -> Transfer {
+    send(buffer, upTo: buffer.count)
+  }
+
+  /// Sends at most `count` of the buffer's bytes and consumes what the kernel took.
+  public func send(_ buffer: Buffer, upTo count: Int) -> Transfer {
+    if isAborted || descriptor < 0 { return .failed(IOError(code: 103)) }
+    let sent = unsafe buffer.withReadable { bytes in unsafe cl_send(descriptor, bytes, count) }
+    guard sent >= 0 else { return failed(sent) }
+    if sent < count { readiness.remove(.writable) }
+    buffer.consume(Int(sent))
+    return sent == 0 ? .wouldBlock : .moved(Int(sent))
+  }
+
+  /// Sends all of `head` and then at most `count` bytes of `body` in one system call, and consumes what was taken.
+  public func send(_ head: Buffer, then body: Buffer, upTo count: Int) -> Transfer {
+    if isAborted || descriptor < 0 { return .failed(IOError(code: 103)) }
+    let headCount = head.count
+    let sent = unsafe head.withReadable { first in
+      unsafe body.withReadable { second in unsafe cl_send2(descriptor, first, headCount, second, count) }
+    }
+    guard sent >= 0 else { return failed(sent) }
+    if sent < headCount + count { readiness.remove(.writable) }
+    head.consume(min(Int(sent), headCount))
+    if Int(sent) > headCount { body.consume(Int(sent) - headCount) }
+    return sent == 0 ? .wouldBlock : .moved(Int(sent))
+  }
+
+  private func failed(_ result: Int64) -> Transfer {
+    let error = IOError(code: Int32(-result))
+    if error == .wouldBlock {
+      readiness.remove(.writable)
+      return .wouldBlock
+    }
+    readiness.insert(.broken)
+    return .failed(error)
+  }
+
+  /// Tells the peer that nothing more comes, and goes on receiving.
+  public func shutdownWrite() {
+    if descriptor >= 0 { _ = cl_shutdown_write(descriptor) }
+  }
+
+  /// Ends with a reset: the peer must not take what it got for a whole message.
+  public func reset() {
+    if descriptor >= 0 { _ = cl_set_reset_on_close(descriptor) }
+    close()
+  }
+
+  public func close() {
+    guard descriptor >= 0 else { return }
+    poller.forget(self)
+    observer = nil
+    cl_close(descriptor)
+    descriptor = -1
+    Descriptors.closed()
+    counter?.remove()
+  }
+
+  /// The outcome of a connect that was in progress.
+  func connectError() -> IOError? {
+    let code = cl_socket_error(descriptor)
+    return code < 0 ? IOError(code: -code) : nil
+  }
+
+  public var localAddress: Address? {
+    var address = cl_address()
+    guard unsafe cl_local_address(descriptor, &address) == 0 else { return nil }
+    return Address(address)
+  }
+
+  /// Wakes whoever waits and fails every further call: the worker is about to stop.
+  func abort() {
+    isAborted = true
+    deliver([.readable, .writable, .readClosed, .broken])
+  }
+}
+
+/// Is told when something happens on a socket for which no task waits.
+public protocol SocketObserver: AnyObject {
+  func socketIsReady(_ socket: Socket)
+  /// The worker begins to drain: nothing new is to be begun on this socket.
+  func workerIsDraining()
+}

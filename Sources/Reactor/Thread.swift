@@ -1,0 +1,24 @@
+import CLinux
+
+/// A detached system thread.
+public enum Thread {
+  private final class Body {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+  }
+
+  /// Starts `body` on a thread of its own; `name` is cut to 15 bytes by the kernel.
+  public static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(IOError) {
+    // The thread takes the reference that is passed to it, whatever happens on this side.
+    let argument = unsafe Unmanaged.passRetained(Body(body)).toOpaque()
+    let result = unsafe cl_thread_start(
+      { raw in unsafe Unmanaged<Body>.fromOpaque(raw).takeRetainedValue().run() }, argument, name)
+    if result < 0 {
+      unsafe Unmanaged<Body>.fromOpaque(argument).release()
+      throw IOError(code: -result)
+    }
+  }
+
+  /// The processors that this process may run on.
+  public static var affinityCount: Int { max(1, Int(cl_affinity_count())) }
+}

@@ -1,0 +1,124 @@
+/// A hashed timing wheel of intrusive entries: arming and moving a deadline cost a few pointer writes and no allocation.
+///
+/// A later deadline only changes the entry's field; the entry moves when its old slot comes due. So a keep-alive
+/// connection that pushes its deadline ahead on every request touches the wheel once per slot, not once per request.
+final class TimerWheel {
+  /// Deadlines are met up to this much late: fine enough for a connect timeout, coarse enough to batch.
+  static let slotMilliseconds: UInt64 = 32
+  static let slotCount = 2048
+
+  private var slots: [TimerEntry?] = Array(repeating: nil, count: slotCount)
+  private var occupied: [UInt64] = Array(repeating: 0, count: slotCount / 64)
+  private var current: UInt64
+  private(set) var count = 0
+
+  init(now: UInt64) {
+    current = now / TimerWheel.slotMilliseconds
+  }
+
+  func arm(_ entry: TimerEntry, at deadline: Deadline) {
+    entry.deadline = deadline.milliseconds
+    if deadline == .never {
+      if entry.slot >= 0 { unlink(entry) }
+      return
+    }
+    // Rounded up: a deadline is never early.
+    let tick = max(deadline.milliseconds / TimerWheel.slotMilliseconds + 1, current + 1)
+    if entry.slot >= 0 {
+      // Already waiting in a slot that comes no later: it will move on by itself.
+      if entry.tick <= tick { return }
+      unlink(entry)
+    }
+    link(entry, tick: tick)
+  }
+
+  func disarm(_ entry: TimerEntry) {
+    if entry.slot >= 0 { unlink(entry) }
+  }
+
+  private func link(_ entry: TimerEntry, tick: UInt64) {
+    let slot = Int(tick % UInt64(TimerWheel.slotCount))
+    entry.tick = tick
+    entry.slot = slot
+    entry.previous = nil
+    entry.next = slots[slot]
+    entry.next?.previous = entry
+    slots[slot] = entry
+    occupied[slot / 64] |= 1 << UInt64(slot % 64)
+    count += 1
+  }
+
+  private func unlink(_ entry: TimerEntry) {
+    let slot = entry.slot
+    if let previous = entry.previous {
+      previous.next = entry.next
+    } else {
+      slots[slot] = entry.next
+      if entry.next == nil { occupied[slot / 64] &= ~(1 << UInt64(slot % 64)) }
+    }
+    entry.next?.previous = entry.previous
+    entry.next = nil
+    entry.previous = nil
+    entry.slot = -1
+    count -= 1
+  }
+
+  /// Moves time to `now` and hands every entry whose deadline has passed to `fire`, each unlinked before its turn.
+  func advance(to now: UInt64, _ due: inout [TimerEntry]) {
+    let target = now / TimerWheel.slotMilliseconds
+    guard target > current else { return }
+    // After a long sleep one round over the wheel meets every slot.
+    let first = target - current > UInt64(TimerWheel.slotCount) ? target - UInt64(TimerWheel.slotCount) : current
+    var tick = first + 1
+    current = target
+    while tick <= target {
+      let slot = Int(tick % UInt64(TimerWheel.slotCount))
+      if occupied[slot / 64] & (1 << UInt64(slot % 64)) != 0 { collect(slot, now, &due) }
+      tick += 1
+    }
+  }
+
+  private func collect(_ slot: Int, _ now: UInt64, _ due: inout [TimerEntry]) {
+    var next = slots[slot]
+    while let entry = next {
+      next = entry.next
+      if entry.deadline <= now {
+        unlink(entry)
+        due.append(entry)
+      } else if entry.deadline / TimerWheel.slotMilliseconds + 1 != entry.tick {
+        let deadline = Deadline(milliseconds: entry.deadline)
+        unlink(entry)
+        arm(entry, at: deadline)
+      }
+    }
+  }
+
+  /// Milliseconds until the next occupied slot, for `epoll_wait`; -1 when nothing is armed.
+  func millisecondsToNext(from now: UInt64) -> Int32 {
+    guard count > 0 else { return -1 }
+    var distance = 1
+    while distance <= TimerWheel.slotCount {
+      let slot = Int((current + UInt64(distance)) % UInt64(TimerWheel.slotCount))
+      let word = occupied[slot / 64] >> UInt64(slot % 64)
+      if word != 0 {
+        distance += word.trailingZeroBitCount
+        let due = (current + UInt64(distance)) * TimerWheel.slotMilliseconds
+        return due <= now ? 0 : Int32(clamping: due - now)
+      }
+      distance += 64 - slot % 64
+    }
+    return -1
+  }
+}
+
+/// What a wheel holds: a waiting task or a parked connection.
+public class TimerEntry {
+  fileprivate(set) var deadline: UInt64 = .max
+  fileprivate var tick: UInt64 = 0
+  fileprivate var slot = -1
+  fileprivate var next: TimerEntry?
+  /// Unowned in spirit: a strong cycle within a slot lasts only while the entry is linked.
+  fileprivate var previous: TimerEntry?
+
+  func expired() {}
+}

@@ -1,0 +1,132 @@
+/// Why a wait ended.
+public enum Wake: Equatable, Sendable {
+  /// One of the sockets can do what was waited for, or it is broken.
+  case ready
+  case timedOut
+  /// The worker is going to stop and the wait was for a next request.
+  case draining
+  /// Many other connections are idle: give the task and the buffer back and go on as a parked one.
+  case park
+}
+
+/// What one task waits with: one continuation, over up to two sockets and a deadline.
+///
+/// The deadline is an entry of the timer wheel that resumes the continuation: a cancellation handler or a racing child
+/// task would cost 3 to 30 times as much.
+@safe public final class Waiter: TimerEntry {
+  private var continuation: UnsafeContinuation<Wake, Never>?
+  private let poller: Poller
+  // The list of idle waits, oldest first.
+  var idleNext: Waiter?
+  var idlePrevious: Waiter?
+  var isIdle = false
+
+  public init(_ poller: Poller) {
+    unsafe continuation = nil
+    self.poller = poller
+  }
+
+  /// Waits until `socket` is ready for `wanted`, or is broken.
+  public func wait(_ socket: Socket, _ wanted: Readiness, until deadline: Deadline) async -> Wake {
+    if socket.satisfies(wanted) { return .ready }
+    socket.waiter = self
+    socket.interest = wanted
+    poller.wheel.arm(self, at: deadline)
+    let wake = await unsafe withUnsafeContinuation { unsafe continuation = $0 }
+    socket.waiter = nil
+    return wake
+  }
+
+  /// Waits until one of two sockets is ready for what is wanted of it, or is broken.
+  public func wait(
+    _ first: Socket, _ firstWanted: Readiness, _ second: Socket, _ secondWanted: Readiness, until deadline: Deadline
+  ) async -> Wake {
+    if first.satisfies(firstWanted) || second.satisfies(secondWanted) { return .ready }
+    first.waiter = self
+    first.interest = firstWanted
+    second.waiter = self
+    second.interest = secondWanted
+    poller.wheel.arm(self, at: deadline)
+    let wake = await unsafe withUnsafeContinuation { unsafe continuation = $0 }
+    first.waiter = nil
+    second.waiter = nil
+    return wake
+  }
+
+  /// Waits for the first byte of a next request: ends early when the worker drains or holds too many idle tasks.
+  public func waitIdle(_ socket: Socket, until deadline: Deadline) async -> Wake {
+    if socket.satisfies(.readable) { return .ready }
+    if poller.isDraining { return .draining }
+    socket.waiter = self
+    socket.interest = .readable
+    poller.wheel.arm(self, at: deadline)
+    poller.idle.append(self)
+    let wake = await unsafe withUnsafeContinuation { unsafe continuation = $0 }
+    poller.idle.remove(self)
+    socket.waiter = nil
+    return wake
+  }
+
+  /// Waits for the deadline, or until someone calls `resume`.
+  public func sleep(until deadline: Deadline) async -> Wake {
+    poller.wheel.arm(self, at: deadline)
+    return await unsafe withUnsafeContinuation { unsafe continuation = $0 }
+  }
+
+  /// Ends the wait. Harmless when nothing waits: a second event of the same batch, a deadline behind an event.
+  public func resume(_ wake: Wake) {
+    guard let waiting = unsafe continuation else { return }
+    unsafe continuation = nil
+    unsafe waiting.resume(returning: wake)
+  }
+
+  override func expired() {
+    resume(.timedOut)
+  }
+
+  /// Takes the entry out of the wheel: the task ends.
+  public func retire() {
+    poller.wheel.disarm(self)
+  }
+}
+
+/// Idle waits in the order in which they began.
+final class IdleList {
+  /// More idle connections than this give their task and buffer back.
+  static let limit = 256
+
+  private var first: Waiter?
+  private var last: Waiter?
+  private(set) var count = 0
+
+  func append(_ waiter: Waiter) {
+    waiter.isIdle = true
+    waiter.idlePrevious = last
+    waiter.idleNext = nil
+    if let last { last.idleNext = waiter } else { first = waiter }
+    last = waiter
+    count += 1
+    if count > IdleList.limit, let oldest = first {
+      remove(oldest)
+      oldest.resume(.park)
+    }
+  }
+
+  func remove(_ waiter: Waiter) {
+    guard waiter.isIdle else { return }
+    waiter.isIdle = false
+    if let previous = waiter.idlePrevious { previous.idleNext = waiter.idleNext } else { first = waiter.idleNext }
+    if let next = waiter.idleNext { next.idlePrevious = waiter.idlePrevious } else { last = waiter.idlePrevious }
+    waiter.idleNext = nil
+    waiter.idlePrevious = nil
+    count -= 1
+  }
+
+  /// Ends every idle wait.
+  func resumeAll(_ wake: Wake) {
+    while let waiter = first {
+      remove(waiter)
+      waiter.resume(wake)
+    }
+  }
+}

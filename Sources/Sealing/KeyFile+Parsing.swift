@@ -1,0 +1,84 @@
+internal import Cryptography
+
+extension KeyFile {
+  /// Reads a file's text and reports everything that is wrong with it at once.
+  public init(parsing text: String) throws(KeyFileError) {
+    var keys: [SealingKey] = []
+    var problems: [KeyFileError.Problem] = []
+    var number = 0
+    for line in text.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }) {
+      number += 1
+      let fields = KeyFile.fields(line)
+      guard let first = fields.first else { continue }
+      var found: [(column: Int, message: String)] = []
+      if let key = KeyFile.key(fields, &found) {
+        if keys.contains(where: { $0.id == key.id }) {
+          found.append((first.column, "key id `\(key.id)` stands in the file twice"))
+        } else if key.state != .retired, keys.contains(where: { constantTimeEqual($0.secret, key.secret) }) {
+          found.append((fields[2].column, "this key stands in the file twice, under different ids"))
+        } else {
+          keys.append(key)
+        }
+      }
+      problems += found.map { KeyFileError.Problem(line: number, column: $0.column, message: $0.message) }
+    }
+    if problems.isEmpty, KeyRing.sealingKey(of: keys) == nil {
+      problems.append(
+        KeyFileError.Problem(
+          line: max(number, 1), column: 1,
+          message: "no key has the state `seals`; `proofgate keys generate` makes a file that has one"))
+    }
+    guard problems.isEmpty else { throw KeyFileError(problems: problems) }
+    self.init(keys: keys)
+  }
+
+  private typealias Field = (column: Int, text: Substring)
+
+  /// The words of a line up to its comment.
+  private static func fields(_ line: Substring) -> [Field] {
+    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    var fields: [Field] = []
+    for field in line.prefix(while: { $0 != "#" }).split(whereSeparator: isSpace) {
+      fields.append((line.utf8.distance(from: line.startIndex, to: field.startIndex) + 1, field))
+    }
+    return fields
+  }
+
+  /// A field as a message quotes it: a key that stands in the wrong place must not get into a log.
+  private static func shown(_ field: Substring) -> String {
+    field.utf8.count <= 20 ? String(field) : "..."
+  }
+
+  private static func key(_ fields: [Field], _ problems: inout [(column: Int, message: String)]) -> SealingKey? {
+    guard fields.count == 4 else {
+      problems.append(
+        (fields[0].column, "a key has four fields (id, created, key, state), this line has \(fields.count)"))
+      return nil
+    }
+    let id = KeyID(fields[0].text)
+    if id == nil {
+      problems.append(
+        (fields[0].column, "key id `\(shown(fields[0].text))` is not eight lower-case hexadecimal digits"))
+    }
+    let created = UTCTime.seconds(fields[1].text)
+    if created == nil {
+      problems.append((fields[1].column, "`\(shown(fields[1].text))` is not a time like `2026-11-21T08:30:00Z`"))
+    }
+    let state = SealingKey.State(rawValue: String(fields[3].text))
+    if state == nil {
+      problems.append((fields[3].column, "state `\(shown(fields[3].text))` is none of `opens`, `seals`, `retired`"))
+    }
+    var secret: [UInt8] = []
+    if state != .retired || fields[2].text != "-" {
+      secret = Base64URL.decode(fields[2].text) ?? []
+      if secret.count != SealingKey.secretLength {
+        problems.append((fields[2].column, "the key is not 32 bytes in base64url (43 characters, no padding)"))
+      } else if secret.allSatisfy({ $0 == 0 }) {
+        problems.append((fields[2].column, "the key is all zeros; `proofgate keys generate` makes a random one"))
+      }
+    }
+    guard let id, let created, let state, problems.isEmpty else { return nil }
+    if state == .retired { wipe(&secret) }
+    return SealingKey(id: id, created: created, state: state, secret: secret)
+  }
+}

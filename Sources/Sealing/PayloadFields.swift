@@ -1,0 +1,89 @@
+internal import Cryptography
+internal import OAuth
+
+// How OAuth's values are written, for all payloads that have them.
+
+extension PayloadWriter {
+  /// A digest of the usual form goes as its 32 bytes, 11 characters shorter than its text.
+  mutating func challenge(_ challenge: CodeChallenge?) {
+    guard let challenge else { return byte(0) }
+    switch challenge.method {
+    case .plain:
+      byte(1)
+      text(challenge.text)
+    case .s256:
+      // Decoding is canonical, so the reader's encoding gives the same text.
+      if let digest = Base64URL.decode(challenge.text), digest.count == 32 {
+        byte(2)
+        fixed(digest)
+      } else {
+        byte(3)
+        text(challenge.text)
+      }
+    }
+  }
+
+  mutating func responseMode(_ mode: ResponseMode) {
+    switch mode {
+    case .query: byte(0)
+    case .fragment: byte(1)
+    case .formPost: byte(2)
+    }
+  }
+
+  mutating func seconds(_ value: Int64) {
+    number(UInt64(bitPattern: value))
+  }
+}
+
+extension PayloadReader {
+  mutating func challenge() throws(PayloadError) -> CodeChallenge? {
+    switch try byte() {
+    case 0: return nil
+    case 1: return CodeChallenge(text: try text(), method: .plain)
+    case 2: return CodeChallenge(text: Base64URL.encode(try fixed(32)), method: .s256)
+    case 3: return CodeChallenge(text: try text(), method: .s256)
+    default: throw PayloadError()
+    }
+  }
+
+  mutating func responseMode() throws(PayloadError) -> ResponseMode {
+    switch try byte() {
+    case 0: return .query
+    case 1: return .fragment
+    case 2: return .formPost
+    default: throw PayloadError()
+    }
+  }
+
+  mutating func seconds() throws(PayloadError) -> Int64 {
+    Int64(bitPattern: try number())
+  }
+
+  mutating func transactionID() throws(PayloadError) -> TransactionID {
+    guard let id = TransactionID(bytes: try fixed(TransactionID.byteCount)) else { throw PayloadError() }
+    return id
+  }
+
+  /// Parsed anew: what was sealed under older rules must satisfy those of now.
+  mutating func redirectURI() throws(PayloadError) -> RedirectURI {
+    guard let uri = try? RedirectURI(parsing: try text()) else { throw PayloadError() }
+    return uri
+  }
+
+  mutating func scope() throws(PayloadError) -> Scope {
+    guard let scope = Scope(parsing: try text()) else { throw PayloadError() }
+    return scope
+  }
+
+  /// Refuses bits that no field stands for.
+  mutating func flags<Flags: OptionSet>(_ all: Flags) throws(PayloadError) -> Flags where Flags.RawValue == UInt8 {
+    let bits = try byte()
+    guard bits & ~all.rawValue == 0 else { throw PayloadError() }
+    return Flags(rawValue: bits)
+  }
+
+  mutating func layout(_ expected: UInt8) throws(PayloadError) {
+    guard try byte() == expected else { throw PayloadError() }
+  }
+}

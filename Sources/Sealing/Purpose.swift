@@ -1,0 +1,32 @@
+/// What a sealed value is for. A value sealed for one purpose does not open for another: it looks forged.
+///
+/// The numbers stand inside sealed values that are kept for months, so they never change.
+public enum Purpose: UInt8, Sendable, CaseIterable {
+  /// An authorization transaction on its way through the upstream.
+  case state = 1
+  /// An authorization code.
+  case code = 2
+  /// A refresh token of a public client.
+  case refresh = 3
+  /// A `client_id` of dynamic registration.
+  case registration = 4
+  /// A device flow's values.
+  case device = 5
+  /// Tokens of the gateway's own forms: consent, and protection against forged posts.
+  case consent = 6
+  /// The value of a cookie.
+  case cookie = 7
+
+  /// What the message key is derived for (RFC 5869, section 3.2: `info`).
+  var info: [UInt8] {
+    switch self {
+    case .state: Array("proofgate state".utf8)
+    case .code: Array("proofgate code".utf8)
+    case .refresh: Array("proofgate refresh".utf8)
+    case .registration: Array("proofgate registration".utf8)
+    case .device: Array("proofgate device".utf8)
+    case .consent: Array("proofgate consent".utf8)
+    case .cookie: Array("proofgate cookie".utf8)
+    }
+  }
+}

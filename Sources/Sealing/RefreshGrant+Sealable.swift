@@ -1,0 +1,43 @@
+public import OAuth
+
+extension RefreshGrant: Sealable {
+  private struct Flags: OptionSet {
+    let rawValue: UInt8
+
+    static let hasScope = Flags(rawValue: 1)
+    static let sameClientID = Flags(rawValue: 2)
+    static let all: Flags = [hasScope, sameClientID]
+  }
+
+  public static var purpose: Purpose { .refresh }
+
+  public func write(to payload: inout PayloadWriter) {
+    var flags: Flags = []
+    if scope != nil { flags.insert(.hasScope) }
+    if upstreamClientID == clientID { flags.insert(.sameClientID) }
+    payload.byte(1)
+    payload.byte(flags.rawValue)
+    payload.fixed(family.bytes)
+    payload.number(UInt64(clamping: generation))
+    payload.seconds(issuedAt)
+    payload.text(clientID.rawValue)
+    payload.text(upstreamRefreshToken.reveal())
+    if let scope { payload.text(scope.text) }
+    if !flags.contains(.sameClientID) { payload.text(upstreamClientID.rawValue) }
+  }
+
+  public init(from payload: inout PayloadReader) throws(PayloadError) {
+    try payload.layout(1)
+    let flags = try payload.flags(Flags.all)
+    let family = try payload.transactionID()
+    guard let generation = Int(exactly: try payload.number()) else { throw PayloadError() }
+    let issuedAt = try payload.seconds()
+    let clientID = ClientID(try payload.text())
+    let upstreamRefreshToken = Secret(try payload.text())
+    let scope = flags.contains(.hasScope) ? try payload.scope() : nil
+    let upstreamClientID = flags.contains(.sameClientID) ? clientID : ClientID(try payload.text())
+    self.init(
+      family: family, generation: generation, clientID: clientID, scope: scope, upstreamClientID: upstreamClientID,
+      upstreamRefreshToken: upstreamRefreshToken, issuedAt: issuedAt)
+  }
+}

@@ -1,0 +1,81 @@
+internal import Cryptography
+
+/// Seals values that leave the gateway and come back, and opens them again.
+///
+///     base64url( version | key id | salt | AES-256-GCM ciphertext and tag )
+///          bytes:    1        4      16            n + 16
+///
+/// The message key is HKDF-SHA256 of the ring's key, with the salt and the purpose: a key per message, so no nonce can
+/// repeat under one. The nonce is the front of the salt, so that it differs even if two message keys were ever equal.
+/// Version, key id, purpose and issuer are associated data; the salt is authenticated as part of key and nonce.
+///
+/// Not sendable: its contexts serve one thread, so each worker owns a sealer.
+public final class Sealer {
+  private static let version: UInt8 = 1
+  private static let saltLength = 16
+  private static let headerLength = 1 + KeyID.byteCount + saltLength
+  private static let shortest = headerLength + AES256GCM.tagLength
+  /// Characters. Nothing that the gateway seals comes near; longer input is not worth decoding.
+  public static let longest = 65_536
+
+  /// Replaced on reload.
+  public var keyRing: KeyRing
+  private let issuer: [UInt8]
+  private let hkdf = HKDFSHA256()
+  private let cipher = AES256GCM()
+  private let salts = RandomPool()
+
+  /// - Parameter issuer: the gateway's issuer identifier; what one issuer sealed does not open for another.
+  public init(keyRing: KeyRing, issuer: String) {
+    self.keyRing = keyRing
+    self.issuer = Array(issuer.utf8)
+  }
+
+  /// The characters that `seal` gives for a payload of `count` bytes.
+  public static func sealedLength(ofPayload count: Int) -> Int { ((shortest + count) * 4 + 2) / 3 }
+
+  /// `payload` as text in the base64url alphabet, different every time.
+  public func seal(_ payload: [UInt8], for purpose: Purpose) -> String {
+    let key = keyRing.sealingKey
+    let salt = Array(salts.take(Sealer.saltLength))
+    var messageKey = hkdf.derive(key: key.secret, salt: salt, info: purpose.info, length: AES256GCM.keyLength)
+    defer { wipe(&messageKey) }
+    var envelope: [UInt8] = []
+    envelope.reserveCapacity(Sealer.shortest + payload.count)
+    envelope.append(Sealer.version)
+    envelope.append(contentsOf: key.id.bytes)
+    envelope.append(contentsOf: salt)
+    envelope.append(
+      contentsOf: cipher.seal(
+        payload, key: messageKey, nonce: Array(salt.prefix(AES256GCM.nonceLength)),
+        authenticating: associatedData(key.id.bytes, purpose)))
+    return Base64URL.encode(envelope)
+  }
+
+  /// The payload that `text` was sealed from.
+  public func open(_ text: some StringProtocol, as purpose: Purpose) throws(OpenError) -> [UInt8] {
+    guard text.utf8.count <= Sealer.longest, let envelope = Base64URL.decode(text),
+      envelope.count >= Sealer.shortest, envelope.first == Sealer.version
+    else { throw .malformed }
+    let key = try keyRing.key(envelope[1...KeyID.byteCount])
+    let salt = Array(envelope[1 + KeyID.byteCount..<Sealer.headerLength])
+    var messageKey = hkdf.derive(key: key.secret, salt: salt, info: purpose.info, length: AES256GCM.keyLength)
+    defer { wipe(&messageKey) }
+    let payload = cipher.open(
+      envelope[Sealer.headerLength...], key: messageKey, nonce: Array(salt.prefix(AES256GCM.nonceLength)),
+      authenticating: associatedData(key.id.bytes, purpose))
+    guard let payload else { throw .notAuthentic }
+    return payload
+  }
+
+  /// The parts before the issuer have fixed lengths, so no two combinations read alike.
+  private func associatedData(_ keyID: [UInt8], _ purpose: Purpose) -> [UInt8] {
+    var data: [UInt8] = []
+    data.reserveCapacity(2 + KeyID.byteCount + issuer.count)
+    data.append(Sealer.version)
+    data.append(contentsOf: keyID)
+    data.append(purpose.rawValue)
+    data.append(contentsOf: issuer)
+    return data
+  }
+}

@@ -1,0 +1,43 @@
+internal import Cryptography
+
+/// The name of an entry. What is secret goes in hashed, so that a dump of the store redeems nothing (RFC 6819, section
+/// 5.1.4.1.3).
+public struct StoreKey: Hashable, Sendable {
+  /// Who owns the entry. The letters stand in shared stores, so they never change.
+  public enum Namespace: UInt8, Sendable, CaseIterable {
+    /// The claim on a code's single use.
+    case claim = 0x63
+    /// A redemption whose outcome is unknown.
+    case unsettled = 0x75
+    /// A redemption that succeeded.
+    case spent = 0x73
+    /// A state kept behind a short handle.
+    case state = 0x68
+    /// A device flow.
+    case device = 0x64
+    /// A family of refresh tokens.
+    case family = 0x66
+    /// A pushed authorization request.
+    case pushed = 0x70
+    /// The gateway's own consent.
+    case consent = 0x6f
+    /// Challenges that were seen before.
+    case challenge = 0x72
+  }
+
+  public let namespace: Namespace
+  /// As given for a public name, a SHA-256 digest for a secret one.
+  public let bytes: [UInt8]
+
+  /// An entry named by something public, such as a transaction id.
+  public init(_ namespace: Namespace, id: [UInt8]) {
+    self.namespace = namespace
+    self.bytes = id
+  }
+
+  /// An entry named by a secret, such as a handle or a device code.
+  public init(_ namespace: Namespace, hashing secret: [UInt8]) {
+    self.namespace = namespace
+    self.bytes = sha256(secret)
+  }
+}

@@ -1,0 +1,31 @@
+extension DecisionRecord {
+  /// A client id beyond this is cut: nothing that a request says may fill the disk.
+  static let maximumClientLength = 256
+
+  /// Appends the record as one line of JSON. What is `nil` is left out.
+  func write(to line: inout JSONLine) {
+    line.open()
+    line.field("time", Timestamp.text(time))
+    line.field("event", "decision")
+    if let transaction { line.field("transaction", transaction) }
+    line.field("endpoint", endpoint.rawValue)
+    if let client { line.field("client", DecisionRecord.cut(client)) }
+    line.field("decision", decision.rawValue)
+    if let rule { line.field("rule", rule) }
+    line.field("status", status)
+    line.field("mode", mode)
+    if !findings.isEmpty { line.field("findings", findings) }
+    if let redirectKind { line.field("redirect", redirectKind) }
+    if let upstreamStatus { line.field("upstream_status", upstreamStatus) }
+    line.field("duration_us", Int(clamping: durationNanoseconds / 1000))
+    line.field("peer", peer)
+    line.field("policy", policyVersion)
+    line.close()
+  }
+
+  private static func cut(_ client: String) -> String {
+    guard client.utf8.count > maximumClientLength else { return client }
+    // A character that does not fit whole becomes the replacement character.
+    return String(decoding: client.utf8.prefix(maximumClientLength), as: UTF8.self) + "..."
+  }
+}

@@ -1,0 +1,72 @@
+/// Writes lines of JSON (RFC 8259), one flat object each, into one buffer.
+///
+/// Control characters, the delete character and Unicode's line separators are escaped, so no text can end a line (RFC
+/// 6749, section 10.14).
+struct JSONLine: Sendable {
+  private(set) var bytes: [UInt8] = []
+  private var isFirst = true
+
+  mutating func open() {
+    bytes.append(UInt8(ascii: "{"))
+    isFirst = true
+  }
+
+  mutating func close() {
+    bytes.append(contentsOf: "}\n".utf8)
+  }
+
+  mutating func clear() {
+    bytes.removeAll(keepingCapacity: true)
+  }
+
+  mutating func field(_ name: StaticString, _ value: String) {
+    key(name)
+    string(value)
+  }
+
+  mutating func field(_ name: StaticString, _ value: Int) {
+    key(name)
+    bytes.append(contentsOf: String(value).utf8)
+  }
+
+  mutating func field(_ name: StaticString, _ values: [String]) {
+    key(name)
+    bytes.append(UInt8(ascii: "["))
+    for (index, value) in values.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      string(value)
+    }
+    bytes.append(UInt8(ascii: "]"))
+  }
+
+  private mutating func key(_ name: StaticString) {
+    if !isFirst { bytes.append(UInt8(ascii: ",")) }
+    isFirst = false
+    string(name.description)
+    bytes.append(UInt8(ascii: ":"))
+  }
+
+  private mutating func string(_ text: String) {
+    bytes.append(UInt8(ascii: "\""))
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": bytes.append(contentsOf: "\\\"".utf8)
+      case "\\": bytes.append(contentsOf: "\\\\".utf8)
+      case "\n": bytes.append(contentsOf: "\\n".utf8)
+      case "\r": bytes.append(contentsOf: "\\r".utf8)
+      case "\t": bytes.append(contentsOf: "\\t".utf8)
+      case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{2028}", "\u{2029}": escape(scalar)
+      default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// The scalars that come here fit into one `\u` escape.
+  private mutating func escape(_ scalar: Unicode.Scalar) {
+    let digits = String(scalar.value, radix: 16)
+    bytes.append(contentsOf: "\\u".utf8)
+    bytes.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: 4 - digits.utf8.count))
+    bytes.append(contentsOf: digits.utf8)
+  }
+}

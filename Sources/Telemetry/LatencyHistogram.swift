@@ -1,0 +1,60 @@
+/// Durations in fixed buckets, counted by one thread.
+struct LatencyHistogram: ~Copyable, Sendable {
+  /// Upper bounds as Prometheus writes them, in seconds; one more bucket has no bound. A proxy's own share is below a
+  /// millisecond, a slow upstream takes seconds.
+  static let bounds = [
+    "0.0001", "0.00025", "0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1",
+    "2.5",
+    "5", "10",
+  ]
+
+  private let buckets = InlineArray<17, Counter> { _ in Counter() }
+  private let sum = Counter()
+
+  func observe(nanoseconds: UInt64) {
+    buckets[LatencyHistogram.bucket(nanoseconds)].add(1)
+    sum.add(nanoseconds)
+  }
+
+  var snapshot: HistogramSnapshot {
+    HistogramSnapshot(buckets: buckets.indices.map { buckets[$0].value }, nanoseconds: sum.value)
+  }
+
+  /// The bucket of a duration; a duration equal to a bound belongs below it.
+  private static func bucket(_ nanoseconds: UInt64) -> Int {
+    switch nanoseconds {
+    case ...100_000: 0
+    case ...250_000: 1
+    case ...500_000: 2
+    case ...1_000_000: 3
+    case ...2_500_000: 4
+    case ...5_000_000: 5
+    case ...10_000_000: 6
+    case ...25_000_000: 7
+    case ...50_000_000: 8
+    case ...100_000_000: 9
+    case ...250_000_000: 10
+    case ...500_000_000: 11
+    case ...1_000_000_000: 12
+    case ...2_500_000_000: 13
+    case ...5_000_000_000: 14
+    case ...10_000_000_000: 15
+    default: 16
+    }
+  }
+}
+
+/// A histogram's numbers at one moment.
+public struct HistogramSnapshot: Equatable, Sendable {
+  /// Not cumulative; the last has no upper bound.
+  public internal(set) var buckets = [UInt64](repeating: 0, count: 17)
+  /// The sum of all durations.
+  public internal(set) var nanoseconds: UInt64 = 0
+
+  public var count: UInt64 { buckets.reduce(0, +) }
+
+  static func += (left: inout HistogramSnapshot, right: HistogramSnapshot) {
+    for index in left.buckets.indices { left.buckets[index] += right.buckets[index] }
+    left.nanoseconds &+= right.nanoseconds
+  }
+}

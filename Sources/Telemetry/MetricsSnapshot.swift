@@ -1,0 +1,25 @@
+/// All numbers at one moment, summed over the workers.
+public struct MetricsSnapshot: Equatable, Sendable {
+  public internal(set) var requests: [Handling: UInt64] = [:]
+  public internal(set) var durations: [Handling: HistogramSnapshot] = [:]
+  /// By the status's first digit; 0 counts requests that got no response.
+  public internal(set) var responses = [UInt64](repeating: 0, count: 6)
+  public internal(set) var upstreamDurations = HistogramSnapshot()
+  public internal(set) var upstreamErrors: [UpstreamErrorKind: UInt64] = [:]
+  public internal(set) var connectionsAccepted: UInt64 = 0
+  public internal(set) var connectionsActive: UInt64 = 0
+  public internal(set) var connectionsIdle: UInt64 = 0
+  public internal(set) var upstreamConnections: UInt64 = 0
+  public internal(set) var upstreamConnectionsIdle: UInt64 = 0
+  public internal(set) var upstreamConnectionsOpened: UInt64 = 0
+  public internal(set) var bytesReceived: UInt64 = 0
+  public internal(set) var bytesSent: UInt64 = 0
+  public internal(set) var workers = 0
+  public internal(set) var workersStalled = 0
+  public internal(set) var decisions: [DecisionLabels: UInt64] = [:]
+  public internal(set) var policyVersion = ""
+  public internal(set) var policyReloads: UInt64 = 0
+  public internal(set) var policyReloadFailures: UInt64 = 0
+  public internal(set) var logLinesDropped: UInt64 = 0
+  public internal(set) var logWriteFailures: UInt64 = 0
+}

@@ -1,0 +1,32 @@
+internal import FoundationEssentials
+
+/// What the kernel says about the process. Read when metrics are collected, on the thread that serves them.
+public struct ProcessFacts: Equatable, Sendable {
+  /// `nil` where there is no `/proc`.
+  public var residentBytes: UInt64?
+  public var openFiles: Int?
+  public var maximumFiles: UInt64?
+
+  public init(residentBytes: UInt64? = nil, openFiles: Int? = nil, maximumFiles: UInt64? = nil) {
+    self.residentBytes = residentBytes
+    self.openFiles = openFiles
+    self.maximumFiles = maximumFiles
+  }
+
+  public static func current() -> ProcessFacts {
+    let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+    return ProcessFacts(
+      residentBytes: field("VmRSS:", of: "/proc/self/status", at: 1).map { $0 * 1024 },
+      // The listing itself needs one.
+      openFiles: files.map { $0 - 1 },
+      maximumFiles: field("Max open files", of: "/proc/self/limits", at: 3))
+  }
+
+  /// The number that is word `position` of the line that begins with `name`.
+  private static func field(_ name: String, of path: String, at position: Int) -> UInt64? {
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+    guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) }) else { return nil }
+    let words = line.split { $0 == " " || $0 == "\t" }
+    return words.indices.contains(position) ? UInt64(words[position]) : nil
+  }
+}

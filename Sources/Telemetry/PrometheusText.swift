@@ -1,0 +1,168 @@
+/// Metrics in Prometheus's text format, version 0.0.4.
+public struct PrometheusText: Sendable {
+  public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+  private var text = ""
+
+  /// - Parameters:
+  ///   - version: of the program.
+  ///   - startTime: when the process started, in milliseconds since 1970.
+  public static func render(
+    _ snapshot: MetricsSnapshot, process: ProcessFacts, version: String, startTime: Int64
+  ) -> String {
+    var page = PrometheusText()
+    page.requests(snapshot)
+    page.decisions(snapshot)
+    page.connections(snapshot)
+    page.upstream(snapshot)
+    page.policy(snapshot)
+    page.process(process, version: version, startTime: startTime)
+    return page.text
+  }
+
+  private mutating func requests(_ snapshot: MetricsSnapshot) {
+    family("proofgate_requests_total", "counter", "Requests by how they were handled.")
+    for handling in Handling.allCases {
+      sample("proofgate_requests_total", [("handling", handling.rawValue)], snapshot.requests[handling] ?? 0)
+    }
+    family("proofgate_responses_total", "counter", "Responses by the status's class; none: the client got no response.")
+    for (index, count) in snapshot.responses.enumerated() {
+      sample("proofgate_responses_total", [("class", index == 0 ? "none" : "\(index)xx")], count)
+    }
+    family(
+      "proofgate_request_duration_seconds", "histogram", "From a request's head to its response's last byte.")
+    for handling in Handling.allCases {
+      histogram(
+        "proofgate_request_duration_seconds", [("handling", handling.rawValue)],
+        snapshot.durations[handling] ?? HistogramSnapshot())
+    }
+    family("proofgate_received_bytes_total", "counter", "Bytes from clients.")
+    sample("proofgate_received_bytes_total", [], snapshot.bytesReceived)
+    family("proofgate_sent_bytes_total", "counter", "Bytes to clients.")
+    sample("proofgate_sent_bytes_total", [], snapshot.bytesSent)
+  }
+
+  private mutating func decisions(_ snapshot: MetricsSnapshot) {
+    family("proofgate_decisions_total", "counter", "Judged requests by endpoint, client, rule and decision.")
+    for (labels, count) in snapshot.decisions.sorted(by: { $0.key < $1.key }) {
+      sample(
+        "proofgate_decisions_total",
+        [
+          ("endpoint", labels.endpoint.rawValue), ("client", labels.client), ("rule", labels.rule),
+          ("decision", labels.decision.rawValue),
+        ], count)
+    }
+  }
+
+  private mutating func connections(_ snapshot: MetricsSnapshot) {
+    family("proofgate_connections_accepted_total", "counter", "Connections from clients.")
+    sample("proofgate_connections_accepted_total", [], snapshot.connectionsAccepted)
+    family("proofgate_connections", "gauge", "Open connections from clients.")
+    sample("proofgate_connections", [("state", "active")], snapshot.connectionsActive)
+    sample("proofgate_connections", [("state", "idle")], snapshot.connectionsIdle)
+    family("proofgate_workers", "gauge", "Event loops.")
+    sample("proofgate_workers", [], UInt64(snapshot.workers))
+    family("proofgate_workers_stalled", "gauge", "Event loops that have not turned for a second.")
+    sample("proofgate_workers_stalled", [], UInt64(snapshot.workersStalled))
+  }
+
+  private mutating func upstream(_ snapshot: MetricsSnapshot) {
+    family("proofgate_upstream_connections_opened_total", "counter", "Connections opened to the upstream.")
+    sample("proofgate_upstream_connections_opened_total", [], snapshot.upstreamConnectionsOpened)
+    family("proofgate_upstream_connections", "gauge", "Open connections to the upstream.")
+    let idle = min(snapshot.upstreamConnectionsIdle, snapshot.upstreamConnections)
+    sample("proofgate_upstream_connections", [("state", "active")], snapshot.upstreamConnections - idle)
+    sample("proofgate_upstream_connections", [("state", "idle")], idle)
+    family("proofgate_upstream_errors_total", "counter", "Requests that the upstream did not answer.")
+    for kind in UpstreamErrorKind.allCases {
+      sample("proofgate_upstream_errors_total", [("kind", kind.rawValue)], snapshot.upstreamErrors[kind] ?? 0)
+    }
+    family(
+      "proofgate_upstream_response_seconds", "histogram", "From a request's last byte to the upstream's response head.")
+    histogram("proofgate_upstream_response_seconds", [], snapshot.upstreamDurations)
+  }
+
+  private mutating func policy(_ snapshot: MetricsSnapshot) {
+    family("proofgate_policy_info", "gauge", "The policy in force.")
+    sample("proofgate_policy_info", [("version", snapshot.policyVersion)], 1)
+    family("proofgate_policy_reloads_total", "counter", "Attempts to load another policy.")
+    sample("proofgate_policy_reloads_total", [("result", "ok")], snapshot.policyReloads)
+    sample("proofgate_policy_reloads_total", [("result", "failed")], snapshot.policyReloadFailures)
+    family("proofgate_log_lines_dropped_total", "counter", "Decision-log lines for which there was no room.")
+    sample("proofgate_log_lines_dropped_total", [], snapshot.logLinesDropped)
+    family("proofgate_log_write_failures_total", "counter", "Writes to the decision log that failed.")
+    sample("proofgate_log_write_failures_total", [], snapshot.logWriteFailures)
+  }
+
+  private mutating func process(_ facts: ProcessFacts, version: String, startTime: Int64) {
+    family("proofgate_build_info", "gauge", "The program's version.")
+    sample("proofgate_build_info", [("version", version)], 1)
+    family("process_start_time_seconds", "gauge", "When the process started, in seconds since 1970.")
+    line("process_start_time_seconds", [], PrometheusText.decimal(startTime, places: 3))
+    if let bytes = facts.residentBytes {
+      family("process_resident_memory_bytes", "gauge", "Resident memory.")
+      sample("process_resident_memory_bytes", [], bytes)
+    }
+    if let files = facts.openFiles {
+      family("process_open_fds", "gauge", "Open file descriptors.")
+      line("process_open_fds", [], String(files))
+    }
+    if let files = facts.maximumFiles {
+      family("process_max_fds", "gauge", "File descriptors that the process may open.")
+      sample("process_max_fds", [], files)
+    }
+  }
+
+  private mutating func family(_ name: String, _ type: String, _ help: String) {
+    text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+  }
+
+  private mutating func sample(_ name: String, _ labels: [(String, String)], _ value: UInt64) {
+    line(name, labels, String(value))
+  }
+
+  private mutating func line(_ name: String, _ labels: [(String, String)], _ value: String) {
+    text += name
+    if !labels.isEmpty {
+      let list = labels.map { "\($0)=\"\(PrometheusText.escaped($1))\"" }
+      text += "{\(list.joined(separator: ","))}"
+    }
+    text += " \(value)\n"
+  }
+
+  private mutating func histogram(_ name: String, _ labels: [(String, String)], _ histogram: HistogramSnapshot) {
+    var cumulative: UInt64 = 0
+    for (index, count) in histogram.buckets.enumerated() {
+      cumulative += count
+      let bound = index < LatencyHistogram.bounds.count ? LatencyHistogram.bounds[index] : "+Inf"
+      sample("\(name)_bucket", labels + [("le", bound)], cumulative)
+    }
+    line("\(name)_sum", labels, PrometheusText.decimal(Int64(clamping: histogram.nanoseconds), places: 9))
+    sample("\(name)_count", labels, cumulative)
+  }
+
+  private static func escaped(_ value: String) -> String {
+    var escaped = ""
+    for character in value.unicodeScalars {
+      switch character {
+      case "\\": escaped += "\\\\"
+      case "\"": escaped += "\\\""
+      case "\n": escaped += "\\n"
+      default: escaped.unicodeScalars.append(character)
+      }
+    }
+    return escaped
+  }
+
+  /// `value` divided by ten to the power of `places`, exactly, without trailing zeros.
+  static func decimal(_ value: Int64, places: Int) -> String {
+    var scale: Int64 = 1
+    for _ in 0..<places { scale *= 10 }
+    let (whole, rest) = value.quotientAndRemainder(dividingBy: scale)
+    guard rest > 0 else { return String(whole) }
+    var digits = String(rest)
+    digits = String(repeating: "0", count: places - digits.utf8.count) + digits
+    while digits.hasSuffix("0") { digits.removeLast() }
+    return "\(whole).\(digits)"
+  }
+}

@@ -1,0 +1,29 @@
+/// Times as log lines write them (RFC 3339), in UTC with milliseconds.
+enum Timestamp {
+  /// - Parameter milliseconds: since 1970, not negative.
+  static func text(_ milliseconds: Int64) -> String {
+    let (days, inDay) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
+    let (year, month, day) = date(days)
+    let second = inDay / 1000
+    return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T\(padded(second / 3600, 2))"
+      + ":\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2)).\(padded(inDay % 1000, 3))Z"
+  }
+
+  /// The Gregorian date of a day counted from 1970-01-01. Years begin in March here, so that the leap day comes last; 400
+  /// years have 146,097 days.
+  private static func date(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    let shifted = days + 719_468
+    let dayOfEra = shifted % 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shiftedMonth = (5 * dayOfYear + 2) / 153
+    let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+    let year = shifted / 146_097 * 400 + yearOfEra + (month <= 2 ? 1 : 0)
+    return (year, month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+  }
+
+  private static func padded(_ value: Int64, _ width: Int) -> String {
+    let digits = String(value)
+    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+  }
+}

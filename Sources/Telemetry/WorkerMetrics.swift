@@ -1,0 +1,135 @@
+internal import Synchronization
+
+/// What one worker counts. Only that worker calls it; the registry reads it from any thread.
+///
+/// Everything on the way of a passed request is a relaxed load and store. The table of decisions has a lock, which nobody
+/// else holds except while metrics are collected.
+public final class WorkerMetrics: Sendable {
+  private let handled = InlineArray<4, Counter> { _ in Counter() }
+  private let durations = InlineArray<4, LatencyHistogram> { _ in LatencyHistogram() }
+  private let statuses = InlineArray<6, Counter> { _ in Counter() }
+  private let upstreamDuration = LatencyHistogram()
+  private let upstreamErrors = InlineArray<6, Counter> { _ in Counter() }
+  private let accepted = Counter()
+  private let closed = Counter()
+  private let active = Counter()
+  private let upstreamOpened = Counter()
+  private let upstreamClosed = Counter()
+  private let upstreamIdle = Counter()
+  private let bytesIn = Counter()
+  private let bytesOut = Counter()
+  private let stalled = Atomic<Bool>(false)
+  private let decisions = Mutex<[DecisionLabels: UInt64]>([:])
+  private let clients: ClientSeries
+
+  init(clients: ClientSeries) {
+    self.clients = clients
+  }
+
+  /// A response was sent, or the connection given up on.
+  /// - Parameters:
+  ///   - status: as sent; 0 when nothing was.
+  ///   - durationNanoseconds: from the request's head to the response's last byte.
+  public func requestFinished(_ handling: Handling, status: Int, durationNanoseconds: UInt64) {
+    let index = WorkerMetrics.index(handling)
+    handled[index].add(1)
+    durations[index].observe(nanoseconds: durationNanoseconds)
+    statuses[(100...599).contains(status) ? status / 100 : 0].add(1)
+  }
+
+  /// A request that was forwarded without a look at its meaning has been answered.
+  public func requestPassed(durationNanoseconds: UInt64, status: Int) {
+    requestFinished(.pass, status: status, durationNanoseconds: durationNanoseconds)
+  }
+
+  /// The upstream's response head arrived, so long after the request's last byte.
+  public func upstreamAnswered(nanoseconds: UInt64) {
+    upstreamDuration.observe(nanoseconds: nanoseconds)
+  }
+
+  public func upstreamFailed(_ kind: UpstreamErrorKind) {
+    upstreamErrors[WorkerMetrics.index(kind)].add(1)
+  }
+
+  public func connectionAccepted() { accepted.add(1) }
+  public func connectionClosed() { closed.add(1) }
+  /// A connection has a request in progress.
+  public func connectionBecameActive() { active.add(1) }
+  /// Its request is over, or the connection with it.
+  public func connectionBecameIdle() { active.subtract(1) }
+
+  public func upstreamConnectionOpened() { upstreamOpened.add(1) }
+  public func upstreamConnectionClosed() { upstreamClosed.add(1) }
+  public func upstreamConnectionParked() { upstreamIdle.add(1) }
+  public func upstreamConnectionUnparked() { upstreamIdle.subtract(1) }
+
+  /// Bytes from clients.
+  public func received(_ count: Int) { bytesIn.add(UInt64(truncatingIfNeeded: count)) }
+  /// Bytes to clients.
+  public func sent(_ count: Int) { bytesOut.add(UInt64(truncatingIfNeeded: count)) }
+
+  /// Set and cleared by whoever watches the loop, on any thread.
+  public func setStalled(_ isStalled: Bool) { stalled.store(isStalled, ordering: .relaxed) }
+
+  /// A request was judged.
+  /// - Parameters:
+  ///   - client: a configured client's id, never text of the request; `nil` for every other.
+  ///   - rule: the stable id of the rule that decided, if one did.
+  public func decided(_ decision: DecisionKind, at endpoint: DecisionEndpoint, client: String?, rule: String?) {
+    let label = client.map(clients.label(for:)) ?? "unknown"
+    let labels = DecisionLabels(endpoint: endpoint, client: label, rule: rule ?? "", decision: decision)
+    decisions.withLock { $0[labels, default: 0] += 1 }
+  }
+
+  /// Adds what this worker counted.
+  func add(to snapshot: inout MetricsSnapshot) {
+    for handling in Handling.allCases {
+      let index = WorkerMetrics.index(handling)
+      snapshot.requests[handling, default: 0] += handled[index].value
+      snapshot.durations[handling, default: HistogramSnapshot()] += durations[index].snapshot
+    }
+    for index in statuses.indices { snapshot.responses[index] += statuses[index].value }
+    snapshot.upstreamDurations += upstreamDuration.snapshot
+    for kind in UpstreamErrorKind.allCases {
+      snapshot.upstreamErrors[kind, default: 0] += upstreamErrors[WorkerMetrics.index(kind)].value
+    }
+    // Read in this order, so that a connection that ends in between does not make a gauge negative.
+    let busy = active.value
+    let gone = closed.value
+    let total = accepted.value
+    snapshot.connectionsAccepted += total
+    snapshot.connectionsActive += busy
+    snapshot.connectionsIdle += total > gone &+ busy ? total - gone - busy : 0
+    let upstreamGone = upstreamClosed.value
+    let upstreamTotal = upstreamOpened.value
+    snapshot.upstreamConnections += upstreamTotal > upstreamGone ? upstreamTotal - upstreamGone : 0
+    snapshot.upstreamConnectionsOpened += upstreamTotal
+    snapshot.upstreamConnectionsIdle += upstreamIdle.value
+    snapshot.bytesReceived += bytesIn.value
+    snapshot.bytesSent += bytesOut.value
+    snapshot.workers += 1
+    snapshot.workersStalled += stalled.load(ordering: .relaxed) ? 1 : 0
+    let counted = decisions.withLock { $0 }
+    snapshot.decisions.merge(counted, uniquingKeysWith: +)
+  }
+
+  private static func index(_ handling: Handling) -> Int {
+    switch handling {
+    case .pass: 0
+    case .forward: 1
+    case .answer: 2
+    case .refuse: 3
+    }
+  }
+
+  private static func index(_ kind: UpstreamErrorKind) -> Int {
+    switch kind {
+    case .refused: 0
+    case .timeout: 1
+    case .reset: 2
+    case .protocol: 3
+    case .dns: 4
+    case .busy: 5
+    }
+  }
+}

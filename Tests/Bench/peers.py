@@ -1,0 +1,258 @@
+"""The programs that are compared, each as a plain reverse proxy before the same upstream, and that upstream.
+
+Every one runs in the foreground as our own child, with its files in a folder of ours and its listeners on loopback.
+"""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import measure
+
+PROXY_CORE, LOAD_CORE = "0", "1"
+START = 20  # seconds until a program must listen
+SMALL = "x" * 200
+LARGE = 1024 * 1024
+
+
+def free_port():
+    with socket.socket() as each:
+        each.bind(("127.0.0.1", 0))
+        return each.getsockname()[1]
+
+
+class Program:
+    """A child, pinned to a core, that listens on `port`."""
+
+    name = ""
+    core = PROXY_CORE
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder) / self.name
+        self.folder.mkdir()
+        self.port = free_port()
+        self.child = None
+
+    def command(self):
+        raise NotImplementedError
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.touch(mode=0o600)  # secrets are among these
+        path.write_text(text)
+        return str(path)
+
+    def start(self):
+        log = open(self.folder / "log", "wb")
+        self.child = subprocess.Popen(
+            ["taskset", "-c", self.core] + self.command(), stdout=log, stderr=log, start_new_session=True
+        )
+        end = time.monotonic() + START
+        while time.monotonic() < end and self.child.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return self
+            except OSError:
+                time.sleep(0.02)
+        self.stop()
+        raise RuntimeError(f"{self.name} does not start:\n{(self.folder / 'log').read_text(errors='replace')[-2000:]}")
+
+    def stop(self):
+        if self.child is None:
+            return
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(self.child.pid, number)
+            except ProcessLookupError:
+                pass
+            try:
+                self.child.wait(timeout=5)
+                return
+            except subprocess.TimeoutExpired:
+                continue
+
+    def pids(self):
+        """The processes that do the work."""
+        return [self.child.pid]
+
+    def version(self):
+        return ""
+
+
+def first_line(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.stdout.strip().splitlines()[0] if done.stdout.strip() else ""
+
+
+class Nginx(Program):
+    """What nginx as a proxy and nginx as the upstream share."""
+
+    def head(self):
+        temporary = "".join(
+            f"  {kind}_temp_path {self.folder}/{kind};\n"
+            for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        )
+        # Workers of a root-owned master drop to another user, who could not read this folder.
+        user = "user root;\n" if os.getuid() == 0 else ""
+        return f"""{user}daemon off;
+worker_processes 1;
+pid {self.folder}/pid;
+error_log {self.folder}/error.log crit;
+events {{ worker_connections 8192; }}
+http {{
+{temporary}  access_log off;
+  keepalive_requests 1000000000;
+  keepalive_timeout 600s;
+  client_max_body_size 0;
+"""
+
+    def command(self):
+        return ["nginx", "-e", f"{self.folder}/error.log", "-c", self.write("nginx.conf", self.configuration())]
+
+    def pids(self):
+        return [self.child.pid] + measure.children(self.child.pid)
+
+    def version(self):
+        return first_line("nginx", "-v").replace("nginx version: ", "")
+
+
+class Upstream(Nginx):
+    """Answers everything itself: `/` with 200 bytes, `/large` with 1 MiB, `/sink` by reading a body, and the two
+    OAuth endpoints as a server would whose user is already logged in."""
+
+    name = "upstream"
+    core = LOAD_CORE
+
+    def configuration(self):
+        (self.folder / "large").write_bytes(b"x" * LARGE)
+        token = '{"access_token":"' + "a" * 43 + '","token_type":"Bearer","expires_in":3600,"scope":"profile"}'
+        return (
+            self.head()
+            + f"""
+  default_type text/plain;
+  server {{
+    listen 127.0.0.1:{self.port} backlog=4096;
+    location / {{ return 200 "{SMALL}"; }}
+    location = /large {{ alias {self.folder}/large; }}
+    # Passing the request on to itself makes nginx read the whole body before it answers.
+    location = /sink {{ client_body_buffer_size 2m; proxy_pass http://127.0.0.1:{self.port}/; }}
+    location = /oauth/authorize {{
+      return 302 "http://$http_host/.proofgate/callback?code={'c' * 43}&state=$arg_state";
+    }}
+    location = /oauth/token {{ default_type application/json; return 200 '{token}'; }}
+  }}
+}}
+"""
+        )
+
+
+class NginxProxy(Nginx):
+    name = "nginx"
+
+    def __init__(self, folder, upstream):
+        super().__init__(folder)
+        self.upstream = upstream
+
+    def configuration(self):
+        return (
+            self.head()
+            + f"""
+  upstream legacy {{ server 127.0.0.1:{self.upstream}; keepalive 256; keepalive_requests 1000000000; }}
+  server {{
+    listen 127.0.0.1:{self.port} backlog=4096;
+    location / {{
+      proxy_pass http://legacy;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_set_header Host $http_host;
+      proxy_set_header X-Forwarded-For $remote_addr;
+      proxy_set_header X-Forwarded-Proto $scheme;
+      proxy_set_header X-Forwarded-Host $http_host;
+    }}
+  }}
+}}
+"""
+        )
+
+
+class HAProxy(Program):
+    name = "haproxy"
+
+    def __init__(self, folder, upstream):
+        super().__init__(folder)
+        self.upstream = upstream
+
+    def command(self):
+        configuration = f"""global
+  nbthread 1
+  maxconn 4000
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 600s
+  timeout server 60s
+  option http-keep-alive
+  option forwardfor
+  http-reuse always
+frontend in
+  bind 127.0.0.1:{self.port} backlog 4096
+  http-request set-header X-Forwarded-Proto http
+  http-request set-header X-Forwarded-Host %[req.hdr(host)]
+  default_backend legacy
+backend legacy
+  server legacy 127.0.0.1:{self.upstream}
+"""
+        return ["haproxy", "-db", "-f", self.write("haproxy.cfg", configuration)]
+
+    def version(self):
+        return " ".join(first_line("haproxy", "-v").split()[:3])
+
+
+class Proofgate(Program):
+    name = "proofgate"
+
+    def __init__(self, folder, upstream, program, clients=1):
+        super().__init__(folder)
+        self.upstream, self.program, self.clients = upstream, str(program), clients
+
+    def command(self):
+        secret = self.write("secret", "secret-of-the-legacy-client")
+        base = f"http://127.0.0.1:{self.port}"
+        policy = f"""version: 1
+gateway:
+  origin: {base}
+  listeners:
+    - address: 127.0.0.1:{self.port}
+  admin: 127.0.0.1:{free_port()}
+  workers: 1
+upstream:
+  url: http://127.0.0.1:{self.upstream}
+  endpoints: {{ authorization: /oauth/authorize, token: /oauth/token }}
+clients:
+  - id: bench
+    type: public
+    application: native
+    redirect_uris: ["http://127.0.0.1/callback"]
+    # The upstream's part of the flow is measured, not the gateway's own consent page.
+    consent: upstream
+    upstream:
+      client_id: legacy-web
+      client_secret: {{ file: {secret} }}
+"""
+        policy += "".join(
+            f"  - id: other-{n}\n    type: public\n    application: native\n"
+            f"    redirect_uris: [com.example.other{n}:/cb]\n"
+            for n in range(1, self.clients)
+        )
+        return [self.program, "serve", "--policy", self.write("policy.yaml", policy)]
+
+    def version(self):
+        return first_line(self.program, "--version")
+
+
+def missing():
+    return [name for name in ("nginx", "haproxy", "wrk", "taskset") if not shutil.which(name)]

@@ -1,0 +1,59 @@
+import Gateway
+import Testing
+
+@Suite("HTML escapes by construction (I-pages)")
+struct PagesHTMLTests {
+  @Test("Interpolated text cannot open a tag, end an attribute or start a reference")
+  func escapes() {
+    let value = #"<script>alert("1")</script> & 'x'"#
+    let html: HTML = "<a title=\"\(value)\">\(value)</a>"
+    let escaped = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;x&#39;"
+    #expect(html.text == "<a title=\"\(escaped)\">\(escaped)</a>")
+  }
+
+  @Test("Markup made of markup is not escaped again, and nothing stands for a missing piece")
+  func nests() {
+    let inner: HTML = "<b>\("a<b")</b>"
+    let missing: HTML? = nil
+    let html: HTML = "<p>\(inner)\([inner, inner])\(missing)\(7)</p>"
+    #expect(html.text == "<p><b>a&lt;b</b><b>a&lt;b</b><b>a&lt;b</b>7</p>")
+  }
+
+  @Test(
+    "A URL that would run script is replaced",
+    arguments: [
+      "javascript:alert(1)", "JavaScript:alert(1)", " javascript:alert(1)", "java\nscript:alert(1)",
+      "\u{1}javascript:x",
+      "data:text/html,<script>", "vbscript:x", "blob:https://a/b",
+    ])
+  func activeURLs(url: String) {
+    let html: HTML = "<a href=\"\(url: url)\">x</a>"
+    #expect(html.text == "<a href=\"#\">x</a>")
+  }
+
+  @Test(
+    "URLs of apps and sites stay, escaped",
+    arguments: [
+      ("com.example.mail:/cb?a=1&b=2", "com.example.mail:/cb?a=1&amp;b=2"),
+      ("https://app.example.com/\"><script>", "https://app.example.com/&quot;&gt;&lt;script&gt;"),
+      ("/authorize?x=javascript:1", "/authorize?x=javascript:1"),
+    ])
+  func otherURLs(url: String, expected: String) {
+    let html: HTML = "<a href=\"\(url: url)\">x</a>"
+    #expect(html.text == "<a href=\"\(expected)\">x</a>")
+  }
+
+  @Test("Controls never reach a page, and line breaks survive a form")
+  func controls() {
+    let html: HTML = "\("a\0b\u{1b}c\r\nd\te\u{85}")"
+    #expect(html.text == "a\u{fffd}b\u{fffd}c&#13;&#10;d\te\u{fffd}")
+  }
+
+  @Test("A name that would turn its surroundings around or hide shows that it would")
+  func bidirectional() {
+    let html: HTML = "\(shown: "mail\u{202e}moc\u{200b}.\u{2028}x")"
+    #expect(html.text == "mail\u{fffd}moc\u{fffd}.\u{fffd}x")
+    let hebrew: HTML = "\(shown: "דואר é 日本")"
+    #expect(hebrew.text == "דואר é 日本")
+  }
+}

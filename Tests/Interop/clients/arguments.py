@@ -1,0 +1,17 @@
+"""The command line that the client programs share."""
+
+import argparse
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--issuer", required=True)
+    parser.add_argument("--authorize", required=True)
+    parser.add_argument("--token", required=True)
+    parser.add_argument("--resource", required=True)
+    parser.add_argument("--client-id", required=True)
+    parser.add_argument("--client-secret")
+    parser.add_argument("--secret-in-body", action="store_true")
+    parser.add_argument("--redirect-uri")
+    parser.add_argument("--browser", required=True)
+    return parser.parse_args()

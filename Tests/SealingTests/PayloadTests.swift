@@ -1,0 +1,168 @@
+import Cryptography
+import OAuth
+import Sealing
+import Testing
+
+@Suite("Payloads")
+struct PayloadTests {
+  private let sealer = Samples.sealer()
+
+  @Test("I-request: a transaction comes back as it was sealed")
+  func transaction() throws {
+    let transaction = try Samples.transaction()
+    #expect(try sealer.open(AuthorizationTransaction.self, from: sealer.seal(transaction)) == transaction)
+  }
+
+  @Test("I-request: every optional part of a transaction may be absent or odd")
+  func sparseTransaction() throws {
+    var transaction = try Samples.transaction()
+    transaction.redirectURIWasSent = false
+    transaction.state = nil
+    transaction.scope = nil
+    transaction.challenge = nil
+    transaction.responseMode = .formPost
+    transaction.upstreamClientID = transaction.clientID
+    transaction.upstreamRedirectURI = transaction.redirectURI.text
+    #expect(try sealer.open(AuthorizationTransaction.self, from: sealer.seal(transaction)) == transaction)
+
+    transaction.state = ""
+    transaction.responseMode = .fragment
+    transaction.browserSecretHash = []
+    transaction.expiry = Int64.max
+    let challenges = [
+      CodeChallenge(text: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", method: .plain),
+      // Another spelling of a digest, too short for one, and empty: all kept as written.
+      CodeChallenge(text: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cN", method: .s256),
+      CodeChallenge(text: "E9Melhoa", method: .s256), CodeChallenge(text: "", method: .s256),
+    ]
+    for challenge in challenges {
+      transaction.challenge = challenge
+      #expect(try sealer.open(AuthorizationTransaction.self, from: sealer.seal(transaction)) == transaction)
+    }
+  }
+
+  @Test("I-token: an issued code comes back as it was sealed, upstream code included")
+  func code() throws {
+    let code = try Samples.code()
+    let opened = try sealer.open(IssuedCode.self, from: sealer.seal(code))
+    #expect(opened.upstreamCode.reveal() == code.upstreamCode.reveal())
+    #expect(opened.transactionID == code.transactionID)
+    #expect(opened.clientID == code.clientID)
+    #expect(opened.redirectURI == code.redirectURI)
+    #expect(opened.redirectURIWasSent == code.redirectURIWasSent)
+    #expect(opened.challenge == code.challenge)
+    #expect(opened.scope == code.scope)
+    #expect(opened.upstreamClientID == code.upstreamClientID)
+    #expect(opened.upstreamRedirectURI == code.upstreamRedirectURI)
+    #expect(opened.expiry == code.expiry)
+  }
+
+  @Test("I-credentials: a refresh grant comes back as it was sealed, bound to its client")
+  func refreshGrant() throws {
+    let grant = try Samples.refreshGrant()
+    let opened = try sealer.open(RefreshGrant.self, from: sealer.seal(grant))
+    #expect(opened.upstreamRefreshToken.reveal() == grant.upstreamRefreshToken.reveal())
+    #expect(opened.family == grant.family)
+    #expect(opened.generation == grant.generation)
+    #expect(opened.clientID == grant.clientID)
+    #expect(opened.scope == grant.scope)
+    #expect(opened.upstreamClientID == grant.upstreamClientID)
+    #expect(opened.issuedAt == grant.issuedAt)
+  }
+
+  @Test("A sealed value does not open as another type")
+  func types() throws {
+    let text = sealer.seal(try Samples.transaction())
+    #expect(throws: OpenError.notAuthentic) { try sealer.open(IssuedCode.self, from: text) }
+    #expect(throws: OpenError.notAuthentic) { try sealer.open(RefreshGrant.self, from: text) }
+  }
+
+  @Test("7636-4.4-no-leak: neither challenge nor upstream code shows in what is sealed")
+  func noLeak() throws {
+    let code = try Samples.code()
+    let text = sealer.seal(code)
+    let envelope = try #require(Base64URL.decode(text))
+    let challenge = try #require(code.challenge).text
+    let digest = try #require(Base64URL.decode(challenge))
+    for secret in [Array(challenge.utf8), digest, Array(code.upstreamCode.reveal().utf8)] {
+      #expect(!envelope.contains(secret))
+      #expect(!Array(text.utf8).contains(secret))
+    }
+  }
+
+  @Test("A typical state stays far below what legacy servers break on")
+  func length() throws {
+    #expect(sealer.seal(try Samples.transaction()).utf8.count <= 400)
+    #expect(sealer.seal(try Samples.code()).utf8.count <= 400)
+  }
+
+  @Test("No prefix, extension or altered flag of an authentic payload is accepted")
+  func strictness() throws {
+    var writer = PayloadWriter()
+    try Samples.transaction().write(to: &writer)
+    let payload = try sealer.open(sealer.seal(try Samples.transaction()), as: .state)
+    for length in 0..<payload.count {
+      #expect(throws: OpenError.malformed) { try open(Array(payload.prefix(length))) }
+    }
+    #expect(throws: OpenError.malformed) { try open(payload + [0]) }
+    for (index, value) in [(0, 2), (1, 0xff), (2 + 16 + 5, 3), (2 + 16 + 5 + 1, 4)] as [(Int, UInt8)] {
+      var changed = payload
+      changed[index] = value
+      #expect(throws: OpenError.malformed) { try open(changed) }
+    }
+  }
+
+  @Test("Random payloads are refused or read, and crash nothing")
+  func randomPayloads() throws {
+    var generator = SystemRandomNumberGenerator()
+    let payload = try sealer.open(sealer.seal(try Samples.transaction()), as: .state)
+    for _ in 0..<20_000 {
+      var changed = payload
+      for _ in 0..<Int.random(in: 1...4, using: &generator) {
+        changed[Int.random(in: 0..<changed.count, using: &generator)] = UInt8.random(in: 0...255, using: &generator)
+      }
+      _ = try? open(changed)
+      _ = try? open(randomBytes(Int.random(in: 0...200, using: &generator)))
+    }
+  }
+
+  @Test("Numbers have one spelling and fit", arguments: [0, 1, 127, 128, 16_384, UInt64(Int64.max), UInt64.max])
+  func numbers(value: UInt64) throws {
+    let bytes = Numbers(value: value)
+    #expect(try sealer.open(Numbers.self, from: sealer.seal(bytes)).value == value)
+  }
+
+  @Test(
+    "A number with a surplus byte or beyond 64 bits is refused",
+    arguments: [
+      [0x80, 0x00], [0xff, 0x00], [0x80], [UInt8](repeating: 0xff, count: 9) + [0x02],
+      [UInt8](repeating: 0xff, count: 10) + [0x01], [],
+    ] as [[UInt8]])
+  func badNumbers(bytes: [UInt8]) {
+    #expect(throws: OpenError.malformed) {
+      try sealer.open(Numbers.self, from: sealer.seal(bytes, for: Numbers.purpose))
+    }
+  }
+
+  @Test("Text that is not UTF-8 is refused")
+  func invalidText() {
+    var reader = PayloadReader([2, 0xc3, 0x28])
+    #expect(throws: PayloadError.self) { try reader.text() }
+    var huge = PayloadReader([UInt8](repeating: 0xff, count: 9) + [0x01, 0x41])
+    #expect(throws: PayloadError.self) { try huge.data() }
+  }
+
+  private func open(_ payload: [UInt8]) throws -> AuthorizationTransaction {
+    try sealer.open(AuthorizationTransaction.self, from: sealer.seal(payload, for: .state))
+  }
+}
+
+/// A payload of one number.
+private struct Numbers: Sealable {
+  static var purpose: Purpose { .cookie }
+  var value: UInt64
+
+  init(value: UInt64) { self.value = value }
+  init(from payload: inout PayloadReader) throws(PayloadError) { value = try payload.number() }
+  func write(to payload: inout PayloadWriter) { payload.number(value) }
+}

@@ -1,0 +1,39 @@
+import OAuth
+import Sealing
+import Testing
+
+/// A typical native app's flow: what most sealed values carry.
+enum Samples {
+  static func transaction() throws -> AuthorizationTransaction {
+    AuthorizationTransaction(
+      id: try #require(TransactionID(bytes: Array(1...16))), clientID: ClientID("com.example.mail"),
+      redirectURI: try RedirectURI(parsing: "com.example.mail:/oauth2redirect"), redirectURIWasSent: true,
+      state: "af0ifjsldkj-3c9d2b7e61f04a58",
+      challenge: CodeChallenge(text: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", method: .s256),
+      responseMode: .query, scope: Scope(parsing: "openid profile email offline_access"),
+      upstreamClientID: ClientID("legacy-mail"),
+      upstreamRedirectURI: "https://id.example.com/.proofgate/callback", expiry: 1_795_000_000,
+      browserSecretHash: Array(100..<132))
+  }
+
+  static func code() throws -> IssuedCode {
+    let transaction = try transaction()
+    return IssuedCode(
+      transactionID: transaction.id, clientID: transaction.clientID, redirectURI: transaction.redirectURI,
+      redirectURIWasSent: true, challenge: transaction.challenge, scope: transaction.scope,
+      upstreamCode: Secret("NmU4YjQxZjItOWQ3Yy00ZTVhLWI0ZDEt"), upstreamClientID: transaction.upstreamClientID,
+      upstreamRedirectURI: transaction.upstreamRedirectURI, expiry: transaction.expiry)
+  }
+
+  static func refreshGrant() throws -> RefreshGrant {
+    let transaction = try transaction()
+    return RefreshGrant(
+      family: transaction.id, generation: 3, clientID: transaction.clientID, scope: transaction.scope,
+      upstreamClientID: transaction.upstreamClientID, upstreamRefreshToken: Secret("tGzv3JOkF0XG5Qx2TlKWIA"),
+      issuedAt: 1_795_000_000)
+  }
+
+  static func sealer() -> Sealer {
+    Sealer(keyRing: .ephemeral(now: 1_795_000_000), issuer: "https://id.example.com")
+  }
+}

@@ -1,0 +1,121 @@
+import Cryptography
+import Sealing
+import Testing
+
+@Suite("Sealed values")
+struct SealerTests {
+  private let sealer = Samples.sealer()
+  private let payload = Array("a payload".utf8)
+
+  @Test("What was sealed opens again", arguments: Purpose.allCases)
+  func roundTrip(purpose: Purpose) throws {
+    #expect(try sealer.open(sealer.seal(payload, for: purpose), as: purpose) == payload)
+    #expect(try sealer.open(sealer.seal([], for: purpose), as: purpose).isEmpty)
+  }
+
+  @Test("I-token: no flipped bit of a sealed value opens")
+  func flippedBits() throws {
+    let envelope = try #require(Base64URL.decode(sealer.seal(payload, for: .code)))
+    for bit in 0..<envelope.count * 8 {
+      var changed = envelope
+      changed[bit / 8] ^= 1 << UInt8(bit % 8)
+      let error = #expect(throws: OpenError.self) { try sealer.open(Base64URL.encode(changed), as: .code) }
+      switch bit / 8 {
+      case 0: #expect(error == .malformed)
+      case 1...4: #expect(error == .unknownKey(try #require(KeyID(Hex.encode(changed[1...4])))))
+      default: #expect(error == .notAuthentic)
+      }
+    }
+  }
+
+  @Test("A value sealed for one purpose does not open for another, and looks forged")
+  func purposes() {
+    for purpose in Purpose.allCases {
+      let text = sealer.seal(payload, for: purpose)
+      for other in Purpose.allCases where other != purpose {
+        #expect(throws: OpenError.notAuthentic) { try sealer.open(text, as: other) }
+      }
+    }
+  }
+
+  @Test("A value sealed for one issuer does not open for another with the same keys")
+  func issuers() {
+    let other = Sealer(keyRing: sealer.keyRing, issuer: "https://id.example.com/tenant")
+    #expect(throws: OpenError.notAuthentic) { try other.open(sealer.seal(payload, for: .code), as: .code) }
+  }
+
+  @Test("I-token: of the spellings that a lenient decoder accepts, only the canonical one opens")
+  func canonical() {
+    // Sealed lengths of one, two and no stray bytes at the end.
+    for length in 9...11 {
+      let text = sealer.seal(Array(repeating: 7, count: length), for: .code)
+      for spelling in ["\(text)=", "\(text)==", " \(text)", "\(text)\n", "\(text).", "\(text)A"] {
+        #expect(throws: OpenError.self) { try sealer.open(spelling, as: .code) }
+      }
+      let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+      let opening = alphabet.filter { (try? sealer.open(text.dropLast() + String($0), as: .code)) != nil }
+      #expect(opening == text.suffix(1))
+    }
+  }
+
+  @Test("No truncation and no extension opens")
+  func truncation() throws {
+    let text = sealer.seal(payload, for: .state)
+    for length in 0..<text.count {
+      #expect(throws: OpenError.self) { try sealer.open(text.prefix(length), as: .state) }
+    }
+    let envelope = try #require(Base64URL.decode(text))
+    #expect(throws: OpenError.notAuthentic) { try sealer.open(Base64URL.encode(envelope + [0]), as: .state) }
+    #expect(throws: OpenError.malformed) { try sealer.open("", as: .state) }
+    #expect(throws: OpenError.malformed) { try sealer.open(Base64URL.encode(Array(envelope.prefix(36))), as: .state) }
+  }
+
+  @Test("Input that is too long is refused before it is decoded")
+  func tooLong() {
+    let text = String(repeating: "A", count: Sealer.longest + 1)
+    #expect(throws: OpenError.malformed) { try sealer.open(text, as: .state) }
+  }
+
+  @Test("Two sealings of one value share version and key id only")
+  func nothingShared() throws {
+    let sealed = try (0..<2000).map { _ in try #require(Base64URL.decode(sealer.seal(payload, for: .code))) }
+    let first = sealed[0]
+    // In 2,000 sealings every byte behind the key id takes many values, and no window of four bytes repeats.
+    for index in 0..<first.count {
+      let values = Set(sealed.map { $0[index] })
+      #expect(index < 5 ? values.count == 1 : values.count > 200)
+    }
+    for other in sealed.dropFirst() {
+      #expect(!(5...first.count - 8).contains { other[$0..<$0 + 8] == first[$0..<$0 + 8] })
+    }
+  }
+
+  @Test("6749-10.10-entropy: 10,000 codes of one transaction are distinct behind their common prefix")
+  func entropy() throws {
+    let code = try Samples.code()
+    // Five bytes of version and key id are six whole characters.
+    #expect(Set((0..<10_000).map { _ in sealer.seal(code).dropFirst(7) }).count == 10_000)
+  }
+
+  @Test("Random input is refused and crashes nothing")
+  func randomInput() {
+    var generator = SystemRandomNumberGenerator()
+    let known = Base64URL.decode(sealer.seal(payload, for: .state)) ?? []
+    for _ in 0..<20_000 {
+      var bytes = randomBytes(Int.random(in: 0...120, using: &generator))
+      // Half of them get past version and key id.
+      if Bool.random(using: &generator) { bytes.replaceSubrange(0..<min(5, bytes.count), with: known.prefix(5)) }
+      #expect(throws: OpenError.self) { try sealer.open(Base64URL.encode(bytes), as: .state) }
+      #expect(throws: OpenError.self) { try sealer.open(String(decoding: bytes, as: UTF8.self), as: .state) }
+    }
+  }
+
+  @Test("The sealed length is what the formula says")
+  func length() {
+    for count in 0...100 {
+      #expect(
+        sealer.seal([UInt8](repeating: 0, count: count), for: .state).utf8.count
+          == Sealer.sealedLength(ofPayload: count))
+    }
+  }
+}

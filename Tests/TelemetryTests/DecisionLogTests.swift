@@ -1,0 +1,147 @@
+import Telemetry
+import Testing
+
+@Suite("The decision log")
+struct DecisionLogTests {
+  private let sink = FakeSink()
+  private let signal = ScriptedSignal()
+  private let metrics = MetricsRegistry(workers: 2, policyVersion: "v1")
+
+  private func record(_ client: String? = "mail") -> DecisionRecord {
+    DecisionRecord(
+      time: 1_795_000_000_123, endpoint: .token, client: client, decision: .forward, status: 200, mode: "enforce",
+      durationNanoseconds: 1_234_567, peer: "192.0.2.1", policyVersion: "v1")
+  }
+
+  private func log(capacity: Int = 100) -> DecisionLog {
+    DecisionLog(workers: 2, capacity: capacity, signal: signal, metrics: metrics, now: { 1_795_000_001_000 })
+  }
+
+  /// Runs the writer on this thread: before each of its turns a step of the test, at last `stop`.
+  private func run(_ log: DecisionLog, _ steps: (@Sendable () -> Void)...) {
+    signal.script(steps) { log.stop() }
+    let sink = sink
+    log.start(sink: sink, spawn: { body in body() }, onEnd: { sink.end() })
+    #expect(sink.ended == 1)
+  }
+
+  @Test("A record is one line of JSON with every field that is known")
+  func fullRecord() {
+    let log = log()
+    var full = record()
+    full.transaction = "000102030405060708090a0b0c0d0e0f"
+    full.rule = "pkce-verifier-mismatch"
+    full.decision = .reject
+    full.status = 400
+    full.findings = ["state-missing", "localhost"]
+    full.redirectKind = "loopback"
+    full.upstreamStatus = 502
+    log.append(full, worker: 0)
+    log.append(record(nil), worker: 1)
+    run(log)
+    #expect(
+      sink.text == """
+        {"time":"2026-11-18T11:06:40.123Z","event":"decision","transaction":"000102030405060708090a0b0c0d0e0f",\
+        "endpoint":"token","client":"mail","decision":"reject","rule":"pkce-verifier-mismatch","status":400,\
+        "mode":"enforce","findings":["state-missing","localhost"],"redirect":"loopback","upstream_status":502,\
+        "duration_us":1234,"peer":"192.0.2.1","policy":"v1"}
+        {"time":"2026-11-18T11:06:40.123Z","event":"decision","endpoint":"token","decision":"forward","status":200,\
+        "mode":"enforce","duration_us":1234,"peer":"192.0.2.1","policy":"v1"}
+
+        """)
+  }
+
+  @Test("6749-10.14-sanitise: no text ends a line or leaves its string")
+  func escaping() {
+    let log = log()
+    log.append(record("a\r\nb\"\\\t\u{0}\u{1b}\u{7f}\u{85}\u{2028}\u{2029}é🔑"), worker: 0)
+    run(log)
+    #expect(
+      sink.text.contains(
+        #""client":"a\r\nb\"\\\t\u0000\u001b\u007f\u0085\u2028\u2029é🔑","#))
+    #expect(sink.text.utf8.count { $0 == UInt8(ascii: "\n") } == 1)
+    #expect(sink.text.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 })
+  }
+
+  @Test("A client id as long as a request allows is cut")
+  func cutting() {
+    let log = log()
+    log.append(record(String(repeating: "é", count: 10_000)), worker: 0)
+    run(log)
+    #expect(sink.text.utf8.count < 1000)
+    #expect(sink.text.contains("é...\""))
+  }
+
+  @Test("What a ring has no room for is counted, in the metric and in the log itself")
+  func overflow() {
+    let log = log(capacity: 10)
+    for _ in 0..<15 { log.append(record(), worker: 0) }
+    for _ in 0..<3 { log.append(record(), worker: 1) }
+    run(log)
+    #expect(sink.lines.count == 14)
+    #expect(sink.lines[10] == #"{"time":"2026-11-18T11:06:41.000Z","event":"dropped","lines":5}"#)
+    #expect(metrics.snapshot().logLinesDropped == 5)
+  }
+
+  @Test("The writer is woken once for many records, and not at all for none")
+  func waking() {
+    let log = log()
+    #expect(signal.signals == 0)
+    for _ in 0..<50 { log.append(record(), worker: 0) }
+    #expect(signal.signals == 1)
+    run(log)
+    #expect(sink.lines.count == 50)
+    #expect(sink.writes == 1)
+  }
+
+  @Test("A full disk loses nothing that a ring can hold, and the log goes on when there is room again")
+  func fullDisk() {
+    let log = log(capacity: 10)
+    let sink = sink
+    let signal = signal
+    let metrics = metrics
+    let record = record()
+    sink.setRefuses(true)
+    log.append(record, worker: 0)
+    run(
+      log, {},
+      {
+        #expect(metrics.snapshot().logWriteFailures == 1)
+        let before = signal.signals
+        // While the sink refuses, every record wakes the writer for another attempt.
+        for _ in 0..<12 { log.append(record, worker: 0) }
+        #expect(signal.signals == before + 12)
+      },
+      { sink.setRefuses(false) })
+    // The line that the sink tore is complete once more; ten more lines and the report of two dropped ones follow.
+    let whole = sink.lines.filter { $0.hasPrefix("{") && $0.hasSuffix("}") }
+    #expect(whole.count == 12)
+    #expect(whole.last == #"{"time":"2026-11-18T11:06:41.000Z","event":"dropped","lines":2}"#)
+    #expect(metrics.snapshot().logWriteFailures == 2)
+  }
+
+  @Test("The sink is opened anew when asked, before the next line")
+  func reopening() {
+    let log = log()
+    log.reopen()
+    run(log)
+    #expect(sink.reopened == 1)
+  }
+
+  @Test("A long log is written in pieces")
+  func batches() {
+    let log = log(capacity: 5000)
+    for _ in 0..<5000 { log.append(record(), worker: 0) }
+    run(log)
+    #expect(sink.lines.count == 5000)
+    #expect(sink.writes > 5)
+  }
+
+  @Test("A record for a worker that does not exist is ignored")
+  func unknownWorker() {
+    let log = log()
+    log.append(record(), worker: 9)
+    run(log)
+    #expect(sink.text.isEmpty)
+  }
+}

@@ -1,0 +1,184 @@
+import Telemetry
+import Testing
+
+@Suite("Metrics")
+struct MetricsTests {
+  private let registry = MetricsRegistry(workers: 2, policyVersion: "3fa9")
+
+  private func render(_ facts: ProcessFacts = ProcessFacts()) -> String {
+    PrometheusText.render(registry.snapshot(), process: facts, version: "0.1.0", startTime: 1_795_000_000_120)
+  }
+
+  private func lines(_ name: String) -> [Substring] {
+    render().split(separator: "\n").filter { $0.hasPrefix(name) }
+  }
+
+  @Test("Requests of all workers are summed, by handling and by class")
+  func requests() {
+    registry.workers[0].requestPassed(durationNanoseconds: 300_000, status: 200)
+    registry.workers[1].requestPassed(durationNanoseconds: 100_000, status: 404)
+    registry.workers[1].requestFinished(.answer, status: 302, durationNanoseconds: 20_000_000_000)
+    registry.workers[1].requestFinished(.refuse, status: 0, durationNanoseconds: 0)
+    #expect(
+      lines("proofgate_requests_total") == [
+        #"proofgate_requests_total{handling="pass"} 2"#, #"proofgate_requests_total{handling="forward"} 0"#,
+        #"proofgate_requests_total{handling="answer"} 1"#, #"proofgate_requests_total{handling="refuse"} 1"#,
+      ])
+    #expect(
+      lines("proofgate_responses_total") == [
+        #"proofgate_responses_total{class="none"} 1"#, #"proofgate_responses_total{class="1xx"} 0"#,
+        #"proofgate_responses_total{class="2xx"} 1"#, #"proofgate_responses_total{class="3xx"} 1"#,
+        #"proofgate_responses_total{class="4xx"} 1"#, #"proofgate_responses_total{class="5xx"} 0"#,
+      ])
+  }
+
+  @Test("Histograms are cumulative, with a sum in seconds")
+  func histograms() {
+    let worker = registry.workers[0]
+    worker.upstreamAnswered(nanoseconds: 100_000)
+    worker.upstreamAnswered(nanoseconds: 100_001)
+    worker.upstreamAnswered(nanoseconds: 11_000_000_000)
+    registry.workers[1].upstreamAnswered(nanoseconds: 10_000_000_000)
+    let histogram = lines("proofgate_upstream_response_seconds")
+    #expect(histogram.count == 19)
+    #expect(histogram[0] == #"proofgate_upstream_response_seconds_bucket{le="0.0001"} 1"#)
+    #expect(histogram[1] == #"proofgate_upstream_response_seconds_bucket{le="0.00025"} 2"#)
+    #expect(histogram[14] == #"proofgate_upstream_response_seconds_bucket{le="5"} 2"#)
+    #expect(histogram[15] == #"proofgate_upstream_response_seconds_bucket{le="10"} 3"#)
+    #expect(histogram[16] == #"proofgate_upstream_response_seconds_bucket{le="+Inf"} 4"#)
+    #expect(histogram[17] == "proofgate_upstream_response_seconds_sum 21.000200001")
+    #expect(histogram[18] == "proofgate_upstream_response_seconds_count 4")
+  }
+
+  @Test("Each bucket's bound is the one that its label says")
+  func bounds() throws {
+    let bounds: [(UInt64, String)] = [
+      (100_000, "0.0001"), (250_000, "0.00025"), (500_000, "0.0005"), (1_000_000, "0.001"), (2_500_000, "0.0025"),
+      (5_000_000, "0.005"), (10_000_000, "0.01"), (25_000_000, "0.025"), (50_000_000, "0.05"), (100_000_000, "0.1"),
+      (250_000_000, "0.25"), (500_000_000, "0.5"), (1_000_000_000, "1"), (2_500_000_000, "2.5"), (5_000_000_000, "5"),
+      (10_000_000_000, "10"),
+    ]
+    for (index, bound) in bounds.enumerated() {
+      registry.workers[0].upstreamAnswered(nanoseconds: bound.0)
+      let line = #"proofgate_upstream_response_seconds_bucket{le="\#(bound.1)"} \#(index + 1)"#
+      #expect(lines("proofgate_upstream_response_seconds_bucket").contains { $0 == line })
+    }
+  }
+
+  @Test("Connections are gauges of what is open and counters of what was opened")
+  func connections() {
+    let worker = registry.workers[0]
+    for _ in 0..<5 { worker.connectionAccepted() }
+    worker.connectionClosed()
+    worker.connectionBecameActive()
+    worker.connectionBecameActive()
+    worker.connectionBecameIdle()
+    for _ in 0..<3 { worker.upstreamConnectionOpened() }
+    worker.upstreamConnectionClosed()
+    worker.upstreamConnectionParked()
+    worker.upstreamConnectionParked()
+    worker.upstreamConnectionUnparked()
+    worker.received(10)
+    worker.sent(20)
+    #expect(
+      lines("proofgate_connections") == [
+        "proofgate_connections_accepted_total 5", #"proofgate_connections{state="active"} 1"#,
+        #"proofgate_connections{state="idle"} 3"#,
+      ])
+    #expect(
+      lines("proofgate_upstream_connections") == [
+        "proofgate_upstream_connections_opened_total 3", #"proofgate_upstream_connections{state="active"} 1"#,
+        #"proofgate_upstream_connections{state="idle"} 1"#,
+      ])
+    #expect(lines("proofgate_received") == ["proofgate_received_bytes_total 10"])
+    #expect(lines("proofgate_sent") == ["proofgate_sent_bytes_total 20"])
+  }
+
+  @Test("Upstream errors are counted by kind", arguments: UpstreamErrorKind.allCases)
+  func upstreamErrors(kind: UpstreamErrorKind) {
+    registry.workers[1].upstreamFailed(kind)
+    for line in lines("proofgate_upstream_errors_total") {
+      #expect(line.hasSuffix(line.contains("\"\(kind.rawValue)\"") ? " 1" : " 0"))
+    }
+  }
+
+  @Test("Decisions are counted by endpoint, client, rule and decision, over all workers")
+  func decisions() {
+    for worker in registry.workers {
+      worker.decided(.reject, at: .authorization, client: "mail", rule: "pkce-required")
+    }
+    registry.workers[0].decided(.forward, at: .token, client: "mail", rule: nil)
+    registry.workers[0].decided(.reject, at: .authorization, client: nil, rule: "client-unknown")
+    registry.workers[0].decided(.report, at: .authorization, client: "a\"b\\c\nd", rule: "state-required")
+    #expect(
+      lines("proofgate_decisions_total") == [
+        #"proofgate_decisions_total{endpoint="authorization",client="a\"b\\c\nd",rule="state-required",decision="report"} 1"#,
+        #"proofgate_decisions_total{endpoint="authorization",client="mail",rule="pkce-required",decision="reject"} 2"#,
+        #"proofgate_decisions_total{endpoint="authorization",client="unknown",rule="client-unknown",decision="reject"} 1"#,
+        #"proofgate_decisions_total{endpoint="token",client="mail",rule="",decision="forward"} 1"#,
+      ])
+  }
+
+  @Test("At most 1,000 clients have series, whatever worker saw them; the rest share one")
+  func cardinality() {
+    for number in 0..<3000 {
+      registry.workers[number % 2].decided(.forward, at: .token, client: "client-\(number)", rule: nil)
+    }
+    registry.workers[0].decided(.forward, at: .token, client: "client-1", rule: nil)
+    let decisions = registry.snapshot().decisions
+    #expect(decisions.count == 1001)
+    #expect(decisions.values.reduce(0, +) == 3001)
+    #expect(lines("proofgate_decisions_total").contains { $0.contains(#"client="other""#) && $0.hasSuffix(" 2000") })
+    #expect(lines("proofgate_decisions_total").contains { $0.contains(#"client="client-1""#) && $0.hasSuffix(" 2") })
+  }
+
+  @Test("The policy, its reloads, the build and the process are described")
+  func environment() {
+    registry.policyReloaded(version: "77\"b")
+    registry.policyReloadFailed()
+    registry.policyReloadFailed()
+    registry.workers[1].setStalled(true)
+    let text = render(ProcessFacts(residentBytes: 8192, openFiles: 12, maximumFiles: 1024))
+    for line in [
+      #"proofgate_policy_info{version="77\"b"} 1"#, #"proofgate_policy_reloads_total{result="ok"} 1"#,
+      #"proofgate_policy_reloads_total{result="failed"} 2"#, "proofgate_workers 2", "proofgate_workers_stalled 1",
+      #"proofgate_build_info{version="0.1.0"} 1"#, "process_start_time_seconds 1795000000.12",
+      "process_resident_memory_bytes 8192", "process_open_fds 12", "process_max_fds 1024",
+      "proofgate_log_lines_dropped_total 0",
+    ] {
+      #expect(text.split(separator: "\n").contains { $0 == line })
+    }
+    registry.workers[1].setStalled(false)
+    #expect(lines("proofgate_workers_stalled") == ["proofgate_workers_stalled 0"])
+  }
+
+  @Test("Every sample belongs to a family that was announced, with help and type, once")
+  func format() {
+    registry.workers[0].decided(.forward, at: .token, client: "mail", rule: nil)
+    let text = render(ProcessFacts.current())
+    var family: Substring = ""
+    var families: Set<Substring> = []
+    for line in text.split(separator: "\n") {
+      if line.hasPrefix("# HELP ") {
+        family = line.dropFirst(7).prefix { $0 != " " }
+        let isNew = families.insert(family).inserted
+        #expect(isNew)
+      } else if line.hasPrefix("# TYPE ") {
+        #expect(line.dropFirst(7).hasPrefix(family + " "))
+      } else {
+        let rest = line.dropFirst(family.count)
+        #expect(line.hasPrefix(family))
+        #expect(["{", " ", "_bucket", "_sum", "_count"].contains { rest.hasPrefix($0) })
+      }
+    }
+    #expect(text.hasSuffix("\n"))
+  }
+
+  @Test("The kernel's facts about this process are read")
+  func facts() throws {
+    let facts = ProcessFacts.current()
+    #expect(try #require(facts.residentBytes) > 1 << 20)
+    #expect(try #require(facts.openFiles) > 2)
+    #expect(try #require(facts.maximumFiles) >= 64)
+  }
+}
