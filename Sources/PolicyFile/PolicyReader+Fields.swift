@@ -33,6 +33,7 @@ extension PolicyReader {
     switch field.node.kind {
     case .sequence:
       var items: [Field] = []
+      items.reserveCapacity(field.node.count)
       for item in field.node.items {
         guard !item.isEmpty else {
           error(.missingValue, item, "an item of `\(field.name)` has no value; give one or remove it")
