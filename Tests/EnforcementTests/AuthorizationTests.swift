@@ -411,6 +411,12 @@ struct AuthorizationTests {
     #expect(try #require(outcome.refusal?.response?.location).contains("state=a%2Bb%20%26%3D%25"))
   }
 
+  @Test("6749-3.1-dup-page: two redirect URIs are refused before anybody asks whose they are")
+  func redirectURITwice() {
+    let outcome = Fixture.authorize(["client_id": "nobody"], adding: "&redirect_uri=com.example.app%3A%2Fcb")
+    #expect(outcome.rejection == .redirectURIRepeated)
+  }
+
   @Test("I-request: a state that the gateway sealed is refused outside re-entry, on a page")
   func foreignState() {
     let outcome = Fixture.authorize(stateIsSealed: true)

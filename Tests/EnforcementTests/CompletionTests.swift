@@ -216,6 +216,25 @@ struct CompletionTests {
     #expect(reenter(Self.sent, now: Fixture.transaction.expiry) == .transactionExpired)
     #expect(reenter(Self.sent, policy: Fixture.policy { $0.redirectURIs = [] }) == .transactionOutdated)
     #expect(reenter(Self.sent, body: "{}", contentType: "application/json") == .reentryBody)
+    let bodyInGET = AuthorizationRequest(method: "GET", query: Self.sent[...], body: Array("client_id=n2".utf8))
+    let outcome = Enforcement.decideReentry(
+      bodyInGET, sealedState: "sealed", transaction: Fixture.transaction, browserMatches: true,
+      policy: Fixture.policy(), now: Fixture.now)
+    #expect(outcome.rejection == .reentryBody)
+  }
+
+  @Test("8252-8.12-every-step: an embedded user agent is blocked when it comes back, too")
+  func reentryFromWebView() {
+    let request = AuthorizationRequest(
+      method: "GET", query: Self.sent[...], userAgent: "Mozilla/5.0 (Linux; Android 10; K; wv) AppleWebKit/537.36")
+    func decide(_ policy: Policy) -> Rejection? {
+      Enforcement.decideReentry(
+        request, sealedState: "sealed", transaction: Fixture.transaction, browserMatches: true, policy: policy,
+        now: Fixture.now
+      ).rejection
+    }
+    #expect(decide(Fixture.policy { $0.embeddedUserAgents = .block }) == .userAgentEmbedded)
+    #expect(decide(Fixture.policy()) == nil)
   }
 
   @Test("I-reentry: an upstream that understands PKCE gets back the challenge that it was sent")

@@ -8,6 +8,7 @@ struct ReentryContext: Sendable {
   /// The sealed state, as it went upstream.
   let sealedState: String
   let forwardsPKCE: Bool
+  let client: Client?
 
   /// What went upstream and may come back only as it went.
   var sent: [(name: String, value: String)] {
@@ -52,7 +53,7 @@ extension Enforcement {
       transaction: transaction, policy: policy, now: now, browserMatches: browserMatches)
     let context = ReentryContext(
       request: request, transaction: transaction, sealedState: sealedState,
-      forwardsPKCE: policy.upstream.forwardsPKCE)
+      forwardsPKCE: policy.upstream.forwardsPKCE, client: running.client)
     // Nothing here is report mode's to let by: the transaction is the gateway's own.
     var run = RuleRun(mode: .enforce)
     for end in [run.run(RuleTable.transaction, on: running), run.run(RuleTable.reentry, on: context)] {
