@@ -108,7 +108,7 @@ struct AuthorizationEndpoint {
     switch outcome.decision {
     case .reject(let refusal): return .response(exchange.answer(refusal, transaction: transaction))
     case .pass: return await pass()
-    case .forward: return await relay(transaction)
+    case .forward(let permit): return await relay(permit)
     }
   }
 
@@ -121,12 +121,14 @@ struct AuthorizationEndpoint {
     }
   }
 
-  private func relay(_ transaction: AuthorizationTransaction?) async -> Reply {
+  private func relay(_ permit: ReentryPermit?) async -> Reply {
+    let transaction = permit?.transaction
     let answer: UpstreamResponse
     do throws(UpstreamFailure) {
       answer = try await exchange.upstream.send(exchange.unchanged())
     } catch {
-      return .response(exchange.answer(.here(exchange.rejection(for: error)), transaction: transaction))
+      let rejection = exchange.rejection(for: error)
+      return .response(exchange.answer(permit?.refusal(rejection) ?? .here(rejection), transaction: transaction))
     }
     exchange.trail.upstreamStatus = answer.head.status
     return await Completion(exchange, session: session, transaction: transaction, isBeginning: false)

@@ -1,7 +1,9 @@
 import Enforcement
 import HTTP
 import OAuth
+import Policy
 import Proxy
+import Sealing
 import Stores
 
 /// The one redemption of a code, from its claim to the answer (`I-token`; RFC 6749, section 4.1.2).

@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Proxy
 import Reactor
+import Sealing
 import Stores
 
 /// The token endpoint (RFC 6749, section 3.2; `I-token`).
@@ -86,7 +87,7 @@ struct TokenEndpoint {
       exchange.trail.transaction = permit.grant?.family
       switch await exchange.askForTokens(permit.upstream) {
       case .failure(let failure): return exchange.tokenFailure(failure)
-      case .success(let answer): return exchange.answer(answer, isHeld: permit.grant != nil) { renew($0, permit) }
+      case .success(let answer): return exchange.answer(answer, isHeld: permit.upstream.usesHeldCredentials) { renew($0, permit) }
       }
     }
   }

@@ -2,6 +2,7 @@ public import Policy
 public import Proxy
 import Reactor
 public import Sealing
+import Telemetry
 
 /// The gateway on all of its workers.
 public final class GatewayServer: Sendable {
