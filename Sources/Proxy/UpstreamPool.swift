@@ -40,8 +40,7 @@ public final class UpstreamPool {
         discard(oldest)
         continue
       }
-      queue.append(waiter)
-      let wake = await waiter.sleep(until: queueDeadline)
+      let wake = await waiter.sleep(until: queueDeadline) { queue.append(waiter) }
       queue.removeAll { $0 === waiter }
       if wake == .timedOut { throw .busy }
     }
