@@ -83,6 +83,10 @@ final class Exchange {
         if case .stale = error {
           mayReuse = false
           if let toUpstream { poller.buffers.giveBack(toUpstream) }
+          // The first attempt may have sent everything, or given up on sending.
+          uploadEnded = false
+          uploadStopped = false
+          responseDeadline = nil
           reparse(head)
           rewrite(head)
           continue
