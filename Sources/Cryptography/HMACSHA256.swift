@@ -9,14 +9,17 @@ internal import COpenSSL
   public init() {
     guard let context = unsafe EVP_MAC_CTX_new(Algorithms.hmac) else { preconditionFailure("no memory for HMAC") }
     unsafe self.context = context
-    var name = Array("SHA2-256".utf8CString)
-    let ready = unsafe name.withUnsafeMutableBufferPointer { name in
-      // The parameters are read during the call; the array outlives it. The digest stays with the context.
-      let parameters = unsafe [
-        OSSL_PARAM_construct_utf8_string("digest", name.baseAddress, 0), OSSL_PARAM_construct_end(),
-      ]
-      return unsafe EVP_MAC_CTX_set_params(context, parameters)
-    }
+    // Static strings end with a zero and live as long as the process, so the parameters may point to them. The library
+    // takes the value as mutable but only reads it. The digest stays with the context.
+    let name: StaticString = "digest"
+    let value: StaticString = "SHA2-256"
+    let parameters = unsafe [
+      OSSL_PARAM_construct_utf8_string(
+        UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self),
+        UnsafeMutableRawPointer(mutating: value.utf8Start).assumingMemoryBound(to: CChar.self), 0),
+      OSSL_PARAM_construct_end(),
+    ]
+    let ready = unsafe EVP_MAC_CTX_set_params(context, parameters)
     precondition(ready == 1, "HMAC does not take SHA-256")
   }
 

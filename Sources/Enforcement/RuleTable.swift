@@ -70,6 +70,7 @@ enum RuleTable {
 
   /// What is checked of the request that a login or consent page sends back.
   static let reentry: [Rule<ReentryContext>] = [
+    .reentryUserAgentExternal,
     .reentryReadable,
     .reentryUnchanged,
     .reentryScopeWithin,

@@ -15,6 +15,8 @@ public struct AuthorizationRequest: Sendable {
   public let userAgent: String?
   /// The query's parameters and the body's, each as it came.
   public let sources: [FormParameters]
+  /// Whether there is a body that is no form, so that nobody here knows what it says.
+  public let hasUnreadBody: Bool
   /// Every value of `state`, wherever it stands: one of them may be a sealed state that re-enters.
   public let states: [String]
 
@@ -36,6 +38,7 @@ public struct AuthorizationRequest: Sendable {
     let inQuery = parsedQuery ?? FormParameters()
     let inBody = parsedBody ?? FormParameters()
     sources = [inQuery, inBody]
+    hasUnreadBody = !body.isEmpty && !isForm
     states = inQuery.all("state") + inBody.all("state")
     let usesBody = method == "POST" && !inBody.isEmpty
     parameters = usesBody ? inBody : inQuery

@@ -63,3 +63,12 @@ public final class ProxySettings: Sendable {
     viaLineOfHTTP10 = Array("Via: 1.0 \(configuration.pseudonym)\r\n".utf8)
   }
 }
+
+extension ProxySettings {
+  /// The same settings with another number of upstream connections.
+  public func sharing(upstreamConnections: Int) -> ProxySettings {
+    var configuration = configuration
+    configuration.upstreamConnections = upstreamConnections
+    return ProxySettings(configuration)
+  }
+}

@@ -26,10 +26,56 @@ struct Vectors: Decodable {
     var testDescription: String { "\(id): \(reason)" }
   }
 
+  struct Pair: Decodable, Sendable, CustomTestStringConvertible {
+    let id: String
+    let method: String
+    let verifier: String
+    let challenge: String
+    let verifierLength: Int
+
+    var testDescription: String { id }
+  }
+
+  struct Verifier: Decodable, Sendable, CustomTestStringConvertible {
+    let id: String
+    let verifier: String
+    let expectedError: String
+    let againstChallenge: String
+    let reason: String
+
+    var testDescription: String { "\(id): \(reason)" }
+  }
+
+  struct Challenge: Decodable, Sendable, CustomTestStringConvertible {
+    let id: String
+    let challenge: String?
+    let method: String?
+    let reason: String
+
+    var testDescription: String { "\(id): \(reason)" }
+  }
+
+  struct PKCE: Decodable, Sendable {
+    let validPairs: [Pair]
+    let invalidVerifiers: [Verifier]
+    let invalidChallenges: [Challenge]
+  }
+
+  struct Agent: Decodable, Sendable, CustomTestStringConvertible {
+    let id: String
+    let label: String
+    let userAgent: String
+    let expectedEmbedded: Bool
+
+    var testDescription: String { "\(id): \(label)" }
+  }
+
   struct Group<Element: Decodable & Sendable>: Decodable, Sendable {
     let vectors: [Element]
   }
 
+  let pkce: PKCE
+  let userAgents: Group<Agent>
   let redirectUriMatch: Group<RedirectMatch>
   let privateUseSchemes: Group<Scheme>
 

@@ -23,6 +23,8 @@ struct DecisionLogTests {
     let sink = sink
     log.start(sink: sink, spawn: { body in body() }, onEnd: { sink.end() })
     #expect(sink.ended == 1)
+    // The script holds the log, which holds the signal.
+    signal.script([]) {}
   }
 
   @Test("A record is one line of JSON with every field that is known")

@@ -20,8 +20,8 @@ enum ChallengeReading: Sendable {
       self = .unsupportedMethod
       return
     }
-    let padding: Base64Padding = client.pkceSyntax == .lenient ? .tolerated : .refused
-    self = CodeChallenge(parsing: text, method: method, padding: padding).map(ChallengeReading.value) ?? .malformed
+    let challenge = CodeChallenge(parsing: text, method: method, padding: client.verifierPadding)
+    self = challenge.map(ChallengeReading.value) ?? .malformed
   }
 
   var value: CodeChallenge? {

@@ -8,6 +8,7 @@ struct ReentryContext: Sendable {
   /// The sealed state, as it went upstream.
   let sealedState: String
   let forwardsPKCE: Bool
+  let client: Client?
 
   /// What went upstream and may come back only as it went.
   var sent: [(name: String, value: String)] {
@@ -31,6 +32,12 @@ struct ReentryContext: Sendable {
 /// Leave to forward a request of a running transaction as it is. Only this module gives it.
 public struct ReentryPermit: Sendable {
   public let transaction: AuthorizationTransaction
+  let redirect: VerifiedRedirect?
+
+  /// What the client is told when the upstream failed; a page where its redirect URI is no longer registered.
+  public func refusal(_ rejection: Rejection) -> Refusal {
+    redirect.map { Refusal(rejection, delivery: $0.delivery) } ?? Refusal(rejection)
+  }
 }
 
 extension Enforcement {
@@ -52,7 +59,7 @@ extension Enforcement {
       transaction: transaction, policy: policy, now: now, browserMatches: browserMatches)
     let context = ReentryContext(
       request: request, transaction: transaction, sealedState: sealedState,
-      forwardsPKCE: policy.upstream.forwardsPKCE)
+      forwardsPKCE: policy.upstream.forwardsPKCE, client: running.client)
     // Nothing here is report mode's to let by: the transaction is the gateway's own.
     var run = RuleRun(mode: .enforce)
     for end in [run.run(RuleTable.transaction, on: running), run.run(RuleTable.reentry, on: context)] {
@@ -60,7 +67,7 @@ extension Enforcement {
         return Outcome(decision: .reject(Refusal(rejection, detail: detail)), findings: run.findings)
       }
     }
-    return Outcome(decision: .forward(ReentryPermit(transaction: transaction)), findings: run.findings)
+    return Outcome(decision: .forward(ReentryPermit(transaction: transaction, redirect: running.redirect)), findings: run.findings)
   }
 
   /// Decides a POST to the authorization endpoint that has no OAuth parameter: a login or consent form (`I-reentry`).

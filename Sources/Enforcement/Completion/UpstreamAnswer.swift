@@ -26,7 +26,8 @@ public struct UpstreamAnswer: Sendable {
     guard let parameters = FormParameters(parsing: query) else { return nil }
     self.parameters = parameters
     let kept = query.split(separator: "&", omittingEmptySubsequences: false).filter { pair in
-      let name = FormParameters(parsing: pair)?.entries.first?.name
+      let one = FormParameters(parsing: pair)
+      let name = one?.entries.first?.name ?? one?.malformedNames.first
       return !(name.map(ParameterNames.inResponse.contains) ?? false)
     }
     address = kept.allSatisfy(\.isEmpty) ? String(base) : "\(base)?\(kept.joined(separator: "&"))"

@@ -117,11 +117,11 @@ extension Rejection {
       .parameterSpelling, .clientIDRepeated, .clientIDMalformed, .redirectURIRepeated, .redirectURIMalformed,
       .clientIDOfUpstream, .parameterRepeated, .parameterMalformed, .stateForeign, .tokenParametersInQuery,
       .clientIsUpstream, .codeKeyUnknown, .codeForeign, .codeExpired, .codeUsed, .codeOutdated, .codeRedirectURI,
-      .verifierMissing, .verifierMalformed, .verifierMismatch, .refreshTokenForeign, .refreshTokenOutdated,
-      .refreshTokenReused, .refreshScopeWider, .reentryChanged, .reentryScope, .reentryBody, .browserUnbound,
-      .transactionExpired, .transactionOutdated, .formWithoutTransaction, .answerElsewhere, .answerEchoed,
-      .answerUnusable, .callbackClosed, .upstreamDenied, .upstreamError, .upstreamFailed, .upstreamUnavailable,
-      .upstreamTimedOut, .consentDenied, .pathAmbiguous, .pathClosed, .pathNotPassed:
+      .verifierMissing, .verifierMismatch, .refreshTokenForeign, .refreshTokenOutdated, .refreshTokenReused,
+      .refreshScopeWider, .reentryChanged, .reentryScope, .reentryBody, .browserUnbound, .transactionExpired,
+      .transactionOutdated, .formWithoutTransaction, .answerElsewhere, .answerEchoed, .answerUnusable,
+      .callbackClosed, .upstreamDenied, .upstreamError, .upstreamFailed, .upstreamUnavailable, .upstreamTimedOut,
+      .consentDenied, .pathAmbiguous, .pathClosed, .pathNotPassed:
       .refuse
     case .clientIDMissing, .clientUnknown, .redirectURIMissing, .redirectURISyntax, .redirectURIMismatch,
       .redirectURILocalhost, .requestObjectsBoth, .requestObject, .requestURI, .registrationParameter,
@@ -133,7 +133,7 @@ extension Rejection {
       .deviceCodeMissing:
       .pass
     case .userAgentEmbedded, .challengeMissing, .challengeMethodUnsupported, .challengeMalformed,
-      .promptNoneCombined, .consentRequired, .stateMissing, .verifierSurplus:
+      .promptNoneCombined, .consentRequired, .stateMissing, .verifierMalformed, .verifierSurplus:
       .proceed
     }
   }

@@ -13,6 +13,8 @@ struct RedemptionContext: Sendable {
 public struct RedemptionPermit: Sendable {
   public let client: Client
   public let code: IssuedCode
+  /// What the client proved itself with; `nil` for a code without a challenge.
+  public let verifier: Secret?
   public let upstream: UpstreamTokenRequest
   /// Whether refresh tokens in the answer are sealed to the client: always for public clients, and wherever the
   /// gateway's credentials redeem the code, for only they can refresh later.
@@ -81,7 +83,7 @@ extension Enforcement {
     }
     entries += policy.allowListed(intent.parameters)
     return RedemptionPermit(
-      client: intent.client, code: code,
+      client: intent.client, code: code, verifier: intent.verifier?.secret,
       upstream: UpstreamTokenRequest(credentials, parameters: intent.parameters, entries: entries),
       sealsRefreshToken: intent.client.kind == .public || credentials.isHeld)
   }

@@ -42,9 +42,10 @@ struct TokenContext: Sendable {
   var parameters: FormParameters { request.parameters }
   var grant: GrantType? { parameters["grant_type"].flatMap(GrantType.init(rawValue:)) }
 
+  /// The verifier to compare. Report mode compares what it would otherwise have refused for its padding.
   var verifier: CodeVerifier? {
     guard let client, let text = parameters["code_verifier"] else { return nil }
-    return CodeVerifier(parsing: text, padding: client.pkceSyntax == .lenient ? .tolerated : .refused)
+    return CodeVerifier(parsing: text, padding: client.mode == .report ? .tolerated : client.verifierPadding)
   }
 
   /// The mode that applies: the client's, or what the policy says of clients that it does not know.
@@ -74,4 +75,6 @@ extension Client {
   var expectedSecret: Secret? {
     secret ?? (upstream.clientID == id ? upstream.clientSecret : nil)
   }
+
+  var verifierPadding: Base64Padding { pkceSyntax == .lenient ? .tolerated : .refused }
 }

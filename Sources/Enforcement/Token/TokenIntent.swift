@@ -56,9 +56,12 @@ public struct UpstreamTokenRequest: Sendable {
   public let authorization: Secret?
   /// The body, form-encoded from the parsed values.
   public let body: Secret
+  /// Whether the gateway's own credentials are in it, so that a complaint about them is not the client's fault.
+  public let usesHeldCredentials: Bool
 
   init(_ credentials: UpstreamCredentials, parameters: FormParameters, entries: [FormParameters.Entry]) {
     authorization = credentials.authorization
+    usesHeldCredentials = credentials.isHeld
     body = Secret(FormEncoding.serialise(entries + credentials.entries(from: parameters)))
   }
 }

@@ -7,7 +7,7 @@ extension Rule where Context == RedemptionContext {
       switch (context.code.challenge, context.intent.verifier) {
       case (.some(let challenge), .some(let verifier)):
         challenge.matches(verifier) ? .pass : .refuse(.verifierMismatch)
-      case (.some, nil): context.intent.sentVerifier ? .refuse(.verifierMalformed) : .refuse(.verifierMissing)
+      case (.some, nil): context.intent.sentVerifier ? .refuse(.verifierMismatch) : .refuse(.verifierMissing)
       case (nil, _): context.intent.sentVerifier ? .refuse(.verifierSurplus) : .pass
       }
     }

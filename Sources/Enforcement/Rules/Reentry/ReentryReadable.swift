@@ -4,7 +4,7 @@ extension Rule where Context == ReentryContext {
   /// A body that is no form could hold what the server sees and the gateway does not.
   static var reentryReadable: Rule {
     Rule(name: "every OAuth parameter can be read") { context in
-      if context.request.problem == .bodyType || context.request.problem == .tooManyParameters {
+      if context.request.hasUnreadBody || context.request.problem == .tooManyParameters {
         return .refuse(.reentryBody)
       }
       for parameters in context.request.sources {

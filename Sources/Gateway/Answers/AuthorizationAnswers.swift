@@ -1,0 +1,105 @@
+import Enforcement
+import HTTP
+import OAuth
+import Policy
+import Proxy
+
+/// How authorization responses and refusals reach the browser.
+extension Interception {
+  /// Sends an authorization response to its client (RFC 6749, sections 4.1.2 and 4.1.2.1).
+  func deliver(_ answer: AuthorizationResponse, to client: Client?) -> Response {
+    guard let location = answer.location else {
+      return pages.formPost(
+        redirectURI: answer.redirectURI.text, parameters: answer.parameters.map { (name: $0.name, value: $0.value) },
+        clientName: client?.displayName ?? "the app")
+    }
+    return redirect(to: location)
+  }
+
+  /// A redirect of the gateway's own. After a POST it is 303, so that no browser posts again (RFC 9700, section 4.12).
+  func redirect(to location: String) -> Response {
+    Response(
+      status: request.method == "POST" ? 303 : 302,
+      headers: [
+        "Location": location, "Cache-Control": "no-store", "Pragma": "no-cache", "Referrer-Policy": "no-referrer",
+      ])
+  }
+
+  /// A refusal: a page, or an error response to the client where that has been verified.
+  func answer(_ refusal: Refusal, transaction: AuthorizationTransaction? = nil) -> Response {
+    trail.refused(refusal.rejection)
+    let client = transaction.flatMap { policy.clients[$0.clientID] }
+    switch refusal.delivery {
+    case .redirect:
+      if let answer = refusal.response { return deliver(answer, to: client) }
+    case .link:
+      if let location = refusal.response?.location {
+        return pages.openApp(location: location, clientName: client?.displayName ?? "the app")
+      }
+    case .here: break
+    }
+    let page = ErrorPage(
+      refusal.rejection, detail: refusal.detail.map(words) ?? refusal.errorDescription, transaction: transaction?.id)
+    switch refusal.rejection {
+    case .browserUnbound, .transactionExpired, .transactionOutdated, .formWithoutTransaction:
+      return pages.startAgain(path: transaction.map(startPath), page)
+    case .userAgentEmbedded:
+      return pages.embeddedUserAgent(address: policy.gateway.origin.description + request.target, page)
+    case .methodNotAllowed:
+      var response = pages.error(page)
+      response.headers.set("Allow", "GET, HEAD, POST")
+      return response
+    default:
+      return pages.error(page)
+    }
+  }
+
+  private func words(_ detail: Detail) -> String {
+    switch detail {
+    case .parameter(let name): "the parameter is `\(name)`"
+    case .redirectURI(let error): error.description
+    case .differingByte(let registered, let offset):
+      "redirect_uri differs from registered URI number \(registered + 1) at byte \(offset + 1)"
+    }
+  }
+
+  /// The authorization request of a transaction, as its client would send it: it runs every rule anew.
+  private func startPath(_ transaction: AuthorizationTransaction) -> String {
+    var entries = [
+      FormParameters.Entry("response_type", "code"),
+      FormParameters.Entry("client_id", transaction.clientID.rawValue),
+    ]
+    if transaction.redirectURIWasSent {
+      entries.append(FormParameters.Entry("redirect_uri", transaction.redirectURI.text))
+    }
+    if let scope = transaction.scope { entries.append(FormParameters.Entry("scope", scope.text)) }
+    if let state = transaction.state { entries.append(FormParameters.Entry("state", state)) }
+    if let challenge = transaction.challenge {
+      entries.append(FormParameters.Entry("code_challenge", challenge.text))
+      entries.append(FormParameters.Entry("code_challenge_method", challenge.method.rawValue))
+    }
+    if transaction.responseMode != .query {
+      entries.append(FormParameters.Entry("response_mode", transaction.responseMode.rawValue))
+    }
+    return authorizationPath + "?" + FormEncoding.serialise(entries)
+  }
+
+  /// The path under which this request reached the authorization endpoint, or the first that is configured.
+  var authorizationPath: String {
+    let paths = policy.upstream.endpoints.authorization
+    return paths.contains(String(request.path)) ? String(request.path) : paths.first ?? "/"
+  }
+
+  /// The rejection that stands for an upstream that did not answer.
+  func rejection(for failure: UpstreamFailure) -> Rejection {
+    switch failure.status {
+    case 503: .upstreamUnavailable
+    case 504: .upstreamTimedOut
+    default: .upstreamFailed
+    }
+  }
+}
+
+extension Client {
+  var displayName: String { name ?? id.rawValue }
+}

@@ -1,0 +1,74 @@
+import HTTP
+import OAuth
+
+/// What an upstream's token endpoint said, as RFC 6749, sections 5.1 and 5.2, have it: legacy servers answer with forms,
+/// with errors under status 200, with other member names.
+enum TokenAnswer {
+  case tokens([String: JSONValue])
+  case error(OAuthErrorCode, description: String?)
+  /// Nothing that a client could use.
+  case unusable
+
+  init(status: Int, headers: Headers, body: [UInt8]) {
+    guard let members = TokenAnswer.members(headers, body) else {
+      self = .unusable
+      return
+    }
+    if let error = TokenAnswer.error(members) {
+      self = error
+    } else if (200..<300).contains(status), members["access_token"]?.text.map({ !$0.isEmpty }) ?? false {
+      self = .tokens(TokenAnswer.completed(members))
+    } else {
+      self = .unusable
+    }
+  }
+
+  private static func members(_ headers: Headers, _ body: [UInt8]) -> [String: JSONValue]? {
+    let type = (headers["Content-Type"] ?? "").lowercased()
+    if type.contains("json") || body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") { return JSONValue.members(of: body) }
+    guard let form = FormParameters(parsing: body), !form.hasMalformedName, form.malformedNames.isEmpty,
+      form.firstRepeated(except: []) == nil
+    else { return nil }
+    var members: [String: JSONValue] = [:]
+    for entry in form.entries { members[entry.name] = .string(entry.value) }
+    return members
+  }
+
+  private static func error(_ members: [String: JSONValue]) -> TokenAnswer? {
+    guard let text = (members["error"] ?? members["error_code"] ?? members["error_message"])?.text, !text.isEmpty
+    else { return nil }
+    let description = (members["error_description"] ?? members["error_message"])?.text
+    return .error(code(text), description: description.map { ErrorDescription.sanitised($0) })
+  }
+
+  /// RFC 6749, section 5.2; other words that were seen for a bad code mean `invalid_grant`.
+  private static func code(_ text: String) -> OAuthErrorCode {
+    switch text {
+    case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
+      "invalid_scope":
+      OAuthErrorCode(rawValue: text) ?? .invalidRequest
+    case "invalid_code", "expired_code", "bad_verification_code", "expired_token", "invalid_token": .invalidGrant
+    case "temporarily_unavailable": .temporarilyUnavailable
+    case "server_error": .serverError
+    default: .invalidRequest
+    }
+  }
+
+  /// Adds what RFC 6749 demands, and gives numbers and lists the form that it wants.
+  private static func completed(_ members: [String: JSONValue]) -> [String: JSONValue] {
+    var members = members
+    if members["token_type"]?.text?.isEmpty ?? true { members["token_type"] = .string("Bearer") }
+    if let seconds = members["expires_in"]?.text.flatMap(Int64.init) { members["expires_in"] = .integer(seconds) }
+    if members["expires_in"] == nil, let seconds = members["expires"]?.text.flatMap(Int64.init) {
+      members["expires_in"] = .integer(seconds)
+    }
+    switch members["scope"] {
+    case .string(let text) where text.contains(","):
+      members["scope"] = .string(text.split { $0 == "," || $0 == " " }.joined(separator: " "))
+    case .array(let scopes):
+      members["scope"] = .string(scopes.compactMap(\.text).joined(separator: " "))
+    default: break
+    }
+    return members
+  }
+}

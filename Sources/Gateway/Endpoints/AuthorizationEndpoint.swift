@@ -1,0 +1,150 @@
+import Enforcement
+import HTTP
+import OAuth
+import Policy
+import Proxy
+import Stores
+
+/// The authorization endpoint (RFC 6749, section 3.1): new requests, re-entry, and the forms of the upstream's pages.
+struct AuthorizationEndpoint {
+  /// Seconds that a user may take to sign in. The sealed state lives as long.
+  static let transactionLifetime: Int64 = 900
+
+  private let exchange: Interception
+  private let request: AuthorizationRequest
+  private let session: BrowserSession?
+
+  init(_ exchange: Interception) {
+    self.exchange = exchange
+    let incoming = exchange.request
+    request = AuthorizationRequest(
+      method: incoming.method, query: incoming.query, contentTypes: incoming.headers.all("Content-Type"),
+      contentEncodings: incoming.headers.all("Content-Encoding"), body: incoming.body,
+      userAgent: incoming.headers["User-Agent"])
+    session = exchange.session()
+  }
+
+  func respond() async -> Reply {
+    for state in request.states {
+      switch await exchange.gateway.states.open(state, now: exchange.now) {
+      case .value(let transaction): return await reenter(transaction, state: state)
+      case .keyUnknown: return .response(exchange.answer(.here(.codeKeyUnknown)))
+      case .invalid: continue
+      }
+    }
+    if exchange.request.method == "POST", !request.sources.contains(where: AuthorizationRequest.speaksOAuth) {
+      return await form()
+    }
+    return await begin()
+  }
+
+  // MARK: A new request
+
+  private func begin() async -> Reply {
+    exchange.note(clientID: request.parameters["client_id"])
+    let outcome = Enforcement.decideAuthorization(request, policy: exchange.policy, stateIsSealed: false)
+    exchange.trail.note(outcome)
+    switch outcome.decision {
+    case .reject(let refusal): return .response(exchange.answer(refusal))
+    case .pass: return await pass()
+    case .forward(let permit):
+      exchange.trail.note(permit.redirectURI)
+      if permit.needsConsent { return .response(ConsentEndpoint(exchange).ask(permit, request, session)) }
+      return await forward(permit)
+    }
+  }
+
+  /// Starts a transaction and asks the upstream in its name (`I-request`).
+  private func forward(_ permit: AuthorizationPermit) async -> Reply {
+    let start: TransactionStart
+    do throws(StoreError) {
+      start = try await TransactionStart(permit, session, exchange)
+    } catch {
+      return .response(exchange.answer(permit.refusal(.upstreamUnavailable)))
+    }
+    let target = exchange.authorizationPath + "?" + start.query
+    let outbound = OutboundRequest(
+      method: exchange.request.method == "HEAD" ? "HEAD" : "GET", target: target,
+      headers: exchange.forwardedHeaders(keepingBody: false), peer: exchange.request.peer)
+    let answer: UpstreamResponse
+    do throws(UpstreamFailure) {
+      answer = try await exchange.upstream.send(outbound)
+    } catch {
+      return .response(exchange.answer(permit.refusal(exchange.rejection(for: error))))
+    }
+    exchange.trail.upstreamStatus = answer.head.status
+    if answer.head.status >= 500 { return .response(exchange.answer(permit.refusal(.upstreamFailed))) }
+    if (200..<300).contains(answer.head.status), exchange.request.method != "HEAD" {
+      return .response(await moveIntoTransaction(target, start, answer))
+    }
+    return await Completion(exchange, session: start.session, transaction: start.transaction, isBeginning: true)
+      .relay(answer, adding: start.cookie)
+  }
+
+  /// The upstream shows a page at once. Its forms may post to "this address", so the browser first moves to the address
+  /// that the upstream has been asked by: there, a post re-enters the transaction.
+  private func moveIntoTransaction(
+    _ target: String, _ start: TransactionStart, _ answer: UpstreamResponse
+  ) async -> Response {
+    var response = exchange.redirect(to: target)
+    for cookie in answer.head.headers.all("Set-Cookie") { response.headers.append("Set-Cookie", cookie) }
+    response.headers.append("Set-Cookie", start.cookie)
+    _ = try? await answer.collect()
+    return response
+  }
+
+  // MARK: In a transaction
+
+  /// A login or consent page came back with the sealed state (`I-reentry`).
+  private func reenter(_ transaction: AuthorizationTransaction, state: String) async -> Reply {
+    exchange.trail.transaction = transaction.id
+    exchange.note(clientID: transaction.clientID.rawValue)
+    exchange.trail.note(transaction.redirectURI)
+    let browserMatches = session?.isBound(to: transaction.browserSecretHash) ?? false
+    let outcome = Enforcement.decideReentry(
+      request, sealedState: state, transaction: transaction, browserMatches: browserMatches, policy: exchange.policy,
+      now: exchange.now)
+    exchange.trail.note(outcome)
+    switch outcome.decision {
+    case .reject(let refusal): return .response(exchange.answer(refusal, transaction: transaction))
+    case .pass: return await pass()
+    case .forward(let permit): return await relay(permit)
+    }
+  }
+
+  /// A form of the upstream's without OAuth parameters.
+  private func form() async -> Reply {
+    let isLive = session.map { $0.liveUntil > exchange.now } ?? false
+    switch Enforcement.decideForm(request, hasLiveTransaction: isLive) {
+    case .reject(let refusal): return .response(exchange.answer(refusal))
+    case .forward, .pass: return await relay(nil)
+    }
+  }
+
+  private func relay(_ permit: ReentryPermit?) async -> Reply {
+    let transaction = permit?.transaction
+    let answer: UpstreamResponse
+    do throws(UpstreamFailure) {
+      answer = try await exchange.upstream.send(exchange.unchanged())
+    } catch {
+      let rejection = exchange.rejection(for: error)
+      return .response(exchange.answer(permit?.refusal(rejection) ?? .here(rejection), transaction: transaction))
+    }
+    exchange.trail.upstreamStatus = answer.head.status
+    return await Completion(exchange, session: session, transaction: transaction, isBeginning: false)
+      .relay(answer, adding: nil)
+  }
+
+  /// Report mode and unknown clients: as the client sent it, with nothing of the gateway's.
+  private func pass() async -> Reply {
+    do throws(UpstreamFailure) {
+      let answer = try await exchange.upstream.send(exchange.unchanged())
+      exchange.trail.upstreamStatus = answer.head.status
+      var response = answer.head
+      InteractionPage.protect(&response, isSecure: exchange.policy.gateway.origin.scheme == .https)
+      return .relay(answer, response)
+    } catch {
+      return .response(exchange.answer(.here(exchange.rejection(for: error))))
+    }
+  }
+}

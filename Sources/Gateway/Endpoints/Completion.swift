@@ -1,0 +1,143 @@
+import Enforcement
+import HTTP
+import OAuth
+import Policy
+import Proxy
+import Sealing
+
+/// Turns the upstream's answer into the client's (`I-completion`).
+struct Completion {
+  private let exchange: Interception
+  private let session: BrowserSession?
+  /// The transaction that the request belongs to, if that is known.
+  private let transaction: AuthorizationTransaction?
+  /// Whether the request is the very one that began the transaction.
+  private let isBeginning: Bool
+
+  init(
+    _ exchange: Interception, session: BrowserSession?, transaction: AuthorizationTransaction?, isBeginning: Bool
+  ) {
+    self.exchange = exchange
+    self.session = session
+    self.transaction = transaction
+    self.isBeginning = isBeginning
+  }
+
+  /// Passes the upstream's response on, completed if it is an answer.
+  func relay(_ answer: UpstreamResponse, adding cookie: String?) async -> Reply {
+    var response = answer.head
+    if let location = response.headers["Location"] {
+      if let completed = await complete(location) {
+        return .response(await replace(answer, by: completed, adding: cookie))
+      }
+      if exchange.gateway.snapshot.locations.isAnswer(location) {
+        let refused = exchange.answer(.here(.answerUnusable), transaction: transaction)
+        return .response(await replace(answer, by: refused, adding: cookie))
+      }
+      response.headers.set("Location", onThisOrigin(location))
+      if response.status == 307 || response.status == 308 { response.status = redirectStatus(response) }
+    }
+    if let refresh = response.headers["Refresh"], exchange.gateway.snapshot.locations.isAnswer(refresh) {
+      response.headers.remove("Refresh")
+    }
+    InteractionPage.protect(&response, isSecure: exchange.policy.gateway.origin.scheme == .https)
+    if let cookie { response.headers.append("Set-Cookie", cookie) }
+    return .relay(answer, response)
+  }
+
+  /// A redirect that would repeat a post with credentials elsewhere becomes one that does not (RFC 9700, section 4.12).
+  private func redirectStatus(_ response: Response) -> Int {
+    let location = response.headers["Location"] ?? ""
+    let stays = location.hasPrefix("/") && !location.hasPrefix("//")
+      || location.hasPrefix(exchange.policy.gateway.origin.description + "/")
+    return stays || exchange.request.method != "POST" ? response.status : 303
+  }
+
+  private func onThisOrigin(_ location: String) -> String {
+    let upstream = exchange.policy.upstream.origin.description
+    guard location.hasPrefix(upstream) else { return location }
+    let rest = location.dropFirst(upstream.count)
+    guard rest.isEmpty || rest.hasPrefix("/") || rest.hasPrefix("?") else { return location }
+    return exchange.policy.gateway.origin.description + rest
+  }
+
+  /// Sends the gateway's response in place of the upstream's, whose cookies (a session that begins or ends) still count.
+  private func replace(_ answer: UpstreamResponse, by response: Response, adding cookie: String?) async -> Response {
+    var response = response
+    let isSecure = exchange.policy.gateway.origin.scheme == .https
+    let own = exchange.gateway.snapshot.cookie.name.lowercased()
+    for field in answer.head.headers.all("Set-Cookie") where !field.lowercased().hasPrefix("\(own)=") {
+      response.headers.append("Set-Cookie", isSecure ? InteractionPage.secured(field) : field)
+    }
+    if let cookie { response.headers.append("Set-Cookie", cookie) }
+    // A short body read to its end keeps the connection for the next request.
+    _ = try? await answer.collect()
+    return response
+  }
+
+  /// The response to the client; `nil` when the location is not an answer but a way on, to a login page for example.
+  private func complete(_ location: String) async -> Response? {
+    guard let answer = UpstreamAnswer(location: absolute(location)) else { return nil }
+    if let state = answer.state {
+      switch await exchange.gateway.states.open(state, now: exchange.now) {
+      case .value(let opened) where isAnswer(answer):
+        return complete(answer, opened)
+      case .keyUnknown: return exchange.answer(.here(.codeKeyUnknown))
+      // A redirect back to the authorization endpoint carries the state too, and is no answer.
+      case .value, .invalid: break
+      }
+    }
+    // Without a state only an error counts, and only where it is certain whose it is.
+    guard let transaction, answer.parameters.contains("error"), isAt(location, transaction.upstreamRedirectURI) else {
+      return nil
+    }
+    return complete(answer, transaction)
+  }
+
+  private func isAnswer(_ answer: UpstreamAnswer) -> Bool {
+    answer.parameters.contains("code") || answer.parameters.contains("error")
+  }
+
+  private func complete(_ answer: UpstreamAnswer, _ transaction: AuthorizationTransaction) -> Response {
+    let isOwnBeginning = isBeginning && transaction.id == self.transaction?.id
+    return exchange.finish(
+      answer, transaction, browserMatches: isOwnBeginning || session?.isBound(to: transaction.browserSecretHash) ?? false
+    )
+  }
+
+  private func isAt(_ location: String, _ address: String) -> Bool {
+    let text = absolute(location)
+    guard text.hasPrefix(address) else { return false }
+    let rest = text.dropFirst(address.count)
+    return rest.isEmpty || rest.hasPrefix("?") || rest.hasPrefix("&") || rest.hasPrefix("#")
+  }
+
+  /// A relative location is resolved against the gateway's origin, where the browser would resolve it.
+  private func absolute(_ location: String) -> String {
+    guard location.hasPrefix("/"), !location.hasPrefix("//") else { return location }
+    return exchange.policy.gateway.origin.description + location
+  }
+}
+
+extension Interception {
+  /// Decides an answer of the upstream and gives the client its own.
+  func finish(
+    _ answer: UpstreamAnswer, _ transaction: AuthorizationTransaction, browserMatches: Bool
+  ) -> Response {
+    trail.transaction = transaction.id
+    note(clientID: transaction.clientID.rawValue)
+    trail.note(transaction.redirectURI)
+    let parameters = FormParameters(parsing: request.query ?? "") ?? FormParameters()
+    let body = FormParameters(parsing: request.body) ?? FormParameters()
+    let facts = CompletionFacts(
+      browserMatches: browserMatches, request: FormParameters(parameters.entries + body.entries), now: now)
+    let outcome = Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
+    trail.note(outcome)
+    switch outcome.decision {
+    case .forward(let permit):
+      return deliver(permit.response(code: gateway.sealer.seal(permit.code)), to: permit.client)
+    case .reject(let refusal): return self.answer(refusal, transaction: transaction)
+    case .pass: return self.answer(.here(.answerUnusable), transaction: transaction)
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import Enforcement
+import HTTP
+import OAuth
+import Policy
+import Sealing
+import Stores
+
+/// The gateway's own consent page (`I-consent`; RFC 8252, section 8.6).
+///
+/// The page comes before the upstream is asked. Its form carries the authorization request, sealed and bound to the
+/// browser, so nothing is kept meanwhile; the approval runs every rule anew.
+struct ConsentEndpoint {
+  private static let path = GatewaySettings.ownPath + "consent"
+
+  private let exchange: Interception
+
+  init(_ exchange: Interception) {
+    self.exchange = exchange
+  }
+
+  /// The page that asks.
+  func ask(_ permit: AuthorizationPermit, _ request: AuthorizationRequest, _ known: BrowserSession?) -> Response {
+    let expiry = exchange.now + AuthorizationEndpoint.transactionLifetime
+    let session = known?.extended(to: expiry) ?? BrowserSession(liveUntil: expiry)
+    let ticket = ConsentTicket(
+      path: exchange.authorizationPath, query: request.parameters.serialised, browserHash: session.hash,
+      expiry: expiry)
+    var response = exchange.pages.consent(
+      ConsentPage(
+        clientID: permit.client.id.rawValue, clientName: permit.client.name, isProven: permit.isProven,
+        destination: RedirectDestination(permit.redirectURI),
+        scopes: permit.scope.map { $0.text.split(separator: " ").map(String.init) } ?? [],
+        action: ConsentEndpoint.path, token: exchange.gateway.sealer.seal(ticket)))
+    response.headers.append("Set-Cookie", exchange.gateway.snapshot.cookie.field(session, exchange.gateway.sealer))
+    return response
+  }
+
+  /// The answer of the user.
+  func respond() async -> Response {
+    let request = exchange.request
+    let isForm = FormContent.isForm(
+      types: request.headers.all("Content-Type"), encodings: request.headers.all("Content-Encoding"))
+    guard request.method == "POST", isForm, let form = FormParameters(parsing: request.body),
+      let token = form[ConsentPage.Field.token],
+      let ticket = try? exchange.gateway.sealer.open(ConsentTicket.self, from: token),
+      let session = exchange.session(), session.isBound(to: ticket.browserHash)
+    else { return forged() }
+    guard ticket.expiry > exchange.now else { return exchange.answer(.here(.transactionExpired)) }
+
+    let original = AuthorizationRequest(
+      method: "GET", query: Substring(ticket.query), userAgent: request.headers["User-Agent"])
+    exchange.note(clientID: original.parameters["client_id"])
+    let outcome = Enforcement.decideAuthorization(original, policy: exchange.policy, stateIsSealed: false)
+    exchange.trail.note(outcome)
+    guard let permit = outcome.permit else {
+      return exchange.answer(outcome.refusal ?? .here(.transactionOutdated))
+    }
+    exchange.trail.note(permit.redirectURI)
+    guard form[ConsentPage.Field.decision] == ConsentPage.Field.approve else {
+      return exchange.answer(permit.refusal(.consentDenied))
+    }
+    return await proceed(permit, ticket, session)
+  }
+
+  /// On to the upstream: the browser re-enters the authorization endpoint with the transaction's state.
+  private func proceed(
+    _ permit: AuthorizationPermit, _ ticket: ConsentTicket, _ session: BrowserSession
+  ) async -> Response {
+    do throws(StoreError) {
+      let start = try await TransactionStart(permit, session, exchange)
+      var response = exchange.redirect(to: ticket.path + "?" + start.query)
+      response.headers.append("Set-Cookie", start.cookie)
+      return response
+    } catch {
+      return exchange.answer(permit.refusal(.upstreamUnavailable))
+    }
+  }
+
+  /// Without this browser's token nobody approves anything (RFC 6749, section 10.12).
+  private func forged() -> Response {
+    exchange.trail.refused(.browserUnbound)
+    var page = ErrorPage(.browserUnbound, detail: "the form does not belong to this browser; start again in the app")
+    page.status = 403
+    return exchange.pages.error(page)
+  }
+}
+
+/// What the consent form carries.
+struct ConsentTicket: Sealable {
+  static var purpose: Purpose { .consent }
+  private static let layout: UInt8 = 1
+  private static let hashLength = 32
+
+  /// The path of the authorization endpoint that was asked.
+  let path: String
+  /// The authorization request, re-serialised.
+  let query: String
+  let browserHash: [UInt8]
+  /// Seconds since 1970.
+  let expiry: Int64
+
+  init(path: String, query: String, browserHash: [UInt8], expiry: Int64) {
+    self.path = path
+    self.query = query
+    self.browserHash = browserHash
+    self.expiry = expiry
+  }
+
+  init(from payload: inout PayloadReader) throws(PayloadError) {
+    guard try payload.byte() == ConsentTicket.layout else { throw PayloadError() }
+    expiry = Int64(clamping: try payload.number())
+    browserHash = try payload.fixed(ConsentTicket.hashLength)
+    path = try payload.text()
+    query = try payload.text()
+  }
+
+  func write(to payload: inout PayloadWriter) {
+    payload.byte(ConsentTicket.layout)
+    payload.number(UInt64(clamping: expiry))
+    payload.fixed(browserHash)
+    payload.text(path)
+    payload.text(query)
+  }
+}
+
+extension RedirectDestination {
+  init(_ uri: RedirectURI) {
+    switch uri.kind {
+    case .privateUse(let scheme): self = .app(scheme: scheme)
+    case .broker: self = .app(scheme: "msapp")
+    case .loopback, .localhost: self = .thisComputer
+    case .https: self = .site(origin: String(uri.text.prefix { $0 != "?" }))
+    }
+  }
+}
+
+extension AuthorizationPermit {
+  /// Whether anything proves that the app is the one it says it is: a secret, or a claimed https address.
+  var isProven: Bool {
+    guard client.registration == .policy else { return false }
+    if client.kind == .confidential { return true }
+    if case .https = redirectURI.kind { return true }
+    return false
+  }
+}

@@ -1,0 +1,69 @@
+import Enforcement
+import HTTP
+import OAuth
+import Policy
+import Proxy
+import Sealing
+import Stores
+
+/// The one redemption of a code, from its claim to the answer (`I-token`; RFC 6749, section 4.1.2).
+struct Redemption {
+  private let exchange: Interception
+  private let permit: RedemptionPermit
+  private var ledger: RedemptionLedger { exchange.gateway.resources.ledger }
+
+  init(_ exchange: Interception, _ permit: RedemptionPermit) {
+    self.exchange = exchange
+    self.permit = permit
+  }
+
+  func respond() async -> Response {
+    do throws(StoreError) {
+      let claim = try await ledger.claim(
+        permit.transactionID, client: permit.client.id, verifier: permit.verifier, expiry: permit.code.expiry,
+        now: exchange.now)
+      switch claim {
+      case .claimed, .spent: return exchange.tokenRefusal(.here(.codeUsed))
+      case .granted(let attempt): return try await redeem(attempt)
+      }
+    } catch {
+      // The store is full or away: without it single use cannot be promised.
+      return exchange.tokenRefusal(.here(.upstreamUnavailable))
+    }
+  }
+
+  private func redeem(_ attempt: RedemptionLedger.Attempt) async throws(StoreError) -> Response {
+    switch await exchange.askForTokens(permit.upstream) {
+    case .failure(let failure):
+      if failure.nothingWasSent {
+        try await ledger.release(attempt, now: exchange.now)
+      } else {
+        try await ledger.leaveUnsettled(attempt, now: exchange.now)
+      }
+      return exchange.tokenFailure(failure)
+    case .success(let answer):
+      switch answer.answer {
+      case .unusable: try await ledger.leaveUnsettled(attempt, now: exchange.now)
+      case .error(.serverError, _), .error(.temporarilyUnavailable, _):
+        try await ledger.leaveUnsettled(attempt, now: exchange.now)
+      case .tokens, .error: try await ledger.spend(attempt, now: exchange.now)
+      }
+      if attempt.isRetry, case .error = answer.answer {
+        // An earlier attempt may have used the upstream's code up: that is no fault of the client's.
+        return exchange.tokenRefusal(.here(.upstreamFailed))
+      }
+      return exchange.answer(answer, isHeld: permit.upstream.usesHeldCredentials, seal)
+    }
+  }
+
+  private func seal(_ members: [String: JSONValue]) -> [String: JSONValue] {
+    var members = members
+    guard permit.sealsRefreshToken, let token = members["refresh_token"]?.text else { return members }
+    let granted = members["scope"]?.text.flatMap { Scope(parsing: $0) }
+    let grant = RefreshGrant(
+      family: permit.transactionID, generation: 0, clientID: permit.client.id, scope: granted ?? permit.code.scope,
+      upstreamClientID: permit.code.upstreamClientID, upstreamRefreshToken: Secret(token), issuedAt: exchange.now)
+    members["refresh_token"] = .string(exchange.gateway.sealer.seal(grant))
+    return members
+  }
+}

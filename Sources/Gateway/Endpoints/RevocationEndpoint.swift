@@ -1,0 +1,52 @@
+import Enforcement
+import HTTP
+import OAuth
+import Proxy
+
+/// The revocation endpoint (RFC 7009): a sealed refresh token becomes the upstream's own; everything else passes as the
+/// client sent it.
+struct RevocationEndpoint {
+  private let exchange: Interception
+
+  init(_ exchange: Interception) {
+    self.exchange = exchange
+  }
+
+  func respond() async -> Reply {
+    let incoming = exchange.request
+    let request = TokenRequest(
+      method: incoming.method, query: incoming.query, contentTypes: incoming.headers.all("Content-Type"),
+      contentEncodings: incoming.headers.all("Content-Encoding"),
+      authorization: incoming.headers.all("Authorization"), body: incoming.body)
+    let claimed = (try? request.clientAuthentication())?.map(\.clientID)
+    exchange.note(clientID: claimed?.rawValue)
+    let token = request.parameters["token"].map { Secret($0) }
+    let opened: Opened<RefreshGrant> = token.map { exchange.gateway.sealer.opened($0.reveal()) } ?? .invalid
+    let outcome = Enforcement.decideRevocation(request, opened: opened, policy: exchange.policy)
+    exchange.trail.note(outcome)
+    switch outcome.decision {
+    case .reject(let refusal): return .response(exchange.tokenRefusal(refusal))
+    case .pass: return await send(exchange.unchanged())
+    case .forward(let form):
+      if case .value(let grant) = opened { exchange.trail.transaction = grant.family }
+      var headers: Headers = ["Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"]
+      if let authorization = form.authorization { headers.append("Authorization", authorization.reveal()) }
+      return await send(
+        OutboundRequest(
+          method: "POST", target: String(incoming.path), headers: headers, body: Array(form.body.reveal().utf8),
+          peer: incoming.peer))
+    }
+  }
+
+  private func send(_ outbound: OutboundRequest) async -> Reply {
+    do throws(UpstreamFailure) {
+      let answer = try await exchange.upstream.send(outbound)
+      exchange.trail.upstreamStatus = answer.head.status
+      var response = answer.head
+      response.headers.set("Cache-Control", "no-store")
+      return .relay(answer, response)
+    } catch {
+      return .response(exchange.tokenFailure(error))
+    }
+  }
+}

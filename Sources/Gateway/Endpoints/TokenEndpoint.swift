@@ -1,0 +1,182 @@
+import Enforcement
+import HTTP
+import OAuth
+import Policy
+import Proxy
+import Reactor
+import Sealing
+import Stores
+
+/// The token endpoint (RFC 6749, section 3.2; `I-token`).
+struct TokenEndpoint {
+  private let exchange: Interception
+  private let request: TokenRequest
+
+  init(_ exchange: Interception) {
+    self.exchange = exchange
+    let incoming = exchange.request
+    request = TokenRequest(
+      method: incoming.method, query: incoming.query, contentTypes: incoming.headers.all("Content-Type"),
+      contentEncodings: incoming.headers.all("Content-Encoding"),
+      authorization: incoming.headers.all("Authorization"), body: incoming.body)
+  }
+
+  func respond() async -> Response {
+    let claimed = (try? request.clientAuthentication())?.map(\.clientID)
+    exchange.note(clientID: claimed?.rawValue)
+    let key = RateKey(client: claimed, address: exchange.request.peer.address)
+    let attempts = exchange.gateway.resources.authenticationAttempts
+    if let wait = attempts.retryAfter(key, now: milliseconds) {
+      exchange.trail.refused(.clientAuthenticationFailed)
+      return exchange.tokenThrottled(retryAfter: wait)
+    }
+    let outcome = Enforcement.decideToken(request, policy: exchange.policy)
+    exchange.trail.note(outcome)
+    switch outcome.decision {
+    case .reject(let refusal):
+      if refusal.rejection == .clientAuthenticationFailed { _ = attempts.take(key, now: milliseconds) }
+      return exchange.tokenRefusal(refusal)
+    case .pass: return await pass()
+    case .forward(.redeem(let intent)): return await redeem(intent)
+    case .forward(.refresh(let intent)): return await refresh(intent)
+    case .forward(.device): return exchange.tokenRefusal(.here(.grantTypeUnsupported))
+    case .forward(.forward(let form)): return await forward(form)
+    }
+  }
+
+  private var milliseconds: Int64 { Int64(Clock.monotonicNanoseconds() / 1_000_000) }
+
+  // MARK: Codes
+
+  private func redeem(_ intent: RedemptionIntent) async -> Response {
+    let opened: Opened<IssuedCode> = exchange.gateway.sealer.opened(intent.code.reveal())
+    var key: RateKey?
+    if case .value(let code) = opened {
+      exchange.trail.transaction = code.transactionID
+      exchange.trail.note(code.redirectURI)
+      let attempts = RateKey(transaction: code.transactionID, address: exchange.request.peer.address)
+      if let wait = exchange.gateway.resources.verifierAttempts.retryAfter(attempts, now: milliseconds) {
+        exchange.trail.refused(.verifierMismatch)
+        return exchange.tokenThrottled(retryAfter: wait)
+      }
+      key = attempts
+    }
+    let outcome = Enforcement.decideRedemption(intent, opened: opened, policy: exchange.policy, now: exchange.now)
+    exchange.trail.note(outcome)
+    switch outcome.decision {
+    case .reject(let refusal):
+      if refusal.rejection == .verifierMismatch, let key {
+        _ = exchange.gateway.resources.verifierAttempts.take(key, now: milliseconds)
+      }
+      return exchange.tokenRefusal(refusal)
+    case .pass: return await pass()
+    case .forward(let permit): return await Redemption(exchange, permit).respond()
+    }
+  }
+
+  // MARK: Refresh tokens
+
+  private func refresh(_ intent: RefreshIntent) async -> Response {
+    let outcome = Enforcement.decideRefresh(
+      intent, opened: exchange.gateway.sealer.opened(intent.token.reveal()), policy: exchange.policy)
+    exchange.trail.note(outcome)
+    switch outcome.decision {
+    case .reject(let refusal): return exchange.tokenRefusal(refusal)
+    case .pass: return await pass()
+    case .forward(let permit):
+      exchange.trail.transaction = permit.grant?.family
+      switch await exchange.askForTokens(permit.upstream) {
+      case .failure(let failure): return exchange.tokenFailure(failure)
+      case .success(let answer): return exchange.answer(answer, isHeld: permit.upstream.usesHeldCredentials) { renew($0, permit) }
+      }
+    }
+  }
+
+  /// Seals a new refresh token to the family of the one that was used.
+  private func renew(_ members: [String: JSONValue], _ permit: RefreshPermit) -> [String: JSONValue] {
+    var members = members
+    guard permit.sealsRefreshToken, let token = members["refresh_token"]?.text, let old = permit.grant else {
+      return members
+    }
+    var grant = old
+    grant.generation += 1
+    grant.upstreamRefreshToken = Secret(token)
+    grant.issuedAt = exchange.now
+    members["refresh_token"] = .string(exchange.gateway.sealer.seal(grant))
+    return members
+  }
+
+  // MARK: What has nothing of the gateway's
+
+  private func forward(_ form: UpstreamTokenRequest) async -> Response {
+    switch await exchange.askForTokens(form) {
+    case .failure(let failure): exchange.tokenFailure(failure)
+    case .success(let answer): exchange.answer(answer, isHeld: false) { $0 }
+    }
+  }
+
+  /// Report mode and unknown clients: as the client sent it, with its own credentials.
+  private func pass() async -> Response {
+    do throws(UpstreamFailure) {
+      let answer = try await exchange.upstream.send(exchange.unchanged())
+      exchange.trail.upstreamStatus = answer.head.status
+      var response = answer.head
+      response.body = try await answer.collect()
+      response.headers.set("Cache-Control", "no-store")
+      response.headers.set("Pragma", "no-cache")
+      return response
+    } catch {
+      return exchange.tokenFailure(error)
+    }
+  }
+}
+
+extension Interception {
+  /// What the upstream's token endpoint answered.
+  struct UpstreamTokens {
+    let status: Int
+    let answer: TokenAnswer
+  }
+
+  /// Sends a form to the upstream's token endpoint and reads the answer whole.
+  func askForTokens(_ form: UpstreamTokenRequest) async -> Result<UpstreamTokens, UpstreamFailure> {
+    var headers: Headers = [
+      "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json", "Accept-Encoding": "identity",
+    ]
+    if let authorization = form.authorization { headers.append("Authorization", authorization.reveal()) }
+    if let agent = request.headers["User-Agent"] { headers.append("User-Agent", agent) }
+    let outbound = OutboundRequest(
+      method: "POST", target: String(request.path), headers: headers, body: Array(form.body.reveal().utf8),
+      peer: request.peer)
+    do throws(UpstreamFailure) {
+      let response = try await upstream.send(outbound)
+      trail.upstreamStatus = response.head.status
+      let body = try await response.collect()
+      let answer = TokenAnswer(status: response.head.status, headers: response.head.headers, body: body)
+      return .success(UpstreamTokens(status: response.head.status, answer: answer))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// The client's answer to what the upstream said. `isHeld`: the gateway's credentials were used, so a complaint about
+  /// them is not the client's fault.
+  func answer(
+    _ upstream: UpstreamTokens, isHeld: Bool, _ edit: ([String: JSONValue]) -> [String: JSONValue]
+  ) -> Response {
+    switch upstream.answer {
+    case .tokens(let members): return tokens(edit(members))
+    case .error(.invalidClient, _) where isHeld: return tokenRefusal(.here(.upstreamFailed))
+    case .error(let code, let description):
+      switch code {
+      case .serverError: return tokenRefusal(.here(.upstreamFailed))
+      case .temporarilyUnavailable: return tokenRefusal(.here(.upstreamUnavailable))
+      default:
+        trail.refused(.upstreamError)
+        return tokenError(code, status: code == .invalidClient ? 401 : 400, description: description)
+      }
+    case .unusable:
+      return tokenRefusal(.here(upstream.status == 503 ? .upstreamUnavailable : .upstreamFailed))
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import Cryptography
+import Enforcement
+import OAuth
+import Stores
+
+/// A transaction that has just begun: its state is sealed and its browser is bound.
+struct TransactionStart {
+  let transaction: AuthorizationTransaction
+  let session: BrowserSession
+  /// The query of the upstream request.
+  let query: String
+  /// The `Set-Cookie` value that binds the browser.
+  let cookie: String
+
+  /// Throws when the state has to go to the store and that is full or away.
+  init(_ permit: AuthorizationPermit, _ known: BrowserSession?, _ exchange: Interception) async throws(StoreError) {
+    let now = exchange.now
+    let expiry = now + AuthorizationEndpoint.transactionLifetime
+    session = known?.extended(to: expiry) ?? BrowserSession(liveUntil: expiry)
+    guard let id = TransactionID(bytes: randomBytes(TransactionID.byteCount)) else { preconditionFailure("16 bytes") }
+    transaction = permit.transaction(id: id, expiry: expiry, browserSecretHash: session.hash)
+    query = permit.upstreamQuery(state: try await exchange.gateway.states.carry(transaction, now: now))
+    cookie = exchange.gateway.snapshot.cookie.field(session, exchange.gateway.sealer)
+    exchange.trail.transaction = id
+  }
+}

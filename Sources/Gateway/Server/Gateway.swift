@@ -1,0 +1,185 @@
+import Cryptography
+import Enforcement
+public import HTTP
+public import HTTP1
+import OAuth
+import Policy
+public import Proxy
+import Reactor
+import Sealing
+import Telemetry
+
+/// The OAuth side of one worker: what is intercepted, and what becomes of it.
+public final class Gateway: Handler {
+  /// A token request or an authorization request by POST is never longer; nothing else is read whole.
+  static let bodyLimit = 64 * 1024
+
+  let snapshot: GatewaySnapshot
+  let resources: GatewayResources
+  let sealer: Sealer
+  private let worker: Int
+  private let metrics: WorkerMetrics
+
+  public init(_ snapshot: GatewaySnapshot, _ resources: GatewayResources, worker: Int) {
+    self.snapshot = snapshot
+    self.resources = resources
+    self.worker = worker
+    metrics = resources.metrics.workers[worker]
+    sealer = Sealer(keyRing: snapshot.keyRing, issuer: snapshot.policy.gateway.issuer)
+  }
+
+  var policy: Policy { snapshot.policy }
+  var pages: Pages { snapshot.pages }
+  /// Seconds since 1970.
+  var now: Int64 { Int64(Clock.realSeconds()) }
+
+  var states: StateCarrier {
+    StateCarrier(sealer: sealer, store: resources.store, limit: policy.upstream.stateLimit)
+  }
+
+  // MARK: Routing
+
+  public func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
+    guard isServed(head, bytes, client) else { return .answer(misdirected()) }
+    switch snapshot.matcher.read(bytes.extracting(head.path)) {
+    case .other: return .pass
+    case .exact(.closed): return refuse(.pathClosed, client)
+    case .notPassed: return refuse(.pathNotPassed, client)
+    case .ambiguous: return refuse(.pathAmbiguous, client)
+    case .exact(.introspection):
+      // The caller's own credentials, which the gateway never lends: nothing here is its business.
+      return isProtected(client) ? .pass : .answer(insecure())
+    case .exact(.authorization), .exact(.token), .exact(.revocation), .exact(.own):
+      return isProtected(client) ? .intercept(bodyLimit: Gateway.bodyLimit) : .answer(insecure())
+    }
+  }
+
+  /// Whether the request is for this gateway: no other host is answered, and none ever gets into a redirect
+  /// (RFC 9110, sections 7.4 and 15.5.20).
+  private func isServed(_ head: RequestHead, _ bytes: Span<UInt8>, _ client: ClientFacts) -> Bool {
+    if let forwarded = client.forwardedHost {
+      return snapshot.authorities.contains { $0.elementsEqual(forwarded.lowercased().utf8) }
+    }
+    guard let host = head.host else { return true }
+    return snapshot.authorities.contains { authority in
+      guard authority.count == host.count else { return false }
+      for offset in 0..<authority.count {
+        let byte = bytes[host.lowerBound + offset]
+        guard (byte &- 0x41 < 26 ? byte | 0x20 : byte) == authority[offset] else { return false }
+      }
+      return true
+    }
+  }
+
+  /// Whether an OAuth endpoint may answer: over TLS, or where no network is between (`I-transport`).
+  private func isProtected(_ client: ClientFacts) -> Bool {
+    client.peer.isSecure || client.peer.isLoopback
+  }
+
+  private func refuse(_ rejection: Rejection, _ client: ClientFacts) -> Route {
+    let trail = Trail()
+    trail.refused(rejection)
+    let response = pages.error(ErrorPage(rejection))
+    record(trail, status: response.status, peer: client.peer, began: Clock.monotonicNanoseconds())
+    return .answer(response)
+  }
+
+  private func misdirected() -> Response {
+    pages.error(
+      ErrorPage(
+        status: 421, section: "RFC 9110, section 7.4",
+        detail: "this gateway is `\(policy.gateway.origin.authority)`; use that name, or set `gateway.origin`"))
+  }
+
+  private func insecure() -> Response {
+    pages.error(
+      ErrorPage(
+        status: 403, section: "RFC 6749, sections 3.1 and 3.2",
+        detail: "OAuth endpoints answer only over TLS; a proxy that ends TLS must be in `trusted_proxies`"))
+  }
+
+  // MARK: Intercepted requests
+
+  public func respond(to request: Request, upstream: Upstream) async -> Reply {
+    let began = Clock.monotonicNanoseconds()
+    let trail = Trail()
+    let exchange = Interception(gateway: self, request: request, upstream: upstream, trail: trail)
+    let reply: Reply
+    switch snapshot.matcher.read(request.path) {
+    case .exact(.authorization):
+      trail.endpoint = .authorization
+      reply = await AuthorizationEndpoint(exchange).respond()
+    case .exact(.token):
+      trail.endpoint = .token
+      reply = .response(await TokenEndpoint(exchange).respond())
+    case .exact(.revocation):
+      trail.endpoint = .revocation
+      reply = await RevocationEndpoint(exchange).respond()
+    case .exact(.own):
+      reply = await exchange.own()
+    default:
+      reply = .response(pages.error(ErrorPage(.pathAmbiguous)))
+    }
+    record(trail, status: reply.status, peer: request.peer, began: began)
+    return reply
+  }
+
+  private func record(_ trail: Trail, status: Int, peer: Peer, began: UInt64) {
+    metrics.decided(
+      trail.decision, at: trail.endpoint, client: trail.isConfigured ? trail.client : nil, rule: trail.rule?.ruleID)
+    resources.log.append(
+      DecisionRecord(
+        time: Int64(Clock.realNanoseconds() / 1_000_000), transaction: trail.transaction?.description,
+        endpoint: trail.endpoint, client: trail.client, decision: trail.decision, rule: trail.rule?.ruleID,
+        status: status, mode: trail.mode, findings: trail.findings, redirectKind: trail.redirectKind,
+        upstreamStatus: trail.upstreamStatus, durationNanoseconds: Clock.monotonicNanoseconds() - began,
+        peer: peer.address, policyVersion: policy.version),
+      worker: worker)
+  }
+
+  // MARK: Passing responses
+
+  public func passingLocation(_ location: String) -> LocationVerdict {
+    snapshot.locations.isAnswer(location) ? .refuse : .keep
+  }
+
+  public func editPassing(_ response: inout Response) {
+    InteractionPage.protect(&response, isSecure: policy.gateway.origin.scheme == .https)
+  }
+
+  public func failure(_ failure: ProxyFailure) -> Response {
+    switch failure {
+    case .request(let error): pages.error(ErrorPage(status: error.status, detail: error.description))
+    case .timeout: pages.error(ErrorPage(status: 408, detail: "the request did not arrive in time"))
+    case .bodyTooLarge:
+      pages.error(ErrorPage(status: 413, detail: "the body is longer than \(Gateway.bodyLimit) bytes"))
+    case .loop:
+      pages.error(ErrorPage(status: 508, section: "RFC 9110, section 7.6.3", detail: "the request came round again"))
+    case .upstream(let failure):
+      pages.error(ErrorPage(status: failure.status, retryAfter: failure.status == 503 ? 5 : nil))
+    case .forbiddenResponse:
+      pages.error(
+        ErrorPage(
+          status: 502, rule: "response-unlisted",
+          detail: "the server answered an authorization request on a path that is not in `endpoints.authorization`"))
+    }
+  }
+}
+
+extension Reply {
+  var status: Int {
+    switch self {
+    case .response(let response): response.status
+    case .relay(_, let response): response.status
+    }
+  }
+}
+
+extension ErrorPage {
+  /// The page for a rejection.
+  init(_ rejection: Rejection, detail: String? = nil, transaction: TransactionID? = nil) {
+    self.init(
+      status: rejection.status, rule: rejection.ruleID, section: rejection.reference,
+      detail: detail ?? rejection.errorDescription, transaction: transaction?.description)
+  }
+}

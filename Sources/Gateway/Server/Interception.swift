@@ -1,0 +1,87 @@
+import Enforcement
+import HTTP
+import OAuth
+import Policy
+import Proxy
+import Telemetry
+
+/// One intercepted request with what its endpoint needs: the worker's gateway, the upstream, and the trail.
+struct Interception {
+  let gateway: Gateway
+  let request: Request
+  let upstream: Upstream
+  let trail: Trail
+
+  var policy: Policy { gateway.policy }
+  var pages: Pages { gateway.pages }
+  var now: Int64 { gateway.now }
+
+  /// The gateway's own endpoints.
+  func own() async -> Reply {
+    switch request.path.dropFirst(GatewaySettings.ownPath.count) {
+    case "callback":
+      trail.endpoint = .callback
+      return .response(await CallbackEndpoint(self).respond())
+    case "consent":
+      trail.endpoint = .consent
+      return .response(await ConsentEndpoint(self).respond())
+    default:
+      trail.refused(.pathNotPassed)
+      return .response(pages.error(ErrorPage(.pathNotPassed)))
+    }
+  }
+
+  func session() -> BrowserSession? { gateway.snapshot.cookie.read(request, gateway.sealer) }
+
+  /// Notes whose request it is.
+  func note(client: Client) {
+    trail.client = client.id.rawValue
+    trail.isConfigured = true
+    trail.mode = client.mode.rawValue
+  }
+
+  /// Notes the client id of a request that may not be a configured client's.
+  func note(clientID: String?) {
+    guard let clientID else { return }
+    trail.client = clientID
+    if let client = policy.clients[ClientID(clientID)] { note(client: client) }
+  }
+
+  /// The fields of the request that go upstream with a request of the gateway's own.
+  ///
+  /// Left out: the gateway's cookie, what belongs to the client's connection, and fields by which some servers let a
+  /// request change its method.
+  func forwardedHeaders(keepingBody: Bool) -> Headers {
+    var headers = Headers()
+    for field in request.headers.fields {
+      switch field.name.lowercased() {
+      case "host", "via", "x-http-method-override", "x-http-method", "x-method-override", "if-none-match",
+        "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range":
+        continue
+      case "content-type", "content-encoding", "content-language":
+        if keepingBody { headers.append(field.name, field.value) }
+      case "cookie":
+        if let value = withoutOwnCookie(field.value) { headers.append(field.name, value) }
+      default: headers.append(field.name, field.value)
+      }
+    }
+    return headers
+  }
+
+  private func withoutOwnCookie(_ value: String) -> String? {
+    let name = gateway.snapshot.cookie.name.lowercased()
+    let kept = value.split(separator: ";").filter { pair in
+      let own = pair.drop { $0 == " " || $0 == "\t" }.prefix { $0 != "=" }
+      return own.reversed().drop { $0 == " " || $0 == "\t" }.reversed().map(String.init).joined().lowercased() != name
+    }
+    guard !kept.isEmpty else { return nil }
+    return kept.map { $0.drop { $0 == " " } }.joined(separator: "; ")
+  }
+
+  /// The request as the client sent it, for what passes.
+  func unchanged() -> OutboundRequest {
+    OutboundRequest(
+      method: request.method, target: request.target, headers: forwardedHeaders(keepingBody: true),
+      body: request.body, peer: request.peer)
+  }
+}

@@ -1,0 +1,57 @@
+import Cryptography
+import Enforcement
+import OAuth
+import Sealing
+import Stores
+
+/// Carries a transaction through the upstream: sealed in the state itself, or behind a short handle where the upstream
+/// does not take that much.
+struct StateCarrier {
+  /// Handles begin with what no sealed value can: base64url of a version byte is never `h`.
+  private static let prefix = "h"
+  private static let randomBytesOfHandle = 16
+  /// Below this a handle could be guessed.
+  private static let fewestRandomBytes = 10
+
+  let sealer: Sealer
+  let store: any EphemeralStore
+  /// Bytes.
+  let limit: Int
+
+  /// The state to send upstream.
+  func carry(_ transaction: AuthorizationTransaction, now: Int64) async throws(StoreError) -> String {
+    let sealed = sealer.seal(transaction)
+    guard sealed.utf8.count > limit else { return sealed }
+    // Four characters hold three bytes.
+    let room = max(StateCarrier.fewestRandomBytes, (limit - StateCarrier.prefix.utf8.count) * 3 / 4)
+    let secret = randomBytes(min(StateCarrier.randomBytesOfHandle, room))
+    let handle = StateCarrier.prefix + Base64URL.encode(secret)
+    _ = try await store.put(key(handle), Array(sealed.utf8), expiry: transaction.expiry, now: now)
+    return handle
+  }
+
+  /// What a state opens to.
+  func open(_ state: String, now: Int64) async -> Opened<AuthorizationTransaction> {
+    if state.hasPrefix(StateCarrier.prefix), state.utf8.count <= 23 {
+      guard let sealed = try? await store.get(key(state), now: now) else { return .invalid }
+      return sealer.opened(String(decoding: sealed, as: UTF8.self))
+    }
+    return sealer.opened(state)
+  }
+
+  private func key(_ handle: String) -> StoreKey { StoreKey(.state, hashing: Array(handle.utf8)) }
+}
+
+extension Sealer {
+  /// Opens for a decision, which tells only three outcomes apart.
+  func opened<Value: Sealable & Sendable>(_ text: String) -> Opened<Value> {
+    do throws(OpenError) {
+      return .value(try open(Value.self, from: text))
+    } catch {
+      switch error {
+      case .unknownKey: return .keyUnknown
+      case .malformed, .retiredKey, .notAuthentic: return .invalid
+      }
+    }
+  }
+}

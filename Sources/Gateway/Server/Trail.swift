@@ -1,0 +1,51 @@
+import Enforcement
+import OAuth
+import Telemetry
+
+/// What is noted while a request is judged, for the decision log and the metrics.
+final class Trail {
+  var endpoint = DecisionEndpoint.path
+  /// As the request says it.
+  var client: String?
+  /// Whether `client` is in the policy.
+  var isConfigured = false
+  var transaction: TransactionID?
+  var decision = DecisionKind.forward
+  var rule: Rejection?
+  var mode = "enforce"
+  var findings: [String] = []
+  var redirectKind: String?
+  var upstreamStatus: Int?
+
+  /// Notes an outcome: whether it refuses, and what report mode would have refused.
+  func note<Permit: Sendable>(_ outcome: Outcome<Permit>) {
+    for finding in outcome.findings {
+      switch finding {
+      case .wouldReject(let rejection):
+        findings.append("would-reject:\(rejection.ruleID)")
+        if decision != .reject {
+          decision = .report
+          rule = rule ?? rejection
+        }
+      case .note(let note): findings.append(note.rawValue)
+      }
+    }
+    if let refusal = outcome.refusal { refused(refusal.rejection) }
+  }
+
+  func refused(_ rejection: Rejection) {
+    decision = .reject
+    rule = rejection
+  }
+
+  func note(_ redirectURI: RedirectURI) {
+    redirectKind =
+      switch redirectURI.kind {
+      case .privateUse: "private-use"
+      case .https: "https"
+      case .loopback: "loopback"
+      case .localhost: "localhost"
+      case .broker: "broker"
+      }
+  }
+}

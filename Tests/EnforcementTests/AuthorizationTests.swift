@@ -1,0 +1,529 @@
+import OAuth
+import Policy
+import Testing
+
+@testable import Enforcement
+
+@Suite("Authorization requests")
+struct AuthorizationTests {
+  @Test("8252-6-code-grant, I-request: a valid request goes upstream as the gateway's own")
+  func validRequest() throws {
+    let permit = try #require(
+      Fixture.authorize(["nonce": "n-1", "scope": "openid read", "login_hint": "a&b", "foo": "bar"]).permit)
+    #expect(permit.client.id.rawValue == "n1")
+    #expect(permit.challenge == CodeChallenge(text: Fixture.challenge, method: .s256))
+    #expect(permit.state == "s1")
+    #expect(
+      permit.upstreamQuery(state: "sealed")
+        == "response_type=code&client_id=legacy-n1&redirect_uri=https%3A%2F%2Fgw.example%2F.proofgate%2Fcallback"
+        + "&scope=openid%20read&login_hint=a%26b&nonce=n-1&state=sealed")
+  }
+
+  @Test(
+    "8252-6-pkce-support: every kind of redirect URI of one client works",
+    arguments: [
+      "com.example.app:/cb", "https://app.example.com/cb", "http://127.0.0.1:51004/cb", "http://[::1]:61023/cb",
+    ])
+  func everyKind(uri: String) throws {
+    let permit = try #require(Fixture.authorize(["redirect_uri": uri]).permit)
+    #expect(permit.redirectURI.text == uri)
+    #expect(permit.redirectURIWasSent)
+  }
+
+  @Test(
+    "8252-8.4-exact, 6749-3.1.2.4-no-redirect: a URI that is not registered ends on a page",
+    arguments: [
+      "com.example.app:/other", "com.example.app:/cb?x=1", "Com.Example.App:/cb", "https://APP.example.com/cb",
+      "com.example.app:/%63b", "https://app.example.com:8443/cb", "https://evil.example/", "com.example.app:/cb#",
+      "http://127.0.0.1:51004/other", "https://127.0.0.1:5000/cb", "http://127.1:5000/cb", "http://2130706433:5000/cb",
+      "http://127.0.0.1:65536/cb", "http://127.0.0.1:80@evil.example/cb", "http://localhost:51004/cb", "not a uri",
+    ])
+  func mismatch(uri: String) {
+    let outcome = Fixture.authorize(["redirect_uri": uri])
+    #expect(outcome.isPage)
+    #expect(outcome.refusal?.response == nil)
+    #expect(outcome.rejection == .redirectURIMismatch || outcome.rejection == .redirectURISyntax)
+  }
+
+  @Test("A mismatch says which byte differs from the nearest registered URI")
+  func differingByte() {
+    let outcome = Fixture.authorize(["redirect_uri": "com.example.app:/cB"])
+    #expect(outcome.refusal?.detail == .differingByte(registered: 0, offset: 18))
+  }
+
+  @Test("8252-7.3-no-cross-family: a registered 127.0.0.1 does not match [::1]")
+  func noCrossFamily() {
+    let outcome = Fixture.authorize(["client_id": "n4", "redirect_uri": "http://[::1]:5000/cb"])
+    #expect(outcome.rejection == .redirectURIMismatch)
+  }
+
+  @Test("8252-7.3-any-port: port freedom is for native clients only")
+  func webClientHasNoPortFreedom() {
+    let policy = Fixture.policy { client in if client.id.rawValue == "n4" { client.application = .web } }
+    let outcome = Fixture.authorize(["client_id": "n4", "redirect_uri": "http://127.0.0.1:5000/cb"], policy: policy)
+    #expect(outcome.rejection == .redirectURIMismatch)
+  }
+
+  @Test("8252-8.3-localhost, 9700-4.1.3-localhost-word: the name gets port freedom by setting only")
+  func localhost() {
+    let changes: [String: String?] = ["client_id": "l1", "redirect_uri": "http://localhost:5000/cb"]
+    #expect(Fixture.authorize(changes).rejection == .redirectURIMismatch)
+    let anyPort = Fixture.policy { $0.localhost = .anyPort }
+    #expect(Fixture.authorize(changes, policy: anyPort).permit != nil)
+    let exact = Fixture.authorize(["client_id": "l1", "redirect_uri": "http://localhost/cb"])
+    #expect(exact.permit != nil)
+    #expect(exact.findings.contains(.note(.localhostRedirect)))
+    let reject = Fixture.policy { $0.localhost = .reject }
+    #expect(
+      Fixture.authorize(["client_id": "l1", "redirect_uri": "http://localhost/cb"], policy: reject).rejection
+        == .redirectURILocalhost)
+  }
+
+  @Test("6749-3.1.2.3-omitted: one registered URI serves, unless it is a loopback one")
+  func omitted() throws {
+    let permit = try #require(
+      Fixture.authorize(["client_id": "n2", "redirect_uri": nil]).permit)
+    #expect(permit.redirectURI.text == "com.example.app2:/cb")
+    #expect(!permit.redirectURIWasSent)
+    #expect(Fixture.authorize(["redirect_uri": nil]).rejection == .redirectURIMissing)
+    #expect(Fixture.authorize(["client_id": "n4", "redirect_uri": ""]).rejection == .redirectURIMissing)
+  }
+
+  @Test("8628-3.4-no-redirect-clients, 6749-3.1.2.2-required: a device client cannot begin here")
+  func deviceClient() {
+    #expect(Fixture.authorize(["client_id": "tv1"]).isPage)
+    let policy = Fixture.policy { client in
+      if client.id.rawValue == "tv1" { client.redirectURIs = [Fixture.uri("com.example.tv:/cb")] }
+    }
+    let outcome = Fixture.authorize(["client_id": "tv1", "redirect_uri": "com.example.tv:/cb"], policy: policy)
+    #expect(outcome.redirected?["error"] == "unauthorized_client")
+  }
+
+  @Test("6749-4.1.2.1-client: an absent or unknown client ends on a page")
+  func unknownClient() {
+    #expect(Fixture.authorize(["client_id": "nobody"]).rejection == .clientUnknown)
+    #expect(Fixture.authorize(["client_id": nil]).rejection == .clientIDMissing)
+    #expect(Fixture.authorize(["client_id": "nobody"]).isPage)
+    #expect(Fixture.authorize(["client_id": "n\u{212a}"]).rejection == .clientIDMalformed)
+  }
+
+  @Test(
+    "I-report: the gateway's own identifier at the upstream is never just unknown", arguments: UnknownClients.allCases)
+  func upstreamIdentifier(unknown: UnknownClients) {
+    let outcome = Fixture.authorize(["client_id": "legacy-n1"], policy: Fixture.policy(unknown: unknown, mode: .report))
+    #expect(outcome.rejection == .clientIDOfUpstream)
+  }
+
+  @Test("Unknown clients pass as they are where the operator says so, ambiguous requests excepted")
+  func unknownClientsPass() {
+    let pass = Fixture.authorize(["client_id": "nobody"], policy: Fixture.policy(unknown: .pass))
+    #expect(pass.isPassed)
+    #expect(!pass.findings.contains(.wouldReject(.clientUnknown)))
+    let report = Fixture.authorize(["client_id": "nobody"], policy: Fixture.policy(unknown: .report))
+    #expect(report.isPassed)
+    #expect(report.findings.contains(.wouldReject(.clientUnknown)))
+    let repeated = Fixture.authorize(
+      ["client_id": "nobody"], adding: "&scope=a&scope=b", policy: Fixture.policy(unknown: .pass))
+    #expect(repeated.rejection == .parameterRepeated)
+  }
+
+  @Test(
+    "6749-3.1-dup-page: client_id or redirect_uri twice, in whatever spelling, ends on a page",
+    arguments: [
+      "&redirect%5Furi=https%3A%2F%2Fevil.example", "&client_id=n1", "&client%5fid=n2", "&client_id[]=n2",
+      "&client.id=n2", "&client+id=n2", "&+client_id=n2", "&client_id%00=n2", "&Client_Id=n2", "&redirect_uri[0]=x",
+      "&a=b;client_id=n2", "&amp;client_id=n2", "&client%255Fid=n2", "&?client_id=n2", "&State=x", "&%ZZ=1",
+      "&client_id=", "&code_challenge%5B%5D=x",
+    ])
+  func duplicatedIdentity(adding: String) {
+    let outcome = Fixture.authorize(adding: adding)
+    #expect(outcome.isPage)
+    #expect(outcome.refusal?.response == nil)
+  }
+
+  @Test(
+    "6749-3.1-dup-redirect: any other repeated parameter is told by redirect",
+    arguments: [
+      "code_challenge=X", "scope=a&scope=b", "response_type=code", "nonce=1&nonce=2", "code_challenge_method=S256",
+    ])
+  func duplicated(adding: String) {
+    let outcome = Fixture.authorize(adding: "&" + adding)
+    #expect(outcome.rejection == .parameterRepeated)
+    #expect(outcome.redirected?["error"] == "invalid_request")
+    #expect(outcome.redirected?["state"] == "s1")
+  }
+
+  @Test("6749-3.1-dup-redirect: state twice is answered without a state; resource may repeat")
+  func duplicatedState() {
+    let outcome = Fixture.authorize(adding: "&state=s2")
+    #expect(outcome.redirected?["error"] == "invalid_request")
+    #expect(outcome.redirected?["state"] == nil)
+    #expect(
+      Fixture.authorize(adding: "&resource=https%3A%2F%2Fa.example&resource=https%3A%2F%2Fb.example").permit != nil)
+    #expect(Fixture.authorize(adding: "&foo=1&foo=2").permit != nil)
+  }
+
+  @Test(
+    "6749-B-utf8, 9110-5.5-ctl: a value that cannot be decoded, or holds a control character, is refused",
+    arguments: ["%FF", "%ZZ", "a%0d%0aSet-Cookie:x=1", "%00"])
+  func malformedState(value: String) {
+    let outcome = Enforcement.decideAuthorization(
+      AuthorizationRequest(method: "GET", query: (Fixture.query(["state": nil]) + "&state=" + value)[...]),
+      policy: Fixture.policy(), stateIsSealed: false)
+    #expect(outcome.redirected?["error"] == "invalid_request")
+    #expect(outcome.redirected?["state"] == nil)
+  }
+
+  @Test("6749-B-utf8: a client_id or redirect_uri that cannot be decoded ends on a page")
+  func malformedIdentity() {
+    for query in ["client_id=%ZZ&redirect_uri=com.example.app%3A%2Fcb", "client_id=n1&redirect_uri=%FF"] {
+      let outcome = Enforcement.decideAuthorization(
+        AuthorizationRequest(method: "GET", query: query[...]), policy: Fixture.policy(), stateIsSealed: false)
+      #expect(outcome.isPage)
+    }
+  }
+
+  @Test("6749-3.1-post: a form POST meets the same rules")
+  func post() {
+    func decide(
+      _ body: String, query: Substring? = nil, type: String = "application/x-www-form-urlencoded"
+    )
+      -> Outcome<AuthorizationPermit>
+    {
+      Enforcement.decideAuthorization(
+        AuthorizationRequest(method: "POST", query: query, contentTypes: [type], body: Array(body.utf8)),
+        policy: Fixture.policy(), stateIsSealed: false)
+    }
+    #expect(decide(Fixture.query()).permit != nil)
+    #expect(
+      decide(Fixture.query(["code_challenge": nil])).redirected?["error_description"] == "code challenge required")
+    #expect(decide("{}", type: "application/json").rejection == .bodyType)
+    #expect(decide(Fixture.query(), type: "application/x-www-form-urlencoded; charset=utf-7").rejection == .bodyType)
+    #expect(decide("redirect_uri=https%3A%2F%2Fevil.example", query: "redirect_uri=a").rejection == .parametersSplit)
+    #expect(decide("x=1", query: Fixture.query()[...]).rejection == .parametersSplit)
+  }
+
+  @Test("A body in a GET and another method are refused")
+  func methods() {
+    func decide(_ method: String, body: [UInt8]) -> Rejection? {
+      Enforcement.decideAuthorization(
+        AuthorizationRequest(method: method, query: Fixture.query()[...], body: body), policy: Fixture.policy(),
+        stateIsSealed: false
+      ).rejection
+    }
+    #expect(decide("GET", body: [0x61]) == .parametersSplit)
+    #expect(decide("PUT", body: []) == .methodNotAllowed)
+    #expect(decide("get", body: []) == .methodNotAllowed)
+    #expect(Rejection.methodNotAllowed.status == 405)
+  }
+
+  @Test("A flood of parameters is refused")
+  func flood() {
+    let outcome = Fixture.authorize(adding: String(repeating: "&a=b", count: 200))
+    #expect(outcome.rejection == .parametersTooMany)
+    #expect(outcome.isPage)
+  }
+
+  @Test(
+    "8252-8.2-implicit: a native client is told unauthorized_client in the fragment",
+    arguments: ["token", "id_token", "code token", "token code", "id_token token code"])
+  func implicit(type: String) throws {
+    let outcome = Fixture.authorize(["response_type": type])
+    #expect(outcome.redirected?["error"] == "unauthorized_client")
+    let location = try #require(outcome.refusal?.response?.location)
+    #expect(location.hasPrefix("com.example.app:/cb#error=unauthorized_client"))
+    #expect(location.contains("state=s1"))
+  }
+
+  @Test("9700-2.1.2-implicit: a web client is told unsupported_response_type in the fragment")
+  func implicitForWeb() throws {
+    let outcome = Fixture.authorize([
+      "response_type": "token", "client_id": "w1", "redirect_uri": "https://web.example.com/cb?x=1",
+    ])
+    let location = try #require(outcome.refusal?.response?.location)
+    #expect(location.hasPrefix("https://web.example.com/cb?x=1#error=unsupported_response_type"))
+  }
+
+  @Test("6749-3.1.1-missing and unknown: response types that are absent or not understood")
+  func responseTypes() {
+    #expect(Fixture.authorize(["response_type": nil]).redirected?["error"] == "invalid_request")
+    #expect(Fixture.authorize(["response_type": "foo"]).redirected?["error"] == "unsupported_response_type")
+    #expect(Fixture.authorize(["response_type": "none"]).redirected?["error"] == "unsupported_response_type")
+    #expect(Fixture.authorize(["response_type": "code "]).permit != nil)
+  }
+
+  @Test(
+    "rm-2.1-unsupported, 9700-4.17-postmessage: a mode that is off is refused in the query",
+    arguments: ["fragment", "form_post", "web_message", "query.jwt", "Query", "x"])
+  func responseModes(mode: String) throws {
+    let outcome = Fixture.authorize(["response_mode": mode])
+    #expect(outcome.rejection == .responseModeUnsupported)
+    #expect(try #require(outcome.refusal?.response?.location).hasPrefix("com.example.app:/cb?error=invalid_request"))
+  }
+
+  @Test("rm-form-post: form_post reaches web clients and never a private-use scheme")
+  func formPost() throws {
+    let policy = Fixture.policy { $0.responseModes = [.query, .formPost] }
+    #expect(Fixture.authorize(["response_mode": "form_post"], policy: policy).rejection == .responseModeUnreachable)
+    let permit = try #require(
+      Fixture.authorize(
+        ["client_id": "w1", "redirect_uri": "https://web.example.com/cb?x=1", "response_mode": "form_post"],
+        policy: policy
+      ).permit)
+    #expect(permit.responseMode == .formPost)
+    #expect(!permit.upstreamQuery(state: "x").contains("response_mode"))
+  }
+
+  @Test("7636-4.4.1-missing, 9207-2-error: no challenge is told by redirect with state and iss")
+  func noChallenge() throws {
+    let outcome = Fixture.authorize(["code_challenge": nil, "code_challenge_method": nil])
+    #expect(outcome.rejection == .challengeMissing)
+    #expect(
+      outcome.refusal?.response?.location
+        == "com.example.app:/cb?error=invalid_request&error_description=code%20challenge%20required&state=s1"
+        + "&iss=https%3A%2F%2Fgw.example")
+  }
+
+  @Test(
+    "7636-4.3: an empty challenge and a method alone are no PKCE",
+    arguments: [["code_challenge": ""], ["code_challenge": nil]] as [[String: String?]])
+  func emptyChallenge(changes: [String: String?]) {
+    #expect(Fixture.authorize(changes).redirected?["error_description"] == "code challenge required")
+  }
+
+  @Test(
+    "7636-4.3-default-plain, 7636-4.3-method-case, 7636-7.2-plain-off: methods other than S256 are refused",
+    arguments: [nil, "", "plain", "s256", "S512"] as [String?])
+  func methodNames(method: String?) {
+    let outcome = Fixture.authorize(["code_challenge_method": method])
+    #expect(outcome.redirected?["error"] == "invalid_request")
+    #expect(outcome.redirected?["error_description"] == "transform algorithm not supported")
+  }
+
+  @Test(
+    "7636-4.2-challenge-syntax, 7636-4.2-s256-43: a challenge that can never match is refused",
+    arguments: [
+      "\(Fixture.challenge)=", "\(Fixture.challenge)A", String(Fixture.challenge.dropLast()),
+      "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cN",
+      "13d31e961a1ad8ec2f16b10c4c982e0876a878ad6df144566ee1894acb70f9c3",
+      "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw+cM",
+    ])
+  func challengeSyntax(challenge: String) {
+    #expect(Fixture.authorize(["code_challenge": challenge]).rejection == .challengeMalformed)
+  }
+
+  @Test("Lenient syntax accepts padding, and the challenge is what stands before it")
+  func lenientChallenge() throws {
+    let policy = Fixture.policy { $0.pkceSyntax = .lenient }
+    let permit = try #require(Fixture.authorize(["code_challenge": Fixture.challenge + "="], policy: policy).permit)
+    #expect(permit.challenge?.text == Fixture.challenge)
+  }
+
+  @Test("7636-5-compat, 8252-7.2-type-from-record: a web client may go without where the policy says so")
+  func optionalChallenge() {
+    let changes: [String: String?] = [
+      "client_id": "w1", "redirect_uri": "https://web.example.com/cb?x=1", "code_challenge": nil,
+      "code_challenge_method": nil,
+    ]
+    #expect(Fixture.authorize(changes).permit != nil)
+    #expect(
+      Fixture.authorize(["redirect_uri": "https://app.example.com/cb", "code_challenge": nil]).rejection
+        == .challengeMissing)
+    // A challenge that is sent all the same is held to its syntax.
+    var broken = changes
+    broken["code_challenge"] = "short"
+    broken["code_challenge_method"] = "S256"
+    #expect(Fixture.authorize(broken).rejection == .challengeMalformed)
+  }
+
+  @Test("8252-8.5-secret-not-identity: a native client with a secret in it needs PKCE all the same")
+  func secretInTheApp() {
+    let outcome = Fixture.authorize([
+      "client_id": "n3", "redirect_uri": "com.example.app3:/cb", "code_challenge": nil,
+    ])
+    #expect(outcome.redirected?["error"] == "invalid_request")
+  }
+
+  @Test("7636-4.4.1-redirect-first: client and redirect URI come before PKCE")
+  func orderOfChecks() {
+    #expect(
+      Fixture.authorize(["code_challenge": nil, "redirect_uri": "https://evil.example/"]).rejection
+        == .redirectURIMismatch)
+    #expect(
+      Fixture.authorize(["client_id": "nobody", "redirect_uri": "https://evil.example/"]).rejection == .clientUnknown)
+  }
+
+  @Test("7636-4.4-strip-upstream: PKCE stays here, unless the upstream understands it")
+  func pkceUpstream() throws {
+    #expect(!(try #require(Fixture.authorize().permit)).upstreamQuery(state: "x").contains("code_challenge"))
+    let permit = try #require(Fixture.authorize(policy: Fixture.policy(forwardsPKCE: true)).permit)
+    #expect(permit.upstreamQuery(state: "x").contains("code_challenge=\(Fixture.challenge)&code_challenge_method=S256"))
+  }
+
+  @Test("The allow-list forwards more, and nothing that the gateway decides itself")
+  func allowList() throws {
+    let policy = Fixture.policy(parameters: ["audience", "resource", "response_mode", "request", "state", "client_id"])
+    let permit = try #require(
+      Fixture.authorize(["audience": "api", "resource": "https://a.example", "unknown": "x"], policy: policy).permit)
+    let names = permit.parameters.map(\.name)
+    #expect(names == ["response_type", "client_id", "redirect_uri", "audience", "resource"])
+  }
+
+  @Test("9101-7, 9101-5-both: request objects are refused by redirect, or on a page without a redirect URI")
+  func requestObjects() {
+    #expect(Fixture.authorize(["request": "eyJ"]).redirected?["error"] == "request_not_supported")
+    #expect(Fixture.authorize(["request_uri": "https://e.example"]).redirected?["error"] == "request_uri_not_supported")
+    #expect(Fixture.authorize(["request": "x", "request_uri": "y"]).redirected?["error"] == "invalid_request")
+    #expect(Fixture.authorize(["registration": "{}"]).redirected?["error"] == "registration_not_supported")
+    #expect(Fixture.authorize(["redirect_uri": nil, "request": "eyJ"]).isPage)
+  }
+
+  @Test("8252-8.6-prompt-none: where the gateway must ask, nothing is silent")
+  func promptNone() {
+    let changes: [String: String?] = ["client_id": "n2", "redirect_uri": "com.example.app2:/cb", "prompt": "none"]
+    #expect(Fixture.authorize(changes).redirected?["error"] == "consent_required")
+    #expect(Fixture.authorize(["prompt": "none"]).permit != nil)
+    #expect(Fixture.authorize(["prompt": "none login"]).redirected?["error"] == "invalid_request")
+    #expect(
+      Fixture.authorize(["client_id": "n2", "redirect_uri": "com.example.app2:/cb"]).permit?.needsConsent == true)
+  }
+
+  @Test("A scope that is none is refused")
+  func scope() {
+    #expect(Fixture.authorize(["scope": "\"bad\""]).redirected?["error"] == "invalid_scope")
+    #expect(Fixture.authorize(["scope": "a  b"]).redirected?["error"] == "invalid_scope")
+  }
+
+  @Test("8252-8.9-state: no state is noted, required or ignored, as the policy says")
+  func state() {
+    let noted = Fixture.authorize(["state": nil])
+    #expect(noted.permit != nil)
+    #expect(noted.findings == [.note(.stateMissing)])
+    let required = Fixture.authorize(["state": nil], policy: Fixture.policy { $0.state = .require })
+    #expect(required.rejection == .stateMissing)
+    #expect(Fixture.authorize(["state": nil], policy: Fixture.policy { $0.state = .off }).findings.isEmpty)
+  }
+
+  @Test("6749-4.1.2-state: the state comes back decoded, exactly")
+  func stateIsExact() throws {
+    let outcome = Fixture.authorize(["state": "a+b &=%", "code_challenge": nil])
+    #expect(outcome.redirected?["state"] == "a+b &=%")
+    #expect(try #require(outcome.refusal?.response?.location).contains("state=a%2Bb%20%26%3D%25"))
+  }
+
+  @Test("6749-3.1-dup-page: two redirect URIs are refused before anybody asks whose they are")
+  func redirectURITwice() {
+    let outcome = Fixture.authorize(["client_id": "nobody"], adding: "&redirect_uri=com.example.app%3A%2Fcb")
+    #expect(outcome.rejection == .redirectURIRepeated)
+  }
+
+  @Test("I-request: a state that the gateway sealed is refused outside re-entry, on a page")
+  func foreignState() {
+    let outcome = Fixture.authorize(stateIsSealed: true)
+    #expect(outcome.rejection == .stateForeign)
+    #expect(outcome.isPage)
+  }
+
+  @Test("8252-8.12-block, 8252-8.12-in-app-tabs: only what looks embedded is blocked, on a 403 page")
+  func embedded() {
+    let webView = "Mozilla/5.0 (Linux; Android 10; Pixel; wv) AppleWebKit/537.36 Version/4.0 Chrome/99.0 Mobile"
+    let tab =
+      "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/125.0.0.0 Mobile Safari/537.36"
+    let block = Fixture.policy { $0.embeddedUserAgents = .block }
+    let blocked = Fixture.authorize(policy: block, userAgent: webView)
+    #expect(blocked.rejection == .userAgentEmbedded)
+    #expect(blocked.rejection?.status == 403)
+    #expect(blocked.isPage)
+    #expect(Fixture.authorize(policy: block, userAgent: tab).permit != nil)
+    #expect(Fixture.authorize(userAgent: webView).findings == [.note(.embeddedUserAgent)])
+    #expect(
+      Fixture.authorize(policy: Fixture.policy { $0.embeddedUserAgents = .off }, userAgent: webView).findings.isEmpty)
+  }
+
+  @Test(
+    "8252-6-unknown-ua: no user agent and an unknown one are served", arguments: [nil, "FooBrowser/1.0"] as [String?])
+  func unknownUserAgent(agent: String?) {
+    let block = Fixture.policy { $0.embeddedUserAgents = .block }
+    #expect(Fixture.authorize(policy: block, userAgent: agent).permit != nil)
+  }
+
+  @Test("8252-B.3-wab-sso: the Windows broker is external with an msapp redirect only")
+  func broker() {
+    let agent = "Mozilla/5.0 (compatible; MSIE 10.0; Windows NT 6.2; MSAuthHost/1.0)"
+    let block = Fixture.policy { $0.embeddedUserAgents = .block }
+    let changes: [String: String?] = ["client_id": "b1", "redirect_uri": "msapp://s-1-15-2-1111-2222-3333"]
+    #expect(Fixture.authorize(changes, policy: block, userAgent: agent).permit != nil)
+    #expect(
+      Fixture.authorize(["redirect_uri": "https://app.example.com/cb"], policy: block, userAgent: agent).rejection
+        == .userAgentEmbedded)
+    var noChallenge = changes
+    noChallenge["code_challenge"] = .some(nil)
+    #expect(Fixture.authorize(noChallenge).rejection == .challengeMissing)
+  }
+
+  @Test("9700-4.11.2-untrusted-errors: nobody is sent to a client that registered itself before doing anything")
+  func untrusted() {
+    let changes: [String: String?] = [
+      "client_id": "d1", "redirect_uri": "https://dyn.example.net/cb", "scope": "\"",
+    ]
+    let outcome = Fixture.authorize(changes)
+    #expect(outcome.rejection == .scopeMalformed)
+    #expect(outcome.isPage)
+  }
+
+  @Test("The grant that the policy does not list is refused")
+  func grant() {
+    let policy = Fixture.policy { $0.grants = [.refreshToken] }
+    #expect(Fixture.authorize(policy: policy).redirected?["error"] == "unauthorized_client")
+  }
+
+  @Test("I-failure: faults of the upstream reach the client by redirect, with its state")
+  func upstreamFailure() throws {
+    let permit = try #require(Fixture.authorize().permit)
+    let refusal = permit.refusal(.upstreamTimedOut)
+    let location = try #require(refusal.response?.location)
+    #expect(location.contains("error=temporarily_unavailable"))
+    #expect(location.contains("state=s1"))
+    #expect(permit.refusal(.upstreamFailed).response?.location?.contains("error=server_error") == true)
+  }
+
+  @Test("I-report: report mode refuses nothing, says what it would have refused, and completes only what it verified")
+  func reportMode() throws {
+    let report = Fixture.policy(mode: .report)
+    let noChallenge = Fixture.authorize(["code_challenge": nil, "code_challenge_method": nil], policy: report)
+    #expect(noChallenge.permit != nil)
+    #expect(noChallenge.findings == [.wouldReject(.challengeMissing)])
+    let mismatch = Fixture.authorize(["redirect_uri": "https://other.example/"], policy: report)
+    #expect(mismatch.isPassed)
+    #expect(mismatch.findings == [.wouldReject(.redirectURIMismatch)])
+    #expect(Fixture.authorize(["response_type": "token"], policy: report).isPassed)
+    #expect(Fixture.authorize(adding: "&client_id=n2", policy: report).rejection == .clientIDRepeated)
+    #expect(Fixture.authorize(adding: "&client_id[]=n2", policy: report).rejection == .parameterSpelling)
+    #expect(Fixture.authorize(adding: "&scope=a&scope=b", policy: report).rejection == .parameterRepeated)
+    #expect(Fixture.authorize(policy: report, stateIsSealed: true).rejection == .stateForeign)
+  }
+
+  @Test("An explanation names every rule that ran and what it said")
+  func explanation() {
+    let request = AuthorizationRequest(method: "GET", query: Fixture.query(["code_challenge": nil])[...])
+    let explained = Enforcement.explainAuthorization(request, policy: Fixture.policy())
+    #expect(explained.trace.first?.rule == "the method is GET or POST")
+    #expect(explained.trace.last?.rule == "there is a code challenge")
+    guard case .refuse(.challengeMissing, _)? = explained.trace.last?.verdict else {
+      Issue.record("the last rule should have refused")
+      return
+    }
+  }
+
+  @Test("The transaction holds what the answer needs")
+  func transaction() throws {
+    let permit = try #require(Fixture.authorize(["redirect_uri": "http://127.0.0.1:51004/cb", "scope": "read"]).permit)
+    let transaction = permit.transaction(id: Fixture.transactionID, expiry: 9, browserSecretHash: [1])
+    #expect(transaction.redirectURI.text == "http://127.0.0.1:51004/cb")
+    #expect(transaction.redirectURIWasSent)
+    #expect(transaction.scope?.text == "read")
+    #expect(transaction.upstreamClientID.rawValue == "legacy-n1")
+    #expect(transaction.upstreamRedirectURI == "https://gw.example/.proofgate/callback")
+    #expect(transaction.expiry == 9)
+  }
+}

@@ -1,0 +1,259 @@
+import OAuth
+import Policy
+import Testing
+
+@testable import Enforcement
+
+@Suite("Re-entry and completion")
+struct CompletionTests {
+  static let callback = "https://gw.example/.proofgate/callback"
+
+  private func complete(
+    _ location: String, transaction: AuthorizationTransaction = Fixture.transaction, browser: Bool = true,
+    request: String = "", now: Int64 = Fixture.now, policy: Policy = Fixture.policy()
+  ) throws -> Outcome<CompletionPermit> {
+    let answer = try #require(UpstreamAnswer(location: location))
+    let facts = CompletionFacts(
+      browserMatches: browser, request: try #require(FormParameters(parsing: request)), now: now)
+    return Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
+  }
+
+  @Test("I-completion, 9207-2-success: a code becomes a sealed one with the client's state and the gateway's iss")
+  func success() throws {
+    let permit = try #require(
+      complete(Self.callback + "?code=abcdefghij&state=sealed&iss=https%3A%2F%2Flegacy.internal").permit)
+    #expect(permit.upstreamCode.reveal() == "abcdefghij")
+    #expect(permit.code.expiry == Fixture.now + 60)
+    #expect(permit.code.challenge == Fixture.transaction.challenge)
+    #expect(
+      permit.response(code: "wrapped").location
+        == "com.example.app:/cb?code=wrapped&state=s1&iss=https%3A%2F%2Fgw.example")
+  }
+
+  @Test("6749-3.1.2-append: the query of a redirect URI is kept")
+  func keptQuery() throws {
+    var transaction = Fixture.transaction
+    transaction.clientID = ClientID("w1")
+    transaction.upstreamClientID = ClientID("legacy-w1")
+    transaction.redirectURI = Fixture.uri("https://web.example.com/cb?x=1")
+    let permit = try #require(complete(Self.callback + "?code=abcdefghij&state=s", transaction: transaction).permit)
+    #expect(permit.response(code: "w").location?.hasPrefix("https://web.example.com/cb?x=1&code=w&") == true)
+  }
+
+  @Test(
+    "I-completion: an answer to any other address is stopped",
+    arguments: [
+      "https://gw.example/.proofgate/callback/?code=abcdefghij&state=s",
+      "https://GW.example/.proofgate/callback?code=abcdefghij&state=s",
+      "https://gw.example/.proofgate/callback?x=1&code=abcdefghij&state=s",
+      "http://gw.example/.proofgate/callback?code=abcdefghij&state=s", "//gw.example/?code=abcdefghij&state=s",
+    ])
+  func elsewhere(location: String) throws {
+    let outcome = try complete(location)
+    #expect(outcome.rejection == .answerElsewhere)
+    #expect(outcome.refusal?.response == nil)
+  }
+
+  @Test("I-completion: a code that was already in the request is laundered, not new")
+  func echoed() throws {
+    let location = Self.callback + "?code=abcdefghij&state=s"
+    #expect(try complete(location, request: "next=x%26code%3Dabcdefghij").rejection == .answerEchoed)
+    #expect(try complete(location, request: "next=other").permit != nil)
+  }
+
+  @Test("I-browser: another browser gets a page, never a redirect")
+  func otherBrowser() throws {
+    let outcome = try complete(Self.callback + "?code=abcdefghij&state=s", browser: false)
+    #expect(outcome.rejection == .browserUnbound)
+    #expect(outcome.isPage)
+  }
+
+  @Test("I-completion: the transaction is held against the policy and the clock of now")
+  func outdated() throws {
+    let location = Self.callback + "?code=abcdefghij&state=s"
+    #expect(try complete(location, now: Fixture.transaction.expiry).rejection == .transactionExpired)
+    let unregistered = Fixture.policy { $0.redirectURIs = [] }
+    #expect(try complete(location, policy: unregistered).rejection == .transactionOutdated)
+    let renamed = Fixture.policy { $0.upstream.clientID = ClientID("other") }
+    #expect(try complete(location, policy: renamed).rejection == .transactionOutdated)
+    var foreign = Fixture.transaction
+    foreign.redirectURI = Fixture.uri("https://evil.example/")
+    #expect(try complete(location, transaction: foreign).rejection == .transactionOutdated)
+  }
+
+  @Test("A response mode that is no longer allowed falls back to the query")
+  func modeFallsBack() throws {
+    var transaction = Fixture.transaction
+    transaction.responseMode = .fragment
+    let location = Self.callback + "?code=abcdefghij&state=s"
+    let permit = try #require(complete(location, transaction: transaction).permit)
+    #expect(permit.response(code: "w").mode == .query)
+    let allowed = Fixture.policy { $0.responseModes = [.query, .fragment] }
+    let fragment = try #require(complete(location, transaction: transaction, policy: allowed).permit)
+    #expect(fragment.response(code: "w").location?.hasPrefix("com.example.app:/cb#code=w") == true)
+  }
+
+  @Test("form_post is completed by a page that posts the parameters")
+  func formPost() throws {
+    var transaction = Fixture.transaction
+    transaction.redirectURI = Fixture.uri("https://app.example.com/cb")
+    transaction.responseMode = .formPost
+    let policy = Fixture.policy { $0.responseModes = [.query, .formPost] }
+    let permit = try #require(
+      complete(Self.callback + "?code=abcdefghij&state=s", transaction: transaction, policy: policy).permit)
+    let response = permit.response(code: "w")
+    #expect(response.location == nil)
+    #expect(response.parameters.map(\.name) == ["code", "state", "iss"])
+  }
+
+  @Test("6749-4.1.2.1-private-scheme, 6749-4.1.2.1-charset: errors reach the app with its state, words cleaned")
+  func upstreamError() throws {
+    let outcome = try complete(
+      Self.callback + "?error=access_denied&error_description=%22no%5C%C3%BC&error_uri=x&state=s&iss=evil")
+    #expect(outcome.rejection == .upstreamDenied)
+    #expect(
+      outcome.redirected
+        == ["error": "access_denied", "error_description": "?no??", "state": "s1", "iss": "https://gw.example"])
+  }
+
+  @Test(
+    "Errors that no specification names are mapped",
+    arguments: [
+      ("user_cancelled_login", "access_denied"), ("invalid_code", "server_error"), ("login_required", "login_required"),
+      ("<script>", "server_error"), ("invalid_scope", "invalid_scope"),
+    ])
+  func mappedErrors(upstream: String, mapped: String) throws {
+    let outcome = try complete(Self.callback + "?error=\(FormEncoding.encode(upstream))&state=s")
+    #expect(outcome.redirected?["error"] == mapped)
+  }
+
+  @Test("An error without a state completes in place; a code without one does not")
+  func withoutState() throws {
+    #expect(try complete(Self.callback + "?error=invalid_request").redirected?["error"] == "invalid_request")
+    let code = try complete(Self.callback + "?code=abcdefghij")
+    #expect(code.rejection == .answerUnusable)
+    #expect(code.isPage)
+  }
+
+  @Test(
+    "An answer with neither, both or a doubled code is server_error for the app",
+    arguments: ["state=s", "code=abcdefghij&error=x&state=s", "code=abcdefghij&code=b&state=s", "code=%FF&state=s"])
+  func unusable(query: String) throws {
+    let outcome = try complete(Self.callback + "?" + query)
+    #expect(outcome.rejection == .answerUnusable)
+    #expect(outcome.redirected?["error"] == "server_error")
+  }
+
+  @Test("9700-4.11.2-untrusted-errors: errors of a client that registered itself come as a page with a link")
+  func untrusted() throws {
+    var transaction = Fixture.transaction
+    transaction.clientID = ClientID("d1")
+    transaction.upstreamClientID = ClientID("legacy-d1")
+    transaction.redirectURI = Fixture.uri("https://dyn.example.net/cb")
+    let outcome = try complete(Self.callback + "?error=access_denied&state=s", transaction: transaction)
+    guard case .link = outcome.refusal?.delivery else {
+      Issue.record("a link was expected")
+      return
+    }
+    #expect(try complete(Self.callback + "?code=abcdefghij&state=s", transaction: transaction).permit != nil)
+  }
+
+  @Test("rm-upstream-query: the callback takes answers over the network by setting only")
+  func networkCallback() throws {
+    let answer = UpstreamAnswer(atCallback: try #require(FormParameters(parsing: "code=abcdefghij&state=s")))
+    func decide(_ answer: UpstreamAnswer, _ mode: CallbackMode) -> Outcome<CompletionPermit> {
+      Enforcement.decideCompletion(
+        answer, transaction: Fixture.transaction,
+        facts: CompletionFacts(browserMatches: true, request: answer.parameters, now: Fixture.now),
+        policy: Fixture.policy(callback: mode))
+    }
+    #expect(decide(answer, .inPlace).rejection == .callbackClosed)
+    #expect(decide(answer, .network).permit != nil)
+    let stateless = UpstreamAnswer(atCallback: try #require(FormParameters(parsing: "error=access_denied")))
+    #expect(decide(stateless, .network).rejection == .answerUnusable)
+  }
+
+  private func reenter(
+    _ query: String, body: String? = nil, browser: Bool = true, now: Int64 = Fixture.now,
+    contentType: String = "application/x-www-form-urlencoded", policy: Policy = Fixture.policy()
+  ) -> Rejection? {
+    let request = AuthorizationRequest(
+      method: body == nil ? "GET" : "POST", query: query[...], contentTypes: body == nil ? [] : [contentType],
+      body: Array((body ?? "").utf8))
+    return Enforcement.decideReentry(
+      request, sealedState: "sealed", transaction: Fixture.transaction, browserMatches: browser, policy: policy,
+      now: now
+    ).rejection
+  }
+
+  private static let sent =
+    "client_id=legacy-n1&redirect_uri=https%3A%2F%2Fgw.example%2F.proofgate%2Fcallback&response_type=code&state=sealed"
+
+  @Test("I-reentry: what went upstream may come back, with the login form's own fields")
+  func reentry() {
+    #expect(reenter(Self.sent) == nil)
+    #expect(reenter("state=sealed&scope=read") == nil)
+    #expect(reenter(Self.sent, body: "username=u&password=%FF&csrf=x&confirm=yes") == nil)
+    #expect(reenter("", body: Self.sent + "&scope=read+write&response_mode=query") == nil)
+    #expect(reenter(Self.sent, body: Self.sent) == nil)
+  }
+
+  @Test(
+    "I-reentry: anything else than what went upstream is refused",
+    arguments: [
+      "client_id=n2", "client_id=n1", "redirect_uri=https%3A%2F%2Fevil.example", "response_type=token",
+      "response_mode=fragment", "state=other", "request=x", "request_uri=x", "registration=x", "code_challenge=x",
+      "client_id[]=x", "a=b;redirect_uri=c", "Redirect_Uri=x", "redirect_uri=%FF", "%FF=x", "scope=admin", "scope=%22",
+    ])
+  func reentryChanged(addition: String) {
+    #expect(reenter("state=sealed&" + addition) != nil)
+    #expect(reenter(Self.sent, body: addition) != nil)
+  }
+
+  @Test("I-reentry: the browser, the clock and the policy count here too")
+  func reentryContext() {
+    #expect(reenter(Self.sent, browser: false) == .browserUnbound)
+    #expect(reenter(Self.sent, now: Fixture.transaction.expiry) == .transactionExpired)
+    #expect(reenter(Self.sent, policy: Fixture.policy { $0.redirectURIs = [] }) == .transactionOutdated)
+    #expect(reenter(Self.sent, body: "{}", contentType: "application/json") == .reentryBody)
+    let bodyInGET = AuthorizationRequest(method: "GET", query: Self.sent[...], body: Array("client_id=n2".utf8))
+    let outcome = Enforcement.decideReentry(
+      bodyInGET, sealedState: "sealed", transaction: Fixture.transaction, browserMatches: true,
+      policy: Fixture.policy(), now: Fixture.now)
+    #expect(outcome.rejection == .reentryBody)
+  }
+
+  @Test("8252-8.12-every-step: an embedded user agent is blocked when it comes back, too")
+  func reentryFromWebView() {
+    let request = AuthorizationRequest(
+      method: "GET", query: Self.sent[...], userAgent: "Mozilla/5.0 (Linux; Android 10; K; wv) AppleWebKit/537.36")
+    func decide(_ policy: Policy) -> Rejection? {
+      Enforcement.decideReentry(
+        request, sealedState: "sealed", transaction: Fixture.transaction, browserMatches: true, policy: policy,
+        now: Fixture.now
+      ).rejection
+    }
+    #expect(decide(Fixture.policy { $0.embeddedUserAgents = .block }) == .userAgentEmbedded)
+    #expect(decide(Fixture.policy()) == nil)
+  }
+
+  @Test("I-reentry: an upstream that understands PKCE gets back the challenge that it was sent")
+  func reentryWithChallenge() {
+    let policy = Fixture.policy(forwardsPKCE: true)
+    #expect(reenter(Self.sent + "&code_challenge=\(Fixture.challenge)", policy: policy) == nil)
+    #expect(reenter(Self.sent + "&code_challenge=other", policy: policy) == .reentryChanged)
+  }
+
+  @Test("I-reentry: a form without OAuth parameters needs the cookie of a live transaction")
+  func form() {
+    func decide(_ body: String, live: Bool) -> Rejection? {
+      let request = AuthorizationRequest(
+        method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"], body: Array(body.utf8))
+      guard case .reject(let refusal) = Enforcement.decideForm(request, hasLiveTransaction: live) else { return nil }
+      return refusal.rejection
+    }
+    #expect(decide("user=u&password=p", live: true) == nil)
+    #expect(decide("user=u&password=p", live: false) == .formWithoutTransaction)
+    #expect(decide("user=u&client_id=n1", live: true) == .reentryChanged)
+  }
+}

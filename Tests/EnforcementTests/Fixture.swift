@@ -1,0 +1,164 @@
+import OAuth
+import Policy
+
+@testable import Enforcement
+
+/// The clients and requests that the conformance rows speak of.
+enum Fixture {
+  static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+  static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+  static let now: Int64 = 1_800_000_000
+
+  static func uri(_ text: String) -> RedirectURI {
+    do {
+      return try RedirectURI(parsing: text)
+    } catch {
+      preconditionFailure("\(text): \(error)")
+    }
+  }
+
+  static func client(
+    _ id: String, kind: Client.Kind = .public, application: Client.Application = .native, _ uris: [String],
+    consent: Consent = .upstream, secret: String? = nil,
+    upstream: UpstreamClient? = nil, registration: Client.Registration = .policy
+  ) -> Client {
+    Client(
+      id: ClientID(id), kind: kind, application: application, redirectURIs: uris.map(uri), consent: consent,
+      secret: secret.map { Secret($0) },
+      upstream: upstream
+        ?? UpstreamClient(
+          clientID: ClientID("legacy-\(id)"), clientSecret: Secret("held-\(id)"), authentication: .basic,
+          redirectURI: .callback),
+      registration: registration)
+  }
+
+  static var clients: [Client] {
+    var w1 = client(
+      "w1", kind: .confidential, application: .web, ["https://web.example.com/cb?x=1"], secret: "w1secret")
+    w1.pkce = .optional
+    w1.grants.insert(.clientCredentials)
+    w1.responseModes = [.query, .formPost]
+    var tv1 = client("tv1", application: .device, [])
+    tv1.grants = [.deviceCode, .refreshToken]
+    let w3 = client(
+      "w3", kind: .confidential, application: .web, ["https://web3.example.com/cb"],
+      upstream: UpstreamClient(clientID: ClientID("w3"), authentication: .basic, redirectURI: .requested))
+    return [
+      client(
+        "n1", ["com.example.app:/cb", "https://app.example.com/cb", "http://127.0.0.1/cb", "http://[::1]/cb"]),
+      client("n2", ["com.example.app2:/cb"], consent: .gateway),
+      client("n3", ["com.example.app3:/cb"]),
+      client("n4", ["http://127.0.0.1/cb"]),
+      client("d1", ["https://dyn.example.net/cb"], registration: .dynamic),
+      client("l1", ["http://localhost/cb"]),
+      client("b1", ["msapp://s-1-15-2-1111-2222-3333"]),
+      client(
+        "web:2", kind: .confidential, application: .web, ["https://web2.example.com/cb"], secret: "a b%c"),
+      w1, tv1, w3,
+    ]
+  }
+
+  static func policy(
+    unknown: UnknownClients = .reject, mode: Mode = .enforce, callback: CallbackMode = .inPlace,
+    forwardsPKCE: Bool = false, parameters: Set<String> = [], change: (inout Client) -> Void = { _ in }
+  ) -> Policy {
+    let listed = clients.map { client in
+      var client = client
+      client.mode = mode
+      change(&client)
+      return client
+    }
+    return Policy(
+      gateway: GatewaySettings(
+        origin: Origin(scheme: .https, host: "gw.example"), issuer: "https://gw.example", listeners: [], admin: nil),
+      upstream: UpstreamSettings(
+        origin: Origin(scheme: .http, host: "127.0.0.1", port: 9000),
+        endpoints: Endpoints(authorization: ["/authorize"], token: ["/token"]), callback: callback,
+        forwardsPKCE: forwardsPKCE, parameters: parameters),
+      unknownClients: unknown, mode: mode,
+      clients: Dictionary(uniqueKeysWithValues: listed.map { ($0.id, $0) }), version: "test")
+  }
+
+  /// The request that the conformance rows call AZ; `nil` leaves a parameter out.
+  static func query(_ changes: [String: String?] = [:], adding: String = "") -> String {
+    var values: [(String, String?)] = [
+      ("response_type", "code"), ("client_id", "n1"), ("redirect_uri", "com.example.app:/cb"), ("state", "s1"),
+      ("code_challenge", challenge), ("code_challenge_method", "S256"),
+    ]
+    for (name, value) in changes.sorted(by: { $0.key < $1.key }) {
+      if let index = values.firstIndex(where: { $0.0 == name }) {
+        values[index].1 = value
+      } else {
+        values.append((name, value))
+      }
+    }
+    let entries = values.compactMap { name, value in value.map { FormParameters.Entry(name, $0) } }
+    return FormEncoding.serialise(entries) + adding
+  }
+
+  static func authorize(
+    _ changes: [String: String?] = [:], adding: String = "", policy: Policy = policy(), userAgent: String? = nil,
+    stateIsSealed: Bool = false
+  ) -> Outcome<AuthorizationPermit> {
+    let query = query(changes, adding: adding)
+    return Enforcement.decideAuthorization(
+      AuthorizationRequest(method: "GET", query: query[...], userAgent: userAgent), policy: policy,
+      stateIsSealed: stateIsSealed)
+  }
+
+  /// The token request that the conformance rows call TK.
+  static func tokenRequest(
+    _ changes: [String: String?] = [:], adding: String = "", authorization: [String] = [], query: Substring? = nil,
+    method: String = "POST", contentTypes: [String] = ["application/x-www-form-urlencoded"]
+  ) -> TokenRequest {
+    var values: [String: String] = [
+      "grant_type": "authorization_code", "client_id": "n1", "code": "sealed", "redirect_uri": "com.example.app:/cb",
+      "code_verifier": verifier,
+    ]
+    for (name, value) in changes { values[name] = value }
+    let entries = values.sorted { $0.key < $1.key }.map { FormParameters.Entry($0.key, $0.value) }
+    return TokenRequest(
+      method: method, query: query, contentTypes: contentTypes, authorization: authorization,
+      body: Array((FormEncoding.serialise(entries) + adding).utf8))
+  }
+
+  static var transaction: AuthorizationTransaction {
+    AuthorizationTransaction(
+      id: transactionID, clientID: ClientID("n1"), redirectURI: uri("com.example.app:/cb"), redirectURIWasSent: true,
+      state: "s1", challenge: CodeChallenge(text: challenge, method: .s256), responseMode: .query,
+      scope: Scope(parsing: "read write"), upstreamClientID: ClientID("legacy-n1"),
+      upstreamRedirectURI: "https://gw.example/.proofgate/callback", expiry: now + 600,
+      browserSecretHash: Array(repeating: 7, count: 32))
+  }
+
+  static var transactionID: TransactionID {
+    guard let id = TransactionID(bytes: Array(0..<16)) else { preconditionFailure("16 bytes") }
+    return id
+  }
+
+  static var code: IssuedCode { transaction.issuing(Secret("upstream-code"), expiry: now + 60) }
+
+  static func redeem(
+    _ changes: [String: String?] = [:], authorization: [String] = [], code: IssuedCode = code,
+    opened: Opened<IssuedCode>? = nil, policy: Policy = policy(), now: Int64 = now
+  ) -> Outcome<RedemptionPermit>? {
+    let outcome = Enforcement.decideToken(tokenRequest(changes, authorization: authorization), policy: policy)
+    guard case .redeem(let intent) = outcome.permit else { return nil }
+    return Enforcement.decideRedemption(intent, opened: opened ?? .value(code), policy: policy, now: now)
+  }
+}
+
+extension Outcome {
+  var rejection: Rejection? { refusal?.rejection }
+
+  /// The error response's parameters, where the refusal redirects.
+  var redirected: [String: String]? {
+    guard case .redirect = refusal?.delivery, let response = refusal?.response else { return nil }
+    return Dictionary(response.parameters.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  var isPage: Bool {
+    guard case .here = refusal?.delivery else { return false }
+    return true
+  }
+}

@@ -1,0 +1,110 @@
+import Policy
+import Testing
+
+@testable import Enforcement
+
+@Suite("Paths")
+struct PathTests {
+  private static let endpoints = Endpoints(
+    authorization: ["/authorize", "/v2/OAuth/Authorize.php"], token: ["/oauth/token"], revocation: ["/revoke"],
+    closed: ["/par"])
+  private static let matcher = EndpointMatcher(endpoints: endpoints)
+
+  @Test(
+    "I-path: an endpoint written exactly is served as what it is",
+    arguments: [
+      ("/authorize", .authorization), ("/v2/OAuth/Authorize.php", .authorization), ("/oauth/token", .token),
+      ("/revoke", .revocation), ("/par", .closed), ("/.proofgate/callback", .own), ("/.proofgate/a/b.css", .own),
+    ] as [(String, Endpoint)])
+  func exact(path: String, endpoint: Endpoint) {
+    #expect(Self.matcher.read(path) == .exact(endpoint))
+  }
+
+  @Test(
+    "I-path, 9110-4.2.3-path: a spelling that some server folds onto an endpoint is ambiguous",
+    arguments: [
+      "/Authorize", "/AUTHORIZE", "/%61uthorize", "/%2561uthorize", "/%25252561uthorize", "//authorize", "/authorize/",
+      "/authorize//", "/./authorize", "/x/../authorize", "/x/..%2fauthorize", "/x/%2e%2e/authorize", "/authorize/.",
+      "/authorize/x/..", "/x/..;/authorize", "/;a/authorize", "/authorize;a=b", "/authorize;/x", "/authorize;/../x",
+      "/authorize%3bx", "\\authorize", "/x\\..\\authorize", "/%5cauthorize", "/authorize.json", "/authorize%2ejson",
+      "/authorize.a.b", "/authorize.", "/authorize%20", "/%20authorize", "/authorize%00", "/authorize%00.css",
+      "/authorize%00/x", "/auth%00orize", "/authorize%09", "/auth%0aorize", "/authorize%3fx=1", "/authorize%23x",
+      "/index.php/authorize", "/app.fcgi/authorize", "/a/index.php/authorize.json", "/%u0061uthorize",
+      "/\u{ff41}uthorize", "/%ef%bd%81uthorize", "/%c1%a1uthorize", "/%e0%81%a1uthorize", "/\u{24d0}uthorize",
+      "/\u{1d41a}uthorize", "/author\u{131}ze", "/%c0%afauthorize", "/\u{ff0f}authorize", "/auth\u{200b}orize",
+      "/..%20/authorize", "/x/..%20/authorize", "/../../authorize", "/oauth/%74oken", "/oauth//token", "/OAuth/Token",
+      "/oauth/x/../token", "/oauth%2ftoken", "/v2/oauth/authorize.php", "/v2/OAuth/Authorize",
+      "/v2/OAuth/Authorize.php/x",
+      "/v2/OAuth/Authorize.php;x", "/v2/OAuth/Authorize.phtml", "/par/", "/PAR", "/Revoke", "/.proofgate",
+      "/.Proofgate/callback", "/%2eproofgate/callback", "//.proofgate/callback", "/.proofgate/../authorize",
+      "/.proofgate//callback", "/.proofgate/call%62ack", "/x/../.proofgate/callback", "/index.php/.proofgate/x",
+    ])
+  func ambiguous(path: String) {
+    #expect(Self.matcher.read(path) == .ambiguous)
+  }
+
+  @Test(
+    "What no server takes for an endpoint is passed on",
+    arguments: [
+      "/", "", "*", "/authorized", "/authorize/native", "/static/authorize/app.css", "/login", "/oauth/tokens",
+      "/oauth/token/info", "/a%20b", "/caf%C3%A9", "/Static/App.JS", "/index.php/login", "/reauthorize",
+      "/.well-known/openid-configuration", "/.proofgates/x",
+    ])
+  func other(path: String) {
+    #expect(Self.matcher.read(path) == .other)
+  }
+
+  @Test("Whatever is mixed into an endpoint's path, it never becomes just another path")
+  func everyMixture() {
+    // A fixed walk through combinations: the same cases in every run.
+    var seed: UInt64 = 0x9e37_79b9_7f4a_7c15
+    func next(_ bound: Int) -> Int {
+      seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(truncatingIfNeeded: (seed >> 33) % UInt64(bound))
+    }
+    let slashes = ["/", "//", "/./", "/x/../", "/;p/", "%2f", "\\", "/%2e/", "/y/..;z/", "%5C", "/%20/", "/q/%2e%2E/"]
+    let ends = ["", "/", ";x", ".json", "%00", "%20", ".", "//", ";a=b/", "%2e", "/.", "%09"]
+    for round in 0..<20_000 {
+      var path = ["", "/index.php", "/x/..", "/cgi.pl", ""][next(5)]
+      for segment in ["oauth", "token"] {
+        path += slashes[next(slashes.count)]
+        for scalar in segment.utf8 {
+          path += spelled(scalar, style: next(9))
+        }
+      }
+      path += ends[next(ends.count)]
+      let reading = Self.matcher.read(path)
+      #expect(reading == .ambiguous || path == "/oauth/token", "round \(round): \(path)")
+    }
+  }
+
+  private func spelled(_ byte: UInt8, style: Int) -> String {
+    let hex = String(byte, radix: 16)
+    let character = String(UnicodeScalar(byte))
+    return switch style {
+    case 0: "%" + hex
+    case 1: "%25" + hex
+    case 2: character.uppercased()
+    case 3: "%u00" + hex
+    case 4: String(UnicodeScalar(UInt32(byte) + 0xfee0) ?? "?")
+    default: character
+    }
+  }
+
+  @Test("upstream.pass: everything else is 404, in every reading")
+  func passedPrefixes() {
+    let matcher = EndpointMatcher(endpoints: Self.endpoints, pass: ["/login", "/static/", "/index.php"])
+    for path in ["/login", "/login/form", "/static/app.css", "/static/A%20b", "/index.php/account", "/index.php"] {
+      #expect(matcher.read(path) == .other, "\(path)")
+    }
+    for path in [
+      "/", "/loginx", "/static", "/admin", "/static/../admin", "/static/%2e%2e/admin", "/static/..;/admin",
+      "/login/..%2fadmin", "/LOGIN", "/static/..%5cadmin", "/static\\..\\..\\admin",
+    ] {
+      #expect(matcher.read(path) == .notPassed, "\(path)")
+    }
+    #expect(matcher.read("/authorize") == .exact(.authorization))
+    #expect(matcher.read("/login/../authorize") == .ambiguous)
+    #expect(matcher.read("/.proofgate/callback") == .exact(.own))
+  }
+}

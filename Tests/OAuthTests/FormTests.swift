@@ -1,0 +1,84 @@
+import Testing
+
+@testable import OAuth
+
+@Suite("Forms")
+struct FormTests {
+  private func parse(_ text: String) throws -> FormParameters {
+    try #require(FormParameters(parsing: text))
+  }
+
+  @Test("Names and values are decoded once, plus is a space, order is kept")
+  func decoding() throws {
+    let form = try parse("a=1+2&b=%2B%25&c&=x&&d=%C3%A9&redirect%5Furi=u")
+    #expect(form.entries.map(\.name) == ["a", "b", "c", "", "d", "redirect_uri"])
+    #expect(form["a"] == "1 2")
+    #expect(form["b"] == "+%")
+    #expect(form["c"] == nil)
+    #expect(form["d"] == "\u{e9}")
+    #expect(form["redirect_uri"] == "u")
+  }
+
+  @Test("6749-3.1: a parameter without a value counts as absent, and twice is twice even so")
+  func emptyValues() throws {
+    #expect(try parse("a=").reading("a") == .absent)
+    #expect(try parse("a=&a=1").reading("a") == .repeated)
+    #expect(try parse("a=1&a=1").reading("a") == .repeated)
+    #expect(try parse("a=1").reading("a") == .value("1"))
+    #expect(try parse("").reading("a") == .absent)
+  }
+
+  @Test(
+    "6749-B-utf8: broken escapes, broken UTF-8 and control characters make a value malformed",
+    arguments: ["%", "%4", "%zz", "%FF", "%C0%AF", "%ED%A0%80", "%00", "a%0Ab", "%7F"])
+  func malformedValues(value: String) throws {
+    #expect(try parse("a=" + value).reading("a") == .malformed)
+    #expect(try parse("a=1&a=" + value).reading("a") == .malformed)
+  }
+
+  @Test("A name that cannot be decoded is remembered")
+  func malformedName() throws {
+    #expect(try parse("%ZZ=1").hasMalformedName)
+    #expect(try parse("%FF").hasMalformedName)
+    #expect(!(try parse("a=%FF").hasMalformedName))
+  }
+
+  @Test("More parameters than the bound are refused")
+  func bound() {
+    #expect(FormParameters(parsing: String(repeating: "a=b&", count: FormParameters.maximumCount)) != nil)
+    #expect(FormParameters(parsing: String(repeating: "a=b&", count: FormParameters.maximumCount + 1)) == nil)
+  }
+
+  @Test(
+    "Another spelling of a parameter is found",
+    arguments: [
+      "client_id[]=x", "client_id[0]=x", "client_id%5B%5D=x", "client.id=x", "client id=x", "client+id=x",
+      "%20client_id=x", "client_id%20=x", "client_id%00=x", "client_id%00y=x", "CLIENT_ID=x", "Client_Id=x",
+      "a;client_id=x", "a=b;client_id=x", "amp;client_id=x", "client%255Fid=x", "?client_id=x", "%09client_id=x",
+      "client_id%5B=x", "a=b;client_id[]=x",
+    ])
+  func spellings(text: String) throws {
+    #expect(try parse(text).secondRepresentation(of: ["client_id"]) == "client_id")
+  }
+
+  @Test(
+    "Ordinary parameters are no second spelling",
+    arguments: ["client_id=x", "client=x", "id=client_id", "a=b;c", "login_hint=a;b=c", "my_client_id=x"])
+  func ordinary(text: String) throws {
+    #expect(try parse(text).secondRepresentation(of: ["client_id"]) == nil)
+  }
+
+  @Test("What is serialised is canonical and parses to the same")
+  func serialising() throws {
+    let form = FormParameters([.init("a b", "c&d=e"), .init("\u{e9}", "~-._+")])
+    #expect(form.serialised == "a%20b=c%26d%3De&%C3%A9=~-._%2B")
+    #expect(try parse(form.serialised) == form)
+  }
+
+  @Test("Repetitions are found by decoded name, exceptions aside")
+  func repetitions() throws {
+    #expect(try parse("a=1&%61=2").firstRepeated(except: []) == "a")
+    #expect(try parse("a=1&a=2").firstRepeated(except: ["a"]) == nil)
+    #expect(try parse("a=1&b=2").firstRepeated(except: []) == nil)
+  }
+}

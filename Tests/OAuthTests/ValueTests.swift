@@ -1,0 +1,117 @@
+import Testing
+
+@testable import OAuth
+
+@Suite("Values of the field")
+struct ValueTests {
+  @Test("8252-8.12: every user agent vector gives its verdict", arguments: Vectors.all.userAgents.vectors)
+  func userAgent(_ vector: Vectors.Agent) {
+    let usesBroker = vector.label.contains("msapp://")
+    #expect(UserAgent.looksEmbedded(vector.userAgent, usesBroker: usesBroker) == vector.expectedEmbedded)
+  }
+
+  @Test("8252-B.3-wab-sso: the Windows broker without its redirect counts as embedded")
+  func broker() {
+    #expect(UserAgent.looksEmbedded("Mozilla/5.0 (compatible; MSIE 10.0; MSAuthHost/1.0)"))
+    #expect(!UserAgent.looksEmbedded(""))
+  }
+
+  @Test("6749-2.3.1-basic-form: Basic credentials survive colons, spaces and percent signs")
+  func basic() throws {
+    let parsed = try BasicCredentials(parsing: "Basic d2ViJTNBMjphK2IlMjVj")
+    #expect(parsed.user == "web:2")
+    #expect(parsed.password.reveal() == "a b%c")
+    let again = try BasicCredentials(parsing: parsed.header.reveal())
+    #expect(again.user == "web:2")
+    #expect(again.password.reveal() == "a b%c")
+    #expect(try BasicCredentials(parsing: "bAsIc bjE6").user == "n1")
+  }
+
+  @Test(
+    "Malformed Basic credentials are refused",
+    arguments: [
+      "", "Basic", "Basic bjE", "Basic bjE=", "Bearer bjE6", "Basic  ", "Basic OnNlY3JldA==", "Basic bjE6JQ==",
+    ])
+  func malformedBasic(header: String) {
+    #expect(throws: ClientAuthenticationError.malformedHeader) { try BasicCredentials(parsing: header) }
+  }
+
+  @Test("Base64 accepts only what it writes")
+  func base64() {
+    for text in ["", "f", "fo", "foo", "foob", "fooba", "foobar"] {
+      #expect(Base64.decode(Base64.encode(Array(text.utf8))) == Array(text.utf8))
+    }
+    #expect(Base64.encode(Array("fooba".utf8)) == "Zm9vYmE=")
+    for text in ["Zg", "Zg=", "Zh==", "Z===", "Zm9v====", "Zm 9v", "Zm9v\n", "Zm-v"] {
+      #expect(Base64.decode(text) == nil)
+    }
+  }
+
+  @Test("A scope is a list of tokens, compared as a set")
+  func scope() throws {
+    let wide = try #require(Scope(parsing: "read write"))
+    #expect(try #require(Scope(parsing: "write")).isWithin(wide))
+    #expect(try #require(Scope(parsing: "write read")).isWithin(wide))
+    #expect(!(try #require(Scope(parsing: "admin")).isWithin(wide)))
+    for text in ["", " a", "a  b", "a ", "\"a\"", "a\\b", "a\tb", "\u{e9}"] { #expect(Scope(parsing: text) == nil) }
+  }
+
+  @Test("6749-3.1.1: response types are compared without regard to order")
+  func responseType() {
+    #expect(ResponseType(parsing: "code token") == ResponseType(parsing: "token code"))
+    #expect(ResponseType(parsing: "code") == .code)
+    #expect(ResponseType(parsing: "code id_token").returnsTokens)
+    #expect(!ResponseType(parsing: "foo").isKnown)
+    #expect(!ResponseType(parsing: "").isKnown)
+  }
+
+  @Test(
+    "6749-3.1.2-append: the answer is joined to whatever query there is",
+    arguments: [
+      ("com.example.app:/cb", "com.example.app:/cb?code=x&iss=i"),
+      ("https://a.example/cb?x=1", "https://a.example/cb?x=1&code=x&iss=i"),
+      ("https://a.example/cb?", "https://a.example/cb?code=x&iss=i"),
+      ("https://a.example/cb?x&", "https://a.example/cb?x&code=x&iss=i"),
+      ("http://[::1]:61023/cb", "http://[::1]:61023/cb?code=x&iss=i"),
+    ])
+  func location(uri: String, location: String) throws {
+    let response = AuthorizationResponse(
+      redirectURI: try RedirectURI(parsing: uri), mode: .query, issuer: "i", state: nil,
+      parameters: [.init("code", "x"), .init("iss", "another")])
+    #expect(response.location == location)
+  }
+
+  @Test("6749-4.1.2.1-charset: descriptions lose what an error may not have, and their length")
+  func description() {
+    #expect(ErrorDescription.sanitised("a\"b\\c\u{fc}\r\nd") == "a?b?c???d")
+    #expect(ErrorDescription.sanitised("\r\nSet-Cookie: x") == "??Set-Cookie: x")
+    #expect(ErrorDescription.sanitised(String(repeating: "x", count: 999)).utf8.count == ErrorDescription.maximumLength)
+  }
+
+  @Test(
+    "6749-3.2-content-type: what is a form and what is not",
+    arguments: [
+      ("application/x-www-form-urlencoded", true), ("APPLICATION/x-www-form-urlencoded;charset=UTF-8", true),
+      ("application/x-www-form-urlencoded; charset=\"utf-8\"", true),
+      ("application/x-www-form-urlencoded; charset=ibm037", false),
+      ("application/x-www-form-urlencoded; charset = utf-7", false), ("text/plain", false), ("", false),
+      ("application/x-www-form-urlencoded, text/plain", false),
+    ])
+  func formContent(type: String, isForm: Bool) {
+    #expect(FormContent.isForm(types: [type], encodings: []) == isForm)
+    #expect(!FormContent.isForm(types: [type], encodings: ["gzip"]))
+  }
+
+  @Test("A transaction id prints as hexadecimal and has exactly 16 bytes")
+  func transactionID() {
+    #expect(TransactionID(bytes: Array(0..<16))?.description == "000102030405060708090a0b0c0d0e0f")
+    #expect(TransactionID(bytes: Array(0..<15)) == nil)
+  }
+
+  @Test("Secrets print as stars")
+  func secrets() {
+    let secret = Secret("hush")
+    #expect("\(secret)" == "***")
+    #expect(String(reflecting: [secret]).contains("hush") == false)
+  }
+}
