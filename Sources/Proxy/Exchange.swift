@@ -275,8 +275,17 @@ final class Exchange {
   private func stopUpload() {
     uploadEnded = true
     uploadStopped = true
+    dropUnsentBody()
     if let toUpstream { poller.buffers.giveBack(toUpstream) }
     toUpstream = nil
+  }
+
+  /// Takes what is left of the body out of the receive buffer: its end was counted as received when it was seen there, and
+  /// the next head is read from the buffer's front.
+  private func dropUnsentBody() {
+    guard upload.direct > 0 else { return }
+    server.input?.consume(upload.direct)
+    upload.sentDirect(upload.direct)
   }
 
   // MARK: Down
@@ -476,6 +485,7 @@ final class Exchange {
 
   private func fail(_ failure: Failure, _ head: RequestHead) async {
     releaseBuffers()
+    dropUnsentBody()
     if case .upstream(let error) = failure { worker.metrics.upstreamFailed(error) }
     if server.state.hasStartedResponse {
       server.state.cutResponse()
