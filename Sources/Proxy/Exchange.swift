@@ -181,7 +181,8 @@ final class Exchange {
 
   /// One wait for everything that would help.
   private func wait(_ upstream: UpstreamConnection) async -> Wake {
-    var fromClient: Readiness = []
+    // A client that goes away ends the exchange at any time. A broken upstream is of interest only once more is to be read.
+    var fromClient: Readiness = .broken
     var fromUpstream: Readiness = []
     let blockedUp = !(toUpstream?.isEmpty ?? true) || upload.direct > 0
     let blockedDown = !(toClient?.isEmpty ?? true) || (download?.direct ?? 0) > 0
