@@ -85,6 +85,9 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
         switch await waitForRequest() {
         case .ready: break
         case .park:
+          // Readable in the meantime: no further event would start a parked connection.
+          if socket.satisfies(.readable) { break }
+          if poller.isDraining { return .closed }
           park()
           return .parked
         case .timedOut, .draining: return .closed
