@@ -235,6 +235,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     state.startedResponse()
     let body = method == .head || response.status == 204 || response.status == 304 ? [] : response.body
     var position = 0
+    var isCut = false
     while true {
       let count = min(buffer.room, body.count - position)
       if count > 0 {
@@ -243,12 +244,12 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
       }
       if buffer.isEmpty { break }
       guard await flush(buffer) else {
-        state.cutResponse()
+        isCut = true
         break
       }
     }
     poller.buffers.wipeAndGiveBack(buffer)
-    if position == body.count { state.finishedResponse() }
+    if isCut { state.cutResponse() } else { state.finishedResponse() }
     let ended = began == 0 ? 0 : Clock.monotonicNanoseconds() - began
     worker.metrics.requestFinished(handling, status: response.status, nanoseconds: ended)
   }
