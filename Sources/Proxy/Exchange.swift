@@ -465,9 +465,11 @@ final class Exchange {
     toClient = sink
     sink.append("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n")
     input.withSpan { bytes in
-      for field in worker.responseFields.fields {
+      for field in worker.responseFields.fields where !field.isNominated {
         switch field.known {
-        case .connection, .keepAlive, .contentLength, .transferEncoding: continue
+        case .connection, .keepAlive, .proxyConnection, .contentLength, .transferEncoding, .te, .trailer: continue
+        case .setCookie where CookieFilter.sets(worker.settings.configuration.privateCookie, bytes, field.value):
+          continue
         default: RequestRewriter.append(field, bytes, to: sink)
         }
       }

@@ -72,7 +72,9 @@ final class ResponseHeadReader {
 
   /// The parsed head as values.
   func values(_ head: ResponseHead) -> Response {
-    let headers = upstream?.input?.withSpan { RequestReader.fields($0, worker.responseFields) } ?? Headers()
+    let cookie = worker.settings.configuration.privateCookie
+    let headers =
+      upstream?.input?.withSpan { RequestReader.fields($0, worker.responseFields, privateCookie: cookie) } ?? Headers()
     return Response(status: head.status, headers: headers)
   }
 }
