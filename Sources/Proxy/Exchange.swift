@@ -372,6 +372,7 @@ final class Exchange {
       var edited = reader.values(parsed)
       for name in ["Location", "Refresh"] {
         guard let location = edited.headers[name] else { continue }
+        guard edited.headers.all(name).count == 1 else { throw .upstream(.malformed) }
         if let replacement = try judge(location, name == "Location") { edited.headers.set(name, replacement) }
       }
       worker.handler.editPassing(&edited)
@@ -384,21 +385,23 @@ final class Exchange {
 
   /// The fast path: the head is rewritten from bytes to bytes.
   private func beginPassing(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) throws(Failure) {
-    var location: String?
+    var replacements = ResponseRewriter.Replacements()
     for field in worker.responseFields.fields where field.known == .location || field.known == .refresh {
+      // Of two, each reader may follow another one.
+      guard worker.responseFields.only(field.known) != nil else { throw .upstream(.malformed) }
       let text = input.withSpan { RequestReader.text($0, field.value) }
       let replacement = try judge(text, field.known == .location)
-      if field.known == .location { location = replacement }
+      if field.known == .location { replacements.location = replacement } else { replacements.refresh = replacement }
     }
+    guard parsed.length + replacements.count + 256 <= Buffer.capacity else { throw .upstream(.malformed) }
     let sink = openSink(parsed, head)
     let framing = ResponseRewriter.Framing(
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     let keepsAlive = keepAlive(framing)
-    if parsed.length + (location?.utf8.count ?? 0) + 256 > sink.room { throw .upstream(.malformed) }
     input.withSpan { bytes in
       ResponseRewriter.write(
         parsed, bytes, worker.responseFields, framing, keepsAlive: keepsAlive, minorVersion: head.minorVersion,
-        location: location, worker.settings, to: sink)
+        replacements, worker.settings, to: sink)
     }
     input.consume(parsed.length)
     download = framing.pump
@@ -443,7 +446,9 @@ final class Exchange {
   private func judge(_ location: String, _ isLocation: Bool) throws(Failure) -> String? {
     switch worker.handler.passingLocation(location) {
     case .refuse: throw .forbidden
-    case .replace(let replacement): return replacement
+    case .replace(let replacement):
+      guard ResponseEncoder.isSafe(replacement) else { throw .forbidden }
+      return replacement
     case .keep: break
     }
     let origin = worker.settings.configuration.upstreamOrigin
