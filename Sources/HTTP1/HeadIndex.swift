@@ -46,6 +46,11 @@ public final class HeadIndex {
     return nil
   }
 
+  public func last(_ known: KnownField) -> Range<Int>? {
+    for field in fields.reversed() where field.known == known { return field.value }
+    return nil
+  }
+
   /// Parses the field section that begins at `start` and ends with the empty line that ends at `end`.
   ///
   /// Grammar (RFC 9112, section 5): `*( field-name ":" OWS field-value OWS CRLF ) CRLF`. The line ends were checked by
