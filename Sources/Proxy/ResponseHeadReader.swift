@@ -40,6 +40,8 @@ final class ResponseHeadReader {
     guard let upstream else { return .closed }
     let buffer = upstream.input ?? worker.poller.buffers.take()
     upstream.input = buffer
+    // An interim response may have stood before it.
+    if buffer.readRoom == 0 { buffer.compact() }
     if buffer.readRoom == 0 { return .malformed }
     switch upstream.socket.receive(into: buffer) {
     case .moved: return .received
