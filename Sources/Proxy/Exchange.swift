@@ -242,6 +242,11 @@ final class Exchange {
         moved += count
         if moved >= Exchange.yieldAfter { return }
       case .wouldBlock: return
+      case .ended where isTunnel:
+        // Only this direction ends: what the upstream still has to say is waited for.
+        upstream.socket.shutdownWrite()
+        stopUpload()
+        return
       case .ended, .failed: throw .client
       }
     }
@@ -364,7 +369,7 @@ final class Exchange {
     guard let parsed, let input = upstream.input else { return }
     if !uploadEnded { stopUpload() }
     if parsed.status == 101 {
-      beginTunnel(parsed, input)
+      beginTunnel(parsed, input, head)
       return
     }
     isTunnel = false
@@ -462,9 +467,10 @@ final class Exchange {
   // MARK: Tunnel
 
   /// The protocol was switched: from here on bytes move both ways until one side closes.
-  private func beginTunnel(_ parsed: ResponseHead, _ input: Buffer) {
+  private func beginTunnel(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) {
     status = 101
-    if keepsHead { server.input?.consume(server.input?.count ?? 0) }
+    // What the client sent behind the head is already of the new protocol.
+    if keepsHead { server.input?.consume(head.length) }
     keepsHead = false
     let sink = poller.buffers.take()
     toClient = sink
