@@ -424,6 +424,11 @@ final class Exchange {
       framing.field, status: response.status, keepsAlive: keepAlive(framing), minorVersion: head.minorVersion,
       to: sink)
     download = framing.pump
+    if head.method == .head || response.status == 204 || response.status == 304, parsed.body != .none {
+      // The answer to another kind of request than the client's: its body must not follow.
+      download = BodyPump(.none, as: .plain)
+      upstreamKeepsAlive = false
+    }
   }
 
   private func openSink(_ parsed: ResponseHead, _ head: RequestHead) -> Buffer {
