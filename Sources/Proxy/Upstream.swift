@@ -46,9 +46,8 @@ public final class Upstream {
       if request.isSecret { poller.buffers.wipeAndGiveBack(buffer) } else { poller.buffers.giveBack(buffer) }
     }
     let head = "\(request.method) \(request.target) HTTP/1.1\r\nHost: \(worker.settings.configuration.upstreamAuthority)\r\n"
-    guard head.utf8.count < Buffer.readSize, Upstream.isVisible(request.method), Upstream.isVisible(request.target) else {
-      throw .malformed
-    }
+    guard head.utf8.count < Buffer.readSize, Upstream.isVisible(request.method), Upstream.isVisible(request.target)
+    else { throw .malformed }
     buffer.append(head)
     ResponseEncoder.appendFields(request.headers, to: buffer)
     if !request.body.isEmpty || request.method == "POST" {

@@ -60,7 +60,7 @@ final class Acceptor: Activity {
         switch IOError(code: -result) {
         case .wouldBlock: return .drained
         // The connection went away in the queue.
-        case .aborted, .protocolError: continue
+        case .aborted, .violated: continue
         // Descriptors or memory: trying again at once would only spin.
         default: return .exhausted
         }
