@@ -19,6 +19,11 @@ public final class HeadIndex {
   /// More fields than any browser or server sends; each costs a record and time in every rewrite.
   public static let fieldLimit = 100
 
+  /// More `Connection` options than anyone sends; each is compared with every field.
+  static let optionLimit = 32
+  /// Offsets are records of 16 bits.
+  private static let lengthLimit = Int(UInt16.max)
+
   public private(set) var fields: [Field] = []
   private let table = KnownFieldTable()
   private let foldedTokens = ASCII.foldedTokens
@@ -46,11 +51,19 @@ public final class HeadIndex {
     return nil
   }
 
+  public func last(_ known: KnownField) -> Range<Int>? {
+    for field in fields.reversed() where field.known == known { return field.value }
+    return nil
+  }
+
   /// Parses the field section that begins at `start` and ends with the empty line that ends at `end`.
   ///
   /// Grammar (RFC 9112, section 5): `*( field-name ":" OWS field-value OWS CRLF ) CRLF`. The line ends were checked by
   /// the scanner. Refused: white space before the colon, folded lines, empty names, control characters, too many.
   func parseFields(_ bytes: Span<UInt8>, from start: Int, to end: Int) throws(MessageError) {
+    guard end <= HeadIndex.lengthLimit else {
+      throw MessageError(status: 431, "a head longer than \(HeadIndex.lengthLimit) bytes")
+    }
     // Worked on as a local, so that appending needs no exclusivity check for each field.
     var fields = self.fields
     self.fields = []
@@ -118,6 +131,7 @@ public final class HeadIndex {
   /// sender choose what the next hop sees.
   func readConnectionOptions(_ bytes: Span<UInt8>) throws(MessageError) -> ConnectionOptions {
     var options = ConnectionOptions()
+    var count = 0
     for field in fields where field.known == .connection {
       var position = field.value.lowerBound
       let end = field.value.upperBound
@@ -126,7 +140,10 @@ public final class HeadIndex {
         while position < end, bytes[position] != 0x2c { position += 1 }
         let token = HeadIndex.trimmed(bytes, start..<position)
         position += 1
-        if !token.isEmpty { try apply(token, bytes, &options) }
+        if token.isEmpty { continue }
+        count += 1
+        guard count <= HeadIndex.optionLimit else { throw .malformed("too many Connection options") }
+        try apply(token, bytes, &options)
       }
     }
     return options

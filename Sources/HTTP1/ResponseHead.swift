@@ -28,6 +28,9 @@ public enum ResponseHeadParser {
     guard !(coding && announced != nil) else { throw .malformed("both Transfer-Encoding and Content-Length") }
     guard !(coding && line.minorVersion == 0) else { throw .malformed("Transfer-Encoding in an HTTP/1.0 response") }
 
+    let hasFraming = coding || announced ?? 0 > 0
+    guard line.status >= 200 || !hasFraming else { throw .malformed("an interim response with a body") }
+
     let body: BodyFraming
     if method == .head || line.status < 200 || line.status == 204 || line.status == 304 {
       body = .none
@@ -38,7 +41,9 @@ public enum ResponseHeadParser {
     } else {
       body = .untilClose
     }
-    let keepsAlive = body != .untilClose && !options.close && (line.minorVersion == 1 || options.keepAlive)
+    // A 204 that announces a body may well send it: nothing that follows on the connection can be trusted.
+    let isClean = body != .untilClose && !(line.status == 204 && hasFraming)
+    let keepsAlive = isClean && !options.close && (line.minorVersion == 1 || options.keepAlive)
     return ResponseHead(
       status: line.status, reason: line.reason, minorVersion: line.minorVersion, length: length, body: body,
       keepsAlive: keepsAlive, announcedLength: announced)

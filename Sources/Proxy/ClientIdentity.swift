@@ -49,8 +49,9 @@ struct ClientIdentity {
 
   private func belief(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> Belief {
     var belief = Belief(address: peerHost, isSecure: isSecure, host: nil, chain: peerHost)
-    // The nearest proxy is the one that is trusted, so only the last element of each list is its own word.
-    if let list = fields.first(.forwardedFor).map({ text(bytes, $0) }) {
+    // The nearest proxy is the one that is trusted, so only the last element of each list is its own word. It may have
+    // added a field of its own behind the client's, as HAProxy does.
+    if let list = fields.last(.forwardedFor).map({ text(bytes, $0) }) {
       let last = ClientIdentity.lastElement(list)
       if let address = Address(literal: last, port: 0) {
         belief.address = address.host

@@ -14,13 +14,16 @@ enum CookieFilter {
   }
 
   /// Writes a `Cookie` field with all other pairs, or none when no other is left.
+  ///
+  /// Never longer than it was, so that it fits whatever the client sent: a space follows a semicolon only where one did.
   static func append(_ value: Range<Int>, of bytes: Span<UInt8>, without name: String, to buffer: Buffer) {
     var isFirst = true
     var position = value.lowerBound
     while position < value.upperBound {
+      let before = position
       let pair = nextPair(bytes, &position, value.upperBound)
       if pair.isEmpty || isNamed(name, bytes, pair) { continue }
-      buffer.append(isFirst ? "Cookie: " : "; ")
+      buffer.append(isFirst ? "Cookie: " : pair.lowerBound > before ? "; " : ";")
       isFirst = false
       buffer.append(bytes, in: pair)
     }
@@ -31,6 +34,8 @@ enum CookieFilter {
   static func sets(_ name: String, _ bytes: Span<UInt8>, _ value: Range<Int>) -> Bool {
     guard !name.isEmpty else { return false }
     var position = value.lowerBound
+    // Browsers take `=name=value` for a cookie without a name and send it back as `name=value`.
+    while position < value.upperBound, [0x20, 0x09, 0x3d].contains(bytes[position]) { position += 1 }
     return isNamed(name, bytes, nextPair(bytes, &position, value.upperBound))
   }
 

@@ -83,6 +83,10 @@ final class Exchange {
         if case .stale = error {
           mayReuse = false
           if let toUpstream { poller.buffers.giveBack(toUpstream) }
+          // The first attempt may have sent everything, or given up on sending.
+          uploadEnded = false
+          uploadStopped = false
+          responseDeadline = nil
           reparse(head)
           rewrite(head)
           continue
@@ -177,7 +181,8 @@ final class Exchange {
 
   /// One wait for everything that would help.
   private func wait(_ upstream: UpstreamConnection) async -> Wake {
-    var fromClient: Readiness = []
+    // A client that goes away ends the exchange at any time. A broken upstream is of interest only once more is to be read.
+    var fromClient: Readiness = .broken
     var fromUpstream: Readiness = []
     let blockedUp = !(toUpstream?.isEmpty ?? true) || upload.direct > 0
     let blockedDown = !(toClient?.isEmpty ?? true) || (download?.direct ?? 0) > 0
@@ -237,6 +242,11 @@ final class Exchange {
         moved += count
         if moved >= Exchange.yieldAfter { return }
       case .wouldBlock: return
+      case .ended where isTunnel:
+        // Only this direction ends: what the upstream still has to say is waited for.
+        upstream.socket.shutdownWrite()
+        stopUpload()
+        return
       case .ended, .failed: throw .client
       }
     }
@@ -271,8 +281,17 @@ final class Exchange {
   private func stopUpload() {
     uploadEnded = true
     uploadStopped = true
+    dropUnsentBody()
     if let toUpstream { poller.buffers.giveBack(toUpstream) }
     toUpstream = nil
+  }
+
+  /// Takes what is left of the body out of the receive buffer: its end was counted as received when it was seen there, and
+  /// the next head is read from the buffer's front.
+  private func dropUnsentBody() {
+    guard upload.direct > 0 else { return }
+    server.input?.consume(upload.direct)
+    upload.sentDirect(upload.direct)
   }
 
   // MARK: Down
@@ -350,7 +369,7 @@ final class Exchange {
     guard let parsed, let input = upstream.input else { return }
     if !uploadEnded { stopUpload() }
     if parsed.status == 101 {
-      beginTunnel(parsed, input)
+      beginTunnel(parsed, input, head)
       return
     }
     isTunnel = false
@@ -358,6 +377,7 @@ final class Exchange {
       var edited = reader.values(parsed)
       for name in ["Location", "Refresh"] {
         guard let location = edited.headers[name] else { continue }
+        guard edited.headers.all(name).count == 1 else { throw .upstream(.malformed) }
         if let replacement = try judge(location, name == "Location") { edited.headers.set(name, replacement) }
       }
       worker.handler.editPassing(&edited)
@@ -370,21 +390,23 @@ final class Exchange {
 
   /// The fast path: the head is rewritten from bytes to bytes.
   private func beginPassing(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) throws(Failure) {
-    var location: String?
+    var replacements = ResponseRewriter.Replacements()
     for field in worker.responseFields.fields where field.known == .location || field.known == .refresh {
+      // Of two, each reader may follow another one.
+      guard worker.responseFields.only(field.known) != nil else { throw .upstream(.malformed) }
       let text = input.withSpan { RequestReader.text($0, field.value) }
       let replacement = try judge(text, field.known == .location)
-      if field.known == .location { location = replacement }
+      if field.known == .location { replacements.location = replacement } else { replacements.refresh = replacement }
     }
+    guard parsed.length + replacements.count + 256 <= Buffer.capacity else { throw .upstream(.malformed) }
     let sink = openSink(parsed, head)
     let framing = ResponseRewriter.Framing(
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     let keepsAlive = keepAlive(framing)
-    if parsed.length + (location?.utf8.count ?? 0) + 256 > sink.room { throw .upstream(.malformed) }
     input.withSpan { bytes in
       ResponseRewriter.write(
         parsed, bytes, worker.responseFields, framing, keepsAlive: keepsAlive, minorVersion: head.minorVersion,
-        location: location, worker.settings, to: sink)
+        replacements, worker.settings, to: sink)
     }
     input.consume(parsed.length)
     download = framing.pump
@@ -402,6 +424,11 @@ final class Exchange {
       framing.field, status: response.status, keepsAlive: keepAlive(framing), minorVersion: head.minorVersion,
       to: sink)
     download = framing.pump
+    if head.method == .head || response.status == 204 || response.status == 304, parsed.body != .none {
+      // The answer to another kind of request than the client's: its body must not follow.
+      download = BodyPump(.none, as: .plain)
+      upstreamKeepsAlive = false
+    }
   }
 
   private func openSink(_ parsed: ResponseHead, _ head: RequestHead) -> Buffer {
@@ -429,7 +456,9 @@ final class Exchange {
   private func judge(_ location: String, _ isLocation: Bool) throws(Failure) -> String? {
     switch worker.handler.passingLocation(location) {
     case .refuse: throw .forbidden
-    case .replace(let replacement): return replacement
+    case .replace(let replacement):
+      guard ResponseEncoder.isSafe(replacement) else { throw .forbidden }
+      return replacement
     case .keep: break
     }
     let origin = worker.settings.configuration.upstreamOrigin
@@ -443,17 +472,20 @@ final class Exchange {
   // MARK: Tunnel
 
   /// The protocol was switched: from here on bytes move both ways until one side closes.
-  private func beginTunnel(_ parsed: ResponseHead, _ input: Buffer) {
+  private func beginTunnel(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) {
     status = 101
-    if keepsHead { server.input?.consume(server.input?.count ?? 0) }
+    // What the client sent behind the head is already of the new protocol.
+    if keepsHead { server.input?.consume(head.length) }
     keepsHead = false
     let sink = poller.buffers.take()
     toClient = sink
     sink.append("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n")
     input.withSpan { bytes in
-      for field in worker.responseFields.fields {
+      for field in worker.responseFields.fields where !field.isNominated {
         switch field.known {
-        case .connection, .keepAlive, .contentLength, .transferEncoding: continue
+        case .connection, .keepAlive, .proxyConnection, .contentLength, .transferEncoding, .te, .trailer: continue
+        case .setCookie where CookieFilter.sets(worker.settings.configuration.privateCookie, bytes, field.value):
+          continue
         default: RequestRewriter.append(field, bytes, to: sink)
         }
       }
@@ -472,6 +504,7 @@ final class Exchange {
 
   private func fail(_ failure: Failure, _ head: RequestHead) async {
     releaseBuffers()
+    dropUnsentBody()
     if case .upstream(let error) = failure { worker.metrics.upstreamFailed(error) }
     if server.state.hasStartedResponse {
       server.state.cutResponse()

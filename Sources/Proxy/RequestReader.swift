@@ -23,14 +23,15 @@ enum RequestReader {
       headers: headers, peer: identity.facts(bytes, fields).peer)
   }
 
-  /// The fields of an upstream's response, without those that end at this hop.
-  static func fields(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> Headers {
+  /// The fields of an upstream's response, without those that end at this hop or that set the private cookie.
+  static func fields(_ bytes: Span<UInt8>, _ fields: HeadIndex, privateCookie: String) -> Headers {
     var headers = Headers()
     for field in fields.fields where !field.isNominated {
       switch field.known {
       case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
         .http2Settings:
         continue
+      case .setCookie where CookieFilter.sets(privateCookie, bytes, field.value): continue
       default:
         headers.append(text(bytes, field.name), text(bytes, field.value))
       }

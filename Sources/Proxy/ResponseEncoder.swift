@@ -22,7 +22,7 @@ enum ResponseEncoder {
     }
   }
 
-  private static func isSafe(_ text: String) -> Bool {
+  static func isSafe(_ text: String) -> Bool {
     text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
   }
 }

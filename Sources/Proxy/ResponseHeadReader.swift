@@ -40,6 +40,8 @@ final class ResponseHeadReader {
     guard let upstream else { return .closed }
     let buffer = upstream.input ?? worker.poller.buffers.take()
     upstream.input = buffer
+    // An interim response may have stood before it.
+    if buffer.readRoom == 0 { buffer.compact() }
     if buffer.readRoom == 0 { return .malformed }
     switch upstream.socket.receive(into: buffer) {
     case .moved: return .received
@@ -72,7 +74,9 @@ final class ResponseHeadReader {
 
   /// The parsed head as values.
   func values(_ head: ResponseHead) -> Response {
-    let headers = upstream?.input?.withSpan { RequestReader.fields($0, worker.responseFields) } ?? Headers()
+    let cookie = worker.settings.configuration.privateCookie
+    let headers =
+      upstream?.input?.withSpan { RequestReader.fields($0, worker.responseFields, privateCookie: cookie) } ?? Headers()
     return Response(status: head.status, headers: headers)
   }
 }

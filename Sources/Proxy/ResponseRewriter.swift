@@ -35,10 +35,18 @@ enum ResponseRewriter {
     }
   }
 
-  /// Writes the head of a response that passes. `location` replaces the upstream's.
+  /// Values that stand in for the upstream's.
+  struct Replacements {
+    var location: String?
+    var refresh: String?
+
+    var count: Int { (location?.utf8.count ?? 0) + (refresh?.utf8.count ?? 0) }
+  }
+
+  /// Writes the head of a response that passes.
   static func write(
     _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing, keepsAlive: Bool,
-    minorVersion: Int, location: String?, _ settings: ProxySettings, to buffer: Buffer
+    minorVersion: Int, _ replacements: Replacements, _ settings: ProxySettings, to buffer: Buffer
   ) {
     buffer.append("HTTP/1.1 ")
     buffer.append(decimal: head.status)
@@ -51,13 +59,19 @@ enum ResponseRewriter {
         .http2Settings:
         continue
       case .setCookie where CookieFilter.sets(settings.configuration.privateCookie, bytes, field.value): continue
-      case .location where location != nil: continue
+      case .location where replacements.location != nil: continue
+      case .refresh where replacements.refresh != nil: continue
       default: RequestRewriter.append(field, bytes, to: buffer)
       }
     }
-    if let location {
+    if let location = replacements.location {
       buffer.append("Location: ")
       buffer.append(location)
+      buffer.append("\r\n")
+    }
+    if let refresh = replacements.refresh {
+      buffer.append("Refresh: ")
+      buffer.append(refresh)
       buffer.append("\r\n")
     }
     appendEnd(framing.field, status: head.status, keepsAlive: keepsAlive, minorVersion: minorVersion, to: buffer)

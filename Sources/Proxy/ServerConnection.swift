@@ -16,6 +16,8 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   /// Whether `input` held a request that was intercepted, so that it is wiped.
   private var holdsSecrets = false
   private var timer: Timer?
+  /// Pipelined requests that are answered in one go.
+  private static let yieldAfter = 16
   let waiter: Waiter
   private var exchange: Exchange?
 
@@ -40,6 +42,8 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
       case .head(let head):
         await serve(head)
         guard await finishExchange() else { return }
+        // Answers that need no upstream never suspend: a client that pipelines must not hold the worker up.
+        if let input, !input.isEmpty, state.requests % ServerConnection.yieldAfter == 0 { await Task.yield() }
       case .refused(let failure):
         state.receivedHead(hasBody: true, keepsAlive: false)
         await answer(worker.handler.failure(failure), to: .get, minorVersion: 1, began: 0, .refused)
@@ -85,6 +89,9 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
         switch await waitForRequest() {
         case .ready: break
         case .park:
+          // Readable in the meantime: no further event would start a parked connection.
+          if socket.satisfies(.readable) { break }
+          if poller.isDraining { return .closed }
           park()
           return .parked
         case .timedOut, .draining: return .closed
@@ -232,6 +239,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     state.startedResponse()
     let body = method == .head || response.status == 204 || response.status == 304 ? [] : response.body
     var position = 0
+    var isCut = false
     while true {
       let count = min(buffer.room, body.count - position)
       if count > 0 {
@@ -240,12 +248,12 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
       }
       if buffer.isEmpty { break }
       guard await flush(buffer) else {
-        state.cutResponse()
+        isCut = true
         break
       }
     }
     poller.buffers.wipeAndGiveBack(buffer)
-    if position == body.count { state.finishedResponse() }
+    if isCut { state.cutResponse() } else { state.finishedResponse() }
     let ended = began == 0 ? 0 : Clock.monotonicNanoseconds() - began
     worker.metrics.requestFinished(handling, status: response.status, nanoseconds: ended)
   }

@@ -46,7 +46,8 @@ public final class Upstream {
       if request.isSecret { poller.buffers.wipeAndGiveBack(buffer) } else { poller.buffers.giveBack(buffer) }
     }
     let head = "\(request.method) \(request.target) HTTP/1.1\r\nHost: \(worker.settings.configuration.upstreamAuthority)\r\n"
-    guard head.utf8.count < Buffer.readSize else { throw .malformed }
+    guard head.utf8.count < Buffer.readSize, Upstream.isVisible(request.method), Upstream.isVisible(request.target)
+    else { throw .malformed }
     buffer.append(head)
     ResponseEncoder.appendFields(request.headers, to: buffer)
     if !request.body.isEmpty || request.method == "POST" {
@@ -68,6 +69,11 @@ public final class Upstream {
       if buffer.isEmpty { return }
       try await flush(buffer, upstream)
     }
+  }
+
+  /// Whether it cannot end the request line early: the last line of defence, the caller has built it from validated values.
+  private static func isVisible(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
   }
 
   /// The last fields need less than the slack: a head that came near it is sent in two parts.

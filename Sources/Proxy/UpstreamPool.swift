@@ -41,8 +41,11 @@ public final class UpstreamPool {
         continue
       }
       let wake = await waiter.sleep(until: queueDeadline) { queue.append(waiter) }
-      queue.removeAll { $0 === waiter }
-      if wake == .timedOut { throw .busy }
+      guard wake == .timedOut else { continue }
+      // Woken in the same turn in which its time ran out: the free place was given to it, so it is taken all the same.
+      guard let index = queue.firstIndex(where: { $0 === waiter }) else { continue }
+      queue.remove(at: index)
+      throw .busy
     }
     return try await connect(waiter)
   }

@@ -59,9 +59,10 @@ final class Acceptor: Activity {
       if result < 0 {
         switch IOError(code: -result) {
         case .wouldBlock: return .drained
-        case .descriptorsOfProcess, .descriptorsOfSystem: return .exhausted
-        // The connection went away in the queue, or the system is short of memory for this one.
-        default: continue
+        // The connection went away in the queue.
+        case .aborted, .violated: continue
+        // Descriptors or memory: trying again at once would only spin.
+        default: return .exhausted
         }
       }
       let target = group.target(from: worker)
@@ -83,6 +84,7 @@ final class Acceptor: Activity {
 
   /// Accepts what is queued, so that no client that the kernel has greeted is lost, and closes.
   func close() {
+    guard socket.isOpen else { return }
     while case .more = acceptQueued(atMost: Acceptor.perTurn) {}
     socket.close()
     waiter.resume(.ready)

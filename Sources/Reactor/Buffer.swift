@@ -91,7 +91,7 @@ import Glibc
   }
 
   public func append(_ bytes: [UInt8], in range: Range<Int>) {
-    precondition(room >= range.count && range.upperBound <= bytes.count)
+    precondition(room >= range.count && range.lowerBound >= 0 && range.upperBound <= bytes.count)
     unsafe bytes.withUnsafeBytes { source in
       if let from = source.baseAddress {
         unsafe (base + end).copyMemory(from: from + range.lowerBound, byteCount: range.count)

@@ -11,8 +11,8 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
   public var description: String { unsafe String(cString: cl_error_text(code)) }
 
   static let wouldBlock = IOError(code: 11)
-  static let descriptorsOfProcess = IOError(code: 24)
-  static let descriptorsOfSystem = IOError(code: 23)
+  static let violated = IOError(code: 71)
+  static let aborted = IOError(code: 103)
   static let addressInUse = IOError(code: 98)
   static let inProgress = IOError(code: 115)
 

@@ -32,7 +32,7 @@ public final class Resolver: Sendable {
   public func known(now: UInt64) -> [Address]? {
     if let literal { return [literal] }
     let (addresses, isStale) = state.withLock { state -> ([Address], Bool) in
-      let isStale = !state.isRunning && now &- state.resolvedAt > Resolver.freshMilliseconds
+      let isStale = !state.isRunning && now > state.resolvedAt + Resolver.freshMilliseconds
       if isStale, !state.addresses.isEmpty { state.isRunning = true }
       return (state.addresses, isStale)
     }

@@ -64,9 +64,11 @@ public final class Socket {
 
   public var isOpen: Bool { descriptor >= 0 }
 
-  /// Whether `wait` for `wanted` would return at once.
+  /// Whether `wait` for `wanted` would return at once: always for a broken socket, unless nothing is wanted of it.
+  ///
+  /// The exception lets a wait leave out a broken socket for which it can do nothing yet; else it would never suspend.
   public func satisfies(_ wanted: Readiness) -> Bool {
-    if readiness.contains(.broken) { return true }
+    if readiness.contains(.broken) { return !wanted.isEmpty }
     if wanted.contains(.readable), !readiness.isDisjoint(with: [.readable, .readClosed]) { return true }
     return wanted.contains(.writable) && readiness.contains(.writable)
   }

@@ -68,7 +68,8 @@ public actor Worker {
 
   /// Registers an accepted descriptor and hands the socket to `acceptor`'s owner.
   func adopt(_ descriptor: Int32, _ peer: Address, for listener: Int) {
-    acceptors[listener]?.adopt(descriptor, peer)
+    guard let acceptor = acceptors[listener] else { return cl_close(descriptor) }
+    acceptor.adopt(descriptor, peer)
     startPending()
   }
 
@@ -84,9 +85,10 @@ public actor Worker {
   }
 
   /// Accepts what the kernel has already queued, then closes the listeners.
+  ///
+  /// Connections that other workers have accepted for this one are still taken, until `stop`.
   public func stopAccepting() {
     for acceptor in acceptors.values { acceptor.close() }
-    acceptors = [:]
     startPending()
   }
 
@@ -104,6 +106,8 @@ public actor Worker {
 
   /// Ends the loop after this turn's jobs.
   public func stop() {
+    // They refer to this worker.
+    acceptors = [:]
     poller.stop()
   }
 }

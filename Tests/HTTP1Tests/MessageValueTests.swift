@@ -1,0 +1,37 @@
+import HTTP
+import Testing
+
+struct MessageValueTests {
+  @Test(
+    "A date is written as RFC 9110 wants it",
+    arguments: [
+      (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
+      (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"), (1_709_251_199, "Thu, 29 Feb 2024 23:59:59 GMT"),
+      (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
+    ])
+  func dates(_ seconds: Int, _ text: String) {
+    #expect(HTTPDate.format(seconds) == text)
+  }
+
+  @Test("Field names are compared without regard to case, and only an only field is given")
+  func headers() {
+    var headers: Headers = ["A": "1", "b": "2", "a": "3"]
+    #expect(headers["a"] == "1")
+    #expect(headers.all("A") == ["1", "3"])
+    #expect(headers.only("a") == nil)
+    #expect(headers.only("B") == "2")
+    headers.set("A", "4")
+    #expect(headers.all("a") == ["4"])
+    headers.remove("B")
+    #expect(!headers.contains("b"))
+  }
+
+  @Test("A request's target is split at the first question mark")
+  func target() {
+    let request = Request(method: "GET", target: "/a?b?c")
+    #expect(request.path == "/a")
+    #expect(request.query == "b?c")
+    #expect(Request(method: "GET", target: "/a").query == nil)
+    #expect(Request(method: "GET", target: "/a?").query == "")
+  }
+}

@@ -1,0 +1,82 @@
+import HTTP1
+
+/// A head that went through scanner and parser, with the bytes that its offsets point into.
+struct Parsed<Head> {
+  let head: Head
+  let index: HeadIndex
+  let bytes: [UInt8]
+
+  func text(_ range: Range<Int>?) -> String? {
+    range.map { String(decoding: bytes[$0], as: UTF8.self) }
+  }
+
+  /// The values of all fields that are recognised as `known`.
+  func values(_ known: KnownField) -> [String] {
+    index.fields.filter { $0.known == known }.compactMap { text($0.value) }
+  }
+
+  var names: [String] { index.fields.compactMap { text($0.name) } }
+  var nominated: [String] { index.fields.filter(\.isNominated).compactMap { text($0.name) } }
+}
+
+/// `nil` when the head is incomplete.
+func parseRequest(_ bytes: [UInt8], into index: HeadIndex = HeadIndex()) throws(MessageError) -> Parsed<RequestHead>? {
+  var scanner = HeadScanner()
+  guard let length = try scanner.end(of: bytes.span) else { return nil }
+  return Parsed(head: try RequestHeadParser.parse(bytes.span, length: length, into: index), index: index, bytes: bytes)
+}
+
+func parseRequest(_ text: String) throws(MessageError) -> Parsed<RequestHead>? {
+  try parseRequest(Array(text.utf8))
+}
+
+func parseResponse(
+  _ bytes: [UInt8], to method: Method = .get, into index: HeadIndex = HeadIndex()
+) throws(MessageError) -> Parsed<ResponseHead>? {
+  var scanner = HeadScanner()
+  guard let length = try scanner.end(of: bytes.span) else { return nil }
+  return Parsed(
+    head: try ResponseHeadParser.parse(bytes.span, length: length, to: method, into: index), index: index, bytes: bytes)
+}
+
+func parseResponse(_ text: String, to method: Method = .get) throws(MessageError) -> Parsed<ResponseHead>? {
+  try parseResponse(Array(text.utf8), to: method)
+}
+
+/// The status with which a request is refused; `nil` when it is accepted or incomplete.
+func refusal(_ bytes: [UInt8]) -> Int? {
+  do throws(MessageError) {
+    _ = try parseRequest(bytes)
+    return nil
+  } catch {
+    return error.status
+  }
+}
+
+func refusal(_ text: String) -> Int? { refusal(Array(text.utf8)) }
+
+/// Whether a response head is refused.
+func isRefused(response text: String, to method: Method = .get) -> Bool {
+  do throws(MessageError) {
+    return try parseResponse(text, to: method) == nil
+  } catch {
+    return true
+  }
+}
+
+/// A small deterministic generator (SplitMix64), so that a failure can be seen again.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    state = seed
+  }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+}
