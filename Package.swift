@@ -100,5 +100,12 @@ let package = Package(
         "GatewayTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores", "OAuth",
         "Telemetry", "Cryptography", "Proxy", "Reactor", "HTTP", "HTTP1", "Admin",
       ]),
+    // Each clause of docs/conformance.tsv, against a running gateway. Names begin with the clauses that they prove.
+    tests(
+      "ConformanceTests",
+      [
+        "GatewayTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores", "OAuth",
+        "Cryptography", "HTTP", "Reactor",
+      ]),
   ]
 )

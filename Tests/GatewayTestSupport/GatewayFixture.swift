@@ -20,6 +20,8 @@ public final class GatewayFixture: Sendable {
   public let upstream: FixtureUpstream
   public let keyRing: KeyRing
   public let store: any EphemeralStore
+  /// What the gateway takes for the time; the upstream has its own.
+  public let clock: FixtureClock
   public let metrics: MetricsRegistry
   let log: DecisionLog
   let logged = LoggedLines()
@@ -34,16 +36,17 @@ public final class GatewayFixture: Sendable {
   ///     TLS-ending proxy on loopback: trusted, with `X-Forwarded-Proto: https`.
   ///   - quirks: How the legacy server behaves. It knows the upstream client of every client of the policy.
   ///   - keyRing: By default a fresh one.
+  ///   - store: By default an empty one in memory.
   public static func run(
     _ policy: Policy? = nil, quirks: LegacyQuirks = LegacyQuirks(), workers: Int = 1, keyRing: KeyRing? = nil,
-    _ body: (GatewayFixture) async throws -> Void
+    store: any EphemeralStore = MemoryStore(), _ body: (GatewayFixture) async throws -> Void
   ) async throws {
     let upstream = try await FixtureUpstream()
     let result: Result<Void, any Error>
     do {
       let fixture = try await GatewayFixture(
         try policy ?? FixturePolicy.with(), upstream: upstream, workers: workers,
-        keyRing: keyRing ?? KeyRing.ephemeral(now: Int64(Clock.realSeconds())), store: MemoryStore())
+        keyRing: keyRing ?? KeyRing.ephemeral(now: Int64(Clock.realSeconds())), store: store, clock: FixtureClock())
       upstream.serve(fixture.legacyServer(quirks))
       result = await outcome { try await body(fixture) }
       await fixture.stop()
@@ -61,7 +64,7 @@ public final class GatewayFixture: Sendable {
   ) async throws {
     let replica = try await GatewayFixture(
       policy ?? self.policy, upstream: upstream, workers: 1, keyRing: keyRing ?? self.keyRing,
-      store: sharesStore ? store : MemoryStore())
+      store: sharesStore ? store : MemoryStore(), clock: clock)
     let result = await GatewayFixture.outcome { try await body(replica) }
     await replica.stop()
     return try result.get()
@@ -79,17 +82,19 @@ public final class GatewayFixture: Sendable {
   }
 
   private init(
-    _ policy: Policy, upstream: FixtureUpstream, workers: Int, keyRing: KeyRing, store: any EphemeralStore
+    _ policy: Policy, upstream: FixtureUpstream, workers: Int, keyRing: KeyRing, store: any EphemeralStore,
+    clock: FixtureClock
   ) async throws {
     self.upstream = upstream
     self.keyRing = keyRing
     self.store = store
+    self.clock = clock
     metrics = MetricsRegistry(workers: workers, policyVersion: policy.version)
     log = DecisionLog(workers: workers, signal: NoSignal(), metrics: metrics) { 0 }
     let placed = GatewayFixture.placed(policy, port: nil, upstream: upstream)
     server = try await GatewayServer(
       policy: placed, keyRing: keyRing, workers: workers,
-      resources: GatewayResources(store: store, metrics: metrics, log: log))
+      resources: GatewayResources(store: store, metrics: metrics, log: log) { clock.now })
     current = Mutex(placed)
     // Only now is the port known that an http origin has to name.
     await reload(to: placed)
