@@ -105,7 +105,8 @@ let package = Package(
       "ConformanceTests",
       [
         "GatewayTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores", "OAuth",
-        "Cryptography", "HTTP", "Reactor",
+        "Cryptography", "HTTP", "Reactor", "Telemetry", "proofgate",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
   ]
 )
