@@ -62,13 +62,14 @@ let package = Package(
     // What the operator runs.
     module(
       "Gateway", ["Enforcement", "Policy", "OAuth", "Sealing", "Stores", "Cryptography", "Proxy", "HTTP", "Telemetry"]),
-    module("Admin", ["Telemetry", "Policy", "HTTP", "Proxy"]),
+    module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "Reactor"]),
     module("PolicyFile", ["Policy", "OAuth", "YAML", "Cryptography"]),
-    module("LegacyServer", ["Proxy", "Reactor", "HTTP", "OAuth", "Cryptography"]),
+    module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "Cryptography"]),
     .executableTarget(
       name: "proofgate",
       dependencies: [
-        "Gateway", "Admin", "PolicyFile", "LegacyServer", "Proxy", "Reactor", "HTTP", "HTTP1",
+        "Gateway", "Admin", "PolicyFile", "LegacyServer", "Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "Policy",
+        "Enforcement", "Sealing", "Stores", "Telemetry", "Cryptography", "YAML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
@@ -84,6 +85,8 @@ let package = Package(
     tests("HTTP1Tests", ["HTTP1", "HTTP"]),
     tests("ProxyTests", ["Proxy", "Reactor", "HTTP", "HTTP1"]),
     tests("LegacyServerTests", ["LegacyServer", "HTTP", "Cryptography"]),
+    tests("AdminTests", ["Admin", "Policy", "OAuth", "Telemetry", "LegacyServer", "Proxy", "Reactor", "HTTP"]),
+    tests("CLITests", ["proofgate", "Admin", "LegacyServer", "Reactor", "HTTP"]),
     tests("GatewayTests", ["Gateway", "LegacyServer", "PolicyFile", "Proxy", "Reactor", "Admin"]),
   ]
 )

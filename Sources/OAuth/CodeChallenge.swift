@@ -39,7 +39,8 @@ public struct CodeChallenge: Hashable, Sendable {
   }
 }
 
-/// Whether `=` at the end of a verifier or a challenge is accepted, which RFC 7636 does not allow.
+/// Whether `=` at the end of a verifier or a challenge, and base64's own alphabet in a verifier, are accepted, which
+/// RFC 7636 does not allow.
 public enum Base64Padding: Sendable {
   case refused
   case tolerated

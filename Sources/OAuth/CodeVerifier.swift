@@ -14,8 +14,10 @@ public struct CodeVerifier: Sendable {
     guard (43...128).contains(text.utf8.count) else { return false }
     var bytes = Array(text.utf8)
     if padding == .tolerated {
-      // At most two: base64 never ends in more.
+      // At most two: base64 never ends in more. Clients that pad use the standard alphabet as well
+      // (git-credential-oauth 0.4.2: `+` and `/` in one verifier of two).
       for _ in 0..<2 where bytes.last == UInt8(ascii: "=") { bytes.removeLast() }
+      return bytes.allSatisfy { ASCII.isUnreserved($0) || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") }
     }
     return bytes.allSatisfy(ASCII.isUnreserved)
   }

@@ -23,9 +23,11 @@ struct ClientCollection {
   var ids: [ClientID: YAMLNode] = [:]
   var schemes: [String: Site] = [:]
   var redirectURIs: [String: Site] = [:]
-  /// Equal sets share their storage: most clients of a large policy have the same grants and modes.
-  private var grantSets: [Set<GrantType>] = []
+  /// Equal sets share their storage, and are found by the list that says them: most clients of a large policy have the
+  /// same grants and modes.
+  private var grantSets: [(list: [GrantType], set: Set<GrantType>)] = []
   private var modeSets: [Set<ResponseMode>] = []
+  private let defaultModes: Set<ResponseMode> = [.query]
 
   mutating func reserveCapacity(_ count: Int) {
     entries.reserveCapacity(count)
@@ -34,12 +36,19 @@ struct ClientCollection {
     redirectURIs.reserveCapacity(count)
   }
 
-  mutating func shared(_ grants: Set<GrantType>) -> Set<GrantType> { Self.shared(grants, among: &grantSets) }
-  mutating func shared(_ modes: Set<ResponseMode>) -> Set<ResponseMode> { Self.shared(modes, among: &modeSets) }
+  mutating func shared(_ grants: [GrantType]) -> Set<GrantType> {
+    if let known = grantSets.first(where: { $0.list == grants }) { return known.set }
+    let set = Set(grants)
+    // A file could list them in many orders; the usual ones come first.
+    if grantSets.count < 16 { grantSets.append((grants, set)) }
+    return set
+  }
 
-  private static func shared<Value: Hashable>(_ value: Set<Value>, among known: inout [Set<Value>]) -> Set<Value> {
-    if let equal = known.first(where: { $0 == value }) { return equal }
-    known.append(value)
-    return value
+  /// By default an authorization response is in the query.
+  mutating func shared(_ modes: Set<ResponseMode>?) -> Set<ResponseMode> {
+    guard let modes else { return defaultModes }
+    if let known = modeSets.first(where: { $0 == modes }) { return known }
+    modeSets.append(modes)
+    return modes
   }
 }

@@ -2,8 +2,9 @@ import OAuth
 import Policy
 import YAML
 
-/// What the entry of one client says, with the places of what is judged later.
-struct ClientDraft {
+/// What the entry of one client says, with the places of what is judged later. A class, because it has so many parts that
+/// handing it on by value costs more than reading it.
+final class ClientDraft {
   /// A value and where it stands.
   typealias Placed<Value> = (value: Value, node: YAMLNode)
 
@@ -32,13 +33,22 @@ struct ClientDraft {
   var authentication: Placed<UpstreamClient.Authentication>?
   var upstreamRedirect: UpstreamClient.RedirectURI?
 
+  init(node: YAMLNode, rules: RuleSettings) {
+    self.node = node
+    self.rules = rules
+  }
+
   /// How messages call the client.
   var title: String { id.map { "client \(quoted($0.rawValue))" } ?? "the client" }
 
   /// What an app is when its entry does not say: the kind with the stricter rules for its type.
   var effectiveApplication: Client.Application { application ?? (kind == .confidential ? .web : .native) }
 
-  var effectiveGrants: Set<GrantType> {
-    grants ?? (effectiveApplication == .device ? [.deviceCode, .refreshToken] : [.authorizationCode, .refreshToken])
+  /// Whether it has the grant, by its entry or by default.
+  func has(_ grant: GrantType) -> Bool { grants?.contains(grant) ?? defaultGrants.contains(grant) }
+
+  /// The grants that it has by default.
+  var defaultGrants: [GrantType] {
+    effectiveApplication == .device ? [.deviceCode, .refreshToken] : [.authorizationCode, .refreshToken]
   }
 }

@@ -89,7 +89,7 @@ extension DiagnosticID {
     case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,
       .duplicateValue, .conflict, .unreadableSecret, .inlineSecret, .include, .notYetSupported, .invalidRedirectURI,
       .trustEveryone, .adminExposed, .ephemeralKey, .memoryStore, .exposedSecretFile, .networkCallback, .reportMode,
-      .unknownClients, .redirectKindOff:
+      .unknownClients:
       nil
     case .plaintextOrigin: "RFC 8414, section 2"
     case .plaintextListener, .plaintextUpstream: "RFC 6749, sections 3.1 and 3.2"
@@ -114,7 +114,7 @@ extension DiagnosticID {
     case .noRedirectURI: "RFC 6749, section 3.1.2.2"
     case .consentUpstream, .sharedUpstreamClient: "RFC 8252, section 8.6"
     case .responseMode: "OAuth 2.0 Form Post Response Mode, section 2"
-    case .outOfBand: "RFC 8252, section 7"
+    case .outOfBand, .redirectKindOff: "RFC 8252, section 7"
     case .plaintextRedirect: "RFC 9700, section 2.6"
     case .loopbackNotNative: "RFC 8252, section 7.3"
     case .schemeNotNative, .schemeAuthority: "RFC 8252, section 7.1"

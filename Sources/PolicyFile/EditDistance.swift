@@ -1,13 +1,13 @@
 /// Finds the word that was probably meant.
 enum EditDistance {
-  /// The candidate that is at most a third of its length away, if any.
+  /// The candidate that is at most a third of the longer word's length away, if any.
   static func nearest(to word: String, among candidates: [String]) -> String? {
     // A key is at most this long; comparing longer input would only cost time.
     guard word.utf8.count <= 64 else { return nil }
     var best: (candidate: String, distance: Int)?
     for candidate in candidates {
       let distance = between(Array(word.lowercased().utf8), Array(candidate.lowercased().utf8))
-      guard distance <= max(1, candidate.utf8.count / 3) else { continue }
+      guard distance <= max(1, max(word.utf8.count, candidate.utf8.count) / 3) else { continue }
       if best.map({ distance < $0.distance }) ?? true { best = (candidate, distance) }
     }
     return best?.candidate

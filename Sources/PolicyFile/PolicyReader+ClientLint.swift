@@ -4,8 +4,8 @@ import YAML
 
 extension PolicyReader {
   /// Judges what a client's settings mean together.
-  func lint(_ draft: inout ClientDraft) {
-    lintRedirectURIs(&draft)
+  func lint(_ draft: ClientDraft) {
+    lintRedirectURIs(draft)
     guard let kind = draft.kind else { return }
     lintType(draft, kind)
     lintPKCE(draft, kind)
@@ -60,7 +60,7 @@ extension PolicyReader {
           "\(draft.title) is public and has no credentials; remove `client_credentials`")
       }
     }
-    if draft.effectiveGrants.contains(.authorizationCode), draft.redirectURIs.isEmpty, !draft.namesRedirectURIs {
+    if draft.has(.authorizationCode), draft.redirectURIs.isEmpty, !draft.namesRedirectURIs {
       error(
         .noRedirectURI, draft.node,
         "\(draft.title) has the authorization code grant and no redirect URI; add `redirect_uris`")

@@ -25,23 +25,8 @@ extension PolicyReader {
   }
 
   func readClient(_ node: YAMLNode) {
-    var draft = ClientDraft(node: node, rules: defaults)
-    var hasID = false
-    // First, so that every message about the client can name it.
-    if let entry = node.entries.first(where: { $0.key.text == "id" }), !entry.value.isEmpty {
-      hasID = true
-      draft.node = entry.value
-      draft.id = clientID(Field(name: "id", key: entry.key, node: entry.value))
-    }
-    let isMapping = fields(node, named: "client", ClientKey.self) { key, field in readClientKey(key, field, &draft) }
-    guard isMapping else { return }
-    if !hasID { missing(ClientKey.id, node, in: "the client", "the identifier that it sends as `client_id`") }
-    if draft.typeNode == nil {
-      error(
-        .clientType, draft.node,
-        "\(draft.title) has no `type`; say whether it is `public` or `confidential`, it cannot be guessed")
-    }
-    lint(&draft)
+    guard let draft = draft(node) else { return }
+    lint(draft)
     guard let id = draft.id else { return }
     if let first = clients.ids[id] {
       error(
@@ -53,13 +38,34 @@ extension PolicyReader {
     add(draft, id: id, kind: kind)
   }
 
+  private func draft(_ node: YAMLNode) -> ClientDraft? {
+    let draft = ClientDraft(node: node, rules: defaults)
+    suggested = []
+    var hasID = false
+    // First, so that every message about the client can name it.
+    if let entry = node.entries.first(where: { $0.key.text == "id" }), !entry.value.isEmpty {
+      hasID = true
+      draft.node = entry.value
+      draft.id = clientID(Field(name: "id", key: entry.key, node: entry.value))
+    }
+    let isMapping = fields(node, named: "client", ClientKey.self) { key, field in readClientKey(key, field, draft) }
+    guard isMapping else { return nil }
+    if !hasID { missing(ClientKey.id, node, in: "the client", "the identifier that it sends as `client_id`") }
+    if draft.typeNode == nil, !suggested.contains(ClientKey.type.rawValue) {
+      error(
+        .clientType, draft.node,
+        "\(draft.title) has no `type`; say whether it is `public` or `confidential`, it cannot be guessed")
+    }
+    return draft
+  }
+
   /// A line, with its file where that is another one.
   func place(_ node: YAMLNode, _ from: YAMLNode) -> String {
     let file = node.document.file == from.document.file ? "" : "\(node.document.file), "
     return "\(file)line \(node.mark.line)"
   }
 
-  private func readClientKey(_ key: ClientKey, _ field: Field, _ draft: inout ClientDraft) {
+  private func readClientKey(_ key: ClientKey, _ field: Field, _ draft: ClientDraft) {
     switch key {
     case .id: break
     case .name: draft.name = text(field)
@@ -73,14 +79,14 @@ extension PolicyReader {
     case .redirectURIs:
       draft.namesRedirectURIs = field.node.kind != .sequence || field.node.count > 0
       draft.redirectURIs = redirectURIs(field)
-    case .grants: readGrants(field, &draft)
+    case .grants: readGrants(field, draft)
     case .pkce: draft.pkce = choice(field, Client.PKCE.self).map { ($0, field.node) }
     case .responseModes: draft.responseModes = choices(field, ResponseMode.self).map { ($0, field.node) }
     case .consent: draft.consent = choice(field, Consent.self).map { ($0, field.node) }
     case .secret:
       draft.secretNode = field.node
       draft.secret = secret(field)
-    case .upstream: readClientUpstream(field, &draft)
+    case .upstream: readClientUpstream(field, draft)
     case .mode: readRule(.mode, field, &draft.rules)
     case .pkceMethods: readRule(.pkceMethods, field, &draft.rules)
     case .pkceSyntax: readRule(.pkceSyntax, field, &draft.rules)
@@ -104,8 +110,8 @@ extension PolicyReader {
     return ClientID(text)
   }
 
-  private func readGrants(_ field: Field, _ draft: inout ClientDraft) {
-    var grants: Set<GrantType> = []
+  private func readGrants(_ field: Field, _ draft: ClientDraft) {
+    var grants: [GrantType] = []
     let items = list(field)
     for item in items {
       guard let text = text(item) else { continue }
@@ -123,9 +129,11 @@ extension PolicyReader {
           .invalidValue, item.node, "`grants` cannot hold \(quoted(text)); \(near ?? "use \(oneOf(known))")")
         continue
       }
-      if !grants.insert(grant).inserted {
+      guard !grants.contains(grant) else {
         error(.duplicateValue, item.node, "\(quoted(text)) occurs twice in `grants`; keep one")
+        continue
       }
+      grants.append(grant)
       if grant == .password || grant == .clientCredentials { draft.grantNodes.append((grant, item.node)) }
     }
     if items.isEmpty, field.node.kind == .sequence {
@@ -134,7 +142,7 @@ extension PolicyReader {
     if !grants.isEmpty { draft.grants = clients.shared(grants) }
   }
 
-  private func readClientUpstream(_ field: Field, _ draft: inout ClientDraft) {
+  private func readClientUpstream(_ field: Field, _ draft: ClientDraft) {
     fields(field.node, named: "upstream", ClientUpstreamKey.self) { key, field in
       switch key {
       case .clientID: draft.upstreamID = clientID(field).map { ($0, field.node) }
@@ -173,9 +181,9 @@ extension PolicyReader {
       redirectURI: draft.upstreamRedirect ?? (holdsCredentials ? .callback : .requested))
     let client = Client(
       id: id, name: draft.name, kind: kind, application: draft.effectiveApplication, platform: draft.platform,
-      redirectURIs: draft.redirectURIs.map(\.value), grants: clients.shared(draft.effectiveGrants),
+      redirectURIs: draft.redirectURIs.map(\.value), grants: draft.grants ?? clients.shared(draft.defaultGrants),
       pkce: draft.pkce?.value ?? .required, pkceMethods: rules.pkceMethods, pkceSyntax: rules.pkceSyntax,
-      responseModes: clients.shared(draft.responseModes?.value ?? [.query]), mode: rules.mode, state: rules.state,
+      responseModes: clients.shared(draft.responseModes?.value), mode: rules.mode, state: rules.state,
       localhost: rules.localhost, schemes: rules.schemes, embeddedUserAgents: rules.embeddedUserAgents,
       codeLifetime: rules.codeLifetime, deviceCodeLifetime: rules.deviceCodeLifetime,
       consent: draft.consent?.value ?? .gateway, secret: draft.secret, upstream: upstream)

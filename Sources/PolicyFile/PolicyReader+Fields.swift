@@ -10,7 +10,7 @@ extension PolicyReader {
     _ node: YAMLNode, named name: String, _: Key.Type, _ body: (Key, Field) -> Void
   ) -> Bool {
     guard node.kind == .mapping else {
-      error(.wrongType, node, "`\(name)` must be a mapping with \(oneOf(Key.allCases.map(\.rawValue)))")
+      error(.wrongType, node, "`\(name)` must be a mapping, not \(article(node.kind))")
       return false
     }
     for entry in node.entries {
@@ -33,6 +33,7 @@ extension PolicyReader {
     switch field.node.kind {
     case .sequence:
       var items: [Field] = []
+      items.reserveCapacity(field.node.count)
       for item in field.node.items {
         guard !item.isEmpty else {
           error(.missingValue, item, "an item of `\(field.name)` has no value; give one or remove it")
@@ -50,12 +51,14 @@ extension PolicyReader {
   }
 
   func missing(_ key: some SectionKey, _ node: YAMLNode, in name: String, _ example: String) {
+    guard !suggested.contains(key.rawValue) else { return }
     error(.missingKey, node, "\(name) has no `\(key.rawValue)`; add \(example)")
   }
 
   private func unknown<Key: SectionKey>(_ text: String, _ node: YAMLNode, in name: String, _: Key.Type) {
     let known = Key.allCases.map(\.rawValue)
     if let near = EditDistance.nearest(to: text, among: known) {
+      suggested.insert(near)
       error(.unknownKey, node, "unknown key \(quoted(text)) in `\(name)`; did you mean `\(near)`?")
     } else if let section = ["policy", "gateway", "upstream", "enforcement"].first(where: { section in
       section != Key.section && PolicyFormat.sections[section]?.contains(text) ?? false

@@ -19,8 +19,8 @@ extension PolicyReader {
     var storeNode: YAMLNode?
     var trustedProxies: [AddressRange] = []
     var drainDelay = 0
-    var drainTimeout = 30_000
-    var drainNode: YAMLNode?
+    /// With where it stands; by default there are 30 s after the delay.
+    var drainTimeout: (value: Int, node: YAMLNode)?
     var branding = Branding()
   }
 
@@ -50,8 +50,7 @@ extension PolicyReader {
       case .trustedProxies: draft.trustedProxies = trustedProxies(field)
       case .drainDelay: draft.drainDelay = duration(field, 0...3_600_000) ?? 0
       case .drainTimeout:
-        draft.drainNode = field.node
-        draft.drainTimeout = duration(field, 1_000...86_400_000) ?? 30_000
+        draft.drainTimeout = duration(field, 1_000...86_400_000).map { ($0, field.node) }
       case .branding: draft.branding = branding(field)
       }
     }
@@ -66,10 +65,10 @@ extension PolicyReader {
     if !draft.namesListeners {
       missing(GatewayKey.listeners, field.key, in: "`gateway`", "a list such as `- address: 127.0.0.1:8080`")
     }
-    if draft.drainTimeout < draft.drainDelay, let node = draft.drainNode {
+    if let timeout = draft.drainTimeout, timeout.value <= draft.drainDelay {
       error(
-        .conflict, node,
-        "`drain_timeout` is shorter than `drain_delay`, which is part of it; make it longer than "
+        .conflict, timeout.node,
+        "`drain_timeout` leaves nothing after `drain_delay`, which is part of it; make it longer than "
           + "`\(Quantity.duration(draft.drainDelay))`")
     }
     guard let origin = draft.origin?.value ?? draft.issuer?.origin else { return }
@@ -78,7 +77,7 @@ extension PolicyReader {
       origin: origin, issuer: draft.issuer?.value ?? origin.description, listeners: draft.listeners.map(\.value),
       admin: draft.admin, workers: draft.workers, replicas: draft.replicas, sealingKeys: draft.sealingKeys,
       store: draft.store, trustedProxies: draft.trustedProxies, drainDelay: draft.drainDelay,
-      drainTimeout: draft.drainTimeout, branding: draft.branding)
+      drainTimeout: draft.drainTimeout?.value ?? draft.drainDelay + 30_000, branding: draft.branding)
   }
 
   private func lint(_ draft: GatewayDraft, _ origin: Origin, _ field: Field) {

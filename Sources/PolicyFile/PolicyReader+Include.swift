@@ -10,7 +10,7 @@ extension PolicyReader {
           error(.include, item.node, "\(quoted(path)) is included twice; name it once")
           continue
         }
-        guard let document = document(path) else { continue }
+        guard let document = document(path, namedBy: item.node) else { continue }
         readIncluded(document)
       }
     }

@@ -5,6 +5,7 @@ import YAML
 extension PolicyReader {
   func redirectURIs(_ field: Field) -> [ClientDraft.Placed<RedirectURI>] {
     var uris: [ClientDraft.Placed<RedirectURI>] = []
+    uris.reserveCapacity(field.node.kind == .sequence ? field.node.count : 0)
     for item in list(field) {
       guard let text = text(item) else { continue }
       guard !text.hasPrefix("urn:ietf:wg:oauth:2.0:oob") else {
@@ -31,7 +32,7 @@ extension PolicyReader {
     return uris
   }
 
-  func lintRedirectURIs(_ draft: inout ClientDraft) {
+  func lintRedirectURIs(_ draft: ClientDraft) {
     for uri in draft.redirectURIs {
       switch uri.value.kind {
       case .privateUse(let scheme): lintPrivateUse(uri, scheme: scheme, draft)

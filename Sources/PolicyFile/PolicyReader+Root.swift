@@ -32,7 +32,9 @@ extension PolicyReader {
   }
 
   /// Reads and parses one file, or reports why not.
-  func document(_ path: String) -> YAMLDocument? {
+  ///
+  /// - Parameter name: what names the file; a file that cannot be read is reported there.
+  func document(_ path: String, namedBy name: YAMLNode? = nil) -> YAMLDocument? {
     files.append(path)
     let bytes: [UInt8]
     do {
@@ -40,7 +42,8 @@ extension PolicyReader {
     } catch {
       report(
         Diagnostic(
-          id: .unreadableFile, severity: .error, file: path, line: 1, column: 1,
+          id: .unreadableFile, severity: .error, file: name?.document.file ?? path, line: name?.mark.line ?? 1,
+          column: name?.mark.column ?? 1,
           message: "policy file \(quoted(path)) \(error.text)"))
       return nil
     }

@@ -11,7 +11,7 @@ extension PolicyReader {
       error(.missingValue, field.node, "`\(field.name)` is empty; give a value or remove the key")
       return nil
     }
-    guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
+    guard !field.node.hasControlCharacters else {
       error(.invalidValue, field.node, "`\(field.name)` has a control character; write it on one line")
       return nil
     }

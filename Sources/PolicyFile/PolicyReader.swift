@@ -22,6 +22,8 @@ final class PolicyReader {
   var upstream: UpstreamSettings?
   var clients = ClientCollection()
   var secrets: [String: Secret?] = [:]
+  /// Keys that a misspelt one probably stands for: they are not reported as missing too.
+  var suggested: Set<String> = []
 
   init(environment: [String: String]) {
     self.environment = environment

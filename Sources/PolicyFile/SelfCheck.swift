@@ -22,7 +22,7 @@ public struct SelfCheck: Sendable, Equatable {
   /// Whether the profile of RFC 8252 may be claimed.
   public var isMet: Bool { items.allSatisfy(\.isMet) }
 
-  /// - Parameter findings: the ids of the errors in the file, because a policy with errors meets nothing that they touch.
+  /// - Parameter findings: the ids of the errors in the file: a policy with errors meets nothing.
   init(redirects: Set<RedirectKind>, mode: Mode, unknownClients: UnknownClients, findings: Set<DiagnosticID>) {
     func missing(_ kind: RedirectKind) -> String? {
       redirects.contains(kind) ? nil : "`redirects` lacks `\(kind.rawValue)`"
@@ -41,12 +41,13 @@ public struct SelfCheck: Sendable, Equatable {
       if findings.contains(.pkceNative) { "a native app may leave PKCE out" } else if findings.contains(.pkceOff) {
         "a public client may leave PKCE out"
       } else { unenforced }
+    let errors = findings.isEmpty ? nil : "the policy has errors"
     items = [
-      Item(number: 1, title: "private-use scheme redirect URIs", failure: missing(.privateUse)),
-      Item(number: 2, title: "https redirect URIs of public native apps", failure: missing(.claimedHTTPS)),
-      Item(number: 3, title: "loopback redirect URIs on any port", failure: missing(.loopback)),
-      Item(number: 4, title: "native apps keep no secret", failure: secrets),
-      Item(number: 5, title: "PKCE of public native apps", failure: pkce),
+      Item(number: 1, title: "private-use scheme redirect URIs", failure: missing(.privateUse) ?? errors),
+      Item(number: 2, title: "https redirect URIs of public native apps", failure: missing(.claimedHTTPS) ?? errors),
+      Item(number: 3, title: "loopback redirect URIs on any port", failure: missing(.loopback) ?? errors),
+      Item(number: 4, title: "native apps keep no secret", failure: secrets ?? errors),
+      Item(number: 5, title: "PKCE of public native apps", failure: pkce ?? errors),
     ]
   }
 }

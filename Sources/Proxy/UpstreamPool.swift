@@ -40,8 +40,7 @@ public final class UpstreamPool {
         discard(oldest)
         continue
       }
-      queue.append(waiter)
-      let wake = await waiter.sleep(until: queueDeadline)
+      let wake = await waiter.sleep(until: queueDeadline) { queue.append(waiter) }
       guard wake == .timedOut else { continue }
       // Woken in the same turn in which its time ran out: the free place was given to it, so it is taken all the same.
       guard let index = queue.firstIndex(where: { $0 === waiter }) else { continue }

@@ -13,4 +13,20 @@ public enum ProcessSettings {
   }
 
   public static var identifier: Int { Int(cl_process_id()) }
+
+  /// What stands on the command line, the program's name first. Unlike `CommandLine.arguments` it needs no `/proc`.
+  public static var arguments: [String] {
+    (0..<cl_argument_count()).compactMap { index in
+      guard let text = unsafe cl_argument(index) else { return nil }
+      return unsafe String(cString: text)
+    }
+  }
+
+  /// Ends the process at once: what other threads are in the middle of stays so.
+  public static func exitNow(_ code: Int) -> Never {
+    cl_exit_now(Int32(truncatingIfNeeded: code))
+  }
+
+  /// Whether standard output is a terminal.
+  public static var writesToTerminal: Bool { cl_is_terminal(1) == 1 }
 }

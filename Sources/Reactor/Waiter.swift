@@ -29,10 +29,14 @@ public enum Wake: Equatable, Sendable {
   /// Waits until `socket` is ready for `wanted`, or is broken.
   public func wait(_ socket: Socket, _ wanted: Readiness, until deadline: Deadline) async -> Wake {
     if socket.satisfies(wanted) { return .ready }
-    socket.waiter = self
-    socket.interest = wanted
-    poller.wheel.arm(self, at: deadline)
-    let wake = await unsafe withUnsafeContinuation { unsafe continuation = $0 }
+    let wake = await unsafe withUnsafeContinuation { waiting in
+      // The task may have been resumed to get here (the first wait of one that was just started is), so what happened
+      // meanwhile is looked at again, and nobody is told to resume before there is something to resume.
+      unsafe continuation = waiting
+      listen(to: socket, for: wanted)
+      poller.wheel.arm(self, at: deadline)
+      if socket.satisfies(wanted) { resume(.ready) }
+    }
     socket.waiter = nil
     return wake
   }
@@ -42,12 +46,13 @@ public enum Wake: Equatable, Sendable {
     _ first: Socket, _ firstWanted: Readiness, _ second: Socket, _ secondWanted: Readiness, until deadline: Deadline
   ) async -> Wake {
     if first.satisfies(firstWanted) || second.satisfies(secondWanted) { return .ready }
-    first.waiter = self
-    first.interest = firstWanted
-    second.waiter = self
-    second.interest = secondWanted
-    poller.wheel.arm(self, at: deadline)
-    let wake = await unsafe withUnsafeContinuation { unsafe continuation = $0 }
+    let wake = await unsafe withUnsafeContinuation { waiting in
+      unsafe continuation = waiting
+      listen(to: first, for: firstWanted)
+      listen(to: second, for: secondWanted)
+      poller.wheel.arm(self, at: deadline)
+      if first.satisfies(firstWanted) || second.satisfies(secondWanted) { resume(.ready) }
+    }
     first.waiter = nil
     second.waiter = nil
     return wake
@@ -56,21 +61,32 @@ public enum Wake: Equatable, Sendable {
   /// Waits for the first byte of a next request: ends early when the worker drains or holds too many idle tasks.
   public func waitIdle(_ socket: Socket, until deadline: Deadline) async -> Wake {
     if socket.satisfies(.readable) { return .ready }
-    if poller.isDraining { return .draining }
-    socket.waiter = self
-    socket.interest = .readable
-    poller.wheel.arm(self, at: deadline)
-    poller.idle.append(self)
-    let wake = await unsafe withUnsafeContinuation { unsafe continuation = $0 }
+    let wake = await unsafe withUnsafeContinuation { waiting in
+      unsafe continuation = waiting
+      listen(to: socket, for: .readable)
+      poller.wheel.arm(self, at: deadline)
+      poller.idle.append(self)
+      if socket.satisfies(.readable) { resume(.ready) } else if poller.isDraining { resume(.draining) }
+    }
     poller.idle.remove(self)
     socket.waiter = nil
     return wake
   }
 
   /// Waits for the deadline, or until someone calls `resume`.
-  public func sleep(until deadline: Deadline) async -> Wake {
-    poller.wheel.arm(self, at: deadline)
-    return await unsafe withUnsafeContinuation { unsafe continuation = $0 }
+  ///
+  /// `register` makes the waiter known to whoever is to resume it: it runs when there is something to resume.
+  public func sleep(until deadline: Deadline, register: () -> Void = {}) async -> Wake {
+    await unsafe withUnsafeContinuation { waiting in
+      unsafe continuation = waiting
+      poller.wheel.arm(self, at: deadline)
+      register()
+    }
+  }
+
+  private func listen(to socket: Socket, for wanted: Readiness) {
+    socket.waiter = self
+    socket.interest = wanted
   }
 
   /// Ends the wait. Harmless when nothing waits: a second event of the same batch, a deadline behind an event.

@@ -4,7 +4,8 @@
 public final class YAMLDocument: Sendable {
   /// A node in 16 bytes.
   struct Record: Sendable {
-    /// Kind in bits 0 and 1, style in bits 2 to 4, column (saturating) above.
+    /// Kind in bits 0 and 1, style in bits 2 and 3, whether there are control characters in bit 4, column (saturating)
+    /// above.
     var head: UInt32
     var line: UInt32
     /// Scalar: where its text starts. Collection: the index after its last descendant.

@@ -20,7 +20,7 @@ public struct YAMLNode: Sendable {
   private var record: YAMLDocument.Record { document.records[index] }
 
   public var kind: Kind { Kind(rawValue: record.head & 3) ?? .scalar }
-  public var style: Style { Style(rawValue: record.head >> 2 & 7) ?? .plain }
+  public var style: Style { Style(rawValue: record.head >> 2 & 3) ?? .plain }
   public var mark: YAMLMark { YAMLMark(line: Int(record.line), column: Int(record.head >> 5)) }
 
   /// The text of a scalar; `nil` for a collection.
@@ -30,6 +30,9 @@ public struct YAMLNode: Sendable {
     let start = Int(record.first)
     return String(decoding: document.text[start..<start + Int(record.count)], as: UTF8.self)
   }
+
+  /// Whether a scalar has control characters, line ends among them: such text does not fit on one line.
+  public var hasControlCharacters: Bool { record.head & 16 != 0 }
 
   /// Whether this is a scalar without any text and without quotes: a key that nothing follows.
   public var isEmpty: Bool { kind == .scalar && style == .plain && record.count == 0 }

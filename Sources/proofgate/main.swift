@@ -1,1 +1,5 @@
-print("proofgate")
+import ArgumentParser
+import Reactor
+
+// Not `CommandLine.arguments`: those are empty where there is no /proc.
+Proofgate.main(Array(ProcessSettings.arguments.dropFirst()))

@@ -84,3 +84,13 @@ int32_t cl_process_id(void);
 int64_t cl_write_descriptor(int32_t fd, const void *_Nonnull bytes, size_t count);
 int32_t cl_open_log(const char *_Nonnull path);
 const char *_Nonnull cl_error_text(int32_t code);
+
+// The process's arguments, as the kernel gave them: there without /proc too.
+int32_t cl_argument_count(void);
+const char *_Nullable cl_argument(int32_t index);
+/// Ends the process at once, without what is registered to run at exit.
+void cl_exit_now(int32_t code) __attribute__((noreturn));
+int32_t cl_is_terminal(int32_t fd);
+/// Writes a file that only its owner may read, whole or not at all. Without `replaces`, fails with EEXIST when there is
+/// one; with it, keeps owner and group, and fails with ENOENT when there is none.
+int32_t cl_write_secret_file(const char *_Nonnull path, const void *_Nonnull bytes, size_t count, int32_t replaces);

@@ -1,0 +1,92 @@
+import HTTP
+import HTTP1
+import Proxy
+import Reactor
+import Telemetry
+
+/// Answers on the admin listener. It never asks the upstream anything but to accept a connection.
+final class AdminHandler: Handler {
+  private let status: ProcessStatus
+  private let probe: UpstreamProbe
+  /// Whether only this machine can connect.
+  private let isLoopback: Bool
+
+  init(_ status: ProcessStatus, _ probe: UpstreamProbe, isLoopback: Bool) {
+    self.status = status
+    self.probe = probe
+    self.isLoopback = isLoopback
+  }
+
+  func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
+    guard head.method == .get || head.method == .head else {
+      var response = AdminHandler.text(405, "only GET and HEAD\n")
+      response.headers.append("Allow", "GET, HEAD")
+      return .answer(response)
+    }
+    let host = head.host.map { String(decoding: $0.map { bytes[$0] }, as: UTF8.self) }
+    guard isOwn(host) else {
+      return .answer(AdminHandler.text(421, "this listener is on loopback and answers to `localhost` and addresses\n"))
+    }
+    switch String(decoding: head.path.map { bytes[$0] }, as: UTF8.self) {
+    case "/healthz": return .answer(AdminHandler.text(200, "ok\n"))
+    case "/metrics": return .answer(metrics())
+    case "/readyz": return .intercept(bodyLimit: 0)
+    case "/", "": return .answer(AdminHandler.text(200, StatusPage.render(status, now: AdminHandler.now)))
+    default: return .answer(AdminHandler.text(404, "there are / /metrics /healthz /readyz\n"))
+    }
+  }
+
+  /// On loopback a page of some website could reach this listener by a name that leads here; a browser then says that
+  /// name. Elsewhere nobody knows what names the operator uses.
+  private func isOwn(_ host: String?) -> Bool {
+    guard isLoopback, let host else { return true }
+    if host.hasPrefix("[") { return true }
+    let name = host.prefix { $0 != ":" }.lowercased()
+    return name == "localhost" || Address(literal: name, port: 0) != nil
+  }
+
+  func respond(to request: Request, upstream: Upstream) async -> Reply {
+    let problem = await probe.problem()
+    let state = status.current
+    let readiness = Readiness(
+      state, stalledLoops: status.markStalledLoops(now: AdminHandler.monotonic),
+      upstreamProblem: problem.map { "\(state.policy.upstream) cannot be reached: \($0)" })
+    return .response(
+      AdminHandler.response(readiness.ready ? 200 : 503, "application/json", readiness.json))
+  }
+
+  private func metrics() -> Response {
+    _ = status.markStalledLoops(now: AdminHandler.monotonic)
+    let text = PrometheusText.render(
+      status.metrics.snapshot(), process: .current(), version: status.version, startTime: status.startTime)
+    return AdminHandler.response(200, PrometheusText.contentType, Array(text.utf8))
+  }
+
+  /// Nothing passes here.
+  func passingLocation(_ location: String) -> LocationVerdict { .refuse }
+  func editPassing(_ response: inout Response) {}
+
+  func failure(_ failure: ProxyFailure) -> Response {
+    switch failure {
+    case .request(let error): AdminHandler.text(error.status, error.description + "\n")
+    case .timeout: AdminHandler.text(408, "the request did not arrive in time\n")
+    case .bodyTooLarge: AdminHandler.text(413, "no request has a body here\n")
+    case .loop: AdminHandler.text(508, "the request came round again\n")
+    case .upstream, .forbiddenResponse: AdminHandler.text(500, "there is no upstream here\n")
+    }
+  }
+
+  private static func text(_ status: Int, _ body: String) -> Response {
+    response(status, "text/plain; charset=utf-8", Array(body.utf8))
+  }
+
+  private static func response(_ status: Int, _ type: String, _ body: [UInt8]) -> Response {
+    Response(
+      status: status,
+      headers: ["Content-Type": type, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"], body: body)
+  }
+
+  /// Milliseconds since 1970.
+  private static var now: Int64 { Int64(Clock.realNanoseconds() / 1_000_000) }
+  private static var monotonic: UInt64 { Clock.monotonicNanoseconds() / 1_000_000 }
+}

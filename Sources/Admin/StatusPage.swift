@@ -1,0 +1,56 @@
+import Policy
+import Telemetry
+
+/// The status page: text for a terminal, without anything that is secret.
+enum StatusPage {
+  /// - Parameter now: milliseconds since 1970.
+  static func render(_ status: ProcessStatus, now: Int64) -> String {
+    let state = status.current
+    let policy = state.policy
+    let numbers = status.metrics.snapshot()
+    let phase =
+      switch state.phase {
+      case .starting: "starting"
+      case .serving: "serving"
+      case .draining: "draining"
+      }
+    var text = """
+      proofgate \(status.version): \(phase), up \(duration((now - status.startTime) / 1000))
+
+      policy       \(policy.version), \(numbers.policyReloads) reloads, \(numbers.policyReloadFailures) refused
+      issuer       \(policy.issuer)
+      upstream     \(policy.upstream)
+      mode         \(policy.mode.rawValue), unknown clients: \(policy.unknownClients.rawValue)
+      clients      \(policy.clients), \(policy.reportedClients) of them only reported
+      workers      \(numbers.workers), \(numbers.workersStalled) stalled
+      connections  \(numbers.connectionsActive + numbers.connectionsIdle) open, \(numbers.connectionsAccepted) accepted
+      requests     \(Handling.allCases.map { "\(numbers.requests[$0] ?? 0) \($0.rawValue)" }.joined(separator: ", "))
+      log          \(numbers.logLinesDropped) lines dropped
+
+      decisions by endpoint and rule
+
+      """
+    var rows: [String: UInt64] = [:]
+    for (labels, count) in numbers.decisions {
+      let rule = labels.rule.isEmpty ? "-" : labels.rule
+      rows["\(padded(labels.endpoint.rawValue, 14)) \(padded(labels.decision.rawValue, 8)) \(rule)", default: 0] +=
+        count
+    }
+    if rows.isEmpty { text += "  none yet\n" }
+    for (row, count) in rows.sorted(by: { $0.key < $1.key }) { text += "  \(padded(String(count), 10)) \(row)\n" }
+    return text + "\nsee also /metrics /healthz /readyz\n"
+  }
+
+  private static func padded(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.utf8.count))
+  }
+
+  private static func duration(_ seconds: Int64) -> String {
+    switch seconds {
+    case ..<60: "\(seconds) s"
+    case ..<3600: "\(seconds / 60) min \(seconds % 60) s"
+    case ..<86_400: "\(seconds / 3600) h \(seconds / 60 % 60) min"
+    default: "\(seconds / 86_400) d \(seconds / 3600 % 24) h"
+    }
+  }
+}

@@ -1,0 +1,92 @@
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int32_t argument_count;
+static char **arguments;
+
+// Swift's runtime reads the arguments from /proc/self/cmdline and its own place from /proc/self/exe. In an empty root
+// directory neither exists: the arguments are kept here, before any Swift code runs, and the runtime is told a place.
+__attribute__((constructor(101))) static void boot(int argc, char **argv, char **envp) {
+  (void)envp;
+  argument_count = argc;
+  arguments = argv;
+  char place[2];
+  if (readlink("/proc/self/exe", place, sizeof place) < 0) setenv("SWIFT_ROOT", "/", 0);
+}
+
+int32_t cl_argument_count(void) { return argument_count; }
+const char *cl_argument(int32_t index) { return index < argument_count ? arguments[index] : NULL; }
+
+void cl_exit_now(int32_t code) { _exit(code); }
+int32_t cl_is_terminal(int32_t fd) { return isatty(fd); }
+
+static int32_t write_all(int32_t fd, const char *bytes, size_t count) {
+  while (count > 0) {
+    ssize_t written = write(fd, bytes, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return -errno;
+    bytes += written;
+    count -= (size_t)written;
+  }
+  return fsync(fd) < 0 ? -errno : 0;
+}
+
+// The name is on disk once the directory is; a failure here changes nothing that could be undone.
+static void sync_directory_of(const char *path) {
+  char *copy = strdup(path);
+  if (copy == NULL) return;
+  char *slash = strrchr(copy, '/');
+  if (slash != NULL) slash[1] = 0;
+  int fd = open(slash == NULL ? "." : copy, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0) {
+    fsync(fd);
+    close(fd);
+  }
+  free(copy);
+}
+
+static int32_t write_beside(const char *path, const struct stat *old, const void *bytes, size_t count) {
+  char temporary[4096];
+  int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+  if (length < 0 || (size_t)length >= sizeof temporary) return -ENAMETOOLONG;
+  int fd = mkostemp(temporary, O_CLOEXEC);
+  if (fd < 0) return -errno;
+  int32_t code = 0;
+  if (old != NULL) {
+    // A service that reads the file through its owner or group still can; nobody else gains anything.
+    if (fchown(fd, old->st_uid, old->st_gid) == 0) {
+      if (fchmod(fd, (old->st_mode & 0660) | 0600) < 0) code = -errno;
+    }
+  } else if (fchmod(fd, 0600) < 0) {
+    code = -errno;
+  }
+  if (code == 0) code = write_all(fd, bytes, count);
+  close(fd);
+  if (code == 0) {
+    // A link, unlike a rename, fails when the name is taken.
+    int moved = old != NULL ? rename(temporary, path) : link(temporary, path);
+    if (moved < 0) code = -errno;
+  }
+  if (code != 0 || old == NULL) unlink(temporary);
+  if (code == 0) sync_directory_of(path);
+  return code;
+}
+
+int32_t cl_write_secret_file(const char *path, const void *bytes, size_t count, int32_t replaces) {
+  if (!replaces) return write_beside(path, NULL, bytes, count);
+  // Through symbolic links: the file is replaced where it is, and the link stays.
+  char *real = realpath(path, NULL);
+  if (real == NULL) return -errno;
+  struct stat old;
+  int32_t code = stat(real, &old) < 0 ? -errno : write_beside(real, &old, bytes, count);
+  free(real);
+  return code;
+}

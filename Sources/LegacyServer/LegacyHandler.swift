@@ -1,0 +1,36 @@
+public import HTTP
+public import HTTP1
+public import Proxy
+import Reactor
+
+/// Serves a legacy server from a proxy's worker: every request is answered by it, none is forwarded.
+public final class LegacyHandler: Handler {
+  /// More than any form of a login.
+  private static let bodyLimit = 64 * 1024
+
+  private let server: LegacyAuthorizationServer
+
+  public init(_ server: LegacyAuthorizationServer) {
+    self.server = server
+  }
+
+  public func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
+    .intercept(bodyLimit: LegacyHandler.bodyLimit)
+  }
+
+  public func respond(to request: Request, upstream: Upstream) async -> Reply {
+    .response(server.respond(to: request, now: Clock.realSeconds()))
+  }
+
+  public func passingLocation(_ location: String) -> LocationVerdict { .keep }
+  public func editPassing(_ response: inout Response) {}
+
+  public func failure(_ failure: ProxyFailure) -> Response {
+    switch failure {
+    case .request(let error): LegacyPage.message(status: error.status, "Bad request", error.description)
+    case .timeout: LegacyPage.message(status: 408, "Too slow", "The request did not arrive in time.")
+    case .bodyTooLarge: LegacyPage.message(status: 413, "Too large", "The form is too large.")
+    case .loop, .upstream, .forbiddenResponse: LegacyPage.message(status: 500, "Error", "Something went wrong.")
+    }
+  }
+}

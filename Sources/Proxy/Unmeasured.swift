@@ -1,0 +1,9 @@
+/// For a proxy that nobody watches: the admin listener, the demo's servers.
+public final class Unmeasured: ProxyMetrics {
+  public init() {}
+
+  public func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {}
+  public func upstreamFailed(_ failure: UpstreamFailure) {}
+  public func connectionOpened() {}
+  public func connectionClosed() {}
+}

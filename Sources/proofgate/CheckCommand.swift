@@ -1,0 +1,37 @@
+import ArgumentParser
+import FoundationEssentials
+import PolicyFile
+
+/// `proofgate check`: everything that is wrong or noteworthy about policies.
+struct CheckCommand: ParsableCommand {
+  enum Format: String, ExpressibleByArgument, CaseIterable {
+    case text
+    case json
+  }
+
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(
+      commandName: "check", abstract: "Check policy files.",
+      discussion: "Exit code 1 when a policy has errors; warnings and notes do not fail.")
+  }
+
+  @Argument(help: ArgumentHelp("The policies.", valueName: "file"))
+  var files: [String]
+
+  @Flag(help: "Only errors and warnings: no notes, no self-check, no summary.")
+  var quiet = false
+
+  @Option(help: "How to write the report.")
+  var format = Format.text
+
+  func run() throws {
+    let report = CheckReport(paths: files, environment: ProcessInfo.processInfo.environment)
+    switch format {
+    case .text:
+      let text = report.text(quiet: quiet)
+      if !text.isEmpty { print(text, terminator: "") }
+    case .json: print(try report.json(quiet: quiet))
+    }
+    if report.hasErrors { throw ExitCode.policyErrors }
+  }
+}

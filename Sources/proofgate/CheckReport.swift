@@ -1,0 +1,128 @@
+import FoundationEssentials
+import Policy
+import PolicyFile
+
+/// What `check` found, for people and for programs.
+struct CheckReport {
+  private struct Checked {
+    let path: String
+    let outcome: PolicyFile.Outcome
+    let diagnostics: [Diagnostic]
+    /// Problems of the key file, which is not part of the policy.
+    let keyProblems: [String]
+
+    var hasErrors: Bool { diagnostics.hasErrors || !keyProblems.isEmpty }
+  }
+
+  private let policies: [Checked]
+  private let between: [Diagnostic]
+
+  init(paths: [String], environment: [String: String]) {
+    let check = PolicyFile.check(paths: paths, environment: environment)
+    between = check.between
+    policies = zip(paths, check.outcomes).map { path, outcome in
+      var keyProblems: [String] = []
+      if let reference = outcome.policy?.gateway.sealingKeys {
+        do throws(KeySource.Failure) {
+          _ = try KeySource.ring(reference.path)
+        } catch {
+          keyProblems = error.lines
+        }
+      }
+      return Checked(
+        path: path, outcome: outcome, diagnostics: outcome.diagnostics + outcome.unsupported, keyProblems: keyProblems)
+    }
+  }
+
+  var hasErrors: Bool { policies.contains { $0.hasErrors } || between.hasErrors }
+
+  func text(quiet: Bool) -> String {
+    var text = ""
+    for policy in policies {
+      for diagnostic in policy.diagnostics where !quiet || diagnostic.severity != .note { text += "\(diagnostic)\n" }
+      for problem in policy.keyProblems { text += "\(problem)\n" }
+      if quiet { continue }
+      if let loaded = policy.outcome.policy {
+        let selfCheck = policy.outcome.selfCheck
+        text += "\(policy.path): RFC 8252, appendix A: \(selfCheck.isMet ? "met" : "not met")\n"
+        for item in selfCheck.items { text += "  \(item)\n" }
+        text += "\(policy.path): policy \(loaded.version), \(loaded.clients.count) clients\n"
+      }
+    }
+    for diagnostic in between where !quiet || diagnostic.severity != .note { text += "\(diagnostic)\n" }
+    if !quiet {
+      let all = policies.flatMap(\.diagnostics) + between
+      let broken = policies.count { !$0.keyProblems.isEmpty }
+      text += all.summary + (broken == 0 ? "" : ", \(broken) unusable key file\(broken == 1 ? "" : "s")") + "\n"
+    }
+    return text
+  }
+
+  func json(quiet: Bool) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    func findings(_ diagnostics: [Diagnostic]) -> [Document.Finding] {
+      diagnostics.filter { !quiet || $0.severity != .note }.map(Document.Finding.init)
+    }
+    let document = Document(
+      ok: !hasErrors,
+      policies: policies.map { policy in
+        Document.Entry(
+          file: policy.path, ok: !policy.hasErrors, version: policy.outcome.policy?.version,
+          clients: policy.outcome.policy?.clients.count, findings: findings(policy.diagnostics),
+          keyProblems: policy.keyProblems,
+          selfCheck: policy.outcome.policy == nil
+            ? nil : policy.outcome.selfCheck.items.map { Document.Item(title: $0.title, failure: $0.failure) })
+      }, between: findings(between))
+    return String(decoding: try encoder.encode(document), as: UTF8.self)
+  }
+
+  /// The form of the JSON report.
+  private struct Document: Encodable {
+    struct Finding: Encodable {
+      let id: String
+      let severity: String
+      let file: String
+      let line: Int
+      let column: Int
+      let message: String
+      let reference: String?
+
+      init(_ diagnostic: Diagnostic) {
+        id = diagnostic.id.rawValue
+        severity = diagnostic.severity.rawValue
+        file = diagnostic.file
+        line = diagnostic.line
+        column = diagnostic.column
+        message = diagnostic.message
+        reference = diagnostic.id.reference
+      }
+    }
+
+    struct Item: Encodable {
+      let title: String
+      /// Absent when the point is met.
+      let failure: String?
+    }
+
+    struct Entry: Encodable {
+      enum CodingKeys: String, CodingKey {
+        case file, ok, version, clients, findings
+        case keyProblems = "key_problems"
+        case selfCheck = "rfc8252_appendix_a"
+      }
+
+      let file: String
+      let ok: Bool
+      let version: String?
+      let clients: Int?
+      let findings: [Finding]
+      let keyProblems: [String]
+      let selfCheck: [Item]?
+    }
+
+    let ok: Bool
+    let policies: [Entry]
+    let between: [Finding]
+  }
+}

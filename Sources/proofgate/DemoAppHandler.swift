@@ -1,0 +1,84 @@
+import Gateway
+import HTTP
+import HTTP1
+import LegacyServer
+import OAuth
+import Proxy
+import Reactor
+
+/// The demo's native app as its user sees it. A real one would have a window; this one has a page.
+final class DemoAppHandler: Handler {
+  /// Attempts that a person began and did not finish are few.
+  private static let attemptLimit = 16
+
+  private let app: NativeApp
+  private let resource: WebAddress
+  private let client: LoopbackClient
+  private var attempts: [NativeApp.Attempt] = []
+
+  init(_ app: NativeApp, _ resource: WebAddress, _ poller: Poller) {
+    self.app = app
+    self.resource = resource
+    client = LoopbackClient(poller)
+  }
+
+  func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
+    .intercept(bodyLimit: 0)
+  }
+
+  func respond(to request: Request, upstream: Upstream) async -> Reply {
+    guard request.method == "GET" || request.method == "HEAD" else {
+      return .response(DemoAppPage.message(405, "Only GET", "The app's server answers GET."))
+    }
+    switch request.path {
+    case "/": return .response(DemoAppPage.start(app))
+    case "/start": return .response(start())
+    case "/callback": return .response(await finish(Form(decoding: request.query ?? "")))
+    default: return .response(DemoAppPage.message(404, "Not found", "The app has a start page and a callback."))
+    }
+  }
+
+  /// Where a real app would open the system's browser (RFC 8252, section 6).
+  private func start() -> Response {
+    let attempt = app.start()
+    attempts.append(attempt)
+    if attempts.count > DemoAppHandler.attemptLimit { attempts.removeFirst() }
+    return Response(status: 302, headers: ["Location": attempt.url.description, "Cache-Control": "no-store"])
+  }
+
+  private func finish(_ answer: Form) async -> Response {
+    guard let index = attempts.firstIndex(where: { $0.state == answer["state"] }) else {
+      return DemoAppPage.message(400, "Not expected", "The app did not ask for this answer, or had it already.")
+    }
+    let attempt = attempts.remove(at: index)
+    let code: Secret
+    do throws(NativeApp.Refusal) {
+      code = try app.code(in: answer, for: attempt)
+    } catch {
+      return DemoAppPage.refused(error, answer)
+    }
+    do throws(LoopbackClient.Failure) {
+      let token = try await client.send(
+        app.server.tokenEndpoint, app.tokenRequest(code: code, verifier: attempt.verifier))
+      guard let tokens = NativeApp.tokens(in: token) else { return DemoAppPage.result(answer, token, nil) }
+      let user = try await client.send(
+        resource,
+        Request(
+          method: "GET", target: resource.target,
+          headers: ["Authorization": "Bearer \(tokens.accessToken.reveal())", "Accept": "application/json"]))
+      return DemoAppPage.result(answer, token, user)
+    } catch {
+      return DemoAppPage.message(502, "No answer", "The gateway does not answer: \(error)")
+    }
+  }
+
+  func passingLocation(_ location: String) -> LocationVerdict { .refuse }
+  func editPassing(_ response: inout Response) {}
+
+  func failure(_ failure: ProxyFailure) -> Response {
+    switch failure {
+    case .request(let error): DemoAppPage.message(error.status, "Bad request", error.description)
+    default: DemoAppPage.message(400, "Bad request", "The app cannot read this request.")
+    }
+  }
+}

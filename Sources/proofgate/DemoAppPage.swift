@@ -1,0 +1,88 @@
+import Gateway
+import HTTP
+import LegacyServer
+
+/// The pages of the demo's app.
+enum DemoAppPage {
+  static func start(_ app: NativeApp) -> Response {
+    page(
+      200, "A native app",
+      """
+      <p>This stands for an app on your computer or phone: client <b>\(app.clientID)</b>, a public client without a
+      secret, with the redirect URI <code>\(app.redirectURI)</code>.</p>
+      <p>It makes a code verifier, keeps it, and sends only its hash.</p>
+      <p><a class="button" href="/start">Sign in</a></p>
+      <p class="small">User name <b>alice</b>, password <b>wonderland</b>. The gateway asks you about the app, the legacy
+      server asks you about the gateway.</p>
+      """)
+  }
+
+  static func result(_ answer: Form, _ token: Response, _ resource: Response?) -> Response {
+    let code = String((answer["code"] ?? "").prefix(24))
+    let user: HTML =
+      resource.map {
+        "<h2>3. The legacy server's answer to that token</h2><pre>\($0.status) \(String(decoding: $0.body, as: UTF8.self))</pre>"
+      } ?? ""
+    let isDone = resource?.status == 200
+    return page(
+      200, isDone ? "Signed in" : "Not signed in",
+      """
+      <h2>1. What came back to the app</h2>
+      <pre>code=\(code)…
+      iss=\(answer["iss"] ?? "")</pre>
+      <p class="small">The code is sealed by the gateway: without the app's verifier it is worth nothing.</p>
+      <h2>2. What the token endpoint gave for the code and the verifier</h2>
+      <pre>\(token.status) \(String(decoding: token.body, as: UTF8.self))</pre>
+      \(user)
+      <p><a class="button" href="/">Again</a></p>
+      """)
+  }
+
+  static func refused(_ refusal: NativeApp.Refusal, _ answer: Form) -> Response {
+    let reason =
+      switch refusal {
+      case .error(let code): "\(code): \(answer["error_description"] ?? "")"
+      case .wrongState: "The answer belongs to another attempt."
+      case .wrongIssuer: "The answer comes from another server."
+      case .noCode: "The answer has no code."
+      }
+    return message(200, "Not signed in", reason)
+  }
+
+  static func message(_ status: Int, _ title: String, _ text: String) -> Response {
+    page(status, title, "<p>\(text)</p><p><a class=\"button\" href=\"/\">Start again</a></p>")
+  }
+
+  private static func page(_ status: Int, _ title: String, _ content: HTML) -> Response {
+    let html: HTML = """
+      <!DOCTYPE html>
+      <html lang="en">
+      <head>
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <title>\(title)</title>
+      <style>
+      :root { color-scheme: light dark; }
+      body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 8vh auto; padding: 0 1rem; }
+      h2 { font-size: 1rem; margin-top: 2rem; }
+      pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: .75rem; border: 1px solid #8886; border-radius: .5rem; }
+      .button { display: inline-block; padding: .6rem 1.4rem; border-radius: .5rem; background: #2a6; color: #fff;
+        text-decoration: none; font-weight: 600; }
+      .small { font-size: .85rem; opacity: .8; }
+      </style>
+      </head>
+      <body>
+      <h1>\(title)</h1>
+      \(content)
+      </body>
+      </html>
+
+      """
+    return Response(
+      status: status,
+      headers: [
+        "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+        "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+      ], body: Array(html.text.utf8))
+  }
+}

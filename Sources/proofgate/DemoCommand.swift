@@ -1,0 +1,91 @@
+import ArgumentParser
+import LegacyServer
+import Proxy
+import Reactor
+import Synchronization
+
+/// `proofgate demo`: a legacy server, the gateway before it and a native app, all in this process and on loopback.
+struct DemoCommand: ParsableCommand {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(
+      commandName: "demo", abstract: "Show the gateway at work, on loopback ports of this machine.",
+      discussion: """
+        Prints a link to a small native app, which signs in through the gateway at a legacy server that knows neither \
+        PKCE nor native apps. Control-C ends it.
+        """)
+  }
+
+  @Flag(help: "Walk the flows without a browser, tell what happens, and end.")
+  var headless = false
+
+  @Option(help: ArgumentHelp("The gateway's port; 0 lets the kernel choose.", valueName: "port"))
+  var port: UInt16 = 0
+
+  @Option(help: ArgumentHelp("Where the decision log goes; - is standard output. None by default.", valueName: "file"))
+  var log: String?
+
+  func run() throws {
+    ProcessSettings.ignoreBrokenPipes()
+    ProcessSettings.forbidDumps()
+    Descriptors.raiseLimit()
+    let signals: Signals
+    let control: Worker
+    do throws(IOError) {
+      signals = try Signals()
+      control = try Worker(index: 0)
+    } catch {
+      Console.fail("cannot start: \(error)")
+      throw ExitCode.systemFailure
+    }
+    let code = Atomic<Int32>(0)
+    let (port, log, headless) = (port, log, headless)
+    control.runHere { worker in
+      code.store(
+        await DemoCommand.play(worker.poller, signals, port: port, log: log, headless: headless).rawValue,
+        ordering: .relaxed)
+      worker.stop()
+    }
+    let result = ExitCode(code.load(ordering: .relaxed))
+    if !result.isSuccess { throw result }
+  }
+
+  private static func play(
+    _ poller: Poller, _ signals: Signals, port: UInt16, log: String?, headless: Bool
+  ) async -> ExitCode {
+    let stage: DemoStage
+    do {
+      stage = try await DemoStage(port: port, log: log)
+    } catch let error as ServerError {
+      Console.fail("\(error); name another one with --port, or none")
+      return .systemFailure
+    } catch {
+      Console.fail("cannot start: \(error)")
+      return .systemFailure
+    }
+    let client = LoopbackClient(poller)
+    if headless {
+      let isColoured = ProcessSettings.writesToTerminal
+      let isAsExpected = await DemoStory.run(stage.cast, isColoured: isColoured) { address, request in
+        try await client.send(address, request)
+      } print: {
+        print($0, terminator: "")
+      }
+      await stage.writer?.stop(poller)
+      return isAsExpected ? .success : .failure
+    }
+    stage.introduce()
+    let waiter = Waiter(poller)
+    do throws(IOError) {
+      poller.start(
+        try signals.deliver(on: poller) { signal in
+          if signal == .terminate || signal == .interrupt { waiter.resume(.ready) }
+        })
+    } catch {
+      Console.fail("cannot receive signals: \(error)")
+      return .systemFailure
+    }
+    _ = await waiter.sleep(until: .never)
+    await stage.writer?.stop(poller)
+    return .success
+  }
+}

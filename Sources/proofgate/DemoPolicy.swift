@@ -1,0 +1,38 @@
+import OAuth
+import Policy
+
+/// The demo's policy, as a file would say it (see `policies/`).
+enum DemoPolicy {
+  static let legacyID = "legacy-web"
+  static let legacySecret = "the-gateway-keeps-this"
+  static let appID = "demo-app"
+  static let otherID = "other-app"
+  static let otherURI = "com.example.other:/callback"
+
+  static func make(gatewayPort: Int, upstreamPort: Int) throws(RedirectURIError) -> Policy {
+    let origin = Origin(scheme: .http, host: "127.0.0.1", port: gatewayPort)
+    let gateway = GatewaySettings(
+      origin: origin, issuer: origin.description,
+      listeners: [Listener(address: SocketAddress(host: "127.0.0.1", port: gatewayPort))], admin: nil)
+    let upstream = UpstreamSettings(
+      origin: Origin(scheme: .http, host: "127.0.0.1", port: upstreamPort),
+      endpoints: Endpoints(authorization: ["/authorize"], token: ["/token"], revocation: ["/revoke"]))
+    let clients = [
+      try client(appID, "Demo App", ["http://127.0.0.1/callback", "com.example.demo:/callback"]),
+      try client(otherID, "Other App", [otherURI]),
+    ]
+    return Policy(
+      gateway: gateway, upstream: upstream, unknownClients: .reject, mode: .enforce,
+      clients: Dictionary(uniqueKeysWithValues: clients.map { ($0.id, $0) }), version: "demo")
+  }
+
+  private static func client(_ id: String, _ name: String, _ uris: [String]) throws(RedirectURIError) -> Client {
+    var redirectURIs: [RedirectURI] = []
+    for uri in uris { redirectURIs.append(try RedirectURI(parsing: uri)) }
+    return Client(
+      id: ClientID(id), name: name, kind: .public, application: .native, redirectURIs: redirectURIs, consent: .gateway,
+      upstream: UpstreamClient(
+        clientID: ClientID(legacyID), clientSecret: Secret(legacySecret), authentication: .basic,
+        redirectURI: .callback))
+  }
+}

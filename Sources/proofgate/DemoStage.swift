@@ -1,0 +1,70 @@
+import Enforcement
+import Gateway
+import LegacyServer
+import OAuth
+import Policy
+import Proxy
+import Reactor
+import Sealing
+import Stores
+import Telemetry
+
+/// The demo's servers, each on a loopback port: legacy server, gateway, native app.
+final class DemoStage {
+  let cast: DemoStory.Cast
+  let writer: LogWriter?
+  private let legacy: LegacyService
+  private let gateway: GatewayServer
+  private let app: DemoAppService
+
+  /// - Parameters:
+  ///   - port: the gateway's; 0 lets the kernel choose.
+  ///   - log: where the decision log goes, if anywhere.
+  ///
+  /// Throws `ServerError` when the port is in use, `IOError` when the log cannot be written.
+  init(port: UInt16, log: String?) async throws {
+    // Each server has to know a port of another one: all bind first, and learn the rest then.
+    let nobody = LegacyAuthorizationServer(LegacyConfiguration(clients: []))
+    legacy = try await LegacyService(nobody)
+    let metrics = MetricsRegistry(workers: 1, policyVersion: "demo")
+    let writer = try LogWriter(workers: 1, metrics: metrics)
+    if let log { try writer.start(LogWriter.destination(log)) }
+    self.writer = log == nil ? nil : writer
+    let resources = GatewayResources(store: MemoryStore(), metrics: metrics, log: writer.log)
+    let keyRing = KeyRing.ephemeral(now: Int64(Clock.realSeconds()))
+    gateway = try await GatewayServer(
+      policy: try DemoPolicy.make(gatewayPort: Int(port), upstreamPort: legacy.port), keyRing: keyRing, workers: 1,
+      resources: resources)
+    let bound = gateway.server.addresses.first?.port ?? 0
+    let policy = try DemoPolicy.make(gatewayPort: bound, upstreamPort: legacy.port)
+    await gateway.reload(policy: policy, keyRing: keyRing)
+
+    let known = LegacyClient(
+      id: DemoPolicy.legacyID, secret: DemoPolicy.legacySecret, name: "The gateway",
+      redirectURI: policy.gateway.callback)
+    let recorder = RequestRecorder()
+    await legacy.serve(LegacyAuthorizationServer(LegacyConfiguration(clients: [known]), recorder: recorder))
+
+    let front = WebAddress(host: "127.0.0.1", port: bound)
+    let server = NativeApp.Server(
+      authorizationEndpoint: front.at("/authorize"), tokenEndpoint: front.at("/token"), issuer: policy.gateway.issuer)
+    app = try await DemoAppService(server: server, resource: front.at("/api/me"))
+    cast = DemoStory.Cast(
+      app: app.app, otherApp: NativeApp(clientID: DemoPolicy.otherID, redirectURI: DemoPolicy.otherURI, server: server),
+      resource: front.at("/api/me"), legacy: legacy.address, legacyClient: known, recorder: recorder)
+  }
+
+  /// Says where a person goes.
+  func introduce() {
+    print(
+      """
+      Open this in a browser: it is a small native app on this machine.
+
+          http://127.0.0.1:\(app.port)/
+
+      It signs in at \(cast.app.server.authorizationEndpoint.origin), which is Proofgate. Behind it, at
+      \(cast.legacy.origin), runs a legacy server that knows neither PKCE nor native apps.
+      User name alice, password wonderland. Control-C ends the demo.
+      """)
+  }
+}

@@ -1,0 +1,43 @@
+import FoundationEssentials
+
+/// Reads a text that the operator names.
+enum InputFile {
+  /// Why a file is not read, to follow its name.
+  struct Problem: Error {
+    let text: String
+  }
+
+  /// Far more than key files need.
+  private static let limit = 1024 * 1024
+
+  static func read(_ path: String) throws(Problem) -> String {
+    let data: Data
+    do {
+      data = try Data(contentsOf: URL(fileURLWithPath: path))
+    } catch {
+      throw problem(error, path)
+    }
+    guard data.count <= limit else { throw Problem(text: "is longer than \(limit) bytes") }
+    guard let text = String(validating: data, as: UTF8.self) else { throw Problem(text: "is not UTF-8 text") }
+    return text
+  }
+
+  /// All of standard input.
+  static func readStandardInput() -> String {
+    var text = ""
+    while text.utf8.count <= limit, let line = readLine(strippingNewline: false) { text += line }
+    return text
+  }
+
+  private static func problem(_ error: any Error, _ path: String) -> Problem {
+    var isDirectory = false
+    if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory {
+      return Problem(text: "is a directory")
+    }
+    switch (error as? CocoaError)?.code {
+    case CocoaError.fileReadNoSuchFile?, CocoaError.fileNoSuchFile?: return Problem(text: "does not exist")
+    case CocoaError.fileReadNoPermission?: return Problem(text: "may not be read by this user")
+    default: return Problem(text: "cannot be read")
+    }
+  }
+}

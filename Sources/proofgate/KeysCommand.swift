@@ -1,0 +1,130 @@
+import ArgumentParser
+import Reactor
+import Sealing
+
+/// `proofgate keys`: the file of sealing keys that replicas share.
+struct KeysCommand: ParsableCommand {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(
+      commandName: "keys", abstract: "Make and rotate sealing keys.",
+      discussion: """
+        A rotation takes two steps, so that no replica meets a value that it cannot open: `rotate` adds a key that \
+        opens; when every replica has loaded the file, a second `rotate` lets it seal. Retire the old key when nothing \
+        that it sealed is in use any more: after the longest lifetime of a refresh token.
+        """,
+      subcommands: [Generate.self, Rotate.self, Retire.self])
+  }
+
+  struct Generate: ParsableCommand {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(abstract: "Make a key file with one key; never overwrites a file.")
+    }
+
+    @Option(help: ArgumentHelp("The file to make, for its owner only; else standard output.", valueName: "file"))
+    var file: String?
+
+    func run() throws {
+      let keys = KeyFile.generate(now: Int64(Clock.realSeconds()))
+      guard let file else {
+        print(keys.render(), terminator: "")
+        return
+      }
+      do throws(IOError) {
+        try SecretFile.create(file, Array(keys.render().utf8))
+      } catch {
+        let isThere = error.code == 17
+        Console.fail(
+          isThere
+            ? "\(file) exists; take `keys rotate` for a new key in it, or another name"
+            : "\(file) cannot be written: \(error)")
+        throw ExitCode.systemFailure
+      }
+      if let key = keys.ring?.sealingKeyID { Console.say("\(file) made, key \(key) seals") }
+    }
+  }
+
+  struct Rotate: ParsableCommand {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(abstract: "Take the next step of a rotation.")
+    }
+
+    @OptionGroup var place: KeyPlace
+
+    func run() throws {
+      var keys = try place.read()
+      let step = keys.rotate(now: Int64(Clock.realSeconds()))
+      try place.write(keys)
+      switch step {
+      case .added(let id):
+        Console.say("key \(id) added, it opens; load the file on every replica, then rotate again and it seals")
+      case .promoted(let id):
+        Console.say("key \(id) seals from the next reload on; retire older keys when nothing needs them any more")
+      }
+    }
+  }
+
+  struct Retire: ParsableCommand {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(abstract: "Take a key out of use: what it sealed is refused from then on.")
+    }
+
+    @Argument(help: ArgumentHelp("The key's id, as it stands in the file.", valueName: "id"))
+    var id: String
+
+    @OptionGroup var place: KeyPlace
+
+    func validate() throws {
+      guard KeyID(id) != nil else {
+        throw ValidationError("`\(id)` is not a key id: eight lower-case hexadecimal digits")
+      }
+    }
+
+    func run() throws {
+      guard let key = KeyID(id) else { return }
+      var keys = try place.read()
+      guard keys.retire(key) else {
+        let seals = keys.ring?.sealingKeyID == key
+        Console.fail(
+          seals
+            ? "key \(key) seals; rotate until another one does, then retire it"
+            : "there is no key \(key) in \(place.name)")
+        throw ExitCode.policyErrors
+      }
+      try place.write(keys)
+      Console.say("key \(key) is retired")
+    }
+  }
+}
+
+/// The key file that a command changes.
+struct KeyPlace: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("The file to change; else standard input is read, standard output written.", valueName: "file"))
+  var file: String?
+
+  var name: String { file ?? "standard input" }
+
+  func read() throws -> KeyFile {
+    do throws(KeySource.Failure) {
+      guard let file else { return try KeySource.parse(InputFile.readStandardInput(), from: name) }
+      return try KeySource.file(file)
+    } catch {
+      for line in error.lines { Console.write(line) }
+      throw ExitCode.systemFailure
+    }
+  }
+
+  /// Replaces the file: a reader sees the old one or the new one.
+  func write(_ keys: KeyFile) throws {
+    guard let file else {
+      print(keys.render(), terminator: "")
+      return
+    }
+    do throws(IOError) {
+      try SecretFile.replace(file, Array(keys.render().utf8))
+    } catch {
+      Console.fail("\(file) cannot be written: \(error)")
+      throw ExitCode.systemFailure
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import Reactor
+import Synchronization
+import Telemetry
+
+/// The decision log's thread and where it writes.
+final class LogWriter: Sendable {
+  let log: DecisionLog
+  private let hasEnded = Atomic<Bool>(false)
+
+  /// Where the option `--log` points.
+  static func destination(_ option: String) -> LogFile.Destination {
+    option == "-" ? .standardOutput : .file(option)
+  }
+
+  /// Throws when the process is out of descriptors.
+  init(workers: Int, metrics: MetricsRegistry) throws(IOError) {
+    log = DecisionLog(workers: workers, signal: Wake(descriptor: try ThreadSignal()), metrics: metrics) {
+      Int64(Clock.realNanoseconds() / 1_000_000)
+    }
+  }
+
+  /// Starts the thread `log`.
+  ///
+  /// Throws when the file cannot be opened or the process is out of threads.
+  func start(_ destination: LogFile.Destination) throws(IOError) {
+    let sink = Sink(file: try LogFile(destination))
+    var failure: IOError?
+    log.start(sink: sink) { body in
+      do throws(IOError) {
+        try Thread.start("log", body)
+      } catch {
+        failure = error
+      }
+    } onEnd: {
+      self.hasEnded.store(true, ordering: .releasing)
+    }
+    if let failure { throw failure }
+  }
+
+  /// Has the thread write what there is and end, and waits for it, but not for ever: a reader may have stopped reading.
+  func stop(_ poller: Poller) async {
+    log.stop()
+    let step = 10
+    for _ in 0..<(5_000 / step) {
+      if hasEnded.load(ordering: .acquiring) { return }
+      await poller.pause(step)
+    }
+    Console.warn("the end of the decision log could not be written within 5 s")
+  }
+
+  private struct Wake: WakeSignal {
+    let descriptor: ThreadSignal
+
+    func signal() { descriptor.signal() }
+    func wait() { descriptor.wait() }
+  }
+
+  private struct Sink: LogSink {
+    let file: LogFile
+
+    mutating func write(_ bytes: [UInt8]) -> Bool { file.write(bytes) }
+    mutating func reopen() { file.reopen() }
+  }
+}

@@ -1,0 +1,25 @@
+import Policy
+
+/// What of a new policy a running process cannot take over.
+struct RestartChanges {
+  /// Why the policy cannot be adopted at all.
+  let refusal: String?
+  /// What takes effect with the next start only.
+  let warning: String?
+
+  init(from old: Policy, to new: Policy) {
+    // The workers' connections lead to the old upstream, so only half of such a policy would be in force.
+    refusal =
+      old.upstream.origin == new.upstream.origin
+      ? nil : "`upstream.url` cannot change while the gateway runs; restart it to reach \(new.upstream.origin)"
+    var settings: [String] = []
+    if old.gateway.listeners.map(\.address) != new.gateway.listeners.map(\.address) {
+      settings.append("`gateway.listeners`")
+    }
+    if old.gateway.admin != new.gateway.admin { settings.append("`gateway.admin`") }
+    if old.gateway.workers != new.gateway.workers { settings.append("`gateway.workers`") }
+    warning =
+      settings.isEmpty
+      ? nil : "\(settings.joined(separator: ", ")) changed and will be used after a restart; the rest is in force"
+  }
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import FoundationEssentials
+import PolicyFile
+import Reactor
+import Sealing
+import Synchronization
+
+/// `proofgate serve`: the gateway itself.
+///
+/// Everything is synchronous up to the event loop, which then is this thread's: no task ever runs on a thread pool.
+struct ServeCommand: ParsableCommand {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(
+      commandName: "serve", abstract: "Run the gateway.",
+      discussion: """
+        SIGHUP reloads the policy and its keys and opens the log file anew; a policy with errors is reported and the \
+        running one stays. SIGUSR1 only opens the log file anew. SIGTERM and SIGINT drain; a second one ends at once.
+        """)
+  }
+
+  @Option(help: ArgumentHelp("The policy.", valueName: "file"))
+  var policy: String
+
+  @Option(help: ArgumentHelp("Where the decision log goes; - is standard output.", valueName: "file"))
+  var log = "-"
+
+  func run() throws {
+    ProcessSettings.ignoreBrokenPipes()
+    ProcessSettings.forbidDumps()
+    Descriptors.raiseLimit()
+    let signals: Signals
+    let control: Worker
+    do throws(IOError) {
+      signals = try Signals()
+      control = try Worker(index: 0)
+    } catch {
+      Console.fail("cannot start: \(error)")
+      throw ExitCode.systemFailure
+    }
+    let source = PolicySource(path: policy, environment: ProcessInfo.processInfo.environment)
+    let configuration: Configuration
+    switch source.load() {
+    case .success(let loaded): configuration = loaded
+    case .failure(let failure):
+      for line in failure.lines { Console.write(line) }
+      throw failure.code
+    }
+    for line in configuration.warnings { Console.write(line) }
+    let log = log
+    let code = Atomic<Int32>(0)
+    control.runHere { worker in
+      let service = Service(worker.poller, source, configuration, log: LogWriter.destination(log))
+      code.store(await service.run(signals).rawValue, ordering: .relaxed)
+      worker.stop()
+    }
+    let result = ExitCode(code.load(ordering: .relaxed))
+    if !result.isSuccess { throw result }
+  }
+}
+
+/// Where the policy comes from, at start and on every reload.
+struct PolicySource: Sendable {
+  let path: String
+  let environment: [String: String]
+  private let ephemeral = KeyRing.ephemeral(now: Int64(Clock.realSeconds()))
+
+  init(path: String, environment: [String: String]) {
+    self.path = path
+    self.environment = environment
+  }
+
+  /// Blocks.
+  func load() -> Result<Configuration, Configuration.Failure> {
+    Configuration.load(path, environment: environment, ephemeral: ephemeral)
+  }
+}

@@ -1,0 +1,193 @@
+import Admin
+import ArgumentParser
+import Gateway
+import Policy
+import Proxy
+import Reactor
+import Stores
+import Telemetry
+
+/// The running gateway from start to end, on the control loop: the main thread's, which does nothing else.
+final class Service {
+  let poller: Poller
+  private let source: PolicySource
+  private let destination: LogFile.Destination
+  /// What runs now.
+  private var configuration: Configuration
+  private var orders: [Order] = []
+  private let waiter: Waiter
+  private var isEnding = false
+
+  private enum Order {
+    case reload
+    case end
+  }
+
+  /// What exists once everything has started.
+  private struct Parts {
+    let gateway: GatewayServer
+    let admin: AdminServer?
+    let status: ProcessStatus
+    let metrics: MetricsRegistry
+    let writer: LogWriter
+  }
+
+  init(_ poller: Poller, _ source: PolicySource, _ configuration: Configuration, log: LogFile.Destination) {
+    self.poller = poller
+    self.source = source
+    self.configuration = configuration
+    destination = log
+    waiter = Waiter(poller)
+  }
+
+  /// Runs until a signal ends it.
+  func run(_ signals: Signals) async -> ExitCode {
+    let parts: Parts
+    do {
+      parts = try await start()
+      poller.start(try signals.deliver(on: poller) { self.handle($0, parts) })
+    } catch let error as ServerError {
+      Console.fail(error.description)
+      return .systemFailure
+    } catch {
+      Console.fail("cannot start: \(error)")
+      return .systemFailure
+    }
+    announce(parts)
+    poller.start(UpstreamNotice(poller, configuration.policy.upstream.origin))
+    while true {
+      while !orders.isEmpty {
+        switch orders.removeFirst() {
+        case .reload: await reload(parts)
+        case .end:
+          await end(parts)
+          return .success
+        }
+      }
+      _ = await waiter.sleep(until: .never)
+    }
+  }
+
+  // MARK: Start
+
+  private func start() async throws -> Parts {
+    let policy = configuration.policy
+    let workers = policy.gateway.workers ?? Processors.usable
+    let metrics = MetricsRegistry(workers: workers, policyVersion: policy.version)
+    let writer = try LogWriter(workers: workers, metrics: metrics)
+    do throws(IOError) {
+      try writer.start(destination)
+    } catch {
+      guard case .file(let path) = destination else { throw error }
+      throw StartFailure(text: "the log file \(path) cannot be written: \(error); name another with --log")
+    }
+    let status = ProcessStatus(
+      version: Version.number, metrics: metrics, policy: policy,
+      startTime: Int64(Clock.realNanoseconds() / 1_000_000))
+    var admin: AdminServer?
+    if let address = policy.gateway.admin {
+      admin = try await AdminServer(
+        address: try Service.literal(address), status: status, upstream: Service.resolver(policy))
+    }
+    for listener in policy.gateway.listeners { _ = try Service.literal(listener.address) }
+    let resources = GatewayResources(store: MemoryStore(), metrics: metrics, log: writer.log)
+    let gateway = try await GatewayServer(
+      policy: policy, keyRing: configuration.keyRing, workers: workers, resources: resources)
+    status.started(gateway.server.group.workers.map(\.loop))
+    return Parts(gateway: gateway, admin: admin, status: status, metrics: metrics, writer: writer)
+  }
+
+  private struct StartFailure: Error, CustomStringConvertible {
+    let text: String
+    var description: String { text }
+  }
+
+  private static func literal(_ address: SocketAddress) throws(StartFailure) -> Address {
+    guard let literal = Address(literal: address.host, port: address.port) else {
+      throw StartFailure(text: "\(address) is not an address to listen on; write an IP address and a port")
+    }
+    return literal
+  }
+
+  private static func resolver(_ policy: Policy) -> Resolver {
+    Resolver(host: policy.upstream.origin.host, port: policy.upstream.origin.port)
+  }
+
+  private func announce(_ parts: Parts) {
+    let policy = configuration.policy
+    let addresses = parts.gateway.server.addresses.map(\.description).joined(separator: ", ")
+    let workers = parts.gateway.server.group.workers.count
+    let admin = parts.admin?.address.map { ", admin on \($0)" } ?? ""
+    Console.say(
+      "\(Version.number) serves \(policy.gateway.origin) on \(addresses)\(admin), \(Service.counted(workers, "worker")), "
+        + "policy \(policy.version) with \(Service.counted(policy.clients.count, "client"))")
+  }
+
+  private static func counted(_ count: Int, _ noun: String) -> String {
+    "\(count) \(noun)\(count == 1 ? "" : "s")"
+  }
+
+  // MARK: Signals
+
+  private func handle(_ signal: Signals.Signal, _ parts: Parts) {
+    switch signal {
+    case .hangup:
+      parts.writer.log.reopen()
+      if !orders.contains(.reload) { orders.append(.reload) }
+    case .user1:
+      parts.writer.log.reopen()
+    case .terminate, .interrupt:
+      // What a shell shows for a process that the signal ended.
+      if isEnding { ProcessSettings.exitNow(signal == .terminate ? 143 : 130) }
+      isEnding = true
+      parts.status.beginDraining()
+      orders.append(.end)
+    }
+    waiter.resume(.ready)
+  }
+
+  // MARK: Reload
+
+  private func reload(_ parts: Parts) async {
+    let source = source
+    let loaded: Result<Configuration, Configuration.Failure>
+    do throws(IOError) {
+      // A large policy takes a second to read.
+      loaded = try await Thread.run("reload") { source.load() }
+    } catch {
+      return refuse(["proofgate: error: no thread for the reload: \(error)"], parts)
+    }
+    switch loaded {
+    case .failure(let failure): refuse(failure.lines, parts)
+    case .success(let next):
+      let changes = RestartChanges(from: configuration.policy, to: next.policy)
+      if let refusal = changes.refusal { return refuse(next.warnings + ["proofgate: error: \(refusal)"], parts) }
+      for line in next.warnings { Console.write(line) }
+      if let warning = changes.warning { Console.warn(warning) }
+      await parts.gateway.reload(policy: next.policy, keyRing: next.keyRing)
+      configuration = next
+      parts.status.adopted(next.policy)
+      parts.metrics.policyReloaded(version: next.policy.version)
+      Console.say("policy \(next.policy.version) with \(Service.counted(next.policy.clients.count, "client")) in force")
+    }
+  }
+
+  private func refuse(_ lines: [String], _ parts: Parts) {
+    for line in lines { Console.write(line) }
+    parts.metrics.policyReloadFailed()
+    Console.fail("reload refused; policy \(configuration.policy.version) stays in force")
+  }
+
+  // MARK: End
+
+  private func end(_ parts: Parts) async {
+    let gateway = configuration.policy.gateway
+    Console.say("draining, for at most \(gateway.drainTimeout) ms")
+    let cut = await parts.gateway.server.drain(
+      delay: gateway.drainDelay, timeout: max(0, gateway.drainTimeout - gateway.drainDelay)
+    ) { await self.poller.pause($0) }
+    await parts.writer.stop(poller)
+    await parts.admin?.stop()
+    Console.say(cut == 0 ? "ended" : "ended; \(Service.counted(cut, "connection")) had to be cut")
+  }
+}

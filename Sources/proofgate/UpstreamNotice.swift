@@ -1,0 +1,19 @@
+import Admin
+import Policy
+import Reactor
+
+/// Says once, after the start, that the upstream does not accept connections. It may come up later, so it is no error.
+final class UpstreamNotice: Activity {
+  private let origin: Origin
+  private let probe: UpstreamProbe
+
+  init(_ poller: Poller, _ origin: Origin) {
+    self.origin = origin
+    probe = UpstreamProbe(poller, Resolver(host: origin.host, port: origin.port))
+  }
+
+  func run() async {
+    guard let problem = await probe.problem() else { return }
+    Console.warn("upstream \(origin) cannot be reached: \(problem); the gateway is not ready until it answers")
+  }
+}

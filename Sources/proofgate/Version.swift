@@ -1,0 +1,12 @@
+import Cryptography
+import YAML
+
+/// What this build is.
+enum Version {
+  static let number = "0.1.0"
+
+  /// The version, and those of the libraries that are linked: an advisory about one concerns this binary.
+  static var text: String {
+    "proofgate \(number)\n\(CryptographyLibrary.version)\nlibyaml \(YAMLLibrary.version)"
+  }
+}

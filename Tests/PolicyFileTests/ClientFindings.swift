@@ -1,0 +1,210 @@
+import Testing
+
+@testable import PolicyFile
+
+@Suite("What the lint says about clients")
+struct ClientFindings {
+  @Test("One finding, in its words and at its place", arguments: cases)
+  func finding(_ finding: FindingCase) throws {
+    let outcome = try finding.load()
+    #expect(outcome.text == finding.expected)
+    #expect(outcome.ids.contains(finding.id))
+    #expect((outcome.policy == nil) == finding.hasErrors)
+  }
+
+  static let cases: [FindingCase] = [
+    FindingCase(
+      .clientType,
+      "A client without type",
+      clients: """
+        clients:
+          - id: com.example.mail
+            redirect_uris: [com.example.mail:/callback]
+        """,
+      expected: """
+        policy.yaml:12:9: error: client `com.example.mail` has no `type`; say whether it is `public` or \
+        `confidential`, it cannot be guessed (RFC 8252, section 8.4) [client-type]
+        """),
+    FindingCase(
+      .nativeConfidential,
+      "A confidential native app",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: confidential
+            redirect_uris: [com.example.mail:/callback]
+            application: native
+        """,
+      expected: """
+        policy.yaml:13:11: error: client `com.example.mail` is a native app, whose copies cannot keep a \
+        shared secret; use `type: public` (RFC 8252, sections 8.4 and 8.5) [native-confidential]
+        """),
+    FindingCase(
+      .publicSecret,
+      "A public client with a secret",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            secret: { env: LEGACY_SECRET }
+        """,
+      expected: """
+        policy.yaml:15:13: error: client `com.example.mail` is public, so a secret proves nothing; remove \
+        `secret` or use `type: confidential` (RFC 8252, section 8.5) [public-client-secret]
+        """),
+    FindingCase(
+      .missingSecret,
+      "A confidential client that cannot prove itself",
+      clients: """
+        clients:
+          - id: web
+            type: confidential
+            redirect_uris: ['https://web.example.com/callback']
+            upstream: { client_id: legacy }
+        """,
+      expected: """
+        policy.yaml:12:9: error: client `web` is confidential and has another id upstream, so it has to \
+        prove itself to the gateway; add `secret: { file: PATH }` (RFC 6749, section 3.2.1) \
+        [missing-client-secret]
+        """),
+    FindingCase(
+      .missingSecret,
+      "Authentication without a secret",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            upstream: { authentication: post }
+        """,
+      expected: """
+        policy.yaml:15:33: error: `authentication: post` needs a secret; add `client_secret: { file: PATH }` \
+        (RFC 6749, section 3.2.1) [missing-client-secret]
+        """),
+    FindingCase(
+      .pkceOptional,
+      "Optional PKCE",
+      clients: """
+        clients:
+          - id: web
+            type: confidential
+            redirect_uris: ['https://web.example.com/callback']
+            pkce: optional
+        """,
+      expected: """
+        policy.yaml:15:11: warning: client `web` may leave PKCE out, so a stolen code can be injected; use \
+        `required` once it sends PKCE (RFC 9700, section 2.1.1) [pkce-optional]
+        """),
+    FindingCase(
+      .pkceNative,
+      "Optional PKCE for a native app",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            pkce: optional
+        """,
+      expected: """
+        policy.yaml:15:11: error: client `com.example.mail` is a native app, for which PKCE cannot be \
+        `optional`; use `required` (RFC 8252, section 8.1) [pkce-native]
+        """),
+    FindingCase(
+      .pkceOff,
+      "No PKCE for a public client",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: ['https://spa.example.com/callback']
+            application: browser
+            pkce: off
+        """,
+      expected: """
+        policy.yaml:16:11: error: client `com.example.mail` is public, for which PKCE cannot be `off`; use \
+        `required` (RFC 9700, section 2.1.1) [pkce-off-public]
+        """),
+    FindingCase(
+      .grant,
+      "Grants that an app must not have",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            grants: [authorization_code, password, implicit, client_credentials]
+        """,
+      expected: """
+        policy.yaml:15:34: error: client `com.example.mail` cannot have the password grant, which shows \
+        passwords to apps; use `authorization_code` (RFC 9700, sections 2.1.2 and 2.4) [grant-not-allowed]
+        policy.yaml:15:44: error: client `com.example.mail` cannot have the implicit grant; use \
+        `authorization_code` (RFC 9700, sections 2.1.2 and 2.4) [grant-not-allowed]
+        policy.yaml:15:54: error: client `com.example.mail` is public and has no credentials; remove \
+        `client_credentials` (RFC 9700, sections 2.1.2 and 2.4) [grant-not-allowed]
+        """),
+    FindingCase(
+      .noRedirectURI,
+      "No redirect URI",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+        """,
+      expected: """
+        policy.yaml:12:9: error: client `com.example.mail` has the authorization code grant and no redirect \
+        URI; add `redirect_uris` (RFC 6749, section 3.1.2.2) [no-redirect-uri]
+        """),
+    FindingCase(
+      .consentUpstream,
+      "Consent left to the upstream",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            consent: upstream
+        """,
+      expected: """
+        policy.yaml:15:14: warning: client `com.example.mail` is not asked about by the gateway although any \
+        app can take a private-use scheme; use `consent: gateway` (RFC 8252, section 8.6) [consent-upstream]
+        """),
+    FindingCase(
+      .sharedUpstreamClient,
+      "A shared upstream client",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            upstream: { client_id: legacy }
+          - id: b
+            type: public
+            redirect_uris: [com.example.b:/callback]
+            upstream: { client_id: legacy }
+          - id: c
+            type: public
+            redirect_uris: [com.example.c:/callback]
+            upstream: { client_id: legacy }
+        """,
+      expected: """
+        policy.yaml:19:28: note: upstream client `legacy` serves 3 clients, so what the user granted one of \
+        them the upstream takes for all; the gateway asks for each (RFC 8252, section 8.6) \
+        [shared-upstream-client]
+        """),
+    FindingCase(
+      .responseMode,
+      "A form for a private-use scheme",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            response_modes: [query, form_post]
+        """,
+      expected: """
+        policy.yaml:15:21: warning: client `com.example.mail` has a private-use redirect URI, which no form \
+        can be posted to; remove `form_post` (OAuth 2.0 Form Post Response Mode, section 2) [response-mode]
+        """),
+  ]
+}

@@ -1,0 +1,67 @@
+import Policy
+import PolicyFile
+import Testing
+
+/// A policy with something to say about it, and what is said.
+struct FindingCase: CustomTestStringConvertible {
+  let id: DiagnosticID
+  let testDescription: String
+  let text: String
+  let files: [String: String]
+  let expected: String
+
+  var hasErrors: Bool { !id.isAlwaysServed && expected.contains(": error: ") }
+
+  /// - Parameters:
+  ///   - text: the whole policy; absent, a policy that is in order, with `edits` and `clients`.
+  ///   - expected: the findings with the policy's folder left out of their paths.
+  init(
+    _ id: DiagnosticID, _ title: String, text: String? = nil, edits: [(String, String)] = [], clients: String = "",
+    files: [String: String] = [:], expected: String
+  ) {
+    self.id = id
+    testDescription = "\(id.rawValue): \(title)"
+    var whole = text ?? (Self.base + clients)
+    for (old, new) in edits {
+      if let place = whole.firstRange(of: old) { whole.replaceSubrange(place, with: new) }
+    }
+    self.text = whole + "\n"
+    self.files = files
+    self.expected = expected
+  }
+
+  /// A policy without any finding.
+  static let base = """
+    version: 1
+    gateway:
+      origin: https://id.example.com
+      listeners: [{ address: 127.0.0.1:8080 }]
+      sealing_keys: { file: keys }
+    upstream:
+      url: http://127.0.0.1:9000
+      endpoints: { authorization: /authorize, token: /token }
+    enforcement:
+      mode: enforce
+
+    """
+
+  struct Result {
+    let policy: Policy?
+    let text: String
+    let ids: [DiagnosticID]
+  }
+
+  func load() throws -> Result {
+    let names = files.merging(["policy.yaml": text, "keys": "k1\n"]) { own, _ in own }
+    let folder = try PolicyFolder(names, open: ["open"])
+    defer { folder.remove() }
+    let outcome = folder.load(environment: ["LEGACY_SECRET": "s3cret", "EMPTY": ""])
+    let findings = outcome.diagnostics + outcome.unsupported
+    return Result(policy: outcome.policy, text: folder.lines(findings), ids: findings.map(\.id))
+  }
+}
+
+extension DiagnosticID {
+  /// Whether the policy is there in spite of the finding.
+  var isAlwaysServed: Bool { self == .notYetSupported }
+}

@@ -1,0 +1,235 @@
+import Testing
+
+@testable import PolicyFile
+
+@Suite("What the lint says about gateway, upstream and rules")
+struct GatewayFindings {
+  @Test("One finding, in its words and at its place", arguments: cases)
+  func finding(_ finding: FindingCase) throws {
+    let outcome = try finding.load()
+    #expect(outcome.text == finding.expected)
+    #expect(outcome.ids.contains(finding.id))
+    #expect((outcome.policy == nil) == finding.hasErrors)
+  }
+
+  static let cases: [FindingCase] = [
+    FindingCase(
+      .plaintextOrigin,
+      "An http origin off loopback",
+      edits: [("origin: https://id.example.com", "origin: http://id.example.com")],
+      expected: """
+        policy.yaml:3:11: error: `origin` cannot be plain http at `id.example.com`; use https, http is for \
+        loopback hosts (RFC 8414, section 2) [plaintext-origin]
+        """),
+    FindingCase(
+      .plaintextListener,
+      "A plaintext listener for everybody",
+      edits: [("listeners: [{ address: 127.0.0.1:8080 }]", "listeners: [{ address: 0.0.0.0:8080 }]")],
+      expected: """
+        policy.yaml:4:15: warning: plaintext listener `0.0.0.0:8080` answers no OAuth request while \
+        `trusted_proxies` is empty; name the proxies that terminate TLS, or add `tls` (RFC 6749, sections \
+        3.1 and 3.2) [plaintext-listener]
+        """),
+    FindingCase(
+      .trustEveryone,
+      "Proxies anywhere",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  trusted_proxies: 0.0.0.0/0")],
+      expected: """
+        policy.yaml:6:20: warning: `0.0.0.0/0` lets every peer say who it is; name your proxies' addresses \
+        [trust-everyone]
+        """),
+    FindingCase(
+      .adminExposed,
+      "An admin listener for everybody",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  admin: 0.0.0.0:9180")],
+      expected: """
+        policy.yaml:6:10: note: the admin listener at `0.0.0.0:9180` asks nobody who they are; keep it \
+        inside the cluster's network [admin-exposed]
+        """),
+    FindingCase(
+      .ephemeralKey,
+      "No sealing keys",
+      edits: [("  sealing_keys: { file: keys }\n", "")],
+      expected: """
+        policy.yaml:2:1: warning: without `sealing_keys` every restart ends the flows under way; add \
+        `sealing_keys: { file: PATH }` [ephemeral-key]
+        """),
+    FindingCase(
+      .ephemeralKey,
+      "No sealing keys for several replicas",
+      edits: [("  sealing_keys: { file: keys }\n", "  replicas: 2\n  store: redis://127.0.0.1:6379/0\n")],
+      expected: """
+        policy.yaml:2:1: error: 2 replicas without `sealing_keys` cannot open what another one sealed; add \
+        `sealing_keys: { file: PATH }` [ephemeral-key]
+        policy.yaml:6:3: error: shared stores are not spoken to yet; use `memory` and one replica
+        """),
+    FindingCase(
+      .memoryStore,
+      "Several replicas with a memory store",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  replicas: 2")],
+      expected: """
+        policy.yaml:2:1: error: 2 replicas cannot share what `store: memory` remembers; use \
+        `redis://HOST:PORT/DB` or one replica [memory-store-replicas]
+        """),
+    FindingCase(
+      .plaintextUpstream,
+      "A remote upstream over http",
+      edits: [("url: http://127.0.0.1:9000", "url: http://legacy.example.com")],
+      expected: """
+        policy.yaml:7:8: warning: codes and secrets travel to `legacy.example.com` in the clear; run the \
+        gateway beside the upstream (RFC 6749, sections 3.1 and 3.2) [plaintext-upstream]
+        """),
+    FindingCase(
+      .networkCallback,
+      "A callback over the network",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  callback: network"
+        )
+      ],
+      expected: """
+        policy.yaml:9:13: warning: `callback: network` lets the browser see the upstream's raw codes; use \
+        `in_place` unless the upstream answers by script, by form_post or from another origin \
+        [network-callback]
+        """),
+    FindingCase(
+      .shortStateLimit,
+      "Few bytes of state",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  state_limit: 15"
+        )
+      ],
+      expected: """
+        policy.yaml:9:16: warning: `state_limit` 15 leaves handles with 90 bits instead of 128; raise it if \
+        the upstream can (RFC 6749, section 10.10) [short-state-limit]
+        """),
+    FindingCase(
+      .reportMode,
+      "Report mode",
+      edits: [("mode: enforce", "mode: report")],
+      expected: """
+        policy.yaml:10:9: warning: `mode: report` refuses nothing; use `enforce` once the log shows that \
+        apps comply [report-mode]
+        """),
+    FindingCase(
+      .unknownClients,
+      "Unknown clients pass",
+      edits: [("mode: enforce", "mode: enforce\n  unknown_clients: pass")],
+      expected: """
+        policy.yaml:11:20: warning: `unknown_clients: pass` lets clients through that no rule here covers; \
+        list them and use `reject` [unknown-clients]
+        """),
+    FindingCase(
+      .redirectKindOff,
+      "Loopback redirects switched off",
+      edits: [("mode: enforce", "mode: enforce\n  redirects: [private_use, claimed_https]")],
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: ['http://127.0.0.1/callback']
+        """,
+      expected: """
+        policy.yaml:11:14: warning: `redirects` lacks `loopback`, so the profile of RFC 8252 is not met; \
+        apps need all three kinds (RFC 8252, section 7) [redirect-kind-off]
+        policy.yaml:15:21: error: client `com.example.mail` has `http://127.0.0.1/callback`, but \
+        `enforcement` lists no `loopback` in `redirects`; add it there (RFC 8252, section 7) \
+        [redirect-kind-off]
+        """),
+    FindingCase(
+      .s256Missing,
+      "Only plain",
+      edits: [("mode: enforce", "mode: enforce\n  pkce_methods: [plain]")],
+      expected: """
+        policy.yaml:11:17: warning: `plain` shows the verifier to whoever sees the request; remove it (RFC \
+        7636, section 7.2) [plain-enabled]
+        policy.yaml:11:17: error: `pkce_methods` lacks `S256`, which every server has to support; add it \
+        (RFC 7636, section 4.2) [s256-missing]
+        """),
+    FindingCase(
+      .plainEnabled,
+      "Plain for one client",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            pkce_methods: [S256, plain]
+        """,
+      expected: """
+        policy.yaml:15:19: warning: `plain` shows the verifier to whoever sees the request; remove it (RFC \
+        7636, section 7.2) [plain-enabled]
+        """),
+    FindingCase(
+      .lenientPKCE,
+      "Lenient verifiers",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            pkce_syntax: lenient
+        """,
+      expected: """
+        policy.yaml:15:18: warning: `pkce_syntax: lenient` accepts base64 padding in verifiers; use `strict` \
+        (RFC 7636, section 4.1) [lenient-pkce-syntax]
+        """),
+    FindingCase(
+      .stateOff,
+      "State not looked at",
+      edits: [("mode: enforce", "mode: enforce\n  state: off")],
+      expected: """
+        policy.yaml:11:10: warning: `state: off` does not even log requests without state; use `report` or \
+        `require` (RFC 8252, section 8.9) [state-off]
+        """),
+    FindingCase(
+      .localhostAnyPort,
+      "localhost on any port",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: ['http://localhost/callback']
+            localhost: any_port
+        """,
+      expected: """
+        policy.yaml:15:16: warning: `localhost: any_port` trusts name resolution on the user's machine; have \
+        apps use `127.0.0.1` and `[::1]` (RFC 8252, section 8.3) [localhost-any-port]
+        """),
+    FindingCase(
+      .minimumSchemes,
+      "Schemes with a period",
+      edits: [("mode: enforce", "mode: enforce\n  schemes: minimum")],
+      expected: """
+        policy.yaml:11:12: warning: `schemes: minimum` accepts schemes that are not a reversed domain name; \
+        use `strict` (RFC 8252, sections 7.1 and 8.4) [minimum-schemes]
+        """),
+    FindingCase(
+      .embeddedUserAgentsOff,
+      "Embedded user agents not looked for",
+      edits: [("mode: enforce", "mode: enforce\n  embedded_user_agents: off")],
+      expected: """
+        policy.yaml:11:25: warning: `embedded_user_agents: off` does not look for logins in an app's web \
+        view; use `report` or `block` (RFC 8252, section 8.12) [embedded-user-agents-off]
+        """),
+    FindingCase(
+      .codeLifetime,
+      "Codes that live too long",
+      edits: [("mode: enforce", "mode: enforce\n  code_lifetime: 11m")],
+      expected: """
+        policy.yaml:11:18: error: `code_lifetime` cannot be `11m`; codes live at most 10 minutes, use `10m` \
+        or less (RFC 6749, section 4.1.2) [code-lifetime]
+        """),
+    FindingCase(
+      .deviceCodeLifetime,
+      "Device codes that live too long",
+      edits: [("mode: enforce", "mode: enforce\n  device_code_lifetime: 7200s")],
+      expected: """
+        policy.yaml:11:25: error: `device_code_lifetime` cannot be `2h`; device codes live at most 30 \
+        minutes, use `30m` or less (RFC 8628, section 5.4) [device-code-lifetime]
+        """),
+  ]
+}

@@ -1,0 +1,42 @@
+import FoundationEssentials
+import PolicyFile
+
+/// A folder with the files of one test, gone after it.
+struct PolicyFolder {
+  let path: String
+
+  /// Files that others can read are the ones in `open`; secrets are usually not.
+  init(_ files: [String: String], open: Set<String> = []) throws {
+    path = FileManager.default.temporaryDirectory.path + "/proofgate-" + UUID().uuidString
+    for (name, text) in files {
+      let file = path + "/" + name
+      let folder = file[..<(file.lastIndex(of: "/") ?? file.endIndex)]
+      try FileManager.default.createDirectory(atPath: String(folder), withIntermediateDirectories: true)
+      try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+      try FileManager.default.setAttributes(
+        [.posixPermissions: UInt(open.contains(name) ? 0o644 : 0o600)], ofItemAtPath: file)
+    }
+  }
+
+  func load(_ name: String = "policy.yaml", environment: [String: String] = [:]) -> PolicyFile.Outcome {
+    PolicyFile.load(path: path + "/" + name, environment: environment)
+  }
+
+  /// The findings, one a line, with the names of files relative to the folder.
+  func lines(_ findings: [Diagnostic]) -> String {
+    findings.map(\.description).joined(separator: "\n").split(separator: path + "/").joined()
+  }
+
+  func remove() {
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  /// Loads one policy text and removes it again.
+  static func load(
+    _ text: String, files: [String: String] = [:], environment: [String: String] = [:]
+  ) throws -> PolicyFile.Outcome {
+    let folder = try PolicyFolder(files.merging(["policy.yaml": text, "keys": "k1\n"]) { own, _ in own })
+    defer { folder.remove() }
+    return folder.load(environment: environment)
+  }
+}

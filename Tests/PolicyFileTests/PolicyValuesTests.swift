@@ -1,0 +1,300 @@
+import OAuth
+import Policy
+import PolicyFile
+import Testing
+
+@Suite("What a policy file says")
+struct PolicyValuesTests {
+  static let complete = """
+    version: 1
+    gateway:
+      origin: https://id.example.com:8443
+      issuer: https://id.example.com:8443/tenant/
+      listeners:
+        - address: 0.0.0.0:8080
+          proxy_protocol: true
+        - address: "[::1]:8443"
+          tls: { certificate: keys, private_key: keys }
+      admin: off
+      workers: 2
+      replicas: 3
+      sealing_keys: { file: keys }
+      store: redis://127.0.0.1:6379/0
+      trusted_proxies: [10.0.0.0/8, "fd00::/8", 192.0.2.1]
+      drain_delay: 5s
+      drain_timeout: 1m
+      branding: { name: Example, support_url: https://example.com/help }
+    upstream:
+      url: https://legacy.example.com
+      endpoints:
+        authorization: [/authorize, /v1/authorize]
+        token: /token
+        revocation: /revoke
+        introspection: /introspect
+        pushed_authorization: /par
+        device_authorization: /device
+        registration: /register
+      callback: network
+      pass: [/login, /static/]
+      state_limit: 1KiB
+      pkce: forward
+      parameters: [audience, tenant]
+      max_connections: 64
+      connect_timeout: 250ms
+      response_timeout: 2m
+      upgrades: websocket
+    enforcement:
+      mode: report
+      unknown_clients: pass
+      redirects: [private_use, loopback]
+      pkce_methods: [S256, plain]
+      pkce_syntax: lenient
+      state: require
+      localhost: any_port
+      schemes: minimum
+      embedded_user_agents: block
+      code_lifetime: 2m
+      device_code_lifetime: 15m
+    clients:
+      - id: com.example.mail
+        name: Example Mail
+        type: public
+        application: native
+        platform: ios
+        redirect_uris: [com.example.mail:/callback, "http://127.0.0.1/callback"]
+        grants: [authorization_code, device_code]
+        pkce: required
+        pkce_methods: [S256]
+        pkce_syntax: strict
+        response_modes: [query, fragment]
+        mode: enforce
+        state: off
+        localhost: exact
+        schemes: strict
+        embedded_user_agents: report
+        code_lifetime: 30s
+        device_code_lifetime: 5m
+        consent: upstream
+        upstream:
+          client_id: legacy-mail
+          client_secret: { env: LEGACY_SECRET }
+          authentication: post
+          redirect_uri: https://legacy.example.com/callback
+      - id: web
+        type: confidential
+        application: web
+        redirect_uris: [https://web.example.com/callback]
+        pkce: optional
+        secret: { file: secret }
+        upstream: { client_id: legacy-web }
+    """
+
+  @Test("Every setting of gateway and upstream arrives")
+  func gatewayAndUpstream() throws {
+    let policy = try #require(try Self.load(Self.complete).policy)
+    let gateway = policy.gateway
+    #expect(gateway.origin == Origin(scheme: .https, host: "id.example.com", port: 8443))
+    #expect(gateway.issuer == "https://id.example.com:8443/tenant/")
+    #expect(gateway.listeners.map(\.address.description) == ["0.0.0.0:8080", "[::1]:8443"])
+    #expect(gateway.listeners.map(\.proxyProtocol) == [true, false])
+    #expect(gateway.listeners.last?.tls?.certificate.hasSuffix("/keys") == true)
+    #expect(gateway.admin == nil)
+    #expect(gateway.workers == 2)
+    #expect(gateway.replicas == 3)
+    #expect(gateway.sealingKeys?.path.hasSuffix("/keys") == true)
+    if case .redis(let url) = gateway.store {
+      #expect(url == "redis://127.0.0.1:6379/0")
+    } else {
+      Issue.record("the store is not redis")
+    }
+    #expect(gateway.trustedProxies.map(\.prefixLength) == [104, 8, 128])
+    #expect(gateway.drainDelay == 5_000)
+    #expect(gateway.drainTimeout == 60_000)
+    #expect(gateway.branding.name == "Example")
+    #expect(gateway.branding.supportURL == "https://example.com/help")
+
+    let upstream = policy.upstream
+    #expect(upstream.origin.description == "https://legacy.example.com")
+    #expect(upstream.endpoints.authorization == ["/authorize", "/v1/authorize"])
+    #expect(upstream.endpoints.token == ["/token"])
+    #expect(upstream.endpoints.revocation == ["/revoke"])
+    #expect(upstream.endpoints.introspection == ["/introspect"])
+    #expect(upstream.endpoints.closed == ["/par", "/device", "/register"])
+    #expect(upstream.callback == .network)
+    #expect(upstream.pass == ["/login", "/static/"])
+    #expect(upstream.stateLimit == 1_024)
+    #expect(upstream.forwardsPKCE)
+    #expect(upstream.parameters == ["audience", "tenant"])
+    #expect(upstream.maxConnections == 64)
+    #expect(upstream.connectTimeout == 250)
+    #expect(upstream.responseTimeout == 120_000)
+    #expect(upstream.upgrades == ["websocket"])
+  }
+
+  @Test("Every setting of a client arrives")
+  func client() throws {
+    let policy = try #require(try Self.load(Self.complete).policy)
+    let client = try #require(policy.clients[ClientID("com.example.mail")])
+    #expect(client.name == "Example Mail")
+    #expect(client.kind == .public)
+    #expect(client.application == .native)
+    #expect(client.platform == .ios)
+    #expect(client.redirectURIs.map(\.text) == ["com.example.mail:/callback", "http://127.0.0.1/callback"])
+    #expect(client.grants == [.authorizationCode, .deviceCode])
+    #expect(client.pkce == .required)
+    #expect(client.pkceMethods == [.s256])
+    #expect(client.pkceSyntax == .strict)
+    #expect(client.responseModes == [.query, .fragment])
+    #expect(client.mode == .enforce)
+    #expect(client.state == .off)
+    #expect(client.localhost == .exact)
+    #expect(client.schemes == .strict)
+    #expect(client.embeddedUserAgents == .report)
+    #expect(client.codeLifetime == 30)
+    #expect(client.deviceCodeLifetime == 300)
+    #expect(client.consent == .upstream)
+    #expect(client.upstream.clientID == ClientID("legacy-mail"))
+    #expect(client.upstream.clientSecret?.reveal() == "s3cret")
+    #expect(client.upstream.authentication == .post)
+    #expect(client.upstream.redirectURI == .fixed("https://legacy.example.com/callback"))
+  }
+
+  @Test("A client takes what it does not say from enforcement")
+  func inheritance() throws {
+    let policy = try #require(try Self.load(Self.complete).policy)
+    let client = try #require(policy.clients[ClientID("web")])
+    #expect(client.pkceMethods == [.s256, .plain])
+    #expect(client.pkceSyntax == .lenient)
+    #expect(client.mode == .report)
+    #expect(client.state == .require)
+    #expect(client.localhost == .anyPort)
+    #expect(client.schemes == .minimum)
+    #expect(client.embeddedUserAgents == .block)
+    #expect(client.codeLifetime == 120)
+    #expect(client.deviceCodeLifetime == 900)
+    #expect(client.secret?.reveal() == "web secret")
+    #expect(policy.mode == .report)
+    #expect(policy.unknownClients == .pass)
+    #expect(policy.redirects == [.privateUse, .loopback])
+  }
+
+  @Test("The defaults are the documented ones")
+  func defaults() throws {
+    let text = FindingCase.base + "clients:\n  - { id: a, type: public, redirect_uris: [com.example.a:/callback] }\n"
+    let policy = try #require(try Self.load(text).policy)
+    #expect(policy.gateway.issuer == "https://id.example.com")
+    #expect(policy.gateway.admin?.description == "127.0.0.1:9180")
+    #expect(policy.gateway.workers == nil)
+    #expect(policy.gateway.drainDelay == 0)
+    #expect(policy.gateway.drainTimeout == 30_000)
+    #expect(policy.upstream.callback == .inPlace)
+    #expect(policy.upstream.stateLimit == 2_048)
+    #expect(!policy.upstream.forwardsPKCE)
+    #expect(policy.unknownClients == .reject)
+    let client = try #require(policy.clients[ClientID("a")])
+    #expect(client.application == .native)
+    #expect(client.grants == [.authorizationCode, .refreshToken])
+    #expect(client.pkce == .required)
+    #expect(client.responseModes == [.query])
+    #expect(client.codeLifetime == 60)
+    #expect(client.upstream.clientID == ClientID("a"))
+    #expect(client.upstream.authentication == .none)
+    #expect(client.upstream.redirectURI == .requested)
+  }
+
+  @Test("Held credentials make basic authentication and the callback the defaults (I-credentials)")
+  func credentials() throws {
+    let text =
+      FindingCase.base + """
+        clients:
+          - id: a
+            type: public
+            redirect_uris: [com.example.a:/callback]
+            upstream: { client_secret: { env: LEGACY_SECRET } }
+
+        """
+    let client = try #require(try Self.load(text).policy?.clients[ClientID("a")])
+    #expect(client.upstream.authentication == .basic)
+    #expect(client.upstream.redirectURI == .callback)
+  }
+
+  @Test(
+    "The gateway asks for consent where the upstream would not (I-consent)",
+    arguments: [
+      ("{ id: a, type: public, redirect_uris: [com.example.a:/callback] }", Consent.gateway),
+      ("{ id: a, type: public, redirect_uris: ['http://127.0.0.1/callback'] }", .gateway),
+      ("{ id: a, type: public, redirect_uris: ['http://localhost/callback'] }", .gateway),
+      ("{ id: a, type: public, redirect_uris: ['https://a.example.com/callback'] }", .upstream),
+      (
+        "{ id: a, type: public, redirect_uris: ['https://a.example.com/callback'], upstream: { client_id: b } }",
+        .gateway
+      ),
+      (
+        """
+        { id: a, type: public, redirect_uris: ['https://a.example.com/callback'] }
+          - { id: c, type: public, redirect_uris: ['https://c.example.com/callback'], upstream: { client_id: a } }
+        """, .gateway
+      ),
+    ])
+  func consent(_ client: String, _ expected: Consent) throws {
+    let outcome = try Self.load(FindingCase.base + "clients:\n  - \(client)\n")
+    let policy = try #require(outcome.policy)
+    #expect(policy.clients[ClientID("a")]?.consent == expected)
+  }
+
+  @Test("Either of origin and issuer serves for both")
+  func originOrIssuer() throws {
+    let text = FindingCase.base.split(separator: "origin: https").joined(separator: "issuer: https")
+    let policy = try #require(try Self.load(text).policy)
+    #expect(policy.gateway.origin.description == "https://id.example.com")
+    #expect(policy.gateway.issuer == "https://id.example.com")
+  }
+
+  @Test("Plain http is for loopback hosts", arguments: ["127.0.0.1:8080", "localhost", "[::1]:9000"])
+  func loopbackOrigin(_ host: String) throws {
+    let text = FindingCase.base.split(separator: "https://id.example.com").joined(separator: "http://\(host)")
+    #expect(try Self.load(text).policy?.gateway.origin.description == "http://\(host)")
+  }
+
+  @Test("The version is the same for the same bytes and another for others")
+  func version() throws {
+    let first = try #require(try Self.load(FindingCase.base).policy)
+    let again = try #require(try Self.load(FindingCase.base).policy)
+    let other = try #require(try Self.load(FindingCase.base + "# a comment\n").policy)
+    #expect(first.version == again.version)
+    #expect(first.version != other.version)
+    #expect(first.version.utf8.count == 12)
+  }
+
+  @Test("A secret loses one line end and nothing else", arguments: ["s3 cret\n", "s3 cret\r\n", "s3 cret"])
+  func secretText(_ content: String) throws {
+    let text =
+      FindingCase.base + """
+        clients:
+          - { id: w, type: confidential, redirect_uris: ['https://w.example.com/callback'], secret: { file: s } }
+
+        """
+    let policy = try PolicyFolder.load(text, files: ["s": content]).policy
+    #expect(policy?.clients[ClientID("w")]?.secret?.reveal() == "s3 cret")
+  }
+
+  @Test("Included files are read in the order of their names, and a star stays in one directory")
+  func includes() throws {
+    let client = { (id: String) in "- { id: \(id), type: public, redirect_uris: [com.example.\(id):/callback] }\n" }
+    let outcome = try PolicyFolder.load(
+      FindingCase.base + "clients:\n  - include: clients.d/*.yaml\n  " + client("last"),
+      files: [
+        "clients.d/b.yaml": client("b"), "clients.d/a.yaml": "clients:\n  " + client("a"),
+        "clients.d/.hidden.yaml": client("hidden"), "clients.d/c.txt": client("c"),
+        "clients.d/deeper/d.yaml": client("d"),
+      ])
+    let policy = try #require(outcome.policy)
+    #expect(Set(policy.clients.keys.map(\.rawValue)) == ["a", "b", "last"])
+    let names = outcome.files.map { $0.split(separator: "/").last.map(String.init) ?? "" }
+    #expect(names == ["policy.yaml", "a.yaml", "b.yaml"])
+  }
+
+  private static func load(_ text: String) throws -> PolicyFile.Outcome {
+    try PolicyFolder.load(text, files: ["secret": "web secret\n"], environment: ["LEGACY_SECRET": "s3cret"])
+  }
+}

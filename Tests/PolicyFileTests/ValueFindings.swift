@@ -1,0 +1,304 @@
+import Testing
+
+@testable import PolicyFile
+
+@Suite("What is wrong with a value")
+struct ValueFindings {
+  @Test("One finding, in its words and at its place", arguments: cases)
+  func finding(_ finding: FindingCase) throws {
+    let outcome = try finding.load()
+    #expect(outcome.text == finding.expected)
+    #expect(outcome.ids.contains(finding.id))
+    #expect((outcome.policy == nil) == finding.hasErrors)
+  }
+
+  static let cases: [FindingCase] = [
+    FindingCase(
+      .invalidValue,
+      "An unknown version",
+      edits: [("version: 1", "version: 2")],
+      expected: """
+        policy.yaml:1:10: error: `version` cannot be `2`; this program reads version `1`
+        """),
+    FindingCase(
+      .invalidValue,
+      "A choice with a typo",
+      edits: [("mode: enforce", "mode: enforce\n  state: reqiure")],
+      expected: """
+        policy.yaml:11:10: error: `state` cannot be `reqiure`; did you mean `require`?
+        """),
+    FindingCase(
+      .invalidValue,
+      "A choice that resembles nothing",
+      edits: [("mode: enforce", "mode: enforce\n  state: yes")],
+      expected: """
+        policy.yaml:11:10: error: `state` cannot be `yes`; use `require`, `report` or `off`
+        """),
+    FindingCase(
+      .invalidValue,
+      "A number out of range",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  replicas: 0")],
+      expected: """
+        policy.yaml:6:13: error: `replicas` cannot be `0`; use a whole number from 1 to 10000
+        """),
+    FindingCase(
+      .invalidValue,
+      "A word for a number",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  workers: many")],
+      expected: """
+        policy.yaml:6:12: error: `workers` cannot be `many`; use a whole number from 1 to 1024, or `auto`
+        """),
+    FindingCase(
+      .invalidValue,
+      "A duration without a unit",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  drain_delay: 5")],
+      expected: """
+        policy.yaml:6:16: error: `drain_delay` cannot be `5`; use a whole number and a unit, such as \
+        `250ms`, `60s`, `10m` or `1h`
+        """),
+    FindingCase(
+      .invalidValue,
+      "A duration out of range",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  connect_timeout: 1ms"
+        )
+      ],
+      expected: """
+        policy.yaml:9:20: error: `connect_timeout` cannot be `1ms`; use 10ms to 10m
+        """),
+    FindingCase(
+      .invalidValue,
+      "A size out of range",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  state_limit: 1MiB"
+        )
+      ],
+      expected: """
+        policy.yaml:9:16: error: `state_limit` cannot be `1MiB`; use 14 to 65536 bytes, such as `2048` or \
+        `2KiB`
+        """),
+    FindingCase(
+      .invalidValue,
+      "A URL with a query",
+      edits: [("origin: https://id.example.com", "origin: https://id.example.com?x")],
+      expected: """
+        policy.yaml:3:11: error: `origin` cannot be `https://id.example.com?x`; it must not have a query; \
+        remove it from the `?` on
+        """),
+    FindingCase(
+      .invalidValue,
+      "An origin with a path",
+      edits: [("origin: https://id.example.com", "origin: https://id.example.com/tenant")],
+      expected: """
+        policy.yaml:3:11: error: `origin` cannot have a path; use `https://id.example.com`, and `issuer` if \
+        the issuer has a path
+        """),
+    FindingCase(
+      .invalidValue,
+      "A listener with a name",
+      edits: [("listeners: [{ address: 127.0.0.1:8080 }]", "listeners: [{ address: localhost:8080 }]")],
+      expected: """
+        policy.yaml:4:26: error: `address` cannot be `localhost:8080`; a name is not an address, use \
+        `127.0.0.1:8080`
+        """),
+    FindingCase(
+      .invalidValue,
+      "A listener without a port",
+      edits: [("listeners: [{ address: 127.0.0.1:8080 }]", "listeners: [{ address: 127.0.0.1 }]")],
+      expected: """
+        policy.yaml:4:26: error: `address` cannot be `127.0.0.1`; use an address literal and a port, such as \
+        `127.0.0.1:8080` or `[::]:8080`
+        """),
+    FindingCase(
+      .invalidValue,
+      "A block with bits behind its prefix",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  trusted_proxies: [10.1.0.0/8]")],
+      expected: """
+        policy.yaml:6:21: error: `trusted_proxies` cannot hold `10.1.0.0/8`; bits are set behind the prefix, \
+        so the block is not what it seems
+        """),
+    FindingCase(
+      .invalidValue,
+      "A block that is none",
+      edits: [
+        ("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  trusted_proxies: [everyone, 10.0.0.0/33]")
+      ],
+      expected: """
+        policy.yaml:6:21: error: `trusted_proxies` cannot hold `everyone`; use an address or a block such as \
+        `10.0.0.0/8` or `fd00::/8`
+        policy.yaml:6:31: error: `trusted_proxies` cannot hold `10.0.0.0/33`; the prefix is a number from 0 \
+        to 32
+        """),
+    FindingCase(
+      .invalidValue,
+      "An endpoint with dot segments",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /a/../authorize, token: token }"
+        )
+      ],
+      expected: """
+        policy.yaml:8:31: error: `authorization` cannot be `/a/../authorize`; write the path without dot \
+        segments
+        policy.yaml:8:55: error: `token` cannot be `token`; a path begins with `/`
+        """),
+    FindingCase(
+      .invalidValue,
+      "A parameter that the gateway sets",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  parameters: [state]"
+        )
+      ],
+      expected: """
+        policy.yaml:9:16: error: `parameters` cannot hold `state`, which the gateway sets itself; remove it
+        """),
+    FindingCase(
+      .invalidValue,
+      "A code lifetime in fractions of a second",
+      edits: [("mode: enforce", "mode: enforce\n  code_lifetime: 1500ms")],
+      expected: """
+        policy.yaml:11:18: error: `code_lifetime` is counted in whole seconds; use at least `1s`
+        """),
+    FindingCase(
+      .invalidValue,
+      "A switch that is neither on nor off",
+      edits: [
+        ("listeners: [{ address: 127.0.0.1:8080 }]", "listeners: [{ address: 127.0.0.1:8080, proxy_protocol: yes }]")
+      ],
+      expected: """
+        policy.yaml:4:58: error: `proxy_protocol` cannot be `yes`; use `true` or `false`
+        """),
+    FindingCase(
+      .conflict,
+      "A secret from two places",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            upstream: { client_secret: { file: keys, env: LEGACY_SECRET } }
+        """,
+      expected: """
+        policy.yaml:15:32: error: `client_secret` needs either `file` or `env`; give one of them
+        """),
+    FindingCase(
+      .conflict,
+      "A drain that ends before it begins",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  drain_delay: 1m\n  drain_timeout: 1m")],
+      expected: """
+        policy.yaml:7:18: error: `drain_timeout` leaves nothing after `drain_delay`, which is part of it; \
+        make it longer than `1m`
+        """),
+    FindingCase(
+      .unreadableSecret,
+      "A secret file that does not exist",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            upstream: { client_secret: { file: missing } }
+        """,
+      expected: """
+        policy.yaml:15:40: error: secret file `missing` does not exist
+        """),
+    FindingCase(
+      .unreadableSecret,
+      "A secret file that is empty",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            upstream: { client_secret: { file: empty } }
+        """,
+      files: ["empty": "\n"],
+      expected: """
+        policy.yaml:15:40: error: secret file `empty` is empty; put the secret into it
+        """),
+    FindingCase(
+      .unreadableSecret,
+      "A secret file that is a directory",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            upstream: { client_secret: { file: . } }
+        """,
+      expected: """
+        policy.yaml:15:40: error: secret file `.` is a directory
+        """),
+    FindingCase(
+      .unreadableSecret,
+      "A variable that is not set, and one that is empty",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            upstream: { client_secret: { env: NOWHERE } }
+          - id: b
+            type: public
+            redirect_uris: [com.example.b:/callback]
+            upstream: { client_secret: { env: EMPTY } }
+        """,
+      expected: """
+        policy.yaml:15:39: error: environment variable `NOWHERE` is not set; set it or use `file`
+        policy.yaml:19:39: error: environment variable `EMPTY` is empty; put the secret into it
+        """),
+    FindingCase(
+      .inlineSecret,
+      "A secret in the policy",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            upstream: { client_secret: hunter2 }
+        """,
+      expected: """
+        policy.yaml:15:32: error: `client_secret` is not written into the policy; use `{ file: PATH }` or `{ \
+        env: NAME }`
+        """),
+    FindingCase(
+      .exposedSecretFile,
+      "A secret file for everybody",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            upstream: { client_secret: { file: open } }
+        """,
+      files: ["open": "secret\n"],
+      expected: """
+        policy.yaml:15:40: warning: everybody on this machine may read `open`; take the right away with \
+        `chmod o-r` [world-readable-secret]
+        """),
+    FindingCase(
+      .notYetSupported,
+      "What is read and not served",
+      edits: [
+        (
+          "listeners: [{ address: 127.0.0.1:8080 }]",
+          "listeners: [{ address: 127.0.0.1:8443, proxy_protocol: true, tls: { certificate: keys, private_key: keys } }]"
+        ), ("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: redis://127.0.0.1:6379/0"),
+        ("url: http://127.0.0.1:9000", "url: https://legacy.example.com"),
+      ],
+      expected: """
+        policy.yaml:4:42: error: the PROXY protocol is not spoken yet; remove `proxy_protocol`
+        policy.yaml:4:64: error: TLS listeners are not served yet; terminate TLS in front and remove `tls`
+        policy.yaml:6:3: error: shared stores are not spoken to yet; use `memory` and one replica
+        policy.yaml:8:3: error: https upstreams are not reached yet; put the gateway beside the upstream and \
+        use http
+        """),
+  ]
+}
