@@ -391,7 +391,9 @@ final class Exchange {
   /// The fast path: the head is rewritten from bytes to bytes.
   private func beginPassing(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) throws(Failure) {
     var replacements = ResponseRewriter.Replacements()
-    for field in worker.responseFields.fields where field.known == .location || field.known == .refresh {
+    let fields = worker.responseFields
+    for field in fields.has(.location) || fields.has(.refresh) ? fields.fields : []
+    where field.known == .location || field.known == .refresh {
       // Of two, each reader may follow another one.
       guard worker.responseFields.only(field.known) != nil else { throw .upstream(.malformed) }
       let text = input.withSpan { RequestReader.text($0, field.value) }
