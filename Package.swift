@@ -97,7 +97,8 @@ let package = Package(
     tests(
       "GatewayTests",
       [
-        "GatewayTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores", "OAuth",
+        "GatewayTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores",
+        "OAuth",
         "Telemetry", "Cryptography", "Proxy", "Reactor", "HTTP", "HTTP1", "Admin",
       ]),
   ]
