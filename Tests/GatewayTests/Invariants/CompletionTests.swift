@@ -24,10 +24,12 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: the app gets a sealed code, its own state and iss, at its own redirect URI", arguments: [
-    ("n1", "com.example.app:/cb"), ("n1", "https://app.example.com/cb"), ("n1", "http://127.0.0.1:49152/cb"),
-    ("n1", "http://[::1]:49152/cb"), ("w1", "https://web.example.com/cb?x=1"), ("w3", "https://web3.example.com/cb"),
-  ])
+  @Test(
+    "I-completion: the app gets a sealed code, its own state and iss, at its own redirect URI",
+    arguments: [
+      ("n1", "com.example.app:/cb"), ("n1", "https://app.example.com/cb"), ("n1", "http://127.0.0.1:49152/cb"),
+      ("n1", "http://[::1]:49152/cb"), ("w1", "https://web.example.com/cb?x=1"), ("w3", "https://web3.example.com/cb"),
+    ])
   func answers(client: String, redirectURI: String) async throws {
     try await GatewayFixture.run { gateway in
       let delivery = try await gateway.walk(client, redirectURI)
@@ -106,7 +108,8 @@ struct CompletionTests {
   func unknownError() async throws {
     try await GatewayFixture.run { gateway in
       let (begun, cookies) = try await started(gateway)
-      redirecting(gateway, to: "\(Self.callback)?error=E_4711&error_description=bad%22%0athing%C3%A9&state=\(begun.state)")
+      redirecting(
+        gateway, to: "\(Self.callback)?error=E_4711&error_description=bad%22%0athing%C3%A9&state=\(begun.state)")
       let response = try await gateway.get(begun.target, Headers.cookies(cookies))
       let answer = try response.expectErrorRedirect(to: "com.example.p1:/cb")
       #expect(answer["error"] == "server_error")
@@ -114,10 +117,12 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: a code that was in the request is a stolen one, and is refused", arguments: [
-    "code=CODE", "goto=https%3A%2F%2Fgw.example%2F.proofgate%2Fcallback%3Fcode%3DCODE", "x=aCODEb", "x=CODE&y=%zz",
-    "x=CODE%zz", "x=%ffCODE",
-  ])
+  @Test(
+    "I-completion: a code that was in the request is a stolen one, and is refused",
+    arguments: [
+      "code=CODE", "goto=https%3A%2F%2Fgw.example%2F.proofgate%2Fcallback%3Fcode%3DCODE", "x=aCODEb", "x=CODE&y=%zz",
+      "x=CODE%zz", "x=%ffCODE",
+    ])
   func echoedCode(smuggled: String) async throws {
     try await GatewayFixture.run { gateway in
       let (begun, cookies) = try await started(gateway)
@@ -157,12 +162,14 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: an answer at any other address than the one sent upstream is refused", arguments: [
-    "https://gw.example/.proofgate/callback/?", "https://gw.example/.proofgate/callback?x=1&",
-    "https://GW.example/.proofgate/callback?", "https://gw.example:443/.proofgate/callback?",
-    "https://evil.example/.proofgate/callback?", "http://gw.example/.proofgate/callback?", "com.example.p1:/cb?",
-    "https://gw.example/.proofgate%2Fcallback?", "https://gw.example/.proofgate/callbackx?",
-  ])
+  @Test(
+    "I-completion: an answer at any other address than the one sent upstream is refused",
+    arguments: [
+      "https://gw.example/.proofgate/callback/?", "https://gw.example/.proofgate/callback?x=1&",
+      "https://GW.example/.proofgate/callback?", "https://gw.example:443/.proofgate/callback?",
+      "https://evil.example/.proofgate/callback?", "http://gw.example/.proofgate/callback?", "com.example.p1:/cb?",
+      "https://gw.example/.proofgate%2Fcallback?", "https://gw.example/.proofgate/callbackx?",
+    ])
   func elsewhere(address: String) async throws {
     try await GatewayFixture.run { gateway in
       let (begun, cookies) = try await started(gateway)
@@ -173,10 +180,12 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: a code without a state, or with one that does not open, is refused", arguments: [
-    "code=freshCode0123456", "code=freshCode0123456&state=s1", "code=freshCode0123456&state=",
-    "code=freshCode0123456&state=STATE&state=STATE", "code=freshCode0123456&state=STATEx",
-  ])
+  @Test(
+    "I-completion: a code without a state, or with one that does not open, is refused",
+    arguments: [
+      "code=freshCode0123456", "code=freshCode0123456&state=s1", "code=freshCode0123456&state=",
+      "code=freshCode0123456&state=STATE&state=STATE", "code=freshCode0123456&state=STATEx",
+    ])
   func withoutState(answer: String) async throws {
     try await GatewayFixture.run { gateway in
       let (begun, cookies) = try await started(gateway)
@@ -188,9 +197,11 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: an answer with two codes, or a code and an error, becomes an error", arguments: [
-    "code=freshCode0123456&code=b&", "code=freshCode0123456&error=access_denied&", "code=%zz&",
-  ])
+  @Test(
+    "I-completion: an answer with two codes, or a code and an error, becomes an error",
+    arguments: [
+      "code=freshCode0123456&code=b&", "code=freshCode0123456&error=access_denied&", "code=%zz&",
+    ])
   func contradictions(answer: String) async throws {
     try await GatewayFixture.run { gateway in
       let (begun, cookies) = try await started(gateway)
@@ -236,7 +247,8 @@ struct CompletionTests {
         Response(
           status: 302,
           headers: [
-            "Location": "\(Self.callback)?code=freshCode0123456&state=\(begun.state)", "Set-Cookie": "SESSION=2; Path=/",
+            "Location": "\(Self.callback)?code=freshCode0123456&state=\(begun.state)",
+            "Set-Cookie": "SESSION=2; Path=/",
             "X-Debug": "code=freshCode0123456",
           ], body: Array("<a href=\"\(Self.callback)?code=freshCode0123456\">here</a>".utf8))
       }
@@ -265,7 +277,9 @@ struct CompletionTests {
         let code = try #require(delivery.parameters["code"])
         #expect(try await gateway.redeem(code, "w1") { $0.append("client_secret", "w1secret") }.status == 200)
       }
-      let denied = try await gateway.walk("w1", user: DemoUser(answer: .deny)) { $0.append("response_mode", "form_post") }
+      let denied = try await gateway.walk("w1", user: DemoUser(answer: .deny)) {
+        $0.append("response_mode", "form_post")
+      }
       #expect(denied.address == "https://web.example.com/cb?x=1")
       #expect(denied.parameters["error"] == "access_denied")
       for request in gateway.upstream.recorder.requests(to: "/authorize") {

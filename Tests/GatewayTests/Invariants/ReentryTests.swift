@@ -48,7 +48,9 @@ struct ReentryTests {
     }
   }
 
-  @Test("I-reentry: scope may narrow and never widen", arguments: [("read", true), ("read write", true), ("read admin", false), ("admin", false)])
+  @Test(
+    "I-reentry: scope may narrow and never widen",
+    arguments: [("read", true), ("read write", true), ("read admin", false), ("admin", false)])
   func scope(scope: String, isAccepted: Bool) async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin { $0.append("scope", "read write") }

@@ -12,7 +12,8 @@ struct RequestTests {
   @Test(
     "I-request: a repeated parameter never reaches the upstream",
     arguments: [
-      "client_id", "redirect_uri", "state", "scope", "response_type", "code_challenge", "code_challenge_method", "nonce",
+      "client_id", "redirect_uri", "state", "scope", "response_type", "code_challenge", "code_challenge_method",
+      "nonce",
     ])
   func repeated(name: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -39,7 +40,10 @@ struct RequestTests {
         form.append("resource", "https://a.example/")
         form.append("resource", "https://b.example/")
       }
-      #expect(begun.query.fields.filter { $0.name == "resource" }.map(\.value) == ["https://a.example/", "https://b.example/"])
+      #expect(
+        begun.query.fields.filter { $0.name == "resource" }.map(\.value) == [
+          "https://a.example/", "https://b.example/",
+        ])
     }
   }
 
@@ -149,7 +153,8 @@ struct RequestTests {
     let policy = try FixturePolicy.with { $0.upstream.parameters = ["tenant"] }
     try await GatewayFixture.run(policy) { gateway in
       let forwarded: Form = [
-        "nonce": "n-0", "prompt": "login", "max_age": "60", "acr_values": "a b", "login_hint": "al@x", "display": "page",
+        "nonce": "n-0", "prompt": "login", "max_age": "60", "acr_values": "a b", "login_hint": "al@x",
+        "display": "page",
         "id_token_hint": "t", "ui_locales": "de", "tenant": "blue",
       ]
       let begun = try await gateway.begin { form in
@@ -211,7 +216,9 @@ struct RequestTests {
       }
       let code = try await gateway.code("n1")
       #expect(try await gateway.redeem(code).status == 200)
-      #expect(Set(gateway.upstream.recorder.requests(to: "/authorize").compactMap { Form(decoding: $0.query ?? "")["state"] }).count == 2)
+      #expect(
+        Set(gateway.upstream.recorder.requests(to: "/authorize").compactMap { Form(decoding: $0.query ?? "")["state"] })
+          .count == 2)
     }
   }
 

@@ -44,7 +44,8 @@ struct TokenTests {
     ("another grant type", { $0.set("grant_type", "urn:x") }, 400, "unsupported_grant_type"),
   ]
 
-  @Test("I-token: what does not fit is refused without the upstream, and the code stays good", arguments: refusals.indices)
+  @Test(
+    "I-token: what does not fit is refused without the upstream, and the code stays good", arguments: refusals.indices)
   func refused(index: Int) async throws {
     let (_, change, status, error) = Self.refusals[index]
     try await GatewayFixture.run { gateway in
@@ -63,7 +64,8 @@ struct TokenTests {
       var spellings = [code + "=", code + "==", code + "A", String(code.dropLast()), " " + code, code + "\n"]
       spellings.append(code.replacing("-", with: "+").replacing("_", with: "/") + "=")
       // The last character has spare bits in most lengths: a lenient decoder takes several for the same.
-      for character in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" where character != code[last] {
+      for character in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" where character != code[last]
+      {
         spellings.append(String(code.dropLast()) + String(character))
       }
       for offset in stride(from: 0, to: code.count, by: 7) {
@@ -113,7 +115,9 @@ struct TokenTests {
     }
   }
 
-  @Test("I-token: a code that is not sealed is refused for every configured client", arguments: ["n1", "n3", "p1", "w1", "w3"])
+  @Test(
+    "I-token: a code that is not sealed is refused for every configured client",
+    arguments: ["n1", "n3", "p1", "w1", "w3"])
   func rawCode(client: String) async throws {
     try await GatewayFixture.run { gateway in
       let secrets = ["w1": "w1secret", "w3": "w3secret"]
@@ -204,7 +208,8 @@ struct TokenTests {
     await raw.stop()
   }
 
-  @Test("I-token: if the upstream's code was used up by the attempt without an answer, that is 502 and never invalid_grant")
+  @Test(
+    "I-token: if the upstream's code was used up by the attempt without an answer, that is 502 and never invalid_grant")
   func usedUp() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
