@@ -87,7 +87,8 @@ struct TokenEndpoint {
       exchange.trail.transaction = permit.grant?.family
       switch await exchange.askForTokens(permit.upstream) {
       case .failure(let failure): return exchange.tokenFailure(failure)
-      case .success(let answer): return exchange.answer(answer, isHeld: permit.upstream.usesHeldCredentials) { renew($0, permit) }
+      case .success(let answer):
+        return exchange.answer(answer, isHeld: permit.upstream.usesHeldCredentials) { renew($0, permit) }
       }
     }
   }
