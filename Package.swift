@@ -101,5 +101,13 @@ let package = Package(
         "OAuth",
         "Telemetry", "Cryptography", "Proxy", "Reactor", "HTTP", "HTTP1", "Admin",
       ]),
+    // Each clause of docs/conformance.tsv, against a running gateway. Names begin with the clauses that they prove.
+    tests(
+      "ConformanceTests",
+      [
+        "GatewayTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores",
+        "OAuth",
+        "Cryptography", "HTTP", "Reactor",
+      ]),
   ]
 )

@@ -192,7 +192,8 @@ final class Exchange {
     if !uploadEnded { if blockedUp { fromUpstream.insert(.writable) } else { fromClient.insert(.readable) } }
     if blockedDown { fromClient.insert(.writable) } else { fromUpstream.insert(.readable) }
     let deadline =
-      uploadEnded && download == nil ? answerDeadline() : poller.deadline(after: worker.settings.configuration.bodyTimeout)
+      uploadEnded && download == nil
+      ? answerDeadline() : poller.deadline(after: worker.settings.configuration.bodyTimeout)
     return await server.waiter.wait(server.socket, fromClient, upstream.socket, fromUpstream, until: deadline)
   }
 

@@ -35,7 +35,9 @@ public final class UpstreamPool {
   func take(mayReuse: Bool, isIdempotent: Bool, _ waiter: Waiter) async throws(UpstreamFailure) -> UpstreamConnection {
     let queueDeadline = poller.deadline(after: settings.configuration.queueTimeout)
     while true {
-      if mayReuse, let connection = takeIdle(within: isIdempotent ? .max : settings.configuration.freshReuse) { return connection }
+      if mayReuse, let connection = takeIdle(within: isIdempotent ? .max : settings.configuration.freshReuse) {
+        return connection
+      }
       if open < settings.configuration.upstreamConnections { break }
       if let oldest = idle.first {
         // All connections stand, and one is idle but not fit for this request: replace it.

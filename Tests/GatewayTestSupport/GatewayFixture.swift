@@ -20,6 +20,8 @@ public final class GatewayFixture: Sendable {
   public let upstream: FixtureUpstream
   public let keyRing: KeyRing
   public let store: any EphemeralStore
+  /// What the gateway takes for the time; the upstream has its own.
+  public let clock: FixtureClock
   public let metrics: MetricsRegistry
   let log: DecisionLog
   let logged = LoggedLines()
@@ -44,7 +46,8 @@ public final class GatewayFixture: Sendable {
     do {
       let fixture = try await GatewayFixture(
         try policy ?? FixturePolicy.with(), upstream: upstream, workers: workers,
-        keyRing: keyRing ?? KeyRing.ephemeral(now: Int64(Clock.realSeconds())), store: store ?? MemoryStore())
+        keyRing: keyRing ?? KeyRing.ephemeral(now: Int64(Clock.realSeconds())), store: store ?? MemoryStore(),
+        clock: FixtureClock())
       upstream.serve(fixture.legacyServer(quirks))
       result = await outcome { try await body(fixture) }
       await fixture.stop()
@@ -78,7 +81,7 @@ public final class GatewayFixture: Sendable {
     }
     let replica = try await GatewayFixture(
       changed.policy, upstream: upstream, isPlaced: true, workers: 1, keyRing: keyRing ?? self.keyRing,
-      store: sharesStore ? store : MemoryStore())
+      store: sharesStore ? store : MemoryStore(), clock: clock)
     let result = await GatewayFixture.outcome { try await body(replica) }
     await replica.stop()
     try result.get()
@@ -112,17 +115,18 @@ public final class GatewayFixture: Sendable {
 
   private init(
     _ policy: Policy, upstream: FixtureUpstream, isPlaced: Bool = false, workers: Int, keyRing: KeyRing,
-    store: any EphemeralStore
+    store: any EphemeralStore, clock: FixtureClock
   ) async throws {
     self.upstream = upstream
     self.keyRing = keyRing
     self.store = store
+    self.clock = clock
     metrics = MetricsRegistry(workers: workers, policyVersion: policy.version)
     log = DecisionLog(workers: workers, signal: NoSignal(), metrics: metrics) { 0 }
     let placed = GatewayFixture.placed(policy, port: nil, upstream: isPlaced ? nil : upstream)
     server = try await GatewayServer(
       policy: placed, keyRing: keyRing, workers: workers,
-      resources: GatewayResources(store: store, metrics: metrics, log: log))
+      resources: GatewayResources(store: store, metrics: metrics, log: log) { clock.now })
     current = Mutex(placed)
     // Only now is the port known that an http origin has to name.
     await reload(to: placed)

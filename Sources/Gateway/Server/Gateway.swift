@@ -31,7 +31,7 @@ public final class Gateway: Handler {
   var policy: Policy { snapshot.policy }
   var pages: Pages { snapshot.pages }
   /// Seconds since 1970.
-  var now: Int64 { Int64(Clock.realSeconds()) }
+  var now: Int64 { resources.now() }
 
   var states: StateCarrier {
     StateCarrier(sealer: sealer, store: resources.store, limit: policy.upstream.stateLimit)
