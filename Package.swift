@@ -97,15 +97,16 @@ let package = Package(
     tests(
       "GatewayTests",
       [
-        "GatewayTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores", "OAuth",
+        "GatewayTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores",
+        "OAuth",
         "Telemetry", "Cryptography", "Proxy", "Reactor", "HTTP", "HTTP1", "Admin",
       ]),
     // Each clause of docs/conformance.tsv, against a running gateway. Names begin with the clauses that they prove.
     tests(
       "ConformanceTests",
       [
-        "GatewayTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores", "OAuth",
-        "Cryptography", "HTTP", "Reactor", "Telemetry", "proofgate",
+        "GatewayTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores",
+        "OAuth", "Cryptography", "HTTP", "Reactor", "Telemetry", "proofgate",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
   ]

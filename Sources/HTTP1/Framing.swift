@@ -2,6 +2,7 @@
 enum Framing {
   /// The length; `nil` when the field is absent. Refused: repeated fields, lists, signs, anything but digits, overflow.
   static func contentLength(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Int? {
+    guard index.has(.contentLength) else { return nil }
     var found: Int?
     for field in index.fields where field.known == .contentLength {
       guard found == nil else { throw .malformed("more than one Content-Length field") }
@@ -20,6 +21,7 @@ enum Framing {
 
   /// Whether the body is chunked. Refused: every coding but exactly `chunked`, and repeated fields.
   static func chunkedCoding(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Bool {
+    guard index.has(.transferEncoding) || index.has(.disguised) else { return false }
     var found = false
     for field in index.fields where field.known == .transferEncoding {
       guard !found else { throw .malformed("more than one Transfer-Encoding field") }

@@ -25,6 +25,8 @@ public final class HeadIndex {
   private static let lengthLimit = Int(UInt16.max)
 
   public private(set) var fields: [Field] = []
+  /// A bit for each known field that occurs, so that what does not occur is not searched for.
+  private var present: UInt64 = 0
   private let table = KnownFieldTable()
   private let foldedTokens = ASCII.foldedTokens
 
@@ -34,10 +36,15 @@ public final class HeadIndex {
 
   func clear() {
     fields.removeAll(keepingCapacity: true)
+    present = 0
   }
+
+  /// Whether a field of this kind occurs.
+  public func has(_ known: KnownField) -> Bool { present >> UInt64(known.rawValue) & 1 == 1 }
 
   /// The field's value if there is exactly one such field.
   public func only(_ known: KnownField) -> Range<Int>? {
+    guard has(known) else { return nil }
     var found: Range<Int>?
     for field in fields where field.known == known {
       if found != nil { return nil }
@@ -47,6 +54,7 @@ public final class HeadIndex {
   }
 
   public func first(_ known: KnownField) -> Range<Int>? {
+    guard has(known) else { return nil }
     for field in fields where field.known == known { return field.value }
     return nil
   }
@@ -67,7 +75,11 @@ public final class HeadIndex {
     // Worked on as a local, so that appending needs no exclusivity check for each field.
     var fields = self.fields
     self.fields = []
-    defer { self.fields = fields }
+    var present: UInt64 = 0
+    defer {
+      self.fields = fields
+      self.present = present
+    }
     let tokens = foldedTokens
     var position = start
     while position < end - 2 {
@@ -75,14 +87,14 @@ public final class HeadIndex {
         throw MessageError(status: 431, "more than \(HeadIndex.fieldLimit) header fields")
       }
       let nameStart = position
-      var hash = KnownFieldTable.seed
+      var name = FoldedName()
       var hasUnderscore = false
       while true {
         let byte = bytes[position]
         let folded = tokens[Int(byte)]
         if folded == 0 { break }
         if byte == 0x5f { hasUnderscore = true }
-        hash = KnownFieldTable.mix(hash, folded)
+        name.append(folded)
         position += 1
       }
       guard bytes[position] == ASCII.colon else {
@@ -93,17 +105,16 @@ public final class HeadIndex {
       position += 1
       while bytes[position] == ASCII.space || bytes[position] == ASCII.tab { position += 1 }
       let valueStart = position
+      while ASCII.isFieldValue(bytes[position]) { position += 1 }
+      guard bytes[position] == ASCII.cr else { throw .malformed("a control character in a header field") }
       var valueEnd = position
-      while true {
-        let byte = bytes[position]
-        if byte == ASCII.cr { break }
-        guard ASCII.isFieldValue(byte) else { throw .malformed("a control character in a header field") }
-        position += 1
-        if byte != ASCII.space, byte != ASCII.tab { valueEnd = position }
+      while valueEnd > valueStart, bytes[valueEnd - 1] == ASCII.space || bytes[valueEnd - 1] == ASCII.tab {
+        valueEnd -= 1
       }
       position = try ASCII.lineEnd(bytes, position)
-      var known = table.find(bytes, nameStart..<nameEnd, hash: hash)
+      var known = table.find(bytes, nameStart..<nameEnd, name)
       if hasUnderscore, known != .none { known = .disguised }
+      present |= 1 << UInt64(known.rawValue)
       fields.append(
         Field(
           nameStart: UInt16(nameStart), nameEnd: UInt16(nameEnd), valueStart: UInt16(valueStart),
@@ -115,7 +126,8 @@ public final class HeadIndex {
     if byte == ASCII.space || byte == ASCII.tab {
       return .malformed(isFirst ? "a folded header line" : "white space before a header field's colon")
     }
-    return .malformed(byte == ASCII.cr ? "a header line without a colon" : "an invalid character in a header field name")
+    return .malformed(
+      byte == ASCII.cr ? "a header line without a colon" : "an invalid character in a header field name")
   }
 
   /// What the `Connection` options of a message say.
@@ -131,6 +143,7 @@ public final class HeadIndex {
   /// sender choose what the next hop sees.
   func readConnectionOptions(_ bytes: Span<UInt8>) throws(MessageError) -> ConnectionOptions {
     var options = ConnectionOptions()
+    guard has(.connection) else { return options }
     var count = 0
     for field in fields where field.known == .connection {
       var position = field.value.lowerBound
@@ -152,16 +165,16 @@ public final class HeadIndex {
   private func apply(
     _ token: Range<Int>, _ bytes: Span<UInt8>, _ options: inout ConnectionOptions
   ) throws(MessageError) {
-    var hash = KnownFieldTable.seed
+    var name = FoldedName()
     for index in token {
       guard ASCII.isToken(bytes[index]) else { throw .malformed("an invalid Connection option") }
-      hash = KnownFieldTable.mix(hash, ASCII.folded(bytes[index]))
+      name.append(ASCII.folded(bytes[index]))
     }
     if HeadIndex.equal(bytes, token, "close") {
       options.close = true
       return
     }
-    switch table.find(bytes, token, hash: hash) {
+    switch table.find(bytes, token, name) {
     case .keepAlive: options.keepAlive = true
     case .upgrade: options.upgrade = true
     case .te, .trailer, .proxyConnection, .http2Settings: break

@@ -37,14 +37,36 @@ public enum KnownField: UInt8, Sendable {
   case endToEnd
 }
 
-/// Looks names up by a hash that is computed while the name is validated.
+/// A field name in lower case with `_` as `-`, its last 16 bytes in two words: made while the name is validated, so that a
+/// look-up compares words and not bytes.
+struct FoldedName: Equatable {
+  private(set) var low: UInt64 = 0
+  private(set) var high: UInt64 = 0
+  private(set) var count = 0
+
+  /// What the words do not hold has to be compared byte by byte.
+  static let wordBytes = 16
+
+  @inline(__always)
+  mutating func append(_ folded: UInt8) {
+    high = high << 8 | low >> 56
+    low = low << 8 | UInt64(folded)
+    count += 1
+  }
+
+  /// Fibonacci hashing: the top bits of a product depend on all bits of the factor.
+  var hash: Int { Int(truncatingIfNeeded: ((low ^ high &* 0x9e37_79b9) &* 0x9e37_79b9_7f4a_7c15) >> 55) }
+}
+
+/// Looks names up by their words.
 struct KnownFieldTable {
   private static let entries: [(String, KnownField)] = [
     ("host", .host), ("content-length", .contentLength), ("transfer-encoding", .transferEncoding),
     ("connection", .connection), ("keep-alive", .keepAlive), ("proxy-connection", .proxyConnection), ("te", .te),
     ("trailer", .trailer), ("upgrade", .upgrade), ("http2-settings", .http2Settings), ("expect", .expect),
     ("via", .via), ("forwarded", .forwarded), ("x-forwarded-for", .forwardedFor),
-    ("x-forwarded-proto", .forwardedProto), ("x-forwarded-host", .forwardedHost), ("location", .location), ("refresh", .refresh),
+    ("x-forwarded-proto", .forwardedProto), ("x-forwarded-host", .forwardedHost), ("location", .location),
+    ("refresh", .refresh),
     ("set-cookie", .setCookie), ("cookie", .cookie), ("authorization", .authorization),
     ("content-type", .contentType), ("content-encoding", .contentEncoding), ("date", .date), ("server", .server),
     ("cache-control", .endToEnd), ("pragma", .endToEnd), ("origin", .endToEnd), ("referer", .endToEnd),
@@ -55,7 +77,8 @@ struct KnownFieldTable {
     ("x-forwarded-email", .assertion), ("x-forwarded-preferred-username", .assertion),
     ("x-forwarded-groups", .assertion), ("x-forwarded-access-token", .assertion), ("x-forwarded-uri", .assertion),
     ("x-forwarded-method", .assertion), ("x-forwarded-path", .assertion), ("x-forwarded", .assertion),
-    ("x-forwarded-by", .assertion), ("x-forwarded-client-cert", .assertion), ("x-forwarded-tls-client-cert", .assertion),
+    ("x-forwarded-by", .assertion), ("x-forwarded-client-cert", .assertion),
+    ("x-forwarded-tls-client-cert", .assertion),
     ("x-real-ip", .assertion), ("x-client-ip", .assertion), ("client-ip", .assertion),
     ("true-client-ip", .assertion), ("x-cluster-client-ip", .assertion), ("cf-connecting-ip", .assertion),
     ("x-original-url", .assertion), ("x-rewrite-url", .assertion), ("x-original-uri", .assertion),
@@ -69,57 +92,49 @@ struct KnownFieldTable {
     ("path-info", .assertion), ("x-script-name", .assertion),
   ]
 
+  private struct Entry {
+    let name: FoldedName
+    let field: KnownField
+    /// The whole name where the words do not hold it, else empty.
+    let bytes: [UInt8]
+  }
+
   private static let size = 512
-  /// All names, one after the other, and where each begins; one more than there are names.
-  private let names: [UInt8]
-  private let starts: [Int]
-  private let fields: [KnownField]
-  /// Index into `names` plus one; 0 is empty. Open addressing.
+  private let known: [Entry]
+  /// Index into `known` plus one; 0 is empty. Open addressing.
   private let slots: [UInt8]
 
   init() {
-    let entries = KnownFieldTable.entries.map { Array($0.0.utf8) }
-    names = Array(entries.joined())
-    starts = entries.reduce(into: [0]) { starts, name in starts.append((starts.last ?? 0) + name.count) }
-    fields = KnownFieldTable.entries.map(\.1)
+    known = KnownFieldTable.entries.map { name, field in
+      let bytes = Array(name.utf8)
+      var folded = FoldedName()
+      for byte in bytes { folded.append(byte) }
+      return Entry(name: folded, field: field, bytes: bytes.count > FoldedName.wordBytes ? bytes : [])
+    }
     var slots = [UInt8](repeating: 0, count: KnownFieldTable.size)
-    for (index, name) in entries.enumerated() {
-      var hash = KnownFieldTable.seed
-      for byte in name { hash = KnownFieldTable.mix(hash, byte) }
-      var slot = KnownFieldTable.slot(hash)
+    for (index, entry) in known.enumerated() {
+      var slot = entry.name.hash
       while slots[slot] != 0 { slot = (slot + 1) % KnownFieldTable.size }
       slots[slot] = UInt8(index + 1)
     }
     self.slots = slots
   }
 
-  static let seed: UInt32 = 5381
-
-  /// `byte` in lower case, with `_` as `-`.
-  static func mix(_ hash: UInt32, _ byte: UInt8) -> UInt32 {
-    (hash &* 33) ^ UInt32(byte)
-  }
-
-  private static func slot(_ hash: UInt32) -> Int {
-    Int(truncatingIfNeeded: (hash ^ (hash >> 15)) & 511)
-  }
-
-  /// The field with the name in `range`, whose folded bytes have `hash`.
-  func find(_ bytes: Span<UInt8>, _ range: Range<Int>, hash: UInt32) -> KnownField {
-    var slot = KnownFieldTable.slot(hash)
+  /// The field with the name in `range`, whose folded form is `name`.
+  func find(_ bytes: Span<UInt8>, _ range: Range<Int>, _ name: FoldedName) -> KnownField {
+    var slot = name.hash
     while true {
       let entry = Int(slots[slot])
       if entry == 0 { return .none }
-      if matches(entry - 1, bytes, range) { return fields[entry - 1] }
+      if known[entry - 1].name == name, matches(entry - 1, bytes, range) { return known[entry - 1].field }
       slot = (slot + 1) % KnownFieldTable.size
     }
   }
 
   private func matches(_ entry: Int, _ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
-    let start = starts[entry]
-    guard starts[entry + 1] - start == range.count else { return false }
+    guard range.count > FoldedName.wordBytes else { return true }
     for index in 0..<range.count
-    where ASCII.folded(bytes[range.lowerBound + index]) != names[start + index] { return false }
+    where ASCII.folded(bytes[range.lowerBound + index]) != known[entry].bytes[index] { return false }
     return true
   }
 }

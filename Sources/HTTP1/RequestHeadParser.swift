@@ -102,6 +102,7 @@ public enum RequestHeadParser {
   private static func readExpectation(
     _ bytes: Span<UInt8>, _ index: HeadIndex, _ minorVersion: Int, _ body: BodyFraming
   ) throws(MessageError) -> Bool {
+    guard index.has(.expect) else { return false }
     var expects = false
     for field in index.fields where field.known == .expect {
       guard HeadIndex.equal(bytes, field.value, "100-continue"), !expects else {

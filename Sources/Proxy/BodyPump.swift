@@ -32,12 +32,14 @@ struct BodyPump {
 
   /// Room that a chunk's framing takes: up to 8 hexadecimal digits and two line ends.
   private static let chunkOverhead = 12
+  private static let copyLimit = 2048
   private static let end: StaticString = "0\r\n\r\n"
 
   /// Decodes what `source` holds, into `direct` or `sink`, as far as there is room.
   mutating func advance(from source: Buffer, to sink: Buffer) throws(MessageError) {
     if isDirect {
       if direct == 0, !source.isEmpty { try decodeDirect(source) }
+      if !sink.isEmpty, direct <= BodyPump.copyLimit, direct <= sink.room { joinHead(source, sink) }
     } else {
       while !source.isEmpty, !decoder.isFinished, sink.room > BodyPump.chunkOverhead + 64 {
         let consumed = try copyPiece(source, sink)
@@ -59,6 +61,13 @@ struct BodyPump {
   mutating func sentDirect(_ count: Int) {
     direct -= count
     if decoder.isFinished, direct == 0 { hasEnded = true }
+  }
+
+  /// A short body behind a head is copied next to it: cheaper than to have the kernel gather two parts.
+  private mutating func joinHead(_ source: Buffer, _ sink: Buffer) {
+    sink.append(from: source, offset: 0, count: direct)
+    source.consume(direct)
+    direct = 0
   }
 
   private mutating func decodeDirect(_ source: Buffer) throws(MessageError) {

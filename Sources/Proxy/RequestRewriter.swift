@@ -61,14 +61,12 @@ enum RequestRewriter {
   }
 
   static func append(_ field: HeadIndex.Field, _ bytes: Span<UInt8>, to buffer: Buffer) {
-    buffer.append(bytes, in: field.name)
-    buffer.append(": ")
-    buffer.append(bytes, in: field.value)
-    buffer.append("\r\n")
+    buffer.appendField(bytes, name: field.name, value: field.value)
   }
 
   /// Whether a `Via` of the request names this gateway: a loop (RFC 9110, section 7.6.3).
   static func isLoop(_ bytes: Span<UInt8>, _ fields: HeadIndex, _ pseudonym: String) -> Bool {
+    guard fields.has(.via) else { return false }
     for field in fields.fields where field.known == .via {
       var position = field.value.lowerBound
       while position < field.value.upperBound {

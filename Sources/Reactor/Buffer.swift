@@ -82,6 +82,25 @@ import Glibc
     end += count
   }
 
+  /// Writes `name: value` and a line end.
+  public func appendField(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>) {
+    precondition(room >= name.count + value.count + 4)
+    precondition(name.lowerBound >= 0 && name.upperBound <= bytes.count)
+    precondition(value.lowerBound >= 0 && value.upperBound <= bytes.count)
+    unsafe bytes.withUnsafeBufferPointer { source in
+      guard let from = source.baseAddress else { return }
+      let to = unsafe base + end
+      unsafe to.copyMemory(from: from + name.lowerBound, byteCount: name.count)
+      unsafe to.storeBytes(of: 0x3a, toByteOffset: name.count, as: UInt8.self)
+      unsafe to.storeBytes(of: 0x20, toByteOffset: name.count + 1, as: UInt8.self)
+      unsafe (to + name.count + 2).copyMemory(from: from + value.lowerBound, byteCount: value.count)
+      let behind = name.count + value.count + 2
+      unsafe to.storeBytes(of: 0x0d, toByteOffset: behind, as: UInt8.self)
+      unsafe to.storeBytes(of: 0x0a, toByteOffset: behind + 1, as: UInt8.self)
+      end += behind + 2
+    }
+  }
+
   public func append(_ bytes: [UInt8]) {
     precondition(room >= bytes.count)
     unsafe bytes.withUnsafeBytes { source in
@@ -110,6 +129,8 @@ import Glibc
     end += range.count
   }
 
+  // Literals are to take the `StaticString` version: no count of references.
+  @_disfavoredOverload
   public func append(_ text: String) {
     var text = text
     text.withUTF8 { source in

@@ -34,8 +34,8 @@ struct CheckCommand: ParsableCommand {
     switch format {
     case .text:
       let text = report.text(quiet: quiet)
-      if !text.isEmpty { print(text, terminator: "") }
-    case .json: print(try report.json(quiet: quiet))
+      Console.show(text)
+    case .json: Console.show(try report.json(quiet: quiet) + "\n")
     }
     if report.hasErrors || requiresProfile && !report.meetsProfile { throw ExitCode.policyErrors }
   }

@@ -58,7 +58,8 @@ struct AuthorizationRequestTests {
   @Test(
     "6749-3.1-dup-redirect: any other parameter that repeats is told by redirect",
     arguments: [
-      "&code_challenge=X", "&scope=a&scope=a", "&response_type=code", "&code_challenge_method=S256", "&code%5Fchallenge=X",
+      "&code_challenge=X", "&scope=a&scope=a", "&response_type=code", "&code_challenge_method=S256",
+      "&code%5Fchallenge=X",
       "&response_mode=query&response_mode=query", "&nonce=1&nonce=1",
     ])
   func duplicateRedirect(addition: String) async throws {
@@ -257,7 +258,9 @@ struct AuthorizationRequestTests {
     }
   }
 
-  @Test("8252-6-unknown-ua, 8252-8.12-in-app-tabs: no request is refused for a user agent that is none or unknown", arguments: [nil, "FooBrowser/1.0", ""])
+  @Test(
+    "8252-6-unknown-ua, 8252-8.12-in-app-tabs: no request is refused for a user agent that is none or unknown",
+    arguments: [nil, "FooBrowser/1.0", ""])
   func anyAgent(agent: String?) async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.editAll { $0.embeddedUserAgents = .block } }) { gateway in
       var headers = Headers()

@@ -35,7 +35,8 @@ struct ChallengeTests {
   }
 
   @Test(
-    "7636-5-compat, 8252-7.2-type-from-record: a client that is recorded as web may leave PKCE out where its setting says so")
+    "7636-5-compat, 8252-7.2-type-from-record: a client that is recorded as web may leave PKCE out where its setting says so"
+  )
   func optional() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w1") { $0 = $0.without("code_challenge", "code_challenge_method") }
@@ -49,9 +50,10 @@ struct ChallengeTests {
 
   @Test("7636-5-compat: the linter refuses a native app that may leave PKCE out")
   func optionalNative() throws {
-    let report = try Lint.check(clients: """
-        - { id: n1, type: public, redirect_uris: ["com.example.app:/cb"], pkce: optional }
-      """)
+    let report = try Lint.check(
+      clients: """
+          - { id: n1, type: public, redirect_uris: ["com.example.app:/cb"], pkce: optional }
+        """)
     #expect(report.errors.contains { $0.contains("[pkce-native]") })
   }
 

@@ -94,7 +94,8 @@ struct ClientAuthenticationTests {
       var throttled = 0
       for guess in 0..<50 {
         let response = try await gateway.expectRefused(
-          post: "/token", form, ["Authorization": BasicCredentials(user: "w1", password: Secret("g\(guess)")).header.reveal()])
+          post: "/token", form,
+          ["Authorization": BasicCredentials(user: "w1", password: Secret("g\(guess)")).header.reveal()])
         if response.status == 429 { throttled += 1 }
         last = response
       }

@@ -18,7 +18,8 @@ struct TokenRequestTests {
     }
   }
 
-  @Test("6749-3.2-content-type: only forms are read", arguments: ["application/json", "multipart/form-data", "text/plain"])
+  @Test(
+    "6749-3.2-content-type: only forms are read", arguments: ["application/json", "multipart/form-data", "text/plain"])
   func contentTypes(type: String) async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()

@@ -39,14 +39,15 @@ public final class GatewayFixture: Sendable {
   ///   - store: By default an empty one in memory.
   public static func run(
     _ policy: Policy? = nil, quirks: LegacyQuirks = LegacyQuirks(), workers: Int = 1, keyRing: KeyRing? = nil,
-    store: any EphemeralStore = MemoryStore(), _ body: (GatewayFixture) async throws -> Void
+    store: (any EphemeralStore)? = nil, _ body: (GatewayFixture) async throws -> Void
   ) async throws {
     let upstream = try await FixtureUpstream()
     let result: Result<Void, any Error>
     do {
       let fixture = try await GatewayFixture(
         try policy ?? FixturePolicy.with(), upstream: upstream, workers: workers,
-        keyRing: keyRing ?? KeyRing.ephemeral(now: Int64(Clock.realSeconds())), store: store, clock: FixtureClock())
+        keyRing: keyRing ?? KeyRing.ephemeral(now: Int64(Clock.realSeconds())), store: store ?? MemoryStore(),
+        clock: FixtureClock())
       upstream.serve(fixture.legacyServer(quirks))
       result = await outcome { try await body(fixture) }
       await fixture.stop()
@@ -57,17 +58,48 @@ public final class GatewayFixture: Sendable {
     return try result.get()
   }
 
-  /// Runs `body` with a second gateway before the same upstream: a replica, with its own memory unless `sharesStore`.
+  /// Where a second gateway looks for the upstream.
+  public enum ReplicaUpstream: Sendable {
+    /// The same recording upstream.
+    case same
+    /// Where nothing listens.
+    case dead
+    case raw(RawUpstream)
+  }
+
+  /// Runs `body` with a second gateway: a replica, with its own memory unless `sharesStore`.
   public func withReplica(
-    keyRing: KeyRing? = nil, policy: Policy? = nil, sharesStore: Bool = false,
+    keyRing: KeyRing? = nil, policy: Policy? = nil, upstream place: ReplicaUpstream = .same, sharesStore: Bool = false,
     _ body: (GatewayFixture) async throws -> Void
   ) async throws {
+    var changed = FixturePolicy(policy ?? self.policy)
+    switch place {
+    case .same: break
+    // Of all loopback addresses the recording upstream has one, and this is another one.
+    case .dead: changed.upstream.origin = Origin(scheme: .http, host: "127.0.0.2", port: upstream.port)
+    case .raw(let raw): changed.upstream.origin = Origin(scheme: .http, host: "127.0.0.1", port: raw.port)
+    }
     let replica = try await GatewayFixture(
-      policy ?? self.policy, upstream: upstream, workers: 1, keyRing: keyRing ?? self.keyRing,
+      changed.policy, upstream: upstream, isPlaced: true, workers: 1, keyRing: keyRing ?? self.keyRing,
       store: sharesStore ? store : MemoryStore(), clock: clock)
     let result = await GatewayFixture.outcome { try await body(replica) }
     await replica.stop()
-    return try result.get()
+    try result.get()
+  }
+
+  /// Runs `body` with a gateway whose upstream is a raw one.
+  public static func run(
+    before answer: RawUpstream.Answer, _ policy: Policy? = nil,
+    _ body: (GatewayFixture, RawUpstream) async throws -> Void
+  ) async throws {
+    let raw = try await RawUpstream(answer)
+    let result = await outcome {
+      try await run(policy) { gateway in
+        try await gateway.withReplica(upstream: .raw(raw)) { try await body($0, raw) }
+      }
+    }
+    await raw.stop()
+    try result.get()
   }
 
   private static func outcome(
@@ -82,8 +114,8 @@ public final class GatewayFixture: Sendable {
   }
 
   private init(
-    _ policy: Policy, upstream: FixtureUpstream, workers: Int, keyRing: KeyRing, store: any EphemeralStore,
-    clock: FixtureClock
+    _ policy: Policy, upstream: FixtureUpstream, isPlaced: Bool = false, workers: Int, keyRing: KeyRing,
+    store: any EphemeralStore, clock: FixtureClock
   ) async throws {
     self.upstream = upstream
     self.keyRing = keyRing
@@ -91,7 +123,7 @@ public final class GatewayFixture: Sendable {
     self.clock = clock
     metrics = MetricsRegistry(workers: workers, policyVersion: policy.version)
     log = DecisionLog(workers: workers, signal: NoSignal(), metrics: metrics) { 0 }
-    let placed = GatewayFixture.placed(policy, port: nil, upstream: upstream)
+    let placed = GatewayFixture.placed(policy, port: nil, upstream: isPlaced ? nil : upstream)
     server = try await GatewayServer(
       policy: placed, keyRing: keyRing, workers: workers,
       resources: GatewayResources(store: store, metrics: metrics, log: log) { clock.now })

@@ -5,12 +5,12 @@ public import Policy
 public struct CompletionFacts: Sendable {
   /// Whether the browser's secret is the transaction's, or the request is the very one that began it.
   public var browserMatches: Bool
-  /// The parameters of the request that is being answered, query and body: a code that is already there is not new.
-  public var request: FormParameters
+  /// The request that is being answered: a code that is already there is not new.
+  public var request: RequestContent
   /// Seconds since 1970.
   public var now: Int64
 
-  public init(browserMatches: Bool, request: FormParameters, now: Int64) {
+  public init(browserMatches: Bool, request: RequestContent, now: Int64) {
     self.browserMatches = browserMatches
     self.request = request
     self.now = now
@@ -82,15 +82,8 @@ extension Enforcement {
       guard let address = answer.address, address.utf8.elementsEqual(transaction.upstreamRedirectURI.utf8) else {
         return .answerElsewhere
       }
-      let codes = answer.parameters.all("code")
-      return facts.request.entries.contains { entry in codes.contains { echoes($0, in: entry.value) } }
-        ? .answerEchoed : nil
+      return answer.parameters.all("code").contains(where: facts.request.holds) ? .answerEchoed : nil
     }
-  }
-
-  /// A code may be hidden inside another value, such as a return address; a very short one would be there by chance.
-  private static func echoes(_ code: String, in value: String) -> Bool {
-    code.utf8.count < 8 ? value == code : value.contains(code)
   }
 
   private static func content(

@@ -25,7 +25,9 @@ enum TokenAnswer {
 
   private static func members(_ headers: Headers, _ body: [UInt8]) -> [String: JSONValue]? {
     let type = (headers["Content-Type"] ?? "").lowercased()
-    if type.contains("json") || body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") { return JSONValue.members(of: body) }
+    if type.contains("json") || body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
+      return JSONValue.members(of: body)
+    }
     guard let form = FormParameters(parsing: body), !form.hasMalformedName, form.malformedNames.isEmpty,
       form.firstRepeated(except: []) == nil
     else { return nil }
