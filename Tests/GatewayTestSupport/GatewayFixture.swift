@@ -41,6 +41,18 @@ public final class GatewayFixture: Sendable {
     _ policy: Policy? = nil, quirks: LegacyQuirks = LegacyQuirks(), workers: Int = 1, keyRing: KeyRing? = nil,
     store: (any EphemeralStore)? = nil, _ body: (GatewayFixture) async throws -> Void
   ) async throws {
+    await FixtureSlots.shared.take()
+    let result = await outcome {
+      try await runHere(policy, quirks: quirks, workers: workers, keyRing: keyRing, store: store, body)
+    }
+    await FixtureSlots.shared.giveBack()
+    try result.get()
+  }
+
+  private static func runHere(
+    _ policy: Policy?, quirks: LegacyQuirks, workers: Int, keyRing: KeyRing?, store: (any EphemeralStore)?,
+    _ body: (GatewayFixture) async throws -> Void
+  ) async throws {
     let upstream = try await FixtureUpstream()
     let result: Result<Void, any Error>
     do {
