@@ -36,7 +36,7 @@ extension PolicyReader {
       guard let syntax = choice(field, PKCESyntax.self) else { return }
       settings.pkceSyntax = syntax
       if syntax == .lenient {
-        warn(.lenientPKCE, field.node, "`pkce_syntax: lenient` accepts base64 in verifiers; use `strict`")
+        warn(.lenientPKCE, field.node, "`pkce_syntax: lenient` accepts base64 padding in verifiers; use `strict`")
       }
     case .state:
       guard let state = choice(field, StateRule.self) else { return }
