@@ -106,8 +106,8 @@ let package = Package(
       "ConformanceTests",
       [
         "GatewayTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores",
-        "OAuth",
-        "Cryptography", "HTTP", "Reactor",
+        "OAuth", "Cryptography", "HTTP", "Reactor", "Telemetry", "proofgate",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
   ]
 )

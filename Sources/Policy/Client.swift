@@ -143,6 +143,9 @@ public struct UpstreamClient: Sendable {
 public enum Consent: String, Sendable, CaseIterable {
   case gateway
   case upstream
+  /// The gateway, but the upstream where the redirect URI is claimed https, which proves who the app is (RFC 8252,
+  /// section 8.6).
+  case unlessClaimedHTTPS = "unless_claimed_https"
 }
 
 public enum PKCESyntax: String, Sendable, CaseIterable {

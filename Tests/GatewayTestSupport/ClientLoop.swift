@@ -43,25 +43,37 @@ extension Worker {
     defer { socket.close() }
     let buffer = poller.buffers.take()
     defer { poller.buffers.giveBack(buffer) }
+    let input = poller.buffers.take()
+    defer { poller.buffers.giveBack(input) }
+    var received: [UInt8] = []
     var position = 0
+    // An answer may come before the request is whole, and then nobody takes the rest.
     while position < bytes.count || !buffer.isEmpty {
       let count = min(buffer.room, bytes.count - position)
       if count > 0 { buffer.append(bytes, in: position..<position + count) }
       position += count
       switch socket.send(buffer) {
       case .moved: continue
-      case .wouldBlock: if await waiter.wait(socket, .writable, until: deadline) == .timedOut { return [] }
+      case .wouldBlock:
+        switch socket.receive(into: input) {
+        case .moved:
+          received += input.bytes(from: 0, count: input.count)
+          input.consume(input.count)
+        case .wouldBlock:
+          let readiness: Readiness = [.readable, .writable]
+          if await waiter.wait(socket, readiness, until: deadline) == .timedOut { return received }
+        case .ended, .failed: return received
+        }
       case .ended, .failed:
         position = bytes.count
         buffer.consume(buffer.count)
       }
     }
-    var received: [UInt8] = []
     while true {
-      switch socket.receive(into: buffer) {
+      switch socket.receive(into: input) {
       case .moved:
-        received += buffer.bytes(from: 0, count: buffer.count)
-        buffer.consume(buffer.count)
+        received += input.bytes(from: 0, count: input.count)
+        input.consume(input.count)
       case .wouldBlock: if await waiter.wait(socket, .readable, until: deadline) == .timedOut { return received }
       case .ended, .failed: return received
       }

@@ -57,7 +57,9 @@ extension Enforcement {
       return Outcome(decision: .reject(.here(.transactionOutdated)), findings: [])
     }
     if let rejection = misplaced(answer, transaction: transaction, facts: facts, policy: policy) {
-      return Outcome(decision: .reject(.here(rejection)), findings: [])
+      // What came where nothing should come is told to the app as the server's error, without what it said.
+      let delivery = rejection == .callbackClosed ? redirect.delivery : .here
+      return Outcome(decision: .reject(Refusal(rejection, delivery: delivery)), findings: [])
     }
     return Outcome(
       decision: content(of: answer, client: client, redirect: redirect, transaction: transaction, now: facts.now),

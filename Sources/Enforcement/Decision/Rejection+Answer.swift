@@ -99,14 +99,14 @@ extension Rejection {
       .refreshTokenOutdated, .refreshTokenExpired, .refreshTokenBusy, .refreshTokenReused, .refreshScopeWider,
       .deviceCodeMissing, .reentryChanged,
       .reentryScope, .reentryBody, .browserUnbound, .transactionExpired, .transactionOutdated,
-      .formWithoutTransaction, .answerElsewhere, .answerEchoed, .callbackClosed, .pathAmbiguous, .pathClosed,
+      .formWithoutTransaction, .answerElsewhere, .answerEchoed, .pathAmbiguous, .pathClosed,
       .pathNotPassed:
       false
     case .parameterRepeated, .parameterMalformed, .requestObjectsBoth, .requestObject, .requestURI,
       .registrationParameter, .responseTypeMissing, .responseTypeUnsupported, .responseTypeForNative,
       .grantNotAllowed, .responseModeUnsupported, .responseModeUnreachable, .challengeMissing,
       .challengeMethodUnsupported, .challengeMalformed, .scopeMalformed, .promptNoneCombined, .consentRequired,
-      .stateMissing, .answerUnusable, .upstreamDenied, .upstreamError, .upstreamFailed, .upstreamUnavailable,
+      .stateMissing, .callbackClosed, .answerUnusable, .upstreamDenied, .upstreamError, .upstreamFailed, .upstreamUnavailable,
       .upstreamTimedOut, .consentDenied:
       true
     }

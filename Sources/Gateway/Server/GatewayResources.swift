@@ -11,6 +11,7 @@ public struct GatewayResources: Sendable {
   let log: DecisionLog
   /// Seconds since 1970: what codes, tokens and transactions are measured by.
   let now: @Sendable () -> Int64
+  let challenges = RecentChallenges()
   /// Wrong verifiers, by flow and address.
   let verifierAttempts: RateLimiter
   /// Failed client authentication, by client and address.
