@@ -37,6 +37,14 @@ struct ServeTests {
     return text.split(separator: "\n").first { $0.hasPrefix(name + " ") }.map { String($0.dropFirst(name.count + 1)) }
   }
 
+  /// The thread sanitizer has a thread of its own. It is known by the terabytes that it reserves.
+  private static func isSanitized(_ process: Int32) -> Bool {
+    let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmSize:") }
+    let kilobytes = line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) }
+    return (kilobytes ?? 0) > 1 << 30
+  }
+
   @Test("It says where it listens, judges requests, and on SIGTERM ends with 0 after the log is written")
   func life() async throws {
     let served = try Served(try ServedPolicy())
@@ -58,7 +66,8 @@ struct ServeTests {
     let served = try Served(policy)
     _ = try served.child.lines(until: "cannot be reached")
     let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(served.child.identifier)/task")
-    #expect(threads.count == workers + 3)
+    let extra = threads.count - workers - 3
+    #expect(extra == 0 || extra == 1 && ServeTests.isSanitized(served.child.identifier))
     #expect(served.end() == 0)
   }
 

@@ -41,14 +41,16 @@ public final class GatewayFixture: Sendable {
     _ policy: Policy? = nil, quirks: LegacyQuirks = LegacyQuirks(), workers: Int = 1, keyRing: KeyRing? = nil,
     store: (any EphemeralStore)? = nil, _ body: (GatewayFixture) async throws -> Void
   ) async throws {
-    await Turnstile.fixtures.enter()
-    let result = await outcome { try await runNow(policy, quirks, workers, keyRing, store, body) }
-    await Turnstile.fixtures.leave()
-    return try result.get()
+    await FixtureSlots.shared.take()
+    let result = await outcome {
+      try await runHere(policy, quirks: quirks, workers: workers, keyRing: keyRing, store: store, body)
+    }
+    await FixtureSlots.shared.giveBack()
+    try result.get()
   }
 
-  private static func runNow(
-    _ policy: Policy?, _ quirks: LegacyQuirks, _ workers: Int, _ keyRing: KeyRing?, _ store: (any EphemeralStore)?,
+  private static func runHere(
+    _ policy: Policy?, quirks: LegacyQuirks, workers: Int, keyRing: KeyRing?, store: (any EphemeralStore)?,
     _ body: (GatewayFixture) async throws -> Void
   ) async throws {
     let upstream = try await FixtureUpstream()

@@ -10,7 +10,8 @@ enum TokenAnswer {
   case unusable
 
   init(status: Int, headers: Headers, body: [UInt8]) {
-    guard let members = TokenAnswer.members(headers, body) else {
+    // An upstream that failed says nothing about the client's grant, whatever its body says (`I-failure`).
+    guard status < 500, let members = TokenAnswer.members(headers, body) else {
       self = .unusable
       return
     }

@@ -2,6 +2,7 @@ import Enforcement
 import HTTP
 import OAuth
 import Policy
+import Stores
 
 /// The gateway's callback, for answers that reach it over the network (`callback: network`).
 struct CallbackEndpoint {
@@ -17,12 +18,16 @@ struct CallbackEndpoint {
     guard let parameters = parameters() else { return exchange.answer(.here(unreadable)) }
     let answer = UpstreamAnswer(atCallback: parameters)
     guard let state = answer.state else { return exchange.answer(.here(unreadable)) }
-    switch await exchange.gateway.states.open(state, now: exchange.now) {
-    case .keyUnknown: return exchange.answer(.here(.codeKeyUnknown))
-    case .invalid: return exchange.answer(.here(unreadable))
-    case .value(let transaction):
-      let browserMatches = exchange.session()?.isBound(to: transaction.browserSecretHash) ?? false
-      return exchange.finish(answer, transaction, browserMatches: browserMatches)
+    do throws(StoreError) {
+      switch try await exchange.gateway.states.open(state, now: exchange.now) {
+      case .keyUnknown: return exchange.answer(.here(.codeKeyUnknown))
+      case .invalid: return exchange.answer(.here(unreadable))
+      case .value(let transaction):
+        let browserMatches = exchange.session()?.isBound(to: transaction.browserSecretHash) ?? false
+        return exchange.finish(answer, transaction, browserMatches: browserMatches)
+      }
+    } catch {
+      return exchange.answer(.here(.upstreamUnavailable))
     }
   }
 

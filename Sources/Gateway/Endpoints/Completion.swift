@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Proxy
 import Sealing
+import Stores
 
 /// Turns the upstream's answer into the client's (`I-completion`).
 struct Completion {
@@ -82,13 +83,16 @@ struct Completion {
   /// The response to the client; `nil` when the location is not an answer but a way on, to a login page for example.
   private func complete(_ location: String) async -> Response? {
     guard let answer = UpstreamAnswer(location: absolute(location)) else { return nil }
-    if let state = answer.state {
-      switch await exchange.gateway.states.open(state, now: exchange.now) {
-      case .value(let opened) where isAnswer(answer):
-        return complete(answer, opened)
-      case .keyUnknown: return exchange.answer(.here(.codeKeyUnknown))
-      // A redirect back to the authorization endpoint carries the state too, and is no answer.
-      case .value, .invalid: break
+    // A redirect back to the authorization endpoint carries the state too, and is no answer.
+    if let state = answer.state, isAnswer(answer) {
+      do throws(StoreError) {
+        switch try await exchange.gateway.states.open(state, now: exchange.now) {
+        case .value(let opened): return complete(answer, opened)
+        case .keyUnknown: return exchange.answer(.here(.codeKeyUnknown))
+        case .invalid: break
+        }
+      } catch {
+        return exchange.answer(.here(.upstreamUnavailable))
       }
     }
     // Without a state only an error counts, and only where it is certain whose it is.
