@@ -48,6 +48,9 @@ public struct Client: Sendable {
   public var redirectURIs: [RedirectURI]
   public var grants: Set<GrantType>
   public var pkce: PKCE
+  public var profile: Profile
+  /// Whether it checks the `nonce` of ID tokens, and may therefore leave PKCE out where the profile is OAuth 2.1's.
+  public var reliesOnNonce: Bool
   public var pkceMethods: Set<CodeChallengeMethod>
   public var pkceSyntax: PKCESyntax
   public var responseModes: Set<ResponseMode>
@@ -73,6 +76,7 @@ public struct Client: Sendable {
   public init(
     id: ClientID, name: String? = nil, kind: Kind, application: Application, platform: Platform? = nil,
     redirectURIs: [RedirectURI], grants: Set<GrantType> = [.authorizationCode, .refreshToken], pkce: PKCE = .required,
+    profile: Profile = .standard, reliesOnNonce: Bool = false,
     pkceMethods: Set<CodeChallengeMethod> = [.s256], pkceSyntax: PKCESyntax = .strict,
     responseModes: Set<ResponseMode> = [.query], mode: Mode = .enforce, state: StateRule = .report,
     localhost: LocalhostRule = .exact, schemes: SchemeRule = .strict,
@@ -89,6 +93,8 @@ public struct Client: Sendable {
     self.redirectURIs = redirectURIs
     self.grants = grants
     self.pkce = pkce
+    self.profile = profile
+    self.reliesOnNonce = reliesOnNonce
     self.pkceMethods = pkceMethods
     self.pkceSyntax = pkceSyntax
     self.responseModes = responseModes
@@ -146,6 +152,14 @@ public enum Consent: String, Sendable, CaseIterable {
   /// The gateway, but the upstream where the redirect URI is claimed https, which proves who the app is (RFC 8252,
   /// section 8.6).
   case unlessClaimedHTTPS = "unless_claimed_https"
+}
+
+/// Which specification a client is held to where they differ.
+public enum Profile: String, Sendable, CaseIterable {
+  /// RFC 6749, RFC 7636, RFC 8252 and RFC 9700.
+  case standard
+  /// The OAuth 2.1 draft: PKCE for all clients, and no `redirect_uri` at the token endpoint.
+  case oauth21 = "oauth_2_1"
 }
 
 public enum PKCESyntax: String, Sendable, CaseIterable {

@@ -7,6 +7,7 @@ extension PolicyReader {
     fields(field.node, named: "enforcement", EnforcementKey.self) { key, field in
       switch key {
       case .mode: readRule(.mode, field, &defaults)
+      case .profile: readRule(.profile, field, &defaults)
       case .unknownClients: readUnknownClients(field)
       case .redirects: readRedirects(field)
       case .pkceMethods: readRule(.pkceMethods, field, &defaults)
@@ -33,6 +34,7 @@ extension PolicyReader {
         warn(
           .reportMode, field.node, "`mode: report` refuses nothing; use `enforce` once the log shows that apps comply")
       }
+    case .profile: settings.profile = choice(field, Profile.self) ?? settings.profile
     case .pkceMethods: readMethods(field, &settings)
     case .pkceSyntax:
       guard let syntax = choice(field, PKCESyntax.self) else { return }

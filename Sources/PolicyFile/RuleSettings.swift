@@ -4,6 +4,7 @@ import Policy
 /// The settings that `enforcement:` gives for all clients and each client may give for itself.
 struct RuleSettings {
   var mode = Mode.enforce
+  var profile = Profile.standard
   var pkceMethods: Set<CodeChallengeMethod> = [.s256]
   var pkceSyntax = PKCESyntax.strict
   var state = StateRule.report
@@ -23,6 +24,7 @@ struct RuleSettings {
 /// One of them.
 enum RuleKey {
   case mode
+  case profile
   case pkceMethods
   case pkceSyntax
   case state

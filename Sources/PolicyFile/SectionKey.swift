@@ -65,7 +65,7 @@ enum EndpointKey: String, SectionKey {
 
 enum EnforcementKey: String, SectionKey {
   static let section = "enforcement"
-  case mode, redirects, state, localhost, schemes
+  case mode, redirects, state, localhost, schemes, profile
   case unknownClients = "unknown_clients"
   case pkceMethods = "pkce_methods"
   case pkceSyntax = "pkce_syntax"
@@ -91,6 +91,8 @@ enum IncludedFileKey: String, SectionKey {
 enum ClientKey: String, SectionKey {
   static let section = "client"
   case id, name, type, application, platform, grants, pkce, upstream, consent, secret, mode, state, localhost, schemes
+  case profile
+  case reliesOnNonce = "relies_on_nonce"
   case redirectURIs = "redirect_uris"
   case responseModes = "response_modes"
   case pkceMethods = "pkce_methods"

@@ -57,6 +57,7 @@ struct PolicyValuesTests {
       device_code_lifetime: 15m
       refresh_reuse_window: 10s
       refresh_idle: 720h
+      profile: oauth_2_1
     clients:
       - id: com.example.mail
         name: Example Mail
@@ -78,6 +79,7 @@ struct PolicyValuesTests {
         device_code_lifetime: 5m
         refresh_reuse_window: 0s
         refresh_idle: 1h
+        profile: standard
         consent: upstream
         upstream:
           client_id: legacy-mail
@@ -89,6 +91,7 @@ struct PolicyValuesTests {
         application: web
         redirect_uris: [https://web.example.com/callback]
         pkce: optional
+        relies_on_nonce: true
         secret: { file: secret }
         upstream: { client_id: legacy-web }
     """
@@ -158,6 +161,7 @@ struct PolicyValuesTests {
     #expect(client.deviceCodeLifetime == 300)
     #expect(client.refreshReuseWindow == 0)
     #expect(client.refreshIdle == 3_600)
+    #expect(client.profile == .standard)
     #expect(client.consent == .upstream)
     #expect(client.upstream.clientID == ClientID("legacy-mail"))
     #expect(client.upstream.clientSecret?.reveal() == "s3cret")
@@ -180,6 +184,8 @@ struct PolicyValuesTests {
     #expect(client.deviceCodeLifetime == 900)
     #expect(client.refreshReuseWindow == 10)
     #expect(client.refreshIdle == 2_592_000)
+    #expect(client.profile == .oauth21)
+    #expect(client.reliesOnNonce)
     #expect(client.secret?.reveal() == "web secret")
     #expect(policy.mode == .report)
     #expect(policy.unknownClients == .pass)
