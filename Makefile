@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-bench deps-interop demo test lint build bench image interop check sanitize clean
+.PHONY: help deps deps-bench deps-interop demo test conformance mutation lint build bench image interop check sanitize clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -41,6 +41,14 @@ demo: deps
 ## test: all tests, one at a time: they start servers with deadlines of their own, and hundreds at once would starve them
 test: deps
 	swift test --no-parallel
+
+## conformance: the clauses of docs/conformance.tsv against a running gateway; writes docs/conformance.md
+conformance: deps
+	Tests/Conformance/run
+
+## mutation: breaks every rule of Enforcement in turn, on a copy, and shows that a test fails each time
+mutation: deps
+	Tests/Conformance/mutate $(MUTATION_OPTIONS)
 
 ## lint: formatting, and what no compiler checks
 lint:
