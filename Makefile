@@ -87,7 +87,8 @@ bench: deps-bench build
 
 ## sanitize: all tests under address and thread sanitizer
 sanitize: deps
-	swift test --sanitize=address --scratch-path .build/address
+	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/Sanitizers/leaks.txt:print_suppressions=0 \
+	  swift test --sanitize=address --scratch-path .build/address
 	swift test --sanitize=thread --scratch-path .build/thread
 
 clean:
