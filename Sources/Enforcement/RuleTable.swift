@@ -57,6 +57,7 @@ enum RuleTable {
   /// What is checked against the opened refresh token.
   static let refresh: [Rule<RefreshContext>] = [
     .refreshTokenOfThisClient,
+    .refreshTokenFresh,
     .refreshTokenCurrent,
     .refreshScopeWithin,
   ]

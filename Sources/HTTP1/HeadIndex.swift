@@ -126,7 +126,8 @@ public final class HeadIndex {
     if byte == ASCII.space || byte == ASCII.tab {
       return .malformed(isFirst ? "a folded header line" : "white space before a header field's colon")
     }
-    return .malformed(byte == ASCII.cr ? "a header line without a colon" : "an invalid character in a header field name")
+    return .malformed(
+      byte == ASCII.cr ? "a header line without a colon" : "an invalid character in a header field name")
   }
 
   /// What the `Connection` options of a message say.

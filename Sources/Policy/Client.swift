@@ -60,6 +60,10 @@ public struct Client: Sendable {
   public var codeLifetime: Int
   /// Seconds, at most 1800 (RFC 8628, section 5.4).
   public var deviceCodeLifetime: Int
+  /// Seconds in which a refresh token that was just used gives the same answer again; 0: it is a reuse at once.
+  public var refreshReuseWindow: Int
+  /// Seconds without use after which a sealed refresh token expires (RFC 9700, section 4.14.2).
+  public var refreshIdle: Int
   public var consent: Consent
   /// What a confidential client proves itself with to the gateway.
   public var secret: Secret?
@@ -73,7 +77,8 @@ public struct Client: Sendable {
     responseModes: Set<ResponseMode> = [.query], mode: Mode = .enforce, state: StateRule = .report,
     localhost: LocalhostRule = .exact, schemes: SchemeRule = .strict,
     embeddedUserAgents: EmbeddedUserAgentRule = .report, codeLifetime: Int = 60,
-    deviceCodeLifetime: Int = 600, consent: Consent, secret: Secret? = nil, upstream: UpstreamClient,
+    deviceCodeLifetime: Int = 600, refreshReuseWindow: Int = 0, refreshIdle: Int = 90 * 86_400, consent: Consent,
+    secret: Secret? = nil, upstream: UpstreamClient,
     registration: Registration = .policy
   ) {
     self.id = id
@@ -94,6 +99,8 @@ public struct Client: Sendable {
     self.embeddedUserAgents = embeddedUserAgents
     self.codeLifetime = codeLifetime
     self.deviceCodeLifetime = deviceCodeLifetime
+    self.refreshReuseWindow = refreshReuseWindow
+    self.refreshIdle = refreshIdle
     self.consent = consent
     self.secret = secret
     self.upstream = upstream
@@ -136,6 +143,9 @@ public struct UpstreamClient: Sendable {
 public enum Consent: String, Sendable, CaseIterable {
   case gateway
   case upstream
+  /// The gateway, but the upstream where the redirect URI is claimed https, which proves who the app is (RFC 8252,
+  /// section 8.6).
+  case unlessClaimedHTTPS = "unless_claimed_https"
 }
 
 public enum PKCESyntax: String, Sendable, CaseIterable {

@@ -40,6 +40,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case embeddedUserAgentsOff = "embedded-user-agents-off"
   case codeLifetime = "code-lifetime"
   case deviceCodeLifetime = "device-code-lifetime"
+  case refreshReuseWindow = "refresh-reuse-window"
 
   // Clients.
   case clientType = "client-type"
@@ -103,6 +104,7 @@ extension DiagnosticID {
     case .embeddedUserAgentsOff: "RFC 8252, section 8.12"
     case .codeLifetime: "RFC 6749, section 4.1.2"
     case .deviceCodeLifetime: "RFC 8628, section 5.4"
+    case .refreshReuseWindow: "RFC 9700, section 4.14.2"
     case .clientType: "RFC 8252, section 8.4"
     case .nativeConfidential: "RFC 8252, sections 8.4 and 8.5"
     case .publicSecret: "RFC 8252, section 8.5"

@@ -96,6 +96,8 @@ extension PolicyReader {
     case .embeddedUserAgents: readRule(.embeddedUserAgents, field, &draft.rules)
     case .codeLifetime: readRule(.codeLifetime, field, &draft.rules)
     case .deviceCodeLifetime: readRule(.deviceCodeLifetime, field, &draft.rules)
+    case .refreshReuseWindow: readRule(.refreshReuseWindow, field, &draft.rules)
+    case .refreshIdle: readRule(.refreshIdle, field, &draft.rules)
     }
   }
 
@@ -186,6 +188,7 @@ extension PolicyReader {
       responseModes: clients.shared(draft.responseModes?.value), mode: rules.mode, state: rules.state,
       localhost: rules.localhost, schemes: rules.schemes, embeddedUserAgents: rules.embeddedUserAgents,
       codeLifetime: rules.codeLifetime, deviceCodeLifetime: rules.deviceCodeLifetime,
+      refreshReuseWindow: rules.refreshReuseWindow, refreshIdle: rules.refreshIdle,
       consent: draft.consent?.value ?? .gateway, secret: draft.secret, upstream: upstream)
     clients.entries.append(
       ClientCollection.Entry(

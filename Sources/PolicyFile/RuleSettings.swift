@@ -14,6 +14,10 @@ struct RuleSettings {
   var codeLifetime = 60
   /// Seconds.
   var deviceCodeLifetime = 600
+  /// Seconds; 0 is off.
+  var refreshReuseWindow = 0
+  /// Seconds.
+  var refreshIdle = 90 * 86_400
 }
 
 /// One of them.
@@ -27,4 +31,6 @@ enum RuleKey {
   case embeddedUserAgents
   case codeLifetime
   case deviceCodeLifetime
+  case refreshReuseWindow
+  case refreshIdle
 }

@@ -72,6 +72,8 @@ enum EnforcementKey: String, SectionKey {
   case embeddedUserAgents = "embedded_user_agents"
   case codeLifetime = "code_lifetime"
   case deviceCodeLifetime = "device_code_lifetime"
+  case refreshReuseWindow = "refresh_reuse_window"
+  case refreshIdle = "refresh_idle"
 }
 
 /// The mapping form of `clients:`, and an entry of its list form.
@@ -96,6 +98,8 @@ enum ClientKey: String, SectionKey {
   case embeddedUserAgents = "embedded_user_agents"
   case codeLifetime = "code_lifetime"
   case deviceCodeLifetime = "device_code_lifetime"
+  case refreshReuseWindow = "refresh_reuse_window"
+  case refreshIdle = "refresh_idle"
 }
 
 enum ClientUpstreamKey: String, SectionKey {

@@ -110,7 +110,8 @@ struct ClientIdentity {
   private static func isHost(_ text: String) -> Bool {
     text.utf8.count <= 261
       && text.utf8.allSatisfy {
-        $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || $0 == 0x2d || $0 == 0x2e || $0 == 0x3a || $0 == 0x5b || $0 == 0x5d
+        $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || $0 == 0x2d || $0 == 0x2e || $0 == 0x3a || $0 == 0x5b
+          || $0 == 0x5d
       }
   }
 }

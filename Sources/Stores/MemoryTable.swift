@@ -1,7 +1,7 @@
 /// One shard of the memory store: a table, and a heap that knows which entry is due first.
 ///
-/// An entry that is removed early leaves its place in the heap until it is due, or until more than half of the heap is
-/// such leftovers: then the heap is built anew, which costs each removal a constant.
+/// An entry that is removed early or replaced leaves its place in the heap until it is due, or until more than half of
+/// the heap is such leftovers: then the heap is built anew, which costs each removal a constant.
 struct MemoryTable: Sendable {
   enum Content: Sendable {
     case value([UInt8])
@@ -52,6 +52,22 @@ struct MemoryTable: Sendable {
     return true
   }
 
+  mutating func replace(
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+  ) throws(StoreError) -> Bool {
+    guard value(key, now: now) == old, expiry > now else { return false }
+    let growth = new.count - old.count
+    if growth > 0, bytes + growth > maximumBytes {
+      clear(now: now, atMost: Int.max)
+      guard bytes + growth <= maximumBytes else { throw .full }
+    }
+    entries[key] = Entry(content: .value(new), expiry: expiry)
+    due.insert(ExpiryHeap.Item(expiry: expiry, key: key))
+    bytes += growth
+    trimHeap()
+    return true
+  }
+
   func value(_ key: StoreKey, now: Int64) -> [UInt8]? {
     guard let entry = entries[key], entry.expiry > now, case .value(let bytes) = entry.content else { return nil }
     return bytes
@@ -72,6 +88,10 @@ struct MemoryTable: Sendable {
   mutating func remove(_ key: StoreKey) {
     guard let entry = entries.removeValue(forKey: key) else { return }
     bytes -= key.bytes.count + entry.content.byteCount
+    trimHeap()
+  }
+
+  private mutating func trimHeap() {
     if due.count > 2 * entries.count + 64 {
       due = ExpiryHeap(entries.map { ExpiryHeap.Item(expiry: $0.value.expiry, key: $0.key) })
     }

@@ -18,6 +18,11 @@ struct CheckCommand: ParsableCommand {
   @Argument(help: ArgumentHelp("The policies.", valueName: "file"))
   var files: [String]
 
+  @Flag(
+    name: .customLong("require-rfc8252"),
+    help: "Fail as well unless every policy meets the profile of RFC 8252, appendix A.")
+  var requiresProfile = false
+
   @Flag(help: "Only errors and warnings: no notes, no self-check, no summary.")
   var quiet = false
 
@@ -32,6 +37,6 @@ struct CheckCommand: ParsableCommand {
       Console.show(text)
     case .json: Console.show(try report.json(quiet: quiet) + "\n")
     }
-    if report.hasErrors { throw ExitCode.policyErrors }
+    if report.hasErrors || requiresProfile && !report.meetsProfile { throw ExitCode.policyErrors }
   }
 }

@@ -36,6 +36,9 @@ struct CheckReport {
 
   var hasErrors: Bool { policies.contains { $0.hasErrors } || between.hasErrors }
 
+  /// Whether all five points of RFC 8252, appendix A, are met by every policy.
+  var meetsProfile: Bool { policies.allSatisfy { $0.outcome.selfCheck.isMet } }
+
   func text(quiet: Bool) -> String {
     var text = ""
     for policy in policies {

@@ -13,8 +13,7 @@ struct CompletionTests {
     request: String = "", now: Int64 = Fixture.now, policy: Policy = Fixture.policy()
   ) throws -> Outcome<CompletionPermit> {
     let answer = try #require(UpstreamAnswer(location: location))
-    let facts = CompletionFacts(
-      browserMatches: browser, request: try #require(FormParameters(parsing: request)), now: now)
+    let facts = CompletionFacts(browserMatches: browser, request: RequestContent(query: request), now: now)
     return Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
   }
 
@@ -59,6 +58,28 @@ struct CompletionTests {
     let location = Self.callback + "?code=abcdefghij&state=s"
     #expect(try complete(location, request: "next=x%26code%3Dabcdefghij").rejection == .answerEchoed)
     #expect(try complete(location, request: "next=other").permit != nil)
+  }
+
+  @Test(
+    "I-completion: a code is found however a server might read the request",
+    arguments: [
+      "code=4/0A+b==cd", "code=4%2F0A%2Bb%3D%3Dcd", "x=4/0A%20b==cd&y=%zz", "x=%ff4/0A+b==cd", "x=%4/0A+b==cd",
+      "x=%2f%3fcode%3d4%252F0A%252Bb%253D%253Dcd", "x=%25252Fa4%25252F0A%25252Bb%25253D%25253Dcd", "4/0A+b==cd",
+    ])
+  func echoedInDisguise(request: String) throws {
+    let location = Self.callback + "?code=4%2F0A%2Bb%3D%3Dcd&state=s"
+    #expect(try complete(location, request: request).rejection == .answerEchoed)
+  }
+
+  @Test("I-completion: a short code counts as sent only where it stands by itself")
+  func shortCode() throws {
+    let location = Self.callback + "?code=ab1&state=s"
+    for request in ["code=ab1", "x=a%26code%3Dab1", "x=y&ab1"] {
+      #expect(try complete(location, request: request).rejection == .answerEchoed)
+    }
+    for request in ["state=xab1y", "x=ab12", "x=_ab1", ""] {
+      #expect(try complete(location, request: request).permit != nil)
+    }
   }
 
   @Test("I-browser: another browser gets a page, never a redirect")
@@ -164,7 +185,7 @@ struct CompletionTests {
     func decide(_ answer: UpstreamAnswer, _ mode: CallbackMode) -> Outcome<CompletionPermit> {
       Enforcement.decideCompletion(
         answer, transaction: Fixture.transaction,
-        facts: CompletionFacts(browserMatches: true, request: answer.parameters, now: Fixture.now),
+        facts: CompletionFacts(browserMatches: true, request: RequestContent(query: ""), now: Fixture.now),
         policy: Fixture.policy(callback: mode))
     }
     #expect(decide(answer, .inPlace).rejection == .callbackClosed)

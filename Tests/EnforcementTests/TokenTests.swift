@@ -381,7 +381,7 @@ struct TokenTests {
 
   private func refresh(
     _ changes: [String: String?] = [:], grant: RefreshGrant? = nil, opened: Opened<RefreshGrant>? = nil,
-    policy: Policy = Fixture.policy(), acceptsRaw: Bool = false
+    policy: Policy = Fixture.policy(), now: Int64 = 0, acceptsRaw: Bool = false
   ) -> Outcome<RefreshPermit>? {
     var all: [String: String?] = [
       "grant_type": "refresh_token", "refresh_token": "sealed", "code": nil, "redirect_uri": nil, "code_verifier": nil,
@@ -392,7 +392,7 @@ struct TokenTests {
       family: Fixture.transactionID, generation: 0, clientID: ClientID("n1"), scope: Scope(parsing: "read write"),
       upstreamClientID: ClientID("legacy-n1"), upstreamRefreshToken: Secret("upstream-refresh"), issuedAt: 0)
     return Enforcement.decideRefresh(
-      intent, opened: opened ?? .value(grant ?? standard), policy: policy, acceptsRaw: acceptsRaw)
+      intent, opened: opened ?? .value(grant ?? standard), policy: policy, now: now, acceptsRaw: acceptsRaw)
   }
 
   @Test("6749-6-refresh-binding: a refresh token is its client's, and scope only narrows")
@@ -406,6 +406,24 @@ struct TokenTests {
     #expect(refresh(["scope": "read admin"])?.refusal?.errorCode == .invalidScope)
     #expect(
       refresh(policy: Fixture.policy { $0.upstream.clientID = ClientID("x") })?.rejection == .refreshTokenOutdated)
+  }
+
+  @Test("9700-4.14.2-idle: a refresh token that nobody used for too long has expired")
+  func refreshIdle() throws {
+    let policy = Fixture.policy { $0.refreshIdle = 3_600 }
+    #expect(refresh(policy: policy, now: 3_599)?.permit != nil)
+    #expect(refresh(policy: policy, now: 3_600)?.rejection == .refreshTokenExpired)
+    #expect(Rejection.refreshTokenExpired.errorCode == .invalidGrant)
+  }
+
+  @Test("9700-2.2.2-refresh-rotation: the refresh tokens of public clients are good for one use")
+  func rotation() throws {
+    #expect(try #require(refresh()?.permit).rotates)
+    let web = try #require(refresh(["client_id": "w3", "client_secret": "own"], opened: .invalid)?.permit)
+    #expect(!web.rotates)
+    let form = try #require(refresh()?.permit).revocation(of: Secret("upstream-access"), hint: .accessToken)
+    #expect(body(form) == ["token": "upstream-access", "token_type_hint": "access_token"])
+    #expect(form.usesHeldCredentials)
   }
 
   @Test("I-credentials: the gateway lends no credentials for a raw refresh token")

@@ -161,3 +161,41 @@ struct MemoryStoreTests {
     }
   }
 }
+
+@Suite("Replacing in the memory store")
+struct MemoryStoreReplaceTests {
+  private let store = MemoryStore(maximumEntries: 4, maximumBytes: 100, shards: 1)
+  private let key = StoreKey(.family, id: [1])
+
+  @Test("A value is replaced only where the old one is there")
+  func compares() async throws {
+    #expect(try await !store.replace(key, [1], with: [2], expiry: 10, now: 0))
+    _ = try await store.put(key, [1], expiry: 10, now: 0)
+    #expect(try await !store.replace(key, [9], with: [2], expiry: 10, now: 0))
+    #expect(try await store.replace(key, [1], with: [2], expiry: 20, now: 0))
+    #expect(try await store.get(key, now: 15) == [2])
+    #expect(try await !store.replace(key, [2], with: [3], expiry: 30, now: 20))
+  }
+
+  @Test("A longer value needs room, and a thousand replacements take none")
+  func room() async throws {
+    _ = try await store.put(key, [1], expiry: 10, now: 0)
+    await #expect(throws: StoreError.full) {
+      try await store.replace(key, [1], with: [UInt8](repeating: 0, count: 200), expiry: 10, now: 0)
+    }
+    for round in 1...1_000 {
+      let old = [UInt8(truncatingIfNeeded: round)]
+      #expect(try await store.replace(key, old, with: [UInt8(truncatingIfNeeded: round + 1)], expiry: 10, now: 0))
+    }
+    #expect(store.count == 1)
+    await store.expectRoom(for: 90)
+  }
+}
+
+extension MemoryStore {
+  fileprivate func expectRoom(for count: Int) async {
+    let stored = try? await put(
+      StoreKey(.family, id: [2]), [UInt8](repeating: 0, count: count), expiry: 10, now: 0)
+    #expect(stored == true)
+  }
+}

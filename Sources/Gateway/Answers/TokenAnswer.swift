@@ -10,7 +10,8 @@ enum TokenAnswer {
   case unusable
 
   init(status: Int, headers: Headers, body: [UInt8]) {
-    guard let members = TokenAnswer.members(headers, body) else {
+    // An upstream that failed says nothing about the client's grant, whatever its body says (`I-failure`).
+    guard status < 500, let members = TokenAnswer.members(headers, body) else {
       self = .unusable
       return
     }
@@ -25,7 +26,9 @@ enum TokenAnswer {
 
   private static func members(_ headers: Headers, _ body: [UInt8]) -> [String: JSONValue]? {
     let type = (headers["Content-Type"] ?? "").lowercased()
-    if type.contains("json") || body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") { return JSONValue.members(of: body) }
+    if type.contains("json") || body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
+      return JSONValue.members(of: body)
+    }
     guard let form = FormParameters(parsing: body), !form.hasMalformedName, form.malformedNames.isEmpty,
       form.firstRepeated(except: []) == nil
     else { return nil }

@@ -25,7 +25,7 @@ extension Interception {
     var headers = Headers()
     if refusal.asksForBasic { headers.append("WWW-Authenticate", "Basic realm=\"proofgate\", charset=\"UTF-8\"") }
     if refusal.rejection == .methodNotAllowed { headers.append("Allow", "POST") }
-    if refusal.rejection.status == 503 { headers.append("Retry-After", "5") }
+    if refusal.rejection.status == 503 { headers.append("Retry-After", "\(ErrorPage.retryDelay)") }
     var response = tokenError(
       refusal.errorCode, status: refusal.rejection.status, description: refusal.errorDescription, headers: headers)
     response.headers.append("X-Proofgate-Rule", refusal.rejection.ruleID)

@@ -25,12 +25,16 @@ struct AuthorizationEndpoint {
   }
 
   func respond() async -> Reply {
-    for state in request.states {
-      switch await exchange.gateway.states.open(state, now: exchange.now) {
-      case .value(let transaction): return await reenter(transaction, state: state)
-      case .keyUnknown: return .response(exchange.answer(.here(.codeKeyUnknown)))
-      case .invalid: continue
+    do throws(StoreError) {
+      for state in request.states {
+        switch try await exchange.gateway.states.open(state, now: exchange.now) {
+        case .value(let transaction): return await reenter(transaction, state: state)
+        case .keyUnknown: return .response(exchange.answer(.here(.codeKeyUnknown)))
+        case .invalid: continue
+        }
       }
+    } catch {
+      return .response(exchange.answer(.here(.upstreamUnavailable)))
     }
     if exchange.request.method == "POST", !request.sources.contains(where: AuthorizationRequest.speaksOAuth) {
       return await form()

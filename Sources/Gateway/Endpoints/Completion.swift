@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Proxy
 import Sealing
+import Stores
 
 /// Turns the upstream's answer into the client's (`I-completion`).
 struct Completion {
@@ -37,8 +38,9 @@ struct Completion {
       response.headers.set("Location", onThisOrigin(location))
       if response.status == 307 || response.status == 308 { response.status = redirectStatus(response) }
     }
-    if let refresh = response.headers["Refresh"], exchange.gateway.snapshot.locations.isAnswer(refresh) {
-      response.headers.remove("Refresh")
+    if response.headers.all("Refresh").contains(where: exchange.gateway.snapshot.locations.isAnswer) {
+      let refused = exchange.answer(.here(.answerUnusable), transaction: transaction)
+      return .response(await replace(answer, by: refused, adding: cookie))
     }
     InteractionPage.protect(&response, isSecure: exchange.policy.gateway.origin.scheme == .https)
     if let cookie { response.headers.append("Set-Cookie", cookie) }
@@ -48,7 +50,8 @@ struct Completion {
   /// A redirect that would repeat a post with credentials elsewhere becomes one that does not (RFC 9700, section 4.12).
   private func redirectStatus(_ response: Response) -> Int {
     let location = response.headers["Location"] ?? ""
-    let stays = location.hasPrefix("/") && !location.hasPrefix("//")
+    let stays =
+      location.hasPrefix("/") && !location.hasPrefix("//")
       || location.hasPrefix(exchange.policy.gateway.origin.description + "/")
     return stays || exchange.request.method != "POST" ? response.status : 303
   }
@@ -78,13 +81,16 @@ struct Completion {
   /// The response to the client; `nil` when the location is not an answer but a way on, to a login page for example.
   private func complete(_ location: String) async -> Response? {
     guard let answer = UpstreamAnswer(location: absolute(location)) else { return nil }
-    if let state = answer.state {
-      switch await exchange.gateway.states.open(state, now: exchange.now) {
-      case .value(let opened) where isAnswer(answer):
-        return complete(answer, opened)
-      case .keyUnknown: return exchange.answer(.here(.codeKeyUnknown))
-      // A redirect back to the authorization endpoint carries the state too, and is no answer.
-      case .value, .invalid: break
+    // A redirect back to the authorization endpoint carries the state too, and is no answer.
+    if let state = answer.state, isAnswer(answer) {
+      do throws(StoreError) {
+        switch try await exchange.gateway.states.open(state, now: exchange.now) {
+        case .value(let opened): return complete(answer, opened)
+        case .keyUnknown: return exchange.answer(.here(.codeKeyUnknown))
+        case .invalid: break
+        }
+      } catch {
+        return exchange.answer(.here(.upstreamUnavailable))
       }
     }
     // Without a state only an error counts, and only where it is certain whose it is.
@@ -101,7 +107,8 @@ struct Completion {
   private func complete(_ answer: UpstreamAnswer, _ transaction: AuthorizationTransaction) -> Response {
     let isOwnBeginning = isBeginning && transaction.id == self.transaction?.id
     return exchange.finish(
-      answer, transaction, browserMatches: isOwnBeginning || session?.isBound(to: transaction.browserSecretHash) ?? false
+      answer, transaction,
+      browserMatches: isOwnBeginning || session?.isBound(to: transaction.browserSecretHash) ?? false
     )
   }
 
@@ -127,10 +134,8 @@ extension Interception {
     trail.transaction = transaction.id
     note(clientID: transaction.clientID.rawValue)
     trail.note(transaction.redirectURI)
-    let parameters = FormParameters(parsing: request.query ?? "") ?? FormParameters()
-    let body = FormParameters(parsing: request.body) ?? FormParameters()
     let facts = CompletionFacts(
-      browserMatches: browserMatches, request: FormParameters(parameters.entries + body.entries), now: now)
+      browserMatches: browserMatches, request: RequestContent(query: request.query ?? "", body: request.body), now: now)
     let outcome = Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
     trail.note(outcome)
     switch outcome.decision {

@@ -1,7 +1,9 @@
 import Enforcement
 import HTTP
 import OAuth
+import Policy
 import Proxy
+import Stores
 
 /// The revocation endpoint (RFC 7009): a sealed refresh token becomes the upstream's own; everything else passes as the
 /// client sent it.
@@ -28,13 +30,28 @@ struct RevocationEndpoint {
     case .reject(let refusal): return .response(exchange.tokenRefusal(refusal))
     case .pass: return await send(exchange.unchanged())
     case .forward(let form):
-      if case .value(let grant) = opened { exchange.trail.transaction = grant.family }
+      if case .value(let grant) = opened {
+        exchange.trail.transaction = grant.family
+        guard await isEnded(grant) else { return .response(exchange.tokenRefusal(.here(.upstreamUnavailable))) }
+      }
       var headers: Headers = ["Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"]
       if let authorization = form.authorization { headers.append("Authorization", authorization.reveal()) }
       return await send(
         OutboundRequest(
           method: "POST", target: String(incoming.path), headers: headers, body: Array(form.body.reveal().utf8),
           peer: incoming.peer))
+    }
+  }
+
+  /// The family ends here too: an upstream that does not rotate knows only one token, of which there may be others sealed.
+  private func isEnded(_ grant: RefreshGrant) async -> Bool {
+    let lifetime = exchange.policy.clients[grant.clientID]?.refreshIdle ?? 0
+    do throws(StoreError) {
+      _ = try await exchange.gateway.resources.families.kill(
+        grant.family, expiry: exchange.now + Int64(lifetime), now: exchange.now)
+      return true
+    } catch {
+      return false
     }
   }
 

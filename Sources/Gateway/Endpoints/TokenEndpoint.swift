@@ -78,32 +78,13 @@ struct TokenEndpoint {
 
   private func refresh(_ intent: RefreshIntent) async -> Response {
     let outcome = Enforcement.decideRefresh(
-      intent, opened: exchange.gateway.sealer.opened(intent.token.reveal()), policy: exchange.policy)
+      intent, opened: exchange.gateway.sealer.opened(intent.token.reveal()), policy: exchange.policy, now: exchange.now)
     exchange.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal): return exchange.tokenRefusal(refusal)
     case .pass: return await pass()
-    case .forward(let permit):
-      exchange.trail.transaction = permit.grant?.family
-      switch await exchange.askForTokens(permit.upstream) {
-      case .failure(let failure): return exchange.tokenFailure(failure)
-      case .success(let answer): return exchange.answer(answer, isHeld: permit.upstream.usesHeldCredentials) { renew($0, permit) }
-      }
+    case .forward(let permit): return await Renewal(exchange, permit, presented: intent.token).respond()
     }
-  }
-
-  /// Seals a new refresh token to the family of the one that was used.
-  private func renew(_ members: [String: JSONValue], _ permit: RefreshPermit) -> [String: JSONValue] {
-    var members = members
-    guard permit.sealsRefreshToken, let token = members["refresh_token"]?.text, let old = permit.grant else {
-      return members
-    }
-    var grant = old
-    grant.generation += 1
-    grant.upstreamRefreshToken = Secret(token)
-    grant.issuedAt = exchange.now
-    members["refresh_token"] = .string(exchange.gateway.sealer.seal(grant))
-    return members
   }
 
   // MARK: What has nothing of the gateway's
@@ -111,7 +92,7 @@ struct TokenEndpoint {
   private func forward(_ form: UpstreamTokenRequest) async -> Response {
     switch await exchange.askForTokens(form) {
     case .failure(let failure): exchange.tokenFailure(failure)
-    case .success(let answer): exchange.answer(answer, isHeld: false) { $0 }
+    case .success(let answer): exchange.answer(answer, isHeld: false)
     }
   }
 
@@ -161,11 +142,9 @@ extension Interception {
 
   /// The client's answer to what the upstream said. `isHeld`: the gateway's credentials were used, so a complaint about
   /// them is not the client's fault.
-  func answer(
-    _ upstream: UpstreamTokens, isHeld: Bool, _ edit: ([String: JSONValue]) -> [String: JSONValue]
-  ) -> Response {
+  func answer(_ upstream: UpstreamTokens, isHeld: Bool) -> Response {
     switch upstream.answer {
-    case .tokens(let members): return tokens(edit(members))
+    case .tokens(let members): return tokens(members)
     case .error(.invalidClient, _) where isHeld: return tokenRefusal(.here(.upstreamFailed))
     case .error(let code, let description):
       switch code {

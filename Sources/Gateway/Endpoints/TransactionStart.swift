@@ -22,5 +22,6 @@ struct TransactionStart {
     query = permit.upstreamQuery(state: try await exchange.gateway.states.carry(transaction, now: now))
     cookie = exchange.gateway.snapshot.cookie.field(session, exchange.gateway.sealer)
     exchange.trail.transaction = id
+    exchange.note(permit.challenge, from: session)
   }
 }

@@ -31,7 +31,7 @@ public final class Gateway: Handler {
   var policy: Policy { snapshot.policy }
   var pages: Pages { snapshot.pages }
   /// Seconds since 1970.
-  var now: Int64 { Int64(Clock.realSeconds()) }
+  var now: Int64 { resources.now() }
 
   var states: StateCarrier {
     StateCarrier(sealer: sealer, store: resources.store, limit: policy.upstream.stateLimit)
@@ -156,7 +156,7 @@ public final class Gateway: Handler {
     case .loop:
       pages.error(ErrorPage(status: 508, section: "RFC 9110, section 7.6.3", detail: "the request came round again"))
     case .upstream(let failure):
-      pages.error(ErrorPage(status: failure.status, retryAfter: failure.status == 503 ? 5 : nil))
+      pages.error(ErrorPage(status: failure.status, retryAfter: failure.status == 503 ? ErrorPage.retryDelay : nil))
     case .forbiddenResponse:
       pages.error(
         ErrorPage(
@@ -176,10 +176,14 @@ extension Reply {
 }
 
 extension ErrorPage {
+  /// Seconds after which a new attempt makes sense when the upstream or the store is away.
+  static let retryDelay = 5
+
   /// The page for a rejection.
   init(_ rejection: Rejection, detail: String? = nil, transaction: TransactionID? = nil) {
     self.init(
       status: rejection.status, rule: rejection.ruleID, section: rejection.reference,
-      detail: detail ?? rejection.errorDescription, transaction: transaction?.description)
+      detail: detail ?? rejection.errorDescription, transaction: transaction?.description,
+      retryAfter: rejection.status == 503 ? ErrorPage.retryDelay : nil)
   }
 }

@@ -3,6 +3,7 @@ import HTTP
 import OAuth
 import Policy
 import Proxy
+import Stores
 import Telemetry
 
 /// One intercepted request with what its endpoint needs: the worker's gateway, the upstream, and the trail.
@@ -45,6 +46,12 @@ struct Interception {
     guard let clientID else { return }
     trail.client = clientID
     if let client = policy.clients[ClientID(clientID)] { note(client: client) }
+  }
+
+  /// Notes a challenge that another browser sent before: the app's verifiers are not random (RFC 9700, section 2.1.1).
+  func note(_ challenge: CodeChallenge?, from session: BrowserSession) {
+    guard let challenge, gateway.resources.challenges.isRepeated(challenge.text, from: session.hash) else { return }
+    trail.findings.append("challenge-reused")
   }
 
   /// The fields of the request that go upstream with a request of the gateway's own.

@@ -31,9 +31,11 @@ struct StateCarrier {
   }
 
   /// What a state opens to.
-  func open(_ state: String, now: Int64) async -> Opened<AuthorizationTransaction> {
+  ///
+  /// Throws when it may be a handle and the store is away: nobody knows then what it stands for.
+  func open(_ state: String, now: Int64) async throws(StoreError) -> Opened<AuthorizationTransaction> {
     if state.hasPrefix(StateCarrier.prefix), state.utf8.count <= 23 {
-      guard let sealed = try? await store.get(key(state), now: now) else { return .invalid }
+      guard let sealed = try await store.get(key(state), now: now) else { return .invalid }
       return sealer.opened(String(decoding: sealed, as: UTF8.self))
     }
     return sealer.opened(state)

@@ -1,0 +1,146 @@
+import Proxy
+import Reactor
+import Synchronization
+import Testing
+
+/// A proxy under test with a scripted upstream behind it and clients before it.
+final class Bench {
+  let server: Server
+  let upstream: ScriptedUpstream
+  let poller: Poller
+  private var clients: [Peer] = []
+
+  private init(_ server: Server, _ upstream: ScriptedUpstream, _ poller: Poller) {
+    self.server = server
+    self.upstream = upstream
+    self.poller = poller
+  }
+
+  /// Runs `body` on a worker for the peers; afterwards nothing may be left open or in use at the proxy.
+  static func run(
+    workers: Int = 1, upstream script: @escaping ScriptedUpstream.Script = ScriptedUpstream.plain,
+    configure: @escaping @Sendable (inout ProxyConfiguration) -> Void = { _ in },
+    _ body: @escaping @Sendable (isolated Worker, Bench) async throws -> Void
+  ) async throws {
+    let peers = try Worker(index: 0)
+    try peers.start(name: "peers")
+    let task = await peers.launch { worker in
+      let upstream = try ScriptedUpstream(on: worker, script)
+      let address = upstream.address
+      var configuration = ProxyConfiguration()
+      configuration.upstreamAuthority = "upstream.test"
+      configuration.upstreamOrigin = "http://upstream.test"
+      configuration.authority = "gateway.test"
+      configuration.origin = "https://gateway.test"
+      configuration.privateCookie = "__Host-private"
+      configure(&configuration)
+      let settings = ProxySettings(configuration)
+      guard let any = Address(literal: "127.0.0.1", port: 0) else { return }
+      let server = try await Server(workers: workers, addresses: [any], threadName: "proxy") { worker in
+        ProxyWorker(
+          poller: worker.poller, resolver: Resolver(host: address.host, port: address.port), settings: settings,
+          handler: TestHandler(), metrics: Unmeasured())
+      }
+      let bench = Bench(server, upstream, worker.poller)
+      do {
+        try await body(worker, bench)
+      } catch {
+        Issue.record(error)
+      }
+      await bench.tearDown(workers: workers)
+      worker.stopAccepting()
+    }
+    let outcome = await task.result
+    await peers.stop()
+    try outcome.get()
+  }
+
+  private func tearDown(workers: Int) async {
+    for client in clients { client.close() }
+    upstream.closeAll()
+    await server.update { $0.pool.closeIdle() }
+    await eventually("the proxy is empty") {
+      let counters = await counters()
+      return counters.connections == 0 && counters.open == 0 && counters.buffers == 0 && counters.sockets <= workers
+    }
+    _ = await server.drain(delay: 0, timeout: 1000) { await self.poller.pause($0) }
+  }
+
+  func connect() async throws -> Peer {
+    guard let address = server.addresses.first else { throw IOError(code: 22) }
+    let waiter = Waiter(poller)
+    defer { waiter.retire() }
+    let client = Peer(try await poller.connect(to: address, with: waiter, until: poller.patience), poller)
+    clients.append(client)
+    return client
+  }
+
+  /// Sends one request on a connection of its own and reads the answer.
+  func exchange(_ request: String, to method: String = "GET") async throws -> Message {
+    let client = try await connect()
+    try await client.send(request)
+    let response = try await client.readResponse(to: method)
+    client.close()
+    return response
+  }
+
+  /// `fields`: lines without the last line end.
+  func get(_ target: String, _ fields: String...) async throws -> Message {
+    let lines = fields.map { "\($0)\r\n" }.joined()
+    return try await exchange("GET \(target) HTTP/1.1\r\nHost: gateway.test\r\n\(lines)\r\n")
+  }
+
+  // MARK: What is seen from outside
+
+  struct Counters: Sendable {
+    var connections = 0
+    var opened = 0
+    var open = 0
+    var idle = 0
+    var buffers = 0
+    var sockets = 0
+  }
+
+  /// Sums over all workers.
+  func counters() async -> Counters {
+    final class Sum: Sendable {
+      let value = Mutex(Counters())
+    }
+    let sum = Sum()
+    await server.update { proxy in
+      sum.value.withLock { value in
+        value.opened += Int(proxy.pool.opened)
+        value.open += proxy.pool.openCount
+        value.idle += proxy.pool.idleCount
+        value.buffers += proxy.poller.buffers.inUse
+        value.sockets += proxy.poller.openSockets
+      }
+    }
+    var counters = sum.value.withLock { $0 }
+    counters.connections = server.connections
+    return counters
+  }
+
+  /// Waits until `condition` holds.
+  func eventually(_ what: Comment, _ condition: () async -> Bool) async {
+    let deadline = poller.patience
+    while !(await condition()) {
+      if poller.now > deadline.milliseconds {
+        Issue.record("never: \(what)")
+        return
+      }
+      await poller.pause(1)
+    }
+  }
+}
+
+extension Worker {
+  /// Starts a task as a worker starts all of its own: with the executor preference, and isolated to the worker.
+  func launch(_ body: @escaping @Sendable (isolated Worker) async throws -> Void) -> Task<Void, any Error> {
+    Task.immediate(executorPreference: loop) { try await self.script(body) }
+  }
+
+  private func script(_ body: @Sendable (isolated Worker) async throws -> Void) async throws {
+    try await body(self)
+  }
+}

@@ -1,0 +1,148 @@
+import Proxy
+import Reactor
+import Testing
+
+extension ProxyTests {
+  struct IdentityTests {
+    private static let forged = [
+      "X-Forwarded-For: 1.2.3.4", "X-Forwarded-Proto: https", "X-Forwarded-Host: evil.test", "Forwarded: for=1.2.3.4",
+      "X-Real-IP: 1.2.3.4", "X-Original-URL: /admin", "X-Rewrite-URL: /admin", "X_Forwarded_For: 1.2.3.4",
+      "Remote-User: root",
+      "X_Original_URL: /admin", "X-Forwarded-User: root", "Proxy: http://evil.test", "X-Client-Cert: x",
+    ]
+
+    @Test("What a client claims about itself does not go upstream (attack class 11)")
+    func untrusted() async throws {
+      try await Bench.run { _, bench in
+        let client = try await bench.connect()
+        let lines = IdentityTests.forged.map { "\($0)\r\n" }.joined()
+        try await client.send("GET / HTTP/1.1\r\nHost: gateway.test:81\r\n\(lines)\r\n")
+        _ = try await client.readResponse()
+        let request = bench.upstream.requests.last
+        #expect(
+          request?.names == ["Host", "Via", "X-Forwarded-For", "X-Forwarded-Proto", "Forwarded", "X-Forwarded-Host"])
+        #expect(request?["X-Forwarded-For"] == "127.0.0.1")
+        #expect(request?["X-Forwarded-Proto"] == "http")
+        #expect(request?["Forwarded"] == "for=127.0.0.1;proto=http;host=\"gateway.test:81\"")
+        #expect(request?["X-Forwarded-Host"] == "gateway.test:81")
+        let facts = try await bench.get("/facts", "X-Forwarded-For: 1.2.3.4", "X-Forwarded-Proto: https")
+        #expect(facts.text == "127.0.0.1 false -")
+      }
+    }
+
+    @Test("A trusted proxy's word counts, but not what came before it")
+    func trusted() async throws {
+      try await Bench.run(configure: { $0.trusts = { $0.isLoopback } }) { _, bench in
+        _ = try await bench.get(
+          "/", "X-Forwarded-For: 6.6.6.6, 192.0.2.7", "X-Forwarded-Proto: http, https", "X-Forwarded-Host: public.test")
+        let request = bench.upstream.requests.last
+        #expect(request?["X-Forwarded-For"] == "192.0.2.7, 127.0.0.1")
+        #expect(request?["X-Forwarded-Proto"] == "https")
+        #expect(request?["Forwarded"] == "for=192.0.2.7;proto=https;host=\"public.test\"")
+        #expect(request?["X-Forwarded-Host"] == "public.test")
+        for (lines, facts) in [
+          (["X-Forwarded-For: 6.6.6.6", "X-Forwarded-For: 2001:db8::1"], "2001:db8::1 false -"),
+          (["X-Forwarded-For: 6.6.6.6, unknown"], "127.0.0.1 false -"),
+          (["X-Forwarded-Proto: https", "X-Forwarded-Proto: http"], "127.0.0.1 false -"),
+          (["X-Forwarded-For:"], "127.0.0.1 false -"),
+        ] {
+          let response = try await bench.exchange(
+            "GET /facts HTTP/1.1\r\nHost: a\r\n\(lines.map { "\($0)\r\n" }.joined())\r\n")
+          #expect(response.text == facts)
+        }
+        _ = try await bench.get("/", "X-Forwarded-For: 2001:db8::1", "X-Forwarded-Host: a\"b")
+        #expect(bench.upstream.requests.last?["Forwarded"] == "for=\"[2001:db8::1]\";proto=http;host=\"gateway.test\"")
+      }
+    }
+
+    @Test("The private cookie does not go upstream, in any spelling (I-browser)")
+    func requestCookie() async throws {
+      try await Bench.run { _, bench in
+        for (sent, arrived) in [
+          ("__Host-private=1", []), ("a=b; __Host-private=1; c=d", ["a=b; c=d"]), ("__host-PRIVATE=1;a=b", ["a=b"]),
+          ("a=b;__Host-private", ["a=b"]), ("__Host-private = 1; a=b", ["a=b"]),
+          ("a=__Host-private=1", ["a=__Host-private=1"]),
+          ("__Host-private2=1", ["__Host-private2=1"]), (";; __Host-private=1;;a=b;c=d", ["a=b;c=d"]),
+          ("__Host-private=1; __Host-private=2", []),
+        ] as [(String, [String])] {
+          let response = try await bench.get("/", "Cookie: \(sent)")
+          #expect(response.status == 200)
+          #expect(bench.upstream.requests.last?.all("Cookie") == arrived)
+          let carries = !sent.contains("private2") && !sent.hasPrefix("a=__")
+          #expect(response["X-Edited"] == (carries ? "1" : nil))
+        }
+        _ = try await bench.get("/", "Cookie: a=b", "Cookie: __Host-private=1", "Cookie: c=d")
+        #expect(bench.upstream.requests.last?.all("Cookie") == ["a=b", "c=d"])
+      }
+    }
+
+    @Test("No upstream sets the private cookie, whoever asks (I-browser)")
+    func responseCookie() async throws {
+      try await Bench.run(
+        upstream: ScriptedUpstream.answering(
+          "HTTP/1.1 200 OK\r\nSet-Cookie: __Host-private=evil; Path=/\r\nSet-Cookie: a=b\r\nSet-Cookie: __HOST-private=evil\r\n"
+            + "Set-Cookie: =__Host-private=evil\r\nSet-Cookie:  =  __Host-private=evil\r\nContent-Length: 2\r\n\r\nok")
+      ) { _, bench in
+        for (target, fields) in [("/", "X: y"), ("/", "Cookie: __Host-private=1"), ("/intercept/relay", "X: y")] {
+          let response = try await bench.get(target, fields)
+          #expect(response.all("Set-Cookie") == ["a=b"])
+          #expect(response.text == "ok")
+        }
+      }
+    }
+
+    private static func redirecting(_ fields: String) -> ScriptedUpstream.Script {
+      ScriptedUpstream.answering("HTTP/1.1 302 Found\r\n\(fields)\r\nContent-Length: 0\r\n\r\n")
+    }
+
+    @Test(
+      "Locations of the upstream's own origin lead to the gateway",
+      arguments: [
+        ("http://upstream.test/a?b", "https://gateway.test/a?b"), ("http://upstream.test", "https://gateway.test"),
+        ("http://upstream.test?x", "https://gateway.test?x"),
+        ("http://upstream.test.evil/", "http://upstream.test.evil/"),
+        ("http://upstream.test@evil/", "http://upstream.test@evil/"),
+        ("http://upstream.test:81/", "http://upstream.test:81/"),
+        ("/relative", "/relative"), ("https://upstream.test/", "https://upstream.test/"), ("/replaced", "/replacement"),
+      ])
+    func location(_ sent: String, _ arrived: String) async throws {
+      try await Bench.run(upstream: IdentityTests.redirecting("Location: \(sent)")) { _, bench in
+        for cookie in ["a=b", "__Host-private=1"] {
+          let response = try await bench.get("/", "Cookie: \(cookie)")
+          #expect(response.status == 302)
+          #expect(response.all("Location") == [arrived])
+        }
+      }
+    }
+
+    @Test(
+      "A location that must not reach the browser is replaced by 502",
+      arguments: [
+        "Location: /forbidden", "Refresh: 0; url=/forbidden", "Location: /a\r\nLocation: /b",
+        "Location: /replaced\r\nLocation: /b",
+        "Location: /a\r\nRefresh: 0; url=/forbidden", "Refresh: 1\r\nRefresh: 2", "Location: /unsafe",
+        "Location: /a\r\nRefresh: 1\r\nLocation: /b",
+      ])
+    func refusedLocation(_ fields: String) async throws {
+      try await Bench.run(upstream: IdentityTests.redirecting(fields)) { _, bench in
+        for cookie in ["a=b", "__Host-private=1"] {
+          let response = try await bench.get("/", "Cookie: \(cookie)")
+          #expect(response.status == 502)
+          #expect(response.all("Location").isEmpty && response.all("Set-Cookie").isEmpty)
+        }
+      }
+    }
+
+    @Test("A replaced Refresh is replaced, and a replacement that does not fit is 502")
+    func replacements() async throws {
+      try await Bench.run(upstream: IdentityTests.redirecting("Refresh: 0; url=/replaced")) { _, bench in
+        let response = try await bench.get("/")
+        #expect(response.all("Refresh") == ["/replacement"])
+      }
+      try await Bench.run(upstream: IdentityTests.redirecting("Location: /long")) { _, bench in
+        let response = try await bench.get("/")
+        #expect(response.status == 502)
+      }
+    }
+  }
+}

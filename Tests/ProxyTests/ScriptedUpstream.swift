@@ -1,0 +1,71 @@
+import Reactor
+
+/// A server behind the proxy that does what a test tells it to, and keeps what it got.
+final class ScriptedUpstream {
+  typealias Script = @Sendable (ScriptedUpstream, Peer) async throws -> Void
+
+  private(set) var address: Address
+  /// Requests that were read, in the order in which they were complete.
+  var requests: [Message] = []
+  /// What scripts note.
+  var notes: [String] = []
+  private(set) var peers: [Peer] = []
+
+  var connections: Int { peers.count }
+
+  /// The single script runs for each connection that is accepted.
+  init(on worker: isolated Worker, _ script: @escaping Script) throws {
+    guard let any = Address(literal: "127.0.0.1", port: 0),
+      let listener = try ListeningSocket.bind(any, count: 1, id: 0).first
+    else { throw IOError(code: 22) }
+    address = listener.address
+    let poller = worker.poller
+    try worker.accept(listener, group: WorkerGroup([worker])) { socket, _ in
+      let peer = Peer(socket, poller)
+      self.peers.append(peer)
+      poller.start(
+        PeerTask {
+          try? await script(self, peer)
+          peer.close()
+        })
+    }
+  }
+
+  /// Reads the next request of `peer` and keeps it.
+  func read(_ peer: Peer) async throws -> Message {
+    let request = try await peer.readRequest()
+    requests.append(request)
+    return request
+  }
+
+  func closeAll() {
+    for peer in peers { peer.close() }
+  }
+
+  /// Answers every request with 200 and its target.
+  static let plain: Script = { upstream, peer in
+    while true {
+      let request = try await upstream.read(peer)
+      let body = request.method == "HEAD" ? "" : request.target
+      try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: \(request.target.utf8.count)\r\n\r\n\(body)")
+    }
+  }
+
+  /// Answers every request with the same bytes.
+  static func answering(_ response: String) -> Script {
+    { upstream, peer in
+      while true {
+        _ = try await upstream.read(peer)
+        try await peer.send(response)
+      }
+    }
+  }
+
+  /// Answers the first request with these bytes, then closes.
+  static func closing(after response: String) -> Script {
+    { upstream, peer in
+      _ = try await upstream.read(peer)
+      try await peer.send(response)
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import HTTP
+import HTTP1
+import Proxy
+
+/// Passes everything but what stands under a few paths.
+final class TestHandler: Handler {
+  func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
+    let path = String(decoding: head.path.map { bytes[$0] }, as: UTF8.self)
+    if path == "/facts" {
+      let text = "\(client.peer.address) \(client.peer.isSecure) \(client.forwardedHost ?? "-")"
+      return .answer(Response(status: 200, body: Array(text.utf8)))
+    }
+    if path == "/answer" { return .answer(Response(status: 200, body: Array("answered".utf8))) }
+    if path == "/answer/large" { return .answer(Response(status: 200, body: [UInt8](repeating: 0x61, count: 1 << 20))) }
+    if path.hasPrefix("/intercept") { return .intercept(bodyLimit: 1000) }
+    return .pass
+  }
+
+  func respond(to request: Request, upstream: Upstream) async -> Reply {
+    let outbound = OutboundRequest(
+      method: request.path.hasSuffix("post") ? "POST" : "GET", target: "/outbound", headers: ["X-From": "handler"],
+      body: request.body, peer: request.peer)
+    do throws(UpstreamFailure) {
+      switch request.path {
+      case "/intercept/relay":
+        let answer = try await upstream.send(outbound)
+        var head = answer.head
+        head.headers.set("X-Relayed", "1")
+        return .relay(answer, head)
+      case "/intercept/collect", "/intercept/post":
+        let answer = try await upstream.send(outbound)
+        let names = answer.head.headers.fields.map(\.name).joined(separator: ",")
+        return .response(
+          Response(status: answer.head.status, headers: ["X-Names": names], body: try await answer.collect()))
+      case "/intercept/discard":
+        _ = try await upstream.send(outbound)
+        return .response(Response(status: 200))
+      case "/intercept/unsafe":
+        _ = try await upstream.send(
+          OutboundRequest(method: "GET", target: "/a HTTP/1.1\r\nX: y", headers: [:], peer: request.peer))
+        return .response(Response(status: 200))
+      default:
+        return .response(Response(status: 200, headers: ["X-Injected": "a\r\nb: c"], body: request.body))
+      }
+    } catch {
+      return .response(failure(.upstream(error)))
+    }
+  }
+
+  func passingLocation(_ location: String) -> LocationVerdict {
+    if location.contains("forbidden") { return .refuse }
+    if location.contains("unsafe") { return .replace("/a\r\nSet-Cookie: b=c") }
+    if location.contains("replaced") { return .replace("/replacement") }
+    if location.contains("long") { return .replace("/" + String(repeating: "x", count: 20_000)) }
+    return .keep
+  }
+
+  func editPassing(_ response: inout Response) {
+    response.headers.set("X-Edited", "1")
+  }
+
+  func failure(_ failure: ProxyFailure) -> Response {
+    let status =
+      switch failure {
+      case .request(let error): error.status
+      case .timeout: 408
+      case .bodyTooLarge: 413
+      case .loop: 508
+      case .upstream(let error): error.status
+      case .forbiddenResponse: 502
+      }
+    return Response(status: status, body: Array("refused".utf8))
+  }
+}

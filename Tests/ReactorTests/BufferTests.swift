@@ -1,0 +1,85 @@
+import Reactor
+import Testing
+
+struct BufferTests {
+  private func taken() -> Buffer { BufferPool().take() }
+
+  private func text(_ buffer: Buffer) -> String {
+    String(decoding: buffer.bytes(from: 0, count: buffer.count), as: UTF8.self)
+  }
+
+  @Test("Bytes come out as they went in, in every form")
+  func appends() {
+    let buffer = taken()
+    buffer.append("static ")
+    buffer.append(0x2d)
+    buffer.append([1, 2, 0x41, 0x42], in: 2..<4)
+    buffer.append([] as [UInt8])
+    buffer.append([0x43, 0x44].span, in: 0..<1)
+    buffer.append(decimal: 0)
+    buffer.append(decimal: 1_234_567_890)
+    buffer.append(hexadecimal: 255)
+    buffer.append(String("é"))
+    #expect(text(buffer) == "static -ABC01234567890ffé")
+    let other = taken()
+    other.append(from: buffer, offset: 7, count: 4)
+    #expect(text(other) == "-ABC")
+  }
+
+  @Test("Consuming, truncating and compacting keep what is left")
+  func positions() {
+    let buffer = taken()
+    buffer.append("0123456789")
+    buffer.consume(3)
+    #expect(text(buffer) == "3456789")
+    #expect(buffer.room == Buffer.capacity - 10)
+    buffer.compact()
+    #expect(text(buffer) == "3456789")
+    #expect(buffer.room == Buffer.capacity - 7)
+    buffer.truncate(to: 2)
+    #expect(text(buffer) == "34")
+    buffer.consume(2)
+    #expect(buffer.isEmpty && buffer.room == Buffer.capacity)
+  }
+
+  @Test("A receive never uses the slack")
+  func slack() {
+    let buffer = taken()
+    #expect(buffer.readRoom == Buffer.readSize)
+    buffer.append([UInt8](repeating: 1, count: Buffer.readSize))
+    #expect(buffer.readRoom == 0)
+    #expect(buffer.room == Buffer.slack)
+    buffer.append([UInt8](repeating: 1, count: Buffer.slack))
+    #expect(buffer.room == 0 && buffer.readRoom == 0)
+  }
+
+  @Test("The buffer given back last is taken first, and empty")
+  func lastInFirstOut() {
+    let pool = BufferPool(keep: 2)
+    let (a, b, c) = (pool.take(), pool.take(), pool.take())
+    #expect(pool.inUse == 3)
+    a.append("x")
+    pool.giveBack(c)
+    pool.wipeAndGiveBack(a)
+    pool.giveBack(b)  // beyond what is kept
+    #expect(pool.inUse == 0)
+    let first = pool.take()
+    #expect(first === a && first.isEmpty)
+    #expect(pool.take() === c)
+    #expect(pool.take() !== b)
+  }
+
+  @Test("Wiping leaves nothing of what was written (I-secrets)")
+  func wipe() {
+    let pool = BufferPool()
+    let buffer = pool.take()
+    buffer.append("secret")
+    pool.wipeAndGiveBack(buffer)
+    let again = pool.take()
+    again.append([9, 9, 9, 9, 9, 9])
+    again.truncate(to: 0)
+    again.append([7])
+    #expect(again.bytes(from: 0, count: 1) == [7])
+    #expect(again === buffer)
+  }
+}

@@ -1,0 +1,85 @@
+import Reactor
+import Synchronization
+import Testing
+
+struct ListeningTests {
+  @Test("A port that is in use is an error, whoever uses it")
+  func addressInUse() throws {
+    let first = try ListeningSocket.bind(try .loopback(), count: 2, id: 0)
+    defer { for socket in first { socket.close() } }
+    let port = try #require(first.first).address.port
+    #expect(port > 0)
+    #expect(first.map(\.address.port) == [port, port])
+    for count in [1, 2] {
+      #expect(throws: IOError(code: 98)) {
+        _ = try ListeningSocket.bind(try .loopback(port: port), count: count, id: 1)
+      }
+    }
+  }
+
+  @Test("A port can be bound again after its sockets were closed")
+  func rebind() throws {
+    let first = try ListeningSocket.bind(try .loopback(), count: 2, id: 0)
+    let port = try #require(first.first).address.port
+    for socket in first { socket.close() }
+    let second = try ListeningSocket.bind(try .loopback(port: port), count: 1, id: 0)
+    for socket in second { socket.close() }
+  }
+
+  @Test("Connections are shared out among workers")
+  func spreading() async throws {
+    let workers = [try Worker(index: 0), try Worker(index: 1)]
+    let group = WorkerGroup(workers)
+    let listeners = try ListeningSocket.bind(try .loopback(), count: 2, id: 0)
+    for worker in workers {
+      try worker.start(name: "spread")
+      let listener = listeners[worker.index]
+      try await worker.perform { (worker: isolated Worker) throws(IOError) in
+        try worker.accept(listener, group: group) { _, _ in }
+      }
+    }
+    let address = try #require(listeners.first).address
+    let total = 200
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      var clients: [Socket] = []
+      for _ in 0..<total {
+        clients.append(try await poller.connect(to: address, with: Waiter(poller), until: poller.patience))
+      }
+      // A connection counts once its worker has taken it over.
+      let waiter = Waiter(poller)
+      while workers.reduce(0, { $0 + $1.connections.count }) < total {
+        _ = await waiter.sleep(until: poller.deadline(after: 5))
+      }
+      waiter.retire()
+      for client in clients { client.close() }
+    }
+    #expect(workers.allSatisfy { $0.connections.count > total / 4 })
+    for worker in workers { await worker.stopAccepting() }
+    for worker in workers {
+      await worker.abortConnections()
+      await worker.stop()
+    }
+  }
+
+  @Test("What the kernel has queued is accepted when a worker stops accepting")
+  func lastAccepts() async throws {
+    let accepted = Atomic<Int>(0)
+    try await OnWorker.run { worker in
+      let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: 0).first)
+      let poller = worker.poller
+      try worker.accept(listener, group: WorkerGroup([worker])) { _, _ in
+        accepted.wrappingAdd(1, ordering: .relaxed)
+      }
+      var clients: [Socket] = []
+      for _ in 0..<20 {
+        clients.append(try await poller.connect(to: listener.address, with: Waiter(poller), until: poller.patience))
+      }
+      worker.stopAccepting()
+      #expect(accepted.load(ordering: .relaxed) == 20)
+      await #expect(throws: ConnectError.failed(IOError(code: 111))) {
+        _ = try await poller.connect(to: listener.address, with: Waiter(poller), until: poller.patience)
+      }
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import Testing
+
+@testable import Reactor
+
+struct TimerWheelTests {
+  private final class Entry: TimerEntry {}
+
+  /// Advances in steps and notes when each entry came due.
+  private struct Run {
+    let wheel: TimerWheel
+    var now: UInt64
+    var fired: [ObjectIdentifier: UInt64] = [:]
+    var count = 0
+
+    init(from now: UInt64) {
+      self.now = now
+      wheel = TimerWheel(now: now)
+    }
+
+    mutating func advance(to time: UInt64, step: UInt64 = 1) {
+      while now < time {
+        now = min(time, now + step)
+        var due: [TimerEntry] = []
+        wheel.advance(to: now, &due)
+        for entry in due {
+          fired[ObjectIdentifier(entry)] = now
+          count += 1
+        }
+      }
+    }
+
+    func time(of entry: Entry) -> UInt64? { fired[ObjectIdentifier(entry)] }
+  }
+
+  private static let revolution = TimerWheel.slotMilliseconds * UInt64(TimerWheel.slotCount)
+
+  @Test(
+    "A deadline is met, never early and at most one slot late",
+    arguments: [
+      1, 31, 32, 33, 1000, 65_535, 65_536, 65_537, revolution + 5, 2 * revolution - 1, 3 * revolution + 77,
+    ] as [UInt64])
+  func met(_ delay: UInt64) {
+    for start in [0, 1, 31, 1_000_000] as [UInt64] {
+      var run = Run(from: start)
+      let entry = Entry()
+      run.wheel.arm(entry, at: Deadline(milliseconds: start + delay))
+      run.advance(to: start + delay + 64, step: delay > 1000 ? 7 : 1)
+      let fired = run.time(of: entry) ?? 0
+      #expect(fired >= start + delay)
+      #expect(fired <= start + delay + TimerWheel.slotMilliseconds + 7)
+      #expect(run.count == 1)
+      #expect(run.wheel.count == 0)
+    }
+  }
+
+  @Test("A deadline that has passed is met at the next slot")
+  func passed() {
+    var run = Run(from: 100_000)
+    let entry = Entry()
+    run.wheel.arm(entry, at: Deadline(milliseconds: 5))
+    run.advance(to: 100_100)
+    #expect(run.time(of: entry) != nil)
+  }
+
+  @Test("A deadline that was moved later is met only then")
+  func later() {
+    var run = Run(from: 0)
+    let entry = Entry()
+    run.wheel.arm(entry, at: Deadline(milliseconds: 100))
+    run.advance(to: 50)
+    run.wheel.arm(entry, at: Deadline(milliseconds: 90_000))
+    run.advance(to: 89_999, step: 3)
+    #expect(run.count == 0)
+    run.advance(to: 90_100)
+    #expect(run.count == 1)
+  }
+
+  @Test("A deadline that was moved earlier is met then, and only once")
+  func earlier() {
+    var run = Run(from: 0)
+    let entry = Entry()
+    run.wheel.arm(entry, at: Deadline(milliseconds: 90_000))
+    run.wheel.arm(entry, at: Deadline(milliseconds: 100))
+    run.advance(to: 200_000, step: 5)
+    #expect((100...140).contains(run.time(of: entry) ?? 0))
+    #expect(run.count == 1)
+  }
+
+  @Test("A disarmed entry is not met, and never is not a deadline")
+  func disarmed() {
+    var run = Run(from: 0)
+    let entry = Entry()
+    run.wheel.arm(entry, at: Deadline(milliseconds: 100))
+    run.wheel.disarm(entry)
+    run.wheel.disarm(entry)
+    #expect(run.wheel.millisecondsToNext(from: 0) == -1)
+    run.wheel.arm(entry, at: Deadline(milliseconds: 100))
+    run.wheel.arm(entry, at: .never)
+    run.advance(to: 1000)
+    #expect(run.count == 0)
+    #expect(run.wheel.count == 0)
+  }
+
+  @Test("A long sleep loses no deadline")
+  func longSleep() {
+    var run = Run(from: 0)
+    let entries = (0..<500).map { _ in Entry() }
+    for (index, entry) in entries.enumerated() {
+      run.wheel.arm(entry, at: Deadline(milliseconds: UInt64(index) * 400))
+    }
+    run.advance(to: 300_000, step: 300_000)
+    #expect(run.count == 500)
+    #expect(run.wheel.count == 0)
+  }
+
+  @Test("The wait for the next slot never passes a deadline")
+  func nextWait() {
+    var random = SystemRandomNumberGenerator()
+    let wheel = TimerWheel(now: 12_345)
+    var now: UInt64 = 12_345
+    for _ in 0..<200 {
+      let entry = Entry()
+      let deadline = now + UInt64.random(in: 0...100_000, using: &random)
+      wheel.arm(entry, at: Deadline(milliseconds: deadline))
+      var steps = 0
+      while wheel.count > 0, steps < 10 {
+        let wait = wheel.millisecondsToNext(from: now)
+        #expect(wait >= 0)
+        #expect(now + UInt64(max(0, wait)) <= deadline + TimerWheel.slotMilliseconds)
+        now += UInt64(max(0, wait))
+        var due: [TimerEntry] = []
+        wheel.advance(to: now, &due)
+        steps += 1
+      }
+      #expect(wheel.count == 0)
+    }
+  }
+
+  @Test("Random arming, moving and disarming agree with a plain list")
+  func model() {
+    var random = SystemRandomNumberGenerator()
+    var run = Run(from: 1000)
+    let entries = (0..<50).map { _ in Entry() }
+    var expected: [Int: UInt64] = [:]
+    var isSame = true
+    for _ in 0..<5000 {
+      let index = Int.random(in: 0..<entries.count, using: &random)
+      if Bool.random(using: &random) {
+        let deadline = run.now + UInt64.random(in: 0...150_000, using: &random)
+        run.wheel.arm(entries[index], at: Deadline(milliseconds: deadline))
+        expected[index] = deadline
+      } else if Int.random(in: 0..<4, using: &random) == 0 {
+        run.wheel.disarm(entries[index])
+        expected[index] = nil
+      }
+      run.fired = [:]
+      run.advance(to: run.now + UInt64.random(in: 0...5000, using: &random), step: 5000)
+      for (index, entry) in entries.enumerated() {
+        if let time = run.time(of: entry) {
+          if (expected[index] ?? .max) > time { isSame = false }
+          expected[index] = nil
+        } else if let deadline = expected[index], deadline + 40 < run.now {
+          isSame = false
+        }
+      }
+    }
+    #expect(isSame)
+  }
+}

@@ -1,0 +1,161 @@
+import Testing
+
+@testable import Reactor
+
+struct WaiterTests {
+  @Test("A wait ends with its deadline")
+  func timeout() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: 0).first)
+      let (client, server) = try await poller.pair(on: worker, listener)
+      let waiter = Waiter(poller)
+      #expect(await waiter.wait(client, .readable, until: poller.deadline(after: 1)) == .timedOut)
+      #expect(await waiter.sleep(until: poller.deadline(after: 1)) == .timedOut)
+      #expect(await waiter.wait(client, .readable, server, .readable, until: poller.deadline(after: 1)) == .timedOut)
+      waiter.retire()
+    }
+  }
+
+  @Test("A wait over two sockets ends with either")
+  func either() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: 0).first)
+      let (client, server) = try await poller.pair(on: worker, listener)
+      let waiter = Waiter(poller)
+      let buffer = poller.buffers.take()
+      buffer.append("x")
+      poller.start(Script { _ = client.send(buffer) })
+      #expect(await waiter.wait(client, .readable, server, .readable, until: poller.patience) == .ready)
+      #expect(server.satisfies(.readable) && !client.satisfies(.readable))
+      waiter.retire()
+      poller.buffers.giveBack(buffer)
+    }
+  }
+
+  @Test("Nothing is wanted of a socket: it does not end the wait even when it is broken")
+  func unwanted() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: 0).first)
+      let (client, server) = try await poller.pair(on: worker, listener)
+      let (other, _) = (server, 0)
+      client.reset()
+      let waiter = Waiter(poller)
+      #expect(await waiter.wait(other, .readable, until: poller.patience) == .ready)
+      #expect(other.readiness.contains(.broken))
+      let quiet = try await poller.connect(to: listener.address, with: Waiter(poller), until: poller.patience)
+      #expect(await waiter.wait(quiet, .readable, other, [], until: poller.deadline(after: 1)) == .timedOut)
+      #expect(await waiter.wait(quiet, .readable, other, .broken, until: poller.patience) == .ready)
+      waiter.retire()
+    }
+  }
+
+  @Test("The end and the reset of a peer are told apart")
+  func ends() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      let buffer = poller.buffers.take()
+      for isReset in [false, true] {
+        let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: isReset ? 1 : 0).first)
+        let (client, server) = try await poller.pair(on: worker, listener)
+        if isReset { client.reset() } else { client.close() }
+        let waiter = Waiter(poller)
+        #expect(await waiter.wait(server, .readable, until: poller.patience) == .ready)
+        let transfer = server.receive(into: buffer)
+        #expect(isReset ? transfer == .failed(IOError(code: 104)) : transfer == .ended)
+        server.close()
+        server.close()
+        #expect(server.receive(into: buffer) == .failed(IOError(code: 103)))
+        waiter.retire()
+      }
+      poller.buffers.giveBack(buffer)
+    }
+  }
+
+  @Test("A drain ends idle waits, and new ones at once")
+  func drain() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: 0).first)
+      let (client, _) = try await poller.pair(on: worker, listener)
+      let waiter = Waiter(poller)
+      poller.start(Script { poller.beginDraining() })
+      #expect(await waiter.waitIdle(client, until: poller.patience) == .draining)
+      #expect(await waiter.waitIdle(client, until: poller.patience) == .draining)
+      waiter.retire()
+    }
+  }
+
+  @Test("Beyond the limit the oldest idle wait is asked to park")
+  func idleLimit() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      let list = IdleList()
+      let waiters = (0..<IdleList.limit + 3).map { _ in Waiter(poller) }
+      var woken: [Int] = []
+      for (index, waiter) in waiters.enumerated() {
+        poller.start(
+          Script {
+            if await waiter.sleep(until: poller.patience) == .park { woken.append(index) }
+          })
+      }
+      await poller.turn()
+      for waiter in waiters { list.append(waiter) }
+      await poller.turn()
+      #expect(woken == [0, 1, 2])
+      #expect(list.count == IdleList.limit)
+      list.remove(waiters[1])
+      list.remove(waiters[10])
+      #expect(list.count == IdleList.limit - 1)
+      list.resumeAll(.draining)
+      #expect(list.count == 0)
+      await poller.turn()
+      // The one that was taken out of the list is still asleep.
+      waiters[10].resume(.ready)
+      for waiter in waiters { waiter.retire() }
+    }
+  }
+
+  @Test("A second wake-up is harmless")
+  func twice() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      let waiter = Waiter(poller)
+      poller.start(
+        Script {
+          waiter.resume(.ready)
+          waiter.resume(.timedOut)
+        })
+      #expect(await waiter.sleep(until: poller.patience) == .ready)
+      waiter.retire()
+    }
+  }
+
+  @Test("Closing gives descriptors back to the count")
+  func counts() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: 0).first)
+      let (client, server) = try await poller.pair(on: worker, listener)
+      #expect(poller.openSockets == 3)
+      #expect(worker.connections.count == 1)
+      client.close()
+      server.close()
+      #expect(poller.openSockets == 1)
+      #expect(worker.connections.count == 0)
+      #expect(worker.connections.accepted == 1)
+    }
+  }
+}
+
+extension Poller {
+  /// Lets all that is queued run.
+  func turn() async {
+    for _ in 0..<3 { await Task.yield() }
+    let waiter = Waiter(self)
+    _ = await waiter.sleep(until: deadline(after: 1))
+    waiter.retire()
+  }
+}

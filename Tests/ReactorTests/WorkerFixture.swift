@@ -1,0 +1,88 @@
+import Reactor
+
+/// A worker on a thread of its own that runs a test's body, so that the body may touch sockets, buffers and waiters.
+enum OnWorker {
+  static func run<Result: Sendable>(
+    _ body: @escaping @Sendable (isolated Worker) async throws -> Result
+  ) async throws -> Result {
+    let worker = try Worker(index: 0)
+    try worker.start(name: "test")
+    let task = await worker.launch(body)
+    let outcome = await task.result
+    await worker.stopAccepting()
+    await worker.abortConnections()
+    await worker.stop()
+    return try outcome.get()
+  }
+}
+
+extension Worker {
+  /// Starts a task as the worker starts all of its own: without the executor preference each resume would pass the global
+  /// pool, and an event could overtake the wait that it is meant for.
+  func launch<Result: Sendable>(
+    _ body: @escaping @Sendable (isolated Worker) async throws -> Result
+  ) -> Task<Result, any Error> {
+    Task.immediate(executorPreference: loop) { try await self.script(body) }
+  }
+
+  private func script<Result: Sendable>(
+    _ body: @Sendable (isolated Worker) async throws -> Result
+  ) async throws -> Result {
+    try await body(self)
+  }
+}
+
+/// An activity made of a closure.
+final class Script: Activity {
+  private let body: () async -> Void
+
+  init(_ body: @escaping () async -> Void) {
+    self.body = body
+  }
+
+  func run() async {
+    await body()
+  }
+}
+
+extension Poller {
+  /// Long enough never to end a wait of a test that passes.
+  var patience: Deadline { deadline(after: 30_000) }
+
+  /// A connected pair over loopback: the side that connected, and the one that was accepted.
+  func pair(on worker: isolated Worker, _ listener: ListeningSocket) async throws -> (Socket, Socket) {
+    let accepted = Accepted(self)
+    try worker.accept(listener, group: WorkerGroup([worker])) { socket, _ in accepted.give(socket) }
+    let client = try await connect(to: listener.address, with: Waiter(self), until: patience)
+    return (client, await accepted.next())
+  }
+}
+
+/// Hands accepted sockets to whoever waits for one.
+final class Accepted {
+  private let poller: Poller
+  private let waiter: Waiter
+  private var sockets: [Socket] = []
+
+  init(_ poller: Poller) {
+    self.poller = poller
+    waiter = Waiter(poller)
+  }
+
+  func give(_ socket: Socket) {
+    sockets.append(socket)
+    waiter.resume(.ready)
+  }
+
+  func next() async -> Socket {
+    while sockets.isEmpty { _ = await waiter.sleep(until: poller.patience) }
+    return sockets.removeFirst()
+  }
+}
+
+extension Address {
+  static func loopback(port: Int = 0) throws -> Address {
+    guard let address = Address(literal: "127.0.0.1", port: port) else { throw IOError(code: 22) }
+    return address
+  }
+}
