@@ -83,7 +83,8 @@ struct ConsentTests {
       let otherCookie = try #require(other.cookies.field(for: gateway.front))
 
       for (form, cookie) in [
-        (whole, nil), (whole, otherCookie), (Form(), cookie), (whole.without("token", "ticket", whole.fields[0].name), cookie),
+        (whole, nil), (whole, otherCookie), (Form(), cookie),
+        (whole.without("token", "ticket", whole.fields[0].name), cookie),
       ] {
         var headers = Headers()
         if let cookie { headers.append("Cookie", cookie) }

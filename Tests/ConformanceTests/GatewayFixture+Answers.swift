@@ -68,6 +68,13 @@ extension GatewayFixture {
     return form
   }
 
+  /// The cookies of a browser that is in the middle of signing in.
+  func transactionCookie() async throws -> String {
+    var browser = browser(for: "com.example.p1:/cb")
+    _ = try await browser.open(front.at(az("p1")))
+    return try #require(browser.cookies.field(for: front))
+  }
+
   /// What the upstream saw at its token endpoint, as forms.
   var upstreamTokenForms: [Form] {
     upstream.recorder.requests(to: "/token").map { Form(decoding: String(decoding: $0.body, as: UTF8.self)) }

@@ -19,10 +19,12 @@ public final class FixtureUpstream: Sendable {
   public let recorder = RequestRecorder(limit: 4096)
   private let state: Mutex<State>
   private let server: Server
+  private let shared: Handed
 
   /// Binds a port of 127.0.0.1.
   public init() async throws(ServerError) {
     let shared = Handed()
+    self.shared = shared
     let settings = ProxySettings(ProxyConfiguration())
     let nowhere = Resolver(host: "127.0.0.1", port: 0)
     server = try await Server(
@@ -45,7 +47,11 @@ public final class FixtureUpstream: Sendable {
   public func script(_ script: Script?) { state.withLock { $0.script = script } }
 
   /// Closes everything. Scripts must not be waiting any more.
-  public func stop() async { _ = await server.drain(delay: 0, timeout: 0) { _ in } }
+  public func stop() async {
+    _ = await server.drain(delay: 0, timeout: 0) { _ in }
+    // The server's handlers refer to this, and this to the server.
+    shared.upstream.withLock { $0 = nil }
+  }
 
   fileprivate func answer(_ request: Request) async -> Response {
     recorder.record(request)

@@ -129,4 +129,6 @@ extension GatewayFixture {
 extension Response {
   public var text: String { String(decoding: body, as: UTF8.self) }
   public var location: String? { headers["Location"] }
+  /// The parameters of a redirect's query; none without one.
+  public var answer: Form { Form(decoding: (location ?? "").drop { $0 != "?" }.dropFirst()) }
 }

@@ -25,6 +25,13 @@ final class BrokenStore: EphemeralStore {
     return try await memory.put(key, value, expiry: expiry, now: now)
   }
 
+  func replace(
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+  ) async throws(StoreError) -> Bool {
+    try check()
+    return try await memory.replace(key, old, with: new, expiry: expiry, now: now)
+  }
+
   func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
     try check()
     return try await memory.get(key, now: now)

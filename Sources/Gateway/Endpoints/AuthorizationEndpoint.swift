@@ -77,7 +77,10 @@ struct AuthorizationEndpoint {
       return .response(exchange.answer(permit.refusal(exchange.rejection(for: error))))
     }
     exchange.trail.upstreamStatus = answer.head.status
-    if answer.head.status >= 500 { return .response(exchange.answer(permit.refusal(.upstreamFailed))) }
+    if answer.head.status >= 500 {
+      let rejection: Rejection = answer.head.status == 503 ? .upstreamUnavailable : .upstreamFailed
+      return .response(exchange.answer(permit.refusal(rejection)))
+    }
     if (200..<300).contains(answer.head.status), exchange.request.method != "HEAD" {
       return .response(await moveIntoTransaction(target, start, answer))
     }

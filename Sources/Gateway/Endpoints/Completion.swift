@@ -43,6 +43,8 @@ struct Completion {
       return .response(await replace(answer, by: refused, adding: cookie))
     }
     InteractionPage.protect(&response, isSecure: exchange.policy.gateway.origin.scheme == .https)
+    // The address has the sealed state in it, and its answer belongs to this request alone (RFC 9111, section 5.2.2.5).
+    response.headers.set("Cache-Control", "no-store")
     if let cookie { response.headers.append("Set-Cookie", cookie) }
     return .relay(answer, response)
   }

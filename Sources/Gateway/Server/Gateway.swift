@@ -147,9 +147,16 @@ public final class Gateway: Handler {
     InteractionPage.protect(&response, isSecure: policy.gateway.origin.scheme == .https)
   }
 
+  private func unacceptable(_ error: MessageError) -> Response {
+    var response = pages.error(ErrorPage(status: error.status, detail: error.description))
+    // RFC 9110, section 15.5.6: what passes at all; the endpoints say for themselves what they take.
+    if error.status == 405 { response.headers.set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS") }
+    return response
+  }
+
   public func failure(_ failure: ProxyFailure) -> Response {
     switch failure {
-    case .request(let error): pages.error(ErrorPage(status: error.status, detail: error.description))
+    case .request(let error): unacceptable(error)
     case .timeout: pages.error(ErrorPage(status: 408, detail: "the request did not arrive in time"))
     case .bodyTooLarge:
       pages.error(ErrorPage(status: 413, detail: "the body is longer than \(Gateway.bodyLimit) bytes"))
