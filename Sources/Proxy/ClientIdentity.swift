@@ -43,7 +43,8 @@ struct ClientIdentity {
     }
     let belief = belief(bytes, fields)
     return ClientFacts(
-      peer: Peer(address: belief.address, isSecure: belief.isSecure, isLoopback: isLoopback),
+      // Behind a proxy there is a client somewhere else, and only the proxy knows how it came.
+      peer: Peer(address: belief.address, isSecure: belief.isSecure, isLoopback: false),
       forwardedHost: belief.host)
   }
 
