@@ -185,7 +185,7 @@ final class Exchange {
 
   /// Whether a tunnel has begun with bytes that the client sent behind its request: no event will tell of them.
   private var startsTunnel: Bool {
-    isTunnel && !uploadEnded && download != nil && upload.direct == 0 && toUpstream?.isEmpty ?? false
+    isTunnel && !uploadEnded && download != nil && upload.direct == 0 && toUpstream.isEmpty
       && !(server.input?.isEmpty ?? true)
   }
 

@@ -10,6 +10,12 @@ struct AuthorizationEndpoint {
   /// Seconds that a user may take to sign in. The sealed state lives as long.
   static let transactionLifetime: Int64 = 900
 
+  /// Bytes of a client's state. It goes into the sealed state, into memory where the upstream takes no long one, and back
+  /// to the client in an address, which servers rarely take beyond 8 KiB.
+  private static let longestState = 2048
+  /// Bytes of scope, for the same reasons; legacy servers know hundreds of words.
+  private static let longestScope = 4096
+
   private let exchange: Interception
   private let request: AuthorizationRequest
   private let session: BrowserSession?
@@ -53,9 +59,21 @@ struct AuthorizationEndpoint {
     case .pass: return await pass()
     case .forward(let permit):
       exchange.trail.note(permit.redirectURI)
+      if let name = overlong(permit) {
+        exchange.trail.refused(.parameterMalformed)
+        let page = ErrorPage(.parameterMalformed, detail: "`\(name)` is too long")
+        return .response(exchange.pages.error(page))
+      }
       if permit.needsConsent { return .response(ConsentEndpoint(exchange).ask(permit, request, session)) }
       return await forward(permit)
     }
+  }
+
+  /// The parameter that is too long to be kept for the client. It is told by a page: the redirect would carry the state.
+  private func overlong(_ permit: AuthorizationPermit) -> String? {
+    if permit.state?.utf8.count ?? 0 > AuthorizationEndpoint.longestState { return "state" }
+    if permit.scope?.text.utf8.count ?? 0 > AuthorizationEndpoint.longestScope { return "scope" }
+    return nil
   }
 
   /// Starts a transaction and asks the upstream in its name (`I-request`).

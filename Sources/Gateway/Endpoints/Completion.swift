@@ -38,7 +38,8 @@ struct Completion {
       response.headers.set("Location", onThisOrigin(location))
       if response.status == 307 || response.status == 308 { response.status = redirectStatus(response) }
     }
-    if response.headers.all("Refresh").contains(where: exchange.gateway.snapshot.locations.isAnswer) {
+    let elsewhere = response.headers.all("Refresh") + response.headers.all("Content-Location")
+    if elsewhere.contains(where: exchange.gateway.snapshot.locations.isAnswer) {
       let refused = exchange.answer(.here(.answerUnusable), transaction: transaction)
       return .response(await replace(answer, by: refused, adding: cookie))
     }

@@ -155,7 +155,8 @@ extension Interception {
         return tokenError(code, status: code == .invalidClient ? 401 : 400, description: description)
       }
     case .unusable:
-      return tokenRefusal(.here(upstream.status == 503 ? .upstreamUnavailable : .upstreamFailed))
+      let isBusy = upstream.status == 503 || upstream.status == 429
+      return tokenRefusal(.here(isBusy ? .upstreamUnavailable : .upstreamFailed))
     }
   }
 }

@@ -34,7 +34,8 @@ public final class Gateway: Handler {
   var now: Int64 { resources.now() }
 
   var states: StateCarrier {
-    StateCarrier(sealer: sealer, store: resources.store, limit: policy.upstream.stateLimit)
+    StateCarrier(
+      sealer: sealer, store: resources.store, limit: policy.upstream.stateLimit, budget: resources.keptStates)
   }
 
   // MARK: Routing
