@@ -119,10 +119,11 @@ extension ProxyTests {
         try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         await bench.eventually("the response has begun") { bench.upstream.notes == ["begun"] }
         let upstream = try #require(bench.upstream.peers.first)
-        // When nothing moves any more, the proxy waits for its client alone.
-        while true {
-          await worker.poller.pause(30)
-          if !upstream.socket.satisfies(.writable) { break }
+        // When nothing has moved for a while, the proxy waits for its client alone.
+        var quiet = 0
+        while quiet < 4 {
+          await worker.poller.pause(20)
+          quiet = upstream.socket.satisfies(.writable) ? 0 : quiet + 1
         }
         bench.upstream.notes.append("reset")
         upstream.reset()
