@@ -138,7 +138,9 @@ extension Interception {
     note(clientID: transaction.clientID.rawValue)
     trail.note(transaction.redirectURI)
     let facts = CompletionFacts(
-      browserMatches: browserMatches, request: RequestContent(query: request.query ?? "", body: request.body), now: now)
+      browserMatches: browserMatches,
+      request: RequestContent(target: request.target, cookies: request.headers.all("Cookie"), body: request.body),
+      now: now)
     let outcome = Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
     trail.note(outcome)
     switch outcome.decision {
