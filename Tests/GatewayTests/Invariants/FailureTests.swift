@@ -36,7 +36,8 @@ struct FailureTests {
   func refresh(status: Int, word: String, expected: Int) async throws {
     try await GatewayFixture.run { gateway in
       let answer = try await gateway.redeem(try await gateway.code())
-      let token = try #require(try #require(NativeApp.tokens(in: answer)).refreshToken).reveal()
+      let tokens = try #require(NativeApp.tokens(in: answer))
+      let token = try #require(tokens.refreshToken).reveal()
       let form: Form = ["grant_type": "refresh_token", "client_id": "n1", "refresh_token": token]
       gateway.upstream.script { request in
         request.path == "/token" ? Self.json(status, #"{"error":"\#(word)"}"#) : nil
