@@ -34,6 +34,7 @@ struct AuthorizationEndpoint {
     for state in request.states {
       switch await exchange.gateway.states.open(state, now: exchange.now) {
       case .value(let transaction): return await reenter(transaction, state: state)
+      case .keyUnknown where isClients: continue
       case .keyUnknown: return .response(exchange.answer(.here(.codeKeyUnknown)))
       case .invalid: continue
       }
@@ -42,6 +43,15 @@ struct AuthorizationEndpoint {
       return await form()
     }
     return await begin()
+  }
+
+  /// Whether the request can only be a client's own: pages of the upstream come back with the upstream's client id. Its
+  /// state is then its own too, however much it looks like a sealed one of another deployment.
+  private var isClients: Bool {
+    guard let id = request.parameters["client_id"], let client = exchange.policy.clients[ClientID(id)] else {
+      return false
+    }
+    return client.upstream.clientID != client.id
   }
 
   // MARK: A new request
