@@ -31,7 +31,7 @@ struct RevocationEndpoint {
       // Whose token it is, nobody else learns: to them it is an invalid one, and that is no error (RFC 7009, section 2.2).
       if refusal.rejection == .refreshTokenForeign { return .response(exchange.revoked()) }
       return .response(exchange.throttledAuthentication(of: claimed, refusal) ?? exchange.tokenRefusal(refusal))
-    case .pass: return await send(exchange.unchanged())
+    case .pass: return await send(exchange.passing(request))
     case .forward(let form):
       if case .value(let grant) = opened {
         exchange.trail.transaction = grant.family

@@ -75,10 +75,10 @@ struct TokenEndpoint {
     }
   }
 
-  /// Report mode and unknown clients: as the client sent it, with its own credentials.
+  /// Report mode and unknown clients: as the client sent it, with its own credentials for the upstream.
   private func pass() async -> Response {
     do throws(UpstreamFailure) {
-      let answer = try await exchange.upstream.send(exchange.unchanged())
+      let answer = try await exchange.upstream.send(exchange.passing(request))
       exchange.trail.upstreamStatus = answer.head.status
       var response = answer.head
       response.body = try await answer.collect()

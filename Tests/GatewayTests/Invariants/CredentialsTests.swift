@@ -39,6 +39,38 @@ struct CredentialsTests {
     }
   }
 
+  @Test("I-credentials: a secret of the gateway's never passes upstream", arguments: [false, true])
+  func ownSecret(inHeader: Bool) async throws {
+    let policy = try FixturePolicy.with { $0.edit("w1") { $0.mode = .report } }
+    try await GatewayFixture.run(policy) { gateway in
+      let basic: Headers = [
+        "Authorization": BasicCredentials(user: "w1", password: Secret("w1secret")).header.reveal()
+      ]
+      for (path, form) in [("/revoke", ["token": "raw"] as Form), ("/token", gateway.tk("raw", "w1"))] {
+        var form = form
+        if !inHeader {
+          form.set("client_id", "w1")
+          form.append("client_secret", "w1secret")
+        }
+        _ = try await gateway.post(path, form, inHeader ? basic : [:])
+        let sent = try #require(gateway.upstream.recorder.requests(to: path).last)
+        #expect(!sent.headers.contains("Authorization"))
+        let body = String(decoding: sent.body, as: UTF8.self)
+        #expect(body.contains("raw"))
+        #expect(!body.contains("w1secret"))
+      }
+    }
+  }
+
+  @Test("I-credentials: credentials for the upstream pass as they came")
+  func upstreamsSecret() async throws {
+    try await GatewayFixture.run { gateway in
+      _ = try await gateway.post("/revoke", ["token": "raw", "client_id": "w3", "client_secret": "w3secret"])
+      let sent = try #require(gateway.upstream.recorder.requests(to: "/revoke").last)
+      #expect(String(decoding: sent.body, as: UTF8.self).contains("w3secret"))
+    }
+  }
+
   @Test("I-credentials: to revoke another client's token is no error, and does nothing")
   func foreignToken() async throws {
     try await GatewayFixture.run { gateway in
