@@ -106,7 +106,8 @@ extension Rejection {
       .registrationParameter, .responseTypeMissing, .responseTypeUnsupported, .responseTypeForNative,
       .grantNotAllowed, .responseModeUnsupported, .responseModeUnreachable, .challengeMissing,
       .challengeMethodUnsupported, .challengeMalformed, .scopeMalformed, .promptNoneCombined, .consentRequired,
-      .stateMissing, .callbackClosed, .answerUnusable, .upstreamDenied, .upstreamError, .upstreamFailed, .upstreamUnavailable,
+      .stateMissing, .callbackClosed, .answerUnusable, .upstreamDenied, .upstreamError, .upstreamFailed,
+      .upstreamUnavailable,
       .upstreamTimedOut, .consentDenied:
       true
     }

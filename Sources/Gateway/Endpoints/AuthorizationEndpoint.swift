@@ -31,13 +31,23 @@ struct AuthorizationEndpoint {
   }
 
   func respond() async -> Reply {
+<<<<<<< HEAD
     do throws(StoreError) {
       for state in request.states {
         switch try await exchange.gateway.states.open(state, now: exchange.now) {
         case .value(let transaction): return await reenter(transaction, state: state)
+        case .keyUnknown where isClients: continue
         case .keyUnknown: return .response(exchange.answer(.here(.codeKeyUnknown)))
         case .invalid: continue
         }
+=======
+    for state in request.states {
+      switch await exchange.gateway.states.open(state, now: exchange.now) {
+      case .value(let transaction): return await reenter(transaction, state: state)
+      case .keyUnknown where isClients: continue
+      case .keyUnknown: return .response(exchange.answer(.here(.codeKeyUnknown)))
+      case .invalid: continue
+>>>>>>> fixes-gateway
       }
     } catch {
       return .response(exchange.answer(.here(.upstreamUnavailable)))
@@ -46,6 +56,15 @@ struct AuthorizationEndpoint {
       return await form()
     }
     return await begin()
+  }
+
+  /// Whether the request can only be a client's own: pages of the upstream come back with the upstream's client id. Its
+  /// state is then its own too, however much it looks like a sealed one of another deployment.
+  private var isClients: Bool {
+    guard let id = request.parameters["client_id"], let client = exchange.policy.clients[ClientID(id)] else {
+      return false
+    }
+    return client.upstream.clientID != client.id
   }
 
   // MARK: A new request
@@ -112,7 +131,7 @@ struct AuthorizationEndpoint {
     _ target: String, _ start: TransactionStart, _ answer: UpstreamResponse
   ) async -> Response {
     var response = exchange.redirect(to: target)
-    for cookie in answer.head.headers.all("Set-Cookie") { response.headers.append("Set-Cookie", cookie) }
+    for cookie in exchange.cookies(of: answer) { response.headers.append("Set-Cookie", cookie) }
     response.headers.append("Set-Cookie", start.cookie)
     _ = try? await answer.collect()
     return response

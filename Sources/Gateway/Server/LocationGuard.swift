@@ -43,13 +43,13 @@ struct LocationGuard: Sendable {
   }
 
   /// Where a field leads: of `Refresh`, what follows the delay (HTML, "shared declarative refresh steps"). No URI
-  /// begins with a digit or a dot and a semicolon or comma later, and a relative one that does leads to no redirect URI.
+  /// begins with a number and a separator, and a relative reference that does leads to no redirect URI.
   private static func target(of field: String) -> Substring {
     let text = field.drop(while: isSpace)
     guard let first = text.first, first.isASCII, first.isNumber || first == "." else { return text }
     let delay = text.drop { $0.isNumber || $0 == "." }
-    // `./cb` and `../cb` are relative references, no delays.
-    if delay.first == "/" { return text }
+    // `../cb` and `.well/cb` are relative references, no delays.
+    if let next = delay.first, !isSpace(next), next != ";", next != "," { return text }
     var rest = delay.drop { isSpace($0) || $0 == ";" || $0 == "," }
     if rest.prefix(3).lowercased() == "url" {
       let value = rest.dropFirst(3).drop(while: isSpace)
