@@ -31,7 +31,6 @@ struct AuthorizationEndpoint {
   }
 
   func respond() async -> Reply {
-<<<<<<< HEAD
     do throws(StoreError) {
       for state in request.states {
         switch try await exchange.gateway.states.open(state, now: exchange.now) {
@@ -40,14 +39,6 @@ struct AuthorizationEndpoint {
         case .keyUnknown: return .response(exchange.answer(.here(.codeKeyUnknown)))
         case .invalid: continue
         }
-=======
-    for state in request.states {
-      switch await exchange.gateway.states.open(state, now: exchange.now) {
-      case .value(let transaction): return await reenter(transaction, state: state)
-      case .keyUnknown where isClients: continue
-      case .keyUnknown: return .response(exchange.answer(.here(.codeKeyUnknown)))
-      case .invalid: continue
->>>>>>> fixes-gateway
       }
     } catch {
       return .response(exchange.answer(.here(.upstreamUnavailable)))
