@@ -95,7 +95,8 @@ bench: deps-bench build
 
 ## sanitize: all tests under address and thread sanitizer
 sanitize: deps
-	swift test --no-parallel --sanitize=address --scratch-path .build/address
+	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/Sanitizers/leaks.txt:print_suppressions=0 \
+	  swift test --no-parallel --sanitize=address --scratch-path .build/address
 	swift test --no-parallel --sanitize=thread --scratch-path .build/thread
 
 clean:

@@ -73,6 +73,7 @@ enum RuleTable {
   static let reentry: [Rule<ReentryContext>] = [
     .reentryUserAgentExternal,
     .reentryReadable,
+    .reentryCarriesNoAnswer,
     .reentryUnchanged,
     .reentryScopeWithin,
   ]

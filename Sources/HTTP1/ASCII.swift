@@ -40,8 +40,9 @@ enum ASCII {
     return position + 2
   }
 
-  /// Lower case, and `_` as `-`: how the most liberal server reads a field name.
+  /// Lower case, and everything but letters and digits as `-`: how the most liberal server reads a field name. Those
+  /// that make a variable's name of it, as CGI does, write `_` for each such byte (RFC 3875, section 4.1.18).
   static func folded(_ byte: UInt8) -> UInt8 {
-    byte == 0x5f ? 0x2d : lowercased(byte)
+    isDigit(byte) || (byte | 0x20) &- 0x61 < 26 ? lowercased(byte) : 0x2d
   }
 }

@@ -31,8 +31,6 @@ struct ClientIdentity {
   struct Belief {
     var address: String
     var isSecure: Bool
-    /// Whether no network is between: false as soon as a trusted proxy tells of one.
-    var isLoopback = false
     var host: String?
     /// The addresses that a trusted proxy listed, and the proxy's own.
     var chain: String
@@ -45,26 +43,24 @@ struct ClientIdentity {
     }
     let belief = belief(bytes, fields)
     return ClientFacts(
-      peer: Peer(address: belief.address, isSecure: belief.isSecure, isLoopback: belief.isLoopback),
+      // Behind a proxy there is a client somewhere else, and only the proxy knows how it came.
+      peer: Peer(address: belief.address, isSecure: belief.isSecure, isLoopback: false),
       forwardedHost: belief.host)
   }
 
   private func belief(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> Belief {
-    var belief = Belief(
-      address: peerHost, isSecure: isSecure, isLoopback: isLoopback, host: nil, chain: peerHost)
+    var belief = Belief(address: peerHost, isSecure: isSecure, host: nil, chain: peerHost)
     // The nearest proxy is the one that is trusted, so only the last element of each list is its own word. It may have
     // added a field of its own behind the client's, as HAProxy does.
     if let list = fields.last(.forwardedFor).map({ text(bytes, $0) }) {
       let last = ClientIdentity.lastElement(list)
       if let address = Address(literal: last, port: 0) {
         belief.address = address.host
-        if !address.isLoopback { belief.isLoopback = false }
         belief.chain = "\(last), \(peerHost)"
       }
     }
     if let proto = fields.only(.forwardedProto).map({ text(bytes, $0) }) {
       belief.isSecure = ClientIdentity.lastElement(proto).lowercased() == "https"
-      if !belief.isSecure { belief.isLoopback = false }
     }
     if let host = fields.only(.forwardedHost).map({ text(bytes, $0) }) {
       belief.host = ClientIdentity.lastElement(host)

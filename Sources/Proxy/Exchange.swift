@@ -170,6 +170,7 @@ final class Exchange {
       if server.socket.readiness.contains(.broken) { throw .client }
       if !uploadEnded { try stepUpload(upstream) }
       if try stepDownload(upstream, head) { return }
+      if startsTunnel { continue }
       if moved >= Exchange.yieldAfter {
         moved = 0
         await Task.yield()
@@ -180,6 +181,12 @@ final class Exchange {
       case .timedOut: throw timeoutFailure(upstream)
       }
     }
+  }
+
+  /// Whether a tunnel has begun with bytes that the client sent behind its request: no event will tell of them.
+  private var startsTunnel: Bool {
+    isTunnel && !uploadEnded && download != nil && upload.direct == 0 && toUpstream.isEmpty
+      && !(server.input?.isEmpty ?? true)
   }
 
   /// One wait for everything that would help.

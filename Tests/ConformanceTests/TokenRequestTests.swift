@@ -168,8 +168,8 @@ struct TokenRequestTests {
     "6749-5.2-normalise: a legacy token endpoint's answers become RFC 6749's",
     arguments: [
       Legacy(200, "application/json", #"{"error":"invalid_grant"}"#, becomes: 400, "invalid_grant"),
-      Legacy(403, "application/json", #"{"error":"invalid_grant"}"#, becomes: 400, "invalid_grant"),
-      // What a failing server says of a grant is not believed (I-failure).
+      Legacy(401, "application/json", #"{"error":"invalid_grant"}"#, becomes: 400, "invalid_grant"),
+      // A server that failed says nothing of the grant: believed, it would make clients throw their tokens away.
       Legacy(500, "application/json", #"{"error":"invalid_grant"}"#, becomes: 502, "server_error"),
       Legacy(200, "application/x-www-form-urlencoded", "error=invalid_grant", becomes: 400, "invalid_grant"),
       Legacy(401, "application/json", #"{"error_message":"bad_verification_code"}"#, becomes: 400, "invalid_grant"),

@@ -356,6 +356,25 @@ struct TokenTests {
     #expect(unknownKey?.refusal?.errorCode == .temporarilyUnavailable)
   }
 
+  @Test("I-report: a value that only looks sealed by an unknown key is the upstream's business")
+  func unknownKeyInReportMode() {
+    let report = Fixture.policy(mode: .report)
+    let redeemed = Fixture.redeem(opened: .keyUnknown, policy: report)
+    #expect(redeemed?.isPassed == true)
+    #expect(redeemed?.findings == [.wouldReject(.codeKeyUnknown)])
+    #expect(refresh(opened: .keyUnknown, policy: report)?.isPassed == true)
+    #expect(refresh(["client_id": "w3", "client_secret": "own"], opened: .keyUnknown)?.permit?.grant == nil)
+    #expect(refresh(["client_id": "w3", "client_secret": "own"], opened: .keyUnknown)?.permit != nil)
+  }
+
+  @Test("7009-2.2: a token that the gateway cannot open passes to be revoked")
+  func foreignRevocation() {
+    for opened in [Opened<RefreshGrant>.invalid, .keyUnknown] {
+      let request = Fixture.tokenRequest(["token": "AQforeign"])
+      #expect(Enforcement.decideRevocation(request, opened: opened, policy: Fixture.policy()).isPassed)
+    }
+  }
+
   @Test("A code is no longer good for credentials that the client lost")
   func outdated() {
     let policy = Fixture.policy { $0.upstream.clientID = ClientID("other") }

@@ -9,6 +9,7 @@ final class Bench {
   let upstream: ScriptedUpstream
   let poller: Poller
   private var clients: [Peer] = []
+  private var isDrained = false
 
   private init(_ server: Server, _ upstream: ScriptedUpstream, _ poller: Poller) {
     self.server = server
@@ -16,16 +17,27 @@ final class Bench {
     self.poller = poller
   }
 
-  /// Runs `body` on a worker for the peers; afterwards nothing may be left open or in use at the proxy.
-  static func run(
-    workers: Int = 1, upstream script: @escaping ScriptedUpstream.Script = ScriptedUpstream.plain,
-    configure: @escaping @Sendable (inout ProxyConfiguration) -> Void = { _ in },
-    _ body: @escaping @Sendable (isolated Worker, Bench) async throws -> Void
+  /// What a test wants of its proxy and its upstream.
+  struct Setup: Sendable {
+    var workers = 1
+    var upstream = ScriptedUpstream.plain
+    var configure: @Sendable (inout ProxyConfiguration) -> Void = { _ in }
+
+    /// Runs `body` on a worker for the peers; afterwards nothing may be left open or in use at the proxy.
+    func run(_ body: @escaping @Sendable (isolated Worker, Bench) async throws -> Void) async throws {
+      try await Bench.run(self, body)
+    }
+  }
+
+  private static func run(
+    _ setup: Setup, _ body: @escaping @Sendable (isolated Worker, Bench) async throws -> Void
   ) async throws {
+    // Both ends of every connection are in this process.
+    Descriptors.raiseLimit()
     let peers = try Worker(index: 0)
     try peers.start(name: "peers")
     let task = await peers.launch { worker in
-      let upstream = try ScriptedUpstream(on: worker, script)
+      let upstream = try ScriptedUpstream(on: worker, setup.upstream)
       let address = upstream.address
       var configuration = ProxyConfiguration()
       configuration.upstreamAuthority = "upstream.test"
@@ -33,10 +45,10 @@ final class Bench {
       configuration.authority = "gateway.test"
       configuration.origin = "https://gateway.test"
       configuration.privateCookie = "__Host-private"
-      configure(&configuration)
+      setup.configure(&configuration)
       let settings = ProxySettings(configuration)
       guard let any = Address(literal: "127.0.0.1", port: 0) else { return }
-      let server = try await Server(workers: workers, addresses: [any], threadName: "proxy") { worker in
+      let server = try await Server(workers: setup.workers, addresses: [any], threadName: "proxy") { worker in
         ProxyWorker(
           poller: worker.poller, resolver: Resolver(host: address.host, port: address.port), settings: settings,
           handler: TestHandler(), metrics: Unmeasured())
@@ -47,7 +59,7 @@ final class Bench {
       } catch {
         Issue.record(error)
       }
-      await bench.tearDown(workers: workers)
+      await bench.tearDown(workers: setup.workers)
       worker.stopAccepting()
     }
     let outcome = await task.result
@@ -58,12 +70,23 @@ final class Bench {
   private func tearDown(workers: Int) async {
     for client in clients { client.close() }
     upstream.closeAll()
+    // The loops of a drained server have ended.
+    if isDrained { return }
     await server.update { $0.pool.closeIdle() }
     await eventually("the proxy is empty") {
       let counters = await counters()
       return counters.connections == 0 && counters.open == 0 && counters.buffers == 0 && counters.sockets <= workers
     }
-    _ = await server.drain(delay: 0, timeout: 1000) { await self.poller.pause($0) }
+    for worker in server.group.workers {
+      await worker.stopAccepting()
+      await worker.stop()
+    }
+  }
+
+  /// Returns how many connections were cut.
+  func drain(timeout: Int) async -> Int {
+    isDrained = true
+    return await server.drain(delay: 0, timeout: timeout) { await poller.pause($0) }
   }
 
   func connect() async throws -> Peer {
@@ -124,7 +147,14 @@ final class Bench {
   /// Waits until `condition` holds.
   func eventually(_ what: Comment, _ condition: () async -> Bool) async {
     let deadline = poller.patience
+    var turns = 0
     while !(await condition()) {
+      // A timer is coarse: most conditions hold within a few turns of the loop.
+      turns += 1
+      if turns < 300 {
+        await Task.yield()
+        continue
+      }
       if poller.now > deadline.milliseconds {
         Issue.record("never: \(what)")
         return

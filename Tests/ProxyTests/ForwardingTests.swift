@@ -4,7 +4,7 @@ extension ProxyTests {
   struct ForwardingTests {
     @Test("A request goes upstream in one canonical form")
     func canonical() async throws {
-      try await Bench.run { _, bench in
+      try await Bench.Setup().run { _, bench in
         let response = try await bench.get("/a?b=c", "accept:x", "X-Y:  z\t", "Cookie: a=b")
         #expect(response.startLine == "HTTP/1.1 200 OK")
         #expect(response.text == "/a?b=c")
@@ -18,7 +18,7 @@ extension ProxyTests {
 
     @Test("An absolute-form target is forwarded in origin form")
     func absoluteForm() async throws {
-      try await Bench.run { _, bench in
+      try await Bench.Setup().run { _, bench in
         for (target, expected) in [("http://other.test/p?q", "/p?q"), ("https://other.test", "/")] {
           _ = try await bench.get(target)
           #expect(bench.upstream.requests.last?.target == expected)
@@ -32,7 +32,7 @@ extension ProxyTests {
 
     @Test("Responses without a body keep the connection in step")
     func withoutBody() async throws {
-      try await Bench.run(upstream: { upstream, peer in
+      try await Bench.Setup(upstream: { upstream, peer in
         while true {
           let request = try await upstream.read(peer)
           switch request.target {
@@ -41,7 +41,7 @@ extension ProxyTests {
           default: try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n")
           }
         }
-      }) { _, bench in
+      }).run { _, bench in
         let client = try await bench.connect()
         for (method, target, length) in [
           ("HEAD", "/", "7"), ("GET", "/204", nil), ("GET", "/304", "7"), ("HEAD", "/304", "7"),
@@ -58,12 +58,12 @@ extension ProxyTests {
 
     @Test("A body with a length passes both ways")
     func lengthBody() async throws {
-      try await Bench.run(upstream: { upstream, peer in
+      try await Bench.Setup(upstream: { upstream, peer in
         while true {
           let request = try await upstream.read(peer)
           try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: \(request.body.count)\r\n\r\n\(request.text)")
         }
-      }) { _, bench in
+      }).run { _, bench in
         let client = try await bench.connect()
         for body in ["", "x", String(repeating: "abc", count: 20_000)] {
           try await client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
@@ -76,11 +76,11 @@ extension ProxyTests {
 
     @Test("A chunked body passes both ways, without extensions and trailers")
     func chunkedBody() async throws {
-      try await Bench.run(
+      try await Bench.Setup(
         upstream: ScriptedUpstream.answering(
           "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n3;e=1\r\nabc\r\n2\r\nde\r\n0\r\nX: y\r\n\r\n"
         )
-      ) { _, bench in
+      ).run { _, bench in
         let client = try await bench.connect()
         for _ in 0..<3 {
           try await client.send(
@@ -101,7 +101,8 @@ extension ProxyTests {
 
     @Test("A body that ends with the upstream's connection is given framing")
     func closeDelimited() async throws {
-      try await Bench.run(upstream: ScriptedUpstream.closing(after: "HTTP/1.1 200 OK\r\n\r\nto the end")) { _, bench in
+      try await Bench.Setup(upstream: ScriptedUpstream.closing(after: "HTTP/1.1 200 OK\r\n\r\nto the end")).run {
+        _, bench in
         let client = try await bench.connect()
         for _ in 0..<2 {
           try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -118,7 +119,7 @@ extension ProxyTests {
 
     @Test("HTTP/1.0 clients keep a connection only when they ask for it, and get no chunks")
     func oldClients() async throws {
-      try await Bench.run { _, bench in
+      try await Bench.Setup().run { _, bench in
         let client = try await bench.connect()
         for _ in 0..<2 {
           try await client.send("GET /k HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n")
@@ -132,10 +133,10 @@ extension ProxyTests {
         #expect(ending == .end)
         #expect(bench.upstream.requests.last?["Via"] == "1.0 proofgate")
       }
-      try await Bench.run(
+      try await Bench.Setup(
         upstream: ScriptedUpstream.answering(
           "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n")
-      ) { _, bench in
+      ).run { _, bench in
         let response = try await bench.exchange("GET / HTTP/1.0\r\n\r\n")
         #expect(response.text == "ab" && response.isWhole && response["Transfer-Encoding"] == nil)
       }
@@ -143,7 +144,7 @@ extension ProxyTests {
 
     @Test("Pipelined requests are answered in order")
     func pipelining() async throws {
-      try await Bench.run { _, bench in
+      try await Bench.Setup().run { _, bench in
         let client = try await bench.connect()
         let requests = (0..<20).map { number in
           number % 3 == 0
@@ -161,7 +162,7 @@ extension ProxyTests {
 
     @Test("A client that expects 100 gets it, and the upstream does not see the expectation")
     func expectation() async throws {
-      try await Bench.run { _, bench in
+      try await Bench.Setup().run { _, bench in
         let client = try await bench.connect()
         try await client.send(
           "POST /e HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n")
@@ -179,27 +180,28 @@ extension ProxyTests {
     func interim() async throws {
       let hints = "HTTP/1.1 103 Early Hints\r\nLink: \(String(repeating: "x", count: 9000))\r\n\r\n"
       let long = "X: \(String(repeating: "y", count: 12_000))\r\n"
-      try await Bench.run(
+      try await Bench.Setup(
         upstream: ScriptedUpstream.answering("\(hints)HTTP/1.1 200 OK\r\n\(long)Content-Length: 2\r\n\r\nok")
-      ) { _, bench in
+      ).run { _, bench in
         let response = try await bench.get("/")
         #expect(response.status == 200 && response.text == "ok")
       }
       let many = String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 17)
-      try await Bench.run(upstream: ScriptedUpstream.answering("\(many)HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) {
-        _, bench in
-        let response = try await bench.get("/")
-        #expect(response.status == 502)
-      }
+      try await Bench.Setup(upstream: ScriptedUpstream.answering("\(many)HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+        .run {
+          _, bench in
+          let response = try await bench.get("/")
+          #expect(response.status == 502)
+        }
     }
 
     @Test("Hop-by-hop fields end here, in both directions (attack class 6)")
     func hopByHop() async throws {
-      try await Bench.run(
+      try await Bench.Setup(
         upstream: ScriptedUpstream.answering(
           "HTTP/1.1 200 OK\r\nConnection: keep-alive, X-Hop\r\nKeep-Alive: timeout=5\r\nX-Hop: 1\r\nx_hop: 2\r\nX-End: 3\r\n"
             + "Proxy-Connection: close\r\nUpgrade: h2\r\nTE: x\r\nContent-Length: 0\r\n\r\n")
-      ) { _, bench in
+      ).run { _, bench in
         let response = try await bench.get(
           "/", "Connection: keep-alive, x-hop, TE", "Keep-Alive: 5", "X-Hop: 1", "X_Hop: 2", "X-End: 3", "TE: trailers",
           "Proxy-Connection: close", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQ", "Trailer: T")
@@ -212,7 +214,7 @@ extension ProxyTests {
 
     @Test("A request that has been here before is refused with 508")
     func loop() async throws {
-      try await Bench.run { _, bench in
+      try await Bench.Setup().run { _, bench in
         for via in ["1.1 proofgate", "1.0 a, 1.1 PROOFGATE (x)", "1.1 a,1.1 proofgate"] {
           let response = try await bench.get("/", "Via: \(via)")
           #expect(response.status == 508)

@@ -13,7 +13,7 @@ extension ProxyTests {
 
     @Test("What a client claims about itself does not go upstream (attack class 11)")
     func untrusted() async throws {
-      try await Bench.run { _, bench in
+      try await Bench.Setup().run { _, bench in
         let client = try await bench.connect()
         let lines = IdentityTests.forged.map { "\($0)\r\n" }.joined()
         try await client.send("GET / HTTP/1.1\r\nHost: gateway.test:81\r\n\(lines)\r\n")
@@ -32,7 +32,7 @@ extension ProxyTests {
 
     @Test("A trusted proxy's word counts, but not what came before it")
     func trusted() async throws {
-      try await Bench.run(configure: { $0.trusts = { $0.isLoopback } }) { _, bench in
+      try await Bench.Setup(configure: { $0.trusts = { $0.isLoopback } }).run { _, bench in
         _ = try await bench.get(
           "/", "X-Forwarded-For: 6.6.6.6, 192.0.2.7", "X-Forwarded-Proto: http, https", "X-Forwarded-Host: public.test")
         let request = bench.upstream.requests.last
@@ -57,7 +57,7 @@ extension ProxyTests {
 
     @Test("The private cookie does not go upstream, in any spelling (I-browser)")
     func requestCookie() async throws {
-      try await Bench.run { _, bench in
+      try await Bench.Setup().run { _, bench in
         for (sent, arrived) in [
           ("__Host-private=1", []), ("a=b; __Host-private=1; c=d", ["a=b; c=d"]), ("__host-PRIVATE=1;a=b", ["a=b"]),
           ("a=b;__Host-private", ["a=b"]), ("__Host-private = 1; a=b", ["a=b"]),
@@ -78,11 +78,11 @@ extension ProxyTests {
 
     @Test("No upstream sets the private cookie, whoever asks (I-browser)")
     func responseCookie() async throws {
-      try await Bench.run(
+      try await Bench.Setup(
         upstream: ScriptedUpstream.answering(
           "HTTP/1.1 200 OK\r\nSet-Cookie: __Host-private=evil; Path=/\r\nSet-Cookie: a=b\r\nSet-Cookie: __HOST-private=evil\r\n"
             + "Set-Cookie: =__Host-private=evil\r\nSet-Cookie:  =  __Host-private=evil\r\nContent-Length: 2\r\n\r\nok")
-      ) { _, bench in
+      ).run { _, bench in
         for (target, fields) in [("/", "X: y"), ("/", "Cookie: __Host-private=1"), ("/intercept/relay", "X: y")] {
           let response = try await bench.get(target, fields)
           #expect(response.all("Set-Cookie") == ["a=b"])
@@ -106,7 +106,7 @@ extension ProxyTests {
         ("/relative", "/relative"), ("https://upstream.test/", "https://upstream.test/"), ("/replaced", "/replacement"),
       ])
     func location(_ sent: String, _ arrived: String) async throws {
-      try await Bench.run(upstream: IdentityTests.redirecting("Location: \(sent)")) { _, bench in
+      try await Bench.Setup(upstream: IdentityTests.redirecting("Location: \(sent)")).run { _, bench in
         for cookie in ["a=b", "__Host-private=1"] {
           let response = try await bench.get("/", "Cookie: \(cookie)")
           #expect(response.status == 302)
@@ -124,7 +124,7 @@ extension ProxyTests {
         "Location: /a\r\nRefresh: 1\r\nLocation: /b",
       ])
     func refusedLocation(_ fields: String) async throws {
-      try await Bench.run(upstream: IdentityTests.redirecting(fields)) { _, bench in
+      try await Bench.Setup(upstream: IdentityTests.redirecting(fields)).run { _, bench in
         for cookie in ["a=b", "__Host-private=1"] {
           let response = try await bench.get("/", "Cookie: \(cookie)")
           #expect(response.status == 502)
@@ -135,11 +135,11 @@ extension ProxyTests {
 
     @Test("A replaced Refresh is replaced, and a replacement that does not fit is 502")
     func replacements() async throws {
-      try await Bench.run(upstream: IdentityTests.redirecting("Refresh: 0; url=/replaced")) { _, bench in
+      try await Bench.Setup(upstream: IdentityTests.redirecting("Refresh: 0; url=/replaced")).run { _, bench in
         let response = try await bench.get("/")
         #expect(response.all("Refresh") == ["/replacement"])
       }
-      try await Bench.run(upstream: IdentityTests.redirecting("Location: /long")) { _, bench in
+      try await Bench.Setup(upstream: IdentityTests.redirecting("Location: /long")).run { _, bench in
         let response = try await bench.get("/")
         #expect(response.status == 502)
       }

@@ -15,9 +15,11 @@ final class Peer {
   }
 
   let socket: Socket
-  private let poller: Poller
+  let poller: Poller
   private let waiter: Waiter
-  private(set) var received: [UInt8] = []
+  private var bytes: [UInt8] = []
+  /// What of `bytes` was taken.
+  private var taken = 0
   private(set) var ending: Ending?
 
   init(_ socket: Socket, _ poller: Poller) {
@@ -62,7 +64,7 @@ final class Peer {
       if await waiter.wait(socket, .readable, until: poller.patience) == .timedOut { throw Problem.timedOut }
       switch socket.receive(into: buffer) {
       case .moved(let count):
-        received += buffer.bytes(from: 0, count: count)
+        bytes += buffer.bytes(from: 0, count: count)
         return true
       case .wouldBlock: continue
       case .ended:
@@ -75,19 +77,22 @@ final class Peer {
     }
   }
 
+  /// Received and not taken yet.
+  var received: ArraySlice<UInt8> { bytes[taken...] }
+
   /// Takes everything up to and with `mark`.
   func take(through mark: String) async throws -> [UInt8] {
     let mark = Array(mark.utf8)
-    var from = 0
+    var from = taken
     while true {
       var position = from
-      while position + mark.count <= received.count {
-        if received[position] == mark[0], received[position..<position + mark.count].elementsEqual(mark) {
-          return take(position + mark.count)
+      while position + mark.count <= bytes.count {
+        if bytes[position] == mark[0], bytes[position..<position + mark.count].elementsEqual(mark) {
+          return take(position + mark.count - taken)
         }
         position += 1
       }
-      from = max(0, received.count - mark.count)
+      from = max(taken, bytes.count - mark.count)
       if !(try await receive()) { throw Problem.ended(ending ?? .end) }
     }
   }
@@ -100,9 +105,13 @@ final class Peer {
   }
 
   private func take(_ count: Int) -> [UInt8] {
-    let taken = Array(received[..<count])
-    received.removeFirst(count)
-    return taken
+    let part = Array(bytes[taken..<taken + count])
+    taken += count
+    if taken == bytes.count {
+      bytes = []
+      taken = 0
+    }
+    return part
   }
 
   /// Takes all that comes until the other side ends.

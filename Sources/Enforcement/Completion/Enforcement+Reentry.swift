@@ -86,6 +86,9 @@ extension Enforcement {
     guard !request.sources.contains(where: AuthorizationRequest.speaksOAuth) else {
       return .reject(.here(.reentryChanged))
     }
+    guard !RequestContent(texts: request.texts).carriesAnswer(to: [GatewaySettings.ownCallback]) else {
+      return .reject(.here(.answerEchoed))
+    }
     return .forward(Passage())
   }
 }

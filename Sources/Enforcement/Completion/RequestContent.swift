@@ -1,4 +1,4 @@
-/// All that a request says in its query and body, as far as a code could hide in it (`I-completion`).
+/// All that a request says in its target, cookies and body, as far as a code could hide in it (`I-completion`).
 ///
 /// An open redirect of the upstream sends back what the request held, read in that server's way: more lenient than the
 /// parser here, perhaps decoded several times. So the texts are searched as they came and after each decoding, and not
@@ -12,16 +12,51 @@ public struct RequestContent: Sendable {
   private let texts: [[UInt8]]
 
   /// - Parameters:
-  ///   - query: What follows the question mark; empty without one.
+  ///   - target: The path and query, as they came.
+  ///   - cookies: The values of all `Cookie` fields.
   ///   - body: The body; empty without one.
-  public init(query: some StringProtocol, body: [UInt8] = []) {
-    texts = [Array(query.utf8), body].filter { !$0.isEmpty }
+  public init(target: some StringProtocol, cookies: [String] = [], body: [UInt8] = []) {
+    self.init(texts: [Array(target.utf8)] + cookies.map { Array($0.utf8) } + [body])
+  }
+
+  init(texts: [[UInt8]]) {
+    self.texts = texts.filter { !$0.isEmpty }
+  }
+
+  /// Whether a value, decoded to the end, holds one of the addresses together with a code: an answer that somebody made
+  /// up, on its way to an open redirect.
+  func carriesAnswer(to addresses: [String]) -> Bool {
+    let wanted = addresses.map { RequestContent.lowercased(Array($0.utf8)) }
+    return texts.contains { text in
+      text.split(separator: UInt8(ascii: "&")).contains { pair in
+        let name = pair.prefix { $0 != UInt8(ascii: "=") }
+        let isNamed = name.endIndex < pair.endIndex && !name.contains(UInt8(ascii: "?"))
+        let value = !isNamed ? pair : pair[(name.endIndex + 1)...]
+        let decoded = RequestContent.lowercased(RequestContent.fullyDecoded(Array(value)))
+        return RequestContent.holdsCode(decoded) && wanted.contains { decoded.contains($0) }
+      }
+    }
+  }
+
+  /// Whether there is a parameter `code`, in lower-case text.
+  private static func holdsCode(_ text: [UInt8]) -> Bool {
+    let name = Array("code=".utf8)
+    return text.indices.contains { start in
+      text[start...].starts(with: name) && (start == 0 || !isWord(text[start - 1]))
+    }
+  }
+
+  private static func lowercased(_ text: [UInt8]) -> [UInt8] {
+    text.map { $0 >= 0x41 && $0 <= 0x5a ? $0 | 0x20 : $0 }
   }
 
   /// Whether the text occurs, in plain or encoded.
   func holds(_ code: String) -> Bool {
     let wanted = RequestContent.withoutPlus(Array(code.utf8))
+    // A code that is itself an escaped text is found only where both sides are decoded to the end.
+    let fully = RequestContent.withoutPlus(RequestContent.fullyDecoded(Array(code.utf8)))
     return texts.contains { text in
+      if RequestContent.occurs(fully, in: RequestContent.withoutPlus(RequestContent.fullyDecoded(text))) { return true }
       var text = text
       for _ in 0...RequestContent.rounds {
         if RequestContent.occurs(wanted, in: RequestContent.withoutPlus(text)) { return true }
@@ -52,6 +87,23 @@ public struct RequestContent: Sendable {
       } else {
         result.append(text[index])
         index += 1
+      }
+    }
+    return result
+  }
+
+  /// Percent-escapes decoded until none is left, in one pass: an escape whose last digit comes of an escape is seen when
+  /// that digit is written.
+  private static func fullyDecoded(_ text: [UInt8]) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(text.count)
+    for byte in text {
+      result.append(byte)
+      while result.count > 2, result[result.count - 3] == UInt8(ascii: "%"), let high = digit(result[result.count - 2]),
+        let low = digit(result[result.count - 1])
+      {
+        result.removeLast(3)
+        result.append(high << 4 | low)
       }
     }
     return result

@@ -106,7 +106,8 @@ extension Rejection {
       .registrationParameter, .responseTypeMissing, .responseTypeUnsupported, .responseTypeForNative,
       .grantNotAllowed, .responseModeUnsupported, .responseModeUnreachable, .challengeMissing,
       .challengeMethodUnsupported, .challengeMalformed, .scopeMalformed, .promptNoneCombined, .consentRequired,
-      .stateMissing, .callbackClosed, .answerUnusable, .upstreamDenied, .upstreamError, .upstreamFailed, .upstreamUnavailable,
+      .stateMissing, .callbackClosed, .answerUnusable, .upstreamDenied, .upstreamError, .upstreamFailed,
+      .upstreamUnavailable,
       .upstreamTimedOut, .consentDenied:
       true
     }
@@ -118,7 +119,7 @@ extension Rejection {
     case .methodNotAllowed, .bodyType, .parametersTooMany, .parametersSplit, .parameterNameMalformed,
       .parameterSpelling, .clientIDRepeated, .clientIDMalformed, .redirectURIRepeated, .redirectURIMalformed,
       .clientIDOfUpstream, .parameterRepeated, .parameterMalformed, .stateForeign, .tokenParametersInQuery,
-      .clientIsUpstream, .codeKeyUnknown, .codeForeign, .codeExpired, .codeUsed, .codeOutdated, .codeRedirectURI,
+      .clientIsUpstream, .codeForeign, .codeExpired, .codeUsed, .codeOutdated, .codeRedirectURI,
       .verifierMissing, .verifierMismatch, .refreshTokenForeign, .refreshTokenOutdated, .refreshTokenExpired,
       .refreshTokenBusy, .refreshTokenReused,
       .refreshScopeWider, .reentryChanged, .reentryScope, .reentryBody, .browserUnbound, .transactionExpired,
@@ -132,7 +133,7 @@ extension Rejection {
       .responseModeUnsupported, .responseModeUnreachable, .scopeMalformed, .clientAuthenticationSeveral,
       .clientAuthenticationMalformed, .clientUnidentified, .clientNotKnownAtToken, .clientUnauthenticated,
       .clientAuthenticationFailed, .passwordGrant, .grantTypeMissing, .grantTypeUnsupported,
-      .clientCredentialsPublic, .codeMissing, .codeUnbound, .refreshTokenMissing, .refreshTokenUnbound,
+      .clientCredentialsPublic, .codeMissing, .codeUnbound, .codeKeyUnknown, .refreshTokenMissing, .refreshTokenUnbound,
       .deviceCodeMissing:
       .pass
     case .userAgentEmbedded, .challengeMissing, .challengeMethodUnsupported, .challengeMalformed,

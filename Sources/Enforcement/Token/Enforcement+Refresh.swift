@@ -44,6 +44,8 @@ extension Enforcement {
     _ intent: RefreshIntent, opened: Opened<RefreshGrant>, policy: Policy, now: Int64, acceptsRaw: Bool = false
   ) -> Outcome<RefreshPermit> {
     switch opened {
+    // A client whose tokens the gateway never seals has none of an unknown key: it only looks like one.
+    case .keyUnknown where intent.client.holdsItsOwnTokens: return raw(intent, policy: policy, acceptsRaw: acceptsRaw)
     case .keyUnknown: return unopened(.codeKeyUnknown, mode: intent.client.mode)
     case .invalid: return raw(intent, policy: policy, acceptsRaw: acceptsRaw)
     case .value(let grant):
@@ -66,8 +68,9 @@ extension Enforcement {
   private static func raw(_ intent: RefreshIntent, policy: Policy, acceptsRaw: Bool) -> Outcome<RefreshPermit> {
     let client = intent.client
     let isItself = client.upstream.clientID == client.id
-    let mayBeRaw = acceptsRaw || (client.kind == .confidential && client.upstream.clientSecret == nil)
-    guard isItself, mayBeRaw else { return unopened(.refreshTokenUnbound, mode: client.mode) }
+    guard isItself, acceptsRaw || client.holdsItsOwnTokens else {
+      return unopened(.refreshTokenUnbound, mode: client.mode)
+    }
     let permit = permit(intent, token: intent.token, grant: nil, mayLendCredentials: false, policy: policy)
     return Outcome(decision: .forward(permit), findings: [])
   }
@@ -88,5 +91,12 @@ extension Enforcement {
       upstream: UpstreamTokenRequest(credentials, parameters: intent.parameters, entries: entries),
       sealsRefreshToken: grant != nil || intent.client.kind == .public,
       rotates: grant != nil && intent.client.kind == .public, credentials: credentials, parameters: intent.parameters)
+  }
+}
+
+extension Client {
+  /// Whether its refresh tokens are the upstream's own, since it proves itself there with its own credentials.
+  var holdsItsOwnTokens: Bool {
+    kind == .confidential && upstream.clientID == id && upstream.clientSecret == nil
   }
 }

@@ -37,6 +37,11 @@ extension Interception {
     tokenRefusal(.here(rejection(for: failure)))
   }
 
+  /// Nothing to tell (RFC 7009, section 2.2).
+  func revoked() -> Response {
+    Response(status: 200, headers: ["Cache-Control": "no-store", "Pragma": "no-cache"])
+  }
+
   /// RFC 6585, section 4.
   func tokenThrottled(retryAfter seconds: Int) -> Response {
     tokenError(

@@ -38,7 +38,8 @@ struct Completion {
       response.headers.set("Location", onThisOrigin(location))
       if response.status == 307 || response.status == 308 { response.status = redirectStatus(response) }
     }
-    if response.headers.all("Refresh").contains(where: exchange.gateway.snapshot.locations.isAnswer) {
+    let elsewhere = response.headers.all("Refresh") + response.headers.all("Content-Location")
+    if elsewhere.contains(where: exchange.gateway.snapshot.locations.isAnswer) {
       let refused = exchange.answer(.here(.answerUnusable), transaction: transaction)
       return .response(await replace(answer, by: refused, adding: cookie))
     }
@@ -69,11 +70,7 @@ struct Completion {
   /// Sends the gateway's response in place of the upstream's, whose cookies (a session that begins or ends) still count.
   private func replace(_ answer: UpstreamResponse, by response: Response, adding cookie: String?) async -> Response {
     var response = response
-    let isSecure = exchange.policy.gateway.origin.scheme == .https
-    let own = exchange.gateway.snapshot.cookie.name.lowercased()
-    for field in answer.head.headers.all("Set-Cookie") where !field.lowercased().hasPrefix("\(own)=") {
-      response.headers.append("Set-Cookie", isSecure ? InteractionPage.secured(field) : field)
-    }
+    for field in exchange.cookies(of: answer) { response.headers.append("Set-Cookie", field) }
     if let cookie { response.headers.append("Set-Cookie", cookie) }
     // A short body read to its end keeps the connection for the next request.
     _ = try? await answer.collect()
@@ -129,6 +126,18 @@ struct Completion {
 }
 
 extension Interception {
+  /// The cookies that the upstream sets, as they may reach the browser: never the gateway's own, and `Secure` wherever
+  /// the gateway is.
+  func cookies(of answer: UpstreamResponse) -> [String] {
+    let own = gateway.snapshot.cookie.name.lowercased()
+    let isSecure = policy.gateway.origin.scheme == .https
+    return answer.head.headers.all("Set-Cookie").compactMap { field in
+      let name = field.prefix { $0 != "=" && $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
+      guard name != own else { return nil }
+      return isSecure ? InteractionPage.secured(field) : field
+    }
+  }
+
   /// Decides an answer of the upstream and gives the client its own.
   func finish(
     _ answer: UpstreamAnswer, _ transaction: AuthorizationTransaction, browserMatches: Bool
@@ -137,7 +146,9 @@ extension Interception {
     note(clientID: transaction.clientID.rawValue)
     trail.note(transaction.redirectURI)
     let facts = CompletionFacts(
-      browserMatches: browserMatches, request: RequestContent(query: request.query ?? "", body: request.body), now: now)
+      browserMatches: browserMatches,
+      request: RequestContent(target: request.target, cookies: request.headers.all("Cookie"), body: request.body),
+      now: now)
     let outcome = Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
     trail.note(outcome)
     switch outcome.decision {

@@ -50,6 +50,9 @@ struct Redemption {
       case .unusable: try await ledger.leaveUnsettled(attempt, now: exchange.now)
       case .error(.serverError, _), .error(.temporarilyUnavailable, _):
         try await ledger.leaveUnsettled(attempt, now: exchange.now)
+      // The gateway's own credentials were refused, so the code was not looked at; the operator mends it, the app retries.
+      case .error(.invalidClient, _) where permit.upstream.usesHeldCredentials:
+        try await ledger.leaveUnsettled(attempt, now: exchange.now)
       case .tokens, .error: try await ledger.spend(attempt, now: exchange.now)
       }
       if attempt.isRetry, case .error = answer.answer {

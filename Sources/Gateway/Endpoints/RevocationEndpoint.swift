@@ -27,8 +27,11 @@ struct RevocationEndpoint {
     let outcome = Enforcement.decideRevocation(request, opened: opened, policy: exchange.policy)
     exchange.trail.note(outcome)
     switch outcome.decision {
-    case .reject(let refusal): return .response(exchange.tokenRefusal(refusal))
-    case .pass: return await send(exchange.unchanged())
+    case .reject(let refusal):
+      // Whose token it is, nobody else learns: to them it is an invalid one, and that is no error (RFC 7009, section 2.2).
+      if refusal.rejection == .refreshTokenForeign { return .response(exchange.revoked()) }
+      return .response(exchange.throttledAuthentication(of: claimed, refusal) ?? exchange.tokenRefusal(refusal))
+    case .pass: return await send(exchange.passing(request))
     case .forward(let form):
       if case .value(let grant) = opened {
         exchange.trail.transaction = grant.family

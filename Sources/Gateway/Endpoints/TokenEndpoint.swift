@@ -3,9 +3,7 @@ import HTTP
 import OAuth
 import Policy
 import Proxy
-import Reactor
 import Sealing
-import Stores
 
 /// The token endpoint (RFC 6749, section 3.2; `I-token`).
 struct TokenEndpoint {
@@ -24,18 +22,11 @@ struct TokenEndpoint {
   func respond() async -> Response {
     let claimed = (try? request.clientAuthentication())?.map(\.clientID)
     exchange.note(clientID: claimed?.rawValue)
-    let key = RateKey(client: claimed, address: exchange.request.peer.address)
-    let attempts = exchange.gateway.resources.authenticationAttempts
-    if let wait = attempts.retryAfter(key, now: milliseconds) {
-      exchange.trail.refused(.clientAuthenticationFailed)
-      return exchange.tokenThrottled(retryAfter: wait)
-    }
     let outcome = Enforcement.decideToken(request, policy: exchange.policy)
     exchange.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal):
-      if refusal.rejection == .clientAuthenticationFailed { _ = attempts.take(key, now: milliseconds) }
-      return exchange.tokenRefusal(refusal)
+      return exchange.throttledAuthentication(of: claimed, refusal) ?? exchange.tokenRefusal(refusal)
     case .pass: return await pass()
     case .forward(.redeem(let intent)): return await redeem(intent)
     case .forward(.refresh(let intent)): return await refresh(intent)
@@ -44,31 +35,19 @@ struct TokenEndpoint {
     }
   }
 
-  private var milliseconds: Int64 { Int64(Clock.monotonicNanoseconds() / 1_000_000) }
-
   // MARK: Codes
 
   private func redeem(_ intent: RedemptionIntent) async -> Response {
     let opened: Opened<IssuedCode> = exchange.gateway.sealer.opened(intent.code.reveal())
-    var key: RateKey?
     if case .value(let code) = opened {
       exchange.trail.transaction = code.transactionID
       exchange.trail.note(code.redirectURI)
-      let attempts = RateKey(transaction: code.transactionID, address: exchange.request.peer.address)
-      if let wait = exchange.gateway.resources.verifierAttempts.retryAfter(attempts, now: milliseconds) {
-        exchange.trail.refused(.verifierMismatch)
-        return exchange.tokenThrottled(retryAfter: wait)
-      }
-      key = attempts
     }
     let outcome = Enforcement.decideRedemption(intent, opened: opened, policy: exchange.policy, now: exchange.now)
     exchange.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal):
-      if refusal.rejection == .verifierMismatch, let key {
-        _ = exchange.gateway.resources.verifierAttempts.take(key, now: milliseconds)
-      }
-      return exchange.tokenRefusal(refusal)
+      return exchange.throttledVerifier(of: opened, refusal) ?? exchange.tokenRefusal(refusal)
     case .pass: return await pass()
     case .forward(let permit): return await Redemption(exchange, permit).respond()
     }
@@ -96,10 +75,10 @@ struct TokenEndpoint {
     }
   }
 
-  /// Report mode and unknown clients: as the client sent it, with its own credentials.
+  /// Report mode and unknown clients: as the client sent it, with its own credentials for the upstream.
   private func pass() async -> Response {
     do throws(UpstreamFailure) {
-      let answer = try await exchange.upstream.send(exchange.unchanged())
+      let answer = try await exchange.upstream.send(exchange.passing(request))
       exchange.trail.upstreamStatus = answer.head.status
       var response = answer.head
       response.body = try await answer.collect()
@@ -155,7 +134,8 @@ extension Interception {
         return tokenError(code, status: code == .invalidClient ? 401 : 400, description: description)
       }
     case .unusable:
-      return tokenRefusal(.here(upstream.status == 503 ? .upstreamUnavailable : .upstreamFailed))
+      let isBusy = upstream.status == 503 || upstream.status == 429
+      return tokenRefusal(.here(isBusy ? .upstreamUnavailable : .upstreamFailed))
     }
   }
 }

@@ -34,14 +34,15 @@ public final class Gateway: Handler {
   var now: Int64 { resources.now() }
 
   var states: StateCarrier {
-    StateCarrier(sealer: sealer, store: resources.store, limit: policy.upstream.stateLimit)
+    StateCarrier(
+      sealer: sealer, store: resources.store, limit: policy.upstream.stateLimit, budget: resources.keptStates)
   }
 
   // MARK: Routing
 
   public func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     guard isServed(head, bytes, client) else { return .answer(misdirected()) }
-    switch snapshot.matcher.read(bytes.extracting(head.path)) {
+    switch snapshot.matcher.read(path: bytes.extracting(head.path), query: bytes.extracting(head.query ?? 0..<0)) {
     case .other: return .pass
     case .exact(.closed): return refuse(.pathClosed, client)
     case .notPassed: return refuse(.pathNotPassed, client)
@@ -105,7 +106,7 @@ public final class Gateway: Handler {
     let trail = Trail()
     let exchange = Interception(gateway: self, request: request, upstream: upstream, trail: trail)
     let reply: Reply
-    switch snapshot.matcher.read(request.path) {
+    switch snapshot.matcher.read(path: request.path, query: request.query ?? "") {
     case .exact(.authorization):
       trail.endpoint = .authorization
       reply = await AuthorizationEndpoint(exchange).respond()

@@ -16,6 +16,8 @@ public struct GatewayResources: Sendable {
   let verifierAttempts: RateLimiter
   /// Failed client authentication, by client and address.
   let authenticationAttempts: RateLimiter
+  /// Transactions whose state is kept in the store, by client and address.
+  let keptStates: RateLimiter
 
   /// - Parameter now: what time it is, in seconds since 1970.
   public init(
@@ -31,5 +33,7 @@ public struct GatewayResources: Sendable {
     // A client retries by hand a few times; a program that guesses runs dry and learns nothing: a verifier has 256 bits.
     verifierAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
     authenticationAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
+    // An office behind one address signs in at one app in the same minute; a program that fills memory does not get on.
+    keptStates = RateLimiter(TokenBucket.Rate(burst: 300, perMinute: 300))
   }
 }

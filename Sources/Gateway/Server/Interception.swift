@@ -8,6 +8,9 @@ import Telemetry
 
 /// One intercepted request with what its endpoint needs: the worker's gateway, the upstream, and the trail.
 struct Interception {
+  /// Bytes of a client id that nobody knows. The log tells clients apart by it and is not the caller's to fill.
+  private static let longestNoted = 256
+
   let gateway: Gateway
   let request: Request
   let upstream: Upstream
@@ -44,7 +47,7 @@ struct Interception {
   /// Notes the client id of a request that may not be a configured client's.
   func note(clientID: String?) {
     guard let clientID else { return }
-    trail.client = clientID
+    trail.client = String(decoding: clientID.utf8.prefix(Interception.longestNoted), as: UTF8.self)
     if let client = policy.clients[ClientID(clientID)] { note(client: client) }
   }
 

@@ -294,10 +294,13 @@ struct CompletionTests {
   func callbackClosed() async throws {
     try await GatewayFixture.run { gateway in
       let (begun, cookies) = try await started(gateway)
-      let response = try await gateway.expectRefused(
-        get: "/.proofgate/callback?code=freshCode0123456&state=\(begun.state)", Headers.cookies(cookies), status: 400)
-      #expect(response.location == nil)
-      #expect(response.text.contains("callback-closed"))
+      let path = "/.proofgate/callback?code=freshCode0123456&state="
+      // The app of a transaction that is known learns of it; nobody else would tell it.
+      let told = try await gateway.expectRefused(get: path + begun.state, Headers.cookies(cookies))
+      #expect(try told.expectErrorRedirect(to: "com.example.p1:/cb")["error"] == "server_error")
+      let stranger = try await gateway.expectRefused(get: path + "unknown", Headers.cookies(cookies), status: 400)
+      #expect(stranger.location == nil)
+      #expect(stranger.text.contains("callback-closed"))
     }
   }
 

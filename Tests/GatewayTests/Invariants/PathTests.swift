@@ -104,7 +104,13 @@ struct PathTests {
       "com.example.app:/cb?code=rawcode0123456", "https://app.example.com/cb?state=x&code=rawcode0123456",
       "http://127.0.0.1:4711/cb?code=rawcode0123456", "http://localhost:4711/?code=rawcode0123456",
       "https://web.example.com/cb?x=1&code=rawcode0123456", "https://app.example.com/cb#access_token=rawcode0123456",
-      "https://web3.example.com/cb?id_token=rawcode0123456",
+      "https://web3.example.com/cb?id_token=rawcode0123456", "//gw.example/.proofgate/callback?code=rawcode0123456",
+      "https://gw.example:443/.proofgate/callback?code=rawcode0123456",
+      "HTTPS://GW.Example/.proofgate/callback?code=rawcode0123456",
+      "https://x:y@gw.example/.proofgate/callback?code=rawcode0123456", "\\.proofgate\\callback?code=rawcode0123456",
+      "https:\\\\gw.example/.proofgate/callback?code=rawcode0123456", "COM.example.app:/cb?code=rawcode0123456",
+      "/\\gw.example/.proofgate/callback?code=rawcode0123456",
+      "HTTP://127.1.example@127.0.0.1:4711/cb?code=rawcode0123456",
     ])
   func answersElsewhere(location: String) async throws {
     try await GatewayFixture.run { gateway in

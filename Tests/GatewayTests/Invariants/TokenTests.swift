@@ -93,8 +93,9 @@ struct TokenTests {
       let throttled = try await gateway.expectRefused(post: "/token", wrong)
       #expect(throttled.headers.contains("Retry-After"))
       #expect(NativeApp.error(in: throttled) != "invalid_grant")
-      // Another flow from the same address is not concerned.
+      // Another flow from the same address is not concerned, and neither is whoever has the right verifier.
       #expect(try await gateway.redeem(other).status == 200)
+      #expect(try await gateway.redeem(code).status == 200)
     }
   }
 

@@ -1,0 +1,215 @@
+import Proxy
+import Reactor
+import Testing
+
+extension ProxyTests {
+  struct ClientTests {
+    @Test("A body that a refusal leaves unread is drained, and the answer arrives (attack class 8)")
+    func unreadBody() async throws {
+      try await Bench.Setup().run { _, bench in
+        for target in ["/answer", "/intercept"] {
+          let client = try await bench.connect()
+          try await client.send("POST \(target) HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n")
+          try await client.send([UInt8](repeating: 0x61, count: 200_000))
+          let response = try await client.readResponse()
+          #expect(response.status == (target == "/answer" ? 200 : 413))
+          #expect(response["Connection"] == "close")
+          let ending = try await client.waitForEnd()
+          #expect(ending == .end)
+        }
+        let counters = await bench.counters()
+        #expect(counters.opened == 0)
+      }
+    }
+
+    @Test("A head that does not come to its end is 408")
+    func slowHead() async throws {
+      try await Bench.Setup(configure: { $0.headTimeout = 40 }).run { _, bench in
+        for part in ["G", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a\r\n"] {
+          let response = try await bench.exchange(part)
+          #expect(response.status == 408 && response["Connection"] == "close")
+        }
+        let silent = try await bench.connect()
+        let ending = try await silent.waitForEnd()
+        #expect(ending == .end)
+      }
+    }
+
+    @Test("A body that does not come to its end is 408")
+    func slowBody() async throws {
+      try await Bench.Setup(configure: { $0.bodyTimeout = 40 }).run { _, bench in
+        for target in ["/", "/intercept"] {
+          let response = try await bench.exchange(
+            "POST \(target) HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345")
+          #expect(response.status == 408)
+        }
+      }
+    }
+
+    @Test("A head longer than a buffer is 431")
+    func largeHead() async throws {
+      try await Bench.Setup().run { _, bench in
+        for size in [16_384, 20_000, 100_000] {
+          let client = try await bench.connect()
+          try? await client.send("GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "y", count: size))\r\n\r\n")
+          let response = try await client.readResponse()
+          #expect(response.status == 431)
+        }
+        let counters = await bench.counters()
+        #expect(counters.opened == 0)
+      }
+    }
+
+    @Test("The longest head passes, whatever grows in it")
+    func longestHead() async throws {
+      try await Bench.Setup(configure: {
+        $0.trusts = { $0.isLoopback }
+        $0.upgrades = ["websocket"]
+      }).run { _, bench in
+        let name = String(repeating: "h", count: 255)
+        let start =
+          "GET / HTTP/1.1\r\nHost:\(name):65535\r\nX-Forwarded-For:2001:db8:1111:2222:3333:4444:5555:6666\r\n"
+          + "X-Forwarded-Host:\(name):65535\r\nX-Forwarded-Proto:https\r\nConnection:upgrade\r\nUpgrade:websocket\r\n"
+        // A hundred fields without the space that the rewriter adds, and cookies that are taken apart.
+        let fields = (0..<90).map { "a\($0 % 10):b\r\n" }.joined()
+        let cookie = "Cookie:__Host-private=1"
+        let room = 16_383 - start.utf8.count - fields.utf8.count - cookie.utf8.count - 4
+        let pairs = String(repeating: ";a", count: room / 2)
+        let head = "\(start)\(fields)\(cookie)\(pairs)\r\n\r\n"
+        #expect(head.utf8.count >= 16_380 && head.utf8.count < 16_384)
+        let response = try await bench.exchange(head)
+        #expect(response.status == 200)
+        #expect(bench.upstream.requests.last?["Cookie"]?.utf8.count == room / 2 * 2 - 1)
+        let plain = "GET /\(String(repeating: "p", count: 8000)) HTTP/1.1\r\nHost:a\r\nX:"
+        let full = plain + String(repeating: "y", count: 16_379 - plain.utf8.count) + "\r\n\r\n"
+        let other = try await bench.exchange(full)
+        #expect(other.status == 200)
+      }
+    }
+
+    @Test("The longest response head passes, whatever grows in it")
+    func longestResponseHead() async throws {
+      let start = "HTTP/1.1 200\r\nLocation:http://upstream.test/\r\nContent-Length:2\r\n"
+      let fields = (0..<90).map { "a\($0 % 10):b\r\n" }.joined()
+      let filler = "X:" + String(repeating: "\u{e9}", count: (16_380 - start.utf8.count - fields.utf8.count - 6) / 2)
+      try await Bench.Setup(upstream: ScriptedUpstream.answering("\(start)\(fields)\(filler)\r\n\r\nok")).run {
+        _, bench in
+        for cookie in ["a=b", "__Host-private=1"] {
+          let response = try await bench.get("/", "Cookie: \(cookie)")
+          #expect(response.status == 200 && response.text == "ok")
+          #expect(response["Location"] == "https://gateway.test/")
+        }
+      }
+    }
+
+    @Test("A client that goes away cancels its request at the upstream")
+    func cancellation() async throws {
+      try await Bench.Setup(upstream: { upstream, peer in
+        _ = try await upstream.read(peer)
+        upstream.notes.append("\(try await peer.waitForEnd())")
+      }).run { _, bench in
+        let client = try await bench.connect()
+        try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        await bench.eventually("the request is upstream") { bench.upstream.requests.count == 1 }
+        client.reset()
+        await bench.eventually("the upstream's connection is closed") { bench.upstream.notes == ["end"] }
+      }
+    }
+
+    @Test("A client that ends its side behind a whole request gets its answer")
+    func halfClose() async throws {
+      try await Bench.Setup(upstream: { upstream, peer in
+        let request = try await upstream.read(peer)
+        while !upstream.notes.contains("go") { try await upstream.pause(peer) }
+        try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\(request.text)")
+      }).run { _, bench in
+        for request in ["GET / HTTP/1.1\r\nHost: a\r\n\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"]
+        {
+          bench.upstream.notes = []
+          bench.upstream.requests = []
+          let client = try await bench.connect()
+          try await client.send(request)
+          client.shutdownWrite()
+          await bench.eventually("the request is upstream") { bench.upstream.requests.count == 1 }
+          bench.upstream.notes = ["go"]
+          let response = try await client.readResponse()
+          #expect(response.text == "ok")
+          let ending = try await client.waitForEnd()
+          #expect(ending == .end)
+        }
+      }
+    }
+
+    @Test("A client that ends its side within a body has its request cancelled")
+    func halfBody() async throws {
+      try await Bench.Setup(upstream: { upstream, peer in
+        _ = try? await upstream.read(peer)
+        upstream.notes.append("ended")
+      }).run { _, bench in
+        for body in [
+          "Content-Length: 10\r\n\r\n12345", "Transfer-Encoding: chunked\r\n\r\n5\r\n123",
+          "Transfer-Encoding: chunked\r\n\r\n0\r\n",
+        ] {
+          bench.upstream.notes = []
+          let client = try await bench.connect()
+          try await client.send("POST / HTTP/1.1\r\nHost: a\r\n\(body)")
+          await bench.eventually("the proxy has a connection") { await bench.counters().open == 1 }
+          client.shutdownWrite()
+          let rest = try await client.takeRest()
+          #expect(rest.isEmpty)
+          await bench.eventually("the upstream's connection is closed") { bench.upstream.notes == ["ended"] }
+          #expect(bench.upstream.requests.isEmpty)
+        }
+      }
+    }
+
+    @Test("More idle connections than the limit are parked, and each still gets its next answer")
+    func parking() async throws {
+      try await Bench.Setup().run { _, bench in
+        var clients: [Peer] = []
+        for _ in 0..<300 { clients.append(try await bench.connect()) }
+        for round in 0..<3 {
+          for client in clients { try await client.send("GET /\(round) HTTP/1.1\r\nHost: a\r\n\r\n") }
+          for client in clients {
+            let response = try await client.readResponse()
+            if response.text != "/\(round)" { Issue.record("\(response)") }
+          }
+        }
+        await bench.eventually("idle connections hold no buffer") { await bench.counters().buffers == 0 }
+      }
+    }
+
+    @Test("Idle connections are closed in time, parked or not")
+    func idleTimeout() async throws {
+      try await Bench.Setup(configure: { $0.idleTimeout = 40 }).run { _, bench in
+        var clients: [Peer] = []
+        for _ in 0..<270 {
+          let client = try await bench.connect()
+          try await client.send("GET /answer HTTP/1.1\r\nHost: a\r\n\r\n")
+          _ = try await client.readResponse()
+          clients.append(client)
+        }
+        await bench.eventually("all are closed") { await bench.counters().connections == 0 }
+      }
+    }
+
+    @Test("A large answer of the gateway's own arrives whole, and is cut when it is not read")
+    func largeAnswer() async throws {
+      try await Bench.Setup(configure: { $0.bodyTimeout = 60 }).run { worker, bench in
+        let whole = try await bench.get("/answer/large")
+        #expect(whole.body.count == 1 << 20)
+        let client = try await bench.connect()
+        // Together more than two sockets hold.
+        for _ in 0..<40 { try await client.send("GET /answer/large HTTP/1.1\r\nHost: a\r\n\r\n") }
+        await bench.eventually("the proxy has given up") { await bench.counters().connections == 0 }
+        var count = 0
+        while let response = try? await client.readResponse(), response.isWhole {
+          #expect(response.body.allSatisfy { $0 == 0x61 })
+          count += 1
+        }
+        #expect(count < 40)
+        #expect(client.ending == .reset)
+      }
+    }
+  }
+}

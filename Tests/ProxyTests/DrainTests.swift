@@ -1,0 +1,76 @@
+import Proxy
+import Reactor
+import Testing
+
+extension ProxyTests {
+  struct DrainTests {
+    @Test("A drain closes idle connections, finishes what is in progress and takes no new ones")
+    func drain() async throws {
+      try await Bench.Setup(
+        workers: 2,
+        upstream: { upstream, peer in
+          while true {
+            let request = try await upstream.read(peer)
+            while request.target == "/held", !upstream.notes.contains("go") { try await upstream.pause(peer) }
+            try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+          }
+        }
+      ).run { worker, bench in
+        var idle: [Peer] = []
+        for _ in 0..<300 {
+          let client = try await bench.connect()
+          try await client.send("GET /answer HTTP/1.1\r\nHost: a\r\n\r\n")
+          _ = try await client.readResponse()
+          idle.append(client)
+        }
+        let busy = try await bench.connect()
+        try await busy.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
+        await bench.eventually("the request is upstream") { bench.upstream.requests.count == 1 }
+        var left: Int?
+        worker.poller.start(
+          PeerTask {
+            left = await bench.drain(timeout: 20_000)
+          })
+        for client in idle {
+          let ending = try await client.waitForEnd()
+          if ending != .end { Issue.record("an idle connection was reset") }
+        }
+        #expect(left == nil)
+        bench.upstream.notes = ["go"]
+        let response = try await busy.readResponse()
+        #expect(response.text == "ok" && response["Connection"] == "close")
+        let ending = try await busy.waitForEnd()
+        #expect(ending == .end)
+        await bench.eventually("the drain is over") { left != nil }
+        #expect(left == 0)
+        await #expect(throws: ConnectError.self) { _ = try await bench.connect() }
+      }
+    }
+
+    @Test("What does not end in time is cut")
+    func cut() async throws {
+      try await Bench.Setup(upstream: { upstream, peer in
+        _ = try await upstream.read(peer)
+        _ = try await peer.receive()
+      }).run { _, bench in
+        let client = try await bench.connect()
+        try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        await bench.eventually("the request is upstream") { bench.upstream.requests.count == 1 }
+        let left = await bench.drain(timeout: 40)
+        #expect(left == 1)
+        _ = try await client.waitForEnd()
+      }
+    }
+
+    @Test("A server that is going to drain says so on every response")
+    func announcement() async throws {
+      try await Bench.Setup().run { _, bench in
+        await bench.server.update { $0.isWindingDown = true }
+        for target in ["/", "/answer", "/intercept"] {
+          let response = try await bench.get(target)
+          #expect(response.status == 200 && response["Connection"] == "close")
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import Proxy
+import Testing
+
+extension ProxyTests {
+  struct InterceptionTests {
+    @Test("An intercepted body is read whole, in either framing, up to its limit")
+    func bodies() async throws {
+      try await Bench.Setup().run { _, bench in
+        let client = try await bench.connect()
+        try await client.send(
+          "POST /intercept HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
+            + "POST /intercept HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
+        for body in ["hello", "abc"] {
+          let response = try await client.readResponse()
+          #expect(response.text == body)
+          // Nothing that could end a line reaches the wire.
+          #expect(response["X-Injected"] == nil)
+        }
+        let exact = try await bench.exchange(
+          "POST /intercept HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n\(String(repeating: "x", count: 1000))")
+        #expect(exact.body.count == 1000)
+        for tooLarge in [
+          "Content-Length: 1001\r\n\r\n",
+          "Transfer-Encoding: chunked\r\n\r\n3e9\r\n\(String(repeating: "x", count: 1001))\r\n",
+        ] {
+          let response = try await bench.exchange("POST /intercept HTTP/1.1\r\nHost: a\r\n\(tooLarge)")
+          #expect(response.status == 413)
+        }
+        let malformed = try await bench.exchange(
+          "POST /intercept HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n")
+        #expect(malformed.status == 400)
+        let counters = await bench.counters()
+        #expect(counters.opened == 0)
+      }
+    }
+
+    @Test("A client that expects 100 gets it before an intercepted body")
+    func expectation() async throws {
+      try await Bench.Setup().run { _, bench in
+        let client = try await bench.connect()
+        try await client.send(
+          "POST /intercept HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        let interim = try await client.readHead()
+        #expect(interim.status == 100)
+        try await client.send("ok")
+        let response = try await client.readResponse()
+        #expect(response.text == "ok")
+      }
+    }
+
+    @Test("A handler's own request goes out in the canonical form, and its answer can be collected, relayed or dropped")
+    func outbound() async throws {
+      try await Bench.Setup(
+        upstream: ScriptedUpstream.answering(
+          "HTTP/1.1 200 OK\r\nX-A: 1\r\nConnection: X-Hop\r\nX-Hop: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
+        )
+      ).run { _, bench in
+        let collected = try await bench.get("/intercept/collect")
+        #expect(collected.text == "ok" && collected["X-Names"] == "X-A")
+        #expect(
+          bench.upstream.requests.last?.head
+            == "GET /outbound HTTP/1.1\r\nHost: upstream.test\r\nX-From: handler\r\nVia: 1.1 proofgate\r\n"
+            + "X-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: http\r\n"
+            + "Forwarded: for=127.0.0.1;proto=http;host=\"gateway.test\"\r\nX-Forwarded-Host: gateway.test\r\n\r\n")
+        let relayed = try await bench.get("/intercept/relay")
+        #expect(relayed.text == "ok" && relayed["X-Relayed"] == "1" && relayed["X-Hop"] == nil)
+        let posted = try await bench.exchange(
+          "POST /intercept/post HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
+        #expect(posted.text == "ok")
+        #expect(bench.upstream.requests.last?.text == "abc")
+        let before = await bench.counters()
+        #expect(before.opened == 1)
+        let dropped = try await bench.get("/intercept/discard")
+        #expect(dropped.status == 200)
+        await bench.eventually("the unread answer's connection is closed") { await bench.counters().open == 0 }
+      }
+    }
+
+    @Test("A relayed answer to HEAD has no body, and the connection stays in step")
+    func relayToHead() async throws {
+      try await Bench.Setup(upstream: ScriptedUpstream.answering("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody"))
+        .run {
+          _, bench in
+          let client = try await bench.connect()
+          for _ in 0..<3 {
+            try await client.send("HEAD /intercept/relay HTTP/1.1\r\nHost: a\r\n\r\n")
+            let response = try await client.readResponse(to: "HEAD")
+            #expect(response.status == 200 && response["Content-Length"] == "4")
+          }
+          try await client.send("GET /answer HTTP/1.1\r\nHost: a\r\n\r\n")
+          let next = try await client.readResponse()
+          #expect(next.text == "answered")
+        }
+    }
+
+    @Test("A handler cannot split its own request")
+    func unsafeTarget() async throws {
+      try await Bench.Setup().run { _, bench in
+        let response = try await bench.get("/intercept/unsafe")
+        #expect(response.status == 502)
+        #expect(bench.upstream.requests.isEmpty)
+      }
+    }
+
+    @Test("Failures of a handler's request keep their class (I-failure)")
+    func failures() async throws {
+      for (answer, status) in [
+        ("", 502), ("garbage\r\n\r\n", 502), ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart", 502),
+      ] {
+        try await Bench.Setup(upstream: ScriptedUpstream.closing(after: answer)).run { _, bench in
+          let response = try await bench.get("/intercept/collect")
+          #expect(response.status == status)
+        }
+      }
+      let large = "HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n\(String(repeating: "x", count: 2000))"
+      try await Bench.Setup(
+        upstream: ScriptedUpstream.answering(large), configure: { $0.collectedBodyLimit = 1999 }
+      ).run { _, bench in
+        let response = try await bench.get("/intercept/collect")
+        #expect(response.status == 502)
+      }
+    }
+  }
+}
