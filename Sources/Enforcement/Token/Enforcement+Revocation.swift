@@ -16,10 +16,9 @@ extension Enforcement {
   ) -> Outcome<UpstreamTokenRequest> {
     let grant: RefreshGrant
     switch opened {
-    // A foreign token can look like one sealed by a key that is not here. The answer for it is the upstream's: a token
-    // that is sealed after all says nothing there and stays alive, and the client is not told otherwise than the server
-    // tells it (RFC 7009, section 2.2).
-    case .invalid, .keyUnknown: return Outcome(decision: .pass(Passage()), findings: [])
+    case .invalid: return Outcome(decision: .pass(Passage()), findings: [])
+    // Passed on, it would mean nothing to the upstream and stay alive, while the client is told that it is revoked.
+    case .keyUnknown: return Outcome(decision: .reject(Refusal(.codeKeyUnknown)), findings: [])
     case .value(let value): grant = value
     }
     if let rejection = rejection(of: request) {
