@@ -8,9 +8,9 @@ public import OAuth
 ///                            +-- release -------+      kill: --> dead, from everywhere
 ///
 /// A family is the tokens that follow from one code. At any time one of them is current; whoever comes with another one
-/// shows that two hold tokens of the family, and then nobody may go on. An entry is made by the first refresh, or
-/// by the code where something is to be kept with it, and holds digests of tokens. A family without an entry (nobody refreshed yet, or the store forgot) takes the first
-/// token that comes; two that come at once are still told apart.
+/// shows that two hold tokens of the family, and then nobody may go on. An entry is made by the first refresh, or by the
+/// code where something is to be kept with it, and holds digests of tokens. A family without an entry (nobody refreshed
+/// yet, or the store forgot) takes the first token that comes; two that come at once are still told apart.
 ///
 /// If a process dies with a claim, the claim ends by itself after its lease.
 public struct RefreshLedger: Sendable {

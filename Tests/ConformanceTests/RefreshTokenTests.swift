@@ -157,6 +157,8 @@ struct RefreshTokenTests {
       try await gateway.expectTokenRefusal(gateway.refreshForm(token, "n2"), "invalid_grant")
       try await gateway.expectTokenRefusal(
         gateway.refreshForm(token) { $0.append("scope", "read admin") }, "invalid_scope")
+      try await gateway.expectTokenRefusal(
+        gateway.refreshForm(token) { $0.append("scope", "re\"ad") }, "invalid_scope")
       try await expectStatus(200, of: gateway.refresh(token) { $0.append("scope", "read") })
     }
   }
