@@ -57,6 +57,7 @@ enum RuleTable {
   /// What is checked against the opened refresh token.
   static let refresh: [Rule<RefreshContext>] = [
     .refreshTokenOfThisClient,
+    .refreshTokenFresh,
     .refreshTokenCurrent,
     .refreshScopeWithin,
   ]
@@ -72,6 +73,7 @@ enum RuleTable {
   static let reentry: [Rule<ReentryContext>] = [
     .reentryUserAgentExternal,
     .reentryReadable,
+    .reentryCarriesNoAnswer,
     .reentryUnchanged,
     .reentryScopeWithin,
   ]

@@ -36,7 +36,7 @@ public struct Peer: Sendable {
   public var address: String
   /// Whether the client's hop is TLS, or a trusted proxy says so.
   public var isSecure: Bool
-  /// Whether the connection arrived on a loopback address.
+  /// Whether the client itself is on a loopback address: never so behind a trusted proxy.
   public var isLoopback: Bool
 
   public init(address: String = "127.0.0.1", isSecure: Bool = false, isLoopback: Bool = true) {

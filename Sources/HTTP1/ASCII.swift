@@ -9,7 +9,7 @@ enum ASCII {
   // One bit a byte, so that a class test is a shift and a mask. tchar of RFC 9110, section 5.6.2.
   // Literals, because a computed global is guarded by a once-check at each use.
   static func isToken(_ byte: UInt8) -> Bool {
-    let low: UInt64 = 0x3ff6cfa00000000
+    let low: UInt64 = 0x3ff_6cfa_0000_0000
     let high: UInt64 = 0x57ff_ffff_c7ff_fffe
     return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
   }
@@ -40,8 +40,9 @@ enum ASCII {
     return position + 2
   }
 
-  /// Lower case, and `_` as `-`: how the most liberal server reads a field name.
+  /// Lower case, and everything but letters and digits as `-`: how the most liberal server reads a field name. Those
+  /// that make a variable's name of it, as CGI does, write `_` for each such byte (RFC 3875, section 4.1.18).
   static func folded(_ byte: UInt8) -> UInt8 {
-    byte == 0x5f ? 0x2d : lowercased(byte)
+    isDigit(byte) || (byte | 0x20) &- 0x61 < 26 ? lowercased(byte) : 0x2d
   }
 }

@@ -31,10 +31,10 @@ enum Framing {
       found = true
     }
     for field in index.fields where field.known == .disguised {
-      // An underscore spelling of a framing field is harmless only where the next server does not fold it.
+      // Another spelling of a framing field is harmless only where the next server does not fold it.
       let name = field.name
-      if HeadIndex.equal(bytes, name, "content_length") || HeadIndex.equal(bytes, name, "transfer_encoding") {
-        throw .malformed("a framing field spelled with an underscore")
+      if HeadIndex.folds(bytes, name, to: "content-length") || HeadIndex.folds(bytes, name, to: "transfer-encoding") {
+        throw .malformed("a framing field in another spelling")
       }
     }
     return found

@@ -88,12 +88,13 @@ public final class HeadIndex {
       }
       let nameStart = position
       var name = FoldedName()
-      var hasUnderscore = false
+      // Bits in which the name differs from its folded form; case is one bit.
+      var difference: UInt8 = 0
       while true {
         let byte = bytes[position]
         let folded = tokens[Int(byte)]
         if folded == 0 { break }
-        if byte == 0x5f { hasUnderscore = true }
+        difference |= byte ^ folded
         name.append(folded)
         position += 1
       }
@@ -113,7 +114,7 @@ public final class HeadIndex {
       }
       position = try ASCII.lineEnd(bytes, position)
       var known = table.find(bytes, nameStart..<nameEnd, name)
-      if hasUnderscore, known != .none { known = .disguised }
+      if difference & ~0x20 != 0, known != .none { known = .disguised }
       present |= 1 << UInt64(known.rawValue)
       fields.append(
         Field(
@@ -126,7 +127,8 @@ public final class HeadIndex {
     if byte == ASCII.space || byte == ASCII.tab {
       return .malformed(isFirst ? "a folded header line" : "white space before a header field's colon")
     }
-    return .malformed(byte == ASCII.cr ? "a header line without a colon" : "an invalid character in a header field name")
+    return .malformed(
+      byte == ASCII.cr ? "a header line without a colon" : "an invalid character in a header field name")
   }
 
   /// What the `Connection` options of a message say.
@@ -199,6 +201,17 @@ public final class HeadIndex {
     var position = range.lowerBound
     for byte in text.utf8 {
       if ASCII.lowercased(bytes[position]) != byte { return false }
+      position += 1
+    }
+    return true
+  }
+
+  /// Whether the bytes are `text`, which is in lower case with `-`, to the most liberal reader.
+  static func folds(_ bytes: Span<UInt8>, _ range: Range<Int>, to text: String) -> Bool {
+    guard range.count == text.utf8.count else { return false }
+    var position = range.lowerBound
+    for byte in text.utf8 {
+      if ASCII.folded(bytes[position]) != byte { return false }
       position += 1
     }
     return true

@@ -21,7 +21,7 @@ public enum KnownField: UInt8, Sendable {
   case forwardedHost
   /// A claim about who or where the client is, or what it asked for, that some servers believe: never forwarded.
   case assertion
-  /// A known name spelled with underscores, which CGI-like servers fold onto the real one: never forwarded.
+  /// A known name with other characters for its hyphens, which CGI-like servers fold onto the real one: never forwarded.
   case disguised
   case location
   /// `url=` in it sends the browser elsewhere, like a Location.
@@ -37,8 +37,8 @@ public enum KnownField: UInt8, Sendable {
   case endToEnd
 }
 
-/// A field name in lower case with `_` as `-`, its last 16 bytes in two words: made while the name is validated, so that a
-/// look-up compares words and not bytes.
+/// A field name in lower case with `-` for all but letters and digits, its last 16 bytes in two words: made while the name
+/// is validated, so that a look-up compares words and not bytes.
 struct FoldedName: Equatable {
   private(set) var low: UInt64 = 0
   private(set) var high: UInt64 = 0
@@ -65,18 +65,22 @@ struct KnownFieldTable {
     ("connection", .connection), ("keep-alive", .keepAlive), ("proxy-connection", .proxyConnection), ("te", .te),
     ("trailer", .trailer), ("upgrade", .upgrade), ("http2-settings", .http2Settings), ("expect", .expect),
     ("via", .via), ("forwarded", .forwarded), ("x-forwarded-for", .forwardedFor),
-    ("x-forwarded-proto", .forwardedProto), ("x-forwarded-host", .forwardedHost), ("location", .location), ("refresh", .refresh),
+    ("x-forwarded-proto", .forwardedProto), ("x-forwarded-host", .forwardedHost), ("location", .location),
+    ("refresh", .refresh),
     ("set-cookie", .setCookie), ("cookie", .cookie), ("authorization", .authorization),
     ("content-type", .contentType), ("content-encoding", .contentEncoding), ("date", .date), ("server", .server),
     ("cache-control", .endToEnd), ("pragma", .endToEnd), ("origin", .endToEnd), ("referer", .endToEnd),
     ("content-security-policy", .endToEnd), ("strict-transport-security", .endToEnd), ("dpop", .endToEnd),
-    ("www-authenticate", .endToEnd), ("x-frame-options", .endToEnd), ("range", .endToEnd), ("vary", .endToEnd),
+    ("www-authenticate", .endToEnd), ("x-http-method-override", .endToEnd),
+    ("x-http-method", .endToEnd), ("x-method-override", .endToEnd), ("x-frame-options", .endToEnd),
+    ("range", .endToEnd), ("vary", .endToEnd),
     ("x-forwarded-port", .assertion), ("x-forwarded-server", .assertion), ("x-forwarded-prefix", .assertion),
     ("x-forwarded-scheme", .assertion), ("x-forwarded-ssl", .assertion), ("x-forwarded-user", .assertion),
     ("x-forwarded-email", .assertion), ("x-forwarded-preferred-username", .assertion),
     ("x-forwarded-groups", .assertion), ("x-forwarded-access-token", .assertion), ("x-forwarded-uri", .assertion),
     ("x-forwarded-method", .assertion), ("x-forwarded-path", .assertion), ("x-forwarded", .assertion),
-    ("x-forwarded-by", .assertion), ("x-forwarded-client-cert", .assertion), ("x-forwarded-tls-client-cert", .assertion),
+    ("x-forwarded-by", .assertion), ("x-forwarded-client-cert", .assertion),
+    ("x-forwarded-tls-client-cert", .assertion),
     ("x-real-ip", .assertion), ("x-client-ip", .assertion), ("client-ip", .assertion),
     ("true-client-ip", .assertion), ("x-cluster-client-ip", .assertion), ("cf-connecting-ip", .assertion),
     ("x-original-url", .assertion), ("x-rewrite-url", .assertion), ("x-original-uri", .assertion),

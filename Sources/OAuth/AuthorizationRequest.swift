@@ -15,6 +15,8 @@ public struct AuthorizationRequest: Sendable {
   public let userAgent: String?
   /// The query's parameters and the body's, each as it came.
   public let sources: [FormParameters]
+  /// The query and the body, byte for byte.
+  public let texts: [[UInt8]]
   /// Whether there is a body that is no form, so that nobody here knows what it says.
   public let hasUnreadBody: Bool
   /// Every value of `state`, wherever it stands: one of them may be a sealed state that re-enters.
@@ -38,6 +40,7 @@ public struct AuthorizationRequest: Sendable {
     let inQuery = parsedQuery ?? FormParameters()
     let inBody = parsedBody ?? FormParameters()
     sources = [inQuery, inBody]
+    texts = [Array((query ?? "").utf8), body]
     hasUnreadBody = !body.isEmpty && !isForm
     states = inQuery.all("state") + inBody.all("state")
     let usesBody = method == "POST" && !inBody.isEmpty

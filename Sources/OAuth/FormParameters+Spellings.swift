@@ -1,28 +1,52 @@
 /// A parameter can reach a server in a spelling that the gateway does not read as that parameter: `client_id[]`,
-/// `client.id`, `Client_Id`, `client_id%00`, `a=b;client_id=c`. Whoever sends one wants two readers to disagree.
+/// `client.id`, `client[id`, `Client_Id`, `client_id%00`,
+/// `a=b;client_id=c`. Whoever sends one wants two readers to disagree.
 extension FormParameters {
   /// The first parameter of `known` that occurs in another spelling; `nil` when each name means one thing.
   public func secondRepresentation(of known: Set<String>) -> String? {
     for name in entries.map(\.name) + malformedNames {
       if known.contains(name) { continue }
-      let folded = FormParameters.folded(name)
-      if known.contains(folded) { return folded }
+      if let second = FormParameters.parameter(of: known, in: name) { return second }
     }
     for name in namesAfterSemicolon {
-      let folded = FormParameters.folded(name)
-      if known.contains(folded) { return folded }
+      if let second = FormParameters.parameter(of: known, in: name) { return second }
     }
     return nil
   }
 
-  /// The name as the most liberal server would take it.
-  private static func folded(_ name: String) -> String {
+  /// The parameter that the most liberal server would take the name for.
+  private static func parameter(of known: Set<String>, in name: String) -> String? {
+    let decoded = FormParameters.decoded(name)
+    let folded = FormParameters.folded(decoded)
+    if known.contains(folded) { return folded }
+    guard decoded.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }) else { return nil }
+    // PHP writes an underscore for a bracket that nothing closes, so `client[id` is `client_id`; others drop brackets
+    // or flatten what is in them. A name of several words that is anywhere in such a name is meant. One word could well
+    // be a form's own, as in `address[state]`, and has to be all of it.
+    let letters = FormParameters.letters(decoded)
+    return known.sorted().first { parameter in
+      let wanted = FormParameters.letters(Array(parameter.utf8))
+      return wanted == letters || (parameter.utf8.contains(UInt8(ascii: "_")) && letters.contains(wanted))
+    }
+  }
+
+  /// Letters and digits alone, in lower case.
+  private static func letters(_ name: [UInt8]) -> [UInt8] {
+    name.map(ASCII.lowercased).filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 }
+  }
+
+  private static func decoded(_ name: String) -> [UInt8] {
     var bytes = Array(name.utf8)
     // Twice: a server behind a proxy that decodes once more sees the second layer.
     for _ in 0..<2 where bytes.contains(UInt8(ascii: "%")) {
       guard let decoded = FormEncoding.decode(bytes[...]) else { break }
       bytes = Array(decoded.utf8)
     }
+    return bytes
+  }
+
+  /// The name as the most liberal server would take it.
+  private static func folded(_ bytes: [UInt8]) -> String {
     // C strings end at a NUL; PHP drops what follows a bracket.
     var core = bytes.prefix { $0 != 0 }
     core = core.drop { isPadding($0) || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "[") }

@@ -9,12 +9,15 @@ public enum UserAgent {
   /// - Parameter usesBroker: Whether the redirect URI is `msapp://`, with which the Windows Web Authentication Broker is
   ///   an external user agent (appendix B.3).
   public static func looksEmbedded(_ text: String, usesBroker: Bool = false) -> Bool {
-    let agent = Array(text.utf8)
+    let agent = Array(text.utf8.prefix(limit))
     if has(agent, "MSAuthHost/") { return !usesBroker }
     guard !isCrawler(agent) else { return false }
     if appTokens.contains(where: { has(agent, $0) }) { return true }
     return looksLikeAndroidWebView(agent) || looksLikeAppleWebView(agent)
   }
+
+  /// Bytes that are searched, for some thirty tokens each: no browser or app sends as many.
+  private static let limit = 1_024
 
   /// Tokens that apps and embedding frameworks add.
   private static let appTokens = [

@@ -48,6 +48,9 @@ public struct Client: Sendable {
   public var redirectURIs: [RedirectURI]
   public var grants: Set<GrantType>
   public var pkce: PKCE
+  public var profile: Profile
+  /// Whether it checks the `nonce` of ID tokens, and may therefore leave PKCE out where the profile is OAuth 2.1's.
+  public var reliesOnNonce: Bool
   public var pkceMethods: Set<CodeChallengeMethod>
   public var pkceSyntax: PKCESyntax
   public var responseModes: Set<ResponseMode>
@@ -60,6 +63,10 @@ public struct Client: Sendable {
   public var codeLifetime: Int
   /// Seconds, at most 1800 (RFC 8628, section 5.4).
   public var deviceCodeLifetime: Int
+  /// Seconds in which a refresh token that was just used gives the same answer again; 0: it is a reuse at once.
+  public var refreshReuseWindow: Int
+  /// Seconds without use after which a sealed refresh token expires (RFC 9700, section 4.14.2).
+  public var refreshIdle: Int
   public var consent: Consent
   /// What a confidential client proves itself with to the gateway.
   public var secret: Secret?
@@ -69,11 +76,13 @@ public struct Client: Sendable {
   public init(
     id: ClientID, name: String? = nil, kind: Kind, application: Application, platform: Platform? = nil,
     redirectURIs: [RedirectURI], grants: Set<GrantType> = [.authorizationCode, .refreshToken], pkce: PKCE = .required,
+    profile: Profile = .standard, reliesOnNonce: Bool = false,
     pkceMethods: Set<CodeChallengeMethod> = [.s256], pkceSyntax: PKCESyntax = .strict,
     responseModes: Set<ResponseMode> = [.query], mode: Mode = .enforce, state: StateRule = .report,
     localhost: LocalhostRule = .exact, schemes: SchemeRule = .strict,
     embeddedUserAgents: EmbeddedUserAgentRule = .report, codeLifetime: Int = 60,
-    deviceCodeLifetime: Int = 600, consent: Consent, secret: Secret? = nil, upstream: UpstreamClient,
+    deviceCodeLifetime: Int = 600, refreshReuseWindow: Int = 0, refreshIdle: Int = 90 * 86_400, consent: Consent,
+    secret: Secret? = nil, upstream: UpstreamClient,
     registration: Registration = .policy
   ) {
     self.id = id
@@ -84,6 +93,8 @@ public struct Client: Sendable {
     self.redirectURIs = redirectURIs
     self.grants = grants
     self.pkce = pkce
+    self.profile = profile
+    self.reliesOnNonce = reliesOnNonce
     self.pkceMethods = pkceMethods
     self.pkceSyntax = pkceSyntax
     self.responseModes = responseModes
@@ -94,6 +105,8 @@ public struct Client: Sendable {
     self.embeddedUserAgents = embeddedUserAgents
     self.codeLifetime = codeLifetime
     self.deviceCodeLifetime = deviceCodeLifetime
+    self.refreshReuseWindow = refreshReuseWindow
+    self.refreshIdle = refreshIdle
     self.consent = consent
     self.secret = secret
     self.upstream = upstream
@@ -136,6 +149,17 @@ public struct UpstreamClient: Sendable {
 public enum Consent: String, Sendable, CaseIterable {
   case gateway
   case upstream
+  /// The gateway, but the upstream where the redirect URI is claimed https, which proves who the app is (RFC 8252,
+  /// section 8.6).
+  case unlessClaimedHTTPS = "unless_claimed_https"
+}
+
+/// Which specification a client is held to where they differ.
+public enum Profile: String, Sendable, CaseIterable {
+  /// RFC 6749, RFC 7636, RFC 8252 and RFC 9700.
+  case standard
+  /// The OAuth 2.1 draft: PKCE for all clients, and no `redirect_uri` at the token endpoint.
+  case oauth21 = "oauth_2_1"
 }
 
 public enum PKCESyntax: String, Sendable, CaseIterable {

@@ -22,6 +22,7 @@ final class ClientDraft {
   var grants: Set<GrantType>?
   var grantNodes: [Placed<GrantType>] = []
   var pkce: Placed<Client.PKCE>?
+  var reliesOnNonce = false
   var responseModes: Placed<Set<ResponseMode>>?
   var consent: Placed<Consent>?
   var secret: Secret?

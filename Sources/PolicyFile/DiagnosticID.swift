@@ -40,6 +40,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case embeddedUserAgentsOff = "embedded-user-agents-off"
   case codeLifetime = "code-lifetime"
   case deviceCodeLifetime = "device-code-lifetime"
+  case refreshReuseWindow = "refresh-reuse-window"
 
   // Clients.
   case clientType = "client-type"
@@ -49,6 +50,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case pkceOptional = "pkce-optional"
   case pkceNative = "pkce-native"
   case pkceOff = "pkce-off-public"
+  case pkceProfile = "pkce-profile"
   case grant = "grant-not-allowed"
   case noRedirectURI = "no-redirect-uri"
   case consentUpstream = "consent-upstream"
@@ -103,6 +105,7 @@ extension DiagnosticID {
     case .embeddedUserAgentsOff: "RFC 8252, section 8.12"
     case .codeLifetime: "RFC 6749, section 4.1.2"
     case .deviceCodeLifetime: "RFC 8628, section 5.4"
+    case .refreshReuseWindow: "RFC 9700, section 4.14.2"
     case .clientType: "RFC 8252, section 8.4"
     case .nativeConfidential: "RFC 8252, sections 8.4 and 8.5"
     case .publicSecret: "RFC 8252, section 8.5"
@@ -110,6 +113,7 @@ extension DiagnosticID {
     case .pkceOptional: "RFC 9700, section 2.1.1"
     case .pkceNative: "RFC 8252, section 8.1"
     case .pkceOff: "RFC 9700, section 2.1.1"
+    case .pkceProfile: "OAuth 2.1, section 7.5.1.1"
     case .grant: "RFC 9700, sections 2.1.2 and 2.4"
     case .noRedirectURI: "RFC 6749, section 3.1.2.2"
     case .consentUpstream, .sharedUpstreamClient: "RFC 8252, section 8.6"

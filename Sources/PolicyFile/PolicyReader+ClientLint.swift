@@ -41,6 +41,11 @@ extension PolicyReader {
         "\(draft.title) is a native app, for which PKCE cannot be `\(pkce.value.rawValue)`; use `required`")
     } else if kind == .public, pkce.value == .off {
       error(.pkceOff, pkce.node, "\(draft.title) is public, for which PKCE cannot be `off`; use `required`")
+    } else if draft.rules.profile == .oauth21, !(kind == .confidential && draft.reliesOnNonce) {
+      error(
+        .pkceProfile, pkce.node,
+        "\(draft.title) is held to OAuth 2.1, where PKCE cannot be `\(pkce.value.rawValue)`; use `required`, or "
+          + "`relies_on_nonce: true` for a confidential client that checks the nonce")
     } else {
       warn(
         .pkceOptional, pkce.node,

@@ -88,6 +88,8 @@ extension PolicyReader {
       draft.secret = secret(field)
     case .upstream: readClientUpstream(field, draft)
     case .mode: readRule(.mode, field, &draft.rules)
+    case .profile: readRule(.profile, field, &draft.rules)
+    case .reliesOnNonce: draft.reliesOnNonce = flag(field) ?? false
     case .pkceMethods: readRule(.pkceMethods, field, &draft.rules)
     case .pkceSyntax: readRule(.pkceSyntax, field, &draft.rules)
     case .state: readRule(.state, field, &draft.rules)
@@ -96,6 +98,8 @@ extension PolicyReader {
     case .embeddedUserAgents: readRule(.embeddedUserAgents, field, &draft.rules)
     case .codeLifetime: readRule(.codeLifetime, field, &draft.rules)
     case .deviceCodeLifetime: readRule(.deviceCodeLifetime, field, &draft.rules)
+    case .refreshReuseWindow: readRule(.refreshReuseWindow, field, &draft.rules)
+    case .refreshIdle: readRule(.refreshIdle, field, &draft.rules)
     }
   }
 
@@ -182,10 +186,12 @@ extension PolicyReader {
     let client = Client(
       id: id, name: draft.name, kind: kind, application: draft.effectiveApplication, platform: draft.platform,
       redirectURIs: draft.redirectURIs.map(\.value), grants: draft.grants ?? clients.shared(draft.defaultGrants),
-      pkce: draft.pkce?.value ?? .required, pkceMethods: rules.pkceMethods, pkceSyntax: rules.pkceSyntax,
+      pkce: draft.pkce?.value ?? .required, profile: rules.profile, reliesOnNonce: draft.reliesOnNonce,
+      pkceMethods: rules.pkceMethods, pkceSyntax: rules.pkceSyntax,
       responseModes: clients.shared(draft.responseModes?.value), mode: rules.mode, state: rules.state,
       localhost: rules.localhost, schemes: rules.schemes, embeddedUserAgents: rules.embeddedUserAgents,
       codeLifetime: rules.codeLifetime, deviceCodeLifetime: rules.deviceCodeLifetime,
+      refreshReuseWindow: rules.refreshReuseWindow, refreshIdle: rules.refreshIdle,
       consent: draft.consent?.value ?? .gateway, secret: draft.secret, upstream: upstream)
     clients.entries.append(
       ClientCollection.Entry(

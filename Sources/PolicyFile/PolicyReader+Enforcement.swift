@@ -7,6 +7,7 @@ extension PolicyReader {
     fields(field.node, named: "enforcement", EnforcementKey.self) { key, field in
       switch key {
       case .mode: readRule(.mode, field, &defaults)
+      case .profile: readRule(.profile, field, &defaults)
       case .unknownClients: readUnknownClients(field)
       case .redirects: readRedirects(field)
       case .pkceMethods: readRule(.pkceMethods, field, &defaults)
@@ -17,6 +18,8 @@ extension PolicyReader {
       case .embeddedUserAgents: readRule(.embeddedUserAgents, field, &defaults)
       case .codeLifetime: readRule(.codeLifetime, field, &defaults)
       case .deviceCodeLifetime: readRule(.deviceCodeLifetime, field, &defaults)
+      case .refreshReuseWindow: readRule(.refreshReuseWindow, field, &defaults)
+      case .refreshIdle: readRule(.refreshIdle, field, &defaults)
       }
     }
   }
@@ -31,12 +34,13 @@ extension PolicyReader {
         warn(
           .reportMode, field.node, "`mode: report` refuses nothing; use `enforce` once the log shows that apps comply")
       }
+    case .profile: settings.profile = choice(field, Profile.self) ?? settings.profile
     case .pkceMethods: readMethods(field, &settings)
     case .pkceSyntax:
       guard let syntax = choice(field, PKCESyntax.self) else { return }
       settings.pkceSyntax = syntax
       if syntax == .lenient {
-        warn(.lenientPKCE, field.node, "`pkce_syntax: lenient` accepts base64 in verifiers; use `strict`")
+        warn(.lenientPKCE, field.node, "`pkce_syntax: lenient` accepts base64 padding in verifiers; use `strict`")
       }
     case .state:
       guard let state = choice(field, StateRule.self) else { return }
@@ -75,7 +79,35 @@ extension PolicyReader {
       settings.deviceCodeLifetime =
         lifetime(field, most: 1_800, .deviceCodeLifetime, "device codes live at most 30 minutes")
         ?? settings.deviceCodeLifetime
+    case .refreshReuseWindow:
+      guard let seconds = seconds(field, least: 0) else { return }
+      guard seconds <= 60 else {
+        error(
+          .refreshReuseWindow, field.node,
+          "`refresh_reuse_window` cannot be `\(Quantity.duration(seconds * 1_000))`; it is for requests that cross, use "
+            + "`60s` or less")
+        return
+      }
+      settings.refreshReuseWindow = seconds
+      if seconds > 0 {
+        warn(
+          .refreshReuseWindow, field.node,
+          "`refresh_reuse_window` gives whoever repeats a refresh token the same answer for a while; use `0s` where apps "
+            + "refresh once at a time")
+      }
+    case .refreshIdle:
+      settings.refreshIdle = seconds(field, least: 60, most: 10 * 365 * 86_400) ?? settings.refreshIdle
     }
+  }
+
+  /// Whole seconds.
+  private func seconds(_ field: Field, least: Int, most: Int = Int.max / 1_000) -> Int? {
+    guard let milliseconds = duration(field, least * 1_000...most * 1_000) else { return nil }
+    guard milliseconds.isMultiple(of: 1_000) else {
+      error(.invalidValue, field.node, "`\(field.name)` is counted in whole seconds; use a unit of `s`, `m` or `h`")
+      return nil
+    }
+    return milliseconds / 1_000
   }
 
   private func readMethods(_ field: Field, _ settings: inout RuleSettings) {

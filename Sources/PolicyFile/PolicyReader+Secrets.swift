@@ -29,7 +29,8 @@ extension PolicyReader {
   func file(_ field: Field) -> FileReference? {
     var reference: FileReference?
     fields(field.node, named: field.name, FileKey.self) { _, field in
-      guard let path = path(field), secretBytes(path, field) != nil else { return }
+      guard let path = path(field) else { return }
+      guard secretBytes(path, field, hint: "`proofgate keys generate --file \(path)` makes one") != nil else { return }
       reference = FileReference(path: path)
     }
     if field.node.kind == .mapping, field.node.count == 0 {
@@ -78,7 +79,8 @@ extension PolicyReader {
     return text
   }
 
-  private func secretBytes(_ path: String, _ field: Field) -> [UInt8]? {
+  /// - Parameter hint: what to do when there is no such file.
+  private func secretBytes(_ path: String, _ field: Field, hint: String = "create it, or name another") -> [UInt8]? {
     do {
       // Generous for a secret or a key ring, and too little to hurt.
       let bytes = try FileSystem.read(path, limit: 64 << 10)
@@ -89,7 +91,8 @@ extension PolicyReader {
       }
       return bytes
     } catch {
-      self.error(.unreadableSecret, field.node, "secret file \(quoted(path)) \(error.text)")
+      let advice = error == .missing ? "; \(hint)" : ""
+      self.error(.unreadableSecret, field.node, "secret file \(quoted(path)) \(error.text)\(advice)")
       return nil
     }
   }

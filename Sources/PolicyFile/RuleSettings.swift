@@ -4,6 +4,7 @@ import Policy
 /// The settings that `enforcement:` gives for all clients and each client may give for itself.
 struct RuleSettings {
   var mode = Mode.enforce
+  var profile = Profile.standard
   var pkceMethods: Set<CodeChallengeMethod> = [.s256]
   var pkceSyntax = PKCESyntax.strict
   var state = StateRule.report
@@ -14,11 +15,16 @@ struct RuleSettings {
   var codeLifetime = 60
   /// Seconds.
   var deviceCodeLifetime = 600
+  /// Seconds; 0 is off.
+  var refreshReuseWindow = 0
+  /// Seconds.
+  var refreshIdle = 90 * 86_400
 }
 
 /// One of them.
 enum RuleKey {
   case mode
+  case profile
   case pkceMethods
   case pkceSyntax
   case state
@@ -27,4 +33,6 @@ enum RuleKey {
   case embeddedUserAgents
   case codeLifetime
   case deviceCodeLifetime
+  case refreshReuseWindow
+  case refreshIdle
 }

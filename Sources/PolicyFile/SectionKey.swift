@@ -65,13 +65,15 @@ enum EndpointKey: String, SectionKey {
 
 enum EnforcementKey: String, SectionKey {
   static let section = "enforcement"
-  case mode, redirects, state, localhost, schemes
+  case mode, redirects, state, localhost, schemes, profile
   case unknownClients = "unknown_clients"
   case pkceMethods = "pkce_methods"
   case pkceSyntax = "pkce_syntax"
   case embeddedUserAgents = "embedded_user_agents"
   case codeLifetime = "code_lifetime"
   case deviceCodeLifetime = "device_code_lifetime"
+  case refreshReuseWindow = "refresh_reuse_window"
+  case refreshIdle = "refresh_idle"
 }
 
 /// The mapping form of `clients:`, and an entry of its list form.
@@ -89,6 +91,8 @@ enum IncludedFileKey: String, SectionKey {
 enum ClientKey: String, SectionKey {
   static let section = "client"
   case id, name, type, application, platform, grants, pkce, upstream, consent, secret, mode, state, localhost, schemes
+  case profile
+  case reliesOnNonce = "relies_on_nonce"
   case redirectURIs = "redirect_uris"
   case responseModes = "response_modes"
   case pkceMethods = "pkce_methods"
@@ -96,6 +100,8 @@ enum ClientKey: String, SectionKey {
   case embeddedUserAgents = "embedded_user_agents"
   case codeLifetime = "code_lifetime"
   case deviceCodeLifetime = "device_code_lifetime"
+  case refreshReuseWindow = "refresh_reuse_window"
+  case refreshIdle = "refresh_idle"
 }
 
 enum ClientUpstreamKey: String, SectionKey {

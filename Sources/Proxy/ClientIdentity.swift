@@ -43,7 +43,8 @@ struct ClientIdentity {
     }
     let belief = belief(bytes, fields)
     return ClientFacts(
-      peer: Peer(address: belief.address, isSecure: belief.isSecure, isLoopback: isLoopback),
+      // Behind a proxy there is a client somewhere else, and only the proxy knows how it came.
+      peer: Peer(address: belief.address, isSecure: belief.isSecure, isLoopback: false),
       forwardedHost: belief.host)
   }
 
@@ -110,7 +111,8 @@ struct ClientIdentity {
   private static func isHost(_ text: String) -> Bool {
     text.utf8.count <= 261
       && text.utf8.allSatisfy {
-        $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || $0 == 0x2d || $0 == 0x2e || $0 == 0x3a || $0 == 0x5b || $0 == 0x5d
+        $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || $0 == 0x2d || $0 == 0x2e || $0 == 0x3a || $0 == 0x5b
+          || $0 == 0x5d
       }
   }
 }

@@ -25,8 +25,9 @@ final class Exchange {
   private var upload = BodyPump(.none, as: .plain)
   private var uploadEnded = false
   private var download: BodyPump?
-  private var toUpstream: Buffer?
-  private var toClient: Buffer?
+  /// Kept from one exchange to the next, so that a busy connection does not take and give back for each.
+  private let toUpstream: Buffer
+  private let toClient: Buffer
   private var keepsHead = false
   private var carriesCookie = false
   private var status = 0
@@ -46,6 +47,14 @@ final class Exchange {
     worker = server.worker
     poller = server.poller
     reader = ResponseHeadReader(server.worker)
+    toUpstream = server.poller.buffers.take()
+    toClient = server.poller.buffers.take()
+  }
+
+  /// Gives the buffers back: the connection parks or ends. Called once.
+  func release() {
+    poller.buffers.giveBack(toUpstream)
+    poller.buffers.giveBack(toClient)
   }
 
   /// Makes it ready for the next exchange of its connection: one serves them all, so that none costs an allocation.
@@ -82,7 +91,7 @@ final class Exchange {
       } catch {
         if case .stale = error {
           mayReuse = false
-          if let toUpstream { poller.buffers.giveBack(toUpstream) }
+          toUpstream.clear()
           // The first attempt may have sent everything, or given up on sending.
           uploadEnded = false
           uploadStopped = false
@@ -95,7 +104,7 @@ final class Exchange {
         break
       }
     }
-    releaseBuffers()
+    clear()
   }
 
   /// Streams the body of an answer that a handler has seen, behind the handler's head.
@@ -109,7 +118,7 @@ final class Exchange {
     } catch {
       await fail(error, head)
     }
-    releaseBuffers()
+    clear()
   }
 
   private func connect(_ head: RequestHead, _ mayReuse: Bool) async throws(Failure) -> UpstreamConnection {
@@ -123,13 +132,11 @@ final class Exchange {
 
   /// Writes the head for the upstream. `requestFields` is that of this request: nothing was awaited since it was parsed.
   private func rewrite(_ head: RequestHead) {
-    let buffer = poller.buffers.take()
     server.input?.withSpan { bytes in
       carriesCookie = RequestRewriter.write(
-        head, bytes, worker.requestFields, server.identity, worker.settings, to: buffer)
+        head, bytes, worker.requestFields, server.identity, worker.settings, to: toUpstream)
       if RequestRewriter.allowedUpgrade(head, bytes, worker.settings) != nil { isTunnel = true }
     }
-    toUpstream = buffer
   }
 
   /// Fills `requestFields` anew: other connections have used it meanwhile.
@@ -153,10 +160,6 @@ final class Exchange {
     server.state.finishedResponse()
     worker.metrics.requestFinished(
       .passed, status: status, nanoseconds: Clock.monotonicNanoseconds() - began)
-    if let input = upstream.input, input.isEmpty {
-      poller.buffers.giveBack(input)
-      upstream.input = nil
-    }
     if upstreamKeepsAlive, uploadEnded { worker.pool.giveBack(upstream) } else { worker.pool.retire(upstream) }
   }
 
@@ -182,7 +185,7 @@ final class Exchange {
 
   /// Whether a tunnel has begun with bytes that the client sent behind its request: no event will tell of them.
   private var startsTunnel: Bool {
-    isTunnel && !uploadEnded && download != nil && upload.direct == 0 && toUpstream?.isEmpty ?? false
+    isTunnel && !uploadEnded && download != nil && upload.direct == 0 && toUpstream.isEmpty
       && !(server.input?.isEmpty ?? true)
   }
 
@@ -191,12 +194,13 @@ final class Exchange {
     // A client that goes away ends the exchange at any time. A broken upstream is of interest only once more is to be read.
     var fromClient: Readiness = .broken
     var fromUpstream: Readiness = []
-    let blockedUp = !(toUpstream?.isEmpty ?? true) || upload.direct > 0
-    let blockedDown = !(toClient?.isEmpty ?? true) || (download?.direct ?? 0) > 0
+    let blockedUp = !toUpstream.isEmpty || upload.direct > 0
+    let blockedDown = !toClient.isEmpty || (download?.direct ?? 0) > 0
     if !uploadEnded { if blockedUp { fromUpstream.insert(.writable) } else { fromClient.insert(.readable) } }
     if blockedDown { fromClient.insert(.writable) } else { fromUpstream.insert(.readable) }
     let deadline =
-      uploadEnded && download == nil ? answerDeadline() : poller.deadline(after: worker.settings.configuration.bodyTimeout)
+      uploadEnded && download == nil
+      ? answerDeadline() : poller.deadline(after: worker.settings.configuration.bodyTimeout)
     return await server.waiter.wait(server.socket, fromClient, upstream.socket, fromUpstream, until: deadline)
   }
 
@@ -208,7 +212,7 @@ final class Exchange {
   }
 
   private func timeoutFailure(_ upstream: UpstreamConnection) -> Failure {
-    let waitsForClient = !uploadEnded && (toUpstream?.isEmpty ?? true) && upload.direct == 0
+    let waitsForClient = !uploadEnded && toUpstream.isEmpty && upload.direct == 0
     return waitsForClient && download == nil ? .clientTimeout : .upstream(.responseTimeout)
   }
 
@@ -223,24 +227,21 @@ final class Exchange {
 
   /// Moves what can be moved towards the upstream.
   private func stepUpload(_ upstream: UpstreamConnection) throws(Failure) {
-    guard let sink = toUpstream else { return }
     while true {
       if let input = server.input, !input.isEmpty, !keepsHead, upload.direct == 0, !upload.isDecoded {
         do throws(MessageError) {
-          try upload.advance(from: input, to: sink)
+          try upload.advance(from: input, to: toUpstream)
         } catch {
           throw .request(error)
         }
       }
       if upload.isDecoded { server.state.receivedBody() }
-      if !sink.isEmpty || upload.direct > 0 {
-        guard try send(to: upstream, sink) else { return }
+      if !toUpstream.isEmpty || upload.direct > 0 {
+        guard try send(to: upstream) else { return }
         continue
       }
       if upload.isEncoded {
         uploadEnded = true
-        poller.buffers.giveBack(sink)
-        toUpstream = nil
         return
       }
       guard server.socket.satisfies(.readable) else { return }
@@ -260,16 +261,16 @@ final class Exchange {
   }
 
   /// Sends once; false when the upstream takes no more for now.
-  private func send(to upstream: UpstreamConnection, _ sink: Buffer) throws(Failure) -> Bool {
+  private func send(to upstream: UpstreamConnection) throws(Failure) -> Bool {
     let direct = upload.direct
-    let before = sink.count
+    let before = toUpstream.count
     let result: Transfer
     if direct > 0, let input = server.input {
       result =
-        sink.isEmpty
-        ? upstream.socket.send(input, upTo: direct) : upstream.socket.send(sink, then: input, upTo: direct)
+        toUpstream.isEmpty
+        ? upstream.socket.send(input, upTo: direct) : upstream.socket.send(toUpstream, then: input, upTo: direct)
     } else {
-      result = upstream.socket.send(sink)
+      result = upstream.socket.send(toUpstream)
     }
     switch result {
     case .moved(let count):
@@ -289,8 +290,7 @@ final class Exchange {
     uploadEnded = true
     uploadStopped = true
     dropUnsentBody()
-    if let toUpstream { poller.buffers.giveBack(toUpstream) }
-    toUpstream = nil
+    toUpstream.clear()
   }
 
   /// Takes what is left of the body out of the receive buffer: its end was counted as received when it was seen there, and
@@ -307,15 +307,15 @@ final class Exchange {
   private func stepDownload(_ upstream: UpstreamConnection, _ head: RequestHead) throws(Failure) -> Bool {
     while true {
       if download == nil { try readResponseHead(upstream, head) }
-      if let input = upstream.input, !input.isEmpty, download?.direct == 0, let sink = toClient {
+      if let input = upstream.input, !input.isEmpty, download?.direct == 0 {
         do throws(MessageError) {
-          try download?.advance(from: input, to: sink)
+          try download?.advance(from: input, to: toClient)
         } catch {
           throw .upstream(.malformed)
         }
       }
-      if let sink = toClient, !sink.isEmpty || (download?.direct ?? 0) > 0 {
-        guard try send(toClient: sink, upstream) else { return false }
+      if !toClient.isEmpty || (download?.direct ?? 0) > 0 {
+        guard try sendToClient(upstream) else { return false }
         continue
       }
       if download?.isEncoded ?? false { return true }
@@ -340,21 +340,21 @@ final class Exchange {
     case .moved(let count): moved += count
     case .wouldBlock: return
     case .ended:
-      guard let sink = toClient, download?.close(sink) ?? false else { throw .upstream(.reset) }
+      guard download?.close(toClient) ?? false else { throw .upstream(.reset) }
     case .failed: throw .upstream(.reset)
     }
   }
 
-  private func send(toClient sink: Buffer, _ upstream: UpstreamConnection) throws(Failure) -> Bool {
+  private func sendToClient(_ upstream: UpstreamConnection) throws(Failure) -> Bool {
     let direct = download?.direct ?? 0
-    let before = sink.count
+    let before = toClient.count
     let result: Transfer
     if direct > 0, let input = upstream.input {
       result =
-        sink.isEmpty
-        ? server.socket.send(input, upTo: direct) : server.socket.send(sink, then: input, upTo: direct)
+        toClient.isEmpty
+        ? server.socket.send(input, upTo: direct) : server.socket.send(toClient, then: input, upTo: direct)
     } else {
-      result = server.socket.send(sink)
+      result = server.socket.send(toClient)
     }
     switch result {
     case .moved(let count):
@@ -408,14 +408,14 @@ final class Exchange {
       if field.known == .location { replacements.location = replacement } else { replacements.refresh = replacement }
     }
     guard parsed.length + replacements.count + 256 <= Buffer.capacity else { throw .upstream(.malformed) }
-    let sink = openSink(parsed, head)
+    open(parsed, head)
     let framing = ResponseRewriter.Framing(
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     let keepsAlive = keepAlive(framing)
     input.withSpan { bytes in
       ResponseRewriter.write(
         parsed, bytes, worker.responseFields, framing, keepsAlive: keepsAlive, minorVersion: head.minorVersion,
-        replacements, worker.settings, to: sink)
+        replacements, worker.settings, to: toClient)
     }
     input.consume(parsed.length)
     download = framing.pump
@@ -423,15 +423,15 @@ final class Exchange {
 
   /// Begins a response whose head is held as values.
   private func begin(_ response: Response, _ parsed: ResponseHead, _ head: RequestHead) {
-    let sink = openSink(parsed, head)
+    open(parsed, head)
     let framing = ResponseRewriter.Framing(
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     status = response.status
-    sink.append("HTTP/1.1 \(response.status) \(ReasonPhrase.of(response.status))\r\n")
-    ResponseEncoder.appendFields(response.headers, to: sink)
+    toClient.append("HTTP/1.1 \(response.status) \(ReasonPhrase.of(response.status))\r\n")
+    ResponseEncoder.appendFields(response.headers, to: toClient)
     ResponseRewriter.appendEnd(
       framing.field, status: response.status, keepsAlive: keepAlive(framing), minorVersion: head.minorVersion,
-      to: sink)
+      to: toClient)
     download = framing.pump
     if head.method == .head || response.status == 204 || response.status == 304, parsed.body != .none {
       // The answer to another kind of request than the client's: its body must not follow.
@@ -440,17 +440,13 @@ final class Exchange {
     }
   }
 
-  private func openSink(_ parsed: ResponseHead, _ head: RequestHead) -> Buffer {
+  private func open(_ parsed: ResponseHead, _ head: RequestHead) {
     status = parsed.status
     upstreamKeepsAlive = parsed.keepsAlive && !uploadStopped
     if keepsHead {
       server.input?.consume(head.length)
       keepsHead = false
-      server.releaseInput()
     }
-    let sink = poller.buffers.take()
-    toClient = sink
-    return sink
   }
 
   private func keepAlive(_ framing: ResponseRewriter.Framing) -> Bool {
@@ -486,33 +482,30 @@ final class Exchange {
     // What the client sent behind the head is already of the new protocol.
     if keepsHead { server.input?.consume(head.length) }
     keepsHead = false
-    let sink = poller.buffers.take()
-    toClient = sink
-    sink.append("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n")
+    toClient.append("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n")
     input.withSpan { bytes in
       for field in worker.responseFields.fields where !field.isNominated {
         switch field.known {
         case .connection, .keepAlive, .proxyConnection, .contentLength, .transferEncoding, .te, .trailer: continue
         case .setCookie where CookieFilter.sets(worker.settings.configuration.privateCookie, bytes, field.value):
           continue
-        default: RequestRewriter.append(field, bytes, to: sink)
+        default: RequestRewriter.append(field, bytes, to: toClient)
         }
       }
     }
-    sink.append("\r\n")
+    toClient.append("\r\n")
     input.consume(parsed.length)
     server.state.refuseFurtherRequests()
     server.state.startedResponse()
     download = BodyPump(.untilClose, as: .plain)
     upload = BodyPump(.untilClose, as: .plain)
     uploadEnded = false
-    toUpstream = poller.buffers.take()
   }
 
   // MARK: The end
 
   private func fail(_ failure: Failure, _ head: RequestHead) async {
-    releaseBuffers()
+    clear()
     dropUnsentBody()
     if case .upstream(let error) = failure { worker.metrics.upstreamFailed(error) }
     if server.state.hasStartedResponse {
@@ -538,11 +531,9 @@ final class Exchange {
       worker.handler.failure(answer), to: head.method, minorVersion: head.minorVersion, began: began, .refused)
   }
 
-  private func releaseBuffers() {
+  private func clear() {
     reader.end()
-    if let toUpstream { poller.buffers.giveBack(toUpstream) }
-    if let toClient { poller.buffers.giveBack(toClient) }
-    toUpstream = nil
-    toClient = nil
+    toUpstream.clear()
+    toClient.clear()
   }
 }

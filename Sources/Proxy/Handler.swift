@@ -26,6 +26,11 @@ public struct ClientFacts {
   public let peer: Peer
   /// The host that a trusted proxy says the client named; `nil` when the request's own counts.
   public let forwardedHost: String?
+
+  public init(peer: Peer, forwardedHost: String?) {
+    self.peer = peer
+    self.forwardedHost = forwardedHost
+  }
 }
 
 /// What happens to a request.

@@ -15,6 +15,8 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   var input: Buffer?
   /// Whether `input` held a request that was intercepted, so that it is wiped.
   private var holdsSecrets = false
+  /// Milliseconds after which an idle connection parks: longer than a busy client waits between two requests.
+  private static let pause = 1_000
   private var timer: Timer?
   /// Pipelined requests that are answered in one go.
   private static let yieldAfter = 16
@@ -85,7 +87,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
         deadline = until
         if await waiter.wait(socket, .readable, until: until) == .timedOut { return .refused(.timeout) }
       } else {
-        releaseInput()
+        if holdsSecrets { releaseInput() }
         switch await waitForRequest() {
         case .ready: break
         case .park:
@@ -109,7 +111,10 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
       // The client has just connected: a drain must not take the request that is on its way.
       return await waiter.wait(socket, .readable, until: poller.deadline(after: settings.configuration.headTimeout))
     }
-    return await waiter.waitIdle(socket, until: poller.deadline(after: settings.configuration.idleTimeout))
+    // A connection that pauses gives its task and buffers back, however few others are idle.
+    let pause = min(ServerConnection.pause, settings.configuration.idleTimeout)
+    let wake = await waiter.waitIdle(socket, until: poller.deadline(after: pause))
+    return wake == .timedOut && pause < settings.configuration.idleTimeout ? .park : wake
   }
 
   private func parse(_ input: Buffer, _ scanner: inout HeadScanner) -> Result<RequestHead?, MessageError> {
@@ -278,7 +283,6 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   private func finishExchange() async -> Bool {
     switch state.next {
     case .readHead:
-      if input?.isEmpty ?? true { releaseInput() }
       return true
     case .close: close()
     case .reset:
@@ -317,6 +321,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   }
 
   private func releaseAll() {
+    exchange?.release()
     exchange = nil
     input?.clear()
     releaseInput()
@@ -332,7 +337,9 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
 
   private func park() {
     waiter.retire()
+    exchange?.release()
     exchange = nil
+    releaseInput()
     let timer = self.timer ?? Timer()
     self.timer = timer
     socket.observer = self

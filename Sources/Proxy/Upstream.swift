@@ -45,7 +45,8 @@ public final class Upstream {
     defer {
       if request.isSecret { poller.buffers.wipeAndGiveBack(buffer) } else { poller.buffers.giveBack(buffer) }
     }
-    let head = "\(request.method) \(request.target) HTTP/1.1\r\nHost: \(worker.settings.configuration.upstreamAuthority)\r\n"
+    let head =
+      "\(request.method) \(request.target) HTTP/1.1\r\nHost: \(worker.settings.configuration.upstreamAuthority)\r\n"
     guard head.utf8.count < Buffer.readSize, Upstream.isVisible(request.method), Upstream.isVisible(request.target)
     else { throw .malformed }
     buffer.append(head)
@@ -93,7 +94,9 @@ public final class Upstream {
     }
   }
 
-  private func readHead(of upstream: UpstreamConnection, method: Method) async throws(UpstreamFailure)
+  private func readHead(
+    of upstream: UpstreamConnection, method: Method
+  ) async throws(UpstreamFailure)
     -> UpstreamResponse
   {
     let deadline = poller.deadline(after: worker.settings.configuration.responseTimeout)

@@ -23,11 +23,16 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
     pool.poller.arm(timer, for: self, after: timeout)
   }
 
-  /// Out of the pool.
+  /// Out of the pool. The timer stays where it is: it is moved when the connection parks again.
   func unpark() {
     socket.observer = nil
-    pool.poller.disarm(timer)
     isReused = true
+  }
+
+  func releaseInput() {
+    guard let input else { return }
+    pool.poller.buffers.giveBack(input)
+    self.input = nil
   }
 
   func socketIsReady(_ socket: Socket) {
@@ -37,7 +42,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   func workerIsDraining() {}
 
   func timerExpired() {
-    pool.discard(self)
+    if socket.observer != nil { pool.discard(self) }
   }
 
   func close() {

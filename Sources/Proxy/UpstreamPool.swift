@@ -8,6 +8,8 @@ public final class UpstreamPool {
   private var idle: [UpstreamConnection] = []
   private var open = 0
   private var queue: [Waiter] = []
+  /// So many idle connections keep their buffer for the next response.
+  private static let buffered = 64
   public private(set) var opened: UInt64 = 0
 
   public init(_ poller: Poller, resolver: Resolver, settings: ProxySettings) {
@@ -33,7 +35,9 @@ public final class UpstreamPool {
   func take(mayReuse: Bool, isIdempotent: Bool, _ waiter: Waiter) async throws(UpstreamFailure) -> UpstreamConnection {
     let queueDeadline = poller.deadline(after: settings.configuration.queueTimeout)
     while true {
-      if mayReuse, let connection = takeIdle(within: isIdempotent ? .max : settings.configuration.freshReuse) { return connection }
+      if mayReuse, let connection = takeIdle(within: isIdempotent ? .max : settings.configuration.freshReuse) {
+        return connection
+      }
       if open < settings.configuration.upstreamConnections { break }
       if let oldest = idle.first {
         // All connections stand, and one is idle but not fit for this request: replace it.
@@ -78,9 +82,10 @@ public final class UpstreamPool {
   /// Takes back a connection whose last response was whole and allows another.
   func giveBack(_ connection: UpstreamConnection) {
     // Bytes beyond the response, or an end already seen: nothing that a next request may meet.
-    guard connection.input == nil, !connection.socket.satisfies(.readable), !poller.isDraining else {
+    guard connection.input?.isEmpty ?? true, !connection.socket.satisfies(.readable), !poller.isDraining else {
       return retire(connection)
     }
+    if idle.count >= UpstreamPool.buffered { connection.releaseInput() }
     connection.park(now: poller.now, timeout: settings.configuration.upstreamIdleTimeout)
     idle.append(connection)
     wakeNext()

@@ -47,7 +47,9 @@ public final class Poller {
   }
 
   /// Opens a connection and waits until it stands.
-  public func connect(to address: Address, with waiter: Waiter, until deadline: Deadline) async throws(ConnectError)
+  public func connect(
+    to address: Address, with waiter: Waiter, until deadline: Deadline
+  ) async throws(ConnectError)
     -> Socket
   {
     let socket: Socket

@@ -2,12 +2,13 @@
 ///
 /// A later deadline only changes the entry's field; the entry moves when its old slot comes due. So a keep-alive
 /// connection that pushes its deadline ahead on every request touches the wheel once per slot, not once per request.
-final class TimerWheel {
+@safe final class TimerWheel {
   /// Deadlines are met up to this much late: fine enough for a connect timeout, coarse enough to batch.
   static let slotMilliseconds: UInt64 = 32
   static let slotCount = 2048
 
-  private var slots: [TimerEntry?] = Array(repeating: nil, count: slotCount)
+  /// The first entry of each slot, unowned as all links are.
+  private var slots: [Unmanaged<TimerEntry>?] = unsafe Array(repeating: nil, count: slotCount)
   private var occupied: [UInt64] = Array(repeating: 0, count: slotCount / 64)
   private var current: UInt64
   private(set) var count = 0
@@ -38,27 +39,30 @@ final class TimerWheel {
 
   private func link(_ entry: TimerEntry, tick: UInt64) {
     let slot = Int(tick % UInt64(TimerWheel.slotCount))
+    if entry.wheel == nil { entry.wheel = self }
     entry.tick = tick
     entry.slot = slot
-    entry.previous = nil
-    entry.next = slots[slot]
-    entry.next?.previous = entry
-    slots[slot] = entry
+    unsafe entry.previous = nil
+    unsafe entry.next = slots[slot]?._withUnsafeGuaranteedRef { $0 }
+    unsafe entry.next?.previous = entry
+    unsafe slots[slot] = Unmanaged.passUnretained(entry)
     occupied[slot / 64] |= 1 << UInt64(slot % 64)
     count += 1
   }
 
   private func unlink(_ entry: TimerEntry) {
     let slot = entry.slot
-    if let previous = entry.previous {
-      previous.next = entry.next
+    if let previous = unsafe entry.previous {
+      unsafe previous.next = entry.next
+    } else if let next = unsafe entry.next {
+      unsafe slots[slot] = Unmanaged.passUnretained(next)
     } else {
-      slots[slot] = entry.next
-      if entry.next == nil { occupied[slot / 64] &= ~(1 << UInt64(slot % 64)) }
+      unsafe slots[slot] = nil
+      occupied[slot / 64] &= ~(1 << UInt64(slot % 64))
     }
-    entry.next?.previous = entry.previous
-    entry.next = nil
-    entry.previous = nil
+    unsafe entry.next?.previous = entry.previous
+    unsafe entry.next = nil
+    unsafe entry.previous = nil
     entry.slot = -1
     count -= 1
   }
@@ -79,9 +83,9 @@ final class TimerWheel {
   }
 
   private func collect(_ slot: Int, _ now: UInt64, _ due: inout [TimerEntry]) {
-    var next = slots[slot]
+    var next = unsafe slots[slot]?.takeUnretainedValue()
     while let entry = next {
-      next = entry.next
+      next = unsafe entry.next
       if entry.deadline <= now {
         unlink(entry)
         due.append(entry)
@@ -112,13 +116,25 @@ final class TimerWheel {
 }
 
 /// What a wheel holds: a waiting task or a parked connection.
-public class TimerEntry {
+///
+/// The links are unowned, because counting references for each would cost more than the rest of arming. That is sound:
+/// an entry leaves its wheel before it goes (`deinit`), and it keeps the wheel alive as long as it may be linked.
+@safe public class TimerEntry {
   fileprivate(set) var deadline: UInt64 = .max
   fileprivate var tick: UInt64 = 0
   fileprivate var slot = -1
-  fileprivate var next: TimerEntry?
-  /// Unowned in spirit: a strong cycle within a slot lasts only while the entry is linked.
-  fileprivate var previous: TimerEntry?
+  fileprivate unowned(unsafe) var next: TimerEntry?
+  fileprivate unowned(unsafe) var previous: TimerEntry?
+  fileprivate var wheel: TimerWheel?
+
+  init() {
+    unsafe next = nil
+    unsafe previous = nil
+  }
+
+  deinit {
+    wheel?.disarm(self)
+  }
 
   func expired() {}
 }

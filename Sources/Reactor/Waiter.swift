@@ -17,12 +17,15 @@ public enum Wake: Equatable, Sendable {
   private var continuation: UnsafeContinuation<Wake, Never>?
   private let poller: Poller
   // The list of idle waits, oldest first.
-  var idleNext: Waiter?
-  var idlePrevious: Waiter?
+  // Unowned: a waiter is in the list only while its task waits, which holds it.
+  unowned(unsafe) var idleNext: Waiter?
+  unowned(unsafe) var idlePrevious: Waiter?
   var isIdle = false
 
   public init(_ poller: Poller) {
     unsafe continuation = nil
+    unsafe idleNext = nil
+    unsafe idlePrevious = nil
     self.poller = poller
   }
 
@@ -107,22 +110,27 @@ public enum Wake: Equatable, Sendable {
 }
 
 /// Idle waits in the order in which they began.
-final class IdleList {
+@safe final class IdleList {
   /// More idle connections than this give their task and buffer back.
   static let limit = 256
 
-  private var first: Waiter?
-  private var last: Waiter?
+  private unowned(unsafe) var first: Waiter?
+  private unowned(unsafe) var last: Waiter?
   private(set) var count = 0
+
+  init() {
+    unsafe first = nil
+    unsafe last = nil
+  }
 
   func append(_ waiter: Waiter) {
     waiter.isIdle = true
-    waiter.idlePrevious = last
-    waiter.idleNext = nil
-    if let last { last.idleNext = waiter } else { first = waiter }
-    last = waiter
+    unsafe waiter.idlePrevious = last
+    unsafe waiter.idleNext = nil
+    if let last = unsafe last { unsafe last.idleNext = waiter } else { unsafe first = waiter }
+    unsafe last = waiter
     count += 1
-    if count > IdleList.limit, let oldest = first {
+    if count > IdleList.limit, let oldest = unsafe first {
       remove(oldest)
       oldest.resume(.park)
     }
@@ -131,16 +139,24 @@ final class IdleList {
   func remove(_ waiter: Waiter) {
     guard waiter.isIdle else { return }
     waiter.isIdle = false
-    if let previous = waiter.idlePrevious { previous.idleNext = waiter.idleNext } else { first = waiter.idleNext }
-    if let next = waiter.idleNext { next.idlePrevious = waiter.idlePrevious } else { last = waiter.idlePrevious }
-    waiter.idleNext = nil
-    waiter.idlePrevious = nil
+    if let previous = unsafe waiter.idlePrevious {
+      unsafe previous.idleNext = waiter.idleNext
+    } else {
+      unsafe first = waiter.idleNext
+    }
+    if let next = unsafe waiter.idleNext {
+      unsafe next.idlePrevious = waiter.idlePrevious
+    } else {
+      unsafe last = waiter.idlePrevious
+    }
+    unsafe waiter.idleNext = nil
+    unsafe waiter.idlePrevious = nil
     count -= 1
   }
 
   /// Ends every idle wait.
   func resumeAll(_ wake: Wake) {
-    while let waiter = first {
+    while let waiter = unsafe first {
       remove(waiter)
       waiter.resume(wake)
     }

@@ -3,7 +3,7 @@
 /// A value of another purpose, of another issuer, or altered in any bit is `notAuthentic`: which of them it was, nobody
 /// can tell.
 public enum OpenError: Error, Hashable, Sendable {
-  /// Not an envelope: not canonical base64url, too short or long, of an unknown version, or a payload of another layout.
+  /// Not an envelope: not canonical base64url, too short or long, without version and mark, or a payload of another layout.
   case malformed
   /// Sealed under a key that this replica has never seen: it may be behind, so this is 503 and never `invalid_grant`.
   case unknownKey(KeyID)

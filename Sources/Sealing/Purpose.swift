@@ -16,6 +16,8 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
   case consent = 6
   /// The value of a cookie.
   case cookie = 7
+  /// What the store keeps of tokens: to revoke them, or to give an answer again.
+  case kept = 8
 
   /// What the message key is derived for (RFC 5869, section 3.2: `info`).
   var info: [UInt8] {
@@ -27,6 +29,7 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
     case .device: Array("proofgate device".utf8)
     case .consent: Array("proofgate consent".utf8)
     case .cookie: Array("proofgate cookie".utf8)
+    case .kept: Array("proofgate kept".utf8)
     }
   }
 }

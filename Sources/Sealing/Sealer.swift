@@ -2,18 +2,23 @@ internal import Cryptography
 
 /// Seals values that leave the gateway and come back, and opens them again.
 ///
-///     base64url( version | key id | salt | AES-256-GCM ciphertext and tag )
-///          bytes:    1        4      16            n + 16
+///     base64url( version | mark | key id | salt | AES-256-GCM ciphertext and tag )
+///          bytes:    1       3       4      16            n + 16
 ///
 /// The message key is HKDF-SHA256 of the ring's key, with the salt and the purpose: a key per message, so no nonce can
 /// repeat under one. The nonce is the front of the salt, so that it differs even if two message keys were ever equal.
-/// Version, key id, purpose and issuer are associated data; the salt is authenticated as part of key and nonce.
+/// Version, key id, purpose and issuer are associated data; the salt is authenticated as part of key and nonce. The mark
+/// tells what the gateway sealed from what others made: a value of theirs looks like one once in 2^32, and only then is
+/// the question whether another replica knows its key.
 ///
 /// Not sendable: its contexts serve one thread, so each worker owns a sealer.
 public final class Sealer {
   private static let version: UInt8 = 1
+  /// Chosen at random, once and for all.
+  private static let mark: [UInt8] = [0x9d, 0x5c, 0xe3]
+  private static let keyOffset = 1 + mark.count
   private static let saltLength = 16
-  private static let headerLength = 1 + KeyID.byteCount + saltLength
+  private static let headerLength = keyOffset + KeyID.byteCount + saltLength
   private static let shortest = headerLength + AES256GCM.tagLength
   /// Characters. Nothing that the gateway seals comes near; longer input is not worth decoding.
   public static let longest = 65_536
@@ -43,6 +48,7 @@ public final class Sealer {
     var envelope: [UInt8] = []
     envelope.reserveCapacity(Sealer.shortest + payload.count)
     envelope.append(Sealer.version)
+    envelope.append(contentsOf: Sealer.mark)
     envelope.append(contentsOf: key.id.bytes)
     envelope.append(contentsOf: salt)
     envelope.append(
@@ -55,10 +61,12 @@ public final class Sealer {
   /// The payload that `text` was sealed from.
   public func open(_ text: some StringProtocol, as purpose: Purpose) throws(OpenError) -> [UInt8] {
     guard text.utf8.count <= Sealer.longest, let envelope = Base64URL.decode(text),
-      envelope.count >= Sealer.shortest, envelope.first == Sealer.version
+      envelope.count >= Sealer.shortest, envelope.first == Sealer.version,
+      envelope[1..<Sealer.keyOffset].elementsEqual(Sealer.mark)
     else { throw .malformed }
-    let key = try keyRing.key(envelope[1...KeyID.byteCount])
-    let salt = Array(envelope[1 + KeyID.byteCount..<Sealer.headerLength])
+    let saltOffset = Sealer.keyOffset + KeyID.byteCount
+    let key = try keyRing.key(envelope[Sealer.keyOffset..<saltOffset])
+    let salt = Array(envelope[saltOffset..<Sealer.headerLength])
     var messageKey = hkdf.derive(key: key.secret, salt: salt, info: purpose.info, length: AES256GCM.keyLength)
     defer { wipe(&messageKey) }
     let payload = cipher.open(

@@ -6,6 +6,11 @@ public protocol EphemeralStore: Sendable {
   /// Stores `value` unless there is an entry: whether it did.
   func put(_ key: StoreKey, _ value: [UInt8], expiry: Int64, now: Int64) async throws(StoreError) -> Bool
 
+  /// Puts `new` in the place of `old`, if that is the value now: whether it did. The expiry is the new value's.
+  func replace(
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+  ) async throws(StoreError) -> Bool
+
   /// The value, which stays.
   func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]?
 

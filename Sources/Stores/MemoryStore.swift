@@ -15,10 +15,11 @@ public final class MemoryStore: EphemeralStore {
   private let shards: [Shard]
 
   /// - Parameters:
-  ///   - maximumEntries: in all; refused beyond with `full`. The default is a minute of 1,600 logins a second.
+  ///   - maximumEntries: in all; refused beyond with `full`. The default is a family of refresh tokens for each of
+  ///     500,000 apps in use, beside a minute of 1,600 logins a second.
   ///   - maximumBytes: of keys and values in all, beside about 200 bytes per entry.
   ///   - shards: tables with a lock each, among which entries are spread evenly.
-  public init(maximumEntries: Int = 100_000, maximumBytes: Int = 64 << 20, shards: Int = 16) {
+  public init(maximumEntries: Int = 1_000_000, maximumBytes: Int = 64 << 20, shards: Int = 16) {
     precondition(shards > 0 && maximumEntries >= shards, "at least one entry per shard")
     self.shards = (0..<shards).map { _ in
       Shard(maximumEntries: maximumEntries / shards, maximumBytes: maximumBytes / shards)
@@ -33,6 +34,14 @@ public final class MemoryStore: EphemeralStore {
   public func put(_ key: StoreKey, _ value: [UInt8], expiry: Int64, now: Int64) async throws(StoreError) -> Bool {
     try shard(key).table.withLock { table throws(StoreError) in
       try table.put(key, .value(value), expiry: expiry, now: now)
+    }
+  }
+
+  public func replace(
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+  ) async throws(StoreError) -> Bool {
+    try shard(key).table.withLock { table throws(StoreError) in
+      try table.replace(key, old, with: new, expiry: expiry, now: now)
     }
   }
 

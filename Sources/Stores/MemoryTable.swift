@@ -1,7 +1,10 @@
 /// One shard of the memory store: a table, and a heap that knows which entry is due first.
 ///
-/// An entry that is removed early leaves its place in the heap until it is due, or until more than half of the heap is
-/// such leftovers: then the heap is built anew, which costs each removal a constant.
+/// An entry that is removed early or replaced leaves its place in the heap until it is due, or until more than half of
+/// the heap is such leftovers: then the heap is built anew, which costs each removal a constant.
+///
+/// Entries that anybody can make fill half of the table at most, so that nobody without a code or a token can keep
+/// others from using theirs.
 struct MemoryTable: Sendable {
   enum Content: Sendable {
     case value([UInt8])
@@ -28,6 +31,9 @@ struct MemoryTable: Sendable {
   private var entries: [StoreKey: Entry] = [:]
   private var due = ExpiryHeap()
   private var bytes = 0
+  /// Of these, the entries and bytes in namespaces that are open to anybody.
+  private var openEntries = 0
+  private var openBytes = 0
 
   init(maximumEntries: Int, maximumBytes: Int) {
     self.maximumEntries = maximumEntries
@@ -44,11 +50,27 @@ struct MemoryTable: Sendable {
     }
     guard expiry > now else { return true }
     let size = key.bytes.count + content.byteCount
-    if !hasRoom(size) { clear(now: now, atMost: Int.max) }
-    guard hasRoom(size) else { throw .full }
+    if !hasRoom(key, entries: 1, bytes: size) { clear(now: now, atMost: Int.max) }
+    guard hasRoom(key, entries: 1, bytes: size) else { throw .full }
     entries[key] = Entry(content: content, expiry: expiry)
     due.insert(ExpiryHeap.Item(expiry: expiry, key: key))
-    bytes += size
+    account(key, entries: 1, bytes: size)
+    return true
+  }
+
+  mutating func replace(
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+  ) throws(StoreError) -> Bool {
+    guard value(key, now: now) == old, expiry > now else { return false }
+    let growth = new.count - old.count
+    if growth > 0, !hasRoom(key, entries: 0, bytes: growth) {
+      clear(now: now, atMost: Int.max)
+      guard hasRoom(key, entries: 0, bytes: growth) else { throw .full }
+    }
+    entries[key] = Entry(content: .value(new), expiry: expiry)
+    due.insert(ExpiryHeap.Item(expiry: expiry, key: key))
+    account(key, entries: 0, bytes: growth)
+    trimHeap()
     return true
   }
 
@@ -71,14 +93,27 @@ struct MemoryTable: Sendable {
 
   mutating func remove(_ key: StoreKey) {
     guard let entry = entries.removeValue(forKey: key) else { return }
-    bytes -= key.bytes.count + entry.content.byteCount
+    account(key, entries: -1, bytes: -(key.bytes.count + entry.content.byteCount))
+    trimHeap()
+  }
+
+  private mutating func trimHeap() {
     if due.count > 2 * entries.count + 64 {
       due = ExpiryHeap(entries.map { ExpiryHeap.Item(expiry: $0.value.expiry, key: $0.key) })
     }
   }
 
-  private func hasRoom(_ size: Int) -> Bool {
-    entries.count < maximumEntries && bytes + size <= maximumBytes
+  private func hasRoom(_ key: StoreKey, entries more: Int, bytes size: Int) -> Bool {
+    guard entries.count + more <= maximumEntries, bytes + size <= maximumBytes else { return false }
+    guard key.namespace.isOpenToAnybody else { return true }
+    return openEntries + more <= (maximumEntries + 1) / 2 && openBytes + size <= maximumBytes / 2
+  }
+
+  private mutating func account(_ key: StoreKey, entries count: Int, bytes size: Int) {
+    bytes += size
+    guard key.namespace.isOpenToAnybody else { return }
+    openEntries += count
+    openBytes += size
   }
 
   private mutating func clear(now: Int64, atMost limit: Int) {

@@ -23,6 +23,15 @@ public struct StoreKey: Hashable, Sendable {
     case consent = 0x6f
     /// Challenges that were seen before.
     case challenge = 0x72
+
+    /// Whether requests make such entries that prove nothing, so that anybody can make as many as he likes. What users
+    /// and clients have earned has a namespace where this is `false`.
+    public var isOpenToAnybody: Bool {
+      switch self {
+      case .state, .device, .pushed, .consent, .challenge: true
+      case .claim, .unsettled, .spent, .family: false
+      }
+    }
   }
 
   public let namespace: Namespace

@@ -87,8 +87,10 @@ public final class DecisionLog: Sendable {
     while true {
       signal.wait()
       let isLast = shouldStop.load(ordering: .acquiring)
-      if shouldReopen.exchange(false, ordering: .acquiringAndReleasing) { writer.sink.reopen() }
+      let reopens = shouldReopen.exchange(false, ordering: .acquiringAndReleasing)
+      // What was judged before the signal belongs into the old file.
       drain(&writer)
+      if reopens { writer.sink.reopen() }
       if isLast { return }
     }
   }

@@ -18,6 +18,11 @@ struct CheckCommand: ParsableCommand {
   @Argument(help: ArgumentHelp("The policies.", valueName: "file"))
   var files: [String]
 
+  @Flag(
+    name: .customLong("require-rfc8252"),
+    help: "Fail as well unless every policy meets the profile of RFC 8252, appendix A.")
+  var requiresProfile = false
+
   @Flag(help: "Only errors and warnings: no notes, no self-check, no summary.")
   var quiet = false
 
@@ -29,9 +34,9 @@ struct CheckCommand: ParsableCommand {
     switch format {
     case .text:
       let text = report.text(quiet: quiet)
-      if !text.isEmpty { print(text, terminator: "") }
-    case .json: print(try report.json(quiet: quiet))
+      Console.show(text)
+    case .json: Console.show(try report.json(quiet: quiet) + "\n")
     }
-    if report.hasErrors { throw ExitCode.policyErrors }
+    if report.hasErrors || requiresProfile && !report.meetsProfile { throw ExitCode.policyErrors }
   }
 }

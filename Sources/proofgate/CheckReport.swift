@@ -36,6 +36,9 @@ struct CheckReport {
 
   var hasErrors: Bool { policies.contains { $0.hasErrors } || between.hasErrors }
 
+  /// Whether all five points of RFC 8252, appendix A, are met by every policy.
+  var meetsProfile: Bool { policies.allSatisfy { $0.outcome.selfCheck.isMet } }
+
   func text(quiet: Bool) -> String {
     var text = ""
     for policy in policies {
@@ -46,7 +49,8 @@ struct CheckReport {
         let selfCheck = policy.outcome.selfCheck
         text += "\(policy.path): RFC 8252, appendix A: \(selfCheck.isMet ? "met" : "not met")\n"
         for item in selfCheck.items { text += "  \(item)\n" }
-        text += "\(policy.path): policy \(loaded.version), \(loaded.clients.count) clients\n"
+        let count = loaded.clients.count
+        text += "\(policy.path): policy \(loaded.version) with \(count) client\(count == 1 ? "" : "s")\n"
       }
     }
     for diagnostic in between where !quiet || diagnostic.severity != .note { text += "\(diagnostic)\n" }

@@ -14,10 +14,19 @@ enum Console {
     write("proofgate: error: \(text)")
   }
 
+  /// Text on standard output, at once: who reads a pipe need not wait until a buffer is full.
+  static func show(_ text: String) {
+    write(text, to: .standardOutput)
+  }
+
   /// A line that says itself where it comes from, as diagnostics do.
   static func write(_ line: String) {
-    // There is nobody to tell when standard error is gone.
-    guard let file = try? LogFile(.standardError) else { return }
-    _ = file.write(Array("\(line)\n".utf8))
+    write(line + "\n", to: .standardError)
+  }
+
+  private static func write(_ text: String, to destination: LogFile.Destination) {
+    // There is nobody to tell when the reader is gone.
+    guard let file = try? LogFile(destination) else { return }
+    _ = file.write(Array(text.utf8))
   }
 }

@@ -68,7 +68,7 @@ struct DemoCommand: ParsableCommand {
       let isAsExpected = await DemoStory.run(stage.cast, isColoured: isColoured) { address, request in
         try await client.send(address, request)
       } print: {
-        print($0, terminator: "")
+        Console.show($0)
       }
       await stage.writer?.stop(poller)
       return isAsExpected ? .success : .failure

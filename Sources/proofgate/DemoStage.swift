@@ -56,7 +56,7 @@ final class DemoStage {
 
   /// Says where a person goes.
   func introduce() {
-    print(
+    Console.show(
       """
       Open this in a browser: it is a small native app on this machine.
 
@@ -65,6 +65,7 @@ final class DemoStage {
       It signs in at \(cast.app.server.authorizationEndpoint.origin), which is Proofgate. Behind it, at
       \(cast.legacy.origin), runs a legacy server that knows neither PKCE nor native apps.
       User name alice, password wonderland. Control-C ends the demo.
+
       """)
   }
 }

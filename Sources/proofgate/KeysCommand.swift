@@ -26,7 +26,7 @@ struct KeysCommand: ParsableCommand {
     func run() throws {
       let keys = KeyFile.generate(now: Int64(Clock.realSeconds()))
       guard let file else {
-        print(keys.render(), terminator: "")
+        Console.show(keys.render())
         return
       }
       do throws(IOError) {
@@ -117,7 +117,7 @@ struct KeyPlace: ParsableArguments {
   /// Replaces the file: a reader sees the old one or the new one.
   func write(_ keys: KeyFile) throws {
     guard let file else {
-      print(keys.render(), terminator: "")
+      Console.show(keys.render())
       return
     }
     do throws(IOError) {

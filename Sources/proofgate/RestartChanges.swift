@@ -20,6 +20,6 @@ struct RestartChanges {
     if old.gateway.workers != new.gateway.workers { settings.append("`gateway.workers`") }
     warning =
       settings.isEmpty
-      ? nil : "\(settings.joined(separator: ", ")) changed and will be used after a restart; the rest is in force"
+      ? nil : "\(settings.joined(separator: ", ")) changed and will be used after a restart; the rest is adopted"
   }
 }

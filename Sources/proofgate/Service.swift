@@ -49,6 +49,9 @@ final class Service {
     } catch let error as ServerError {
       Console.fail(error.description)
       return .systemFailure
+    } catch let error as StartFailure {
+      Console.fail(error.text)
+      return .systemFailure
     } catch {
       Console.fail("cannot start: \(error)")
       return .systemFailure
@@ -97,9 +100,8 @@ final class Service {
     return Parts(gateway: gateway, admin: admin, status: status, metrics: metrics, writer: writer)
   }
 
-  private struct StartFailure: Error, CustomStringConvertible {
+  private struct StartFailure: Error {
     let text: String
-    var description: String { text }
   }
 
   private static func literal(_ address: SocketAddress) throws(StartFailure) -> Address {

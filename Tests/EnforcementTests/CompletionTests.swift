@@ -13,8 +13,7 @@ struct CompletionTests {
     request: String = "", now: Int64 = Fixture.now, policy: Policy = Fixture.policy()
   ) throws -> Outcome<CompletionPermit> {
     let answer = try #require(UpstreamAnswer(location: location))
-    let facts = CompletionFacts(
-      browserMatches: browser, request: try #require(FormParameters(parsing: request)), now: now)
+    let facts = CompletionFacts(browserMatches: browser, request: RequestContent(target: request), now: now)
     return Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
   }
 
@@ -59,6 +58,66 @@ struct CompletionTests {
     let location = Self.callback + "?code=abcdefghij&state=s"
     #expect(try complete(location, request: "next=x%26code%3Dabcdefghij").rejection == .answerEchoed)
     #expect(try complete(location, request: "next=other").permit != nil)
+  }
+
+  @Test(
+    "I-completion: a code is found however a server might read the request",
+    arguments: [
+      "code=4/0A+b==cd", "code=4%2F0A%2Bb%3D%3Dcd", "x=4/0A%20b==cd&y=%zz", "x=%ff4/0A+b==cd", "x=%4/0A+b==cd",
+      "x=%2f%3fcode%3d4%252F0A%252Bb%253D%253Dcd", "x=%25252Fa4%25252F0A%25252Bb%25253D%25253Dcd", "4/0A+b==cd",
+      "x=4%2525252525252F0A%2525252525252Bb%2525252525253D%3Dcd", "x=%%334/0A+b%3%44=cd",
+    ])
+  func echoedInDisguise(request: String) throws {
+    let location = Self.callback + "?code=4%2F0A%2Bb%3D%3Dcd&state=s"
+    #expect(try complete(location, request: request).rejection == .answerEchoed)
+  }
+
+  @Test("I-completion: a code that is itself escaped is found, and in cookies too")
+  func echoedEscaped() throws {
+    let location = Self.callback + "?code=abcd%252565fghij&state=s"
+    #expect(try complete(location, request: "/a?x=abcd%65fghij").rejection == .answerEchoed)
+    #expect(try complete(location, request: "/a?x=abcdefghij").rejection == .answerEchoed)
+    let content = RequestContent(target: "/authorize", cookies: ["a=b", "next=%2Fx%3Fcode%3Dabcdefghij"])
+    #expect(content.holds("abcdefghij"))
+    #expect(!content.holds("abcdefghik"))
+  }
+
+  @Test(
+    "I-completion: a request that carries an answer with a code is refused",
+    arguments: [
+      "next=https%3A%2F%2Fgw.example%2F.proofgate%2Fcallback%3Fcode%3Dx%26state%3Dy",
+      "next=/.proofgate/callback?code=x", "next=%252F.Proofgate%252Fcallback%253Fstate%253Dy%2526c%256Fde%253Dx",
+      "/.proofgate/callback?code=x", "next=%FF/.proofgate/callback?code=x",
+    ])
+  func carriedAnswer(field: String) {
+    #expect(reenter("state=sealed&" + field) == .answerEchoed)
+    #expect(reenter(Self.sent, body: field) == .answerEchoed)
+    let request = AuthorizationRequest(
+      method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"], body: Array(field.utf8))
+    guard case .reject(let refusal) = Enforcement.decideForm(request, hasLiveTransaction: true) else {
+      Issue.record("a refusal was expected")
+      return
+    }
+    #expect(refusal.rejection == .answerEchoed)
+  }
+
+  @Test("A redirect URI without a code, and a code without one, are no answer")
+  func noAnswer() {
+    #expect(reenter(Self.sent, body: "code=123456") == nil)
+    #expect(
+      reenter(Self.sent, body: "next=%2Fauthorize%3Fredirect_uri%3Dcom.example.app%3A%2Fcb%26user_code%3D1") == nil)
+    #expect(reenter(Self.sent, body: "next=com.example.app%3A%2Fcb%3Fcode%3D1") == .answerEchoed)
+  }
+
+  @Test("I-completion: a short code counts as sent only where it stands by itself")
+  func shortCode() throws {
+    let location = Self.callback + "?code=ab1&state=s"
+    for request in ["code=ab1", "x=a%26code%3Dab1", "x=y&ab1"] {
+      #expect(try complete(location, request: request).rejection == .answerEchoed)
+    }
+    for request in ["state=xab1y", "x=ab12", "x=_ab1", ""] {
+      #expect(try complete(location, request: request).permit != nil)
+    }
   }
 
   @Test("I-browser: another browser gets a page, never a redirect")
@@ -164,7 +223,7 @@ struct CompletionTests {
     func decide(_ answer: UpstreamAnswer, _ mode: CallbackMode) -> Outcome<CompletionPermit> {
       Enforcement.decideCompletion(
         answer, transaction: Fixture.transaction,
-        facts: CompletionFacts(browserMatches: true, request: answer.parameters, now: Fixture.now),
+        facts: CompletionFacts(browserMatches: true, request: RequestContent(target: ""), now: Fixture.now),
         policy: Fixture.policy(callback: mode))
     }
     #expect(decide(answer, .inPlace).rejection == .callbackClosed)

@@ -17,7 +17,7 @@ struct PathTests {
       ("/revoke", .revocation), ("/par", .closed), ("/.proofgate/callback", .own), ("/.proofgate/a/b.css", .own),
     ] as [(String, Endpoint)])
   func exact(path: String, endpoint: Endpoint) {
-    #expect(Self.matcher.read(path) == .exact(endpoint))
+    #expect(Self.matcher.read(path: path) == .exact(endpoint))
   }
 
   @Test(
@@ -38,20 +38,25 @@ struct PathTests {
       "/v2/OAuth/Authorize.php;x", "/v2/OAuth/Authorize.phtml", "/par/", "/PAR", "/Revoke", "/.proofgate",
       "/.Proofgate/callback", "/%2eproofgate/callback", "//.proofgate/callback", "/.proofgate/../authorize",
       "/.proofgate//callback", "/.proofgate/call%62ack", "/x/../.proofgate/callback", "/index.php/.proofgate/x",
+      "/authorize/native", "/oauth/token/info", "/oauth/token/5", "/oauth/token/index.php", "/oauth/token/.json",
+      "/oauth/token.php/x", "/a/index.php/authorize.php/x/y.php/z", "/(S(abc))/authorize", "/(A(x)S(y))/oauth/token",
+      "/oauth/(S(abc))/token", "/oauth/to/(S(x))ken", "/%28S%28abc%29%29/authorize", "/app.svc/authorize",
+      "/x.asmx/authorize", "/x.axd/authorize", "/x.php8/authorize", "/x.jsf/authorize", "/oauth/t%E2%84%B4ken",
+      "/oauth/t\u{f6}ken", "/oauth/to\u{308}ken", "/par/x", "/authorize%2fx",
     ])
   func ambiguous(path: String) {
-    #expect(Self.matcher.read(path) == .ambiguous)
+    #expect(Self.matcher.read(path: path) == .ambiguous)
   }
 
   @Test(
     "What no server takes for an endpoint is passed on",
     arguments: [
-      "/", "", "*", "/authorized", "/authorize/native", "/static/authorize/app.css", "/login", "/oauth/tokens",
-      "/oauth/token/info", "/a%20b", "/caf%C3%A9", "/Static/App.JS", "/index.php/login", "/reauthorize",
+      "/", "", "*", "/authorized", "/static/authorize/app.css", "/login", "/oauth/tokens",
+      "/a%20b", "/caf%C3%A9", "/Static/App.JS", "/index.php/login", "/reauthorize",
       "/.well-known/openid-configuration", "/.proofgates/x",
     ])
   func other(path: String) {
-    #expect(Self.matcher.read(path) == .other)
+    #expect(Self.matcher.read(path: path) == .other)
   }
 
   @Test("Whatever is mixed into an endpoint's path, it never becomes just another path")
@@ -73,7 +78,7 @@ struct PathTests {
         }
       }
       path += ends[next(ends.count)]
-      let reading = Self.matcher.read(path)
+      let reading = Self.matcher.read(path: path)
       #expect(reading == .ambiguous || path == "/oauth/token", "round \(round): \(path)")
     }
   }
@@ -91,20 +96,76 @@ struct PathTests {
     }
   }
 
+  @Test(
+    "I-path: a query that routes to an endpoint is ambiguous",
+    arguments: [
+      ("/", "q=oauth/token"), ("/", "q=authorize"), ("/index.php", "r=oauth%2Ftoken"), ("/", "oauth=token"),
+      ("/any/page", "oauth=token"), ("/blog/", "rest_route=/oauth/token"), ("/", "rest.route=%2Foauth%2Ftoken%2F"),
+      ("/x", "a=b&route=oauth%252Ftoken"), ("/index.php", "url=/authorize?client_id=x"), ("/", "page=authorize"),
+      ("/", "action=Authorize"), ("/index.php", "controller=oauth&action=token"), ("/", "action=token&c=oauth"),
+      ("/index.php", "/oauth/token"), ("/", "authorize"), ("/", "%71=authorize"), ("/", "a;q=authorize"),
+      ("/oauth/", "q=token"), ("/authorize", "state=s&q=oauth/token"), ("/x", "q=x/../oauth/token"),
+      ("/", "s=/index.php/oauth/token"),
+    ])
+  func routedByQuery(path: String, query: String) {
+    #expect(Self.matcher.read(path: path, query: query) == .ambiguous)
+  }
+
+  @Test(
+    "A query that routes nowhere near an endpoint is passed on",
+    arguments: [
+      ("/", "q=news"), ("/search", "q=token"), ("/search", "q=authorize"), ("/login", "url=%2Fauthorize%3Fa%3Db"),
+      ("/login.php", "path=/authorize"), ("/style.css", "v2"), ("/", "utm.source=authorize"),
+      ("/", "page=2&action=edit"),
+      ("/a", "user[name]=x"), ("/index.php", "route=account/login"), ("/", ""),
+    ])
+  func unroutedQuery(path: String, query: String) {
+    #expect(Self.matcher.read(path: path, query: query) == .other)
+  }
+
+  @Test("An endpoint's own query leaves it what it is")
+  func queryOfEndpoint() {
+    let query = "response_type=code&client_id=a&redirect_uri=com.example.app%3A%2Fcb&scope=a%20b&state=x%2Fy"
+    #expect(Self.matcher.read(path: "/authorize", query: query) == .exact(.authorization))
+    #expect(Self.matcher.read(path: "/.proofgate/callback", query: "code=a&state=b") == .exact(.own))
+  }
+
+  @Test("upstream.pass can name a path below an endpoint, and only one that is longer")
+  func passedBelow() {
+    let matcher = EndpointMatcher(endpoints: Self.endpoints, pass: ["/", "/authorize/native", "/oauth/token/"])
+    #expect(matcher.read(path: "/authorize/native") == .other)
+    #expect(matcher.read(path: "/authorize/native/x") == .other)
+    #expect(matcher.read(path: "/other") == .other)
+    for path in ["/authorize/other", "/authorize/native/..", "/authorize/native/%2e%2e/x", "/oauth/token/x"] {
+      #expect(matcher.read(path: path) == .ambiguous, "\(path)")
+    }
+  }
+
+  @Test("A path with more segments or escapes than anyone writes is not read in every way")
+  func intricate() {
+    let many = String(repeating: "/a", count: 65) + "/oauth/x"
+    #expect(Self.matcher.read(path: many + "/token") == .ambiguous)
+    #expect(Self.matcher.read(path: "/" + String(repeating: "a", count: 1_024) + "%20") == .ambiguous)
+    #expect(Self.matcher.read(path: "/" + String(repeating: "authorize", count: 200)) == .other)
+    #expect(Self.matcher.read(path: "/x", query: "q=" + String(repeating: "/%61", count: 65)) == .ambiguous)
+    let passing = EndpointMatcher(endpoints: Self.endpoints, pass: ["/static/"])
+    #expect(passing.read(path: "/static" + String(repeating: "/b", count: 65)) == .notPassed)
+  }
+
   @Test("upstream.pass: everything else is 404, in every reading")
   func passedPrefixes() {
     let matcher = EndpointMatcher(endpoints: Self.endpoints, pass: ["/login", "/static/", "/index.php"])
     for path in ["/login", "/login/form", "/static/app.css", "/static/A%20b", "/index.php/account", "/index.php"] {
-      #expect(matcher.read(path) == .other, "\(path)")
+      #expect(matcher.read(path: path) == .other, "\(path)")
     }
     for path in [
       "/", "/loginx", "/static", "/admin", "/static/../admin", "/static/%2e%2e/admin", "/static/..;/admin",
       "/login/..%2fadmin", "/LOGIN", "/static/..%5cadmin", "/static\\..\\..\\admin",
     ] {
-      #expect(matcher.read(path) == .notPassed, "\(path)")
+      #expect(matcher.read(path: path) == .notPassed, "\(path)")
     }
-    #expect(matcher.read("/authorize") == .exact(.authorization))
-    #expect(matcher.read("/login/../authorize") == .ambiguous)
-    #expect(matcher.read("/.proofgate/callback") == .exact(.own))
+    #expect(matcher.read(path: "/authorize") == .exact(.authorization))
+    #expect(matcher.read(path: "/login/../authorize") == .ambiguous)
+    #expect(matcher.read(path: "/.proofgate/callback") == .exact(.own))
   }
 }

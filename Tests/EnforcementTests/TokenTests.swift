@@ -356,6 +356,25 @@ struct TokenTests {
     #expect(unknownKey?.refusal?.errorCode == .temporarilyUnavailable)
   }
 
+  @Test("I-report: a value that only looks sealed by an unknown key is the upstream's business")
+  func unknownKeyInReportMode() {
+    let report = Fixture.policy(mode: .report)
+    let redeemed = Fixture.redeem(opened: .keyUnknown, policy: report)
+    #expect(redeemed?.isPassed == true)
+    #expect(redeemed?.findings == [.wouldReject(.codeKeyUnknown)])
+    #expect(refresh(opened: .keyUnknown, policy: report)?.isPassed == true)
+    #expect(refresh(["client_id": "w3", "client_secret": "own"], opened: .keyUnknown)?.permit?.grant == nil)
+    #expect(refresh(["client_id": "w3", "client_secret": "own"], opened: .keyUnknown)?.permit != nil)
+  }
+
+  @Test("7009-2.2: a token that the gateway cannot open passes to be revoked")
+  func foreignRevocation() {
+    for opened in [Opened<RefreshGrant>.invalid] {
+      let request = Fixture.tokenRequest(["token": "AQforeign"])
+      #expect(Enforcement.decideRevocation(request, opened: opened, policy: Fixture.policy()).isPassed)
+    }
+  }
+
   @Test("A code is no longer good for credentials that the client lost")
   func outdated() {
     let policy = Fixture.policy { $0.upstream.clientID = ClientID("other") }
@@ -381,7 +400,7 @@ struct TokenTests {
 
   private func refresh(
     _ changes: [String: String?] = [:], grant: RefreshGrant? = nil, opened: Opened<RefreshGrant>? = nil,
-    policy: Policy = Fixture.policy(), acceptsRaw: Bool = false
+    policy: Policy = Fixture.policy(), now: Int64 = 0, acceptsRaw: Bool = false
   ) -> Outcome<RefreshPermit>? {
     var all: [String: String?] = [
       "grant_type": "refresh_token", "refresh_token": "sealed", "code": nil, "redirect_uri": nil, "code_verifier": nil,
@@ -392,7 +411,7 @@ struct TokenTests {
       family: Fixture.transactionID, generation: 0, clientID: ClientID("n1"), scope: Scope(parsing: "read write"),
       upstreamClientID: ClientID("legacy-n1"), upstreamRefreshToken: Secret("upstream-refresh"), issuedAt: 0)
     return Enforcement.decideRefresh(
-      intent, opened: opened ?? .value(grant ?? standard), policy: policy, acceptsRaw: acceptsRaw)
+      intent, opened: opened ?? .value(grant ?? standard), policy: policy, now: now, acceptsRaw: acceptsRaw)
   }
 
   @Test("6749-6-refresh-binding: a refresh token is its client's, and scope only narrows")
@@ -406,6 +425,24 @@ struct TokenTests {
     #expect(refresh(["scope": "read admin"])?.refusal?.errorCode == .invalidScope)
     #expect(
       refresh(policy: Fixture.policy { $0.upstream.clientID = ClientID("x") })?.rejection == .refreshTokenOutdated)
+  }
+
+  @Test("9700-4.14.2-idle: a refresh token that nobody used for too long has expired")
+  func refreshIdle() throws {
+    let policy = Fixture.policy { $0.refreshIdle = 3_600 }
+    #expect(refresh(policy: policy, now: 3_599)?.permit != nil)
+    #expect(refresh(policy: policy, now: 3_600)?.rejection == .refreshTokenExpired)
+    #expect(Rejection.refreshTokenExpired.errorCode == .invalidGrant)
+  }
+
+  @Test("9700-2.2.2-refresh-rotation: the refresh tokens of public clients are good for one use")
+  func rotation() throws {
+    #expect(try #require(refresh()?.permit).rotates)
+    let web = try #require(refresh(["client_id": "w3", "client_secret": "own"], opened: .invalid)?.permit)
+    #expect(!web.rotates)
+    let form = try #require(refresh()?.permit).revocation(of: Secret("upstream-access"), hint: .accessToken)
+    #expect(body(form) == ["token": "upstream-access", "token_type_hint": "access_token"])
+    #expect(form.usesHeldCredentials)
   }
 
   @Test("I-credentials: the gateway lends no credentials for a raw refresh token")

@@ -72,6 +72,24 @@ struct FieldTests {
     #expect(parsed.index.fields.last?.known == (isKnown ? .disguised : KnownField.none))
   }
 
+  @Test(
+    "A known name with any other character of a token for its hyphens is disguised (attack class 11)",
+    arguments: [
+      "X.Original.URL", "X!Rewrite!URL", "x#original-url", "X$Real$IP", "X%Forwarded%For", "X&Forwarded&Host",
+      "X'Client'IP", "X*Real-IP", "Remote+User", "Path^Info", "Script`Name", "X|Forwarded|Proto", "Content~Type",
+      "X.HTTP.Method.Override", "X_Method_Override", "x.forwarded.preferred.username",
+    ])
+  func disguisesInAnyCharacter(_ name: String) throws {
+    let parsed = try #require(try parseRequest("GET / HTTP/1.1\r\nHost: a\r\n\(name): z\r\n\r\n"))
+    #expect(parsed.index.fields.last?.known == .disguised)
+  }
+
+  @Test("A known name in its own characters is no disguise", arguments: ["X-ORIGINAL-URL", "x-real-ip", "Path-Info"])
+  func undisguised(_ name: String) throws {
+    let parsed = try #require(try parseRequest("GET / HTTP/1.1\r\nHost: a\r\n\(name): z\r\n\r\n"))
+    #expect(parsed.index.fields.last?.known == .assertion)
+  }
+
   @Test("Known names are recognised in any case", arguments: ["COOKIE", "cookie", "CoOkIe"])
   func knownNames(_ name: String) throws {
     let parsed = try #require(try parseRequest("GET / HTTP/1.1\r\nHost: a\r\n\(name): z\r\n\r\n"))

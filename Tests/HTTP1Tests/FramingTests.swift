@@ -32,7 +32,8 @@ struct RequestFramingTests {
       "Content-Length: 1\r\ncontent-length: 1",
       "Content-Length: 1000000000000000000", "Content-Length: 18446744073709551617",
       "Content-Length: 9223372036854775808",
-      "Content-Length: \u{661}", "Content_Length: 1", "content-length_: 1\r\nContent_length: 1",
+      "Content-Length: \u{661}", "Content_Length: 1", "Content.Length: 1", "Content!Length: 1",
+      "content-length_: 1\r\nContent_length: 1",
       "Content-Length: \"1\"",
       "Content-Length: 0000000000000000001",
     ])
@@ -60,6 +61,7 @@ struct RequestFramingTests {
       "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
       "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
       "Transfer-Encoding: identity\r\nTransfer-Encoding: chunked", "Transfer_Encoding: chunked",
+      "Transfer.Encoding: chunked", "Transfer|Encoding: chunked",
       "transfer-encoding_x: 1\r\nTransfer_encoding: x",
       "Transfer-Encoding : chunked", " Transfer-Encoding: chunked", "Transfer-Encoding\t: chunked",
       "X: y\r\n Transfer-Encoding: chunked",

@@ -55,10 +55,24 @@ struct FormTests {
       "client_id[]=x", "client_id[0]=x", "client_id%5B%5D=x", "client.id=x", "client id=x", "client+id=x",
       "%20client_id=x", "client_id%20=x", "client_id%00=x", "client_id%00y=x", "CLIENT_ID=x", "Client_Id=x",
       "a;client_id=x", "a=b;client_id=x", "amp;client_id=x", "client%255Fid=x", "?client_id=x", "%09client_id=x",
-      "client_id%5B=x", "a=b;client_id[]=x",
+      "client_id%5B=x", "a=b;client_id[]=x", "client[id=x", "client%5Bid=x", "client%255Bid=x", "client[id]=x",
+      "client]id=x", "Client[Id=x", "x[client_id]=x", "client[id[]=x", "client.[id=x", "a=b;client[id=x",
     ])
   func spellings(text: String) throws {
     #expect(try parse(text).secondRepresentation(of: ["client_id"]) == "client_id")
+  }
+
+  @Test(
+    "Brackets in a parameter's name make another spelling of it",
+    arguments: [
+      ("redirect[uri", "redirect_uri"), ("redirect%5Buri", "redirect_uri"), ("sco[pe", "scope"), ("[state", "state"),
+    ])
+  func brackets(name: String, parameter: String) throws {
+    let known: Set = ["redirect_uri", "scope", "state"]
+    #expect(try parse(name + "=x").secondRepresentation(of: known) == parameter)
+    for own in ["address[state]", "user[name]", "scopes[a]", "a[]"] {
+      #expect(try parse(own + "=x").secondRepresentation(of: known) == nil)
+    }
   }
 
   @Test(

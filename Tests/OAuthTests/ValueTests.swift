@@ -14,6 +14,8 @@ struct ValueTests {
   func broker() {
     #expect(UserAgent.looksEmbedded("Mozilla/5.0 (compatible; MSIE 10.0; MSAuthHost/1.0)"))
     #expect(!UserAgent.looksEmbedded(""))
+    #expect(UserAgent.looksEmbedded(String(repeating: "x", count: 1_000) + " GSA/"))
+    #expect(!UserAgent.looksEmbedded(String(repeating: "x", count: 1_024) + " GSA/"))
   }
 
   @Test("6749-2.3.1-basic-form: Basic credentials survive colons, spaces and percent signs")

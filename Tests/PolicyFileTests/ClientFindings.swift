@@ -126,6 +126,22 @@ struct ClientFindings {
         `required` (RFC 9700, section 2.1.1) [pkce-off-public]
         """),
     FindingCase(
+      .pkceProfile,
+      "Optional PKCE under OAuth 2.1",
+      clients: """
+        clients:
+          - id: web
+            type: confidential
+            profile: oauth_2_1
+            pkce: optional
+            redirect_uris: ['https://web.example.com/callback']
+        """,
+      expected: """
+        policy.yaml:15:11: error: client `web` is held to OAuth 2.1, where PKCE cannot be `optional`; use \
+        `required`, or `relies_on_nonce: true` for a confidential client that checks the nonce (OAuth 2.1, \
+        section 7.5.1.1) [pkce-profile]
+        """),
+    FindingCase(
       .grant,
       "Grants that an app must not have",
       clients: """

@@ -231,5 +231,36 @@ struct GatewayFindings {
         policy.yaml:11:25: error: `device_code_lifetime` cannot be `2h`; device codes live at most 30 \
         minutes, use `30m` or less (RFC 8628, section 5.4) [device-code-lifetime]
         """),
+    FindingCase(
+      .refreshReuseWindow,
+      "A window in which refresh tokens may be used again",
+      edits: [("mode: enforce", "mode: enforce\n  refresh_reuse_window: 10s")],
+      expected: """
+        policy.yaml:11:25: warning: `refresh_reuse_window` gives whoever repeats a refresh token the same \
+        answer for a while; use `0s` where apps refresh once at a time (RFC 9700, section 4.14.2) \
+        [refresh-reuse-window]
+        """),
+    FindingCase(
+      .refreshReuseWindow,
+      "A window that is no window",
+      edits: [("mode: enforce", "mode: enforce\n  refresh_reuse_window: 5m")],
+      expected: """
+        policy.yaml:11:25: error: `refresh_reuse_window` cannot be `5m`; it is for requests that cross, use \
+        `60s` or less (RFC 9700, section 4.14.2) [refresh-reuse-window]
+        """),
+    FindingCase(
+      .invalidValue,
+      "An idle time in fractions of a second",
+      edits: [("mode: enforce", "mode: enforce\n  refresh_idle: 60500ms")],
+      expected: """
+        policy.yaml:11:17: error: `refresh_idle` is counted in whole seconds; use a unit of `s`, `m` or `h`
+        """),
+    FindingCase(
+      .invalidValue,
+      "An idle time of nothing",
+      edits: [("mode: enforce", "mode: enforce\n  refresh_idle: 0s")],
+      expected: """
+        policy.yaml:11:17: error: `refresh_idle` cannot be `0s`; use 1m to 87600h
+        """),
   ]
 }

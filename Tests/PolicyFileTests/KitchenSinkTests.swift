@@ -52,7 +52,7 @@ struct KitchenSinkTests {
     policy.yaml:7:16: error: `address` cannot be `127.0.0.1:99999`; use an address literal and a port, such \
     as `127.0.0.1:8080` or `[::]:8080`
     policy.yaml:8:13: error: `replicas` cannot be `-1`; use a whole number from 1 to 10000
-    policy.yaml:9:25: error: secret file `gone` does not exist
+    policy.yaml:9:25: error: secret file `gone` does not exist; `proofgate keys generate --file gone` makes one
     policy.yaml:10:16: error: `drain_delay` cannot be `soon`; use a whole number and a unit, such as \
     `250ms`, `60s`, `10m` or `1h`
     policy.yaml:12:8: error: `url` cannot be `legacy.example.com`; it must begin with `https://` or \

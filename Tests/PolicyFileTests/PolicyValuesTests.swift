@@ -55,6 +55,9 @@ struct PolicyValuesTests {
       embedded_user_agents: block
       code_lifetime: 2m
       device_code_lifetime: 15m
+      refresh_reuse_window: 10s
+      refresh_idle: 720h
+      profile: oauth_2_1
     clients:
       - id: com.example.mail
         name: Example Mail
@@ -74,6 +77,9 @@ struct PolicyValuesTests {
         embedded_user_agents: report
         code_lifetime: 30s
         device_code_lifetime: 5m
+        refresh_reuse_window: 0s
+        refresh_idle: 1h
+        profile: standard
         consent: upstream
         upstream:
           client_id: legacy-mail
@@ -85,6 +91,7 @@ struct PolicyValuesTests {
         application: web
         redirect_uris: [https://web.example.com/callback]
         pkce: optional
+        relies_on_nonce: true
         secret: { file: secret }
         upstream: { client_id: legacy-web }
     """
@@ -152,6 +159,9 @@ struct PolicyValuesTests {
     #expect(client.embeddedUserAgents == .report)
     #expect(client.codeLifetime == 30)
     #expect(client.deviceCodeLifetime == 300)
+    #expect(client.refreshReuseWindow == 0)
+    #expect(client.refreshIdle == 3_600)
+    #expect(client.profile == .standard)
     #expect(client.consent == .upstream)
     #expect(client.upstream.clientID == ClientID("legacy-mail"))
     #expect(client.upstream.clientSecret?.reveal() == "s3cret")
@@ -172,6 +182,10 @@ struct PolicyValuesTests {
     #expect(client.embeddedUserAgents == .block)
     #expect(client.codeLifetime == 120)
     #expect(client.deviceCodeLifetime == 900)
+    #expect(client.refreshReuseWindow == 10)
+    #expect(client.refreshIdle == 2_592_000)
+    #expect(client.profile == .oauth21)
+    #expect(client.reliesOnNonce)
     #expect(client.secret?.reveal() == "web secret")
     #expect(policy.mode == .report)
     #expect(policy.unknownClients == .pass)
@@ -197,6 +211,8 @@ struct PolicyValuesTests {
     #expect(client.pkce == .required)
     #expect(client.responseModes == [.query])
     #expect(client.codeLifetime == 60)
+    #expect(client.refreshReuseWindow == 0)
+    #expect(client.refreshIdle == 7_776_000)
     #expect(client.upstream.clientID == ClientID("a"))
     #expect(client.upstream.authentication == .none)
     #expect(client.upstream.redirectURI == .requested)

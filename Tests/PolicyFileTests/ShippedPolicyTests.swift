@@ -87,7 +87,7 @@ struct ShippedPolicyTests {
     }
     let expected: [String: Set<String>] = [
       "mode": values(Mode.self), "pkce_syntax": values(PKCESyntax.self), "state": values(StateRule.self),
-      "localhost": values(LocalhostRule.self), "schemes": values(SchemeRule.self),
+      "profile": values(Profile.self), "localhost": values(LocalhostRule.self), "schemes": values(SchemeRule.self),
       "embedded_user_agents": values(EmbeddedUserAgentRule.self), "unknown_clients": values(UnknownClients.self),
       "type": values(Client.Kind.self), "application": values(Client.Application.self),
       "platform": values(Client.Platform.self), "consent": values(Consent.self), "callback": values(CallbackMode.self),

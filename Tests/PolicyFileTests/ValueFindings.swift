@@ -207,7 +207,7 @@ struct ValueFindings {
             upstream: { client_secret: { file: missing } }
         """,
       expected: """
-        policy.yaml:15:40: error: secret file `missing` does not exist
+        policy.yaml:15:40: error: secret file `missing` does not exist; create it, or name another
         """),
     FindingCase(
       .unreadableSecret,

@@ -21,8 +21,8 @@ struct SealerTests {
       changed[bit / 8] ^= 1 << UInt8(bit % 8)
       let error = #expect(throws: OpenError.self) { try sealer.open(Base64URL.encode(changed), as: .code) }
       switch bit / 8 {
-      case 0: #expect(error == .malformed)
-      case 1...4: #expect(error == .unknownKey(try #require(KeyID(Hex.encode(changed[1...4])))))
+      case 0...3: #expect(error == .malformed)
+      case 4...7: #expect(error == .unknownKey(try #require(KeyID(Hex.encode(changed[4...7])))))
       default: #expect(error == .notAuthentic)
       }
     }
@@ -67,7 +67,7 @@ struct SealerTests {
     let envelope = try #require(Base64URL.decode(text))
     #expect(throws: OpenError.notAuthentic) { try sealer.open(Base64URL.encode(envelope + [0]), as: .state) }
     #expect(throws: OpenError.malformed) { try sealer.open("", as: .state) }
-    #expect(throws: OpenError.malformed) { try sealer.open(Base64URL.encode(Array(envelope.prefix(36))), as: .state) }
+    #expect(throws: OpenError.malformed) { try sealer.open(Base64URL.encode(Array(envelope.prefix(39))), as: .state) }
   }
 
   @Test("Input that is too long is refused before it is decoded")
@@ -76,25 +76,25 @@ struct SealerTests {
     #expect(throws: OpenError.malformed) { try sealer.open(text, as: .state) }
   }
 
-  @Test("Two sealings of one value share version and key id only")
+  @Test("Two sealings of one value share version, mark and key id only")
   func nothingShared() throws {
     let sealed = try (0..<2000).map { _ in try #require(Base64URL.decode(sealer.seal(payload, for: .code))) }
     let first = sealed[0]
     // In 2,000 sealings every byte behind the key id takes many values, and no window of four bytes repeats.
     for index in 0..<first.count {
       let values = Set(sealed.map { $0[index] })
-      #expect(index < 5 ? values.count == 1 : values.count > 200)
+      #expect(index < 8 ? values.count == 1 : values.count > 200)
     }
     for other in sealed.dropFirst() {
-      #expect(!(5...first.count - 8).contains { other[$0..<$0 + 8] == first[$0..<$0 + 8] })
+      #expect(!(8...first.count - 8).contains { other[$0..<$0 + 8] == first[$0..<$0 + 8] })
     }
   }
 
   @Test("6749-10.10-entropy: 10,000 codes of one transaction are distinct behind their common prefix")
   func entropy() throws {
     let code = try Samples.code()
-    // Five bytes of version and key id are six whole characters.
-    #expect(Set((0..<10_000).map { _ in sealer.seal(code).dropFirst(7) }).count == 10_000)
+    // Eight bytes of version, mark and key id are ten whole characters.
+    #expect(Set((0..<10_000).map { _ in sealer.seal(code).dropFirst(11) }).count == 10_000)
   }
 
   @Test("Random input is refused and crashes nothing")
@@ -103,10 +103,20 @@ struct SealerTests {
     let known = Base64URL.decode(sealer.seal(payload, for: .state)) ?? []
     for _ in 0..<20_000 {
       var bytes = randomBytes(Int.random(in: 0...120, using: &generator))
-      // Half of them get past version and key id.
-      if Bool.random(using: &generator) { bytes.replaceSubrange(0..<min(5, bytes.count), with: known.prefix(5)) }
+      // Half of them get past version, mark and key id.
+      if Bool.random(using: &generator) { bytes.replaceSubrange(0..<min(8, bytes.count), with: known.prefix(8)) }
       #expect(throws: OpenError.self) { try sealer.open(Base64URL.encode(bytes), as: .state) }
       #expect(throws: OpenError.self) { try sealer.open(String(decoding: bytes, as: UTF8.self), as: .state) }
+    }
+  }
+
+  @Test("Values of others are not taken for sealed ones, whatever they begin with")
+  func foreignValues() {
+    for _ in 0..<20_000 {
+      let random = randomBytes(60)
+      for bytes in [random, [1] + random, [1, 0x00, 0x00, 0x00] + random] {
+        #expect(throws: OpenError.malformed) { try sealer.open(Base64URL.encode(bytes), as: .state) }
+      }
     }
   }
 

@@ -48,7 +48,14 @@ struct AuthorizationContext: Sendable {
   /// Whether the gateway's own page asks the user first (`I-consent`). A client in report mode that would reach the
   /// upstream as itself, with nothing of the gateway's, is not asked: report mode changes nothing for it.
   var needsConsent: Bool {
-    guard let client, client.consent == .gateway else { return false }
+    guard let client else { return false }
+    switch client.consent {
+    case .gateway: break
+    case .upstream: return false
+    case .unlessClaimedHTTPS:
+      // Nobody vouches for the address of a client that registered itself.
+      if case .https = redirect.verified?.kind, client.registration == .policy { return false }
+    }
     let isItself = client.upstream.clientID == client.id && client.upstream.clientSecret == nil
     return client.mode == .enforce || !isItself
   }

@@ -5,12 +5,12 @@ public import Policy
 public struct CompletionFacts: Sendable {
   /// Whether the browser's secret is the transaction's, or the request is the very one that began it.
   public var browserMatches: Bool
-  /// The parameters of the request that is being answered, query and body: a code that is already there is not new.
-  public var request: FormParameters
+  /// The request that is being answered: a code that is already there is not new.
+  public var request: RequestContent
   /// Seconds since 1970.
   public var now: Int64
 
-  public init(browserMatches: Bool, request: FormParameters, now: Int64) {
+  public init(browserMatches: Bool, request: RequestContent, now: Int64) {
     self.browserMatches = browserMatches
     self.request = request
     self.now = now
@@ -57,7 +57,9 @@ extension Enforcement {
       return Outcome(decision: .reject(.here(.transactionOutdated)), findings: [])
     }
     if let rejection = misplaced(answer, transaction: transaction, facts: facts, policy: policy) {
-      return Outcome(decision: .reject(.here(rejection)), findings: [])
+      // What came where nothing should come is told to the app as the server's error, without what it said.
+      let delivery = rejection == .callbackClosed ? redirect.delivery : .here
+      return Outcome(decision: .reject(Refusal(rejection, delivery: delivery)), findings: [])
     }
     return Outcome(
       decision: content(of: answer, client: client, redirect: redirect, transaction: transaction, now: facts.now),
@@ -80,15 +82,8 @@ extension Enforcement {
       guard let address = answer.address, address.utf8.elementsEqual(transaction.upstreamRedirectURI.utf8) else {
         return .answerElsewhere
       }
-      let codes = answer.parameters.all("code")
-      return facts.request.entries.contains { entry in codes.contains { echoes($0, in: entry.value) } }
-        ? .answerEchoed : nil
+      return answer.parameters.all("code").contains(where: facts.request.holds) ? .answerEchoed : nil
     }
-  }
-
-  /// A code may be hidden inside another value, such as a return address; a very short one would be there by chance.
-  private static func echoes(_ code: String, in value: String) -> Bool {
-    code.utf8.count < 8 ? value == code : value.contains(code)
   }
 
   private static func content(

@@ -67,7 +67,8 @@ extension Enforcement {
         return Outcome(decision: .reject(Refusal(rejection, detail: detail)), findings: run.findings)
       }
     }
-    return Outcome(decision: .forward(ReentryPermit(transaction: transaction, redirect: running.redirect)), findings: run.findings)
+    return Outcome(
+      decision: .forward(ReentryPermit(transaction: transaction, redirect: running.redirect)), findings: run.findings)
   }
 
   /// Decides a POST to the authorization endpoint that has no OAuth parameter: a login or consent form (`I-reentry`).
@@ -84,6 +85,9 @@ extension Enforcement {
     }
     guard !request.sources.contains(where: AuthorizationRequest.speaksOAuth) else {
       return .reject(.here(.reentryChanged))
+    }
+    guard !RequestContent(texts: request.texts).carriesAnswer(to: [GatewaySettings.ownCallback]) else {
+      return .reject(.here(.answerEchoed))
     }
     return .forward(Passage())
   }

@@ -36,9 +36,9 @@ extension Rejection {
     case .passwordGrant, .grantTypeUnsupported:
       .unsupportedGrantType
     case .codeUnbound, .codeForeign, .codeExpired, .codeUsed, .codeOutdated, .codeRedirectURI, .verifierMismatch,
-      .refreshTokenUnbound, .refreshTokenForeign, .refreshTokenOutdated, .refreshTokenReused:
+      .refreshTokenUnbound, .refreshTokenForeign, .refreshTokenOutdated, .refreshTokenExpired, .refreshTokenReused:
       .invalidGrant
-    case .codeKeyUnknown, .upstreamUnavailable, .upstreamTimedOut:
+    case .codeKeyUnknown, .refreshTokenBusy, .upstreamUnavailable, .upstreamTimedOut:
       .temporarilyUnavailable
     case .answerElsewhere, .answerUnusable, .callbackClosed, .upstreamError, .upstreamFailed:
       .serverError
@@ -63,7 +63,8 @@ extension Rejection {
       .clientNotKnownAtToken, .passwordGrant, .grantTypeMissing, .grantTypeUnsupported, .clientCredentialsPublic,
       .codeMissing, .codeUnbound, .codeForeign, .codeExpired, .codeUsed, .codeOutdated, .codeRedirectURI,
       .verifierMissing, .verifierMalformed, .verifierMismatch, .verifierSurplus, .refreshTokenMissing,
-      .refreshTokenUnbound, .refreshTokenForeign, .refreshTokenOutdated, .refreshTokenReused, .refreshScopeWider,
+      .refreshTokenUnbound, .refreshTokenForeign, .refreshTokenOutdated, .refreshTokenExpired, .refreshTokenReused,
+      .refreshScopeWider,
       .deviceCodeMissing, .reentryChanged, .reentryScope, .reentryBody, .browserUnbound, .transactionExpired,
       .transactionOutdated, .formWithoutTransaction, .answerEchoed, .callbackClosed, .upstreamDenied,
       .upstreamError, .pathAmbiguous:
@@ -72,7 +73,7 @@ extension Rejection {
       403
     case .clientAuthenticationMalformed, .clientIsUpstream, .clientUnauthenticated, .clientAuthenticationFailed:
       401
-    case .codeKeyUnknown, .upstreamUnavailable:
+    case .codeKeyUnknown, .refreshTokenBusy, .upstreamUnavailable:
       503
     case .answerElsewhere, .answerUnusable, .upstreamFailed:
       502
@@ -95,16 +96,18 @@ extension Rejection {
       .grantTypeUnsupported, .clientCredentialsPublic, .codeMissing, .codeUnbound, .codeKeyUnknown, .codeForeign,
       .codeExpired, .codeUsed, .codeOutdated, .codeRedirectURI, .verifierMissing, .verifierMalformed,
       .verifierMismatch, .verifierSurplus, .refreshTokenMissing, .refreshTokenUnbound, .refreshTokenForeign,
-      .refreshTokenOutdated, .refreshTokenReused, .refreshScopeWider, .deviceCodeMissing, .reentryChanged,
+      .refreshTokenOutdated, .refreshTokenExpired, .refreshTokenBusy, .refreshTokenReused, .refreshScopeWider,
+      .deviceCodeMissing, .reentryChanged,
       .reentryScope, .reentryBody, .browserUnbound, .transactionExpired, .transactionOutdated,
-      .formWithoutTransaction, .answerElsewhere, .answerEchoed, .callbackClosed, .pathAmbiguous, .pathClosed,
+      .formWithoutTransaction, .answerElsewhere, .answerEchoed, .pathAmbiguous, .pathClosed,
       .pathNotPassed:
       false
     case .parameterRepeated, .parameterMalformed, .requestObjectsBoth, .requestObject, .requestURI,
       .registrationParameter, .responseTypeMissing, .responseTypeUnsupported, .responseTypeForNative,
       .grantNotAllowed, .responseModeUnsupported, .responseModeUnreachable, .challengeMissing,
       .challengeMethodUnsupported, .challengeMalformed, .scopeMalformed, .promptNoneCombined, .consentRequired,
-      .stateMissing, .answerUnusable, .upstreamDenied, .upstreamError, .upstreamFailed, .upstreamUnavailable,
+      .stateMissing, .callbackClosed, .answerUnusable, .upstreamDenied, .upstreamError, .upstreamFailed,
+      .upstreamUnavailable,
       .upstreamTimedOut, .consentDenied:
       true
     }
@@ -116,8 +119,9 @@ extension Rejection {
     case .methodNotAllowed, .bodyType, .parametersTooMany, .parametersSplit, .parameterNameMalformed,
       .parameterSpelling, .clientIDRepeated, .clientIDMalformed, .redirectURIRepeated, .redirectURIMalformed,
       .clientIDOfUpstream, .parameterRepeated, .parameterMalformed, .stateForeign, .tokenParametersInQuery,
-      .clientIsUpstream, .codeKeyUnknown, .codeForeign, .codeExpired, .codeUsed, .codeOutdated, .codeRedirectURI,
-      .verifierMissing, .verifierMismatch, .refreshTokenForeign, .refreshTokenOutdated, .refreshTokenReused,
+      .clientIsUpstream, .codeForeign, .codeExpired, .codeUsed, .codeOutdated, .codeRedirectURI,
+      .verifierMissing, .verifierMismatch, .refreshTokenForeign, .refreshTokenOutdated, .refreshTokenExpired,
+      .refreshTokenBusy, .refreshTokenReused,
       .refreshScopeWider, .reentryChanged, .reentryScope, .reentryBody, .browserUnbound, .transactionExpired,
       .transactionOutdated, .formWithoutTransaction, .answerElsewhere, .answerEchoed, .answerUnusable,
       .callbackClosed, .upstreamDenied, .upstreamError, .upstreamFailed, .upstreamUnavailable, .upstreamTimedOut,
@@ -129,7 +133,7 @@ extension Rejection {
       .responseModeUnsupported, .responseModeUnreachable, .scopeMalformed, .clientAuthenticationSeveral,
       .clientAuthenticationMalformed, .clientUnidentified, .clientNotKnownAtToken, .clientUnauthenticated,
       .clientAuthenticationFailed, .passwordGrant, .grantTypeMissing, .grantTypeUnsupported,
-      .clientCredentialsPublic, .codeMissing, .codeUnbound, .refreshTokenMissing, .refreshTokenUnbound,
+      .clientCredentialsPublic, .codeMissing, .codeUnbound, .codeKeyUnknown, .refreshTokenMissing, .refreshTokenUnbound,
       .deviceCodeMissing:
       .pass
     case .userAgentEmbedded, .challengeMissing, .challengeMethodUnsupported, .challengeMalformed,
@@ -268,6 +272,10 @@ extension Rejection {
       "the refresh token was issued to another client"
     case .refreshTokenOutdated:
       "the refresh token is no longer valid"
+    case .refreshTokenExpired:
+      "the refresh token was not used for too long"
+    case .refreshTokenBusy:
+      "a refresh with this token is under way"
     case .refreshTokenReused:
       "the refresh token was already used"
     case .refreshScopeWider, .reentryScope:
@@ -406,7 +414,7 @@ extension Rejection {
       "RFC 6749, section 10.4"
     case .refreshTokenForeign:
       "RFC 6749, sections 6 and 10.4"
-    case .refreshTokenReused:
+    case .refreshTokenExpired, .refreshTokenBusy, .refreshTokenReused:
       "RFC 9700, section 4.14.2"
     case .deviceCodeMissing:
       "RFC 8628, section 3.4"

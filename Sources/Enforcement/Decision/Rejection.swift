@@ -69,6 +69,8 @@ public enum Rejection: String, Sendable, CaseIterable {
   case refreshTokenUnbound = "refresh-token-unbound"
   case refreshTokenForeign = "refresh-token-foreign"
   case refreshTokenOutdated = "refresh-token-outdated"
+  case refreshTokenExpired = "refresh-token-expired"
+  case refreshTokenBusy = "refresh-token-busy"
   case refreshTokenReused = "refresh-token-reused"
   case refreshScopeWider = "refresh-scope-wider"
   case deviceCodeMissing = "device-code-missing"

@@ -17,19 +17,55 @@ struct CanonicalPath: Equatable, Sendable {
     segments = CanonicalPath.withoutFrontController(CanonicalPath.withoutSuffix(resolved))
   }
 
-  /// Everything that some server could take the path for.
+  /// Everything that some server could take the path for: the whole, and what follows a program's name, as
+  /// `/index.php/authorize` is `/authorize` to programs that read what follows their own name.
   static func readings(of path: [UInt8]) -> [CanonicalPath] {
     var readings: [CanonicalPath] = []
     for spelling in spellings(of: path) {
-      let direct = withoutFrontController(withoutSuffix(spelling.segments))
-      // `/authorize.php/anything` runs `/authorize.php`.
-      let script = spelling.segments.firstIndex(where: isProgram).map { withoutSuffix(Array(spelling.segments[...$0])) }
-      for segments in [direct, script].compactMap({ $0 }) where !readings.contains(CanonicalPath(segments: segments)) {
-        readings.append(CanonicalPath(segments: segments))
-      }
+      for reading in spelling.tails where !readings.contains(reading) { readings.append(reading) }
     }
     return readings
   }
+
+  /// The path, and what follows each program in it.
+  private var tails: [CanonicalPath] {
+    [self]
+      + segments.indices.dropLast().filter { CanonicalPath.isProgram(segments[$0]) }
+      .map { CanonicalPath(segments: Array(segments[($0 + 1)...])) }
+  }
+
+  /// Whether a server that has `endpoint` could run it for this path: what follows goes to it as path information, as
+  /// `/token/x`, `/token.php/x` and `/token/.json` do (RFC 3875, section 4.1.5), and a suffix chooses a format.
+  func reaches(_ endpoint: CanonicalPath) -> Bool {
+    guard let last = endpoint.segments.last, segments.count >= endpoint.segments.count else { return false }
+    let end = endpoint.segments.count - 1
+    guard segments[..<end] == endpoint.segments[..<end] else { return false }
+    return segments[end] == last || CanonicalPath.withoutSuffix([segments[end]]) == [last]
+  }
+
+  /// Whether a program that reads its route from the query could run `endpoint` for this value, at `path` or below one of
+  /// the directories above it.
+  func routes(to endpoint: CanonicalPath, from path: CanonicalPath) -> Bool {
+    endpoint.segments.indices.contains { kept in
+      path.segments.starts(with: endpoint.segments[..<kept])
+        && reaches(CanonicalPath(segments: Array(endpoint.segments[kept...])))
+    }
+  }
+
+  /// Whether the path runs a program, or the one of a directory.
+  var isController: Bool { segments.last.map(CanonicalPath.isProgram) ?? true }
+
+  /// Whether the path runs the program that a site has for everything.
+  var isFrontController: Bool {
+    guard let last = segments.last else { return true }
+    guard CanonicalPath.isProgram(last), let period = last.firstIndex(of: UInt8(ascii: ".")) else { return false }
+    return CanonicalPath.frontControllers.contains(String(decoding: last[..<period], as: UTF8.self))
+  }
+
+  private static let frontControllers: Set<String> = [
+    "index", "default", "app", "app_dev", "main", "front", "home", "start", "web", "api", "router", "route", "dispatch",
+    "dispatcher", "controller",
+  ]
 
   /// The path with encodings and dot segments resolved, in each way in which servers resolve them: a control character
   /// ends the path (C strings) or is left out (WHATWG URL), a semicolon ends its segment or everything.
@@ -38,8 +74,12 @@ struct CanonicalPath: Equatable, Sendable {
     let bytes = LiberalDecoding.decoded(path).prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
     let cut = Array(bytes.prefix { !isControl($0) })
     let dropped = bytes.filter { !isControl($0) }
+    var variants = [cut, dropped]
+    if bytes.contains(UInt8(ascii: "(")) {
+      variants += [withoutSessions(cut, joining: false), withoutSessions(cut, joining: true)]
+    }
     var spellings: [CanonicalPath] = []
-    for variant in [cut, dropped] {
+    for variant in variants {
       for text in [variant, Array(variant.prefix { $0 != UInt8(ascii: ";") })] {
         let spelling = CanonicalPath(segments: resolved(text))
         if !spellings.contains(spelling) { spellings.append(spelling) }
@@ -72,6 +112,37 @@ struct CanonicalPath: Equatable, Sendable {
     return resolved
   }
 
+  /// Leaves out `(S(x))`, where ASP.NET keeps a session without cookies; with `joining` the slash before it, too, so that
+  /// `to/(S(x))ken` is `token`.
+  private static func withoutSessions(_ bytes: [UInt8], joining: Bool) -> [UInt8] {
+    var result: [UInt8] = []
+    var index = 0
+    while index < bytes.count {
+      if let end = endOfSession(bytes, at: index) {
+        if joining, let last = result.last, last == UInt8(ascii: "/") || last == UInt8(ascii: "\\") {
+          result.removeLast()
+        }
+        index = end
+      } else {
+        result.append(bytes[index])
+        index += 1
+      }
+    }
+    return result
+  }
+
+  /// The offset behind `(` 1*( letter `(` text `)` ) `)`; `nil` when there is no such thing at `start`.
+  private static func endOfSession(_ bytes: [UInt8], at start: Int) -> Int? {
+    guard bytes[start] == UInt8(ascii: "(") else { return nil }
+    var index = start + 1
+    while index + 1 < bytes.count, bytes[index] &- 0x61 < 26, bytes[index + 1] == UInt8(ascii: "(") {
+      guard let end = bytes[index...].firstIndex(of: UInt8(ascii: ")")) else { return nil }
+      index = end + 1
+    }
+    guard index > start + 1, index < bytes.count, bytes[index] == UInt8(ascii: ")") else { return nil }
+    return index + 1
+  }
+
   /// `authorize.json` is `authorize` to frameworks that choose a format by suffix.
   private static func withoutSuffix(_ segments: [[UInt8]]) -> [[UInt8]] {
     guard let last = segments.last, let period = last.firstIndex(of: UInt8(ascii: ".")), period > 0 else {
@@ -82,7 +153,11 @@ struct CanonicalPath: Equatable, Sendable {
 
   private static let programs: Set<String> = [
     "php", "php3", "php4", "php5", "php7", "phtml", "cgi", "fcgi", "pl", "py", "wsgi", "rb", "asp", "aspx", "ashx",
-    "jsp", "jspx", "do", "action", "cfm", "dll", "exe", "lua",
+    "jsp", "jspx", "do", "action", "cfm", "dll", "exe", "lua", "php2", "php6", "php8", "phps", "pht", "phar", "inc",
+    "svc",
+    "asmx", "axd", "asax", "rem", "soap", "cshtml", "vbhtml", "jsf", "jspf", "jspa", "jws", "faces", "xhtml", "seam",
+    "cfc",
+    "shtml", "pm", "fpl", "pyc", "tcl", "sh", "bat", "cmd", "nsf", "html", "htm",
   ]
 
   private static func isProgram(_ segment: [UInt8]) -> Bool {

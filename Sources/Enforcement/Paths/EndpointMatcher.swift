@@ -39,6 +39,7 @@ public struct EndpointMatcher: Sendable {
   }
 
   private let entries: [Entry]
+  private let router = RouterQuery()
   private let passed: [(text: [UInt8], reading: CanonicalPath)]
 
   /// - Parameters:
@@ -62,23 +63,70 @@ public struct EndpointMatcher: Sendable {
     }
   }
 
-  /// Reads the path of a request target: what stands before the first question mark.
-  public func read(_ path: Span<UInt8>) -> PathReading {
+  /// Reads a request target.
+  ///
+  /// - Parameters:
+  ///   - path: What stands before the first question mark.
+  ///   - query: What follows it; empty without one. Programs that route by it are reached by any path.
+  public func read(path: Span<UInt8>, query: Span<UInt8>) -> PathReading {
+    let reading = read(path)
+    guard !query.isEmpty, reading != .ambiguous, reading != .notPassed, router.mayRoute(query) else { return reading }
+    guard !EndpointMatcher.isIntricate(path) else { return .ambiguous }
+    let isRouted = router.routes(
+      EndpointMatcher.copy(query), at: EndpointMatcher.copy(path), to: entries.map(\.reading))
+    return isRouted ? .ambiguous : reading
+  }
+
+  /// Reads a target that is at hand as text.
+  public func read(path: some StringProtocol, query: some StringProtocol) -> PathReading {
+    let path = Array(path.utf8)
+    let query = Array(query.utf8)
+    return read(path: path.span, query: query.span)
+  }
+
+  /// Reads a path that comes without a query.
+  public func read(path: some StringProtocol) -> PathReading { read(path: path, query: "") }
+
+  private func read(_ path: Span<UInt8>) -> PathReading {
     for entry in entries where EndpointMatcher.equal(path, entry.path) { return .exact(entry.endpoint) }
     guard couldBeAnEndpoint(path) else { return passes(path) ? .other : .notPassed }
+    guard !EndpointMatcher.isIntricate(path) else { return .ambiguous }
 
     let bytes = EndpointMatcher.copy(path)
     if EndpointMatcher.isOwn(bytes) { return .exact(.own) }
     for reading in CanonicalPath.readings(of: bytes) {
-      if reading.isOwn || entries.contains(where: { $0.reading == reading }) { return .ambiguous }
+      if reading.isOwn { return .ambiguous }
+      for entry in entries where reading.reaches(entry.reading) && !isPassed(bytes, below: entry.reading) {
+        return .ambiguous
+      }
     }
     return passes(path) ? .other : .notPassed
   }
 
-  /// Reads a path that is at hand as text.
-  public func read(_ path: some StringProtocol) -> PathReading {
-    let bytes = Array(path.utf8)
-    return read(bytes.span)
+  /// More than 64 segments, or longer than 1 KiB with something escaped: nobody writes such a path, and reading it in
+  /// every way costs time in proportion.
+  static func isIntricate(_ path: Span<UInt8>) -> Bool {
+    var slashes = 0
+    var isEscaped = false
+    for index in path.indices {
+      let byte = path[index]
+      if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") { slashes += 1 }
+      if byte == UInt8(ascii: "%") || byte >= 0x80 { isEscaped = true }
+    }
+    return slashes > 64 || (isEscaped && path.count > 1_024)
+  }
+
+  /// Whether a prefix that is longer than the endpoint's own path, and so names what is below it, lets the path by, in
+  /// every spelling.
+  private func isPassed(_ path: [UInt8], below endpoint: CanonicalPath) -> Bool {
+    let below = passed.filter { prefix in
+      prefix.reading.segments.count > endpoint.segments.count && prefix.reading.reaches(endpoint)
+        && EndpointMatcher.lies(path, under: prefix.text)
+    }
+    guard !below.isEmpty else { return false }
+    return CanonicalPath.spellings(of: path).allSatisfy { spelling in
+      below.contains { spelling.lies(under: $0.reading) }
+    }
   }
 
   /// The quick look: whether the slow reading could find an endpoint at all.
@@ -113,7 +161,8 @@ public struct EndpointMatcher: Sendable {
   private func passes(_ path: Span<UInt8>) -> Bool {
     guard !passed.isEmpty else { return true }
     let bytes = EndpointMatcher.copy(path)
-    guard passed.contains(where: { EndpointMatcher.lies(bytes, under: $0.text) }) else { return false }
+    guard !EndpointMatcher.isIntricate(path), passed.contains(where: { EndpointMatcher.lies(bytes, under: $0.text) })
+    else { return false }
     return CanonicalPath.spellings(of: bytes).allSatisfy { spelling in
       passed.contains { spelling.lies(under: $0.reading) }
     }

@@ -62,6 +62,8 @@ enum LiberalDecoding {
         result.append(CanonicalPath.lowercased(UInt8(truncatingIfNeeded: scalar)))
       } else if let ascii = lookAlike(scalar) {
         result.append(ascii)
+      } else if let ascii = LookAlikes.ascii(scalar) {
+        result.append(contentsOf: ascii)
       } else if !isInvisible(scalar) {
         result.append(contentsOf: bytes[index..<(index + length)])
       }
@@ -98,8 +100,6 @@ enum LiberalDecoding {
     case 0x24d0...0x24e9: UInt8(truncatingIfNeeded: scalar - 0x24d0) + 0x61
     // Mathematical letters: alphabets of 52, one after another.
     case 0x1d400...0x1d6a3: UInt8(truncatingIfNeeded: (scalar - 0x1d400) % 52 % 26) + 0x61
-    case 0x17f: UInt8(ascii: "s")
-    case 0x212a: UInt8(ascii: "k")
     case 0x130, 0x131: UInt8(ascii: "i")
     case 0x2024, 0x3002, 0xff61: UInt8(ascii: ".")
     case 0x2044, 0x2215, 0x29f8: UInt8(ascii: "/")
@@ -110,10 +110,10 @@ enum LiberalDecoding {
     }
   }
 
-  /// Characters that normalisation drops.
+  /// Characters that normalisation drops, and accents by themselves.
   private static func isInvisible(_ scalar: UInt32) -> Bool {
     switch scalar {
-    case 0xad, 0x200b...0x200f, 0x202a...0x202e, 0x2060...0x2064, 0xfe00...0xfe0f, 0xfeff: true
+    case 0xad, 0x300...0x36f, 0x200b...0x200f, 0x202a...0x202e, 0x2060...0x2064, 0xfe00...0xfe0f, 0xfeff: true
     default: false
     }
   }

@@ -19,8 +19,15 @@ public struct RedemptionPermit: Sendable {
   /// Whether refresh tokens in the answer are sealed to the client: always for public clients, and wherever the
   /// gateway's credentials redeem the code, for only they can refresh later.
   public let sealsRefreshToken: Bool
+  let credentials: UpstreamCredentials
+  let parameters: FormParameters
 
   public var transactionID: TransactionID { code.transactionID }
+
+  /// The request that ends a token that came of the code (RFC 7009, section 2.1).
+  public func revocation(of token: Secret, hint: TokenTypeHint) -> UpstreamTokenRequest {
+    UpstreamTokenRequest(revoking: token, hint: hint, credentials, parameters: parameters)
+  }
 }
 
 extension Enforcement {
@@ -85,6 +92,7 @@ extension Enforcement {
     return RedemptionPermit(
       client: intent.client, code: code, verifier: intent.verifier?.secret,
       upstream: UpstreamTokenRequest(credentials, parameters: intent.parameters, entries: entries),
-      sealsRefreshToken: intent.client.kind == .public || credentials.isHeld)
+      sealsRefreshToken: intent.client.kind == .public || credentials.isHeld, credentials: credentials,
+      parameters: intent.parameters)
   }
 }

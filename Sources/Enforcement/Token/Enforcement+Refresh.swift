@@ -5,6 +5,8 @@ public import Policy
 struct RefreshContext: Sendable {
   let intent: RefreshIntent
   let grant: RefreshGrant
+  /// Seconds since 1970.
+  let now: Int64
 }
 
 /// Leave to use a refresh token upstream. Only this module gives it.
@@ -17,6 +19,16 @@ public struct RefreshPermit: Sendable {
   public let upstream: UpstreamTokenRequest
   /// Whether the refresh token in the answer is sealed to the client.
   public let sealsRefreshToken: Bool
+  /// Whether each refresh token is good for one use (RFC 9700, section 2.2.2): those of public clients. The caller claims
+  /// the use in the family before it contacts the upstream.
+  public let rotates: Bool
+  let credentials: UpstreamCredentials
+  let parameters: FormParameters
+
+  /// The request that ends a token of the grant upstream (RFC 7009, section 2.1).
+  public func revocation(of token: Secret, hint: TokenTypeHint) -> UpstreamTokenRequest {
+    UpstreamTokenRequest(revoking: token, hint: hint, credentials, parameters: parameters)
+  }
 }
 
 extension Enforcement {
@@ -26,15 +38,18 @@ extension Enforcement {
   ///   - intent: From ``decideToken(_:policy:)``.
   ///   - opened: What opening `intent.token` gave.
   ///   - policy: The policy of now.
+  ///   - now: Seconds since 1970.
   ///   - acceptsRaw: Whether tokens from before the gateway are still taken (`raw_refresh_until`).
   public static func decideRefresh(
-    _ intent: RefreshIntent, opened: Opened<RefreshGrant>, policy: Policy, acceptsRaw: Bool = false
+    _ intent: RefreshIntent, opened: Opened<RefreshGrant>, policy: Policy, now: Int64, acceptsRaw: Bool = false
   ) -> Outcome<RefreshPermit> {
     switch opened {
+    // A client whose tokens the gateway never seals has none of an unknown key: it only looks like one.
+    case .keyUnknown where intent.client.holdsItsOwnTokens: return raw(intent, policy: policy, acceptsRaw: acceptsRaw)
     case .keyUnknown: return unopened(.codeKeyUnknown, mode: intent.client.mode)
     case .invalid: return raw(intent, policy: policy, acceptsRaw: acceptsRaw)
     case .value(let grant):
-      let context = RefreshContext(intent: intent, grant: grant)
+      let context = RefreshContext(intent: intent, grant: grant, now: now)
       var run = RuleRun(mode: intent.client.mode)
       let decision: Decision<RefreshPermit> =
         switch run.run(RuleTable.refresh, on: context) {
@@ -53,8 +68,9 @@ extension Enforcement {
   private static func raw(_ intent: RefreshIntent, policy: Policy, acceptsRaw: Bool) -> Outcome<RefreshPermit> {
     let client = intent.client
     let isItself = client.upstream.clientID == client.id
-    let mayBeRaw = acceptsRaw || (client.kind == .confidential && client.upstream.clientSecret == nil)
-    guard isItself, mayBeRaw else { return unopened(.refreshTokenUnbound, mode: client.mode) }
+    guard isItself, acceptsRaw || client.holdsItsOwnTokens else {
+      return unopened(.refreshTokenUnbound, mode: client.mode)
+    }
     let permit = permit(intent, token: intent.token, grant: nil, mayLendCredentials: false, policy: policy)
     return Outcome(decision: .forward(permit), findings: [])
   }
@@ -73,6 +89,14 @@ extension Enforcement {
     return RefreshPermit(
       client: intent.client, grant: grant, scope: intent.scope,
       upstream: UpstreamTokenRequest(credentials, parameters: intent.parameters, entries: entries),
-      sealsRefreshToken: grant != nil || intent.client.kind == .public)
+      sealsRefreshToken: grant != nil || intent.client.kind == .public,
+      rotates: grant != nil && intent.client.kind == .public, credentials: credentials, parameters: intent.parameters)
+  }
+}
+
+extension Client {
+  /// Whether its refresh tokens are the upstream's own, since it proves itself there with its own credentials.
+  var holdsItsOwnTokens: Bool {
+    kind == .confidential && upstream.clientID == id && upstream.clientSecret == nil
   }
 }

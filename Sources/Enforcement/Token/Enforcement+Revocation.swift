@@ -17,6 +17,7 @@ extension Enforcement {
     let grant: RefreshGrant
     switch opened {
     case .invalid: return Outcome(decision: .pass(Passage()), findings: [])
+    // Passed on, it would mean nothing to the upstream and stay alive, while the client is told that it is revoked.
     case .keyUnknown: return Outcome(decision: .reject(Refusal(.codeKeyUnknown)), findings: [])
     case .value(let value): grant = value
     }
@@ -36,11 +37,8 @@ extension Enforcement {
       return Outcome(decision: .reject(Refusal(.refreshTokenForeign)), findings: [])
     }
     let credentials = UpstreamCredentials(client: client, authentication: authentication, isProven: true)
-    let entries = [
-      FormParameters.Entry("token", grant.upstreamRefreshToken.reveal()),
-      FormParameters.Entry("token_type_hint", "refresh_token"),
-    ]
-    let form = UpstreamTokenRequest(credentials, parameters: request.parameters, entries: entries)
+    let form = UpstreamTokenRequest(
+      revoking: grant.upstreamRefreshToken, hint: .refreshToken, credentials, parameters: request.parameters)
     return Outcome(decision: .forward(form), findings: [])
   }
 
@@ -52,5 +50,21 @@ extension Enforcement {
     case .query: .tokenParametersInQuery
     case nil: request.parameters.firstRepeated(except: []) == nil ? nil : .parameterRepeated
     }
+  }
+}
+
+/// RFC 7009, section 2.1.
+public enum TokenTypeHint: String, Sendable {
+  case accessToken = "access_token"
+  case refreshToken = "refresh_token"
+}
+
+extension UpstreamTokenRequest {
+  init(revoking token: Secret, hint: TokenTypeHint, _ credentials: UpstreamCredentials, parameters: FormParameters) {
+    self.init(
+      credentials, parameters: parameters,
+      entries: [
+        FormParameters.Entry("token", token.reveal()), FormParameters.Entry("token_type_hint", hint.rawValue),
+      ])
   }
 }

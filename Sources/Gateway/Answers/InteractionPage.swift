@@ -29,11 +29,22 @@ enum InteractionPage {
     response.headers = kept
   }
 
-  private static func withoutFormAction(_ policy: String) -> String {
-    policy.split(separator: ";").map { directive in String(directive.drop { $0 == " " }) }
-      .filter { !$0.isEmpty && !$0.lowercased().hasPrefix("form-action") }
-      .joined(separator: "; ")
+  /// One field may hold several policies, separated by commas (Content Security Policy Level 3, section 2.2).
+  private static func withoutFormAction(_ field: String) -> String {
+    field.split(separator: ",").map { policy in
+      policy.split(separator: ";").map(trimmed).filter { directive in
+        !directive.isEmpty && directive.prefix { !isSpace($0) }.lowercased() != "form-action"
+      }.joined(separator: "; ")
+    }.filter { !$0.isEmpty }.joined(separator: ", ")
   }
+
+  private static func trimmed(_ text: Substring) -> Substring {
+    var text = text.drop(while: isSpace)
+    while let last = text.last, isSpace(last) { text.removeLast() }
+    return text
+  }
+
+  private static func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
 
   /// An upstream that does not know of the TLS in front of it leaves `Secure` out.
   static func secured(_ cookie: String) -> String {

@@ -10,7 +10,9 @@ enum TokenAnswer {
   case unusable
 
   init(status: Int, headers: Headers, body: [UInt8]) {
-    guard let members = TokenAnswer.members(headers, body) else {
+    // A server that is in trouble or busy says nothing about the request, whatever its body says: a code or a token that
+    // is thrown away for it is lost (`I-failure`).
+    guard status < 500, status != 429, let members = TokenAnswer.members(headers, body) else {
       self = .unusable
       return
     }
@@ -25,7 +27,9 @@ enum TokenAnswer {
 
   private static func members(_ headers: Headers, _ body: [UInt8]) -> [String: JSONValue]? {
     let type = (headers["Content-Type"] ?? "").lowercased()
-    if type.contains("json") || body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") { return JSONValue.members(of: body) }
+    if type.contains("json") || body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
+      return JSONValue.members(of: body)
+    }
     guard let form = FormParameters(parsing: body), !form.hasMalformedName, form.malformedNames.isEmpty,
       form.firstRepeated(except: []) == nil
     else { return nil }
@@ -41,16 +45,16 @@ enum TokenAnswer {
     return .error(code(text), description: description.map { ErrorDescription.sanitised($0) })
   }
 
-  /// RFC 6749, section 5.2; other words that were seen for a bad code mean `invalid_grant`.
+  /// RFC 6749, section 5.2, RFC 8707, section 2, and what OpenID Connect servers say to a refresh; other words that were
+  /// seen for a bad code mean `invalid_grant`. A word that nobody knows blames nobody: it is the server's failure.
   private static func code(_ text: String) -> OAuthErrorCode {
     switch text {
     case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
-      "invalid_scope":
-      OAuthErrorCode(rawValue: text) ?? .invalidRequest
+      "invalid_scope", "invalid_target", "interaction_required", "login_required", "consent_required":
+      OAuthErrorCode(rawValue: text) ?? .serverError
     case "invalid_code", "expired_code", "bad_verification_code", "expired_token", "invalid_token": .invalidGrant
     case "temporarily_unavailable": .temporarilyUnavailable
-    case "server_error": .serverError
-    default: .invalidRequest
+    default: .serverError
     }
   }
 

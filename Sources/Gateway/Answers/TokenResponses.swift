@@ -25,7 +25,7 @@ extension Interception {
     var headers = Headers()
     if refusal.asksForBasic { headers.append("WWW-Authenticate", "Basic realm=\"proofgate\", charset=\"UTF-8\"") }
     if refusal.rejection == .methodNotAllowed { headers.append("Allow", "POST") }
-    if refusal.rejection.status == 503 { headers.append("Retry-After", "5") }
+    if refusal.rejection.status == 503 { headers.append("Retry-After", "\(ErrorPage.retryDelay)") }
     var response = tokenError(
       refusal.errorCode, status: refusal.rejection.status, description: refusal.errorDescription, headers: headers)
     response.headers.append("X-Proofgate-Rule", refusal.rejection.ruleID)
@@ -35,6 +35,11 @@ extension Interception {
   /// The upstream gave no answer: never `invalid_grant`, which makes clients throw their tokens away (`I-failure`).
   func tokenFailure(_ failure: UpstreamFailure) -> Response {
     tokenRefusal(.here(rejection(for: failure)))
+  }
+
+  /// Nothing to tell (RFC 7009, section 2.2).
+  func revoked() -> Response {
+    Response(status: 200, headers: ["Cache-Control": "no-store", "Pragma": "no-cache"])
   }
 
   /// RFC 6585, section 4.

@@ -10,6 +10,12 @@ struct AuthorizationEndpoint {
   /// Seconds that a user may take to sign in. The sealed state lives as long.
   static let transactionLifetime: Int64 = 900
 
+  /// Bytes of a client's state. It goes into the sealed state, into memory where the upstream takes no long one, and back
+  /// to the client in an address, which servers rarely take beyond 8 KiB.
+  private static let longestState = 2048
+  /// Bytes of scope, for the same reasons; legacy servers know hundreds of words.
+  private static let longestScope = 4096
+
   private let exchange: Interception
   private let request: AuthorizationRequest
   private let session: BrowserSession?
@@ -25,17 +31,31 @@ struct AuthorizationEndpoint {
   }
 
   func respond() async -> Reply {
-    for state in request.states {
-      switch await exchange.gateway.states.open(state, now: exchange.now) {
-      case .value(let transaction): return await reenter(transaction, state: state)
-      case .keyUnknown: return .response(exchange.answer(.here(.codeKeyUnknown)))
-      case .invalid: continue
+    do throws(StoreError) {
+      for state in request.states {
+        switch try await exchange.gateway.states.open(state, now: exchange.now) {
+        case .value(let transaction): return await reenter(transaction, state: state)
+        case .keyUnknown where isClients: continue
+        case .keyUnknown: return .response(exchange.answer(.here(.codeKeyUnknown)))
+        case .invalid: continue
+        }
       }
+    } catch {
+      return .response(exchange.answer(.here(.upstreamUnavailable)))
     }
     if exchange.request.method == "POST", !request.sources.contains(where: AuthorizationRequest.speaksOAuth) {
       return await form()
     }
     return await begin()
+  }
+
+  /// Whether the request can only be a client's own: pages of the upstream come back with the upstream's client id. Its
+  /// state is then its own too, however much it looks like a sealed one of another deployment.
+  private var isClients: Bool {
+    guard let id = request.parameters["client_id"], let client = exchange.policy.clients[ClientID(id)] else {
+      return false
+    }
+    return client.upstream.clientID != client.id
   }
 
   // MARK: A new request
@@ -49,9 +69,21 @@ struct AuthorizationEndpoint {
     case .pass: return await pass()
     case .forward(let permit):
       exchange.trail.note(permit.redirectURI)
+      if let name = overlong(permit) {
+        exchange.trail.refused(.parameterMalformed)
+        let page = ErrorPage(.parameterMalformed, detail: "`\(name)` is too long")
+        return .response(exchange.pages.error(page))
+      }
       if permit.needsConsent { return .response(ConsentEndpoint(exchange).ask(permit, request, session)) }
       return await forward(permit)
     }
+  }
+
+  /// The parameter that is too long to be kept for the client. It is told by a page: the redirect would carry the state.
+  private func overlong(_ permit: AuthorizationPermit) -> String? {
+    if permit.state?.utf8.count ?? 0 > AuthorizationEndpoint.longestState { return "state" }
+    if permit.scope?.text.utf8.count ?? 0 > AuthorizationEndpoint.longestScope { return "scope" }
+    return nil
   }
 
   /// Starts a transaction and asks the upstream in its name (`I-request`).
@@ -73,7 +105,10 @@ struct AuthorizationEndpoint {
       return .response(exchange.answer(permit.refusal(exchange.rejection(for: error))))
     }
     exchange.trail.upstreamStatus = answer.head.status
-    if answer.head.status >= 500 { return .response(exchange.answer(permit.refusal(.upstreamFailed))) }
+    if answer.head.status >= 500 {
+      let rejection: Rejection = answer.head.status == 503 ? .upstreamUnavailable : .upstreamFailed
+      return .response(exchange.answer(permit.refusal(rejection)))
+    }
     if (200..<300).contains(answer.head.status), exchange.request.method != "HEAD" {
       return .response(await moveIntoTransaction(target, start, answer))
     }
@@ -87,7 +122,7 @@ struct AuthorizationEndpoint {
     _ target: String, _ start: TransactionStart, _ answer: UpstreamResponse
   ) async -> Response {
     var response = exchange.redirect(to: target)
-    for cookie in answer.head.headers.all("Set-Cookie") { response.headers.append("Set-Cookie", cookie) }
+    for cookie in exchange.cookies(of: answer) { response.headers.append("Set-Cookie", cookie) }
     response.headers.append("Set-Cookie", start.cookie)
     _ = try? await answer.collect()
     return response

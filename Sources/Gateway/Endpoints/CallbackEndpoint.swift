@@ -2,6 +2,7 @@ import Enforcement
 import HTTP
 import OAuth
 import Policy
+import Stores
 
 /// The gateway's callback, for answers that reach it over the network (`callback: network`).
 struct CallbackEndpoint {
@@ -12,16 +13,21 @@ struct CallbackEndpoint {
   }
 
   func respond() async -> Response {
-    guard exchange.policy.upstream.callback == .network else { return exchange.answer(.here(.callbackClosed)) }
-    guard let parameters = parameters() else { return exchange.answer(.here(.answerUnusable)) }
+    // Closed, it still tells the app of a transaction that is known: nobody else would.
+    let unreadable: Rejection = exchange.policy.upstream.callback == .network ? .answerUnusable : .callbackClosed
+    guard let parameters = parameters() else { return exchange.answer(.here(unreadable)) }
     let answer = UpstreamAnswer(atCallback: parameters)
-    guard let state = answer.state else { return exchange.answer(.here(.answerUnusable)) }
-    switch await exchange.gateway.states.open(state, now: exchange.now) {
-    case .keyUnknown: return exchange.answer(.here(.codeKeyUnknown))
-    case .invalid: return exchange.answer(.here(.answerUnusable))
-    case .value(let transaction):
-      let browserMatches = exchange.session()?.isBound(to: transaction.browserSecretHash) ?? false
-      return exchange.finish(answer, transaction, browserMatches: browserMatches)
+    guard let state = answer.state else { return exchange.answer(.here(unreadable)) }
+    do throws(StoreError) {
+      switch try await exchange.gateway.states.open(state, now: exchange.now) {
+      case .keyUnknown: return exchange.answer(.here(.codeKeyUnknown))
+      case .invalid: return exchange.answer(.here(unreadable))
+      case .value(let transaction):
+        let browserMatches = exchange.session()?.isBound(to: transaction.browserSecretHash) ?? false
+        return exchange.finish(answer, transaction, browserMatches: browserMatches)
+      }
+    } catch {
+      return exchange.answer(.here(.upstreamUnavailable))
     }
   }
 

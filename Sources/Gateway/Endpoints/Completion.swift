@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Proxy
 import Sealing
+import Stores
 
 /// Turns the upstream's answer into the client's (`I-completion`).
 struct Completion {
@@ -37,10 +38,14 @@ struct Completion {
       response.headers.set("Location", onThisOrigin(location))
       if response.status == 307 || response.status == 308 { response.status = redirectStatus(response) }
     }
-    if let refresh = response.headers["Refresh"], exchange.gateway.snapshot.locations.isAnswer(refresh) {
-      response.headers.remove("Refresh")
+    let elsewhere = response.headers.all("Refresh") + response.headers.all("Content-Location")
+    if elsewhere.contains(where: exchange.gateway.snapshot.locations.isAnswer) {
+      let refused = exchange.answer(.here(.answerUnusable), transaction: transaction)
+      return .response(await replace(answer, by: refused, adding: cookie))
     }
     InteractionPage.protect(&response, isSecure: exchange.policy.gateway.origin.scheme == .https)
+    // The address has the sealed state in it, and its answer belongs to this request alone (RFC 9111, section 5.2.2.5).
+    response.headers.set("Cache-Control", "no-store")
     if let cookie { response.headers.append("Set-Cookie", cookie) }
     return .relay(answer, response)
   }
@@ -48,7 +53,8 @@ struct Completion {
   /// A redirect that would repeat a post with credentials elsewhere becomes one that does not (RFC 9700, section 4.12).
   private func redirectStatus(_ response: Response) -> Int {
     let location = response.headers["Location"] ?? ""
-    let stays = location.hasPrefix("/") && !location.hasPrefix("//")
+    let stays =
+      location.hasPrefix("/") && !location.hasPrefix("//")
       || location.hasPrefix(exchange.policy.gateway.origin.description + "/")
     return stays || exchange.request.method != "POST" ? response.status : 303
   }
@@ -64,11 +70,7 @@ struct Completion {
   /// Sends the gateway's response in place of the upstream's, whose cookies (a session that begins or ends) still count.
   private func replace(_ answer: UpstreamResponse, by response: Response, adding cookie: String?) async -> Response {
     var response = response
-    let isSecure = exchange.policy.gateway.origin.scheme == .https
-    let own = exchange.gateway.snapshot.cookie.name.lowercased()
-    for field in answer.head.headers.all("Set-Cookie") where !field.lowercased().hasPrefix("\(own)=") {
-      response.headers.append("Set-Cookie", isSecure ? InteractionPage.secured(field) : field)
-    }
+    for field in exchange.cookies(of: answer) { response.headers.append("Set-Cookie", field) }
     if let cookie { response.headers.append("Set-Cookie", cookie) }
     // A short body read to its end keeps the connection for the next request.
     _ = try? await answer.collect()
@@ -78,13 +80,16 @@ struct Completion {
   /// The response to the client; `nil` when the location is not an answer but a way on, to a login page for example.
   private func complete(_ location: String) async -> Response? {
     guard let answer = UpstreamAnswer(location: absolute(location)) else { return nil }
-    if let state = answer.state {
-      switch await exchange.gateway.states.open(state, now: exchange.now) {
-      case .value(let opened) where isAnswer(answer):
-        return complete(answer, opened)
-      case .keyUnknown: return exchange.answer(.here(.codeKeyUnknown))
-      // A redirect back to the authorization endpoint carries the state too, and is no answer.
-      case .value, .invalid: break
+    // A redirect back to the authorization endpoint carries the state too, and is no answer.
+    if let state = answer.state, isAnswer(answer) {
+      do throws(StoreError) {
+        switch try await exchange.gateway.states.open(state, now: exchange.now) {
+        case .value(let opened): return complete(answer, opened)
+        case .keyUnknown: return exchange.answer(.here(.codeKeyUnknown))
+        case .invalid: break
+        }
+      } catch {
+        return exchange.answer(.here(.upstreamUnavailable))
       }
     }
     // Without a state only an error counts, and only where it is certain whose it is.
@@ -101,7 +106,8 @@ struct Completion {
   private func complete(_ answer: UpstreamAnswer, _ transaction: AuthorizationTransaction) -> Response {
     let isOwnBeginning = isBeginning && transaction.id == self.transaction?.id
     return exchange.finish(
-      answer, transaction, browserMatches: isOwnBeginning || session?.isBound(to: transaction.browserSecretHash) ?? false
+      answer, transaction,
+      browserMatches: isOwnBeginning || session?.isBound(to: transaction.browserSecretHash) ?? false
     )
   }
 
@@ -120,6 +126,18 @@ struct Completion {
 }
 
 extension Interception {
+  /// The cookies that the upstream sets, as they may reach the browser: never the gateway's own, and `Secure` wherever
+  /// the gateway is.
+  func cookies(of answer: UpstreamResponse) -> [String] {
+    let own = gateway.snapshot.cookie.name.lowercased()
+    let isSecure = policy.gateway.origin.scheme == .https
+    return answer.head.headers.all("Set-Cookie").compactMap { field in
+      let name = field.prefix { $0 != "=" && $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
+      guard name != own else { return nil }
+      return isSecure ? InteractionPage.secured(field) : field
+    }
+  }
+
   /// Decides an answer of the upstream and gives the client its own.
   func finish(
     _ answer: UpstreamAnswer, _ transaction: AuthorizationTransaction, browserMatches: Bool
@@ -127,10 +145,10 @@ extension Interception {
     trail.transaction = transaction.id
     note(clientID: transaction.clientID.rawValue)
     trail.note(transaction.redirectURI)
-    let parameters = FormParameters(parsing: request.query ?? "") ?? FormParameters()
-    let body = FormParameters(parsing: request.body) ?? FormParameters()
     let facts = CompletionFacts(
-      browserMatches: browserMatches, request: FormParameters(parameters.entries + body.entries), now: now)
+      browserMatches: browserMatches,
+      request: RequestContent(target: request.target, cookies: request.headers.all("Cookie"), body: request.body),
+      now: now)
     let outcome = Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
     trail.note(outcome)
     switch outcome.decision {

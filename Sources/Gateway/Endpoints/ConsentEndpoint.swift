@@ -22,6 +22,7 @@ struct ConsentEndpoint {
   func ask(_ permit: AuthorizationPermit, _ request: AuthorizationRequest, _ known: BrowserSession?) -> Response {
     let expiry = exchange.now + AuthorizationEndpoint.transactionLifetime
     let session = known?.extended(to: expiry) ?? BrowserSession(liveUntil: expiry)
+    exchange.note(permit.challenge, from: session)
     let ticket = ConsentTicket(
       path: exchange.authorizationPath, query: request.parameters.serialised, browserHash: session.hash,
       expiry: expiry)

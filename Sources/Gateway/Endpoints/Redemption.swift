@@ -23,7 +23,11 @@ struct Redemption {
         permit.transactionID, client: permit.client.id, verifier: permit.verifier, expiry: permit.code.expiry,
         now: exchange.now)
       switch claim {
-      case .claimed, .spent: return exchange.tokenRefusal(.here(.codeUsed))
+      case .claimed: return exchange.tokenRefusal(.here(.codeUsed))
+      case .spent:
+        // Two parties have the code and what proves it: nobody keeps what came of it (RFC 6749, section 4.1.2).
+        try await exchange.endFamily(permit.transactionID, of: permit.client, revocation: permit.revocation)
+        return exchange.tokenRefusal(.here(.codeUsed))
       case .granted(let attempt): return try await redeem(attempt)
       }
     } catch {
@@ -46,14 +50,33 @@ struct Redemption {
       case .unusable: try await ledger.leaveUnsettled(attempt, now: exchange.now)
       case .error(.serverError, _), .error(.temporarilyUnavailable, _):
         try await ledger.leaveUnsettled(attempt, now: exchange.now)
+      // The gateway's own credentials were refused, so the code was not looked at; the operator mends it, the app retries.
+      case .error(.invalidClient, _) where permit.upstream.usesHeldCredentials:
+        try await ledger.leaveUnsettled(attempt, now: exchange.now)
       case .tokens, .error: try await ledger.spend(attempt, now: exchange.now)
       }
       if attempt.isRetry, case .error = answer.answer {
         // An earlier attempt may have used the upstream's code up: that is no fault of the client's.
         return exchange.tokenRefusal(.here(.upstreamFailed))
       }
-      return exchange.answer(answer, isHeld: permit.upstream.usesHeldCredentials, seal)
+      guard case .tokens(let members) = answer.answer else {
+        return exchange.answer(answer, isHeld: permit.upstream.usesHeldCredentials)
+      }
+      let sealed = seal(members)
+      try await keep(members, sealed)
+      return exchange.tokens(sealed)
     }
+  }
+
+  /// Where the upstream can revoke, a replay of the code ends what this redemption gives.
+  private func keep(
+    _ members: [String: JSONValue], _ sealed: [String: JSONValue]
+  ) async throws(StoreError) {
+    guard let kept = exchange.keep(members) else { return }
+    let token = permit.sealsRefreshToken ? sealed["refresh_token"]?.text.map { Secret($0) } : nil
+    try await exchange.gateway.resources.families.begin(
+      permit.transactionID, token: token, keeping: kept, expiry: exchange.now + Int64(permit.client.refreshIdle),
+      now: exchange.now)
   }
 
   private func seal(_ members: [String: JSONValue]) -> [String: JSONValue] {

@@ -1,7 +1,9 @@
 import Enforcement
 import HTTP
 import OAuth
+import Policy
 import Proxy
+import Stores
 
 /// The revocation endpoint (RFC 7009): a sealed refresh token becomes the upstream's own; everything else passes as the
 /// client sent it.
@@ -25,16 +27,34 @@ struct RevocationEndpoint {
     let outcome = Enforcement.decideRevocation(request, opened: opened, policy: exchange.policy)
     exchange.trail.note(outcome)
     switch outcome.decision {
-    case .reject(let refusal): return .response(exchange.tokenRefusal(refusal))
-    case .pass: return await send(exchange.unchanged())
+    case .reject(let refusal):
+      // Whose token it is, nobody else learns: to them it is an invalid one, and that is no error (RFC 7009, section 2.2).
+      if refusal.rejection == .refreshTokenForeign { return .response(exchange.revoked()) }
+      return .response(exchange.throttledAuthentication(of: claimed, refusal) ?? exchange.tokenRefusal(refusal))
+    case .pass: return await send(exchange.passing(request))
     case .forward(let form):
-      if case .value(let grant) = opened { exchange.trail.transaction = grant.family }
+      if case .value(let grant) = opened {
+        exchange.trail.transaction = grant.family
+        guard await isEnded(grant) else { return .response(exchange.tokenRefusal(.here(.upstreamUnavailable))) }
+      }
       var headers: Headers = ["Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"]
       if let authorization = form.authorization { headers.append("Authorization", authorization.reveal()) }
       return await send(
         OutboundRequest(
           method: "POST", target: String(incoming.path), headers: headers, body: Array(form.body.reveal().utf8),
           peer: incoming.peer))
+    }
+  }
+
+  /// The family ends here too: an upstream that does not rotate knows only one token, of which there may be others sealed.
+  private func isEnded(_ grant: RefreshGrant) async -> Bool {
+    let lifetime = exchange.policy.clients[grant.clientID]?.refreshIdle ?? 0
+    do throws(StoreError) {
+      _ = try await exchange.gateway.resources.families.kill(
+        grant.family, expiry: exchange.now + Int64(lifetime), now: exchange.now)
+      return true
+    } catch {
+      return false
     }
   }
 

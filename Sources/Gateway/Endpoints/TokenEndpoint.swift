@@ -3,9 +3,7 @@ import HTTP
 import OAuth
 import Policy
 import Proxy
-import Reactor
 import Sealing
-import Stores
 
 /// The token endpoint (RFC 6749, section 3.2; `I-token`).
 struct TokenEndpoint {
@@ -24,18 +22,11 @@ struct TokenEndpoint {
   func respond() async -> Response {
     let claimed = (try? request.clientAuthentication())?.map(\.clientID)
     exchange.note(clientID: claimed?.rawValue)
-    let key = RateKey(client: claimed, address: exchange.request.peer.address)
-    let attempts = exchange.gateway.resources.authenticationAttempts
-    if let wait = attempts.retryAfter(key, now: milliseconds) {
-      exchange.trail.refused(.clientAuthenticationFailed)
-      return exchange.tokenThrottled(retryAfter: wait)
-    }
     let outcome = Enforcement.decideToken(request, policy: exchange.policy)
     exchange.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal):
-      if refusal.rejection == .clientAuthenticationFailed { _ = attempts.take(key, now: milliseconds) }
-      return exchange.tokenRefusal(refusal)
+      return exchange.throttledAuthentication(of: claimed, refusal) ?? exchange.tokenRefusal(refusal)
     case .pass: return await pass()
     case .forward(.redeem(let intent)): return await redeem(intent)
     case .forward(.refresh(let intent)): return await refresh(intent)
@@ -44,31 +35,19 @@ struct TokenEndpoint {
     }
   }
 
-  private var milliseconds: Int64 { Int64(Clock.monotonicNanoseconds() / 1_000_000) }
-
   // MARK: Codes
 
   private func redeem(_ intent: RedemptionIntent) async -> Response {
     let opened: Opened<IssuedCode> = exchange.gateway.sealer.opened(intent.code.reveal())
-    var key: RateKey?
     if case .value(let code) = opened {
       exchange.trail.transaction = code.transactionID
       exchange.trail.note(code.redirectURI)
-      let attempts = RateKey(transaction: code.transactionID, address: exchange.request.peer.address)
-      if let wait = exchange.gateway.resources.verifierAttempts.retryAfter(attempts, now: milliseconds) {
-        exchange.trail.refused(.verifierMismatch)
-        return exchange.tokenThrottled(retryAfter: wait)
-      }
-      key = attempts
     }
     let outcome = Enforcement.decideRedemption(intent, opened: opened, policy: exchange.policy, now: exchange.now)
     exchange.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal):
-      if refusal.rejection == .verifierMismatch, let key {
-        _ = exchange.gateway.resources.verifierAttempts.take(key, now: milliseconds)
-      }
-      return exchange.tokenRefusal(refusal)
+      return exchange.throttledVerifier(of: opened, refusal) ?? exchange.tokenRefusal(refusal)
     case .pass: return await pass()
     case .forward(let permit): return await Redemption(exchange, permit).respond()
     }
@@ -78,32 +57,13 @@ struct TokenEndpoint {
 
   private func refresh(_ intent: RefreshIntent) async -> Response {
     let outcome = Enforcement.decideRefresh(
-      intent, opened: exchange.gateway.sealer.opened(intent.token.reveal()), policy: exchange.policy)
+      intent, opened: exchange.gateway.sealer.opened(intent.token.reveal()), policy: exchange.policy, now: exchange.now)
     exchange.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal): return exchange.tokenRefusal(refusal)
     case .pass: return await pass()
-    case .forward(let permit):
-      exchange.trail.transaction = permit.grant?.family
-      switch await exchange.askForTokens(permit.upstream) {
-      case .failure(let failure): return exchange.tokenFailure(failure)
-      case .success(let answer): return exchange.answer(answer, isHeld: permit.upstream.usesHeldCredentials) { renew($0, permit) }
-      }
+    case .forward(let permit): return await Renewal(exchange, permit, presented: intent.token).respond()
     }
-  }
-
-  /// Seals a new refresh token to the family of the one that was used.
-  private func renew(_ members: [String: JSONValue], _ permit: RefreshPermit) -> [String: JSONValue] {
-    var members = members
-    guard permit.sealsRefreshToken, let token = members["refresh_token"]?.text, let old = permit.grant else {
-      return members
-    }
-    var grant = old
-    grant.generation += 1
-    grant.upstreamRefreshToken = Secret(token)
-    grant.issuedAt = exchange.now
-    members["refresh_token"] = .string(exchange.gateway.sealer.seal(grant))
-    return members
   }
 
   // MARK: What has nothing of the gateway's
@@ -111,14 +71,14 @@ struct TokenEndpoint {
   private func forward(_ form: UpstreamTokenRequest) async -> Response {
     switch await exchange.askForTokens(form) {
     case .failure(let failure): exchange.tokenFailure(failure)
-    case .success(let answer): exchange.answer(answer, isHeld: false) { $0 }
+    case .success(let answer): exchange.answer(answer, isHeld: false)
     }
   }
 
-  /// Report mode and unknown clients: as the client sent it, with its own credentials.
+  /// Report mode and unknown clients: as the client sent it, with its own credentials for the upstream.
   private func pass() async -> Response {
     do throws(UpstreamFailure) {
-      let answer = try await exchange.upstream.send(exchange.unchanged())
+      let answer = try await exchange.upstream.send(exchange.passing(request))
       exchange.trail.upstreamStatus = answer.head.status
       var response = answer.head
       response.body = try await answer.collect()
@@ -161,11 +121,9 @@ extension Interception {
 
   /// The client's answer to what the upstream said. `isHeld`: the gateway's credentials were used, so a complaint about
   /// them is not the client's fault.
-  func answer(
-    _ upstream: UpstreamTokens, isHeld: Bool, _ edit: ([String: JSONValue]) -> [String: JSONValue]
-  ) -> Response {
+  func answer(_ upstream: UpstreamTokens, isHeld: Bool) -> Response {
     switch upstream.answer {
-    case .tokens(let members): return tokens(edit(members))
+    case .tokens(let members): return tokens(members)
     case .error(.invalidClient, _) where isHeld: return tokenRefusal(.here(.upstreamFailed))
     case .error(let code, let description):
       switch code {
@@ -176,7 +134,8 @@ extension Interception {
         return tokenError(code, status: code == .invalidClient ? 401 : 400, description: description)
       }
     case .unusable:
-      return tokenRefusal(.here(upstream.status == 503 ? .upstreamUnavailable : .upstreamFailed))
+      let isBusy = upstream.status == 503 || upstream.status == 429
+      return tokenRefusal(.here(isBusy ? .upstreamUnavailable : .upstreamFailed))
     }
   }
 }

@@ -1,5 +1,6 @@
 import Cryptography
 import Enforcement
+import HTTP
 import OAuth
 import Stores
 
@@ -19,8 +20,10 @@ struct TransactionStart {
     session = known?.extended(to: expiry) ?? BrowserSession(liveUntil: expiry)
     guard let id = TransactionID(bytes: randomBytes(TransactionID.byteCount)) else { preconditionFailure("16 bytes") }
     transaction = permit.transaction(id: id, expiry: expiry, browserSecretHash: session.hash)
-    query = permit.upstreamQuery(state: try await exchange.gateway.states.carry(transaction, now: now))
+    query = permit.upstreamQuery(
+      state: try await exchange.gateway.states.carry(transaction, from: exchange.request.peer.address, now: now))
     cookie = exchange.gateway.snapshot.cookie.field(session, exchange.gateway.sealer)
     exchange.trail.transaction = id
+    exchange.note(permit.challenge, from: session)
   }
 }

@@ -31,17 +31,18 @@ public final class Gateway: Handler {
   var policy: Policy { snapshot.policy }
   var pages: Pages { snapshot.pages }
   /// Seconds since 1970.
-  var now: Int64 { Int64(Clock.realSeconds()) }
+  var now: Int64 { resources.now() }
 
   var states: StateCarrier {
-    StateCarrier(sealer: sealer, store: resources.store, limit: policy.upstream.stateLimit)
+    StateCarrier(
+      sealer: sealer, store: resources.store, limit: policy.upstream.stateLimit, budget: resources.keptStates)
   }
 
   // MARK: Routing
 
   public func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     guard isServed(head, bytes, client) else { return .answer(misdirected()) }
-    switch snapshot.matcher.read(bytes.extracting(head.path)) {
+    switch snapshot.matcher.read(path: bytes.extracting(head.path), query: bytes.extracting(head.query ?? 0..<0)) {
     case .other: return .pass
     case .exact(.closed): return refuse(.pathClosed, client)
     case .notPassed: return refuse(.pathNotPassed, client)
@@ -105,7 +106,7 @@ public final class Gateway: Handler {
     let trail = Trail()
     let exchange = Interception(gateway: self, request: request, upstream: upstream, trail: trail)
     let reply: Reply
-    switch snapshot.matcher.read(request.path) {
+    switch snapshot.matcher.read(path: request.path, query: request.query ?? "") {
     case .exact(.authorization):
       trail.endpoint = .authorization
       reply = await AuthorizationEndpoint(exchange).respond()
@@ -147,16 +148,23 @@ public final class Gateway: Handler {
     InteractionPage.protect(&response, isSecure: policy.gateway.origin.scheme == .https)
   }
 
+  private func unacceptable(_ error: MessageError) -> Response {
+    var response = pages.error(ErrorPage(status: error.status, detail: error.description))
+    // RFC 9110, section 15.5.6: what passes at all; the endpoints say for themselves what they take.
+    if error.status == 405 { response.headers.set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS") }
+    return response
+  }
+
   public func failure(_ failure: ProxyFailure) -> Response {
     switch failure {
-    case .request(let error): pages.error(ErrorPage(status: error.status, detail: error.description))
+    case .request(let error): unacceptable(error)
     case .timeout: pages.error(ErrorPage(status: 408, detail: "the request did not arrive in time"))
     case .bodyTooLarge:
       pages.error(ErrorPage(status: 413, detail: "the body is longer than \(Gateway.bodyLimit) bytes"))
     case .loop:
       pages.error(ErrorPage(status: 508, section: "RFC 9110, section 7.6.3", detail: "the request came round again"))
     case .upstream(let failure):
-      pages.error(ErrorPage(status: failure.status, retryAfter: failure.status == 503 ? 5 : nil))
+      pages.error(ErrorPage(status: failure.status, retryAfter: failure.status == 503 ? ErrorPage.retryDelay : nil))
     case .forbiddenResponse:
       pages.error(
         ErrorPage(
@@ -176,10 +184,14 @@ extension Reply {
 }
 
 extension ErrorPage {
+  /// Seconds after which a new attempt makes sense when the upstream or the store is away.
+  static let retryDelay = 5
+
   /// The page for a rejection.
   init(_ rejection: Rejection, detail: String? = nil, transaction: TransactionID? = nil) {
     self.init(
       status: rejection.status, rule: rejection.ruleID, section: rejection.reference,
-      detail: detail ?? rejection.errorDescription, transaction: transaction?.description)
+      detail: detail ?? rejection.errorDescription, transaction: transaction?.description,
+      retryAfter: rejection.status == 503 ? ErrorPage.retryDelay : nil)
   }
 }

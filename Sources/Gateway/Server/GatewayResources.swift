@@ -1,3 +1,4 @@
+import Reactor
 public import Stores
 public import Telemetry
 
@@ -5,20 +6,34 @@ public import Telemetry
 public struct GatewayResources: Sendable {
   let store: any EphemeralStore
   let ledger: RedemptionLedger
+  let families: RefreshLedger
   let metrics: MetricsRegistry
   let log: DecisionLog
+  /// Seconds since 1970: what codes, tokens and transactions are measured by.
+  let now: @Sendable () -> Int64
+  let challenges = RecentChallenges()
   /// Wrong verifiers, by flow and address.
   let verifierAttempts: RateLimiter
   /// Failed client authentication, by client and address.
   let authenticationAttempts: RateLimiter
+  /// Transactions whose state is kept in the store, by client and address.
+  let keptStates: RateLimiter
 
-  public init(store: any EphemeralStore, metrics: MetricsRegistry, log: DecisionLog) {
+  /// - Parameter now: what time it is, in seconds since 1970.
+  public init(
+    store: any EphemeralStore, metrics: MetricsRegistry, log: DecisionLog,
+    now: @escaping @Sendable () -> Int64 = { Int64(Clock.realSeconds()) }
+  ) {
     self.store = store
+    self.now = now
     self.metrics = metrics
     self.log = log
     ledger = RedemptionLedger(store: store)
+    families = RefreshLedger(store: store)
     // A client retries by hand a few times; a program that guesses runs dry and learns nothing: a verifier has 256 bits.
     verifierAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
     authenticationAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
+    // An office behind one address signs in at one app in the same minute; a program that fills memory does not get on.
+    keptStates = RateLimiter(TokenBucket.Rate(burst: 300, perMinute: 300))
   }
 }

@@ -3,10 +3,14 @@ import HTTP
 import OAuth
 import Policy
 import Proxy
+import Stores
 import Telemetry
 
 /// One intercepted request with what its endpoint needs: the worker's gateway, the upstream, and the trail.
 struct Interception {
+  /// Bytes of a client id that nobody knows. The log tells clients apart by it and is not the caller's to fill.
+  private static let longestNoted = 256
+
   let gateway: Gateway
   let request: Request
   let upstream: Upstream
@@ -43,8 +47,14 @@ struct Interception {
   /// Notes the client id of a request that may not be a configured client's.
   func note(clientID: String?) {
     guard let clientID else { return }
-    trail.client = clientID
+    trail.client = String(decoding: clientID.utf8.prefix(Interception.longestNoted), as: UTF8.self)
     if let client = policy.clients[ClientID(clientID)] { note(client: client) }
+  }
+
+  /// Notes a challenge that another browser sent before: the app's verifiers are not random (RFC 9700, section 2.1.1).
+  func note(_ challenge: CodeChallenge?, from session: BrowserSession) {
+    guard let challenge, gateway.resources.challenges.isRepeated(challenge.text, from: session.hash) else { return }
+    trail.findings.append("challenge-reused")
   }
 
   /// The fields of the request that go upstream with a request of the gateway's own.

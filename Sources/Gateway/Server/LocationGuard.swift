@@ -4,14 +4,16 @@ import Policy
 
 /// Knows where authorization responses go, so that none passes from a path where nobody looks at it (`I-path`).
 struct LocationGuard: Sendable {
-  private let addresses: Set<String>
+  private let addresses: Set<ResolvedLocation>
+  private let origin: ResolvedLocation
   private let callbackPath: String
 
   init(_ policy: Policy) {
-    var addresses: Set = [policy.gateway.callback]
+    origin = ResolvedLocation(policy.gateway.origin.description + "/", on: nil)
+    var addresses: Set<ResolvedLocation> = []
     for client in policy.clients.values {
-      for uri in client.redirectURIs { addresses.insert(LocationGuard.base(of: uri.text)) }
-      if case .fixed(let text) = client.upstream.redirectURI { addresses.insert(LocationGuard.base(of: text)) }
+      for uri in client.redirectURIs { addresses.insert(ResolvedLocation(uri.text, on: nil)) }
+      if case .fixed(let text) = client.upstream.redirectURI { addresses.insert(ResolvedLocation(text, on: nil)) }
     }
     self.addresses = addresses
     callbackPath = GatewaySettings.ownPath + "callback"
@@ -19,26 +21,43 @@ struct LocationGuard: Sendable {
 
   private static let names = ["code=", "access_token=", "id_token="]
 
-  /// Whether the location hands a code or a token to a redirect URI.
-  func isAnswer(_ location: String) -> Bool {
-    guard LocationGuard.names.contains(where: { location.contains($0) }) else { return false }
-    let base = LocationGuard.base(of: location)
-    if base == callbackPath || addresses.contains(base) { return true }
-    guard let uri = try? RedirectURI(parsing: base) else { return false }
+  /// Whether the location hands a code or a token to a redirect URI, in any spelling that a browser or an app takes for
+  /// one.
+  ///
+  /// - Parameter field: The value of `Location`, or of `Refresh` with its delay.
+  func isAnswer(_ field: String) -> Bool {
+    guard LocationGuard.carriesAnswer(field) else { return false }
+    let location = ResolvedLocation(LocationGuard.target(of: field), on: origin)
+    // On whatever host: the gateway may have more names than its policy says.
+    if location.path == callbackPath || addresses.contains(location) { return true }
     // Every loopback port may be an app's.
-    switch uri.kind {
-    case .loopback, .localhost: return true
-    default: return false
+    return location.isLoopback && location.authority != origin.authority
+  }
+
+  private static func carriesAnswer(_ field: String) -> Bool {
+    if names.contains(where: { field.contains($0) }) { return true }
+    // An app decodes the names of parameters.
+    guard field.contains("%") else { return false }
+    let decoded = ResolvedLocation.decoded(field)
+    return names.contains { decoded.contains($0) }
+  }
+
+  /// Where a field leads: of `Refresh`, what follows the delay (HTML, "shared declarative refresh steps"). No URI
+  /// begins with a number and a separator, and a relative reference that does leads to no redirect URI.
+  private static func target(of field: String) -> Substring {
+    let text = field.drop(while: isSpace)
+    guard let first = text.first, first.isASCII, first.isNumber || first == "." else { return text }
+    let delay = text.drop { $0.isNumber || $0 == "." }
+    // `../cb` and `.well/cb` are relative references, no delays.
+    if let next = delay.first, !isSpace(next), next != ";", next != "," { return text }
+    var rest = delay.drop { isSpace($0) || $0 == ";" || $0 == "," }
+    if rest.prefix(3).lowercased() == "url" {
+      let value = rest.dropFirst(3).drop(while: isSpace)
+      if value.first == "=" { rest = value.dropFirst().drop(while: isSpace) }
     }
+    guard let quote = rest.first, quote == "'" || quote == "\"" else { return rest }
+    return rest.dropFirst().prefix { $0 != quote }
   }
 
-  /// Whether the location is a known redirect URI, with whatever parameters.
-  func isKnown(_ location: String) -> Bool {
-    let base = LocationGuard.base(of: location)
-    return base == callbackPath || addresses.contains(base)
-  }
-
-  private static func base(of location: String) -> String {
-    String(location.prefix { $0 != "?" && $0 != "#" })
-  }
+  private static func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
 }

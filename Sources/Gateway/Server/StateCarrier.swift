@@ -1,6 +1,7 @@
 import Cryptography
 import Enforcement
 import OAuth
+import Reactor
 import Sealing
 import Stores
 
@@ -17,11 +18,22 @@ struct StateCarrier {
   let store: any EphemeralStore
   /// Bytes.
   let limit: Int
+  /// By client and address: a request that proves nothing takes memory for a quarter of an hour.
+  let budget: RateLimiter
 
   /// The state to send upstream.
-  func carry(_ transaction: AuthorizationTransaction, now: Int64) async throws(StoreError) -> String {
+  ///
+  /// Throws `StoreError.full` also when so many states of this client are kept for this address that no more are.
+  /// - Parameters:
+  ///   - address: the browser's.
+  ///   - now: seconds since 1970.
+  func carry(
+    _ transaction: AuthorizationTransaction, from address: String, now: Int64
+  ) async throws(StoreError) -> String {
     let sealed = sealer.seal(transaction)
     guard sealed.utf8.count > limit else { return sealed }
+    let milliseconds = Int64(Clock.monotonicNanoseconds() / 1_000_000)
+    guard budget.take(RateKey(client: transaction.clientID, address: address), now: milliseconds) else { throw .full }
     // Four characters hold three bytes.
     let room = max(StateCarrier.fewestRandomBytes, (limit - StateCarrier.prefix.utf8.count) * 3 / 4)
     let secret = randomBytes(min(StateCarrier.randomBytesOfHandle, room))
@@ -31,9 +43,11 @@ struct StateCarrier {
   }
 
   /// What a state opens to.
-  func open(_ state: String, now: Int64) async -> Opened<AuthorizationTransaction> {
+  ///
+  /// Throws when it may be a handle and the store is away: nobody knows then what it stands for.
+  func open(_ state: String, now: Int64) async throws(StoreError) -> Opened<AuthorizationTransaction> {
     if state.hasPrefix(StateCarrier.prefix), state.utf8.count <= 23 {
-      guard let sealed = try? await store.get(key(state), now: now) else { return .invalid }
+      guard let sealed = try await store.get(key(state), now: now) else { return .invalid }
       return sealer.opened(String(decoding: sealed, as: UTF8.self))
     }
     return sealer.opened(state)

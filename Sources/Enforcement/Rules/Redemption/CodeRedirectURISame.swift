@@ -1,4 +1,5 @@
 import OAuth
+import Policy
 
 extension Rule where Context == RedemptionContext {
   /// RFC 6749, section 4.1.3, loopback port included. One that was not sent there may be absent here, and must be right if
@@ -8,6 +9,8 @@ extension Rule where Context == RedemptionContext {
       switch context.intent.redirectURI {
       case .some(let text) where text.utf8.elementsEqual(context.code.redirectURI.text.utf8): .pass
       case .none where !context.code.redirectURIWasSent: .pass
+      // Section 10.2 of the OAuth 2.1 draft: PKCE does what the comparison was for.
+      case .none where context.intent.client.profile == .oauth21 && context.code.challenge != nil: .pass
       case .some, .none: .refuse(.codeRedirectURI)
       }
     }

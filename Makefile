@@ -1,0 +1,106 @@
+# What a developer and continuous integration run. `make demo` and `make test` are all that is needed to begin.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+.PHONY: help deps deps-bench deps-interop demo test conformance mutation lint build bench image interop check sanitize clean
+
+APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
+STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
+BINARY := .build/dist/proofgate
+
+# $(call install,PACKAGES): installs what is missing, and asks nobody when nothing is.
+define install
+	@missing=(); \
+	for package in $(1); do \
+	  [ "$$(dpkg-query --show --showformat '$${db:Status-Status}' $$package 2>/dev/null)" = installed ] \
+	    || missing+=("$$package"); \
+	done; \
+	if (($${#missing[@]})); then \
+	  echo "installing: $${missing[*]}"; \
+	  $(APT) update --quiet --quiet; \
+	  DEBIAN_FRONTEND=noninteractive $(APT) install --yes --quiet --no-install-recommends "$${missing[@]}"; \
+	fi
+endef
+
+## deps: what building needs; swift itself must be there
+deps:
+	@command -v swift >/dev/null || { echo "make: no swift in PATH; install Swift 6.3, see https://www.swift.org/install" >&2; exit 1; }
+	$(call install,libssl-dev libnghttp2-dev zlib1g-dev libyaml-dev)
+
+deps-bench: deps
+	$(call install,nginx wrk haproxy nghttp2-client python3)
+
+deps-interop: deps
+	$(call install,git git-credential-oauth python3-venv ca-certificates)
+
+## demo: the gateway before a legacy server, with an app to click through; HEADLESS=1 walks it without a browser
+demo: deps
+	swift build --product proofgate
+	.build/debug/proofgate demo $(if $(HEADLESS),--headless)
+
+## test: all tests, one at a time: they start servers with deadlines of their own, and hundreds at once would starve them
+test: deps
+	swift test --no-parallel
+
+## conformance: the clauses of docs/conformance.tsv against a running gateway; writes docs/conformance.md
+conformance: deps
+	Tests/Conformance/run
+
+## mutation: breaks every rule of Enforcement in turn, on a copy, and shows that a test fails each time
+mutation: deps
+	Tests/Conformance/mutate $(MUTATION_OPTIONS)
+
+## lint: formatting, and what no compiler checks
+lint:
+	swift format lint --strict --parallel --recursive Package.swift Sources Tests
+	@for script in $$(grep -rlE '^#!/(usr/)?bin/(env )?bash' .ci deploy Tests); do bash -n "$$script"; done
+	@! grep -rnE '\bTask(\.detached)? *(\(|\{)' Sources --include='*.swift' | grep -v '^Sources/Reactor/' \
+	  || { echo "lint: tasks are started by Reactor alone, or they run on the global pool" >&2; exit 1; }
+	@! grep -rnE '\bunsafe [a-zA-Z(_]|@unchecked|nonisolated\(unsafe\)' Sources --include='*.swift' \
+	  | grep -vE '^Sources/(Reactor|TLS|HTTP2|Cryptography|YAML)/|^[^:]+:[0-9]+: *//' \
+	  || { echo "lint: unsafe code belongs into Reactor, TLS, HTTP2, Cryptography and YAML" >&2; exit 1; }
+	@! grep -rnE '\btry!|\bas!' Sources Tests --include='*.swift' \
+	  || { echo "lint: no try! and no as!" >&2; exit 1; }
+
+## build: the static binary that is shipped, in .build/dist
+build: deps
+	swift build $(STATIC) --product proofgate
+	@mkdir -p $(dir $(BINARY))
+	strip --strip-all -o $(BINARY) .build/static/release/proofgate
+	@ls -l $(BINARY)
+
+## check: the shipped policies, and that the binary needs nothing but a kernel
+check: build
+	LEGACY_MOBILE_SECRET=- LEGACY_DESKTOP_SECRET=- LEGACY_TV_SECRET=- $(BINARY) check --quiet policies/*.yaml
+	deploy/check-static $(BINARY)
+
+## image: the container image; without Docker the same check of its only content
+image:
+	@if docker info >/dev/null 2>&1; then \
+	  docker build --file deploy/Dockerfile --tag proofgate .; \
+	else \
+	  echo "image: Docker does not run here; checking the binary in an empty root directory instead"; \
+	  $(MAKE) --no-print-directory build; \
+	  deploy/check-static $(BINARY); \
+	fi
+
+## interop: real clients against real legacy servers through the gateway
+interop: deps-interop
+	swift build --product proofgate
+	Tests/Interop/run --proofgate .build/debug/proofgate $(INTEROP_OPTIONS)
+
+## bench: processor time of a proxied request beside nginx and HAProxy; BENCH_OPTIONS="--gate all" judges
+bench: deps-bench build
+	Tests/Bench/run --proofgate $(BINARY) $(BENCH_OPTIONS)
+
+## sanitize: all tests under address and thread sanitizer
+sanitize: deps
+	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/Sanitizers/leaks.txt:print_suppressions=0 \
+	  swift test --no-parallel --sanitize=address --scratch-path .build/address
+	swift test --no-parallel --sanitize=thread --scratch-path .build/thread
+
+clean:
+	rm -rf .build
+
+help:
+	@sed -n 's/^## //p' Makefile

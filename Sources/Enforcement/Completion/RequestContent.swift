@@ -1,0 +1,141 @@
+/// All that a request says in its target, cookies and body, as far as a code could hide in it (`I-completion`).
+///
+/// An open redirect of the upstream sends back what the request held, read in that server's way: more lenient than the
+/// parser here, perhaps decoded several times. So the texts are searched as they came and after each decoding, and not
+/// only in the parameters that a strict reader finds.
+public struct RequestContent: Sendable {
+  /// A return address in a return address in a parameter; more than any server decodes.
+  private static let rounds = 4
+  /// A shorter code could stand in some other value by chance: it must stand by itself.
+  private static let distinctive = 8
+
+  private let texts: [[UInt8]]
+
+  /// - Parameters:
+  ///   - target: The path and query, as they came.
+  ///   - cookies: The values of all `Cookie` fields.
+  ///   - body: The body; empty without one.
+  public init(target: some StringProtocol, cookies: [String] = [], body: [UInt8] = []) {
+    self.init(texts: [Array(target.utf8)] + cookies.map { Array($0.utf8) } + [body])
+  }
+
+  init(texts: [[UInt8]]) {
+    self.texts = texts.filter { !$0.isEmpty }
+  }
+
+  /// Whether a value, decoded to the end, holds one of the addresses together with a code: an answer that somebody made
+  /// up, on its way to an open redirect.
+  func carriesAnswer(to addresses: [String]) -> Bool {
+    let wanted = addresses.map { RequestContent.lowercased(Array($0.utf8)) }
+    return texts.contains { text in
+      text.split(separator: UInt8(ascii: "&")).contains { pair in
+        let name = pair.prefix { $0 != UInt8(ascii: "=") }
+        let isNamed = name.endIndex < pair.endIndex && !name.contains(UInt8(ascii: "?"))
+        let value = !isNamed ? pair : pair[(name.endIndex + 1)...]
+        let decoded = RequestContent.lowercased(RequestContent.fullyDecoded(Array(value)))
+        return RequestContent.holdsCode(decoded) && wanted.contains { decoded.contains($0) }
+      }
+    }
+  }
+
+  /// Whether there is a parameter `code`, in lower-case text.
+  private static func holdsCode(_ text: [UInt8]) -> Bool {
+    let name = Array("code=".utf8)
+    return text.indices.contains { start in
+      text[start...].starts(with: name) && (start == 0 || !isWord(text[start - 1]))
+    }
+  }
+
+  private static func lowercased(_ text: [UInt8]) -> [UInt8] {
+    text.map { $0 >= 0x41 && $0 <= 0x5a ? $0 | 0x20 : $0 }
+  }
+
+  /// Whether the text occurs, in plain or encoded.
+  func holds(_ code: String) -> Bool {
+    let wanted = RequestContent.withoutPlus(Array(code.utf8))
+    // A code that is itself an escaped text is found only where both sides are decoded to the end.
+    let fully = RequestContent.withoutPlus(RequestContent.fullyDecoded(Array(code.utf8)))
+    return texts.contains { text in
+      if RequestContent.occurs(fully, in: RequestContent.withoutPlus(RequestContent.fullyDecoded(text))) { return true }
+      var text = text
+      for _ in 0...RequestContent.rounds {
+        if RequestContent.occurs(wanted, in: RequestContent.withoutPlus(text)) { return true }
+        let decoded = RequestContent.decoded(text)
+        guard decoded.count < text.count else { return false }
+        text = decoded
+      }
+      return false
+    }
+  }
+
+  /// A plus is itself to one reader and a space to another: here they are the same.
+  private static func withoutPlus(_ text: [UInt8]) -> [UInt8] {
+    text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+  }
+
+  /// Percent-escapes decoded once, broken ones kept.
+  private static func decoded(_ text: [UInt8]) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(text.count)
+    var index = 0
+    while index < text.count {
+      if text[index] == UInt8(ascii: "%"), index + 2 < text.count, let high = digit(text[index + 1]),
+        let low = digit(text[index + 2])
+      {
+        result.append(high << 4 | low)
+        index += 3
+      } else {
+        result.append(text[index])
+        index += 1
+      }
+    }
+    return result
+  }
+
+  /// Percent-escapes decoded until none is left, in one pass: an escape whose last digit comes of an escape is seen when
+  /// that digit is written.
+  private static func fullyDecoded(_ text: [UInt8]) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(text.count)
+    for byte in text {
+      result.append(byte)
+      while result.count > 2, result[result.count - 3] == UInt8(ascii: "%"), let high = digit(result[result.count - 2]),
+        let low = digit(result[result.count - 1])
+      {
+        result.removeLast(3)
+        result.append(high << 4 | low)
+      }
+    }
+    return result
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+
+  private static func occurs(_ wanted: [UInt8], in text: [UInt8]) -> Bool {
+    guard let first = wanted.first, wanted.count <= text.count else { return false }
+    for start in 0...(text.count - wanted.count) where text[start] == first {
+      let end = start + wanted.count
+      guard text[start..<end].elementsEqual(wanted) else { continue }
+      if wanted.count >= distinctive { return true }
+      let standsAlone = (start == 0 || !isWord(text[start - 1])) && (end == text.count || !isWord(text[end]))
+      if standsAlone { return true }
+    }
+    return false
+  }
+
+  private static func isWord(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,100 @@
+/// What a query says to programs that take the path to run from it, e.g. `/?rest_route=/oauth/token`.
+struct RouterQuery {
+  /// Parameters by which frameworks route, whatever the path is: they have it rewritten to one program.
+  private static let routers: Set<String> = [
+    "q", "r", "s", "rt", "route", "_route", "_route_", "__route__", "rest_route", "oauth", "oauth2", "_url",
+    "kohana_uri",
+    "pathinfo", "path_info",
+  ]
+  /// Parameters by which a site's one program routes. Elsewhere they are addresses to return to, or pages of a list.
+  private static let ofFrontControllers: Set<String> = [
+    "path", "url", "uri", "page", "p", "action", "a", "act", "do", "op", "cmd", "mod", "task", "view", "option", "go",
+    "load", "method", "endpoint", "service", "handler", "query", "api", "module", "m", "controller", "c", "ctrl",
+  ]
+  /// More routes than any request names; each is read in every way that a path is.
+  private static let limit = 16
+
+  private let hashes: Set<UInt64> = Set(
+    routers.union(ofFrontControllers).map { name in name.utf8.reduce(0) { RouterQuery.hash($0, $1) } })
+
+  private static func hash(_ hash: UInt64, _ byte: UInt8) -> UInt64 { (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+
+  /// The quick look, in one pass: whether a parameter routes, or has a name that has to be decoded or none.
+  func mayRoute(_ query: Span<UInt8>) -> Bool {
+    var hash: UInt64 = 0
+    var isEmpty = true
+    var isName = true
+    for index in query.indices {
+      let byte = query[index]
+      if byte == UInt8(ascii: "&") || byte == UInt8(ascii: ";") {
+        if isName, !isEmpty { return true }
+        (hash, isEmpty, isName) = (0, true, true)
+      } else if isName, byte == UInt8(ascii: "=") {
+        if hashes.contains(hash) { return true }
+        isName = false
+      } else if isName {
+        let lower = CanonicalPath.lowercased(byte)
+        guard CanonicalPath.isPlain(lower), lower != UInt8(ascii: ".") else { return true }
+        hash = RouterQuery.hash(hash, lower)
+        isEmpty = false
+      }
+    }
+    return isName && !isEmpty
+  }
+
+  /// Whether some program at `path` could take the query for the path of one of the endpoints.
+  func routes(_ query: [UInt8], at path: [UInt8], to endpoints: [CanonicalPath]) -> Bool {
+    let places = CanonicalPath.spellings(of: path)
+    let isController = path.last == UInt8(ascii: "/") || places.contains(where: \.isController)
+    let isFrontController = places.contains(where: \.isFrontController)
+    var routes: [(text: [UInt8], takesAnyBase: Bool)] = []
+    var words: [[UInt8]?] = [nil, nil, nil]
+    for pair in query.split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) {
+      let name = RouterQuery.name(pair.prefix { $0 != UInt8(ascii: "=") })
+      let value = pair.drop { $0 != UInt8(ascii: "=") }.dropFirst().map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }
+      if !pair.contains(UInt8(ascii: "=")) || name.utf8.contains(UInt8(ascii: "/")) {
+        // `/index.php?/oauth/token`
+        if isController || RouterQuery.hasSlash(Array(pair)) { routes.append((Array(pair), false)) }
+      } else if RouterQuery.routers.contains(name) {
+        // One word is a search as well as a route.
+        if isController || RouterQuery.hasSlash(value) { routes.append((value, name == "rest_route")) }
+        routes.append((Array(name.utf8) + [UInt8(ascii: "/")] + value, false))
+      } else if isFrontController, RouterQuery.ofFrontControllers.contains(name) {
+        routes.append((value, false))
+        switch name {
+        case "module", "m": words[0] = value
+        case "controller", "c", "ctrl": words[1] = value
+        case "action", "a": words[2] = value
+        default: break
+        }
+      }
+    }
+    if words.compactMap({ $0 }).count > 1 {
+      routes.append((Array(words.compactMap { $0 }.joined(separator: [UInt8(ascii: "/")])), false))
+    }
+    guard routes.count <= RouterQuery.limit else { return true }
+    return routes.contains { route in
+      if EndpointMatcher.isIntricate(route.text.span) { return true }
+      return CanonicalPath.readings(of: route.text).contains { reading in
+        endpoints.contains { endpoint in
+          places.contains { reading.routes(to: endpoint, from: $0) }
+            || (route.takesAnyBase && reading.routes(to: endpoint, from: endpoint))
+        }
+      }
+    }
+  }
+
+  /// The name as the most liberal program reads it: PHP writes an underscore for a period, a space and a bracket.
+  private static func name(_ bytes: ArraySlice<UInt8>) -> String {
+    let decoded = LiberalDecoding.decoded(bytes.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 })
+    let trimmed = decoded.drop { $0 <= 0x20 }.prefix { $0 >= 0x20 }
+    return String(
+      decoding: trimmed.map { byte -> UInt8 in
+        byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ") || byte == UInt8(ascii: "[") ? UInt8(ascii: "_") : byte
+      }, as: UTF8.self)
+  }
+
+  private static func hasSlash(_ value: [UInt8]) -> Bool {
+    value.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") || $0 == UInt8(ascii: "%") || $0 >= 0x80 }
+  }
+}

@@ -1,0 +1,57 @@
+import Admin
+import LegacyServer
+import OAuth
+import Policy
+import Proxy
+import Reactor
+import Telemetry
+import Testing
+
+/// An admin listener on a port of the kernel's choice, with an upstream that accepts connections.
+struct AdminFixture {
+  let upstream: LegacyService
+  let status: ProcessStatus
+  let server: AdminServer
+
+  init(_ policy: (_ upstreamPort: Int) throws -> Policy = { try AdminFixture.policy(upstreamPort: $0) }) async throws {
+    upstream = try await LegacyService(LegacyAuthorizationServer(LegacyConfiguration(clients: [])))
+    let metrics = MetricsRegistry(workers: 1, policyVersion: "v1")
+    let policy = try policy(upstream.port)
+    status = ProcessStatus(version: "0.0.1", metrics: metrics, policy: policy, startTime: 0)
+    server = try await AdminServer(
+      address: try #require(Address(literal: "127.0.0.1", port: 0)), status: status,
+      upstream: Resolver(host: "127.0.0.1", port: policy.upstream.origin.port))
+  }
+
+  var port: Int { server.address?.port ?? 0 }
+
+  func stop() async {
+    await server.stop()
+    await upstream.stop()
+  }
+
+  static func policy(upstreamPort: Int, replicas: Int = 1, version: String = "v1") throws -> Policy {
+    let origin = Origin(scheme: .https, host: "id.example.com")
+    let client = Client(
+      id: ClientID("app"), kind: .public, application: .native,
+      redirectURIs: [try RedirectURI(parsing: "com.example.app:/cb")], mode: .report, consent: .upstream,
+      upstream: UpstreamClient(
+        clientID: ClientID("legacy"), clientSecret: Secret("very-secret"), authentication: .basic,
+        redirectURI: .callback))
+    return Policy(
+      gateway: GatewaySettings(
+        origin: origin, issuer: origin.description, listeners: [], admin: nil, replicas: replicas),
+      upstream: UpstreamSettings(
+        origin: Origin(scheme: .http, host: "127.0.0.1", port: upstreamPort),
+        endpoints: Endpoints(authorization: ["/authorize"], token: ["/token"])),
+      unknownClients: .reject, mode: .enforce, clients: [client.id: client], version: version)
+  }
+
+  /// A port on which nobody listens.
+  static func freePort() throws -> Int {
+    let address = try #require(Address(literal: "127.0.0.1", port: 0))
+    let sockets = try ListeningSocket.bind(address, count: 1, id: 0)
+    defer { for socket in sockets { socket.close() } }
+    return try #require(sockets.first).address.port
+  }
+}

@@ -1,0 +1,145 @@
+import HTTP
+import LegacyServer
+import Policy
+import Reactor
+import Telemetry
+import Testing
+
+@testable import Admin
+
+@Suite("The admin listener")
+struct AdminServerTests {
+  @Test("Health is 200 as long as the process answers")
+  func health() async throws {
+    let admin = try await AdminFixture()
+    admin.status.beginDraining()
+    #expect(try await Fetch.get(admin.port, "/healthz").status == 200)
+    await admin.stop()
+  }
+
+  @Test("A process is ready once it serves and its upstream accepts connections")
+  func ready() async throws {
+    let admin = try await AdminFixture()
+    let starting = try await Fetch.get(admin.port, "/readyz")
+    #expect(starting.status == 503)
+    #expect(Fetch.text(starting).contains(#"{"detail":"the process is starting","name":"serving","ok":false}"#))
+    admin.status.started([])
+    let ready = try await Fetch.get(admin.port, "/readyz")
+    #expect(ready.status == 200)
+    #expect(Fetch.text(ready).hasSuffix("\"ready\":true}\n"))
+    await admin.stop()
+  }
+
+  @Test("A draining process is not ready, and stays so")
+  func draining() async throws {
+    let admin = try await AdminFixture()
+    admin.status.beginDraining()
+    admin.status.started([])
+    let answer = try await Fetch.get(admin.port, "/readyz")
+    #expect(answer.status == 503)
+    #expect(Fetch.text(answer).contains("the process is draining"))
+    await admin.stop()
+  }
+
+  @Test("An upstream that refuses connections makes the process unready, and the answer names it")
+  func unreachable() async throws {
+    let port = try AdminFixture.freePort()
+    let admin = try await AdminFixture { _ in try AdminFixture.policy(upstreamPort: port) }
+    admin.status.started([])
+    let answer = try await Fetch.get(admin.port, "/readyz")
+    #expect(answer.status == 503)
+    #expect(Fetch.text(answer).contains("http://127.0.0.1:\(port) cannot be reached"))
+    #expect(Fetch.text(answer).contains("Connection refused"))
+    await admin.stop()
+  }
+
+  @Test("Replicas that each remember on their own are not ready")
+  func replicas() async throws {
+    let admin = try await AdminFixture { try AdminFixture.policy(upstreamPort: $0, replicas: 3) }
+    admin.status.started([])
+    let answer = try await Fetch.get(admin.port, "/readyz")
+    #expect(answer.status == 503)
+    #expect(Fetch.text(answer).contains("3 replicas cannot share"))
+    await admin.stop()
+  }
+
+  @Test("A loop that has not turned for a second is stalled, and no longer once it turns")
+  func stalled() async throws {
+    let admin = try await AdminFixture()
+    let worker = try Worker(index: 0)
+    try worker.start(name: "stuck")
+    admin.status.started([worker.loop])
+    let (entered, mayGoOn) = (try ThreadSignal(), try ThreadSignal())
+    let stuck = Task {
+      await worker.perform { _ in
+        entered.signal()
+        mayGoOn.wait()
+      }
+    }
+    _ = try await Thread.run("wait") { entered.wait() }
+    let now = Clock.monotonicNanoseconds() / 1_000_000
+    #expect(admin.status.markStalledLoops(now: now + 1_500) == 1)
+    #expect(admin.status.metrics.snapshot().workersStalled == 1)
+    mayGoOn.signal()
+    await stuck.value
+    // The loop takes a turn for this, which ends the one that was stuck.
+    await worker.perform { _ in }
+    #expect(admin.status.markStalledLoops(now: Clock.monotonicNanoseconds() / 1_000_000) == 0)
+    await worker.stop()
+    await admin.stop()
+  }
+
+  @Test("Metrics are in Prometheus's format")
+  func metrics() async throws {
+    let admin = try await AdminFixture()
+    let answer = try await Fetch.get(admin.port, "/metrics")
+    #expect(answer.headers["Content-Type"] == PrometheusText.contentType)
+    #expect(Fetch.text(answer).contains("proofgate_policy_info{version=\"v1\"} 1\n"))
+    #expect(Fetch.text(answer).contains("proofgate_build_info{version=\"0.0.1\"} 1\n"))
+    await admin.stop()
+  }
+
+  @Test("The status page shows the policy in force and the decisions, and no secret (I-secrets)")
+  func statusPage() async throws {
+    let admin = try await AdminFixture()
+    admin.status.metrics.workers[0].decided(.reject, at: .token, client: nil, rule: "verifier-mismatch")
+    admin.status.adopted(try AdminFixture.policy(upstreamPort: 1, version: "v2"))
+    let text = Fetch.text(try await Fetch.get(admin.port, "/"))
+    #expect(text.contains("policy       v2"))
+    #expect(text.contains("clients      1, 1 of them only reported"))
+    #expect(text.contains("token          reject   verifier-mismatch"))
+    #expect(!text.contains("very-secret"))
+    await admin.stop()
+  }
+
+  @Test("Only GET and HEAD are answered", arguments: ["POST", "PUT", "DELETE", "OPTIONS"])
+  func methods(_ method: String) async throws {
+    let admin = try await AdminFixture()
+    let answer = try await Fetch.send(admin.port, Request(method: method, target: "/metrics"))
+    #expect(answer.status == 405)
+    #expect(answer.headers["Allow"] == "GET, HEAD")
+    #expect(try await Fetch.send(admin.port, Request(method: "HEAD", target: "/metrics")).body.isEmpty)
+    await admin.stop()
+  }
+
+  @Test("On loopback a website's name is not answered", arguments: ["attacker.example", "attacker.example:9180"])
+  func foreignHost(_ host: String) async throws {
+    let admin = try await AdminFixture()
+    #expect(try await Fetch.get(admin.port, "/metrics", host: host).status == 421)
+    await admin.stop()
+  }
+
+  @Test("On loopback addresses and localhost are answered", arguments: ["localhost:1", "127.0.0.1", "[::1]:9180"])
+  func ownHost(_ host: String) async throws {
+    let admin = try await AdminFixture()
+    #expect(try await Fetch.get(admin.port, "/healthz", host: host).status == 200)
+    await admin.stop()
+  }
+
+  @Test("Other paths are 404", arguments: ["/metrics/", "/debug", "/readyz2"])
+  func unknownPath(_ path: String) async throws {
+    let admin = try await AdminFixture()
+    #expect(try await Fetch.get(admin.port, path).status == 404)
+    await admin.stop()
+  }
+}

@@ -1,0 +1,37 @@
+import HTTP
+import LegacyServer
+import Reactor
+import Synchronization
+
+/// Requests to a loopback port, each from a loop on a thread of its own.
+enum Fetch {
+  struct NoAnswer: Error {}
+
+  static func get(_ port: Int, _ target: String, host: String? = nil) async throws -> Response {
+    var request = Request(method: "GET", target: target)
+    if let host { request.headers.append("Host", host) }
+    return try await send(port, request)
+  }
+
+  static func send(_ port: Int, _ request: Request) async throws -> Response {
+    let address = WebAddress(host: "127.0.0.1", port: port)
+    let worker = try Worker(index: 0)
+    let answer = try await Thread.run("client") {
+      let answer = Mutex<Result<Response, LoopbackClient.Failure>?>(nil)
+      worker.runHere { worker in
+        do throws(LoopbackClient.Failure) {
+          let response = try await LoopbackClient(worker.poller, timeout: 30_000).send(address, request)
+          answer.withLock { $0 = .success(response) }
+        } catch {
+          answer.withLock { $0 = .failure(error) }
+        }
+        worker.stop()
+      }
+      return answer.withLock { $0 }
+    }
+    guard let answer else { throw NoAnswer() }
+    return try answer.get()
+  }
+
+  static func text(_ response: Response) -> String { String(decoding: response.body, as: UTF8.self) }
+}

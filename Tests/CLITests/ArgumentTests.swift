@@ -1,0 +1,28 @@
+import Testing
+
+@Suite("Arguments")
+struct ArgumentTests {
+  @Test(
+    "Wrong arguments end with 64 and say what is wrong",
+    arguments: [
+      (["serve"], "--policy"), (["serve", "--polcy", "x"], "--policy <file>"), (["check"], "<file>"),
+      (["check", "--format", "xml", "x"], "xml"), (["keys", "retire", "XYZ"], "`XYZ` is not a key id"),
+      (["demo", "--no-such-option"], "--no-such-option"), (["demo", "--port", "70000"], "70000"),
+      (["observe"], "observe"),
+    ])
+  func wrongArguments(_ arguments: [String], _ said: String) throws {
+    let child = try Child(arguments)
+    let errors = child.readErrors()
+    #expect(errors.contains(said))
+    #expect(errors.contains("Usage: proofgate"))
+    #expect(child.wait() == 64)
+  }
+
+  @Test("The version names the linked libraries")
+  func version() throws {
+    let outcome = try Program.run("--version")
+    #expect(outcome.code == 0)
+    #expect(outcome.output.hasPrefix("proofgate 0.1.0\nOpenSSL 3."))
+    #expect(outcome.output.contains("\nlibyaml 0."))
+  }
+}

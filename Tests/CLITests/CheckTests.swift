@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+@Suite("proofgate check")
+struct CheckTests {
+  @Test("A wrong policy gives every error with line and column, and 1")
+  func wrongPolicy() throws {
+    let folder = try Folder()
+    var policy = try ServedPolicy()
+    policy.clientType = "publik"
+    policy.gateway = "  replicas: none"
+    let path = try folder.write("policy.yaml", policy.text)
+    let outcome = try Program.run("check", path)
+    #expect(outcome.code == 1)
+    #expect(outcome.output.contains("\(path):8:13: error: "))
+    #expect(outcome.output.contains("\(path):15:11: error: `type` cannot be `publik`; did you mean `public`?"))
+    #expect(outcome.output.contains("2 errors"))
+    #expect(outcome.errors.isEmpty)
+  }
+
+  @Test("A good policy gives 0, the self-check of RFC 8252 and its version")
+  func goodPolicy() throws {
+    let folder = try Folder()
+    let path = try folder.write("policy.yaml", try ServedPolicy().text)
+    let outcome = try Program.run("check", path)
+    #expect(outcome.code == 0)
+    #expect(outcome.output.contains("RFC 8252, appendix A: met"))
+    #expect(outcome.output.contains("with 1 client\n"))
+  }
+
+  @Test("With --quiet notes, self-check and summary are left out")
+  func quiet() throws {
+    let folder = try Folder()
+    let path = try folder.write("policy.yaml", try ServedPolicy().text)
+    let outcome = try Program.run("check", "--quiet", path)
+    #expect(outcome.code == 0)
+    #expect(outcome.output.split(separator: "\n").allSatisfy { $0.contains(": warning: ") })
+  }
+
+  @Test("The JSON report says the same to programs")
+  func json() throws {
+    struct Report: Decodable {
+      struct Entry: Decodable {
+        struct Finding: Decodable {
+          let id: String
+          let severity: String
+          let line: Int
+          let column: Int
+        }
+        let file: String
+        let ok: Bool
+        let findings: [Finding]
+      }
+      let ok: Bool
+      let policies: [Entry]
+    }
+    let folder = try Folder()
+    var policy = try ServedPolicy()
+    let good = try folder.write("good.yaml", policy.text)
+    policy.clientType = "publik"
+    let bad = try folder.write("bad.yaml", policy.text)
+    let outcome = try Program.run("check", "--format", "json", good, bad)
+    #expect(outcome.code == 1)
+    let report = try JSONDecoder().decode(Report.self, from: Data(outcome.output.utf8))
+    #expect(!report.ok)
+    #expect(report.policies.map(\.ok) == [true, false])
+    #expect(report.policies.map(\.file) == [good, bad])
+    let error = try #require(report.policies[1].findings.first { $0.severity == "error" })
+    #expect(error.id == "invalid-value")
+    #expect(error.line == 15 && error.column == 11)
+  }
+
+  @Test("A malformed key file is found too, with line and column")
+  func keyFile() throws {
+    let folder = try Folder()
+    try folder.write("keys", "3f9a01c2 2026-11-21T08:30:00Z short seals\n")
+    var policy = try ServedPolicy()
+    policy.gateway = "  sealing_keys: { file: keys }"
+    let path = try folder.write("policy.yaml", policy.text)
+    let outcome = try Program.run("check", path)
+    #expect(outcome.code == 1)
+    #expect(outcome.output.contains("keys:1:31: error: the key is not 32 bytes"))
+    #expect(outcome.output.contains("1 unusable key file"))
+  }
+
+  @Test("The README's policy has no errors")
+  func readme() throws {
+    let parts = try Repository.read("README.md").components(separatedBy: "```")
+    let block = try #require(parts.first { $0.hasPrefix("yaml\n") })
+    let folder = try Folder()
+    try folder.write("policy.yaml", String(block.dropFirst(5)))
+    try folder.write("legacy-mail-secret", "secret\n")
+    _ = try Program.run("keys", "generate", "--file", folder.path("sealing-keys"))
+    let outcome = try Program.run("check", "--quiet", folder.path("policy.yaml"))
+    #expect(outcome.code == 0, "\(outcome.output)")
+  }
+}

@@ -1,0 +1,149 @@
+// The one place where the whole of Foundation is used: its `Process` starts the built binary.
+import Foundation
+import Testing
+
+/// The built binary, run as a child process.
+enum Program {
+  struct Outcome {
+    let code: Int32
+    let output: String
+    let errors: String
+
+    var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
+  }
+
+  /// Beside the test runner, whatever the scratch path.
+  static var url: URL {
+    get throws {
+      let runner = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+      return URL(fileURLWithPath: runner).deletingLastPathComponent().appendingPathComponent("proofgate")
+    }
+  }
+
+  /// Runs to the end.
+  static func run(
+    _ arguments: String..., input: String = "", environment: [String: String] = [:]
+  ) throws -> Outcome {
+    let child = try Child(arguments, environment: environment)
+    child.feed(input)
+    let output = child.readOutput()
+    let errors = child.readErrors()
+    return Outcome(code: child.wait(), output: output, errors: errors)
+  }
+}
+
+/// A child process with pipes.
+final class Child {
+  private let process = Process()
+  private let input = Pipe()
+  private let output = Pipe()
+  private let errors = Pipe()
+  private var unread = ""
+  private let watchdog: DispatchWorkItem
+
+  init(_ arguments: [String], environment: [String: String] = [:]) throws {
+    process.executableURL = try Program.url
+    process.arguments = arguments
+    // What a process still holds when it ends is no leak, and looking for it takes the sanitizer longer than the test.
+    let own = ["ASAN_OPTIONS": "detect_leaks=0"]
+    process.environment = ProcessInfo.processInfo.environment.merging(own) { $1 }.merging(environment) { $1 }
+    process.standardInput = input
+    process.standardOutput = output
+    process.standardError = errors
+    try process.run()
+    let identifier = process.processIdentifier
+    // A test that waits for what a process never says ends all the same, and fails.
+    watchdog = DispatchWorkItem { kill(identifier, SIGKILL) }
+    DispatchQueue.global().asyncAfter(deadline: .now() + 120, execute: watchdog)
+  }
+
+  deinit {
+    watchdog.cancel()
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+  }
+
+  var identifier: Int32 { process.processIdentifier }
+
+  func feed(_ text: String) {
+    if !text.isEmpty { try? input.fileHandleForWriting.write(contentsOf: Data(text.utf8)) }
+    try? input.fileHandleForWriting.close()
+  }
+
+  func signal(_ number: Int32) {
+    kill(process.processIdentifier, number)
+  }
+
+  func wait() -> Int32 {
+    process.waitUntilExit()
+    watchdog.cancel()
+    return process.terminationStatus
+  }
+
+  /// What is left on standard output, to its end.
+  func readOutput() -> String {
+    String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+  }
+
+  /// What is left on standard error, to its end.
+  func readErrors() -> String {
+    unread + String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+  }
+
+  /// Reads standard error up to a line that contains `text`, and returns it with all lines before it.
+  func lines(until text: String) throws -> [String] {
+    var lines: [String] = []
+    while true {
+      if let end = unread.firstIndex(of: "\n") {
+        let line = String(unread[..<end])
+        unread.removeSubrange(...end)
+        lines.append(line)
+        if line.contains(text) { return lines }
+        continue
+      }
+      let data = errors.fileHandleForReading.availableData
+      try #require(!data.isEmpty, "the process ended before it said `\(text)`; it said: \(lines)")
+      unread += String(decoding: data, as: UTF8.self)
+    }
+  }
+}
+
+/// A folder that is removed at the end.
+final class Folder {
+  let url: URL
+
+  init() throws {
+    url = FileManager.default.temporaryDirectory.appendingPathComponent("proofgate-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(at: url)
+  }
+
+  func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+  /// Writes a file and returns its path.
+  @discardableResult
+  func write(_ name: String, _ text: String) throws -> String {
+    try text.write(to: url.appendingPathComponent(name), atomically: true, encoding: .utf8)
+    return path(name)
+  }
+
+  func read(_ name: String) throws -> String {
+    try String(contentsOf: url.appendingPathComponent(name), encoding: .utf8)
+  }
+
+  func mode(_ name: String) throws -> Int {
+    let attributes = try FileManager.default.attributesOfItem(atPath: path(name))
+    return try #require(attributes[.posixPermissions] as? Int)
+  }
+}
+
+/// A file of the repository.
+enum Repository {
+  static func read(_ path: String, from source: String = #filePath) throws -> String {
+    let root = URL(fileURLWithPath: source).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    return try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+  }
+}

@@ -1,0 +1,189 @@
+import Foundation
+import HTTP
+import LegacyServer
+import Testing
+
+@Suite("proofgate serve")
+struct ServeTests {
+  /// A running gateway.
+  private final class Served {
+    let child: Child
+    let folder: Folder
+    var policy: ServedPolicy
+    /// What it said up to its start.
+    let start: [String]
+
+    init(_ policy: ServedPolicy) throws {
+      folder = try Folder()
+      self.policy = policy
+      try folder.write("policy.yaml", policy.text)
+      child = try Child(["serve", "--policy", folder.path("policy.yaml"), "--log", folder.path("log")])
+      start = try child.lines(until: " serves ")
+    }
+
+    func write() throws {
+      try folder.write("policy.yaml", policy.text)
+    }
+
+    /// SIGTERM, and the exit code.
+    func end() -> Int32 {
+      child.signal(SIGTERM)
+      return child.wait()
+    }
+  }
+
+  private static func metric(_ name: String, _ port: Int) async throws -> String? {
+    let text = Fetch.text(try await Fetch.get(port, "/metrics"))
+    return text.split(separator: "\n").first { $0.hasPrefix(name + " ") }.map { String($0.dropFirst(name.count + 1)) }
+  }
+
+  /// The thread sanitizer has a thread of its own. It is known by the terabytes that it reserves.
+  private static func isSanitized(_ process: Int32) -> Bool {
+    let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmSize:") }
+    let kilobytes = line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) }
+    return (kilobytes ?? 0) > 1 << 30
+  }
+
+  @Test("It says where it listens, judges requests, and on SIGTERM ends with 0 after the log is written")
+  func life() async throws {
+    let served = try Served(try ServedPolicy())
+    let line = try #require(served.start.last)
+    #expect(line.contains("on 127.0.0.1:\(served.policy.port), admin on 127.0.0.1:\(served.policy.adminPort)"))
+    let answer = try await Fetch.get(served.policy.port, "/authorize?client_id=nobody")
+    #expect(answer.status == 400)
+    #expect(served.end() == 0)
+    let log = try served.folder.read("log").split(separator: "\n")
+    #expect(log.count == 1)
+    #expect(log.first?.contains(#""decision":"reject","rule":"client-unknown""#) == true)
+    #expect(served.child.readErrors().hasSuffix("proofgate: ended\n"))
+  }
+
+  @Test("It has one thread for each worker and three more", arguments: [1, 2])
+  func threads(_ workers: Int) throws {
+    var policy = try ServedPolicy()
+    policy.workers = workers
+    let served = try Served(policy)
+    _ = try served.child.lines(until: "cannot be reached")
+    let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(served.child.identifier)/task")
+    let extra = threads.count - workers - 3
+    #expect(extra == 0 || extra == 1 && ServeTests.isSanitized(served.child.identifier))
+    #expect(served.end() == 0)
+  }
+
+  @Test("An unreachable upstream is a warning; the process is ready once it listens")
+  func upstream() async throws {
+    let served = try Served(try ServedPolicy())
+    let said = try served.child.lines(until: "warning: upstream")
+    #expect(said.last?.contains("http://127.0.0.1:\(served.policy.upstreamPort) cannot be reached") == true)
+    #expect(try await Fetch.get(served.policy.adminPort, "/readyz").status == 503)
+    #expect(try await Fetch.get(served.policy.adminPort, "/healthz").status == 200)
+    #expect(served.end() == 0)
+
+    let legacy = try await LegacyService(LegacyAuthorizationServer(LegacyConfiguration(clients: [])))
+    var policy = try ServedPolicy()
+    policy.upstreamPort = legacy.port
+    let other = try Served(policy)
+    #expect(try await Fetch.get(policy.adminPort, "/readyz").status == 200)
+    #expect(other.end() == 0)
+    await legacy.stop()
+  }
+
+  @Test("SIGHUP takes a new policy over; one with errors is reported and the old one stays in force")
+  func reload() async throws {
+    let served = try Served(try ServedPolicy())
+    let admin = served.policy.adminPort
+    served.policy.name = "Another Name"
+    try served.write()
+    served.child.signal(SIGHUP)
+    let adopted = try #require(try served.child.lines(until: "in force").last)
+    #expect(try await ServeTests.metric(#"proofgate_policy_reloads_total{result="ok"}"#, admin) == "1")
+
+    served.policy.clientType = "publik"
+    try served.write()
+    served.child.signal(SIGHUP)
+    let said = try served.child.lines(until: "reload refused")
+    #expect(said.contains { $0.contains(":15:11: error: `type` cannot be `publik`") })
+    let version = try #require(adopted.split(separator: " ").dropFirst(2).first)
+    #expect(said.last?.contains("policy \(version) stays in force") == true)
+    #expect(try await ServeTests.metric(#"proofgate_policy_reloads_total{result="failed"}"#, admin) == "1")
+    #expect(try await ServeTests.metric("proofgate_policy_info{version=\"\(version)\"}", admin) == "1")
+    #expect(try await Fetch.get(served.policy.port, "/authorize?client_id=nobody").status == 400)
+    #expect(served.end() == 0)
+  }
+
+  @Test("A malformed key file on SIGHUP leaves the old keys in force")
+  func reloadKeys() throws {
+    var policy = try ServedPolicy()
+    policy.gateway = "  sealing_keys: { file: keys }"
+    let folder = try Folder()
+    _ = try Program.run("keys", "generate", "--file", folder.path("keys"))
+    policy.gateway = "  sealing_keys: { file: \(folder.path("keys")) }"
+    let served = try Served(policy)
+    try folder.write("keys", "nonsense\n")
+    served.child.signal(SIGHUP)
+    let said = try served.child.lines(until: "reload refused")
+    #expect(said.contains { $0.hasPrefix("\(folder.path("keys")):1:1: error: ") })
+    #expect(served.end() == 0)
+  }
+
+  @Test("What a reload cannot change is said: the rest is adopted, another upstream is refused")
+  func restartOnly() throws {
+    let served = try Served(try ServedPolicy())
+    served.policy.workers = 2
+    try served.write()
+    served.child.signal(SIGHUP)
+    let said = try served.child.lines(until: "in force")
+    #expect(said.contains { $0.contains("warning: `gateway.workers` changed and will be used after a restart") })
+    served.policy.upstreamPort += 1
+    try served.write()
+    served.child.signal(SIGHUP)
+    let refused = try served.child.lines(until: "reload refused")
+    #expect(refused.contains { $0.contains("`upstream.url` cannot change") })
+    #expect(served.end() == 0)
+  }
+
+  @Test("SIGUSR1 opens the log file anew")
+  func rotation() async throws {
+    let served = try Served(try ServedPolicy())
+    _ = try await Fetch.get(served.policy.port, "/authorize?client_id=first")
+    try FileManager.default.moveItem(atPath: served.folder.path("log"), toPath: served.folder.path("log.1"))
+    served.child.signal(SIGUSR1)
+    // The signal is handled on the control loop before a reload's answer, which therefore says that it was.
+    served.child.signal(SIGHUP)
+    _ = try served.child.lines(until: "in force")
+    _ = try await Fetch.get(served.policy.port, "/authorize?client_id=second")
+    #expect(served.end() == 0)
+    #expect(try served.folder.read("log").contains(#""client":"second""#))
+    #expect(try served.folder.read("log.1").contains(#""client":"first""#))
+  }
+
+  @Test("A second signal ends a drain at once")
+  func secondSignal() throws {
+    var policy = try ServedPolicy()
+    policy.gateway = "  drain_delay: 10m\n  drain_timeout: 20m"
+    let served = try Served(policy)
+    served.child.signal(SIGTERM)
+    _ = try served.child.lines(until: "draining")
+    served.child.signal(SIGTERM)
+    #expect(served.child.wait() == 143)
+  }
+
+  @Test("A draining process is not ready, and still takes requests during the delay")
+  func draining() async throws {
+    let legacy = try await LegacyService(LegacyAuthorizationServer(LegacyConfiguration(clients: [])))
+    var policy = try ServedPolicy()
+    policy.upstreamPort = legacy.port
+    policy.gateway = "  drain_delay: 10m\n  drain_timeout: 20m"
+    let served = try Served(policy)
+    served.child.signal(SIGTERM)
+    _ = try served.child.lines(until: "draining")
+    let answer = try await Fetch.get(policy.adminPort, "/readyz")
+    #expect(answer.status == 503)
+    #expect(Fetch.text(answer).contains("the process is draining"))
+    #expect(try await Fetch.get(policy.port, "/authorize?client_id=nobody").headers["Connection"] == "close")
+    served.child.signal(SIGTERM)
+    #expect(served.child.wait() == 143)
+    await legacy.stop()
+  }
+}

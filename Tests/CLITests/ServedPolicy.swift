@@ -1,0 +1,40 @@
+/// The policy of a gateway that tests run.
+struct ServedPolicy {
+  var port: Int
+  var adminPort: Int
+  var upstreamPort: Int
+  var workers = 1
+  /// Lines under `gateway:`, each indented by two.
+  var gateway = ""
+  var clientType = "public"
+  var name = "Example Mail"
+
+  /// With three free ports: nobody listens at the upstream's.
+  init() throws {
+    let ports = try Ports.free(3)
+    (port, adminPort, upstreamPort) = (ports[0], ports[1], ports[2])
+  }
+
+  var text: String {
+    """
+    version: 1
+    gateway:
+      origin: http://127.0.0.1:\(port)
+      listeners:
+        - address: 127.0.0.1:\(port)
+      admin: 127.0.0.1:\(adminPort)
+      workers: \(workers)
+    \(gateway)
+    upstream:
+      url: http://127.0.0.1:\(upstreamPort)
+      endpoints: { authorization: /authorize, token: /token }
+    clients:
+      - id: com.example.mail
+        name: \(name)
+        type: \(clientType)
+        application: native
+        redirect_uris: [com.example.mail:/cb]
+
+    """
+  }
+}

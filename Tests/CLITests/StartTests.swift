@@ -1,0 +1,113 @@
+import Reactor
+import Testing
+
+@Suite("A start that fails")
+struct StartTests {
+  @Test("A policy with errors gives all of them, and 1")
+  func wrongPolicy() throws {
+    let folder = try Folder()
+    var policy = try ServedPolicy()
+    policy.clientType = "publik"
+    policy.gateway = "  replicas: none"
+    let path = try folder.write("policy.yaml", policy.text)
+    let outcome = try Program.run("serve", "--policy", path)
+    #expect(outcome.code == 1)
+    #expect(outcome.errorLines.count { $0.contains(": error: ") } == 2)
+  }
+
+  @Test("A policy file that is not there is one line, and 2")
+  func missingPolicy() throws {
+    let outcome = try Program.run("serve", "--policy", "/no/such/policy.yaml")
+    #expect(outcome.code == 2)
+    #expect(
+      outcome.errorLines == ["/no/such/policy.yaml:1:1: error: policy file `/no/such/policy.yaml` does not exist"])
+  }
+
+  @Test("A port in use is one line that names it, and 2")
+  func portInUse() throws {
+    let taken = try Ports.taken()
+    defer { taken.close() }
+    let folder = try Folder()
+    var policy = try ServedPolicy()
+    policy.port = taken.address.port
+    let path = try folder.write("policy.yaml", policy.text)
+    let outcome = try Program.run("serve", "--policy", path)
+    #expect(outcome.code == 2)
+    let errors = outcome.errorLines.filter { $0.contains("error: ") }
+    #expect(errors.count == 1)
+    #expect(
+      errors.first?.hasPrefix("proofgate: error: cannot listen on \(taken.address): Address already in use") == true)
+  }
+
+  @Test("The admin port in use is one line that names it, and 2")
+  func adminPortInUse() throws {
+    let taken = try Ports.taken()
+    defer { taken.close() }
+    let folder = try Folder()
+    var policy = try ServedPolicy()
+    policy.adminPort = taken.address.port
+    let outcome = try Program.run("serve", "--policy", try folder.write("policy.yaml", policy.text))
+    #expect(outcome.code == 2)
+    #expect(outcome.errors.contains("cannot listen on \(taken.address)"))
+  }
+
+  @Test("A missing key file is one line that says how to make it, and 2")
+  func missingKeyFile() throws {
+    let folder = try Folder()
+    var policy = try ServedPolicy()
+    policy.gateway = "  sealing_keys: { file: keys }"
+    let path = try folder.write("policy.yaml", policy.text)
+    let outcome = try Program.run("serve", "--policy", path)
+    #expect(outcome.code == 2)
+    #expect(outcome.errorLines.count == 1)
+    #expect(outcome.errors.hasPrefix("\(path):8:25: error: "))
+    #expect(outcome.errors.contains("keys` does not exist"))
+    #expect(outcome.errors.contains("`proofgate keys generate --file"))
+  }
+
+  @Test("A malformed key file gives positions and no key, and 2 (I-secrets)")
+  func malformedKeyFile() throws {
+    let folder = try Folder()
+    let secret = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh9x"
+    try folder.write("keys", "3f9a01c2 2026-11-21T08:30:00Z \(secret) seals\n")
+    var policy = try ServedPolicy()
+    policy.gateway = "  sealing_keys: { file: keys }"
+    let outcome = try Program.run("serve", "--policy", try folder.write("policy.yaml", policy.text))
+    #expect(outcome.code == 2)
+    #expect(outcome.errors.contains("\(folder.path("keys")):1:31: error: the key is not 32 bytes"))
+    #expect(!outcome.errors.contains(secret))
+  }
+
+  @Test("A setting that cannot be honoured yet is an error, and 1")
+  func unsupported() throws {
+    let folder = try Folder()
+    var policy = try ServedPolicy()
+    policy.gateway = "  store: redis://127.0.0.1:6379/0"
+    let path = try folder.write("policy.yaml", policy.text)
+    let outcome = try Program.run("serve", "--policy", path)
+    #expect(outcome.code == 1)
+    #expect(outcome.errors.contains("\(path):8:3: error: shared stores are not spoken to yet"))
+  }
+
+  @Test("A log that cannot be written is one line, and 2")
+  func log() throws {
+    let folder = try Folder()
+    let path = try folder.write("policy.yaml", try ServedPolicy().text)
+    let outcome = try Program.run("serve", "--policy", path, "--log", "/no/such/folder/log")
+    #expect(outcome.code == 2)
+    #expect(
+      outcome.errorLines.last
+        == "proofgate: error: the log file /no/such/folder/log cannot be written: No such file or directory; name another with --log"
+    )
+  }
+
+  @Test("The demo on a port in use is one line, and 2")
+  func demo() throws {
+    let taken = try Ports.taken()
+    defer { taken.close() }
+    let outcome = try Program.run("demo", "--headless", "--port", "\(taken.address.port)")
+    #expect(outcome.code == 2)
+    #expect(outcome.errorLines.count == 1)
+    #expect(outcome.errors.contains("cannot listen on \(taken.address)"))
+  }
+}

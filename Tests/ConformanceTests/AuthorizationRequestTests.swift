@@ -1,0 +1,316 @@
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Testing
+
+/// RFC 6749, section 3.1, and the extensions that could go around it.
+@Suite("Authorization requests")
+struct AuthorizationRequestTests {
+  @Test("6749-3.1-get: GET is taken")
+  func get() async throws {
+    try await GatewayFixture.run { gateway in
+      try await expectStatus(200, of: gateway.get(gateway.az()))
+      let answer = try await gateway.get(gateway.az("p1"))
+      #expect(answer.location?.contains("/login") == true)
+    }
+  }
+
+  @Test("6749-3.1-post: a POST is checked like a GET, and answered with 303")
+  func post() async throws {
+    try await GatewayFixture.run { gateway in
+      let whole = Form(decoding: gateway.az().split(separator: "?")[1])
+      let refused = try await gateway.expectRefused(
+        post: "/authorize", whole.without("code_challenge", "code_challenge_method"), status: 303)
+      #expect(try refused.expectErrorRedirect(to: "com.example.app:/cb")["error"] == "invalid_request")
+      try await expectStatus(200, of: gateway.post("/authorize", whole))
+      var browser = gateway.browser(for: "com.example.p1:/cb")
+      let stop = try await browser.open(gateway.front.at(gateway.az("p1")))
+      guard case .page(let page) = stop else { return #expect(Bool(false), "no login page") }
+      #expect(page.status == 200)
+    }
+  }
+
+  @Test("6749-3.1-split-params: parameters in query and body of one request are refused")
+  func split() async throws {
+    try await GatewayFixture.run { gateway in
+      let response = try await gateway.expectRefused(
+        post: "/authorize?redirect_uri=com.example.app%3A%2Fcb", ["redirect_uri": "https://evil.example"], status: 400)
+      response.expectPage()
+      let whole = Form(decoding: gateway.az().split(separator: "?")[1])
+      try await gateway.expectRefused(post: gateway.az(), whole, status: 400).expectPage()
+    }
+  }
+
+  @Test(
+    "6749-3.1-dup-page: a second client_id or redirect_uri, however it is written, ends on a page",
+    arguments: [
+      "&redirect%5Furi=https%3A%2F%2Fevil.example", "&redirect_uri=com.example.app%3A%2Fcb", "&client_id=n1",
+      "&client%5fid=n2", "&client_id=", "&redirect_uri=",
+    ])
+  func duplicatePage(addition: String) async throws {
+    try await GatewayFixture.run { gateway in
+      try await gateway.expectErrorPage(gateway.az() + addition)
+    }
+  }
+
+  @Test(
+    "6749-3.1-dup-redirect: any other parameter that repeats is told by redirect",
+    arguments: [
+      "&code_challenge=X", "&scope=a&scope=a", "&response_type=code", "&code_challenge_method=S256",
+      "&code%5Fchallenge=X",
+      "&response_mode=query&response_mode=query", "&nonce=1&nonce=1",
+    ])
+  func duplicateRedirect(addition: String) async throws {
+    try await GatewayFixture.run { gateway in
+      try await gateway.expectErrorRedirect(gateway.az() + addition, error: "invalid_request")
+    }
+  }
+
+  @Test("6749-3.1-dup-redirect: a state that repeats is not given back")
+  func duplicateState() async throws {
+    try await GatewayFixture.run { gateway in
+      try await gateway.expectErrorRedirect(gateway.az() + "&state=s2", error: "invalid_request", state: nil)
+    }
+  }
+
+  @Test("6749-3.1-dup-redirect: resource may repeat")
+  func resource() async throws {
+    try await GatewayFixture.run { gateway in
+      let target = gateway.az() + "&resource=https%3A%2F%2Fa.example&resource=https%3A%2F%2Fb.example"
+      try await expectStatus(200, of: gateway.get(target))
+    }
+  }
+
+  @Test("6749-3.1-unknown: unrecognised parameters change nothing")
+  func unknown() async throws {
+    try await GatewayFixture.run { gateway in
+      let delivery = try await gateway.walk { $0.append("foo", "1") }
+      #expect(delivery.parameters["code"] != nil)
+    }
+  }
+
+  @Test("6749-3.1.1-missing: a missing response_type is invalid_request", arguments: [nil, ""])
+  func responseTypeMissing(value: String?) async throws {
+    try await GatewayFixture.run { gateway in
+      try await gateway.expectErrorRedirect(
+        gateway.az {
+          $0.remove("response_type")
+          if let value { $0.append("response_type", value) }
+        }, error: "invalid_request")
+    }
+  }
+
+  @Test("6749-3.1.1-unknown: an unknown response_type is unsupported, and the order of values does not matter")
+  func responseTypeUnknown() async throws {
+    try await GatewayFixture.run { gateway in
+      try await gateway.expectErrorRedirect(
+        gateway.az { $0.set("response_type", "foo") }, error: "unsupported_response_type")
+      let one = try await gateway.expectRefused(get: gateway.az { $0.set("response_type", "code token") })
+      let other = try await gateway.expectRefused(get: gateway.az { $0.set("response_type", "token code") })
+      #expect(one.location == other.location)
+      #expect(one.location?.contains("error=") == true)
+    }
+  }
+
+  @Test(
+    "8252-8.2-implicit: no access token comes from the authorization endpoint for a native app",
+    arguments: ["token", "id_token token", "token id_token"])
+  func implicitNative(type: String) async throws {
+    try await GatewayFixture.run { gateway in
+      let response = try await gateway.expectRefused(get: gateway.az { $0.set("response_type", type) })
+      let location = try #require(response.location)
+      try #require(location.hasPrefix("com.example.app:/cb#"))
+      let form = Form(decoding: location.split(separator: "#")[1])
+      #expect(form["error"] == "unauthorized_client")
+      #expect(form["state"] == "s1")
+    }
+  }
+
+  @Test("9700-2.1.2-implicit: nor for any other client")
+  func implicitWeb() async throws {
+    try await GatewayFixture.run { gateway in
+      let response = try await gateway.expectRefused(get: gateway.az("w1") { $0.set("response_type", "token") })
+      let location = try #require(response.location)
+      try #require(location.hasPrefix("https://web.example.com/cb?x=1#"))
+      #expect(Form(decoding: location.split(separator: "#")[1])["error"] == "unsupported_response_type")
+    }
+  }
+
+  @Test(
+    "9101-7-request-not-supported, 9101-7-request-uri-not-supported, 9101-5-both, 9101-5-never-forward: request objects are refused by name",
+    arguments: [
+      ("&request=eyJhbGciOiJub25lIn0.e30.", "request_not_supported"),
+      ("&request_uri=https%3A%2F%2Fevil.example%2Fro", "request_uri_not_supported"),
+      ("&request=x&request_uri=y", "invalid_request"),
+      ("&registration=%7B%7D", "registration_not_supported"),
+    ])
+  func requestObjects(addition: String, error: String) async throws {
+    try await GatewayFixture.run { gateway in
+      try await gateway.expectErrorRedirect(gateway.az() + addition, error: error)
+    }
+  }
+
+  @Test("9101-7-request-not-supported: where only the object names the redirect URI, it ends on a page")
+  func requestObjectAlone() async throws {
+    try await GatewayFixture.run { gateway in
+      try await gateway.expectErrorPage("/authorize?client_id=n1&request=eyJhbGciOiJub25lIn0.e30.")
+    }
+  }
+
+  @Test(
+    "9101-10.4-no-fetch, 9126-2-no-bypass: the gateway fetches no request_uri and accepts none that it did not make",
+    arguments: ["http://169.254.169.254/", "urn:ietf:params:oauth:request_uri:foreign"])
+  func foreignRequestURI(value: String) async throws {
+    try await GatewayFixture.run { gateway in
+      try await gateway.expectErrorRedirect(
+        gateway.az { $0.append("request_uri", value) }, error: "request_uri_not_supported")
+    }
+  }
+
+  @Test("9101-10.4-no-fetch: an address in request_uri is not contacted")
+  func notContacted() async throws {
+    try await GatewayFixture.run { gateway in
+      // The recording upstream stands for any other address: it would see the request.
+      let address = "http://127.0.0.1:\(gateway.upstream.port)/object"
+      try await gateway.expectErrorRedirect(
+        gateway.az { $0.append("request_uri", address) }, error: "request_uri_not_supported")
+      #expect(gateway.upstream.recorder.count == 0)
+    }
+  }
+
+  @Test("9126-2-no-bypass: the upstream's own PAR endpoint is closed")
+  func pushed() async throws {
+    let policy = try FixturePolicy.with { $0.upstream.endpoints.closed = ["/par", "/as/par"] }
+    try await GatewayFixture.run(policy) { gateway in
+      for path in ["/par", "/as/par"] {
+        try await gateway.expectRefused(post: path, ["client_id": "n1"], status: 404)
+      }
+    }
+  }
+
+  @Test("6749-B-utf8: what is no UTF-8 is refused, by redirect or, for client and redirect URI, on a page")
+  func encoding() async throws {
+    try await GatewayFixture.run { gateway in
+      let bare = gateway.az { $0.remove("state") }
+      try await gateway.expectErrorRedirect(bare + "&state=%FF", error: "invalid_request", state: nil)
+      try await gateway.expectErrorRedirect(bare + "&state=%C3%28", error: "invalid_request", state: nil)
+      try await gateway.expectErrorRedirect(gateway.az() + "&scope=%ZZ", error: "invalid_request")
+      try await gateway.expectErrorPage(gateway.az { $0.remove("client_id") } + "&client_id=%ZZ")
+      try await gateway.expectErrorPage(gateway.az { $0.remove("client_id") } + "&client_id=%FF")
+      try await gateway.expectErrorPage(gateway.az { $0.remove("redirect_uri") } + "&redirect_uri=%FF")
+    }
+  }
+
+  @Test(
+    "rm-2.1-unsupported, 9700-4.17-postmessage: a response mode that is off goes nowhere",
+    arguments: ["fragment", "form_post", "web_message", "jwt", "query.jwt", "xyz"])
+  func responseModes(mode: String) async throws {
+    try await GatewayFixture.run { gateway in
+      try await gateway.expectErrorRedirect(gateway.az { $0.append("response_mode", mode) }, error: "invalid_request")
+    }
+  }
+
+  @Test("rm-2.1-unsupported: response modes are settings of a client")
+  func fragmentOn() async throws {
+    try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.responseModes = [.query, .fragment] } }) {
+      gateway in
+      let delivery = try await gateway.walk { $0.append("response_mode", "fragment") }
+      #expect(delivery.address.hasPrefix("com.example.app:/cb#"))
+      #expect(delivery.parameters["code"] != nil)
+      #expect(try await gateway.walk { $0.append("response_mode", "query") }.address.hasPrefix("com.example.app:/cb?"))
+    }
+  }
+
+  @Test("rm-form-post: form_post reaches sites, never a private-use scheme")
+  func formPost() async throws {
+    let policy = try FixturePolicy.with { policy in
+      for id in ["n2", "w1"] { policy.edit(id) { $0.responseModes = [.query, .formPost] } }
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      try await gateway.expectErrorRedirect(
+        gateway.az("n2") { $0.append("response_mode", "form_post") }, to: "com.example.app2:/cb",
+        error: "invalid_request")
+      var browser = gateway.browser(for: "https://web.example.com/cb?x=1")
+      let delivery = try await gateway.walk(&browser, "w1") {
+        $0.append("response_mode", "form_post")
+        $0.set("state", "a\"><script>")
+      }
+      #expect(delivery.address == "https://web.example.com/cb?x=1")
+      #expect(delivery.parameters["code"] != nil)
+      #expect(delivery.parameters["state"] == "a\"><script>")
+    }
+  }
+
+  @Test("rm-form-post: values are escaped in the form")
+  func formPostEscapes() async throws {
+    try await GatewayFixture.run(try FixturePolicy.with { $0.edit("w1") { $0.responseModes = [.query, .formPost] } }) {
+      gateway in
+      let response = try await gateway.expectRefused(
+        get: gateway.az("w1") {
+          $0.append("response_mode", "form_post")
+          $0.set("state", "\"><script>x")
+          $0.set("scope", "\"")
+        }, status: 200)
+      #expect(!response.text.contains("<script>x"))
+      #expect(response.text.contains("action=\"https://web.example.com/cb?x=1\""))
+    }
+  }
+
+  @Test(
+    "8252-6-unknown-ua, 8252-8.12-in-app-tabs: no request is refused for a user agent that is none or unknown",
+    arguments: [nil, "FooBrowser/1.0", ""])
+  func anyAgent(agent: String?) async throws {
+    try await GatewayFixture.run(try FixturePolicy.with { $0.editAll { $0.embeddedUserAgents = .block } }) { gateway in
+      var headers = Headers()
+      if let agent { headers.append("User-Agent", agent) }
+      try await expectStatus(200, of: gateway.get(gateway.az(), headers))
+    }
+  }
+
+  @Test(
+    "8252-8.12-block, 8252-8.12-in-app-tabs: embedded user agents of the vectors are refused where that is set, in-app tabs never",
+    arguments: Vectors.all.userAgents.vectors)
+  func agents(agent: Vectors.Agent) async throws {
+    let broker = try RedirectURI(parsing: "msapp://s-1-15-2-1111-2222-3333")
+    let policy = try FixturePolicy.with {
+      $0.editAll { $0.embeddedUserAgents = .block }
+      if agent.label.contains("msapp://") { $0.edit("n1") { $0.redirectURIs = [broker] } }
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let response = try await gateway.get(gateway.az(), ["User-Agent": agent.userAgent])
+      #expect(response.status == (agent.expectedEmbedded ? 403 : 200))
+      #expect(gateway.upstream.recorder.count == 0)
+      if agent.expectedEmbedded { response.expectPage() }
+      if !agent.distinguishableByUa { #expect(response.status != 403) }
+    }
+  }
+
+  @Test("8252-8.12-block: report lets an embedded user agent in and says so in the log")
+  func reported() async throws {
+    let instagram = Vectors.all.userAgents.vectors.first { $0.expectedEmbedded }
+    try await GatewayFixture.run { gateway in
+      let response = try await gateway.get(gateway.az(), ["User-Agent": instagram?.userAgent ?? ""])
+      #expect(response.status == 200)
+      #expect(gateway.logLines.contains { $0.contains("user-agent-embedded") })
+    }
+  }
+
+  @Test("8252-B.3-wab-sso: the Windows broker is external with its own redirect only")
+  func broker() async throws {
+    let uri = try RedirectURI(parsing: "msapp://s-1-15-2-1111-2222-3333")
+    let https = try RedirectURI(parsing: "https://app.example.com/cb")
+    let policy = try FixturePolicy.with {
+      $0.edit("n1") {
+        $0.redirectURIs = [uri, https]
+        $0.embeddedUserAgents = .block
+      }
+    }
+    let agent = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; Trident/7.0; MSAuthHost/1.0) like Gecko"
+    try await GatewayFixture.run(policy) { gateway in
+      try await expectStatus(200, of: gateway.get(gateway.az("n1", uri.text), ["User-Agent": agent]))
+      try await gateway.expectErrorPage(gateway.az("n1", https.text), status: 403, ["User-Agent": agent])
+    }
+  }
+}

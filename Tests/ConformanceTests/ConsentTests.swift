@@ -1,0 +1,157 @@
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Stores
+import Testing
+
+/// RFC 8252, section 8.6, and RFC 6749, section 10.12: the gateway's own question.
+@Suite("Consent")
+struct ConsentTests {
+  @Test("8252-8.6-no-auto-approve: an unproven app is asked about each time, before any code")
+  func everyTime() async throws {
+    try await GatewayFixture.run(quirks: .with { $0.remembersConsent = true }) { gateway in
+      var browser = gateway.browser(for: "com.example.app2:/cb")
+      for _ in 0..<2 {
+        let stop = try await browser.open(gateway.front.at(gateway.az("n2")))
+        guard case .page(let page) = stop else {
+          Issue.record("no page was shown")
+          return
+        }
+        #expect(page.status == 200)
+        #expect(page.forms.first?.buttons.count == 2)
+        let delivery = try await gateway.walk(&browser, "n2")
+        #expect(delivery.parameters["code"] != nil)
+      }
+    }
+  }
+
+  @Test("8252-8.6-prompt-none: a silent request of an unproven app is consent_required")
+  func silent() async throws {
+    try await GatewayFixture.run { gateway in
+      var browser = gateway.browser(for: "com.example.app2:/cb")
+      _ = try await gateway.walk(&browser, "n2")
+      let before = gateway.upstream.recorder.count
+      let stop = try await browser.open(gateway.front.at(gateway.az("n2") { $0.append("prompt", "none") }))
+      guard case .app(let delivery) = stop else {
+        Issue.record("a page was shown")
+        return
+      }
+      #expect(delivery.parameters["error"] == "consent_required")
+      #expect(delivery.parameters["code"] == nil)
+      #expect(gateway.upstream.recorder.count == before)
+    }
+  }
+
+  @Test("6819-5.2.3.2-consent: the page names the app, where it returns to and what it asks for")
+  func page() async throws {
+    try await GatewayFixture.run { gateway in
+      let response = try await gateway.expectRefused(
+        get: gateway.az("n2") { $0.append("scope", "read mail.send") }, status: 200)
+      #expect(response.text.contains("n2"))
+      #expect(response.text.contains("com.example.app2"))
+      #expect(response.text.contains("mail.send"))
+      #expect(response.text.contains("read"))
+    }
+  }
+
+  @Test("7591-5-self-asserted: a client that registered itself is marked, and nothing of it is loaded")
+  func unverified() async throws {
+    try await GatewayFixture.run { gateway in
+      let response = try await gateway.expectRefused(get: gateway.az("d1"), status: 200)
+      #expect(response.text.contains("unverified"))
+      #expect(!response.text.contains("<img"))
+      #expect(response.headers["Content-Security-Policy"]?.contains("img-src") != true)
+    }
+  }
+
+  @Test("6749-10.12-csrf: without this browser's token nobody approves")
+  func forged() async throws {
+    try await GatewayFixture.run { gateway in
+      var victim = gateway.browser()
+      guard case .page(let page) = try await victim.open(gateway.front.at(gateway.az("n2"))),
+        let form = page.forms.first, let approve = form.buttons.first
+      else {
+        Issue.record("no consent page")
+        return
+      }
+      let whole = form.submission(button: approve)
+      let cookie = try #require(victim.cookies.field(for: gateway.front))
+      var other = gateway.browser()
+      _ = try await other.open(gateway.front.at(gateway.az("n2")))
+      let otherCookie = try #require(other.cookies.field(for: gateway.front))
+
+      for (form, cookie) in [
+        (whole, nil), (whole, otherCookie), (Form(), cookie),
+        (whole.without("token", "ticket", whole.fields[0].name), cookie),
+      ] {
+        var headers = Headers()
+        if let cookie { headers.append("Cookie", cookie) }
+        let response = try await gateway.expectRefused(post: "/.proofgate/consent", form, headers, status: 403)
+        #expect(response.location == nil)
+      }
+      let approved = try await gateway.post("/.proofgate/consent", whole, ["Cookie": cookie])
+      #expect(approved.status == 303)
+    }
+  }
+
+  @Test("8252-8.6-https-identity: claimed https may stand for the app's identity, by setting and nowhere else")
+  func claimedHTTPS() async throws {
+    let policy = try FixturePolicy.with { $0.edit("n1") { $0.consent = .unlessClaimedHTTPS } }
+    try await GatewayFixture.run(policy, quirks: .with { $0.remembersConsent = true }) { gateway in
+      let claimed = "https://app.example.com/cb"
+      var browser = gateway.browser(for: claimed)
+      _ = try await gateway.walk(&browser, "n1", claimed)
+      guard case .app(let delivery) = try await browser.open(gateway.front.at(gateway.az("n1", claimed))) else {
+        Issue.record("the user was asked again")
+        return
+      }
+      #expect(delivery.parameters["code"] != nil)
+      for other in ["com.example.app:/cb", "http://127.0.0.1:5000/cb"] {
+        guard case .page(let page) = try await browser.open(gateway.front.at(gateway.az("n1", other))) else {
+          Issue.record("the user was not asked for \(other)")
+          return
+        }
+        #expect(page.forms.first?.action == "/.proofgate/consent")
+      }
+    }
+  }
+
+  @Test("6819-4.4.1.11-exhaustion: requests that nobody finishes take no memory, and earlier flows still complete")
+  func exhaustion() async throws {
+    let store = MemoryStore(maximumEntries: 16, shards: 1)
+    try await GatewayFixture.run(store: store) { gateway in
+      var early = gateway.browser(for: "com.example.p1:/cb")
+      let stop = try await early.open(gateway.front.at(gateway.az("p1")))
+      guard case .page = stop else { return }
+      for _ in 0..<200 {
+        try await expectStatus(200, of: gateway.get(gateway.az()))
+        _ = try await gateway.get(gateway.az("p1"))
+      }
+      #expect(store.count == 0)
+      let delivery = try await gateway.walk(&early, "p1")
+      let code = try #require(delivery.parameters["code"])
+      try await expectStatus(200, of: gateway.redeem(code, "p1"))
+    }
+  }
+
+  @Test("6819-4.4.1.11-exhaustion: where states need the store, a full one refuses new requests and keeps old flows")
+  func fullStore() async throws {
+    let store = MemoryStore(maximumEntries: 3, shards: 1)
+    let policy = try FixturePolicy.with { $0.upstream.stateLimit = 40 }
+    try await GatewayFixture.run(policy, store: store) { gateway in
+      var early = gateway.browser(for: "com.example.p1:/cb")
+      guard case .page(let login) = try await early.open(gateway.front.at(gateway.az("p1"))) else { return }
+      for _ in 0..<2 { _ = try await gateway.get(gateway.az("p1")) }
+      let refused = try await gateway.expectRefused(get: gateway.az("p1"))
+      #expect(try refused.expectErrorRedirect(to: "com.example.p1:/cb")["error"] == "temporarily_unavailable")
+      let delivery = try await DemoUser().walk(&early, from: login.address)
+      guard case .app(let answer) = delivery else {
+        Issue.record("the earlier flow did not complete")
+        return
+      }
+      #expect(answer.parameters["code"] != nil)
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import FoundationEssentials
+import PolicyFile
+
+/// The linter over a file.
+enum Lint {
+  struct Report {
+    let errors: [String]
+    let warnings: [String]
+    let notes: [String]
+    /// Whether `serve` would start with it.
+    let isServable: Bool
+    let outcome: PolicyFile.Outcome
+
+    var all: [String] { errors + warnings + notes }
+  }
+
+  /// Checks a policy in which only these lines are said.
+  static func check(enforcement: String = "mode: enforce", clients: String = "") throws -> Report {
+    try check(
+      text: """
+        version: 1
+        gateway: { origin: https://gw.example, listeners: [{ address: "127.0.0.1:8080" }] }
+        upstream: { url: "http://127.0.0.1:9000", endpoints: { authorization: /authorize, token: /token } }
+        enforcement:
+          \(enforcement)
+        clients:
+        \(clients.isEmpty ? "  []" : clients)
+
+        """)
+  }
+
+  static func check(text: String) throws -> Report {
+    let path = FileManager.default.temporaryDirectory.path + "/proofgate-" + UUID().uuidString + ".yaml"
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let outcome = PolicyFile.load(path: path, environment: ["SECRET": "s3cret"])
+    let lines = (outcome.diagnostics + outcome.unsupported).map(\.description)
+    return Report(
+      errors: lines.filter { $0.contains(": error: ") }, warnings: lines.filter { $0.contains(": warning: ") },
+      notes: lines.filter { $0.contains(": note: ") }, isServable: outcome.isServable, outcome: outcome)
+  }
+}

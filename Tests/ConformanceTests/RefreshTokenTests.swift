@@ -1,0 +1,285 @@
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Stores
+import Testing
+
+/// RFC 6749, section 6, and RFC 9700, sections 2.2.2 and 4.14.2.
+@Suite("Refresh tokens of public clients")
+struct RefreshTokenTests {
+  /// Upstreams that give a new refresh token each time, and those that do not.
+  private static let upstreams = [false, true]
+
+  private static func quirks(_ rotates: Bool) -> LegacyQuirks { .with { $0.rotatesRefreshTokens = rotates } }
+
+  @Test(
+    "9700-2.2.2-refresh-rotation: each is good once, whether the upstream rotates or not, and a reuse ends them all",
+    arguments: upstreams)
+  func rotation(rotates: Bool) async throws {
+    try await GatewayFixture.run(quirks: Self.quirks(rotates)) { gateway in
+      let first = try await gateway.tokens().refresh()
+      let second = try await gateway.refresh(first).refreshToken()
+      #expect(second != first)
+      let third = try await gateway.refresh(second).refreshToken()
+      try await gateway.expectRefreshReuse(first)
+      try await gateway.expectTokenRefusal(gateway.refreshForm(third), "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.refreshForm(second), "invalid_grant")
+    }
+  }
+
+  @Test("9700-2.2.2-refresh-rotation: the very next token dies with the one that came back")
+  func immediateReuse() async throws {
+    try await GatewayFixture.run { gateway in
+      let first = try await gateway.tokens().refresh()
+      let second = try await gateway.refresh(first).refreshToken()
+      try await gateway.expectRefreshReuse(first)
+      try await gateway.expectTokenRefusal(gateway.refreshForm(second), "invalid_grant")
+    }
+  }
+
+  @Test("9700-2.2.2-refresh-rotation: other logins of the same client and user go on")
+  func otherFamilies() async throws {
+    try await GatewayFixture.run { gateway in
+      let stolen = try await gateway.tokens().refresh()
+      let other = try await gateway.tokens().refresh()
+      _ = try await gateway.refresh(stolen)
+      try await gateway.expectRefreshReuse(stolen)
+      try await expectStatus(200, of: gateway.refresh(other))
+    }
+  }
+
+  @Test("9700-2.2.2-refresh-rotation: a reuse revokes upstream what was issued last")
+  func revokesUpstream() async throws {
+    try await GatewayFixture.run(quirks: Self.quirks(true)) { gateway in
+      let first = try await gateway.tokens().refresh()
+      let answer = try await gateway.refresh(first)
+      let access = try #require(NativeApp.tokens(in: answer)).accessToken.reveal()
+      try await gateway.expectRefreshReuse(first)
+      let revoked = gateway.revocations
+      #expect(revoked.map { $0["token_type_hint"] } == ["refresh_token", "access_token"])
+      #expect(revoked.last?["token"] == access)
+      let user = try await gateway.get("/api/me", ["Authorization": "Bearer \(access)"])
+      #expect(user.status == 401)
+      // Once: the family was dead before the next reuse.
+      try await gateway.expectTokenRefusal(gateway.refreshForm(first), "invalid_grant")
+      #expect(gateway.revocations.count == 2)
+    }
+  }
+
+  @Test("9700-2.2.2-refresh-rotation: where the upstream cannot revoke, the log says that access tokens live on")
+  func cannotRevoke() async throws {
+    try await GatewayFixture.run(try FixturePolicy.with { $0.upstream.endpoints.revocation = [] }) { gateway in
+      let first = try await gateway.tokens().refresh()
+      _ = try await gateway.refresh(first)
+      try await gateway.expectTokenRefusal(gateway.refreshForm(first), "invalid_grant")
+      #expect(gateway.logLines.contains { $0.contains("refresh-token-reused") && $0.contains("tokens-not-revoked") })
+    }
+  }
+
+  @Test("9700-2.2.2-refresh-rotation: an upstream that fails leaves the token good")
+  func upstreamFailure() async throws {
+    try await GatewayFixture.run { gateway in
+      let first = try await gateway.tokens().refresh()
+      gateway.upstream.script { $0.path == "/token" ? Response(status: 500) : nil }
+      let failed = try await gateway.refresh(first)
+      failed.expectTokenError(502, "server_error")
+      gateway.upstream.script(nil)
+      try await expectStatus(200, of: gateway.refresh(first))
+    }
+  }
+
+  @Test("9700-2.2.2-refresh-rotation: a second request while the first is under way waits its turn")
+  func concurrent() async throws {
+    try await GatewayFixture.run { gateway in
+      let first = try await gateway.tokens().refresh()
+      let gate = Gate()
+      gateway.upstream.script { request in
+        if request.path == "/token" { await gate.pass() }
+        return nil
+      }
+      async let slow = gateway.refresh(first)
+      await gate.someoneWaits()
+      let busy = try await gateway.refresh(first)
+      busy.expectTokenError(503, "temporarily_unavailable")
+      #expect(busy.headers["Retry-After"] != nil)
+      await gate.open()
+      #expect(try await slow.status == 200)
+    }
+  }
+
+  @Test("9700-2.2.2-refresh-rotation: with a window a repeat gets the same answer, until it ends")
+  func window() async throws {
+    try await GatewayFixture.run(try FixturePolicy.with { $0.editAll { $0.refreshReuseWindow = 10 } }) { gateway in
+      let first = try await gateway.tokens().refresh()
+      let answer = try await gateway.refresh(first)
+      let again = try await gateway.expectRefused(post: "/token", gateway.refreshForm(first), status: 200)
+      #expect(again.body == answer.body)
+      try await gateway.expectTokenRefusal(gateway.refreshForm(first, "n2"), "invalid_grant")
+      gateway.clock.advance(by: 11)
+      try await gateway.expectRefreshReuse(first)
+      try await gateway.expectTokenRefusal(gateway.refreshForm(try answer.refreshToken()), "invalid_grant")
+    }
+  }
+
+  @Test("9700-2.2.2-refresh-rotation: the window closes as soon as the new token is used")
+  func windowCloses() async throws {
+    try await GatewayFixture.run(try FixturePolicy.with { $0.editAll { $0.refreshReuseWindow = 10 } }) { gateway in
+      let first = try await gateway.tokens().refresh()
+      let second = try await gateway.refresh(first).refreshToken()
+      let third = try await gateway.refresh(second).refreshToken()
+      try await gateway.expectRefreshReuse(first)
+      try await gateway.expectTokenRefusal(gateway.refreshForm(third), "invalid_grant")
+    }
+  }
+
+  @Test("9700-4.14.2-idle: a refresh token that was not used for too long has expired, and scope stays as it was")
+  func idle() async throws {
+    try await GatewayFixture.run(try FixturePolicy.with { $0.editAll { $0.refreshIdle = 3_600 } }) { gateway in
+      var token = try await gateway.tokens { $0.append("scope", "read write") }.refresh()
+      for _ in 0..<3 {
+        gateway.clock.advance(by: 3_000)
+        let response = try await gateway.refresh(token)
+        let tokens = try #require(NativeApp.tokens(in: response), "\(response.text)")
+        #expect(tokens.scope == "read write")
+        token = try tokens.refresh()
+      }
+      gateway.clock.advance(by: 3_660)
+      try await gateway.expectTokenRefusal(gateway.refreshForm(token), "invalid_grant")
+    }
+  }
+
+  @Test("6749-6-refresh-binding: a refresh token is its client's alone, and its scope does not grow")
+  func binding() async throws {
+    try await GatewayFixture.run { gateway in
+      let token = try await gateway.tokens { $0.append("scope", "read") }.refresh()
+      try await gateway.expectTokenRefusal(gateway.refreshForm(token, "n2"), "invalid_grant")
+      try await gateway.expectTokenRefusal(
+        gateway.refreshForm(token) { $0.append("scope", "read admin") }, "invalid_scope")
+      try await expectStatus(200, of: gateway.refresh(token) { $0.append("scope", "read") })
+    }
+  }
+
+  @Test("6749-6-refresh-binding: the upstream's own refresh token is not taken from a public client")
+  func raw() async throws {
+    try await GatewayFixture.run { gateway in
+      let token = try await gateway.tokens().refresh()
+      _ = try await gateway.refresh(token)
+      let raw = try #require(gateway.upstreamTokenForms.last?["refresh_token"])
+      #expect(raw != token)
+      try await gateway.expectTokenRefusal(gateway.refreshForm(raw), "invalid_grant")
+    }
+  }
+
+  @Test("6749-4.1.2-revoke: a code that comes back ends what came of it, here and upstream")
+  func replay() async throws {
+    try await GatewayFixture.run { gateway in
+      let code = try await gateway.code()
+      let response = try await gateway.redeem(code)
+      let tokens = try #require(NativeApp.tokens(in: response))
+      let replayed = try await gateway.redeem(code)
+      replayed.expectTokenError(400, "invalid_grant")
+      #expect(gateway.revocations.count == 2)
+      try await gateway.expectTokenRefusal(gateway.refreshForm(tokens.refresh()), "invalid_grant")
+      let user = try await gateway.get(
+        "/api/me", ["Authorization": "Bearer \(tokens.accessToken.reveal())"])
+      #expect(user.status == 401)
+    }
+  }
+
+  @Test("6749-4.1.2-revoke: without a revocation endpoint the refresh token dies, and the log tells of the rest")
+  func replayWithoutRevocation() async throws {
+    try await GatewayFixture.run(try FixturePolicy.with { $0.upstream.endpoints.revocation = [] }) { gateway in
+      let code = try await gateway.code()
+      let token = try await gateway.redeem(code).refreshToken()
+      try await gateway.expectTokenRefusal(gateway.tk(code), "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.refreshForm(token), "invalid_grant")
+      #expect(gateway.logLines.contains { $0.contains("code-used") && $0.contains("tokens-not-revoked") })
+    }
+  }
+
+  @Test("2.1-7.5.2-replay: a replay with a wrong verifier or a failed authentication ends nothing")
+  func invalidReplay() async throws {
+    try await GatewayFixture.run { gateway in
+      let code = try await gateway.code()
+      let token = try await gateway.redeem(code).refreshToken()
+      try await gateway.expectTokenRefusal(
+        gateway.tk(code) { $0.set("code_verifier", String(repeating: "a", count: 43)) }, "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.tk(code) { $0.set("client_id", "n2") }, "invalid_grant")
+      try await expectStatus(200, of: gateway.refresh(token))
+
+      let webCode = try await gateway.code("w1")
+      let web = try await gateway.redeem(webCode, "w1") { $0.append("client_secret", "w1secret") }
+      let replay = try await gateway.expectRefused(
+        post: "/token", gateway.tk(webCode, "w1") { $0.append("client_secret", "wrong") })
+      #expect(NativeApp.error(in: replay) == "invalid_client")
+      let refreshed = try await gateway.refresh(web.refreshToken(), "w1") { $0.append("client_secret", "w1secret") }
+      #expect(refreshed.status == 200, "\(refreshed.text)")
+    }
+  }
+
+  @Test("6749-4.1.2-revoke: a confidential client's sealed token dies with the replayed code too")
+  func replayOfWeb() async throws {
+    try await GatewayFixture.run { gateway in
+      let code = try await gateway.code("w1")
+      let web = try await gateway.redeem(code, "w1") { $0.append("client_secret", "w1secret") }
+      let replay = try await gateway.redeem(code, "w1") { $0.append("client_secret", "w1secret") }
+      replay.expectTokenError(400, "invalid_grant")
+      try await gateway.expectTokenRefusal(
+        gateway.refreshForm(try web.refreshToken(), "w1") { $0.append("client_secret", "w1secret") }, "invalid_grant")
+    }
+  }
+
+  @Test("9700-2.2.2-refresh-rotation: a confidential client may use its token again")
+  func confidential() async throws {
+    try await GatewayFixture.run { gateway in
+      let code = try await gateway.code("w1")
+      let token = try await gateway.redeem(code, "w1") { $0.append("client_secret", "w1secret") }.refreshToken()
+      for _ in 0..<2 {
+        let response = try await gateway.refresh(token, "w1") { $0.append("client_secret", "w1secret") }
+        #expect(response.status == 200, "\(response.text)")
+      }
+    }
+  }
+
+  @Test("9700-2.2.2-refresh-rotation: a store that is away refuses with 503 and contacts nobody")
+  func storeAway() async throws {
+    let store = BrittleStore()
+    try await GatewayFixture.run(store: store) { gateway in
+      let token = try await gateway.tokens().refresh()
+      store.isAway = true
+      try await gateway.expectTokenRefusal(gateway.refreshForm(token), "temporarily_unavailable", status: 503)
+      store.isAway = false
+      try await expectStatus(200, of: gateway.refresh(token))
+    }
+  }
+
+  @Test("6749-6-refresh-binding: a revoked token is worth nothing here either, nor are its siblings")
+  func revoked() async throws {
+    try await GatewayFixture.run { gateway in
+      let first = try await gateway.tokens().refresh()
+      let second = try await gateway.refresh(first).refreshToken()
+      let response = try await gateway.post("/revoke", ["token": second, "client_id": "n1"])
+      #expect(response.status == 200)
+      try await gateway.expectTokenRefusal(gateway.refreshForm(second), "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.refreshForm(first), "invalid_grant")
+    }
+  }
+}
+
+extension GatewayFixture {
+  /// What the upstream was asked to revoke.
+  fileprivate var revocations: [Form] {
+    upstream.recorder.requests(to: "/revoke").map { Form(decoding: String(decoding: $0.body, as: UTF8.self)) }
+  }
+
+  /// A token that was used before is refused; the upstream hears of it as a revocation at most.
+  fileprivate func expectRefreshReuse(_ token: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    let before = upstreamTokenForms.count
+    let response = try await refresh(token)
+    response.expectTokenError(400, "invalid_grant", sourceLocation: sourceLocation)
+    #expect(response.headers["X-Proofgate-Rule"] == "refresh-token-reused", sourceLocation: sourceLocation)
+    #expect(upstreamTokenForms.count == before, sourceLocation: sourceLocation)
+  }
+}

@@ -1,0 +1,79 @@
+import Stores
+import Synchronization
+
+/// A store that remembers all that was ever put into it.
+final class SpyStore: EphemeralStore {
+  private let store = MemoryStore()
+  private let seen = Mutex<[[UInt8]]>([])
+
+  var dump: [[UInt8]] { seen.withLock { $0 } }
+
+  func put(_ key: StoreKey, _ value: [UInt8], expiry: Int64, now: Int64) async throws(StoreError) -> Bool {
+    seen.withLock { $0 += [key.bytes, value] }
+    return try await store.put(key, value, expiry: expiry, now: now)
+  }
+
+  func replace(
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+  ) async throws(StoreError) -> Bool {
+    seen.withLock { $0.append(new) }
+    return try await store.replace(key, old, with: new, expiry: expiry, now: now)
+  }
+
+  func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? { try await store.get(key, now: now) }
+
+  func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? { try await store.take(key, now: now) }
+
+  func increment(_ key: StoreKey, by amount: Int, expiry: Int64, now: Int64) async throws(StoreError) -> Int {
+    try await store.increment(key, by: amount, expiry: expiry, now: now)
+  }
+
+  func remove(_ key: StoreKey, now: Int64) async throws(StoreError) { try await store.remove(key, now: now) }
+}
+
+/// A store that can be away.
+final class BrittleStore: EphemeralStore {
+  private let store = MemoryStore()
+  private let away = Mutex(false)
+
+  var isAway: Bool {
+    get { away.withLock { $0 } }
+    set { away.withLock { $0 = newValue } }
+  }
+
+  private func check() throws(StoreError) {
+    if isAway { throw .unavailable("switched off") }
+  }
+
+  func put(_ key: StoreKey, _ value: [UInt8], expiry: Int64, now: Int64) async throws(StoreError) -> Bool {
+    try check()
+    return try await store.put(key, value, expiry: expiry, now: now)
+  }
+
+  func replace(
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+  ) async throws(StoreError) -> Bool {
+    try check()
+    return try await store.replace(key, old, with: new, expiry: expiry, now: now)
+  }
+
+  func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+    try check()
+    return try await store.get(key, now: now)
+  }
+
+  func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+    try check()
+    return try await store.take(key, now: now)
+  }
+
+  func increment(_ key: StoreKey, by amount: Int, expiry: Int64, now: Int64) async throws(StoreError) -> Int {
+    try check()
+    return try await store.increment(key, by: amount, expiry: expiry, now: now)
+  }
+
+  func remove(_ key: StoreKey, now: Int64) async throws(StoreError) {
+    try check()
+    return try await store.remove(key, now: now)
+  }
+}

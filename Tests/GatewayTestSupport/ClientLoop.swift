@@ -1,0 +1,82 @@
+public import HTTP
+public import LegacyServer
+import Reactor
+
+/// The event loop that carries the requests of tests: one thread for the whole process, asleep while nothing is sent.
+public struct ClientLoop: Sendable {
+  private let worker: Worker
+
+  /// Throws when the process is out of threads or descriptors.
+  private init() throws(IOError) {
+    worker = try Worker(index: 0)
+    try worker.start(name: "client")
+  }
+
+  private static let shared = Result { () throws(IOError) in try ClientLoop() }
+
+  /// Sends a request to a loopback address and gives its answer.
+  ///
+  /// Throws `IOError`, `LoopbackClient.Failure`.
+  public static func send(_ address: WebAddress, _ request: Request) async throws -> Response {
+    let loop = try shared.get()
+    return try await loop.worker.send(address, request)
+  }
+
+  /// Sends bytes as they are, and gives what comes back until the server ends the connection.
+  public static func sendRaw(_ bytes: [UInt8], toPort port: Int) async throws -> [UInt8] {
+    let loop = try shared.get()
+    return try await loop.worker.sendRaw(bytes, toPort: port)
+  }
+}
+
+extension Worker {
+  fileprivate func send(_ address: WebAddress, _ request: Request) async throws(LoopbackClient.Failure) -> Response {
+    try await LoopbackClient(poller, timeout: 30_000).send(address, request)
+  }
+
+  fileprivate func sendRaw(_ bytes: [UInt8], toPort port: Int) async throws -> [UInt8] {
+    guard let target = Address(literal: "127.0.0.1", port: port) else { return [] }
+    let waiter = Waiter(poller)
+    defer { waiter.retire() }
+    let deadline = poller.deadline(after: 30_000)
+    let socket = try await poller.connect(to: target, with: waiter, until: deadline)
+    defer { socket.close() }
+    let buffer = poller.buffers.take()
+    defer { poller.buffers.giveBack(buffer) }
+    let input = poller.buffers.take()
+    defer { poller.buffers.giveBack(input) }
+    var received: [UInt8] = []
+    var position = 0
+    // An answer may come before the request is whole, and then nobody takes the rest.
+    while position < bytes.count || !buffer.isEmpty {
+      let count = min(buffer.room, bytes.count - position)
+      if count > 0 { buffer.append(bytes, in: position..<position + count) }
+      position += count
+      switch socket.send(buffer) {
+      case .moved: continue
+      case .wouldBlock:
+        switch socket.receive(into: input) {
+        case .moved:
+          received += input.bytes(from: 0, count: input.count)
+          input.consume(input.count)
+        case .wouldBlock:
+          let readiness: Readiness = [.readable, .writable]
+          if await waiter.wait(socket, readiness, until: deadline) == .timedOut { return received }
+        case .ended, .failed: return received
+        }
+      case .ended, .failed:
+        position = bytes.count
+        buffer.consume(buffer.count)
+      }
+    }
+    while true {
+      switch socket.receive(into: input) {
+      case .moved:
+        received += input.bytes(from: 0, count: input.count)
+        input.consume(input.count)
+      case .wouldBlock: if await waiter.wait(socket, .readable, until: deadline) == .timedOut { return received }
+      case .ended, .failed: return received
+      }
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import Reactor
+import Synchronization
+
+/// The real time, which a test may set forward.
+public final class FixtureClock: Sendable {
+  private let ahead = Mutex<Int64>(0)
+
+  public init() {}
+
+  /// Seconds since 1970.
+  public var now: Int64 { Int64(Clock.realSeconds()) + ahead.withLock { $0 } }
+
+  /// - Parameter seconds: From now on.
+  public func advance(by seconds: Int64) {
+    ahead.withLock { $0 += seconds }
+  }
+}

@@ -1,0 +1,130 @@
+public import OAuth
+public import Policy
+
+/// The policy of the test vectors (`vectors.json`, "fixtures"), ready to be changed: the gateway at `https://gw.example`
+/// with the clients n1, n2, n3, n4, w1, web:2, d1, tv1, and two more, w3 and p1.
+///
+/// | id | what it is | at the upstream |
+/// |---|---|---|
+/// | n1, n2, n4, d1 | public native; d1 registered itself | share `legacy-native` |
+/// | n3 | public native that ships a secret `s3`, which proves nothing | shares `legacy-native` |
+/// | w1, web:2 | confidential web with a secret of the gateway's | `legacy-w1`, `legacy-web2` |
+/// | w3 | confidential web that the upstream knows as it is, with its own redirect URI | itself, own secret `w3secret` |
+/// | p1 | public native, asked about by the upstream alone | `legacy-p1` |
+/// | tv1 | public device | `legacy-native` |
+public struct FixturePolicy: Sendable {
+  public var gateway: GatewaySettings
+  public var upstream: UpstreamSettings
+  public var unknownClients = UnknownClients.reject
+  public var mode = Mode.enforce
+  public var clients: [ClientID: Client] = [:]
+
+  /// What the gateway holds for the shared upstream client.
+  public static let nativeSecret = "upstream-secret-of-native"
+
+  public init(origin: Origin = Origin(scheme: .https, host: "gw.example")) throws(RedirectURIError) {
+    gateway = GatewaySettings(
+      origin: origin, issuer: origin.description,
+      listeners: [Listener(address: SocketAddress(host: "127.0.0.1", port: 0))], admin: nil)
+    upstream = UpstreamSettings(
+      origin: Origin(scheme: .http, host: "127.0.0.1", port: 1),
+      endpoints: Endpoints(
+        authorization: ["/authorize"], token: ["/token"], revocation: ["/revoke"], introspection: ["/introspect"]))
+    for client in try FixturePolicy.vectorClients() { clients[client.id] = client }
+  }
+
+  /// The policy of the vectors with the changes of `adjust`.
+  public static func with(
+    origin: Origin = Origin(scheme: .https, host: "gw.example"), _ adjust: (inout FixturePolicy) -> Void = { _ in }
+  ) throws(RedirectURIError) -> Policy {
+    var policy = try FixturePolicy(origin: origin)
+    adjust(&policy)
+    return policy.policy
+  }
+
+  /// The same on plain http at a loopback address, whose port the fixture fills in.
+  public static func onLoopback(_ adjust: (inout FixturePolicy) -> Void = { _ in }) throws(RedirectURIError) -> Policy {
+    try with(origin: Origin(scheme: .http, host: "127.0.0.1", port: 0), adjust)
+  }
+
+  public mutating func edit(_ id: String, _ adjust: (inout Client) -> Void) {
+    guard var client = clients[ClientID(id)] else { preconditionFailure("no client \(id) in the fixture") }
+    adjust(&client)
+    clients[client.id] = client
+  }
+
+  /// Changes every client.
+  public mutating func editAll(_ adjust: (inout Client) -> Void) {
+    for id in clients.keys { edit(id.rawValue, adjust) }
+  }
+
+  public mutating func remove(_ id: String) {
+    clients[ClientID(id)] = nil
+  }
+
+  public var policy: Policy {
+    Policy(
+      gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: mode, clients: clients,
+      version: "fixture")
+  }
+
+  /// A policy taken apart again.
+  public init(_ policy: Policy) {
+    gateway = policy.gateway
+    upstream = policy.upstream
+    unknownClients = policy.unknownClients
+    mode = policy.mode
+    clients = policy.clients
+  }
+}
+
+extension FixturePolicy {
+  private static func vectorClients() throws(RedirectURIError) -> [Client] {
+    var tv1 = try native("tv1", [])
+    tv1.application = .device
+    tv1.grants = [.deviceCode, .refreshToken]
+    var d1 = try native("d1", ["https://dyn.example.net/cb"])
+    d1.registration = .dynamic
+    var p1 = try native("p1", ["com.example.p1:/cb"])
+    p1.upstream = held("legacy-p1", "upstream-secret-of-p1")
+    p1.consent = .upstream
+    return [
+      try native(
+        "n1",
+        ["com.example.app:/cb", "https://app.example.com/cb", "http://127.0.0.1/cb", "http://[::1]/cb"]),
+      try native("n2", ["com.example.app2:/cb"]), try native("n3", ["com.example.app3:/cb"]),
+      try native("n4", ["http://127.0.0.1/cb"]), d1, tv1, p1,
+      try web("w1", secret: "w1secret", "https://web.example.com/cb?x=1", held("legacy-w1", "upstream-secret-of-w1")),
+      try web("web:2", secret: "a b%c", "https://web2.example.com/cb", held("legacy-web2", "upstream-secret-of-web2")),
+      try web(
+        "w3", secret: nil, "https://web3.example.com/cb",
+        UpstreamClient(clientID: ClientID("w3"), authentication: .basic, redirectURI: .requested)),
+    ]
+  }
+
+  private static func held(_ id: String, _ secret: String) -> UpstreamClient {
+    UpstreamClient(
+      clientID: ClientID(id), clientSecret: Secret(secret), authentication: .basic, redirectURI: .callback)
+  }
+
+  private static func native(_ id: String, _ uris: [String]) throws(RedirectURIError) -> Client {
+    Client(
+      id: ClientID(id), name: "App \(id)", kind: .public, application: .native, redirectURIs: try parsed(uris),
+      consent: .gateway, upstream: held("legacy-native", nativeSecret))
+  }
+
+  private static func web(
+    _ id: String, secret: String?, _ uri: String, _ upstream: UpstreamClient
+  ) throws(RedirectURIError) -> Client {
+    Client(
+      id: ClientID(id), name: "Site \(id)", kind: .confidential, application: .web, redirectURIs: try parsed([uri]),
+      pkce: .optional, consent: secret == nil ? .upstream : .gateway, secret: secret.map { Secret($0) },
+      upstream: upstream)
+  }
+
+  private static func parsed(_ uris: [String]) throws(RedirectURIError) -> [RedirectURI] {
+    var result: [RedirectURI] = []
+    for uri in uris { result.append(try RedirectURI(parsing: uri)) }
+    return result
+  }
+}

@@ -1,0 +1,117 @@
+public import HTTP
+import HTTP1
+public import LegacyServer
+public import Proxy
+import Reactor
+import Synchronization
+
+/// The recording upstream: the embedded legacy server on a loopback port, with room for behaviour that it does not have.
+public final class FixtureUpstream: Sendable {
+  /// What to answer instead of the legacy server; `nil` leaves it the request.
+  public typealias Script = @Sendable (Request) async -> Response?
+
+  private struct State: Sendable {
+    var legacy = LegacyAuthorizationServer(LegacyConfiguration(clients: []))
+    var script: Script?
+  }
+
+  /// All that arrived, in order.
+  public let recorder = RequestRecorder(limit: 4096)
+  private let state: Mutex<State>
+  private let server: Server
+  private let shared: Handed
+
+  /// Binds a port of 127.0.0.1.
+  public init() async throws(ServerError) {
+    let shared = Handed()
+    self.shared = shared
+    let settings = ProxySettings(ProxyConfiguration())
+    let nowhere = Resolver(host: "127.0.0.1", port: 0)
+    server = try await Server(
+      workers: 1, addresses: [Address(literal: "127.0.0.1", port: 0)].compactMap(\.self), threadName: "upstream"
+    ) { worker in
+      ProxyWorker(
+        poller: worker.poller, resolver: nowhere, settings: settings, handler: Answerer(shared), metrics: Unmeasured())
+    }
+    state = Mutex(State())
+    shared.upstream.withLock { $0 = self }
+  }
+
+  public var port: Int { server.addresses.first?.port ?? 0 }
+  public var address: WebAddress { WebAddress(host: "127.0.0.1", port: port) }
+  public var legacy: LegacyAuthorizationServer { state.withLock { $0.legacy } }
+
+  public func serve(_ legacy: LegacyAuthorizationServer) { state.withLock { $0.legacy = legacy } }
+
+  /// Answers otherwise from now on; `nil` for the legacy server alone.
+  public func script(_ script: Script?) { state.withLock { $0.script = script } }
+
+  /// Closes everything. Scripts must not be waiting any more.
+  public func stop() async {
+    _ = await server.drain(delay: 0, timeout: 0) { _ in }
+    // The server's handlers refer to this, and this to the server.
+    shared.upstream.withLock { $0 = nil }
+  }
+
+  fileprivate func answer(_ request: Request) async -> Response {
+    recorder.record(request)
+    let (legacy, script) = state.withLock { ($0.legacy, $0.script) }
+    if let script, let response = await script(request) { return response }
+    return legacy.respond(to: request, now: Clock.realSeconds())
+  }
+
+  /// Lets the handlers find what is still being made when they are.
+  private final class Handed: Sendable {
+    let upstream = Mutex<FixtureUpstream?>(nil)
+  }
+
+  private final class Answerer: Handler {
+    private let shared: Handed
+
+    init(_ shared: Handed) {
+      self.shared = shared
+    }
+
+    func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
+      .intercept(bodyLimit: 1024 * 1024)
+    }
+
+    func respond(to request: Request, upstream: Upstream) async -> Reply {
+      guard let fixture = shared.upstream.withLock({ $0 }) else { return .response(Response(status: 503)) }
+      return .response(await fixture.answer(request))
+    }
+
+    func passingLocation(_ location: String) -> LocationVerdict { .keep }
+    func editPassing(_ response: inout Response) {}
+    func failure(_ failure: ProxyFailure) -> Response { Response(status: 400) }
+  }
+}
+
+/// Holds scripts up until a test lets them go: an upstream that hangs, without a clock.
+public actor Gate {
+  private var isOpen = false
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+  private var arrivals: [CheckedContinuation<Void, Never>] = []
+
+  public init() {}
+
+  /// Waits until ``open()``.
+  public func pass() async {
+    for arrival in arrivals { arrival.resume() }
+    arrivals = []
+    guard !isOpen else { return }
+    await withCheckedContinuation { waiting.append($0) }
+  }
+
+  /// Waits until somebody stands before the gate.
+  public func someoneWaits() async {
+    guard waiting.isEmpty else { return }
+    await withCheckedContinuation { arrivals.append($0) }
+  }
+
+  public func open() {
+    isOpen = true
+    for continuation in waiting { continuation.resume() }
+    waiting = []
+  }
+}

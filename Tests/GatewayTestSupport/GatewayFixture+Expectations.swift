@@ -1,0 +1,65 @@
+public import HTTP
+public import LegacyServer
+public import Testing
+
+extension GatewayFixture {
+  /// Sends a request that the gateway must refuse by itself, and records an issue for each contact with the upstream.
+  ///
+  /// - Parameter status: The status that the answer must have; any of 4xx and 5xx, or a redirect, when left out.
+  @discardableResult
+  public func expectRefused(
+    _ request: Request, status: Int? = nil, sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws -> Response {
+    let before = upstream.recorder.count
+    let response = try await send(request)
+    #expect(upstream.recorder.count == before, "the upstream was contacted", sourceLocation: sourceLocation)
+    if let status {
+      #expect(response.status == status, "\(response.text)", sourceLocation: sourceLocation)
+    } else {
+      #expect(response.status >= 300, sourceLocation: sourceLocation)
+    }
+    return response
+  }
+
+  @discardableResult
+  public func expectRefused(
+    get target: String, _ headers: Headers = Headers(), status: Int? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws -> Response {
+    try await expectRefused(
+      Request(method: "GET", target: target, headers: headers), status: status, sourceLocation: sourceLocation)
+  }
+
+  @discardableResult
+  public func expectRefused(
+    post target: String, _ form: Form, _ headers: Headers = Headers(), status: Int? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws -> Response {
+    var headers = headers
+    if !headers.contains("Content-Type") { headers.append("Content-Type", "application/x-www-form-urlencoded") }
+    return try await expectRefused(
+      Request(method: "POST", target: target, headers: headers, body: Array(form.encoded.utf8)), status: status,
+      sourceLocation: sourceLocation)
+  }
+}
+
+extension Response {
+  /// The error code of an error redirect to this URI; records an issue when it is none.
+  public func expectErrorRedirect(
+    to redirectURI: String, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws -> Form {
+    #expect([302, 303].contains(status), "\(text)", sourceLocation: sourceLocation)
+    let location = try #require(location, sourceLocation: sourceLocation)
+    let separator = redirectURI.contains("?") ? "&" : "?"
+    try #require(location.hasPrefix(redirectURI + separator), "\(location)", sourceLocation: sourceLocation)
+    return Form(decoding: location.dropFirst(redirectURI.count + 1))
+  }
+
+  /// The `error` of a JSON answer; records an issue when there is none.
+  public func expectTokenError(
+    _ status: Int, _ error: String, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    #expect(self.status == status, "\(text)", sourceLocation: sourceLocation)
+    #expect(NativeApp.error(in: self) == error, "\(text)", sourceLocation: sourceLocation)
+  }
+}

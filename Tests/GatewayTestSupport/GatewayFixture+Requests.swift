@@ -1,0 +1,134 @@
+public import HTTP
+public import LegacyServer
+import OAuth
+import Policy
+
+extension GatewayFixture {
+  // MARK: Requests
+
+  /// Sends a request to the gateway; the target, method, fields and body are the caller's.
+  ///
+  /// `Host` is the gateway's unless it is there. Over an https origin the request says that it came over TLS.
+  public func send(_ request: Request) async throws -> Response {
+    var request = request
+    if !request.headers.contains("Host") { request.headers.append("Host", front.authority) }
+    if front.isSecure, !request.headers.contains("X-Forwarded-Proto") {
+      request.headers.append("X-Forwarded-Proto", "https")
+    }
+    return try await ClientLoop.send(WebAddress(host: "127.0.0.1", port: port), request)
+  }
+
+  public func get(_ target: String, _ headers: Headers = Headers()) async throws -> Response {
+    try await send(Request(method: "GET", target: target, headers: headers))
+  }
+
+  public func post(_ target: String, _ form: Form, _ headers: Headers = Headers()) async throws -> Response {
+    var headers = headers
+    if !headers.contains("Content-Type") { headers.append("Content-Type", "application/x-www-form-urlencoded") }
+    return try await send(Request(method: "POST", target: target, headers: headers, body: Array(form.encoded.utf8)))
+  }
+
+  /// A browser whose requests for the gateway go to this fixture, and all others to loopback addresses.
+  public func browser(for redirectURI: String? = nil) -> DemoBrowser {
+    DemoBrowser(appRedirectURI: redirectURI) { address, request in
+      try await address.origin == self.front.origin ? self.send(request) : ClientLoop.send(address, request)
+    }
+  }
+
+  // MARK: The vectors' requests
+
+  /// RFC 7636, appendix B.
+  public static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+  public static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+
+  /// The target of AZ, with changes.
+  public func az(
+    _ client: String = "n1", _ redirectURI: String? = nil, adjusting adjust: (inout Form) -> Void = { _ in }
+  ) -> String {
+    var form: Form = [
+      "response_type": "code", "client_id": client, "redirect_uri": redirectURI ?? registered(client), "state": "s1",
+      "code_challenge": GatewayFixture.challenge, "code_challenge_method": "S256",
+    ]
+    adjust(&form)
+    return form.added(to: "/authorize")
+  }
+
+  /// The body of TK, with changes.
+  public func tk(
+    _ code: String, _ client: String = "n1", _ redirectURI: String? = nil,
+    adjusting adjust: (inout Form) -> Void = { _ in }
+  ) -> Form {
+    var form: Form = [
+      "grant_type": "authorization_code", "client_id": client, "code": code,
+      "redirect_uri": redirectURI ?? registered(client), "code_verifier": GatewayFixture.verifier,
+    ]
+    adjust(&form)
+    return form
+  }
+
+  private func registered(_ client: String) -> String {
+    policy.clients[ClientID(client)]?.redirectURIs.first?.text ?? "com.example.nobody:/cb"
+  }
+
+  // MARK: Whole walks
+
+  /// Why a walk did not end at the app.
+  public struct Stranded: Error, CustomStringConvertible {
+    public let page: DemoBrowser.Page
+    public var description: String { "stranded at \(page.address.target) with \(page.status): \(page.text)" }
+  }
+
+  /// Opens AZ in a fresh browser, signs in, consents, and gives what the app received.
+  ///
+  /// Throws ``Stranded`` when the walk ends on a page.
+  public func walk(
+    _ client: String = "n1", _ redirectURI: String? = nil, user: DemoUser = DemoUser(),
+    adjusting adjust: (inout Form) -> Void = { _ in }
+  ) async throws -> DemoBrowser.Delivery {
+    var browser = browser(for: redirectURI ?? registered(client))
+    return try await walk(&browser, client, redirectURI, user: user, adjusting: adjust)
+  }
+
+  /// The same in a given browser.
+  public func walk(
+    _ browser: inout DemoBrowser, _ client: String = "n1", _ redirectURI: String? = nil, user: DemoUser = DemoUser(),
+    adjusting adjust: (inout Form) -> Void = { _ in }
+  ) async throws -> DemoBrowser.Delivery {
+    browser.appRedirectURI = redirectURI ?? registered(client)
+    let start = front.at(az(client, redirectURI, adjusting: adjust))
+    switch try await user.walk(&browser, from: start) {
+    case .app(let delivery): return delivery
+    case .page(let page): throw Stranded(page: page)
+    }
+  }
+
+  /// The code of a whole walk.
+  public func code(
+    _ client: String = "n1", _ redirectURI: String? = nil, adjusting adjust: (inout Form) -> Void = { _ in }
+  ) async throws -> String {
+    let delivery = try await walk(client, redirectURI, adjusting: adjust)
+    guard let code = delivery.parameters["code"] else { throw NoCode(delivery: delivery) }
+    return code
+  }
+
+  /// The app was told something else.
+  public struct NoCode: Error, CustomStringConvertible {
+    public let delivery: DemoBrowser.Delivery
+    public var description: String { "no code in \(delivery.address)" }
+  }
+
+  /// Sends TK.
+  public func redeem(
+    _ code: String, _ client: String = "n1", _ redirectURI: String? = nil, headers: Headers = Headers(),
+    adjusting adjust: (inout Form) -> Void = { _ in }
+  ) async throws -> Response {
+    try await post("/token", tk(code, client, redirectURI, adjusting: adjust), headers)
+  }
+}
+
+extension Response {
+  public var text: String { String(decoding: body, as: UTF8.self) }
+  public var location: String? { headers["Location"] }
+  /// The parameters of a redirect's query; none without one.
+  public var answer: Form { Form(decoding: (location ?? "").drop { $0 != "?" }.dropFirst()) }
+}

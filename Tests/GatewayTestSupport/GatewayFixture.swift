@@ -1,0 +1,244 @@
+import Enforcement
+import Gateway
+public import LegacyServer
+import OAuth
+public import Policy
+import Proxy
+import Reactor
+public import Sealing
+public import Stores
+import Synchronization
+public import Telemetry
+
+/// A gateway before the recording upstream, in this process and on loopback ports that the kernel chose, for one test.
+///
+///     try await GatewayFixture.run { gateway in
+///       let answer = try await gateway.get(gateway.az())
+///       #expect(answer.status == 302)
+///     }
+public final class GatewayFixture: Sendable {
+  public let upstream: FixtureUpstream
+  public let keyRing: KeyRing
+  public let store: any EphemeralStore
+  /// What the gateway takes for the time; the upstream has its own.
+  public let clock: FixtureClock
+  public let metrics: MetricsRegistry
+  let log: DecisionLog
+  let logged = LoggedLines()
+  private let server: GatewayServer
+  private let current: Mutex<Policy>
+
+  /// Runs `body` with a gateway and stops everything after it.
+  ///
+  /// - Parameters:
+  ///   - policy: By default the vectors' at `https://gw.example`. Listeners and the upstream's address are replaced; an
+  ///     `http` origin gets the port that was bound. With an `https` origin the requests of the fixture come through a
+  ///     TLS-ending proxy on loopback: trusted, with `X-Forwarded-Proto: https`.
+  ///   - quirks: How the legacy server behaves. It knows the upstream client of every client of the policy.
+  ///   - keyRing: By default a fresh one.
+  ///   - store: By default an empty one in memory.
+  public static func run(
+    _ policy: Policy? = nil, quirks: LegacyQuirks = LegacyQuirks(), workers: Int = 1, keyRing: KeyRing? = nil,
+    store: (any EphemeralStore)? = nil, _ body: (GatewayFixture) async throws -> Void
+  ) async throws {
+    await FixtureSlots.shared.take()
+    let result = await outcome {
+      try await runHere(policy, quirks: quirks, workers: workers, keyRing: keyRing, store: store, body)
+    }
+    await FixtureSlots.shared.giveBack()
+    try result.get()
+  }
+
+  private static func runHere(
+    _ policy: Policy?, quirks: LegacyQuirks, workers: Int, keyRing: KeyRing?, store: (any EphemeralStore)?,
+    _ body: (GatewayFixture) async throws -> Void
+  ) async throws {
+    let upstream = try await FixtureUpstream()
+    let result: Result<Void, any Error>
+    do {
+      let fixture = try await GatewayFixture(
+        try policy ?? FixturePolicy.with(), upstream: upstream, workers: workers,
+        keyRing: keyRing ?? KeyRing.ephemeral(now: Int64(Clock.realSeconds())), store: store ?? MemoryStore(),
+        clock: FixtureClock())
+      upstream.serve(fixture.legacyServer(quirks))
+      result = await outcome { try await body(fixture) }
+      await fixture.stop()
+    } catch {
+      result = .failure(error)
+    }
+    await upstream.stop()
+    return try result.get()
+  }
+
+  /// Where a second gateway looks for the upstream.
+  public enum ReplicaUpstream: Sendable {
+    /// The same recording upstream.
+    case same
+    /// Where nothing listens.
+    case dead
+    case raw(RawUpstream)
+  }
+
+  /// Runs `body` with a second gateway: a replica, with its own memory unless `sharesStore`.
+  public func withReplica(
+    keyRing: KeyRing? = nil, policy: Policy? = nil, upstream place: ReplicaUpstream = .same, sharesStore: Bool = false,
+    _ body: (GatewayFixture) async throws -> Void
+  ) async throws {
+    var changed = FixturePolicy(policy ?? self.policy)
+    switch place {
+    case .same: break
+    // Of all loopback addresses the recording upstream has one, and this is another one.
+    case .dead: changed.upstream.origin = Origin(scheme: .http, host: "127.0.0.2", port: upstream.port)
+    case .raw(let raw): changed.upstream.origin = Origin(scheme: .http, host: "127.0.0.1", port: raw.port)
+    }
+    let replica = try await GatewayFixture(
+      changed.policy, upstream: upstream, isPlaced: true, workers: 1, keyRing: keyRing ?? self.keyRing,
+      store: sharesStore ? store : MemoryStore(), clock: clock)
+    let result = await GatewayFixture.outcome { try await body(replica) }
+    await replica.stop()
+    try result.get()
+  }
+
+  /// Runs `body` with a gateway whose upstream is a raw one.
+  public static func run(
+    before answer: RawUpstream.Answer, _ policy: Policy? = nil,
+    _ body: (GatewayFixture, RawUpstream) async throws -> Void
+  ) async throws {
+    let raw = try await RawUpstream(answer)
+    let result = await outcome {
+      try await run(policy) { gateway in
+        try await gateway.withReplica(upstream: .raw(raw)) { try await body($0, raw) }
+      }
+    }
+    await raw.stop()
+    try result.get()
+  }
+
+  private static func outcome(
+    _ body: () async throws -> Void
+  ) async -> Result<Void, any Error> {
+    do {
+      try await body()
+      return .success(())
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private init(
+    _ policy: Policy, upstream: FixtureUpstream, isPlaced: Bool = false, workers: Int, keyRing: KeyRing,
+    store: any EphemeralStore, clock: FixtureClock
+  ) async throws {
+    self.upstream = upstream
+    self.keyRing = keyRing
+    self.store = store
+    self.clock = clock
+    metrics = MetricsRegistry(workers: workers, policyVersion: policy.version)
+    log = DecisionLog(workers: workers, signal: NoSignal(), metrics: metrics) { 0 }
+    let placed = GatewayFixture.placed(policy, port: nil, upstream: isPlaced ? nil : upstream)
+    server = try await GatewayServer(
+      policy: placed, keyRing: keyRing, workers: workers,
+      resources: GatewayResources(store: store, metrics: metrics, log: log) { clock.now })
+    current = Mutex(placed)
+    // Only now is the port known that an http origin has to name.
+    await reload(to: placed)
+  }
+
+  private func stop() async {
+    _ = await server.server.drain(delay: 0, timeout: 0) { _ in }
+  }
+
+  // MARK: Policy
+
+  /// The policy in force.
+  public var policy: Policy { current.withLock { $0 } }
+  public var port: Int { server.server.addresses.first?.port ?? 0 }
+  /// Where clients find the gateway.
+  public var front: WebAddress {
+    let origin = policy.gateway.origin
+    return WebAddress(isSecure: origin.scheme == .https, host: origin.host, port: origin.port)
+  }
+
+  /// Changes the policy in force, as SIGHUP does.
+  public func reload(_ adjust: (inout FixturePolicy) -> Void) async {
+    var next = FixturePolicy(policy)
+    adjust(&next)
+    await reload(to: next.policy)
+  }
+
+  private func reload(to policy: Policy) async {
+    // What a test set on purpose stays: an upstream that is dead, for example.
+    let placed = GatewayFixture.placed(policy, port: port, upstream: nil)
+    await server.reload(policy: placed, keyRing: keyRing)
+    current.withLock { $0 = placed }
+  }
+
+  /// The policy with the addresses of this test.
+  private static func placed(_ policy: Policy, port: Int?, upstream: FixtureUpstream?) -> Policy {
+    var placed = FixturePolicy(policy)
+    placed.gateway.listeners = [Listener(address: SocketAddress(host: "127.0.0.1", port: 0))]
+    if let upstream { placed.upstream.origin = Origin(scheme: .http, host: "127.0.0.1", port: upstream.port) }
+    let origin = placed.gateway.origin
+    if origin.scheme == .http, let port, origin.port != port {
+      placed.gateway.origin = Origin(scheme: .http, host: origin.host, port: port)
+      if placed.gateway.issuer == origin.description { placed.gateway.issuer = placed.gateway.origin.description }
+    }
+    if origin.scheme == .https, placed.gateway.trustedProxies.isEmpty {
+      placed.gateway.trustedProxies = [
+        AddressRange(network: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1], prefixLength: 128)
+      ]
+    }
+    return placed.policy
+  }
+
+  /// A legacy server that knows the upstream client of every client, with one redirect URI each.
+  public func legacyServer(_ quirks: LegacyQuirks) -> LegacyAuthorizationServer {
+    var known: [String: LegacyClient] = [:]
+    let clients = policy.clients.values.sorted { $0.id.rawValue < $1.id.rawValue }
+    for client in clients where known[client.upstream.clientID.rawValue] == nil {
+      let id = client.upstream.clientID.rawValue
+      let redirectURI =
+        switch client.upstream.redirectURI {
+        case .callback: policy.gateway.callback
+        case .requested: client.redirectURIs.first?.text ?? policy.gateway.callback
+        case .fixed(let text): text
+        }
+      known[id] = LegacyClient(
+        id: id, secret: client.upstream.clientSecret?.reveal() ?? "\(id)secret", name: "Upstream \(id)",
+        redirectURI: redirectURI)
+    }
+    return LegacyAuthorizationServer(LegacyConfiguration(clients: Array(known.values), quirks: quirks))
+  }
+
+  // MARK: What the gateway tells
+
+  /// The decision log so far, one JSON line a record.
+  public var logLines: [String] {
+    // The writer's own way, on this thread: it writes what there is and ends.
+    log.stop()
+    log.start(sink: logged) { $0() }
+    return logged.lines
+  }
+
+  public struct LoggedLines: LogSink, Sendable {
+    private let text = Shared()
+
+    private final class Shared: Sendable {
+      let value = Mutex("")
+    }
+
+    public var lines: [String] { text.value.withLock { $0.split(separator: "\n").map(String.init) } }
+
+    public mutating func write(_ bytes: [UInt8]) -> Bool {
+      text.value.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
+      return true
+    }
+
+    public mutating func reopen() {}
+  }
+
+  private struct NoSignal: WakeSignal {
+    func signal() {}
+    func wait() {}
+  }
+}

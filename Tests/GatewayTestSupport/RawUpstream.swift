@@ -1,0 +1,116 @@
+import Reactor
+import Synchronization
+
+/// An upstream that answers bytes, whatever they are, or nothing: for what no HTTP server would do.
+public final class RawUpstream: Sendable {
+  public enum Answer: Sendable {
+    /// Sends the bytes and ends the connection.
+    case bytes(String)
+    /// Breaks the connection once the whole request has come.
+    case reset
+    /// Reads and never answers.
+    case silence
+  }
+
+  public let port: Int
+  private let worker: Worker
+  private let received = Mutex<[String]>([])
+
+  /// Throws `IOError`.
+  public init(_ answer: Answer) async throws {
+    guard let address = Address(literal: "127.0.0.1", port: 0) else { throw IOError(code: 22) }
+    let listener = try ListeningSocket.bind(address, count: 1, id: 0)
+    port = listener.first?.address.port ?? 0
+    worker = try Worker(index: 0)
+    try worker.start(name: "raw")
+    let group = WorkerGroup([worker])
+    for socket in listener {
+      try await worker.perform { (worker: isolated Worker) throws(IOError) in
+        let poller = worker.poller
+        try worker.accept(socket, group: group) { socket, _ in
+          poller.start(Conversation(socket, poller, answer, self))
+        }
+      }
+    }
+  }
+
+  /// The requests so far, head and body as they came.
+  public var requests: [String] { received.withLock { $0 } }
+
+  public func stop() async {
+    await worker.stopAccepting()
+    await worker.drain()
+    await worker.abortConnections()
+    await worker.stop()
+  }
+
+  private func note(_ request: String) { received.withLock { $0.append(request) } }
+
+  private final class Conversation: Activity {
+    private let socket: Socket
+    private let poller: Poller
+    private let answer: Answer
+    private let owner: RawUpstream
+
+    init(_ socket: Socket, _ poller: Poller, _ answer: Answer, _ owner: RawUpstream) {
+      self.socket = socket
+      self.poller = poller
+      self.answer = answer
+      self.owner = owner
+    }
+
+    func run() async {
+      let waiter = Waiter(poller)
+      let buffer = poller.buffers.take()
+      defer {
+        waiter.retire()
+        poller.buffers.giveBack(buffer)
+        socket.close()
+      }
+      var text = ""
+      while !isWhole(text) {
+        switch socket.receive(into: buffer) {
+        case .moved:
+          text += String(decoding: buffer.bytes(from: 0, count: buffer.count), as: UTF8.self)
+          buffer.clear()
+        case .wouldBlock: _ = await waiter.wait(socket, .readable, until: .never)
+        case .ended, .failed: return
+        }
+      }
+      owner.note(text)
+      switch answer {
+      case .reset: socket.reset()
+      case .silence:
+        // Until the other side gives up.
+        while true {
+          switch socket.receive(into: buffer) {
+          case .moved: buffer.clear()
+          case .wouldBlock: _ = await waiter.wait(socket, .readable, until: .never)
+          case .ended, .failed: return
+          }
+        }
+      case .bytes(let bytes):
+        buffer.append(bytes)
+        while !buffer.isEmpty {
+          switch socket.send(buffer) {
+          case .moved: continue
+          case .wouldBlock: _ = await waiter.wait(socket, .writable, until: .never)
+          case .ended, .failed: return
+          }
+        }
+      }
+    }
+
+    /// Whether the head and as much of a body as it announces have come.
+    private func isWhole(_ text: String) -> Bool {
+      guard let end = text.firstRange(of: "\r\n\r\n") else { return false }
+      let lines = text[..<end.lowerBound].split(separator: "\r\n")
+      let length = lines.compactMap { line -> Int? in
+        let parts = line.split(separator: ":", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "content-length" else { return nil }
+        return Int(parts[1].drop { $0 == " " })
+      }
+      return text[end.upperBound...].utf8.count >= length.first ?? 0
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import Stores
+import Synchronization
+
+/// A store that fails on demand.
+final class BrokenStore: EphemeralStore {
+  private let memory = MemoryStore()
+  private let error: StoreError
+  private let broken = Mutex(false)
+
+  init(_ error: StoreError) {
+    self.error = error
+  }
+
+  var isBroken: Bool {
+    get { broken.withLock { $0 } }
+    set { broken.withLock { $0 = newValue } }
+  }
+
+  private func check() throws(StoreError) {
+    if isBroken { throw error }
+  }
+
+  func put(_ key: StoreKey, _ value: [UInt8], expiry: Int64, now: Int64) async throws(StoreError) -> Bool {
+    try check()
+    return try await memory.put(key, value, expiry: expiry, now: now)
+  }
+
+  func replace(
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+  ) async throws(StoreError) -> Bool {
+    try check()
+    return try await memory.replace(key, old, with: new, expiry: expiry, now: now)
+  }
+
+  func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+    try check()
+    return try await memory.get(key, now: now)
+  }
+
+  func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+    try check()
+    return try await memory.take(key, now: now)
+  }
+
+  func increment(_ key: StoreKey, by amount: Int, expiry: Int64, now: Int64) async throws(StoreError) -> Int {
+    try check()
+    return try await memory.increment(key, by: amount, expiry: expiry, now: now)
+  }
+
+  func remove(_ key: StoreKey, now: Int64) async throws(StoreError) {
+    try check()
+    try await memory.remove(key, now: now)
+  }
+}

@@ -1,0 +1,169 @@
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Sealing
+import Testing
+
+@Suite("I-browser")
+struct BrowserTests {
+  private func attributes(_ response: Response) throws -> [String] {
+    let field = try #require(response.headers.all("Set-Cookie").first { $0.contains("proofgate=") })
+    return field.split(separator: ";").dropFirst().map { String($0.drop { $0 == " " }).lowercased() }.sorted()
+  }
+
+  @Test("I-browser: over https the cookie is of this host alone, for TLS alone and hidden from scripts")
+  func attributesOverTLS() async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await gateway.begin()
+      #expect(begun.cookie.hasPrefix("__Host-proofgate="))
+      #expect(try attributes(begun.response) == ["httponly", "path=/", "samesite=lax", "secure"])
+    }
+  }
+
+  @Test("I-browser: on a loopback origin the cookie is plain")
+  func attributesOnLoopback() async throws {
+    try await GatewayFixture.run(try FixturePolicy.onLoopback()) { gateway in
+      let begun = try await gateway.begin()
+      #expect(begun.cookie.hasPrefix("proofgate="))
+      #expect(try attributes(begun.response) == ["httponly", "path=/", "samesite=lax"])
+    }
+  }
+
+  @Test("I-browser: with a callback over the network the cookie follows a cross-site post")
+  func attributesForNetwork() async throws {
+    let policy = try FixturePolicy.with { $0.upstream.callback = .network }
+    try await GatewayFixture.run(policy) { gateway in
+      let begun = try await gateway.begin()
+      #expect(try attributes(begun.response) == ["httponly", "path=/", "samesite=none", "secure"])
+    }
+  }
+
+  @Test("I-browser: the cookie never goes upstream, on any path and in any spelling")
+  func strippedUpstream() async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await gateway.begin()
+      let cookies = ["a=1; \(begun.cookie); b=2", "\(begun.cookie)", "a=1;\(begun.cookie)", " \(begun.cookie) ; c=3"]
+      for cookie in cookies {
+        for target in ["/", "/login", begun.target, "/api/me"] {
+          _ = try await gateway.get(target, ["Cookie": cookie])
+        }
+        _ = try await gateway.redeem("x", "p1", headers: ["Cookie": cookie])
+      }
+      let secret = try #require(begun.cookie.split(separator: "=").last)
+      for request in gateway.upstream.recorder.requests {
+        for field in request.headers.fields { #expect(!field.value.contains(secret), "\(request.target)") }
+        #expect(!request.headers.all("Cookie").contains { $0.contains("proofgate") })
+      }
+      #expect(gateway.upstream.recorder.requests.contains { $0.headers["Cookie"] == "a=1; b=2" })
+    }
+  }
+
+  @Test("I-browser: the upstream cannot set the cookie, on any path")
+  func upstreamCannotSet() async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await gateway.begin()
+      gateway.upstream.script { request in
+        var headers: Headers = ["Set-Cookie": "__Host-proofgate=fixed; Path=/; Secure"]
+        headers.append("Set-Cookie", "__HOST-PROOFGATE=fixed; Path=/; Secure")
+        headers.append("Set-Cookie", "=__Host-proofgate=fixed; Path=/; Secure")
+        headers.append("Set-Cookie", "SESSION=1; Path=/")
+        switch request.path {
+        case "/authorize" where request.query?.contains("mode=redirect") ?? false:
+          headers.append("Location", "/login")
+          return Response(status: 302, headers: headers)
+        default: return Response(status: 200, headers: headers, body: Array("page".utf8))
+        }
+      }
+      let cookie = Headers.cookies([begun.cookie])
+      let responses = [
+        try await gateway.get("/"), try await gateway.get("/", cookie), try await gateway.get(begun.target, cookie),
+        try await gateway.get(begun.target { $0.append("mode", "redirect") }, cookie),
+        try await gateway.get(gateway.az("p1")),
+      ]
+      for response in responses {
+        let fields = response.headers.all("Set-Cookie")
+        #expect(!fields.contains { $0.contains("fixed") })
+        #expect(fields.contains { $0.hasPrefix("SESSION=1") })
+      }
+    }
+  }
+
+  @Test("I-browser: two tabs at once share the browser's secret, and both end in codes")
+  func twoTabs() async throws {
+    try await GatewayFixture.run { gateway in
+      let session = try await gateway.legacySession()
+      let first = try await gateway.begin(cookies: [session])
+      let second = try await gateway.begin(cookies: [session, first.cookie]) { $0.set("state", "s2") }
+      let hashes = [try gateway.transaction(of: first), try gateway.transaction(of: second)].map(\.browserSecretHash)
+      #expect(hashes[0] == hashes[1])
+      // The browser keeps the newer cookie; the older tab goes on with it.
+      for (begun, state) in [(first, "s1"), (second, "s2")] {
+        let response = try await gateway.allow(begun, cookies: [session, second.cookie])
+        let answer = response.answer
+        #expect(answer["state"] == state)
+        let code = try #require(answer["code"])
+        #expect(try await gateway.redeem(code, "p1").status == 200)
+      }
+    }
+  }
+
+  @Test("I-browser: a flow that changes browser gets a page that starts again, and never a redirect")
+  func otherBrowser() async throws {
+    try await GatewayFixture.run { gateway in
+      let session = try await gateway.legacySession()
+      let begun = try await gateway.begin(cookies: [session])
+      let stranger = try await gateway.begin()
+      for cookies in [[session], [session, stranger.cookie], [session, begun.cookie, stranger.cookie]] {
+        let before = gateway.upstream.recorder.count
+        let response = try await gateway.allow(begun, cookies: cookies)
+        #expect(response.status == 400)
+        #expect(response.location == nil)
+        #expect(gateway.upstream.recorder.count == before)
+        #expect(response.text.contains("Start again"))
+        #expect(response.text.contains("browser-unbound"))
+        // The link asks anew, as the client did, and with nothing of the upstream's.
+        #expect(response.text.contains("client_id=p1"))
+        #expect(!response.text.contains("legacy-p1"))
+        #expect(!response.text.contains(begun.state))
+      }
+    }
+  }
+
+  @Test("I-browser: the link of that page runs every rule anew")
+  func startAgain() async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await gateway.begin { $0.append("scope", "read") }
+      let page = try await gateway.get(begun.target)
+      let link = try #require(page.text.firstMatch(of: /href="(\/authorize\?[^"]*)"/)?.output.1)
+      let target = link.replacing("&amp;", with: "&")
+      let again = try await gateway.get(String(target))
+      #expect(again.status == 302)
+      let sent = Form(decoding: gateway.upstream.recorder.requests(to: "/authorize").last?.query ?? "")
+      let transaction = try gateway.transaction(in: try #require(sent["state"]))
+      let original = try gateway.transaction(of: begun)
+      #expect(transaction.state == original.state)
+      #expect(transaction.challenge == original.challenge)
+      #expect(transaction.scope == original.scope)
+      #expect(transaction.redirectURI == original.redirectURI)
+      #expect(transaction.id != original.id)
+      // A policy that no longer knows the client is asked too.
+      await gateway.reload { $0.remove("p1") }
+      try await gateway.expectRefused(get: String(target), status: 400)
+    }
+  }
+
+  @Test("I-browser: a transaction that is too old starts again")
+  func expired() async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await gateway.begin()
+      var transaction = try gateway.transaction(of: begun)
+      transaction.expiry = 1_000_000_000
+      let target = begun.target { $0.set("state", gateway.sealer.seal(transaction)) }
+      let response = try await gateway.expectRefused(get: target, Headers.cookies([begun.cookie]), status: 400)
+      #expect(response.text.contains("transaction-expired"))
+      #expect(response.text.contains("Start again"))
+    }
+  }
+}

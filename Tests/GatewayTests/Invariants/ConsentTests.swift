@@ -1,0 +1,165 @@
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Testing
+
+@Suite("I-consent")
+struct ConsentTests {
+  /// The consent page as a browser that opened AZ has it.
+  private func asked(
+    _ gateway: GatewayFixture, _ client: String = "n1", cookies: [String] = []
+  ) async throws -> (form: HTMLForm, cookie: String) {
+    let response = try await gateway.expectRefusedNothing(gateway.az(client), cookies)
+    let form = try #require(HTMLForm.forms(in: response.text).first)
+    return (form, try #require(response.ownCookie))
+  }
+
+  private func press(
+    _ gateway: GatewayFixture, _ form: HTMLForm, _ answer: String, cookies: [String]
+  ) async throws -> Response {
+    let button = try #require(form.buttons.first { $0.value == answer })
+    return try await gateway.post("/.proofgate/consent", form.submission(button: button), Headers.cookies(cookies))
+  }
+
+  @Test("I-consent: the page comes before the upstream is contacted")
+  func before() async throws {
+    try await GatewayFixture.run { gateway in
+      for client in ["n1", "n2", "n4", "w1"] {
+        let (form, cookie) = try await asked(gateway, client)
+        #expect(form.action == "/.proofgate/consent")
+        #expect(form.method == "POST")
+        #expect(cookie.hasPrefix("__Host-proofgate="))
+      }
+      #expect(gateway.upstream.recorder.count == 0)
+    }
+  }
+
+  @Test("I-consent: approval leads on to the upstream, in the same browser")
+  func approval() async throws {
+    try await GatewayFixture.run { gateway in
+      let (form, cookie) = try await asked(gateway)
+      let response = try await press(gateway, form, "approve", cookies: [cookie])
+      #expect(response.status == 303)
+      #expect(gateway.upstream.recorder.count == 0)
+      let target = try #require(response.location)
+      let next = try await gateway.get(target, Headers.cookies([try #require(response.ownCookie)]))
+      #expect(next.location?.hasPrefix("/login?next=") == true)
+      #expect(Form(decoding: target.split(separator: "?")[1])["client_id"] == "legacy-native")
+      // Elsewhere the way on is worth nothing.
+      try await gateway.expectRefused(get: target, status: 400)
+    }
+  }
+
+  @Test("I-consent: a denial goes to the app, and the upstream never hears of it")
+  func denial() async throws {
+    try await GatewayFixture.run { gateway in
+      let (form, cookie) = try await asked(gateway)
+      let response = try await press(gateway, form, "deny", cookies: [cookie])
+      let answer = try response.expectErrorRedirect(to: "com.example.app:/cb")
+      #expect(answer["error"] == "access_denied")
+      #expect(answer["state"] == "s1")
+      #expect(gateway.upstream.recorder.count == 0)
+    }
+  }
+
+  @Test("I-consent: nobody approves with another browser's token, or without a cookie")
+  func forgery() async throws {
+    try await GatewayFixture.run { gateway in
+      let victim = try await asked(gateway)
+      let thief = try await asked(gateway)
+      for cookies in [[], [victim.cookie], ["__Host-proofgate=AAAA"], [thief.cookie, victim.cookie]] {
+        let response = try await press(gateway, thief.form, "approve", cookies: cookies)
+        #expect(response.status == 403)
+        #expect(response.location == nil)
+      }
+      var withoutToken = victim.form.submission(button: victim.form.buttons.first)
+      withoutToken.fields.removeAll { $0.value.count > 20 }
+      for target in ["/.proofgate/consent", "/.proofgate/consent?decision=approve"] {
+        try await gateway.expectRefused(post: target, withoutToken, Headers.cookies([victim.cookie]), status: 403)
+        try await gateway.expectRefused(get: target, Headers.cookies([victim.cookie]), status: 403)
+      }
+      let begun = try await gateway.begin()
+      var otherPurpose = withoutToken
+      let tokenField = try #require(victim.form.controls.first { $0.value.count > 20 }?.name)
+      otherPurpose.append(tokenField, begun.state)
+      try await gateway.expectRefused(
+        post: "/.proofgate/consent", otherPurpose, Headers.cookies([begun.cookie]), status: 403)
+    }
+  }
+
+  @Test("I-consent: the approval runs every rule anew")
+  func policyOfNow() async throws {
+    try await GatewayFixture.run { gateway in
+      let (form, cookie) = try await asked(gateway)
+      await gateway.reload { policy in
+        policy.edit("n1") { $0.redirectURIs.removeFirst() }
+      }
+      let response = try await press(gateway, form, "approve", cookies: [cookie])
+      #expect(response.status == 400)
+      #expect(response.location == nil)
+      await gateway.reload { $0.remove("n1") }
+      let gone = try await press(gateway, form, "approve", cookies: [cookie])
+      #expect(gone.status == 400)
+      #expect(gateway.upstream.recorder.count == 0)
+    }
+  }
+
+  @Test("I-consent: an upstream that remembers its approval covers no other app")
+  func sharedUpstreamClient() async throws {
+    try await GatewayFixture.run(quirks: .with { $0.remembersConsent = true }) { gateway in
+      var browser = gateway.browser()
+      _ = try await gateway.walk(&browser, "n1")
+      browser.appRedirectURI = "com.example.app2:/cb"
+      guard case .page(let page) = try await browser.open(gateway.front.at(gateway.az("n2"))) else {
+        Issue.record("n2 got an answer without a question")
+        return
+      }
+      #expect(page.text.contains("App n2"))
+    }
+  }
+
+  @Test("I-consent: prompt=none answers consent_required")
+  func promptNone() async throws {
+    try await GatewayFixture.run { gateway in
+      let response = try await gateway.expectRefused(get: gateway.az { $0.append("prompt", "none") })
+      #expect(try response.expectErrorRedirect(to: "com.example.app:/cb")["error"] == "consent_required")
+      // Where the upstream asks, it is the upstream's to answer.
+      let begun = try await gateway.begin { $0.append("prompt", "none") }
+      #expect(begun.query["prompt"] == "none")
+    }
+  }
+
+  @Test("I-consent: `consent: upstream` leaves the question to the upstream")
+  func upstream() async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await gateway.begin("p1")
+      #expect(begun.response.location?.hasPrefix("/login") == true)
+    }
+  }
+
+  @Test("I-consent: an approval can be repeated without harm: each is a transaction of its own")
+  func repeated() async throws {
+    try await GatewayFixture.run { gateway in
+      let (form, cookie) = try await asked(gateway)
+      let first = try await press(gateway, form, "approve", cookies: [cookie])
+      let second = try await press(gateway, form, "approve", cookies: [cookie])
+      let states = [first, second].compactMap {
+        $0.location.flatMap { Form(decoding: $0.split(separator: "?")[1])["state"] }
+      }
+      #expect(try Set(states.map { try gateway.transaction(in: $0).id }).count == 2)
+    }
+  }
+}
+
+extension GatewayFixture {
+  /// The page that AZ gives before anybody is contacted.
+  fileprivate func expectRefusedNothing(_ target: String, _ cookies: [String]) async throws -> Response {
+    let before = upstream.recorder.count
+    let response = try await get(target, Headers.cookies(cookies))
+    #expect(response.status == 200)
+    #expect(upstream.recorder.count == before)
+    return response
+  }
+}

@@ -1,0 +1,248 @@
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Sealing
+import Testing
+
+@Suite("I-credentials")
+struct CredentialsTests {
+  /// The requests in which the upstream saw a secret that the gateway holds.
+  private func lent(_ gateway: GatewayFixture) -> [Request] {
+    let secrets = gateway.policy.clients.values.compactMap { client in
+      client.upstream.clientSecret.map { ($0, client.upstream.clientID.rawValue) }
+    }
+    let fields = Set(secrets.map { BasicCredentials(user: $0.1, password: $0.0).header.reveal() })
+    let words = Set(secrets.map { $0.0.reveal() })
+    return gateway.upstream.recorder.requests.filter { request in
+      let text = String(decoding: request.body, as: UTF8.self) + request.target
+      return request.headers.fields.contains { fields.contains($0.value) || words.contains($0.value) }
+        || words.contains { text.contains($0) }
+    }
+  }
+
+  private func tokens(_ gateway: GatewayFixture, _ client: String = "n1") async throws -> NativeApp.Tokens {
+    let code = try await gateway.code(client)
+    let response = try await gateway.redeem(code, client)
+    return try #require(NativeApp.tokens(in: response), "\(response.text)")
+  }
+
+  private func refresh(_ token: String, _ client: String = "n1", _ more: Form = [:]) -> Form {
+    Form(
+      ["grant_type": "refresh_token", "refresh_token": token, "client_id": client].map { .init(name: $0, value: $1) }
+        + more.fields)
+  }
+
+  @Test("I-credentials: a whole flow uses them once for the code and once for each refresh")
+  func refresh() async throws {
+    try await GatewayFixture.run(quirks: .with { $0.rotatesRefreshTokens = true }) { gateway in
+      let first = try await tokens(gateway)
+      let sealed = try #require(first.refreshToken).reveal()
+      let grant = try gateway.sealer.open(RefreshGrant.self, from: sealed)
+      #expect(grant.clientID == ClientID("n1"))
+      let response = try await gateway.post("/token", refresh(sealed))
+      let second = try #require(NativeApp.tokens(in: response), "\(response.text)")
+      let renewed = try #require(second.refreshToken).reveal()
+      #expect(renewed != sealed)
+      let next = try gateway.sealer.open(RefreshGrant.self, from: renewed)
+      #expect(next.family == grant.family)
+      #expect(next.generation == grant.generation + 1)
+      #expect(next.upstreamRefreshToken.reveal() != grant.upstreamRefreshToken.reveal())
+      let uses = lent(gateway)
+      #expect(uses.map(\.path) == ["/token", "/token"])
+      #expect(
+        Form(decoding: String(decoding: uses[1].body, as: UTF8.self)) == [
+          "grant_type": "refresh_token", "refresh_token": grant.upstreamRefreshToken.reveal(),
+        ])
+      #expect(try await gateway.post("/token", refresh(renewed)).status == 200)
+      // One that was used already ends the family.
+      try await gateway.post("/token", refresh(sealed)).expectTokenError(400, "invalid_grant")
+    }
+  }
+
+  @Test("I-credentials: a refresh token of one client is refused for every other")
+  func foreignRefreshToken() async throws {
+    try await GatewayFixture.run { gateway in
+      let sealed = try #require(try await tokens(gateway).refreshToken).reveal()
+      for client in ["n2", "p1"] {
+        try await gateway.expectRefused(post: "/token", refresh(sealed, client)).expectTokenError(400, "invalid_grant")
+      }
+      let confidential = refresh(sealed, "w1", ["client_secret": "w1secret"])
+      try await gateway.expectRefused(post: "/token", confidential).expectTokenError(400, "invalid_grant")
+      #expect(try await gateway.post("/token", refresh(sealed)).status == 200)
+    }
+  }
+
+  @Test("I-credentials: a raw refresh token is refused, and never sent with the gateway's credentials")
+  func rawRefreshToken() async throws {
+    try await GatewayFixture.run { gateway in
+      let sealed = try #require(try await tokens(gateway).refreshToken).reveal()
+      let raw = try gateway.sealer.open(RefreshGrant.self, from: sealed).upstreamRefreshToken.reveal()
+      try await gateway.expectRefused(post: "/token", refresh(raw)).expectTokenError(400, "invalid_grant")
+      let confidential = refresh(raw, "w1", ["client_secret": "w1secret"])
+      try await gateway.expectRefused(post: "/token", confidential).expectTokenError(400, "invalid_grant")
+    }
+  }
+
+  @Test("I-credentials: a client that is itself at the upstream refreshes with its own credentials")
+  func ownRefreshToken() async throws {
+    try await GatewayFixture.run { gateway in
+      let code = try await gateway.code("w3")
+      let response = try await gateway.redeem(code, "w3") { $0.append("client_secret", "w3secret") }
+      let token = try #require(NativeApp.tokens(in: response)?.refreshToken).reveal()
+      let refreshed = try await gateway.post("/token", refresh(token, "w3", ["client_secret": "w3secret"]))
+      #expect(refreshed.status == 200)
+      try await gateway.post("/token", refresh(token, "w3", ["client_secret": "wrong"])).expectTokenError(
+        401, "invalid_client")
+      #expect(lent(gateway).isEmpty)
+    }
+  }
+
+  @Test("I-credentials: access tokens are the upstream's own")
+  func accessTokens() async throws {
+    try await GatewayFixture.run { gateway in
+      let token = try await tokens(gateway).accessToken.reveal()
+      let response = try await ClientLoop.send(
+        gateway.upstream.address,
+        Request(method: "GET", target: "/api/me", headers: ["Authorization": "Bearer \(token)"]))
+      #expect(response.status == 200)
+      #expect(response.text.contains("\"client_id\":\"legacy-native\""))
+    }
+  }
+
+  @Test("I-credentials: revocation of a sealed refresh token is its own client's alone")
+  func revocation() async throws {
+    try await GatewayFixture.run { gateway in
+      let sealed = try #require(try await tokens(gateway).refreshToken).reveal()
+      let raw = try gateway.sealer.open(RefreshGrant.self, from: sealed).upstreamRefreshToken.reveal()
+      try await gateway.expectRefused(post: "/revoke", ["token": sealed, "client_id": "n2"], status: 200)
+      try await gateway.expectRefused(post: "/revoke", ["token": sealed], status: 400)
+      try await gateway.expectRefused(post: "/revoke", ["token": sealed, "client_id": "w1"])
+      #expect(try await gateway.post("/revoke", ["token": sealed, "client_id": "n1"]).status == 200)
+      let sent = try #require(gateway.upstream.recorder.requests(to: "/revoke").first)
+      #expect(Form(decoding: String(decoding: sent.body, as: UTF8.self))["token"] == raw)
+      #expect(lent(gateway).map(\.path) == ["/token", "/revoke"])
+      try await gateway.post("/token", refresh(sealed)).expectTokenError(400, "invalid_grant")
+    }
+  }
+
+  @Test("I-credentials: revocation of anything else goes as the client sent it")
+  func rawRevocation() async throws {
+    try await GatewayFixture.run { gateway in
+      let access = try await tokens(gateway).accessToken.reveal()
+      let form: Form = ["token": access, "client_id": "n1"]
+      let response = try await gateway.post("/revoke", form)
+      #expect(response.status == 401)
+      let sent = try #require(gateway.upstream.recorder.requests(to: "/revoke").first)
+      #expect(String(decoding: sent.body, as: UTF8.self) == form.encoded)
+      #expect(!sent.headers.contains("Authorization"))
+      #expect(lent(gateway).map(\.path) == ["/token"])
+    }
+  }
+
+  @Test("I-credentials: introspection goes as the client sent it")
+  func introspection() async throws {
+    try await GatewayFixture.run { gateway in
+      let access = try await tokens(gateway).accessToken.reveal()
+      let form: Form = ["token": access, "client_id": "n1"]
+      _ = try await gateway.post("/introspect", form, ["Authorization": "Basic bjE6"])
+      let sent = try #require(gateway.upstream.recorder.requests(to: "/introspect").first)
+      #expect(String(decoding: sent.body, as: UTF8.self) == form.encoded)
+      #expect(sent.headers["Authorization"] == "Basic bjE6")
+      #expect(lent(gateway).map(\.path) == ["/token"])
+    }
+  }
+
+  @Test("I-credentials: no other grant gets them")
+  func otherGrants() async throws {
+    let policy = try FixturePolicy.with { policy in
+      for id in ["w1", "w3"] { policy.edit(id) { $0.grants = [.authorizationCode, .clientCredentials] } }
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      for client in ["n1", "w1"] {
+        let form: Form = ["grant_type": "client_credentials", "client_id": client, "client_secret": "w1secret"]
+        #expect(try await gateway.expectRefused(post: "/token", form).status == 400)
+      }
+      let password: Form = [
+        "grant_type": "password", "client_id": "n1", "username": "alice", "password": "wonderland",
+      ]
+      try await gateway.expectRefused(post: "/token", password).expectTokenError(400, "unsupported_grant_type")
+      let own: Form = ["grant_type": "client_credentials", "client_id": "w3", "client_secret": "w3secret"]
+      _ = try await gateway.post("/token", own)
+      let sent = try #require(gateway.upstream.recorder.requests(to: "/token").last)
+      #expect(Form(decoding: String(decoding: sent.body, as: UTF8.self))["client_secret"] == "w3secret")
+      #expect(lent(gateway).isEmpty)
+    }
+  }
+
+  @Test(
+    "I-credentials: a confidential client whose upstream id differs proves itself with its own secret",
+    arguments: [
+      ["client_id": "w1"], ["client_id": "w1", "client_secret": ""], ["client_id": "w1", "client_secret": "wrong"],
+      ["client_id": "w1", "client_secret": "upstream-secret-of-w1"],
+      ["client_id": "legacy-w1", "client_secret": "upstream-secret-of-w1"],
+      ["client_id": "n1", "client_secret": "w1secret"],
+    ] as [[String: String]])
+  func ownSecret(credentials: [String: String]) async throws {
+    try await GatewayFixture.run { gateway in
+      let code = try await gateway.code("w1")
+      let form = gateway.tk(code, "w1") { form in
+        for (name, value) in credentials { form.set(name, value) }
+      }
+      let response = try await gateway.expectRefused(post: "/token", form)
+      #expect([400, 401].contains(response.status))
+      #expect(lent(gateway).isEmpty)
+      #expect(try await gateway.redeem(code, "w1") { $0.append("client_secret", "w1secret") }.status == 200)
+    }
+  }
+
+  @Test("I-credentials: Basic works where the policy has a secret, and not together with a second method")
+  func basic() async throws {
+    try await GatewayFixture.run { gateway in
+      let code = try await gateway.code("web:2")
+      let form = gateway.tk(code, "web:2") { $0.remove("client_id") }
+      let right: Headers = ["Authorization": "Basic d2ViJTNBMjphK2IlMjVj"]
+      let wrong = try await gateway.expectRefused(
+        post: "/token", form, ["Authorization": "Basic d2ViOjI6YSBiJWM="], status: 401)
+      #expect(wrong.headers["WWW-Authenticate"]?.hasPrefix("Basic") == true)
+      var both = form
+      both.append("client_secret", "a b%c")
+      try await gateway.expectRefused(post: "/token", both, right, status: 400)
+      let response = try await gateway.post("/token", form, right)
+      #expect(response.status == 200, "\(response.text)")
+      #expect(lent(gateway).count == 1)
+    }
+  }
+
+  @Test("I-credentials: the secret that a public client ships proves nothing")
+  func shippedSecret() async throws {
+    try await GatewayFixture.run { gateway in
+      let code = try await gateway.code("n3")
+      let withoutVerifier = gateway.tk(code, "n3") { form in
+        form.remove("code_verifier")
+        form.append("client_secret", "s3")
+      }
+      try await gateway.expectRefused(post: "/token", withoutVerifier).expectTokenError(400, "invalid_request")
+      let response = try await gateway.redeem(code, "n3") { $0.append("client_secret", "s3") }
+      #expect(response.status == 200)
+      let sent = try #require(gateway.upstream.recorder.requests(to: "/token").first)
+      #expect(!String(decoding: sent.body, as: UTF8.self).contains("s3"))
+    }
+  }
+
+  @Test(
+    "I-credentials: they travel as the upstream wants them, and never twice",
+    arguments: [UpstreamClient.Authentication.basic, .post])
+  func methods(method: UpstreamClient.Authentication) async throws {
+    let policy = try FixturePolicy.with { policy in policy.edit("p1") { $0.upstream.authentication = method } }
+    try await GatewayFixture.run(policy) { gateway in
+      _ = try await tokens(gateway, "p1")
+      let sent = try #require(gateway.upstream.recorder.requests(to: "/token").first)
+      let form = Form(decoding: String(decoding: sent.body, as: UTF8.self))
+      #expect(sent.headers.contains("Authorization") == (method == .basic))
+      #expect(form["client_secret"] == (method == .post ? "upstream-secret-of-p1" : nil))
+      #expect(form["client_id"] == (method == .post ? "legacy-p1" : nil))
+    }
+  }
+}

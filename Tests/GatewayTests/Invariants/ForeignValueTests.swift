@@ -1,0 +1,44 @@
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Sealing
+import Testing
+
+@Suite("I-request: values of others")
+struct ForeignValueTests {
+  @Test("I-request: a client's state that another deployment sealed is the client's own business")
+  func foreignState() async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await gateway.begin()
+      let other = Sealer(keyRing: KeyRing.ephemeral(now: 0), issuer: gateway.policy.gateway.issuer)
+      let foreign = other.seal(try gateway.transaction(of: begun))
+      let again = try await gateway.begin { $0.set("state", foreign) }
+      #expect(try gateway.transaction(of: again).state == foreign)
+      // A page of the upstream that comes back with it belongs to a key that this replica may not have yet.
+      let target = begun.target { $0.set("state", foreign) }
+      try await gateway.expectRefused(get: target, Headers.cookies([begun.cookie]), status: 503)
+    }
+  }
+
+  @Test("I-request: a state that begins like a sealed one begins a transaction like any other")
+  func likeSealed() async throws {
+    try await GatewayFixture.run { gateway in
+      let state = "AQ" + String(repeating: "x", count: 70)
+      let begun = try await gateway.begin { $0.set("state", state) }
+      #expect(try gateway.transaction(of: begun).state == state)
+    }
+  }
+
+  @Test("A client id that nobody knows is cut in the log")
+  func longClientID() async throws {
+    try await GatewayFixture.run { gateway in
+      let id = String(repeating: "z", count: 5000)
+      try await gateway.expectRefused(post: "/token", gateway.tk("x", id, "com.example:/cb"))
+      let lines = gateway.logLines
+      #expect(lines.contains { $0.contains(String(repeating: "z", count: 256)) })
+      #expect(!lines.contains { $0.contains(String(repeating: "z", count: 257)) })
+    }
+  }
+}

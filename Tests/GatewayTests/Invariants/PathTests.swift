@@ -1,0 +1,143 @@
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import Policy
+import Testing
+
+@Suite("I-path")
+struct PathTests {
+  static let spellings = [
+    "/Authorize", "/AUTHORIZE", "/%61uthorize", "/%2561uthorize", "//authorize", "/authorize/", "/./authorize",
+    "/x/../authorize", "/x/..%2fauthorize", "/x/%2e%2e/authorize", "/authorize;a=b", "/authorize;/x",
+    "/x/..;/authorize",
+    "/authorize%3bx", "/x%5c..%5cauthorize", "/authorize.json", "/authorize.php", "/authorize%20", "/authorize%00",
+    "/authorize%00.css", "/authorize%3fx=1", "/index.php/authorize", "/authorize/.", "/authorize%2f",
+    "/%e0%81%a1uthorize",
+    "/authorize.",
+  ]
+
+  @Test("I-path: an authorization endpoint in any other spelling is refused", arguments: spellings)
+  func authorization(path: String) async throws {
+    try await GatewayFixture.run { gateway in
+      let query = gateway.az("p1").split(separator: "?")[1]
+      let response = try await gateway.expectRefused(get: "\(path)?\(query)", status: 400)
+      #expect(response.location == nil)
+      try await gateway.expectRefused(post: path, Form(decoding: query), status: 400)
+      #expect(gateway.logLines.contains { $0.contains("path-ambiguous") })
+    }
+  }
+
+  @Test("I-path: a token endpoint in any other spelling is refused", arguments: spellings)
+  func token(path: String) async throws {
+    try await GatewayFixture.run { gateway in
+      let path = path.replacing("Authorize", with: "Token").replacing("AUTHORIZE", with: "TOKEN")
+        .replacing("authorize", with: "token").replacing("61uthorize", with: "74oken")
+        .replacing("%e0%81%a1uthorize", with: "%e0%81%b4oken")
+      try await gateway.expectRefused(post: path, gateway.tk("rawcode0123456"), status: 400)
+    }
+  }
+
+  @Test(
+    "I-path: an absolute target, or a fragment in it, makes no other path",
+    arguments: [
+      "http://gw.example/%61uthorize?x", "https://gw.example//authorize?x", "/authorize#x?y",
+    ])
+  func targets(target: String) async throws {
+    try await GatewayFixture.run { gateway in
+      try await gateway.expectRefused(get: target, status: 400)
+    }
+  }
+
+  @Test("I-path: endpoints take lists, and an alias is asked under its own name")
+  func aliases() async throws {
+    let policy = try FixturePolicy.with { policy in
+      policy.upstream.endpoints.authorization = ["/authorize", "/v2/authorize"]
+      policy.upstream.endpoints.token = ["/token", "/v2/token"]
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let legacy = gateway.upstream.legacy
+      gateway.upstream.script { request in
+        guard request.target.hasPrefix("/v2/") else { return nil }
+        var request = request
+        request.target = String(request.target.dropFirst(3))
+        return legacy.respond(to: request, now: 1_700_000_000)
+      }
+      let response = try await gateway.get("/v2" + gateway.az("p1"))
+      #expect(response.status == 302)
+      #expect(gateway.upstream.recorder.requests.last?.path == "/v2/authorize")
+      let code = try await gateway.code("p1")
+      let tokens = try await gateway.post("/v2/token", gateway.tk(code, "p1"))
+      #expect(gateway.upstream.recorder.requests.last?.path == "/v2/token")
+      #expect([200, 400].contains(tokens.status))
+      try await gateway.expectRefused(post: "/v2/Token", gateway.tk(code, "p1"), status: 400)
+    }
+  }
+
+  @Test("I-path: endpoints that the gateway does not police are closed")
+  func closed() async throws {
+    let policy = try FixturePolicy.with { $0.upstream.endpoints.closed = ["/par", "/register"] }
+    try await GatewayFixture.run(policy) { gateway in
+      try await gateway.expectRefused(post: "/par", ["client_id": "n1"], status: 404)
+      try await gateway.expectRefused(post: "/register", [:], status: 404)
+      try await gateway.expectRefused(post: "/PAR", ["client_id": "n1"], status: 400)
+      try await gateway.expectRefused(get: "/.proofgate/nothing", status: 404)
+    }
+  }
+
+  @Test("I-path: with `pass` everything else is 404")
+  func passed() async throws {
+    let policy = try FixturePolicy.with { $0.upstream.pass = ["/login"] }
+    try await GatewayFixture.run(policy) { gateway in
+      #expect(try await gateway.get("/login").status == 200)
+      for target in ["/", "/api/me", "/loginx", "/login/../api/me", "/login/%2e%2e/api/me"] {
+        try await gateway.expectRefused(get: target, status: 404)
+      }
+      let code = try await gateway.code("p1")
+      #expect(try await gateway.redeem(code, "p1").status == 200)
+    }
+  }
+
+  @Test(
+    "I-path: a code or token that an unlisted path redirects to where answers go is 502",
+    arguments: [
+      "https://gw.example/.proofgate/callback?code=rawcode0123456&state=x", "/.proofgate/callback?code=rawcode0123456",
+      "com.example.app:/cb?code=rawcode0123456", "https://app.example.com/cb?state=x&code=rawcode0123456",
+      "http://127.0.0.1:4711/cb?code=rawcode0123456", "http://localhost:4711/?code=rawcode0123456",
+      "https://web.example.com/cb?x=1&code=rawcode0123456", "https://app.example.com/cb#access_token=rawcode0123456",
+      "https://web3.example.com/cb?id_token=rawcode0123456", "//gw.example/.proofgate/callback?code=rawcode0123456",
+      "https://gw.example:443/.proofgate/callback?code=rawcode0123456",
+      "HTTPS://GW.Example/.proofgate/callback?code=rawcode0123456",
+      "https://x:y@gw.example/.proofgate/callback?code=rawcode0123456", "\\.proofgate\\callback?code=rawcode0123456",
+      "https:\\\\gw.example/.proofgate/callback?code=rawcode0123456", "COM.example.app:/cb?code=rawcode0123456",
+      "/\\gw.example/.proofgate/callback?code=rawcode0123456",
+      "HTTP://127.1.example@127.0.0.1:4711/cb?code=rawcode0123456",
+    ])
+  func answersElsewhere(location: String) async throws {
+    try await GatewayFixture.run { gateway in
+      gateway.upstream.script { _ in
+        Response(status: 302, headers: ["Location": location], body: Array(location.utf8))
+      }
+      let begun = try await gateway.post("/oauth2/v1/authorise", [:])
+      let got = try await gateway.get("/sso?x=1", ["Cookie": "__Host-proofgate=x"])
+      for response in [begun, got] {
+        #expect(response.status == 502)
+        #expect(response.location == nil)
+        #expect(!response.text.contains("rawcode"))
+      }
+    }
+  }
+
+  @Test(
+    "I-path: other redirects of unlisted paths pass",
+    arguments: [
+      "/home?x=1", "https://elsewhere.example/?code=1", "/login?next=%2Fauthorize%3Fcode%3D1",
+      "https://app.example.com/cb",
+    ])
+  func otherRedirects(location: String) async throws {
+    try await GatewayFixture.run { gateway in
+      gateway.upstream.script { _ in Response(status: 302, headers: ["Location": location]) }
+      let response = try await gateway.get("/sso")
+      #expect(response.location == location)
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import Testing
+
+@Suite("I-browser: cookies of the upstream")
+struct UpstreamCookieTests {
+  @Test(
+    "I-browser: a page that is moved into the transaction sets the upstream's cookies securely, and not the gateway's")
+  func moved() async throws {
+    try await GatewayFixture.run { gateway in
+      gateway.upstream.script { request in
+        guard request.path == "/authorize" else { return nil }
+        var response = Response(status: 200, headers: ["Content-Type": "text/html"], body: Array("a page".utf8))
+        for cookie in ["sid=1; HttpOnly", "__Host-proofgate=evil; Secure; Path=/", "__HOST-proofgate =evil; Secure"] {
+          response.headers.append("Set-Cookie", cookie)
+        }
+        return response
+      }
+      let response = try await gateway.get(gateway.az("p1"))
+      #expect(response.status == 302)
+      let cookies = response.headers.all("Set-Cookie")
+      #expect(cookies.count == 2)
+      #expect(cookies.first == "sid=1; HttpOnly; Secure")
+      #expect(cookies.last?.hasPrefix("__Host-proofgate=") == true)
+      #expect(!cookies.contains { $0.contains("evil") })
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import GatewayTestSupport
+import OAuth
+import Policy
+import Testing
+
+@testable import Gateway
+
+@Suite("I-path: where answers lead")
+struct LocationGuardTests {
+  private func isAnswer(_ field: String) throws -> Bool { LocationGuard(try FixturePolicy.with()).isAnswer(field) }
+
+  @Test(
+    "I-path: an answer is known in every spelling that a browser or an app takes for it",
+    arguments: [
+      "https://gw.example/.proofgate/callback?code=c", "//gw.example/.proofgate/callback?code=c",
+      "//other.example/.proofgate/callback?code=c", "/.proofgate/callback?code=c", ".proofgate/callback?code=c",
+      "/x/../.proofgate/callback?code=c", "/%2eproofgate/callback?code=c", "/.proofgate//callback/?code=c",
+      "\\.proofgate\\callback?code=c", "/.proofgate/callback?%63ode=c", "/.proofgate/call\tback?code=c",
+      "HTTPS://GW.EXAMPLE:443/.proofgate/callback?code=c", "https:gw.example/.proofgate/callback?code=c",
+      "https:////gw.example./.proofgate/callback?code=c", "https://user@app.example.com:0443/cb?code=c",
+      "https://APP.example.com/cb?code=c", "https://app.example.com/c%62#access_token=t", "COM.example.app:/cb?code=c",
+      "com.example.app://host/other?code=c", " com.example.app:/cb?code=c", "HTTP://127.0.0.1:9/x?code=c",
+      "http://[::1]:9/x?code=c", "http://LOCALHOST/x?code=c", "0;url=COM.example.app:/cb?code=c",
+      "0; URL='//gw.example/.proofgate/callback?code=c'", "5,https://app.example.com:443/cb?code=c",
+    ])
+  func known(field: String) throws {
+    #expect(try isAnswer(field))
+  }
+
+  @Test(
+    "I-path: what leads elsewhere, or carries nothing, passes",
+    arguments: [
+      "/login?code=c", "https://gw.example/mfa?code=c", "https://elsewhere.example/cb?code=c", "/.proofgate/callback",
+      "https://app.example.com/cb", "https://app.example.com/other?code=c", "https://app.example.com:444/cb?code=c",
+      "com.example.application:/cb?code=c", "mailto:code=c@example.com", "0;url=/login?code=c", "", "//", "https://",
+    ])
+  func other(field: String) throws {
+    #expect(try !isAnswer(field))
+  }
+
+  @Test("I-path: a gateway on loopback may move codes of its own pages about")
+  func loopbackOrigin() throws {
+    let locations = LocationGuard(
+      try FixturePolicy.with(origin: Origin(scheme: .http, host: "127.0.0.1", port: 8080)) { _ in })
+    #expect(!locations.isAnswer("/mfa?code=1"))
+    #expect(!locations.isAnswer("http://127.0.0.1:8080/mfa?code=1"))
+    #expect(locations.isAnswer("http://127.0.0.1:8081/mfa?code=1"))
+    #expect(locations.isAnswer("http://127.0.0.1:8080/.proofgate/callback?code=1"))
+  }
+}

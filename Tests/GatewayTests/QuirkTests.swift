@@ -1,0 +1,127 @@
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Testing
+
+@Suite("Legacy servers with quirks")
+struct QuirkTests {
+  static let quirks: [(String, LegacyQuirks)] = [
+    ("refuses PKCE parameters", .with { $0.strictParameters = true }),
+    ("shows errors as pages", .with { $0.errorsAsPages = true }),
+    ("answers with forms", .with { $0.tokenFormat = .form }),
+    ("hands out tokens over GET", .with { $0.tokensOverGET = true }),
+    ("remembers consent", .with { $0.remembersConsent = true }),
+    ("redirects errors anywhere", .with { $0.redirectsErrorsAnywhere = true }),
+    ("makes redirects absolute", .with { $0.absoluteRedirects = true }),
+    ("separates scopes with commas", .with { $0.commaSeparatedScopes = true }),
+    ("rotates refresh tokens", .with { $0.rotatesRefreshTokens = true }),
+    (
+      "everything at once",
+      .with {
+        $0.strictParameters = true
+        $0.errorsAsPages = true
+        $0.tokenFormat = .form
+        $0.tokensOverGET = true
+        $0.remembersConsent = true
+        $0.redirectsErrorsAnywhere = true
+        $0.absoluteRedirects = true
+        $0.commaSeparatedScopes = true
+        $0.rotatesRefreshTokens = true
+        $0.tokenErrorsAre200 = true
+      }
+    ),
+  ]
+
+  @Test("A native app gets JSON tokens that work, from a server that does this", arguments: quirks.indices)
+  func flow(index: Int) async throws {
+    try await GatewayFixture.run(quirks: Self.quirks[index].1) { gateway in
+      let code = try await gateway.code("n1") { $0.append("scope", "read write") }
+      let response = try await gateway.redeem(code)
+      #expect(response.headers["Content-Type"] == "application/json")
+      let tokens = try #require(NativeApp.tokens(in: response), "\(response.text)")
+      #expect(tokens.tokenType.lowercased() == "bearer")
+      #expect(tokens.scope == "read write")
+      #expect(response.text.contains("\"expires_in\":3600"))
+      let user = try await gateway.get("/api/me", ["Authorization": "Bearer \(tokens.accessToken.reveal())"])
+      #expect(user.status == 200)
+      let refresh: Form = [
+        "grant_type": "refresh_token", "refresh_token": try #require(tokens.refreshToken).reveal(), "client_id": "n1",
+      ]
+      let again = try await gateway.post("/token", refresh)
+      #expect(NativeApp.tokens(in: again) != nil, "\(again.text)")
+    }
+  }
+
+  @Test(
+    "Bad codes draw one error in one form, whatever the upstream says",
+    arguments: [
+      .with { $0.badCodeError = "invalid_code" }, .with { $0.tokenErrorName = "error_message" },
+      .with { $0.tokenErrorStatus = 401 }, .with { $0.tokenErrorStatus = 403 }, .with { $0.tokenErrorsAre200 = true },
+      .with {
+        $0.tokenFormat = .form
+        $0.tokenErrorsAre200 = true
+      },
+    ] as [LegacyQuirks])
+  func badCodes(quirks: LegacyQuirks) async throws {
+    try await GatewayFixture.run(quirks: quirks) { gateway in
+      let code = try await gateway.code("p1")
+      // The upstream forgets its codes.
+      gateway.upstream.serve(gateway.legacyServer(quirks))
+      let response = try await gateway.redeem(code, "p1")
+      response.expectTokenError(400, "invalid_grant")
+      #expect(response.headers["Content-Type"] == "application/json")
+      #expect(response.headers["Cache-Control"] == "no-store")
+    }
+  }
+
+  @Test("A denial that the upstream shows as a page leaves nothing behind, and the app can try again")
+  func denialAsPage() async throws {
+    try await GatewayFixture.run(quirks: .with { $0.errorsAsPages = true }) { gateway in
+      let session = try await gateway.legacySession()
+      let begun = try await gateway.begin(cookies: [session])
+      let response = try await gateway.allow(begun, cookies: [begun.cookie, session]) { $0.set("confirm", "no") }
+      #expect(response.status == 200)
+      #expect(response.text.contains("access_denied"))
+      let again = try await gateway.begin(cookies: [begun.cookie, session]) { $0.set("state", "s2") }
+      let answer = try await gateway.allow(again, cookies: [again.cookie, session])
+      #expect(answer.location?.contains("state=s2") == true)
+    }
+  }
+
+  @Test("An upstream that redirects errors to anyone never sees a redirect URI that was not verified")
+  func redirectsAnywhere() async throws {
+    try await GatewayFixture.run(quirks: .with { $0.redirectsErrorsAnywhere = true }) { gateway in
+      for uri in ["com.evil:/cb", "https://evil.example/cb", "com.example.p1:/cb/../x"] {
+        let response = try await gateway.expectRefused(get: gateway.az("p1", uri), status: 400)
+        #expect(response.location == nil)
+        #expect(!response.text.contains("href=\"https://evil"))
+      }
+    }
+  }
+
+  @Test("A server that answers a challenge with an error and without state is never asked with one")
+  func glewlwyd() async throws {
+    try await GatewayFixture.run(quirks: .with { $0.strictParameters = true }) { gateway in
+      let code = try await gateway.code("p1")
+      #expect(try await gateway.redeem(code, "p1").status == 200)
+      // Where the policy is wrong about the server, the app learns of the error with its own state.
+      await gateway.reload { $0.upstream.forwardsPKCE = true }
+      let response = try await gateway.get(gateway.az("p1"))
+      let answer = try response.expectErrorRedirect(to: "com.example.p1:/cb")
+      #expect(answer["error"] == "invalid_request")
+      #expect(answer["state"] == "s1")
+    }
+  }
+
+  @Test("Tokens over GET are refused here, even where the upstream hands them out")
+  func tokensOverGET() async throws {
+    try await GatewayFixture.run(quirks: .with { $0.tokensOverGET = true }) { gateway in
+      let code = try await gateway.code("p1")
+      try await gateway.expectRefused(get: gateway.tk(code, "p1").added(to: "/token"), status: 405)
+      try await gateway.expectRefused(
+        Request(method: "HEAD", target: gateway.tk(code, "p1").added(to: "/token")), status: 405)
+    }
+  }
+}
