@@ -182,11 +182,17 @@ final class Peer {
 
   func reset() {
     socket.reset()
-    waiter.retire()
+    release()
   }
 
   func close() {
     socket.close()
+    release()
+  }
+
+  /// A script that waits for this connection comes to its end.
+  private func release() {
+    waiter.resume(.ready)
     waiter.retire()
   }
 }

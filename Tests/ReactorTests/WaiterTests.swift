@@ -14,6 +14,8 @@ struct WaiterTests {
       #expect(await waiter.sleep(until: poller.deadline(after: 1)) == .timedOut)
       #expect(await waiter.wait(client, .readable, server, .readable, until: poller.deadline(after: 1)) == .timedOut)
       waiter.retire()
+      client.close()
+      server.close()
     }
   }
 
@@ -30,6 +32,8 @@ struct WaiterTests {
       #expect(await waiter.wait(client, .readable, server, .readable, until: poller.patience) == .ready)
       #expect(server.satisfies(.readable) && !client.satisfies(.readable))
       waiter.retire()
+      client.close()
+      server.close()
       poller.buffers.giveBack(buffer)
     }
   }
@@ -39,13 +43,12 @@ struct WaiterTests {
     try await OnWorker.run { worker in
       let poller = worker.poller
       let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: 0).first)
-      let (client, server) = try await poller.pair(on: worker, listener)
-      let (other, _) = (server, 0)
+      let (client, other) = try await poller.pair(on: worker, listener)
       client.reset()
       let waiter = Waiter(poller)
       #expect(await waiter.wait(other, .readable, until: poller.patience) == .ready)
       #expect(other.readiness.contains(.broken))
-      let quiet = try await poller.connect(to: listener.address, with: Waiter(poller), until: poller.patience)
+      let quiet = try await poller.open(listener.address)
       #expect(await waiter.wait(quiet, .readable, other, [], until: poller.deadline(after: 1)) == .timedOut)
       #expect(await waiter.wait(quiet, .readable, other, .broken, until: poller.patience) == .ready)
       waiter.retire()
@@ -79,12 +82,14 @@ struct WaiterTests {
     try await OnWorker.run { worker in
       let poller = worker.poller
       let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: 0).first)
-      let (client, _) = try await poller.pair(on: worker, listener)
+      let (client, server) = try await poller.pair(on: worker, listener)
       let waiter = Waiter(poller)
       poller.start(Script { poller.beginDraining() })
       #expect(await waiter.waitIdle(client, until: poller.patience) == .draining)
       #expect(await waiter.waitIdle(client, until: poller.patience) == .draining)
       waiter.retire()
+      client.close()
+      server.close()
     }
   }
 

@@ -49,11 +49,18 @@ extension Poller {
   /// Long enough never to end a wait of a test that passes.
   var patience: Deadline { deadline(after: 30_000) }
 
+  /// Connects, and leaves no deadline behind.
+  func open(_ address: Address) async throws(ConnectError) -> Socket {
+    let waiter = Waiter(self)
+    defer { waiter.retire() }
+    return try await connect(to: address, with: waiter, until: patience)
+  }
+
   /// A connected pair over loopback: the side that connected, and the one that was accepted.
   func pair(on worker: isolated Worker, _ listener: ListeningSocket) async throws -> (Socket, Socket) {
     let accepted = Accepted(self)
     try worker.accept(listener, group: WorkerGroup([worker])) { socket, _ in accepted.give(socket) }
-    let client = try await connect(to: listener.address, with: Waiter(self), until: patience)
+    let client = try await open(listener.address)
     return (client, await accepted.next())
   }
 }
@@ -76,6 +83,7 @@ final class Accepted {
 
   func next() async -> Socket {
     while sockets.isEmpty { _ = await waiter.sleep(until: poller.patience) }
+    waiter.retire()
     return sockets.removeFirst()
   }
 }
