@@ -175,7 +175,11 @@ extension ProxyTests {
             if response.text != "/\(round)" { Issue.record("\(response)") }
           }
         }
-        await bench.eventually("idle connections hold no buffer") { await bench.counters().buffers == 0 }
+        await bench.eventually("idle clients hold no buffer") {
+          // A bounded number of idle upstream connections keep theirs for the next response.
+          let counters = await bench.counters()
+          return counters.buffers <= min(counters.idle, 64)
+        }
       }
     }
 
