@@ -48,10 +48,12 @@ struct WaiterTests {
       let waiter = Waiter(poller)
       #expect(await waiter.wait(other, .readable, until: poller.patience) == .ready)
       #expect(other.readiness.contains(.broken))
-      let quiet = try await poller.open(listener.address)
+      let second = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: 1).first)
+      let (quiet, silent) = try await poller.pair(on: worker, second)
       #expect(await waiter.wait(quiet, .readable, other, [], until: poller.deadline(after: 1)) == .timedOut)
       #expect(await waiter.wait(quiet, .readable, other, .broken, until: poller.patience) == .ready)
       waiter.retire()
+      for socket in [quiet, silent, other] { socket.close() }
     }
   }
 
