@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-bench deps-interop demo test conformance mutation lint build bench image interop check sanitize clean
+.PHONY: help deps deps-bench deps-interop demo test conformance mutation lint build bench image interop tls-check check sanitize clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -88,6 +88,12 @@ image:
 interop: deps-interop
 	swift build --product proofgate
 	Tests/Interop/run --proofgate .build/debug/proofgate $(INTEROP_OPTIONS)
+
+## tls-check: testssl.sh against a running gateway; fails on weaknesses that the policy did not ask for
+tls-check: deps
+	$(call install,testssl.sh openssl python3)
+	swift build --product proofgate
+	Tests/TLS/check .build/debug/proofgate
 
 ## bench: processor time of a proxied request beside nginx and HAProxy; BENCH_OPTIONS="--gate all" judges
 bench: deps-bench build

@@ -22,6 +22,8 @@ extension PolicyReader {
     /// With where it stands; by default there are 30 s after the delay.
     var drainTimeout: (value: Int, node: YAMLNode)?
     var branding = Branding()
+    var strictTransport: StrictTransport? = StrictTransport()
+    var strictTransportNode: YAMLNode?
   }
 
   func readGateway(_ field: Field) {
@@ -52,6 +54,9 @@ extension PolicyReader {
       case .drainTimeout:
         draft.drainTimeout = duration(field, 1_000...86_400_000).map { ($0, field.node) }
       case .branding: draft.branding = branding(field)
+      case .strictTransport:
+        draft.strictTransportNode = field.node
+        draft.strictTransport = strictTransport(field)
       }
     }
     guard isMapping else { return }
@@ -77,7 +82,8 @@ extension PolicyReader {
       origin: origin, issuer: draft.issuer?.value ?? origin.description, listeners: draft.listeners.map(\.value),
       admin: draft.admin, workers: draft.workers, replicas: draft.replicas, sealingKeys: draft.sealingKeys,
       store: draft.store, trustedProxies: draft.trustedProxies, drainDelay: draft.drainDelay,
-      drainTimeout: draft.drainTimeout?.value ?? draft.drainDelay + 30_000, branding: draft.branding)
+      drainTimeout: draft.drainTimeout?.value ?? draft.drainDelay + 30_000, branding: draft.branding,
+      strictTransport: draft.strictTransport)
   }
 
   private func lint(_ draft: GatewayDraft, _ origin: Origin, _ field: Field) {
@@ -95,6 +101,13 @@ extension PolicyReader {
           ? "\(draft.replicas) replicas without `sealing_keys` cannot open what another one sealed; add "
             + "`sealing_keys: { file: PATH }`"
           : "without `sealing_keys` every restart ends the flows under way; add `sealing_keys: { file: PATH }`")
+    }
+    if let node = draft.strictTransportNode, draft.strictTransport == nil,
+      draft.listeners.contains(where: { $0.value.tls != nil })
+    {
+      warn(
+        .strictTransportOff, node,
+        "`strict_transport_security: off` lets a network lead browsers to plain http first; remove it")
     }
     let answers = draft.trustedProxies.isEmpty && origin.scheme == .https
     for listener in draft.listeners where answers && listener.value.tls == nil {

@@ -407,7 +407,8 @@ final class Exchange {
       let replacement = try judge(text, field.known == .location)
       if field.known == .location { replacements.location = replacement } else { replacements.refresh = replacement }
     }
-    guard parsed.length + replacements.count + 256 <= Buffer.capacity else { throw .upstream(.malformed) }
+    let added = replacements.count + ResponseRewriter.growth(of: fields, worker.settings)
+    guard parsed.length + added + 256 <= Buffer.capacity else { throw .upstream(.malformed) }
     open(parsed, head)
     let framing = ResponseRewriter.Framing(
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
@@ -415,7 +416,7 @@ final class Exchange {
     input.withSpan { bytes in
       ResponseRewriter.write(
         parsed, bytes, worker.responseFields, framing, keepsAlive: keepsAlive, minorVersion: head.minorVersion,
-        replacements, worker.settings, to: toClient)
+        replacements, strictTransport: server.strictTransport, worker.settings, to: toClient)
     }
     input.consume(parsed.length)
     download = framing.pump
@@ -428,7 +429,7 @@ final class Exchange {
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     status = response.status
     toClient.append("HTTP/1.1 \(response.status) \(ReasonPhrase.of(response.status))\r\n")
-    ResponseEncoder.appendFields(response.headers, to: toClient)
+    ResponseEncoder.appendFields(response.headers, strictTransport: server.strictTransport, to: toClient)
     ResponseRewriter.appendEnd(
       framing.field, status: response.status, keepsAlive: keepAlive(framing), minorVersion: head.minorVersion,
       to: toClient)

@@ -79,6 +79,8 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
   case busy
   /// The connection did not stand in time. Nothing was sent.
   case connectTimeout
+  /// The TLS handshake failed, or the server is not who it should be. Nothing was sent.
+  case insecure
   /// No answer in time.
   case responseTimeout
   /// The connection ended before the answer was whole.
@@ -89,7 +91,7 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
   /// Whether the upstream certainly did not receive the request.
   public var nothingWasSent: Bool {
     switch self {
-    case .unreachable, .busy, .connectTimeout: true
+    case .unreachable, .busy, .connectTimeout, .insecure: true
     case .responseTimeout, .reset, .malformed: false
     }
   }
@@ -99,7 +101,7 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
     switch self {
     case .unreachable, .busy: 503
     case .connectTimeout, .responseTimeout: 504
-    case .reset, .malformed: 502
+    case .reset, .malformed, .insecure: 502
     }
   }
 }

@@ -1,6 +1,7 @@
 import HTTP
 import HTTP1
 public import Reactor
+public import TLS
 
 /// The proxy of one worker: what all of its connections share.
 public final class ProxyWorker {
@@ -15,6 +16,7 @@ public final class ProxyWorker {
   let responseFields = HeadIndex()
   /// Announces `Connection: close` on every response: the worker will drain soon.
   public var isWindingDown = false
+  let handshakes: HandshakeGate
   private var dateSecond = 0
   private var date = ""
 
@@ -25,19 +27,28 @@ public final class ProxyWorker {
     self.settings = settings
     self.handler = handler
     self.metrics = metrics
-    pool = UpstreamPool(poller, resolver: resolver, settings: settings)
+    handshakes = HandshakeGate(poller)
+    pool = UpstreamPool(poller, resolver: resolver, settings: settings, handshakes: handshakes, metrics: metrics)
   }
 
   /// Takes new settings and a new handler for all requests that begin from now on.
   public func adopt(_ settings: ProxySettings, _ handler: any Handler) {
+    let old = self.settings.configuration.upstreamTLS
     self.settings = settings
     self.handler = handler
     pool.settings = settings
+    // Connections that were made under the old authorities are not for requests that rely on the new ones.
+    if old !== settings.configuration.upstreamTLS { pool.closeIdle() }
   }
 
-  /// Serves a connection that was accepted.
-  public func serve(_ socket: Socket, peer: Address) {
-    poller.start(ServerConnection(socket, peer: peer, self))
+  /// Serves a connection that the listener with this position accepted.
+  public func serve(_ socket: Socket, peer: Address, listener: Int = 0) {
+    let listeners = settings.configuration.listeners
+    if listener < listeners.count, let server = listeners[listener] {
+      poller.start(SecureAccept(socket, peer: peer, server, self))
+    } else {
+      poller.start(ServerConnection(socket, peer: peer, self))
+    }
   }
 
   var currentDate: String {
@@ -55,8 +66,20 @@ public protocol ProxyMetrics: AnyObject {
   /// A request was answered. `nanoseconds` from its head to the response's last byte.
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64)
   func upstreamFailed(_ failure: UpstreamFailure)
+  /// A client's TLS handshake ended.
+  func handshakeFinished(_ outcome: HandshakeOutcome)
+  /// The upstream and the gateway found no TLS connection.
+  func upstreamHandshakeFailed(_ failure: TLSFailure)
   func connectionOpened()
   func connectionClosed()
+}
+
+/// How a client's TLS handshake ended.
+public enum HandshakeOutcome: Sendable {
+  case full
+  /// With the session of an earlier connection.
+  case resumed
+  case failed
 }
 
 /// How a request was handled.

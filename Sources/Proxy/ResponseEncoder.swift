@@ -9,8 +9,12 @@ enum ResponseEncoder {
   /// Writes fields; a field that could not be read back as it is meant is left out, and so is what does not fit.
   ///
   /// Values come from code that validated them. This is the last line: no CR, LF or NUL ever reaches the wire.
-  static func appendFields(_ headers: Headers, to buffer: Buffer) {
+  ///
+  /// - Parameter strictTransport: the gateway's `Strict-Transport-Security` line, which replaces any other; or nothing.
+  static func appendFields(_ headers: Headers, strictTransport: [UInt8] = [], to buffer: Buffer) {
+    buffer.append(strictTransport)
     for field in headers.fields {
+      if !strictTransport.isEmpty, field.name.lowercased() == "strict-transport-security" { continue }
       let length = field.name.utf8.count + field.value.utf8.count + 4
       guard length + reserve <= buffer.room, isSafe(field.name), isSafe(field.value), !field.name.isEmpty else {
         continue

@@ -43,10 +43,23 @@ enum ResponseRewriter {
     var count: Int { (location?.utf8.count ?? 0) + (refresh?.utf8.count ?? 0) }
   }
 
+  private static let secureAttribute: StaticString = "; Secure"
+
+  /// By how many bytes the fields may grow at most, besides replacements.
+  static func growth(of fields: HeadIndex, _ settings: ProxySettings) -> Int {
+    var growth = settings.strictTransportLine.count
+    guard settings.configuration.securesCookies, fields.has(.setCookie) else { return growth }
+    for field in fields.fields where field.known == .setCookie { growth += secureAttribute.utf8CodeUnitCount }
+    return growth
+  }
+
   /// Writes the head of a response that passes.
+  ///
+  /// - Parameter strictTransport: the gateway's own `Strict-Transport-Security` line; or nothing.
   static func write(
     _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing, keepsAlive: Bool,
-    minorVersion: Int, _ replacements: Replacements, _ settings: ProxySettings, to buffer: Buffer
+    minorVersion: Int, _ replacements: Replacements, strictTransport: [UInt8], _ settings: ProxySettings,
+    to buffer: Buffer
   ) {
     buffer.append("HTTP/1.1 ")
     buffer.append(decimal: head.status)
@@ -59,6 +72,14 @@ enum ResponseRewriter {
         .http2Settings:
         continue
       case .setCookie where CookieFilter.sets(settings.configuration.privateCookie, bytes, field.value): continue
+      case .setCookie
+      where settings.configuration.securesCookies && !CookieFilter.isSecure(bytes, field.value):
+        buffer.append(bytes, in: field.name)
+        buffer.append(": ")
+        buffer.append(bytes, in: field.value)
+        buffer.append(secureAttribute)
+        buffer.append("\r\n")
+      case .strictTransportSecurity where !strictTransport.isEmpty: continue
       case .location where replacements.location != nil: continue
       case .refresh where replacements.refresh != nil: continue
       default: RequestRewriter.append(field, bytes, to: buffer)
@@ -74,6 +95,7 @@ enum ResponseRewriter {
       buffer.append(refresh)
       buffer.append("\r\n")
     }
+    if !strictTransport.isEmpty { buffer.append(strictTransport) }
     appendEnd(framing.field, status: head.status, keepsAlive: keepsAlive, minorVersion: minorVersion, to: buffer)
   }
 

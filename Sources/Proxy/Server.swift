@@ -37,7 +37,9 @@ public final class Server: Sendable {
           let proxy = build(worker)
           worker.keep(proxy)
           for listener in listeners {
-            try worker.accept(listener, group: group) { socket, peer in proxy.serve(socket, peer: peer) }
+            try worker.accept(listener, group: group) { socket, peer in
+              proxy.serve(socket, peer: peer, listener: listener.id)
+            }
           }
         }
       }

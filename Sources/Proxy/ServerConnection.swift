@@ -26,7 +26,8 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   init(_ socket: Socket, peer: Address, _ worker: ProxyWorker) {
     self.socket = socket
     self.worker = worker
-    identity = ClientIdentity(peer, isTrusted: worker.settings.configuration.trusts(peer))
+    identity = ClientIdentity(
+      peer, isTrusted: worker.settings.configuration.trusts(peer), isSecure: socket.layer != nil)
     waiter = Waiter(worker.poller)
     worker.metrics.connectionOpened()
   }
@@ -37,6 +38,8 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
 
   var poller: Poller { worker.poller }
   var settings: ProxySettings { worker.settings }
+  /// The field of a connection over TLS, which replaces the upstream's; empty for none.
+  var strictTransport: [UInt8] { socket.layer == nil ? [] : settings.strictTransportLine }
 
   func run() async {
     while true {
@@ -236,7 +239,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     if poller.isDraining || worker.isWindingDown { state.refuseFurtherRequests() }
     buffer.append("HTTP/1.1 \(response.status) \(ReasonPhrase.of(response.status))\r\n")
     buffer.append("Date: \(worker.currentDate)\r\n")
-    ResponseEncoder.appendFields(response.headers, to: buffer)
+    ResponseEncoder.appendFields(response.headers, strictTransport: strictTransport, to: buffer)
     ResponseRewriter.appendEnd(
       .length(response.body.count), status: response.status, keepsAlive: state.announcesKeepAlive,
       minorVersion: minorVersion, to: buffer)

@@ -1,9 +1,13 @@
+public import TLS
+
 /// For a proxy that nobody watches: the admin listener, the demo's servers.
 public final class Unmeasured: ProxyMetrics {
   public init() {}
 
   public func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {}
   public func upstreamFailed(_ failure: UpstreamFailure) {}
+  public func handshakeFinished(_ outcome: HandshakeOutcome) {}
+  public func upstreamHandshakeFailed(_ failure: TLSFailure) {}
   public func connectionOpened() {}
   public func connectionClosed() {}
 }

@@ -36,7 +36,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   }
 
   func socketIsReady(_ socket: Socket) {
-    if socket.satisfies(.readable) { pool.discard(self) }
+    if socket.hasInput() { pool.discard(self) }
   }
 
   func workerIsDraining() {}

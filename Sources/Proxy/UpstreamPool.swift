@@ -1,9 +1,12 @@
 import Reactor
+import TLS
 
 /// The upstream connections of one worker: idle ones last in first out, and a queue when all are in use.
 public final class UpstreamPool {
   let poller: Poller
   private let resolver: Resolver
+  private let handshakes: HandshakeGate
+  private let metrics: any ProxyMetrics
   var settings: ProxySettings
   private var idle: [UpstreamConnection] = []
   private var open = 0
@@ -12,8 +15,13 @@ public final class UpstreamPool {
   private static let buffered = 64
   public private(set) var opened: UInt64 = 0
 
-  public init(_ poller: Poller, resolver: Resolver, settings: ProxySettings) {
+  init(
+    _ poller: Poller, resolver: Resolver, settings: ProxySettings, handshakes: HandshakeGate,
+    metrics: any ProxyMetrics
+  ) {
     self.poller = poller
+    self.handshakes = handshakes
+    self.metrics = metrics
     self.resolver = resolver
     self.settings = settings
   }
@@ -64,25 +72,50 @@ public final class UpstreamPool {
       released()
       throw .unreachable
     }
-    var isTimeout = false
+    var failure = UpstreamFailure.unreachable
     for address in addresses {
-      do throws(ConnectError) {
-        let socket = try await poller.connect(to: address, with: waiter, until: deadline)
+      do throws(UpstreamFailure) {
+        let socket = try await connect(to: address, waiter, until: deadline)
+        if let client = settings.configuration.upstreamTLS { try await secure(socket, client, waiter, until: deadline) }
         opened += 1
         return UpstreamConnection(socket, self)
       } catch {
-        isTimeout = error == .timedOut
-        if isTimeout { break }
+        failure = error
+        // Another address of the same name is no more to be trusted, and time that is up is up for all.
+        if error != .unreachable { break }
       }
     }
     released()
-    throw isTimeout ? .connectTimeout : .unreachable
+    throw failure
+  }
+
+  private func connect(
+    to address: Address, _ waiter: Waiter, until deadline: Deadline
+  ) async throws(UpstreamFailure) -> Socket {
+    do throws(ConnectError) {
+      return try await poller.connect(to: address, with: waiter, until: deadline)
+    } catch {
+      throw error == .timedOut ? .connectTimeout : .unreachable
+    }
+  }
+
+  /// Nothing is sent before the server has shown who it is.
+  private func secure(
+    _ socket: Socket, _ client: TLSClient, _ waiter: Waiter, until deadline: Deadline
+  ) async throws(UpstreamFailure) {
+    do throws(TLSFailure) {
+      try await client.connect(socket, with: waiter, gate: handshakes, until: deadline)
+    } catch {
+      socket.close()
+      metrics.upstreamHandshakeFailed(error)
+      throw error == .timedOut ? .connectTimeout : .insecure
+    }
   }
 
   /// Takes back a connection whose last response was whole and allows another.
   func giveBack(_ connection: UpstreamConnection) {
     // Bytes beyond the response, or an end already seen: nothing that a next request may meet.
-    guard connection.input?.isEmpty ?? true, !connection.socket.satisfies(.readable), !poller.isDraining else {
+    guard connection.input?.isEmpty ?? true, !connection.socket.hasInput(), !poller.isDraining else {
       return retire(connection)
     }
     if idle.count >= UpstreamPool.buffered { connection.releaseInput() }

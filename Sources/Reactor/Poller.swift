@@ -13,6 +13,8 @@ public final class Poller {
   var pending: [any Activity] = []
   /// Monotonic milliseconds, read once a turn.
   public private(set) var now: UInt64
+  /// Counts the loop's turns.
+  public private(set) var turn: UInt64 = 0
   public let buffers = BufferPool()
   /// Requests in progress are finished, no new ones are begun.
   public private(set) var isDraining = false
@@ -98,6 +100,7 @@ public final class Poller {
   }
 
   func updateNow() {
+    turn &+= 1
     now = cl_monotonic() / 1_000_000
   }
 

@@ -13,7 +13,8 @@ struct RestartChanges {
       old.upstream.origin == new.upstream.origin
       ? nil : "`upstream.url` cannot change while the gateway runs; restart it to reach \(new.upstream.origin)"
     var settings: [String] = []
-    if old.gateway.listeners.map(\.address) != new.gateway.listeners.map(\.address) {
+    let isOtherKind = zip(old.gateway.listeners, new.gateway.listeners).contains { ($0.tls == nil) != ($1.tls == nil) }
+    if isOtherKind || old.gateway.listeners.map(\.address) != new.gateway.listeners.map(\.address) {
       settings.append("`gateway.listeners`")
     }
     if old.gateway.admin != new.gateway.admin { settings.append("`gateway.admin`") }

@@ -1,6 +1,7 @@
 import Proxy
 import Reactor
 import Synchronization
+import TLS
 import Testing
 
 /// A proxy under test with a scripted upstream behind it and clients before it.
@@ -10,9 +11,11 @@ final class Bench {
   let poller: Poller
   private var clients: [Peer] = []
   private var isDrained = false
+  private var configuration: ProxyConfiguration
 
-  private init(_ server: Server, _ upstream: ScriptedUpstream, _ poller: Poller) {
+  private init(_ server: Server, _ upstream: ScriptedUpstream, _ poller: Poller, _ configuration: ProxyConfiguration) {
     self.server = server
+    self.configuration = configuration
     self.upstream = upstream
     self.poller = poller
   }
@@ -21,7 +24,10 @@ final class Bench {
   struct Setup: Sendable {
     var workers = 1
     var upstream = ScriptedUpstream.plain
+    /// The upstream's TLS; `nil` for plaintext.
+    var upstreamTLS: TLSServer?
     var configure: @Sendable (inout ProxyConfiguration) -> Void = { _ in }
+    var metrics: @Sendable () -> any ProxyMetrics = { Unmeasured() }
 
     /// Runs `body` on a worker for the peers; afterwards nothing may be left open or in use at the proxy.
     func run(_ body: @escaping @Sendable (isolated Worker, Bench) async throws -> Void) async throws {
@@ -37,7 +43,7 @@ final class Bench {
     let peers = try Worker(index: 0)
     try peers.start(name: "peers")
     let task = await peers.launch { worker in
-      let upstream = try ScriptedUpstream(on: worker, setup.upstream)
+      let upstream = try ScriptedUpstream(on: worker, tls: setup.upstreamTLS, setup.upstream)
       let address = upstream.address
       var configuration = ProxyConfiguration()
       configuration.upstreamAuthority = "upstream.test"
@@ -51,9 +57,9 @@ final class Bench {
       let server = try await Server(workers: setup.workers, addresses: [any], threadName: "proxy") { worker in
         ProxyWorker(
           poller: worker.poller, resolver: Resolver(host: address.host, port: address.port), settings: settings,
-          handler: TestHandler(), metrics: Unmeasured())
+          handler: TestHandler(), metrics: setup.metrics())
       }
-      let bench = Bench(server, upstream, worker.poller)
+      let bench = Bench(server, upstream, worker.poller, configuration)
       do {
         try await body(worker, bench)
       } catch {
@@ -89,12 +95,28 @@ final class Bench {
     return await server.drain(delay: 0, timeout: timeout) { await poller.pause($0) }
   }
 
+  /// Gives the proxy other settings, as a reload does.
+  func reload(_ adjust: (inout ProxyConfiguration) -> Void) async {
+    adjust(&configuration)
+    let settings = ProxySettings(configuration)
+    await server.update { $0.adopt(settings, $0.handler) }
+  }
+
   func connect() async throws -> Peer {
     guard let address = server.addresses.first else { throw IOError(code: 22) }
     let waiter = Waiter(poller)
     defer { waiter.retire() }
     let client = Peer(try await poller.connect(to: address, with: waiter, until: poller.patience), poller)
     clients.append(client)
+    return client
+  }
+
+  /// The same over TLS.
+  func connect(_ tls: TLSClient) async throws -> Peer {
+    let client = try await connect()
+    let waiter = Waiter(poller)
+    defer { waiter.retire() }
+    try await tls.connect(client.socket, with: waiter, gate: HandshakeGate(poller), until: poller.patience)
     return client
   }
 

@@ -3,6 +3,7 @@ public import Policy
 import Proxy
 import Reactor
 public import Sealing
+import TLS
 
 /// All that follows from a policy, computed once and read by every worker.
 public final class GatewaySnapshot: Sendable {
@@ -28,7 +29,11 @@ public final class GatewaySnapshot: Sendable {
   }
 
   /// How the proxy under the gateway behaves.
-  var proxySettings: ProxySettings {
+  ///
+  /// - Parameters:
+  ///   - workers: how many there are: each has its share of the upstream connections.
+  ///   - listeners: TLS of each listener.
+  func proxySettings(workers: Int, listeners: [TLSServer?], upstream client: TLSClient?) -> ProxySettings {
     let gateway = policy.gateway
     let upstream = policy.upstream
     var settings = ProxyConfiguration()
@@ -41,6 +46,13 @@ public final class GatewaySnapshot: Sendable {
     settings.connectTimeout = upstream.connectTimeout
     settings.responseTimeout = upstream.responseTimeout
     settings.upgrades = upstream.upgrades
+    if gateway.origin.scheme == .https {
+      settings.securesCookies = true
+      // A browser keeps it for all ports of the host, and on this machine other programs speak plain http.
+      if let strict = gateway.strictTransport, !gateway.origin.isLoopback {
+        settings.strictTransportSecurity = strict.fieldValue
+      }
+    }
     let trusted = gateway.trustedProxies
     if !trusted.isEmpty {
       settings.trusts = { peer in
@@ -48,11 +60,9 @@ public final class GatewaySnapshot: Sendable {
         return trusted.contains { $0.contains(address) }
       }
     }
+    settings.upstreamConnections = max(1, upstream.maxConnections / max(1, workers))
+    settings.listeners = listeners
+    settings.upstreamTLS = client
     return ProxySettings(settings)
-  }
-
-  /// The same for one of `workers` workers, each of which has its share of the upstream connections.
-  func proxySettings(workers: Int) -> ProxySettings {
-    proxySettings.sharing(upstreamConnections: max(1, policy.upstream.maxConnections / max(1, workers)))
   }
 }
