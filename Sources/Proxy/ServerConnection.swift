@@ -45,7 +45,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
         await serve(head)
         guard await finishExchange() else { return }
         // Answers that need no upstream never suspend: a client that pipelines must not hold the worker up.
-        if let input, !input.isEmpty, state.requests % ServerConnection.yieldAfter == 0 { await Task.yield() }
+        if let input, !input.isEmpty, state.requests % ServerConnection.yieldAfter == 0 { await waiter.yield() }
       case .refused(let failure):
         state.receivedHead(hasBody: true, keepsAlive: false)
         await answer(worker.handler.failure(failure), to: .get, minorVersion: 1, began: 0, .refused)

@@ -44,7 +44,8 @@ public final class UpstreamPool {
         discard(oldest)
         continue
       }
-      let wake = await waiter.sleep(until: queueDeadline) { queue.append(waiter) }
+      queue.append(waiter)
+      let wake = await waiter.sleep(until: queueDeadline)
       guard wake == .timedOut else { continue }
       // Woken in the same turn in which its time ran out: the free place was given to it, so it is taken all the same.
       guard let index = queue.firstIndex(where: { $0 === waiter }) else { continue }
@@ -59,7 +60,7 @@ public final class UpstreamPool {
     let deadline = poller.deadline(after: settings.configuration.connectTimeout)
     let addresses: [Address]
     do throws(ResolveError) {
-      addresses = try await resolver.resolve(now: poller.now)
+      addresses = try await resolver.resolve(on: poller)
     } catch {
       released()
       throw .unreachable
