@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-bench deps-interop demo test conformance mutation lint build bench image interop check sanitize clean
+.PHONY: help deps deps-bench deps-interop demo test conformance mutation lint build bench soak image interop check sanitize clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -92,6 +92,12 @@ interop: deps-interop
 ## bench: processor time of a proxied request beside nginx and HAProxy; BENCH_OPTIONS="--gate all" judges
 bench: deps-bench build
 	Tests/Bench/run --proofgate $(BINARY) $(BENCH_OPTIONS)
+
+## soak: rounds of 10,000 flows one after another and 1,000 at once through the demo: none fails, memory levels off
+soak: build
+	$(call install,python3)
+	Tests/Bench/flows --demo $(BINARY) --resource /api/me $(or $(SOAK_OPTIONS),--sequential 10000 --concurrent 1000 \
+	  --rate 250 --warm-up 90 --rounds 3 --growth 4 --descriptors 32 --limit 1800)
 
 ## sanitize: all tests under address and thread sanitizer
 sanitize: deps

@@ -28,6 +28,8 @@ final class ClientDraft {
   var secret: Secret?
   var secretNode: YAMLNode?
   var rules: RuleSettings
+  var rawRefreshNode: YAMLNode?
+  var pushedNode: YAMLNode?
   var upstreamID: Placed<ClientID>?
   var upstreamSecret: Secret?
   var upstreamSecretNode: YAMLNode?

@@ -100,6 +100,13 @@ extension PolicyReader {
     case .deviceCodeLifetime: readRule(.deviceCodeLifetime, field, &draft.rules)
     case .refreshReuseWindow: readRule(.refreshReuseWindow, field, &draft.rules)
     case .refreshIdle: readRule(.refreshIdle, field, &draft.rules)
+    case .rawRefreshUntil:
+      draft.rawRefreshNode = field.node
+      readRule(.rawRefreshUntil, field, &draft.rules)
+    case .pushedAuthorization:
+      draft.pushedNode = field.node
+      readRule(.pushedAuthorization, field, &draft.rules)
+    case .fragmentGuard: readRule(.fragmentGuard, field, &draft.rules)
     }
   }
 
@@ -192,6 +199,8 @@ extension PolicyReader {
       localhost: rules.localhost, schemes: rules.schemes, embeddedUserAgents: rules.embeddedUserAgents,
       codeLifetime: rules.codeLifetime, deviceCodeLifetime: rules.deviceCodeLifetime,
       refreshReuseWindow: rules.refreshReuseWindow, refreshIdle: rules.refreshIdle,
+      rawRefreshUntil: rules.rawRefreshUntil, pushedAuthorization: rules.pushedAuthorization,
+      fragmentGuard: rules.fragmentGuard,
       consent: draft.consent?.value ?? .gateway, secret: draft.secret, upstream: upstream)
     clients.entries.append(
       ClientCollection.Entry(

@@ -74,6 +74,9 @@ enum EnforcementKey: String, SectionKey {
   case deviceCodeLifetime = "device_code_lifetime"
   case refreshReuseWindow = "refresh_reuse_window"
   case refreshIdle = "refresh_idle"
+  case rawRefreshUntil = "raw_refresh_until"
+  case pushedAuthorization = "pushed_authorization"
+  case fragmentGuard = "fragment_guard"
 }
 
 /// The mapping form of `clients:`, and an entry of its list form.
@@ -102,6 +105,9 @@ enum ClientKey: String, SectionKey {
   case deviceCodeLifetime = "device_code_lifetime"
   case refreshReuseWindow = "refresh_reuse_window"
   case refreshIdle = "refresh_idle"
+  case rawRefreshUntil = "raw_refresh_until"
+  case pushedAuthorization = "pushed_authorization"
+  case fragmentGuard = "fragment_guard"
 }
 
 enum ClientUpstreamKey: String, SectionKey {

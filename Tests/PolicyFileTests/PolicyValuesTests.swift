@@ -57,6 +57,9 @@ struct PolicyValuesTests {
       device_code_lifetime: 15m
       refresh_reuse_window: 10s
       refresh_idle: 720h
+      raw_refresh_until: 2027-03-31
+      pushed_authorization: optional
+      fragment_guard: true
       profile: oauth_2_1
     clients:
       - id: com.example.mail
@@ -79,6 +82,9 @@ struct PolicyValuesTests {
         device_code_lifetime: 5m
         refresh_reuse_window: 0s
         refresh_idle: 1h
+        raw_refresh_until: 2028-02-29
+        pushed_authorization: required
+        fragment_guard: false
         profile: standard
         consent: upstream
         upstream:
@@ -126,7 +132,8 @@ struct PolicyValuesTests {
     #expect(upstream.endpoints.token == ["/token"])
     #expect(upstream.endpoints.revocation == ["/revoke"])
     #expect(upstream.endpoints.introspection == ["/introspect"])
-    #expect(upstream.endpoints.closed == ["/par", "/device", "/register"])
+    #expect(upstream.endpoints.pushedAuthorization == ["/par"])
+    #expect(upstream.endpoints.closed == ["/device", "/register"])
     #expect(upstream.callback == .network)
     #expect(upstream.pass == ["/login", "/static/"])
     #expect(upstream.stateLimit == 1_024)
@@ -161,6 +168,10 @@ struct PolicyValuesTests {
     #expect(client.deviceCodeLifetime == 300)
     #expect(client.refreshReuseWindow == 0)
     #expect(client.refreshIdle == 3_600)
+    // The first second after the leap day.
+    #expect(client.rawRefreshUntil == 1_835_481_600)
+    #expect(client.pushedAuthorization == .required)
+    #expect(!client.fragmentGuard)
     #expect(client.profile == .standard)
     #expect(client.consent == .upstream)
     #expect(client.upstream.clientID == ClientID("legacy-mail"))
@@ -184,6 +195,9 @@ struct PolicyValuesTests {
     #expect(client.deviceCodeLifetime == 900)
     #expect(client.refreshReuseWindow == 10)
     #expect(client.refreshIdle == 2_592_000)
+    #expect(client.rawRefreshUntil == 1_806_537_600)
+    #expect(client.pushedAuthorization == .optional)
+    #expect(client.fragmentGuard)
     #expect(client.profile == .oauth21)
     #expect(client.reliesOnNonce)
     #expect(client.secret?.reveal() == "web secret")
@@ -213,6 +227,10 @@ struct PolicyValuesTests {
     #expect(client.codeLifetime == 60)
     #expect(client.refreshReuseWindow == 0)
     #expect(client.refreshIdle == 7_776_000)
+    #expect(client.rawRefreshUntil == nil)
+    #expect(client.pushedAuthorization == .off)
+    #expect(!client.fragmentGuard)
+    #expect(!policy.takesPushedRequests)
     #expect(client.upstream.clientID == ClientID("a"))
     #expect(client.upstream.authentication == .none)
     #expect(client.upstream.redirectURI == .requested)
