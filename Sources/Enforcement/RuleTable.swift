@@ -49,7 +49,6 @@ enum RuleTable {
     .namesMeanOneThing,
     .clientIDOnce,
     .clientKnown,
-    .referenceOnce,
   ]
 
   /// What can be said before the code or token is opened.

@@ -87,6 +87,7 @@ extension Enforcement {
     if case .refused(let rejection, let detail) = run.run(RuleTable.reference, on: context) {
       return Outcome(decision: .reject(Refusal(rejection, detail: detail)), findings: run.findings)
     }
+    // One reference to one request: a second value is none at all.
     guard let client = context.client, let uri = request.parameters["request_uri"] else {
       return Outcome(decision: .reject(Refusal(.pushedUnknown)), findings: run.findings)
     }
