@@ -19,7 +19,8 @@ public struct Client: Sendable {
   public enum Registration: Sendable {
     /// The operator, in the policy file.
     case policy
-    /// Nobody: it registered itself (RFC 7591), so users are not sent to it before they did anything (RFC 9700, 4.11.2).
+    /// Nobody (`trusted: false`): it registered itself (RFC 7591), so users are not sent to it before they did anything
+    /// (RFC 9700, section 4.11.2).
     case dynamic
   }
 

@@ -23,6 +23,7 @@ final class ClientDraft {
   var grantNodes: [Placed<GrantType>] = []
   var pkce: Placed<Client.PKCE>?
   var reliesOnNonce = false
+  var isTrusted = true
   var responseModes: Placed<Set<ResponseMode>>?
   var consent: Placed<Consent>?
   var secret: Secret?

@@ -89,6 +89,7 @@ extension PolicyReader {
     case .upstream: readClientUpstream(field, draft)
     case .mode: readRule(.mode, field, &draft.rules)
     case .profile: readRule(.profile, field, &draft.rules)
+    case .trusted: draft.isTrusted = flag(field) ?? true
     case .reliesOnNonce: draft.reliesOnNonce = flag(field) ?? false
     case .pkceMethods: readRule(.pkceMethods, field, &draft.rules)
     case .pkceSyntax: readRule(.pkceSyntax, field, &draft.rules)
@@ -201,7 +202,8 @@ extension PolicyReader {
       refreshReuseWindow: rules.refreshReuseWindow, refreshIdle: rules.refreshIdle,
       rawRefreshUntil: rules.rawRefreshUntil, pushedAuthorization: rules.pushedAuthorization,
       fragmentGuard: rules.fragmentGuard,
-      consent: draft.consent?.value ?? .gateway, secret: draft.secret, upstream: upstream)
+      consent: draft.consent?.value ?? .gateway, secret: draft.secret, upstream: upstream,
+      registration: draft.isTrusted ? .policy : .dynamic)
     clients.entries.append(
       ClientCollection.Entry(
         client: client, node: draft.node, consent: draft.consent, upstreamID: draft.upstreamID?.node))

@@ -94,7 +94,7 @@ enum IncludedFileKey: String, SectionKey {
 enum ClientKey: String, SectionKey {
   static let section = "client"
   case id, name, type, application, platform, grants, pkce, upstream, consent, secret, mode, state, localhost, schemes
-  case profile
+  case profile, trusted
   case reliesOnNonce = "relies_on_nonce"
   case redirectURIs = "redirect_uris"
   case responseModes = "response_modes"

@@ -98,6 +98,7 @@ struct PolicyValuesTests {
         redirect_uris: [https://web.example.com/callback]
         pkce: optional
         relies_on_nonce: true
+        trusted: false
         secret: { file: secret }
         upstream: { client_id: legacy-web }
     """
@@ -151,6 +152,7 @@ struct PolicyValuesTests {
     let client = try #require(policy.clients[ClientID("com.example.mail")])
     #expect(client.name == "Example Mail")
     #expect(client.kind == .public)
+    #expect(client.registration == .policy)
     #expect(client.application == .native)
     #expect(client.platform == .ios)
     #expect(client.redirectURIs.map(\.text) == ["com.example.mail:/callback", "http://127.0.0.1/callback"])
@@ -200,6 +202,7 @@ struct PolicyValuesTests {
     #expect(client.fragmentGuard)
     #expect(client.profile == .oauth21)
     #expect(client.reliesOnNonce)
+    #expect(client.registration == .dynamic)
     #expect(client.secret?.reveal() == "web secret")
     #expect(policy.mode == .report)
     #expect(policy.unknownClients == .pass)
@@ -259,6 +262,7 @@ struct PolicyValuesTests {
       ("{ id: a, type: public, redirect_uris: ['http://127.0.0.1/callback'] }", .gateway),
       ("{ id: a, type: public, redirect_uris: ['http://localhost/callback'] }", .gateway),
       ("{ id: a, type: public, redirect_uris: ['https://a.example.com/callback'] }", .upstream),
+      ("{ id: a, type: public, redirect_uris: ['https://a.example.com/callback'], trusted: false }", .gateway),
       (
         "{ id: a, type: public, redirect_uris: ['https://a.example.com/callback'], upstream: { client_id: b } }",
         .gateway
