@@ -40,6 +40,13 @@ public final class ProxyWorker {
     poller.start(ServerConnection(socket, peer: peer, self))
   }
 
+  /// The response head that stands at the front of `input`, and whose fields are in `responseFields`, as values.
+  func values(of head: ResponseHead, _ input: Buffer) -> Response {
+    let cookie = settings.configuration.privateCookie
+    let headers = input.withSpan { RequestReader.fields($0, responseFields, privateCookie: cookie) }
+    return Response(status: head.status, headers: headers)
+  }
+
   var currentDate: String {
     let second = Clock.realSeconds()
     if second != dateSecond {

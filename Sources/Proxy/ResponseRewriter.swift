@@ -45,15 +45,16 @@ enum ResponseRewriter {
 
   /// Writes the head of a response that passes.
   static func write(
-    _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing, keepsAlive: Bool,
-    minorVersion: Int, _ replacements: Replacements, _ settings: ProxySettings, to buffer: Buffer
+    _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing.Field, keepsAlive: Bool,
+    minorVersion: Int, _ replacements: borrowing Replacements, _ settings: ProxySettings, to buffer: Buffer
   ) {
     buffer.append("HTTP/1.1 ")
     buffer.append(decimal: head.status)
     buffer.append(0x20)
     buffer.append(bytes, in: head.reason)
     buffer.append("\r\n")
-    for field in fields.fields where !field.isNominated {
+    for index in 0..<fields.count where !fields[index].isNominated {
+      let field = fields[index]
       switch field.known {
       case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
         .http2Settings:
@@ -74,7 +75,7 @@ enum ResponseRewriter {
       buffer.append(refresh)
       buffer.append("\r\n")
     }
-    appendEnd(framing.field, status: head.status, keepsAlive: keepsAlive, minorVersion: minorVersion, to: buffer)
+    appendEnd(framing, status: head.status, keepsAlive: keepsAlive, minorVersion: minorVersion, to: buffer)
   }
 
   /// The framing fields, what becomes of the connection, and the empty line.

@@ -28,7 +28,7 @@ public final class Upstream {
         try await write(request, to: upstream)
         return try await readHead(of: upstream, method: request.method == "HEAD" ? .head : .get)
       } catch {
-        let answered = !(upstream.input?.isEmpty ?? true)
+        let answered = !upstream.input.isEmpty
         worker.pool.retire(upstream)
         if error == .reset, wasReused, isIdempotent, mayReuse, !answered {
           mayReuse = false
@@ -100,18 +100,16 @@ public final class Upstream {
     -> UpstreamResponse
   {
     let deadline = poller.deadline(after: worker.settings.configuration.responseTimeout)
-    let reader = ResponseHeadReader(worker)
-    reader.begin(upstream)
+    var reader = ResponseHeadReader()
     while true {
-      switch reader.receive() {
+      switch upstream.receive() {
       case .wouldBlock:
         if await waiter.wait(upstream.socket, .readable, until: deadline) == .timedOut { throw .responseTimeout }
-      case .closed: throw .reset
-      case .malformed: throw .malformed
-      case .received:
-        guard let head = try reader.parse(method: method) else { continue }
-        let response = reader.values(head)
-        upstream.input?.consume(head.length)
+      case .ended, .failed: throw .reset
+      case .moved:
+        guard let head = try reader.parse(upstream.input, to: method, into: worker.responseFields) else { continue }
+        let response = worker.values(of: head, upstream.input)
+        upstream.input.consume(head.length)
         return UpstreamResponse(response, upstream, head, connection)
       }
     }
@@ -166,7 +164,8 @@ public final class UpstreamResponse {
     var decoder = BodyDecoder(parsed.body)
     let deadline = worker.poller.deadline(after: worker.settings.configuration.bodyTimeout)
     while !decoder.isFinished {
-      if let input = connection.input, !input.isEmpty {
+      let input = connection.input
+      if !input.isEmpty {
         do throws(MessageError) {
           let piece = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try decoder.decode(bytes) }
           body += input.bytes(from: piece.data.lowerBound, count: piece.data.count)
@@ -180,9 +179,7 @@ public final class UpstreamResponse {
       if await server.waiter.wait(connection.socket, .readable, until: deadline) == .timedOut {
         throw .responseTimeout
       }
-      let buffer = connection.input ?? worker.poller.buffers.take()
-      connection.input = buffer
-      switch connection.socket.receive(into: buffer) {
+      switch connection.receive() {
       case .moved, .wouldBlock: continue
       case .ended:
         guard decoder.close() else { throw .reset }
@@ -192,10 +189,7 @@ public final class UpstreamResponse {
   }
 
   private func releaseBuffer() {
-    if let input = connection.input, input.isEmpty {
-      // It held what is secret: tokens.
-      server.poller.buffers.wipeAndGiveBack(input)
-      connection.input = nil
-    }
+    // It held what is secret: tokens.
+    if connection.input.isEmpty { server.poller.buffers.wipeAndGiveBack(connection.input) }
   }
 }

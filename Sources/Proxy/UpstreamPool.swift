@@ -21,12 +21,15 @@ public final class UpstreamPool {
   public var idleCount: Int { idle.count }
   public var openCount: Int { open }
 
-  /// An idle connection, if there is one that was used within `milliseconds`.
-  func takeIdle(within milliseconds: Int = .max) -> UpstreamConnection? {
+  /// An idle connection, if there is one that is fit for the request: what must not be sent twice goes only on one that
+  /// was used a moment ago.
+  func takeIdle(isIdempotent: Bool) -> UpstreamConnection? {
+    guard let connection = idle.popLast() else { return nil }
     // The last in is the youngest: when it is too old, all are.
-    guard let connection = idle.last else { return nil }
-    if milliseconds != .max, poller.now - connection.idleSince > UInt64(milliseconds) { return nil }
-    idle.removeLast()
+    if !isIdempotent, poller.now - connection.idleSince > UInt64(settings.configuration.freshReuse) {
+      idle.append(connection)
+      return nil
+    }
     connection.unpark()
     return connection
   }
@@ -35,16 +38,15 @@ public final class UpstreamPool {
   func take(mayReuse: Bool, isIdempotent: Bool, _ waiter: Waiter) async throws(UpstreamFailure) -> UpstreamConnection {
     let queueDeadline = poller.deadline(after: settings.configuration.queueTimeout)
     while true {
-      if mayReuse, let connection = takeIdle(within: isIdempotent ? .max : settings.configuration.freshReuse) {
-        return connection
-      }
+      if mayReuse, let connection = takeIdle(isIdempotent: isIdempotent) { return connection }
       if open < settings.configuration.upstreamConnections { break }
       if let oldest = idle.first {
         // All connections stand, and one is idle but not fit for this request: replace it.
         discard(oldest)
         continue
       }
-      let wake = await waiter.sleep(until: queueDeadline) { queue.append(waiter) }
+      queue.append(waiter)
+      let wake = await waiter.sleep(until: queueDeadline)
       guard wake == .timedOut else { continue }
       // Woken in the same turn in which its time ran out: the free place was given to it, so it is taken all the same.
       guard let index = queue.firstIndex(where: { $0 === waiter }) else { continue }
@@ -59,7 +61,7 @@ public final class UpstreamPool {
     let deadline = poller.deadline(after: settings.configuration.connectTimeout)
     let addresses: [Address]
     do throws(ResolveError) {
-      addresses = try await resolver.resolve(now: poller.now)
+      addresses = try await resolver.resolve(on: poller)
     } catch {
       released()
       throw .unreachable
@@ -82,7 +84,7 @@ public final class UpstreamPool {
   /// Takes back a connection whose last response was whole and allows another.
   func giveBack(_ connection: UpstreamConnection) {
     // Bytes beyond the response, or an end already seen: nothing that a next request may meet.
-    guard connection.input?.isEmpty ?? true, !connection.socket.satisfies(.readable), !poller.isDraining else {
+    guard connection.input.isEmpty, !connection.socket.satisfies(.readable), !poller.isDraining else {
       return retire(connection)
     }
     if idle.count >= UpstreamPool.buffered { connection.releaseInput() }

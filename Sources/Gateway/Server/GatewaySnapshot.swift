@@ -12,8 +12,9 @@ public final class GatewaySnapshot: Sendable {
   let pages: Pages
   let cookie: BrowserCookie
   let locations: LocationGuard
-  /// Lower case, as `Host` may say it: with and without the default port.
-  let authorities: [[UInt8]]
+  /// As `Host` may say it: with and without the default port.
+  let authority: HostName
+  let authorityWithPort: HostName
 
   public init(policy: Policy, keyRing: KeyRing) {
     self.policy = policy
@@ -26,7 +27,8 @@ public final class GatewaySnapshot: Sendable {
     locations = LocationGuard(policy)
     let origin = policy.gateway.origin
     let name = origin.host.contains(":") ? "[\(origin.host)]" : origin.host
-    authorities = [origin.authority, "\(name):\(origin.port)"].map { Array($0.lowercased().utf8) }
+    authority = HostName(origin.authority)
+    authorityWithPort = HostName("\(name):\(origin.port)")
   }
 
   /// How the proxy under the gateway behaves.
