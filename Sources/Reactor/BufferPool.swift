@@ -11,7 +11,7 @@
   }
 
   deinit {
-    unsafe free.forEach { unsafe $0.deallocate() }
+    while let block = unsafe free.popLast() { unsafe block.deallocate() }
   }
 
   /// A buffer with a block.
