@@ -2,7 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-bench deps-interop demo test conformance mutation lint build bench image interop check sanitize clean bench-instructions
+.PHONY: help deps deps-bench deps-interop demo test conformance mutation lint build bench bench-instructions soak image interop
+.PHONY: check sanitize clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -99,6 +100,12 @@ bench: deps-bench build
 bench-instructions: deps-bench build
 	$(call install,valgrind binutils)
 	Tests/Bench/instructions $(BENCH_OPTIONS)
+
+## soak: rounds of 10,000 flows one after another and 1,000 at once through the demo: none fails, memory levels off
+soak: build
+	$(call install,python3)
+	Tests/Bench/flows --demo $(BINARY) --resource /api/me $(or $(SOAK_OPTIONS),--sequential 10000 --concurrent 1000 \
+	  --rate 250 --warm-up 90 --rounds 3 --growth 4 --descriptors 32 --limit 1800)
 
 ## sanitize: all tests under address and thread sanitizer
 sanitize: deps

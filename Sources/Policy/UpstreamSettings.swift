@@ -45,18 +45,21 @@ public struct Endpoints: Sendable {
   public var token: [String]
   public var revocation: [String]
   public var introspection: [String]
-  /// Endpoints that the gateway does not police and therefore answers with 404: pushed authorization requests,
-  /// device authorization and dynamic registration of the upstream's own.
+  /// Where the gateway itself takes pushed authorization requests (RFC 9126); nothing there ever goes to the server.
+  public var pushedAuthorization: [String]
+  /// Endpoints that the gateway does not police and therefore answers with 404: device authorization and dynamic
+  /// registration of the upstream's own, and pushed authorization requests where no client may push.
   public var closed: [String]
 
   public init(
     authorization: [String], token: [String], revocation: [String] = [], introspection: [String] = [],
-    closed: [String] = []
+    pushedAuthorization: [String] = [], closed: [String] = []
   ) {
     self.authorization = authorization
     self.token = token
     self.revocation = revocation
     self.introspection = introspection
+    self.pushedAuthorization = pushedAuthorization
     self.closed = closed
   }
 }

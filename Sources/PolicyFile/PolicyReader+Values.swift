@@ -91,6 +91,15 @@ extension PolicyReader {
     return value
   }
 
+  /// A day in UTC: `2027-03-31`.
+  func date(_ field: Field) -> CalendarDate? {
+    guard let text = text(field) else { return nil }
+    if let date = CalendarDate(parsing: text) { return date }
+    error(
+      .invalidValue, field.node, "`\(field.name)` cannot be \(quoted(text)); use a date such as `2027-03-31`")
+    return nil
+  }
+
   /// A size in bytes: `2048`, `64KiB`, `1MiB`.
   func size(_ field: Field, _ range: ClosedRange<Int>) -> Int? {
     guard let text = text(field) else { return nil }

@@ -74,6 +74,9 @@ enum EnforcementKey: String, SectionKey {
   case deviceCodeLifetime = "device_code_lifetime"
   case refreshReuseWindow = "refresh_reuse_window"
   case refreshIdle = "refresh_idle"
+  case rawRefreshUntil = "raw_refresh_until"
+  case pushedAuthorization = "pushed_authorization"
+  case fragmentGuard = "fragment_guard"
 }
 
 /// The mapping form of `clients:`, and an entry of its list form.
@@ -91,7 +94,7 @@ enum IncludedFileKey: String, SectionKey {
 enum ClientKey: String, SectionKey {
   static let section = "client"
   case id, name, type, application, platform, grants, pkce, upstream, consent, secret, mode, state, localhost, schemes
-  case profile
+  case profile, trusted
   case reliesOnNonce = "relies_on_nonce"
   case redirectURIs = "redirect_uris"
   case responseModes = "response_modes"
@@ -102,6 +105,9 @@ enum ClientKey: String, SectionKey {
   case deviceCodeLifetime = "device_code_lifetime"
   case refreshReuseWindow = "refresh_reuse_window"
   case refreshIdle = "refresh_idle"
+  case rawRefreshUntil = "raw_refresh_until"
+  case pushedAuthorization = "pushed_authorization"
+  case fragmentGuard = "fragment_guard"
 }
 
 enum ClientUpstreamKey: String, SectionKey {

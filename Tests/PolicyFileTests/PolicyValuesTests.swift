@@ -57,6 +57,9 @@ struct PolicyValuesTests {
       device_code_lifetime: 15m
       refresh_reuse_window: 10s
       refresh_idle: 720h
+      raw_refresh_until: 2027-03-31
+      pushed_authorization: optional
+      fragment_guard: true
       profile: oauth_2_1
     clients:
       - id: com.example.mail
@@ -79,6 +82,9 @@ struct PolicyValuesTests {
         device_code_lifetime: 5m
         refresh_reuse_window: 0s
         refresh_idle: 1h
+        raw_refresh_until: 2028-02-29
+        pushed_authorization: required
+        fragment_guard: false
         profile: standard
         consent: upstream
         upstream:
@@ -92,6 +98,7 @@ struct PolicyValuesTests {
         redirect_uris: [https://web.example.com/callback]
         pkce: optional
         relies_on_nonce: true
+        trusted: false
         secret: { file: secret }
         upstream: { client_id: legacy-web }
     """
@@ -126,7 +133,8 @@ struct PolicyValuesTests {
     #expect(upstream.endpoints.token == ["/token"])
     #expect(upstream.endpoints.revocation == ["/revoke"])
     #expect(upstream.endpoints.introspection == ["/introspect"])
-    #expect(upstream.endpoints.closed == ["/par", "/device", "/register"])
+    #expect(upstream.endpoints.pushedAuthorization == ["/par"])
+    #expect(upstream.endpoints.closed == ["/device", "/register"])
     #expect(upstream.callback == .network)
     #expect(upstream.pass == ["/login", "/static/"])
     #expect(upstream.stateLimit == 1_024)
@@ -144,6 +152,7 @@ struct PolicyValuesTests {
     let client = try #require(policy.clients[ClientID("com.example.mail")])
     #expect(client.name == "Example Mail")
     #expect(client.kind == .public)
+    #expect(client.registration == .policy)
     #expect(client.application == .native)
     #expect(client.platform == .ios)
     #expect(client.redirectURIs.map(\.text) == ["com.example.mail:/callback", "http://127.0.0.1/callback"])
@@ -161,6 +170,10 @@ struct PolicyValuesTests {
     #expect(client.deviceCodeLifetime == 300)
     #expect(client.refreshReuseWindow == 0)
     #expect(client.refreshIdle == 3_600)
+    // The first second after the leap day.
+    #expect(client.rawRefreshUntil == 1_835_481_600)
+    #expect(client.pushedAuthorization == .required)
+    #expect(!client.fragmentGuard)
     #expect(client.profile == .standard)
     #expect(client.consent == .upstream)
     #expect(client.upstream.clientID == ClientID("legacy-mail"))
@@ -184,8 +197,12 @@ struct PolicyValuesTests {
     #expect(client.deviceCodeLifetime == 900)
     #expect(client.refreshReuseWindow == 10)
     #expect(client.refreshIdle == 2_592_000)
+    #expect(client.rawRefreshUntil == 1_806_537_600)
+    #expect(client.pushedAuthorization == .optional)
+    #expect(client.fragmentGuard)
     #expect(client.profile == .oauth21)
     #expect(client.reliesOnNonce)
+    #expect(client.registration == .dynamic)
     #expect(client.secret?.reveal() == "web secret")
     #expect(policy.mode == .report)
     #expect(policy.unknownClients == .pass)
@@ -213,6 +230,10 @@ struct PolicyValuesTests {
     #expect(client.codeLifetime == 60)
     #expect(client.refreshReuseWindow == 0)
     #expect(client.refreshIdle == 7_776_000)
+    #expect(client.rawRefreshUntil == nil)
+    #expect(client.pushedAuthorization == .off)
+    #expect(!client.fragmentGuard)
+    #expect(!policy.takesPushedRequests)
     #expect(client.upstream.clientID == ClientID("a"))
     #expect(client.upstream.authentication == .none)
     #expect(client.upstream.redirectURI == .requested)
@@ -241,6 +262,7 @@ struct PolicyValuesTests {
       ("{ id: a, type: public, redirect_uris: ['http://127.0.0.1/callback'] }", .gateway),
       ("{ id: a, type: public, redirect_uris: ['http://localhost/callback'] }", .gateway),
       ("{ id: a, type: public, redirect_uris: ['https://a.example.com/callback'] }", .upstream),
+      ("{ id: a, type: public, redirect_uris: ['https://a.example.com/callback'], trusted: false }", .gateway),
       (
         "{ id: a, type: public, redirect_uris: ['https://a.example.com/callback'], upstream: { client_id: b } }",
         .gateway

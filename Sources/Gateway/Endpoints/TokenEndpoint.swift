@@ -58,6 +58,7 @@ struct TokenEndpoint {
   private func refresh(_ intent: RefreshIntent) async -> Response {
     let outcome = Enforcement.decideRefresh(
       intent, opened: exchange.gateway.sealer.opened(intent.token.reveal()), policy: exchange.policy, now: exchange.now)
+    if outcome.permit?.isFromBeforeTheGateway == true { exchange.trail.findings.append("refresh-token-raw") }
     exchange.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal): return exchange.tokenRefusal(refusal)

@@ -33,6 +33,10 @@ public final class Gateway: Handler {
   /// Seconds since 1970.
   var now: Int64 { resources.now() }
 
+  var pushedRequests: PushedRequests {
+    PushedRequests(sealer: sealer, store: resources.store, budget: resources.keptStates)
+  }
+
   var states: StateCarrier {
     StateCarrier(
       sealer: sealer, store: resources.store, limit: policy.upstream.stateLimit, budget: resources.keptStates)
@@ -43,16 +47,44 @@ public final class Gateway: Handler {
   public func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     guard isServed(head, bytes, client) else { return .answer(misdirected()) }
     switch snapshot.matcher.read(path: bytes.extracting(head.path), query: bytes.extracting(head.query ?? 0..<0)) {
-    case .other: return .pass
+    case .other: return policy.blocksEmbeddedUserAgents ? routeInBetween(head, bytes, fields, client) : .pass
     case .exact(.closed): return refuse(.pathClosed, client)
     case .notPassed: return refuse(.pathNotPassed, client)
     case .ambiguous: return refuse(.pathAmbiguous, client)
     case .exact(.introspection):
       // The caller's own credentials, which the gateway never lends: nothing here is its business.
       return isProtected(client) ? .pass : .answer(insecure())
-    case .exact(.authorization), .exact(.token), .exact(.revocation), .exact(.own):
+    case .exact(.authorization), .exact(.token), .exact(.revocation), .exact(.pushed), .exact(.own):
       return isProtected(client) ? .intercept(bodyLimit: Gateway.bodyLimit) : .answer(insecure())
     }
+  }
+
+  /// A page of the upstream's that is no endpoint, such as a login page on a path of its own. While a transaction runs that
+  /// keeps embedded user agents out, they are kept out here too (RFC 8252, section 8.12).
+  private func routeInBetween(
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
+  ) -> Route {
+    guard fields.has(.cookie) else { return .pass }
+    var cookies: [String] = []
+    var userAgent = ""
+    for field in fields.fields {
+      if field.known == .cookie {
+        cookies.append(Gateway.text(bytes, field.value))
+      } else if HeadIndex.equal(bytes, field.name, "user-agent") {
+        userAgent = Gateway.text(bytes, field.value)
+      }
+    }
+    guard let session = snapshot.cookie.read(cookies, sealer), session.liveUntil > now,
+      let refusal = Enforcement.decideInteraction(userAgent: userAgent, guarding: session.guarding)
+    else { return .pass }
+    return refuse(refusal.rejection, client) { [pages] in pages.embeddedUserAgent(address: nil, $0) }
+  }
+
+  private static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
+    var copy: [UInt8] = []
+    copy.reserveCapacity(range.count)
+    for index in range { copy.append(bytes[index]) }
+    return String(decoding: copy, as: UTF8.self)
   }
 
   /// Whether the request is for this gateway: no other host is answered, and none ever gets into a redirect
@@ -71,10 +103,13 @@ public final class Gateway: Handler {
     client.peer.isSecure || client.peer.isLoopback
   }
 
-  private func refuse(_ rejection: Rejection, _ client: ClientFacts) -> Route {
+  private func refuse(
+    _ rejection: Rejection, _ client: ClientFacts, showing show: ((ErrorPage) -> Response)? = nil
+  ) -> Route {
     let trail = Trail()
     trail.refused(rejection)
-    let response = pages.error(ErrorPage(rejection))
+    let page = ErrorPage(rejection)
+    let response = show?(page) ?? pages.error(page)
     record(trail, status: response.status, peer: client.peer, began: Clock.monotonicNanoseconds())
     return .answer(response)
   }
@@ -110,6 +145,9 @@ public final class Gateway: Handler {
     case .exact(.revocation):
       trail.endpoint = .revocation
       reply = await RevocationEndpoint(exchange).respond()
+    case .exact(.pushed):
+      trail.endpoint = .pushedAuthorization
+      reply = .response(await PushedAuthorizationEndpoint(exchange).respond())
     case .exact(.own):
       reply = await exchange.own()
     default:

@@ -19,7 +19,9 @@ public final class GatewaySnapshot: Sendable {
   public init(policy: Policy, keyRing: KeyRing) {
     self.policy = policy
     self.keyRing = keyRing
-    matcher = EndpointMatcher(endpoints: policy.upstream.endpoints, pass: policy.upstream.pass)
+    matcher = EndpointMatcher(
+      endpoints: policy.upstream.endpoints, pass: policy.upstream.pass,
+      takesPushedRequests: policy.takesPushedRequests)
     pages = Pages(branding: policy.gateway.branding)
     cookie = BrowserCookie(policy)
     locations = LocationGuard(policy)
