@@ -83,7 +83,7 @@ let package = Package(
     tests("TelemetryTests", ["Telemetry"]),
     tests("ReactorTests", ["Reactor"]),
     tests("HTTP1Tests", ["HTTP1", "HTTP"]),
-    tests("ProxyTests", ["Proxy", "Reactor", "HTTP", "HTTP1"]),
+    tests("ProxyTests", ["Proxy", "Reactor", "HTTP", "HTTP1", "Telemetry"]),
     tests("LegacyServerTests", ["LegacyServer", "HTTP", "Cryptography"]),
     tests("AdminTests", ["Admin", "Policy", "OAuth", "Telemetry", "LegacyServer", "Proxy", "Reactor", "HTTP"]),
     tests("CLITests", ["proofgate", "Admin", "LegacyServer", "Reactor", "HTTP"]),

@@ -12,7 +12,11 @@ enum RequestRewriter {
   ) -> Bool {
     buffer.append(bytes, in: head.methodRange)
     buffer.append(0x20)
-    if head.target.isEmpty { buffer.append(0x2f) } else { buffer.append(bytes, in: head.target) }
+    if head.target.isEmpty {
+      buffer.append(RequestReader.emptyTarget(head))
+    } else {
+      buffer.append(bytes, in: head.target)
+    }
     buffer.append(" HTTP/1.1\r\n")
     buffer.append(settings.hostLine)
     var carriesCookie = false
@@ -65,6 +69,8 @@ enum RequestRewriter {
   }
 
   /// Whether a `Via` of the request names this gateway: a loop (RFC 9110, section 7.6.3).
+  ///
+  /// - Parameter pseudonym: in lower case.
   static func isLoop(_ bytes: Span<UInt8>, _ fields: HeadIndex, _ pseudonym: String) -> Bool {
     guard fields.has(.via) else { return false }
     for field in fields.fields where field.known == .via {

@@ -47,8 +47,10 @@ public final class Poller {
   }
 
   /// Opens a connection and waits until it stands.
+  ///
+  /// - Parameter other: whose end, if it is given, ends the attempt: the socket of whoever wants the connection.
   public func connect(
-    to address: Address, with waiter: Waiter, until deadline: Deadline
+    to address: Address, with waiter: Waiter, until deadline: Deadline, abandonedBy other: Socket? = nil
   ) async throws(ConnectError)
     -> Socket
   {
@@ -66,7 +68,16 @@ public final class Poller {
     } catch {
       throw .failed(error)
     }
-    let wake = await waiter.wait(socket, .writable, until: deadline)
+    let wake: Wake
+    if let other {
+      wake = await waiter.wait(socket, .writable, other, .broken, until: deadline)
+    } else {
+      wake = await waiter.wait(socket, .writable, until: deadline)
+    }
+    if let other, other.readiness.contains(.broken) {
+      socket.close()
+      throw .abandoned
+    }
     if wake == .ready {
       guard let error = socket.connectError() else { return socket }
       socket.close()
@@ -112,6 +123,11 @@ public final class Poller {
     due.removeAll(keepingCapacity: true)
   }
 
+  /// Has every connection that waits for a next request give its buffers back: memory is short.
+  public func parkIdle() {
+    idle.resumeAll(.park)
+  }
+
   func beginDraining() {
     guard !isDraining else { return }
     isDraining = true
@@ -144,6 +160,8 @@ public final class Poller {
 public enum ConnectError: Error, Equatable, Sendable {
   case timedOut
   case failed(IOError)
+  /// Nobody wants the connection any more.
+  case abandoned
 }
 
 /// Work that runs as a task of its worker.

@@ -44,6 +44,22 @@ public enum Wake: Equatable, Sendable {
     return wake
   }
 
+  /// The same, for what someone else may end by `resume` too: `register` makes the waiter known to them.
+  public func wait(
+    _ socket: Socket, _ wanted: Readiness, until deadline: Deadline, register: () -> Void
+  ) async -> Wake {
+    if socket.satisfies(wanted) { return .ready }
+    let wake = await unsafe withUnsafeContinuation { waiting in
+      unsafe continuation = waiting
+      listen(to: socket, for: wanted)
+      poller.wheel.arm(self, at: deadline)
+      register()
+      if socket.satisfies(wanted) { resume(.ready) }
+    }
+    socket.waiter = nil
+    return wake
+  }
+
   /// Waits until one of two sockets is ready for what is wanted of it, or is broken.
   public func wait(
     _ first: Socket, _ firstWanted: Readiness, _ second: Socket, _ secondWanted: Readiness, until deadline: Deadline

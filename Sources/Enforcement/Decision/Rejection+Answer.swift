@@ -38,7 +38,7 @@ extension Rejection {
     case .codeUnbound, .codeForeign, .codeExpired, .codeUsed, .codeOutdated, .codeRedirectURI, .verifierMismatch,
       .refreshTokenUnbound, .refreshTokenForeign, .refreshTokenOutdated, .refreshTokenExpired, .refreshTokenReused:
       .invalidGrant
-    case .codeKeyUnknown, .refreshTokenBusy, .upstreamUnavailable, .upstreamTimedOut:
+    case .codeKeyUnknown, .refreshTokenBusy, .upstreamUnavailable, .upstreamTimedOut, .tooManyRequests:
       .temporarilyUnavailable
     case .answerElsewhere, .answerUnusable, .callbackClosed, .upstreamError, .upstreamFailed:
       .serverError
@@ -81,6 +81,8 @@ extension Rejection {
       504
     case .pathClosed, .pathNotPassed:
       404
+    case .tooManyRequests:
+      429
     }
   }
 
@@ -100,7 +102,7 @@ extension Rejection {
       .deviceCodeMissing, .reentryChanged,
       .reentryScope, .reentryBody, .browserUnbound, .transactionExpired, .transactionOutdated,
       .formWithoutTransaction, .answerElsewhere, .answerEchoed, .pathAmbiguous, .pathClosed,
-      .pathNotPassed:
+      .pathNotPassed, .tooManyRequests:
       false
     case .parameterRepeated, .parameterMalformed, .requestObjectsBoth, .requestObject, .requestURI,
       .registrationParameter, .responseTypeMissing, .responseTypeUnsupported, .responseTypeForNative,
@@ -125,7 +127,7 @@ extension Rejection {
       .refreshScopeWider, .reentryChanged, .reentryScope, .reentryBody, .browserUnbound, .transactionExpired,
       .transactionOutdated, .formWithoutTransaction, .answerElsewhere, .answerEchoed, .answerUnusable,
       .callbackClosed, .upstreamDenied, .upstreamError, .upstreamFailed, .upstreamUnavailable, .upstreamTimedOut,
-      .consentDenied, .pathAmbiguous, .pathClosed, .pathNotPassed:
+      .consentDenied, .pathAmbiguous, .pathClosed, .pathNotPassed, .tooManyRequests:
       .refuse
     case .clientIDMissing, .clientUnknown, .redirectURIMissing, .redirectURISyntax, .redirectURIMismatch,
       .redirectURILocalhost, .requestObjectsBoth, .requestObject, .requestURI, .registrationParameter,
@@ -316,6 +318,8 @@ extension Rejection {
       "the path is not written exactly"
     case .pathClosed, .pathNotPassed:
       "not found"
+    case .tooManyRequests:
+      "too many requests"
     }
   }
 
@@ -426,6 +430,8 @@ extension Rejection {
       "RFC 9126, section 2"
     case .pathNotPassed:
       "RFC 9110, section 15.5.5"
+    case .tooManyRequests:
+      "RFC 6585, section 4"
     }
   }
 
