@@ -56,6 +56,8 @@ lint:
 	@for script in $$(grep -rlE '^#!/(usr/)?bin/(env )?bash' .ci deploy Tests); do bash -n "$$script"; done
 	@! grep -rnE '\bTask(\.detached)? *(\(|\{)' Sources --include='*.swift' | grep -v '^Sources/Reactor/' \
 	  || { echo "lint: tasks are started by Reactor alone, or they run on the global pool" >&2; exit 1; }
+	@! grep -rnE 'Task\.yield|with(Checked|Unsafe)(Throwing)?Continuation' Sources --include='*.swift' \
+	  || { echo "lint: tasks wait with a Waiter, or they resume on the global pool (docs/adr/0007)" >&2; exit 1; }
 	@! grep -rnE '\bunsafe [a-zA-Z(_]|@unchecked|nonisolated\(unsafe\)' Sources --include='*.swift' \
 	  | grep -vE '^Sources/(Reactor|TLS|HTTP2|Cryptography|YAML)/|^[^:]+:[0-9]+: *//' \
 	  || { echo "lint: unsafe code belongs into Reactor, TLS, HTTP2, Cryptography and YAML" >&2; exit 1; }

@@ -85,9 +85,16 @@ let package = Package(
     tests("HTTP1Tests", ["HTTP1", "HTTP"]),
     tests("ProxyTests", ["Proxy", "Reactor", "HTTP", "HTTP1", "Telemetry"]),
     tests("LegacyServerTests", ["LegacyServer", "HTTP", "Cryptography"]),
-    tests("AdminTests", ["Admin", "Policy", "OAuth", "Telemetry", "LegacyServer", "Proxy", "Reactor", "HTTP"]),
-    tests("CLITests", ["proofgate", "Admin", "LegacyServer", "Reactor", "HTTP"]),
+    tests(
+      "AdminTests",
+      [
+        "ClientTestSupport", "Admin", "Policy", "OAuth", "Telemetry", "LegacyServer", "Proxy", "Reactor", "HTTP",
+      ]),
+    tests("CLITests", ["ClientTestSupport", "proofgate", "Admin", "LegacyServer", "Reactor", "HTTP"]),
     // A gateway before a recording upstream, for every test that needs a whole one.
+    .target(
+      name: "ClientTestSupport", dependencies: ["LegacyServer", "Reactor", "HTTP"],
+      path: "Tests/ClientTestSupport", swiftSettings: settings),
     .target(
       name: "GatewayTestSupport",
       dependencies: [

@@ -43,7 +43,7 @@ public final class UpstreamProbe {
     let deadline = poller.deadline(after: UpstreamProbe.timeout)
     let addresses: [Address]
     do throws(ResolveError) {
-      addresses = try await resolver.resolve(now: poller.now)
+      addresses = try await resolver.resolve(on: poller)
     } catch {
       return error.description
     }

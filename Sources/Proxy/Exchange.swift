@@ -188,7 +188,7 @@ final class Exchange {
       if startsTunnel { continue }
       if moved >= Exchange.yieldAfter {
         moved = 0
-        await Task.yield()
+        await server.waiter.yield()
         continue
       }
       try await wait(upstream)

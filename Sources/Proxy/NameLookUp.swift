@@ -19,7 +19,7 @@ final class NameLookUp: Activity {
 
   func run() async {
     do throws(ResolveError) {
-      outcome = .success(try await resolver.resolve(now: poller.now))
+      outcome = .success(try await resolver.resolve(on: poller))
     } catch {
       outcome = .failure(error)
     }

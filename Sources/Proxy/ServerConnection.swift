@@ -90,7 +90,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
         await serve(head)
         guard await finishExchange() else { return }
         // Answers that need no upstream never suspend: a client that pipelines must not hold the worker up.
-        if let input, !input.isEmpty, state.requests % ServerConnection.yieldAfter == 0 { await Task.yield() }
+        if let input, !input.isEmpty, state.requests % ServerConnection.yieldAfter == 0 { await waiter.yield() }
       case .refused(let failure): return await refuse(failure)
       case .parked: return
       case .closed:

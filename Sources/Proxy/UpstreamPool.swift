@@ -74,9 +74,8 @@ public final class UpstreamPool {
     let waiter = client.waiter
     let limit = settings.configuration.upstreamConnections * UpstreamPool.queueFactor
     guard (isReserved ? reservedQueue : queue).count < limit else { throw .busy }
-    let wake = await waiter.wait(client.socket, .broken, until: deadline) {
-      if isReserved { reservedQueue.append(waiter) } else { queue.append(waiter) }
-    }
+    if isReserved { reservedQueue.append(waiter) } else { queue.append(waiter) }
+    let wake = await waiter.wait(client.socket, .broken, until: deadline)
     // Woken in the same turn in which its time ran out or its client left: then the free place was given to it.
     let wasGiven = !leave(waiter, isReserved)
     if client.socket.readiness.contains(.broken) {
@@ -135,7 +134,8 @@ public final class UpstreamPool {
       lookUp = current
       poller.start(current)
     }
-    let wake = await client.waiter.wait(client.socket, .broken, until: deadline) { current.add(client.waiter) }
+    current.add(client.waiter)
+    let wake = await client.waiter.wait(client.socket, .broken, until: deadline)
     current.remove(client.waiter)
     if client.socket.readiness.contains(.broken) { throw .clientGone(afterSending: false) }
     switch current.outcome {

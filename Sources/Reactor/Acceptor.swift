@@ -36,7 +36,7 @@ final class Acceptor: Activity {
       case .drained:
         socket.readiness.remove(.readable)
       case .more:
-        await Task.yield()
+        await waiter.yield()
       case .exhausted:
         // The listener stays marked ready: the queue is not empty and no further edge would come.
         _ = await waiter.sleep(until: poller.deadline(after: 100))
@@ -71,7 +71,7 @@ final class Acceptor: Activity {
       } else {
         let address = Address(peer)
         let id = listener.id
-        Task.immediate(executorPreference: target.loop) { await target.adopt(result, address, for: id) }
+        Task.immediate { await target.adopt(result, address, for: id) }
       }
     }
     return .more

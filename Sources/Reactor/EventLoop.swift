@@ -1,14 +1,13 @@
 import CLinux
 import Synchronization
 
-/// One thread's event loop: the serial executor of its `Worker` and the preferred executor of every task started there,
-/// so that no resume ever leaves the thread (measured: without the preference each resume passes the global pool).
+/// One thread's event loop and the serial executor of its `Worker`.
 ///
 /// Theory of operation. A turn runs the jobs that were queued when it began, then asks the kernel for events without
 /// blocking if more jobs came meanwhile, else until the next deadline. An event resumes the continuation that waits for
 /// it, which queues a job for the next turn. So a task that yields cannot starve the sockets, and the sockets cannot
 /// starve the jobs.
-public final class EventLoop: SerialExecutor, TaskExecutor {
+public final class EventLoop: SerialExecutor {
   private let inbox = Mutex<[UnownedJob]>([])
   private let epoll: Int32
   private let wake: Int32
@@ -36,7 +35,16 @@ public final class EventLoop: SerialExecutor, TaskExecutor {
   public var isCurrent: Bool { unsafe cl_current() == Unmanaged.passUnretained(self).toOpaque() }
 
   public func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
+    queue(UnownedJob(job))
+  }
+
+  /// Queues a job whose wait is over, on the loop's own thread.
+  func resume(_ job: UnownedJob) {
+    unsafe ready.append(job)
+  }
+
+  /// Queues a job, from any thread.
+  func queue(_ job: UnownedJob) {
     if isCurrent {
       unsafe ready.append(job)
       return
@@ -65,7 +73,6 @@ public final class EventLoop: SerialExecutor, TaskExecutor {
     unsafe cl_set_current(Unmanaged.passUnretained(self).toOpaque())
     defer { cl_set_current(nil) }
     let serial = unsafe asUnownedSerialExecutor()
-    let task = unsafe asUnownedTaskExecutor()
     let capacity: Int32 = 256
     let events = UnsafeMutableRawPointer.allocate(byteCount: Int(capacity * cl_event_size()), alignment: 8)
     defer { unsafe events.deallocate() }
@@ -74,7 +81,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor {
 
     while true {
       unsafe swap(&batch, &ready)
-      for job in batch { unsafe job.runSynchronously(isolatedTo: serial, taskExecutor: task) }
+      for job in batch { unsafe job.runSynchronously(on: serial) }
       batch.removeAll(keepingCapacity: true)
 
       let isIdle = unsafe ready.isEmpty

@@ -5,6 +5,8 @@ import CLinux
 /// Not Sendable, so the compiler keeps it and everything that refers to it inside its worker.
 public final class Poller {
   private let epoll: Int32
+  let loop: EventLoop
+  let room: WaitingRoom
   private var slots: [Socket?] = []
   private var generation: UInt32 = 0
   let wheel: TimerWheel
@@ -19,8 +21,10 @@ public final class Poller {
   private(set) var isStopped = false
   public private(set) var openSockets = 0
 
-  init(epoll: Int32) {
-    self.epoll = epoll
+  init(_ loop: EventLoop) {
+    epoll = loop.descriptor
+    self.loop = loop
+    room = WaitingRoom(loop)
     now = cl_monotonic() / 1_000_000
     wheel = TimerWheel(now: now)
   }

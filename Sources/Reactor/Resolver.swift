@@ -12,7 +12,7 @@ public final class Resolver: Sendable {
     var addresses: [Address] = []
     var resolvedAt: UInt64 = 0
     var isRunning = false
-    var waiting: [@Sendable (Result<[Address], ResolveError>) -> Void] = []
+    var waiting: [Handover<Result<[Address], ResolveError>>] = []
   }
 
   /// How a name is looked up; blocks.
@@ -51,17 +51,16 @@ public final class Resolver: Sendable {
   }
 
   /// The addresses, after a look-up if need be.
-  public func resolve(now: UInt64) async throws(ResolveError) -> [Address] {
-    if let known = known(now: now) { return known }
-    let result: Result<[Address], ResolveError> = await unsafe withUnsafeContinuation { continuation in
-      let starts = state.withLock { state in
-        state.waiting.append { unsafe continuation.resume(returning: $0) }
-        defer { state.isRunning = true }
-        return !state.isRunning
-      }
-      if starts { lookUp() }
+  public func resolve(on poller: Poller) async throws(ResolveError) -> [Address] {
+    if let known = known(now: poller.now) { return known }
+    let answer = Handover<Result<[Address], ResolveError>>(poller.loop)
+    let starts = state.withLock { state in
+      state.waiting.append(answer)
+      defer { state.isRunning = true }
+      return !state.isRunning
     }
-    return try result.get()
+    if starts { lookUp() }
+    return try await answer.take(poller.room).get()
   }
 
   private func lookUp() {
@@ -81,7 +80,7 @@ public final class Resolver: Sendable {
       defer { state.waiting = [] }
       return state.waiting
     }
-    for answer in waiting { answer(result) }
+    for answer in waiting { answer.give(result) }
   }
 
   private static func lookUp(_ host: String, _ port: Int) -> Result<[Address], ResolveError> {

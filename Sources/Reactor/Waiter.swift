@@ -9,12 +9,15 @@ public enum Wake: Equatable, Sendable {
   case park
 }
 
-/// What one task waits with: one continuation, over up to two sockets and a deadline.
+/// What one task waits with, over up to two sockets and a deadline.
 ///
-/// The deadline is an entry of the timer wheel that resumes the continuation: a cancellation handler or a racing child
-/// task would cost 3 to 30 times as much.
-@safe public final class Waiter: TimerEntry {
-  private var continuation: UnsafeContinuation<Wake, Never>?
+/// The deadline is an entry of the timer wheel that ends the wait: a cancellation handler or a racing child task would
+/// cost 3 to 30 times as much.
+@safe public final class Waiter: Host {
+  /// The task while it waits.
+  private var visitor: UnownedJob?
+  private var wake = Wake.ready
+  private var isYielding = false
   private let poller: Poller
   // The list of idle waits, oldest first.
   // Unowned: a waiter is in the list only while its task waits, which holds it.
@@ -23,7 +26,6 @@ public enum Wake: Equatable, Sendable {
   var isIdle = false
 
   public init(_ poller: Poller) {
-    unsafe continuation = nil
     unsafe idleNext = nil
     unsafe idlePrevious = nil
     self.poller = poller
@@ -32,30 +34,9 @@ public enum Wake: Equatable, Sendable {
   /// Waits until `socket` is ready for `wanted`, or is broken.
   public func wait(_ socket: Socket, _ wanted: Readiness, until deadline: Deadline) async -> Wake {
     if socket.satisfies(wanted) { return .ready }
-    let wake = await unsafe withUnsafeContinuation { waiting in
-      // The task may have been resumed to get here (the first wait of one that was just started is), so what happened
-      // meanwhile is looked at again, and nobody is told to resume before there is something to resume.
-      unsafe continuation = waiting
-      listen(to: socket, for: wanted)
-      poller.wheel.arm(self, at: deadline)
-      if socket.satisfies(wanted) { resume(.ready) }
-    }
-    socket.waiter = nil
-    return wake
-  }
-
-  /// The same, for what someone else may end by `resume` too: `register` makes the waiter known to them.
-  public func wait(
-    _ socket: Socket, _ wanted: Readiness, until deadline: Deadline, register: () -> Void
-  ) async -> Wake {
-    if socket.satisfies(wanted) { return .ready }
-    let wake = await unsafe withUnsafeContinuation { waiting in
-      unsafe continuation = waiting
-      listen(to: socket, for: wanted)
-      poller.wheel.arm(self, at: deadline)
-      register()
-      if socket.satisfies(wanted) { resume(.ready) }
-    }
+    listen(to: socket, for: wanted)
+    poller.wheel.arm(self, at: deadline)
+    await suspend()
     socket.waiter = nil
     return wake
   }
@@ -65,13 +46,10 @@ public enum Wake: Equatable, Sendable {
     _ first: Socket, _ firstWanted: Readiness, _ second: Socket, _ secondWanted: Readiness, until deadline: Deadline
   ) async -> Wake {
     if first.satisfies(firstWanted) || second.satisfies(secondWanted) { return .ready }
-    let wake = await unsafe withUnsafeContinuation { waiting in
-      unsafe continuation = waiting
-      listen(to: first, for: firstWanted)
-      listen(to: second, for: secondWanted)
-      poller.wheel.arm(self, at: deadline)
-      if first.satisfies(firstWanted) || second.satisfies(secondWanted) { resume(.ready) }
-    }
+    listen(to: first, for: firstWanted)
+    listen(to: second, for: secondWanted)
+    poller.wheel.arm(self, at: deadline)
+    await suspend()
     first.waiter = nil
     second.waiter = nil
     return wake
@@ -80,26 +58,40 @@ public enum Wake: Equatable, Sendable {
   /// Waits for the first byte of a next request: ends early when the worker drains or holds too many idle tasks.
   public func waitIdle(_ socket: Socket, until deadline: Deadline) async -> Wake {
     if socket.satisfies(.readable) { return .ready }
-    let wake = await unsafe withUnsafeContinuation { waiting in
-      unsafe continuation = waiting
-      listen(to: socket, for: .readable)
-      poller.wheel.arm(self, at: deadline)
-      poller.idle.append(self)
-      if socket.satisfies(.readable) { resume(.ready) } else if poller.isDraining { resume(.draining) }
-    }
+    if poller.isDraining { return .draining }
+    listen(to: socket, for: .readable)
+    poller.wheel.arm(self, at: deadline)
+    poller.idle.append(self)
+    await suspend()
     poller.idle.remove(self)
     socket.waiter = nil
     return wake
   }
 
   /// Waits for the deadline, or until someone calls `resume`.
-  ///
-  /// `register` makes the waiter known to whoever is to resume it: it runs when there is something to resume.
-  public func sleep(until deadline: Deadline, register: () -> Void = {}) async -> Wake {
-    await unsafe withUnsafeContinuation { waiting in
-      unsafe continuation = waiting
-      poller.wheel.arm(self, at: deadline)
-      register()
+  public func sleep(until deadline: Deadline) async -> Wake {
+    poller.wheel.arm(self, at: deadline)
+    await suspend()
+    return wake
+  }
+
+  /// Lets everything else that is queued run first.
+  public func yield() async {
+    isYielding = true
+    await suspend()
+  }
+
+  private func suspend() async {
+    unsafe poller.room.door.host = self
+    await poller.room.enter()
+  }
+
+  override func receive(_ job: UnownedJob) {
+    if isYielding {
+      isYielding = false
+      poller.loop.resume(job)
+    } else {
+      visitor = job
     }
   }
 
@@ -110,9 +102,10 @@ public enum Wake: Equatable, Sendable {
 
   /// Ends the wait. Harmless when nothing waits: a second event of the same batch, a deadline behind an event.
   public func resume(_ wake: Wake) {
-    guard let waiting = unsafe continuation else { return }
-    unsafe continuation = nil
-    unsafe waiting.resume(returning: wake)
+    guard let job = visitor else { return }
+    visitor = nil
+    self.wake = wake
+    poller.loop.resume(job)
   }
 
   override func expired() {

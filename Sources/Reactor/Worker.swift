@@ -18,7 +18,7 @@ public actor Worker {
     let loop = try EventLoop()
     self.loop = loop
     self.index = index
-    poller = Poller(epoll: loop.descriptor)
+    poller = Poller(loop)
   }
 
   /// Runs the loop on a thread of its own.
@@ -49,9 +49,7 @@ public actor Worker {
 
   /// Starts an activity as a task of this worker; it runs at once, until its first wait.
   public func run(_ activity: any Activity) {
-    Task.immediate(executorPreference: loop) {
-      await self.perform(activity)
-    }
+    Task.immediate { await self.perform(activity) }
   }
 
   private func perform(_ activity: any Activity) async {

@@ -113,6 +113,16 @@ final class Bench {
     return client
   }
 
+  /// Whether a new connection is refused.
+  func refuses() async -> Bool {
+    do {
+      _ = try await connect()
+      return false
+    } catch {
+      return error is ConnectError
+    }
+  }
+
   /// Sends one request on a connection of its own and reads the answer.
   func exchange(_ request: String, to method: String = "GET") async throws -> Message {
     let client = try await connect()
@@ -182,12 +192,13 @@ final class Bench {
   /// Waits until `condition` holds.
   func eventually(_ what: Comment, _ condition: () async -> Bool) async {
     let deadline = poller.patience
+    let waiter = Waiter(poller)
     var turns = 0
     while !(await condition()) {
       // A timer is coarse: most conditions hold within a few turns of the loop.
       turns += 1
       if turns < 300 {
-        await Task.yield()
+        await waiter.yield()
         continue
       }
       if poller.now > deadline.milliseconds {
@@ -200,9 +211,9 @@ final class Bench {
 }
 
 extension Worker {
-  /// Starts a task as a worker starts all of its own: with the executor preference, and isolated to the worker.
+  /// Starts a task as a worker starts all of its own.
   func launch(_ body: @escaping @Sendable (isolated Worker) async throws -> Void) -> Task<Void, any Error> {
-    Task.immediate(executorPreference: loop) { try await self.script(body) }
+    Task.immediate { try await self.script(body) }
   }
 
   private func script(_ body: @Sendable (isolated Worker) async throws -> Void) async throws {
