@@ -13,6 +13,7 @@ public final class UpstreamPool {
   private var lookUp: NameLookUp?
   /// For each connection so many requests may wait. A longer queue would not come to its end in time.
   private static let queueFactor = 8
+  private static let shortestQueue = 64
   /// So many idle connections keep their buffer for the next response.
   private static let buffered = 64
   public private(set) var opened: UInt64 = 0
@@ -72,7 +73,7 @@ public final class UpstreamPool {
     _ client: ServerConnection, _ isReserved: Bool, until deadline: Deadline
   ) async throws(UpstreamFailure) {
     let waiter = client.waiter
-    let limit = settings.configuration.upstreamConnections * UpstreamPool.queueFactor
+    let limit = max(UpstreamPool.shortestQueue, settings.configuration.upstreamConnections * UpstreamPool.queueFactor)
     guard (isReserved ? reservedQueue : queue).count < limit else { throw .busy }
     if isReserved { reservedQueue.append(waiter) } else { queue.append(waiter) }
     let wake = await waiter.wait(client.socket, .broken, until: deadline)
