@@ -14,9 +14,6 @@ enum ASCII {
     return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
   }
 
-  /// For each byte its folded form if it can stand in a token, else 0.
-  static let foldedTokens: [UInt8] = (0...255).map { isToken($0) ? folded($0) : 0 }
-
   /// Visible characters, white space and obs-text: what may stand in a field value.
   static func isFieldValue(_ byte: UInt8) -> Bool {
     byte >= 0x20 ? byte != 0x7f : byte == tab

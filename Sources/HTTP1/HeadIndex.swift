@@ -28,11 +28,18 @@ public final class HeadIndex {
   /// A bit for each known field that occurs, so that what does not occur is not searched for.
   private var present: UInt64 = 0
   private let table = KnownFieldTable()
-  private let foldedTokens = ASCII.foldedTokens
+  /// For each byte its folded form if it can stand in a token, else 0.
+  private let foldedTokens: InlineArray<256, UInt8>
 
   public init() {
+    foldedTokens = InlineArray { ASCII.isToken(UInt8($0)) ? ASCII.folded(UInt8($0)) : 0 }
     fields.reserveCapacity(HeadIndex.fieldLimit)
   }
+
+  /// How many fields there are. The data path reads them one by one: an iterator counts references to the array.
+  public var count: Int { fields.count }
+
+  public subscript(index: Int) -> Field { fields[index] }
 
   func clear() {
     fields.removeAll(keepingCapacity: true)
@@ -49,21 +56,22 @@ public final class HeadIndex {
   public func only(_ known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
     var found: Range<Int>?
-    for field in fields where field.known == known {
+    for index in 0..<count where fields[index].known == known {
       if found != nil { return nil }
-      found = field.value
+      found = fields[index].value
     }
     return found
   }
 
   public func first(_ known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
-    for field in fields where field.known == known { return field.value }
+    for index in 0..<count where fields[index].known == known { return fields[index].value }
     return nil
   }
 
   public func last(_ known: KnownField) -> Range<Int>? {
-    for field in fields.reversed() where field.known == known { return field.value }
+    guard has(known) else { return nil }
+    for index in (0..<count).reversed() where fields[index].known == known { return fields[index].value }
     return nil
   }
 
@@ -77,15 +85,6 @@ public final class HeadIndex {
     guard end <= HeadIndex.lengthLimit else {
       throw MessageError(status: 431, "a head longer than \(HeadIndex.lengthLimit) bytes")
     }
-    // Worked on as a local, so that appending needs no exclusivity check for each field.
-    var fields = self.fields
-    self.fields = []
-    var present: UInt64 = 0
-    defer {
-      self.fields = fields
-      self.present = present
-    }
-    let tokens = foldedTokens
     var position = start
     while position < end - 2 {
       if fields.count == limit {
@@ -97,7 +96,7 @@ public final class HeadIndex {
       var difference: UInt8 = 0
       while true {
         let byte = bytes[position]
-        let folded = tokens[Int(byte)]
+        let folded = foldedTokens[Int(byte)]
         if folded == 0 { break }
         difference |= byte ^ folded
         name.append(folded)
@@ -151,9 +150,9 @@ public final class HeadIndex {
     var options = ConnectionOptions()
     guard has(.connection) else { return options }
     var count = 0
-    for field in fields where field.known == .connection {
-      var position = field.value.lowerBound
-      let end = field.value.upperBound
+    for index in 0..<self.count where fields[index].known == .connection {
+      var position = fields[index].value.lowerBound
+      let end = fields[index].value.upperBound
       while position < end {
         let start = position
         while position < end, bytes[position] != 0x2c { position += 1 }

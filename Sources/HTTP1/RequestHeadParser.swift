@@ -49,9 +49,9 @@ public enum RequestHeadParser {
     _ bytes: Span<UInt8>, _ index: HeadIndex, _ line: RequestLine
   ) throws(MessageError) -> Range<Int>? {
     var found: Range<Int>?
-    for field in index.fields where field.known == .host {
+    for number in 0..<index.count where index[number].known == .host {
       guard found == nil else { throw .malformed("more than one Host field") }
-      found = field.value
+      found = index[number].value
     }
     if let found {
       try checkHost(bytes, found)
@@ -117,8 +117,8 @@ public enum RequestHeadParser {
   ) throws(MessageError) -> Bool {
     guard index.has(.expect) else { return false }
     var expects = false
-    for field in index.fields where field.known == .expect {
-      guard HeadIndex.equal(bytes, field.value, "100-continue"), !expects else {
+    for number in 0..<index.count where index[number].known == .expect {
+      guard HeadIndex.equal(bytes, index[number].value, "100-continue"), !expects else {
         throw MessageError(status: 417, "an expectation that cannot be met")
       }
       expects = true

@@ -65,6 +65,13 @@ public final class ProxyWorker {
     refusals -= 1
   }
 
+  /// The response head that stands at the front of `input`, and whose fields are in `responseFields`, as values.
+  func values(of head: ResponseHead, _ input: Buffer) -> Response {
+    let cookie = settings.configuration.privateCookie
+    let headers = input.withSpan { RequestReader.fields($0, responseFields, privateCookie: cookie) }
+    return Response(status: head.status, headers: headers)
+  }
+
   /// The `Date` field of a response that is made now, with its line end.
   var dateLine: [UInt8] {
     let second = Clock.realSeconds()

@@ -61,23 +61,25 @@ enum ResponseRewriter {
   }
 
   /// Writes the head of a response that passes.
+  ///
+  /// - Parameter date: the `Date` field that is added; empty where the upstream sent one (RFC 9110, section 6.6.1).
   static func write(
-    _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing, keepsAlive: Bool,
-    minorVersion: Int, _ replacements: Replacements, _ worker: ProxyWorker, to buffer: Buffer
+    _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing.Field, keepsAlive: Bool,
+    minorVersion: Int, _ replacements: borrowing Replacements, date: [UInt8], _ settings: ProxySettings,
+    to buffer: Buffer
   ) {
     buffer.append("HTTP/1.1 ")
     buffer.append(decimal: head.status)
     buffer.append(0x20)
     buffer.append(bytes, in: head.reason)
     buffer.append("\r\n")
-    for field in fields.fields where !field.isNominated {
+    for index in 0..<fields.count where !fields[index].isNominated {
+      let field = fields[index]
       switch field.known {
       case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
         .http2Settings:
         continue
-      case .setCookie
-      where CookieFilter.sets(worker.settings.configuration.privateCookie, bytes, field.value):
-        continue
+      case .setCookie where CookieFilter.sets(settings.configuration.privateCookie, bytes, field.value): continue
       case .location where replacements.location != nil: continue
       case .contentLocation where replacements.contentLocation != nil: continue
       case .refresh where replacements.refresh != nil: continue
@@ -87,9 +89,8 @@ enum ResponseRewriter {
     if let location = replacements.location { append("Location: ", location, to: buffer) }
     if let location = replacements.contentLocation { append("Content-Location: ", location, to: buffer) }
     if let refresh = replacements.refresh { append("Refresh: ", refresh, to: buffer) }
-    // RFC 9110, section 6.6.1: a proxy with a clock dates what came without a date.
-    if !fields.has(.date) { buffer.append(worker.dateLine) }
-    appendEnd(framing.field, status: head.status, keepsAlive: keepsAlive, minorVersion: minorVersion, to: buffer)
+    buffer.append(date)
+    appendEnd(framing, status: head.status, keepsAlive: keepsAlive, minorVersion: minorVersion, to: buffer)
   }
 
   private static func append(_ name: StaticString, _ value: String, to buffer: Buffer) {

@@ -24,12 +24,12 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   /// Bytes of bodies that are held whole for the request in progress.
   private var charged = 0
   var state = ConnectionState()
-  /// Received and not yet consumed; `nil` while there is nothing.
-  var input: Buffer?
+  /// Received and not yet consumed; without a block while there is nothing.
+  let input = Buffer()
   /// Whether `input` held a request that was intercepted, so that it is wiped.
   private var holdsSecrets = false
   /// Milliseconds after which an idle connection parks: longer than a busy client waits between two requests.
-  private static let pause = 1_000
+  private static let pauseLimit = 1_000
   private var timer: Timer?
   /// Pipelined requests that are answered in one go.
   private static let yieldAfter = 16
@@ -87,10 +87,20 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     while true {
       switch await nextHead() {
       case .head(let head):
-        await serve(head)
-        guard await finishExchange() else { return }
+        let began = Clock.monotonicNanoseconds()
+        switch route(head) {
+        case .pass: await currentExchange().forward(head, began: began)
+        case .answer(let response):
+          input.consume(head.length)
+          await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .answered)
+        case .intercept(let bodyLimit): await intercept(head, bodyLimit: bodyLimit, began: began)
+        }
+        if state.next != .readHead {
+          await finish()
+          return
+        }
         // Answers that need no upstream never suspend: a client that pipelines must not hold the worker up.
-        if let input, !input.isEmpty, state.requests % ServerConnection.yieldAfter == 0 { await waiter.yield() }
+        if !input.isEmpty, state.requests % ServerConnection.yieldAfter == 0 { await waiter.yield() }
       case .refused(let failure): return await refuse(failure)
       case .parked: return
       case .closed:
@@ -105,7 +115,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     note(failure, in: .head)
     state.receivedHead(hasBody: true, keepsAlive: false)
     await answer(worker.handler.failure(failure), to: .get, minorVersion: 1, began: 0, .refused)
-    _ = await finishExchange()
+    await finish()
   }
 
   /// Counts the limit that a failure comes from.
@@ -127,8 +137,8 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     var scanner = HeadScanner()
     var deadline: Deadline?
     while true {
-      if let input, !input.isEmpty {
-        switch parse(input, &scanner) {
+      if !input.isEmpty {
+        switch parse(&scanner) {
         case .success(let head?): return .head(head)
         case .success(nil): break
         case .failure(let error): return .refused(.request(error))
@@ -143,12 +153,19 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
         if await waiter.wait(socket, .readable, until: until) == .timedOut { return .refused(.timeout) }
       } else {
         if holdsSecrets { releaseInput() }
-        switch await waitForRequest() {
-        case .ready where self.input == nil && !hasMemory:
+        let wake: Wake
+        if state.requests == 0 {
+          // The client has just connected: a drain must not take the request that is on its way.
+          wake = await waiter.wait(socket, .readable, until: poller.deadline(after: settings.configuration.headTimeout))
+        } else {
+          wake = await waiter.waitIdle(socket, until: poller.deadline(after: pause))
+        }
+        switch wake {
+        case .ready where !input.hasBlock && !hasMemory:
           if case .refused(let failure) = refusal(.overloaded(.bufferMemory)) { return .refused(failure) }
           return .closed
         case .ready: break
-        case .park:
+        case .timedOut where state.requests > 0 && pause < settings.configuration.idleTimeout, .park:
           // Readable in the meantime: no further event would start a parked connection.
           if socket.satisfies(.readable) { break }
           if poller.isDraining { return .closed }
@@ -167,18 +184,10 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     }
   }
 
-  private func waitForRequest() async -> Wake {
-    if state.requests == 0 {
-      // The client has just connected: a drain must not take the request that is on its way.
-      return await waiter.wait(socket, .readable, until: poller.deadline(after: settings.configuration.headTimeout))
-    }
-    // A connection that pauses gives its task and buffers back, however few others are idle.
-    let pause = min(ServerConnection.pause, settings.configuration.idleTimeout)
-    let wake = await waiter.waitIdle(socket, until: poller.deadline(after: pause))
-    return wake == .timedOut && pause < settings.configuration.idleTimeout ? .park : wake
-  }
+  /// A connection that pauses gives its task and buffers back, however few others are idle.
+  private var pause: Int { min(ServerConnection.pauseLimit, settings.configuration.idleTimeout) }
 
-  private func parse(_ input: Buffer, _ scanner: inout HeadScanner) -> Result<RequestHead?, MessageError> {
+  private func parse(_ scanner: inout HeadScanner) -> Result<RequestHead?, MessageError> {
     do throws(MessageError) {
       let head = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> RequestHead? in
         guard let length = try scanner.end(of: bytes) else { return nil }
@@ -193,25 +202,22 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
 
   /// Receives into `input`.
   func receive() -> Transfer {
-    let buffer = input ?? poller.buffers.take()
-    input = buffer
-    if buffer.readRoom == 0 { buffer.compact() }
-    return socket.receive(into: buffer)
+    poller.buffers.fill(input)
+    if input.readRoom == 0 { input.compact() }
+    return socket.receive(into: input)
   }
 
   /// Gives the receive buffer back when nothing is in it.
   func releaseInput() {
-    guard let input, input.isEmpty else { return }
+    guard input.isEmpty else { return }
     if holdsSecrets { poller.buffers.wipeAndGiveBack(input) } else { poller.buffers.giveBack(input) }
     holdsSecrets = false
-    self.input = nil
   }
 
   // MARK: Requests
 
-  private func serve(_ head: RequestHead) async {
-    let began = Clock.monotonicNanoseconds()
-    guard let input else { return }
+  /// Decides what happens to the request whose head stands at the front of the input.
+  private func route(_ head: RequestHead) -> Route {
     state.receivedHead(hasBody: head.body != .none, keepsAlive: head.keepsAlive)
     if worker.isWindingDown || poller.isDraining { state.refuseFurtherRequests() }
     if state.requests >= settings.configuration.limits.requestsPerConnection, head.keepsAlive {
@@ -220,26 +226,16 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     }
     if settings !== identified { identify() }
     let fields = worker.requestFields
-    let route = input.withSpan { bytes -> Route in
-      if RequestRewriter.isLoop(bytes, fields, settings.loopMark) {
+    return input.withSpan { bytes -> Route in
+      if RequestRewriter.isLoop(bytes, fields, settings) {
         return .answer(worker.handler.failure(.loop))
       }
       return worker.handler.route(head, bytes, fields, client: identity.facts(bytes, fields))
-    }
-    switch route {
-    case .pass:
-      await currentExchange().forward(head, began: began)
-    case .answer(let response):
-      input.consume(head.length)
-      await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .answered)
-    case .intercept(let bodyLimit):
-      await intercept(head, bodyLimit: bodyLimit, began: began)
     }
   }
 
   private func intercept(_ head: RequestHead, bodyLimit: Int, began: UInt64) async {
     holdsSecrets = true
-    guard let input else { return }
     var request = input.withSpan { RequestReader.read(head, $0, worker.requestFields, identity) }
     input.consume(head.length)
     defer {
@@ -267,7 +263,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     if case .length(let count) = head.body, count > limit { throw .bodyTooLarge }
     var decoder = BodyDecoder(head.body)
     var body: [UInt8] = []
-    if head.expectsContinue, input?.isEmpty ?? true {
+    if head.expectsContinue, input.isEmpty {
       // Small and the first thing on an idle connection: it fits the socket's buffer.
       let interim = poller.buffers.take()
       interim.append("HTTP/1.1 100 Continue\r\n\r\n")
@@ -276,7 +272,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     }
     let deadline = poller.deadline(after: settings.configuration.bodyTimeout)
     while !decoder.isFinished {
-      if let input, !input.isEmpty {
+      if !input.isEmpty {
         let piece: BodyDecoder.Piece
         do throws(MessageError) {
           piece = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try decoder.decode(bytes) }
@@ -383,12 +379,10 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
 
   // MARK: The end of an exchange and of the connection
 
-  /// Does what the state says; true when a next request may come.
-  private func finishExchange() async -> Bool {
+  /// Ends the connection as the state says.
+  private func finish() async {
     switch state.next {
-    case .readHead:
-      return true
-    case .close: close()
+    case .readHead, .close: close()
     case .reset:
       releaseAll()
       socket.reset()
@@ -396,7 +390,6 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
       await linger()
       close()
     }
-    return false
   }
 
   /// Reads a bounded part of what the client still sends: closing at once would send a reset, which can overtake the
@@ -405,12 +398,12 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     socket.shutdownWrite()
     let deadline = poller.deadline(after: settings.configuration.lingerTimeout)
     var left = settings.configuration.lingerBytes
-    input?.clear()
+    input.clear()
     while left > 0 {
       switch receive() {
       case .moved(let count):
         left -= count
-        input?.clear()
+        input.clear()
       case .wouldBlock:
         if await waiter.wait(socket, .readable, until: deadline) != .ready { return }
       case .ended, .failed: return
@@ -427,7 +420,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   private func releaseAll() {
     exchange?.release()
     exchange = nil
-    input?.clear()
+    input.clear()
     releaseInput()
     waiter.retire()
   }

@@ -43,7 +43,7 @@ public final class Upstream {
         try await send(request.body, request.isSecret, to: upstream, client)
         return try await readHead(of: upstream, method: request.method == "HEAD" ? .head : .get, client)
       } catch {
-        let answered = !(upstream.input?.isEmpty ?? true)
+        let answered = !upstream.input.isEmpty
         worker.pool.retire(upstream)
         if error == .reset, wasReused, isIdempotent, mayReuse, !answered {
           mayReuse = false
@@ -139,17 +139,15 @@ public final class Upstream {
     of upstream: UpstreamConnection, method: Method, _ client: Socket?
   ) async throws(UpstreamFailure) -> UpstreamResponse {
     let deadline = poller.deadline(after: worker.settings.configuration.responseTimeout)
-    let reader = ResponseHeadReader(worker)
-    reader.begin(upstream)
+    var reader = ResponseHeadReader()
     while true {
-      switch reader.receive() {
+      switch upstream.receive() {
       case .wouldBlock: try await wait(upstream.socket, .readable, client, until: deadline)
-      case .closed: throw .reset
-      case .malformed: throw .malformed
-      case .received:
-        guard let head = try reader.parse(method: method) else { continue }
-        let response = reader.values(head)
-        upstream.input?.consume(head.length)
+      case .ended, .failed: throw .reset
+      case .moved:
+        guard let head = try reader.parse(upstream.input, to: method, into: worker.responseFields) else { continue }
+        let response = worker.values(of: head, upstream.input)
+        upstream.input.consume(head.length)
         return UpstreamResponse(response, upstream, head, connection)
       }
     }
@@ -205,7 +203,8 @@ public final class UpstreamResponse {
     var isWithinMemory = true
     let deadline = worker.poller.deadline(after: worker.settings.configuration.bodyTimeout)
     while !decoder.isFinished {
-      if let input = connection.input, !input.isEmpty {
+      let input = connection.input
+      if !input.isEmpty {
         do throws(MessageError) {
           let piece = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try decoder.decode(bytes) }
           body += input.bytes(from: piece.data.lowerBound, count: piece.data.count)
@@ -224,9 +223,7 @@ public final class UpstreamResponse {
       if await server.waiter.wait(connection.socket, .readable, until: deadline) == .timedOut {
         throw .responseTimeout
       }
-      let buffer = connection.input ?? worker.poller.buffers.take()
-      connection.input = buffer
-      switch connection.socket.receive(into: buffer) {
+      switch connection.receive() {
       case .moved, .wouldBlock: continue
       case .ended:
         guard decoder.close() else { throw .reset }
@@ -236,10 +233,7 @@ public final class UpstreamResponse {
   }
 
   private func releaseBuffer() {
-    if let input = connection.input, input.isEmpty {
-      // It held what is secret: tokens.
-      server.poller.buffers.wipeAndGiveBack(input)
-      connection.input = nil
-    }
+    // It held what is secret: tokens.
+    if connection.input.isEmpty { server.poller.buffers.wipeAndGiveBack(connection.input) }
   }
 }

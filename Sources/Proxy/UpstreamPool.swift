@@ -27,12 +27,15 @@ public final class UpstreamPool {
   public var idleCount: Int { idle.count }
   public var openCount: Int { open }
 
-  /// An idle connection, if there is one that was used within `milliseconds`.
-  func takeIdle(within milliseconds: Int = .max) -> UpstreamConnection? {
+  /// An idle connection, if there is one that is fit for the request: what must not be sent twice goes only on one that
+  /// was used a moment ago.
+  func takeIdle(isIdempotent: Bool, isReserved: Bool) -> UpstreamConnection? {
+    guard hasPlace(isReserved), let connection = idle.popLast() else { return nil }
     // The last in is the youngest: when it is too old, all are.
-    guard let connection = idle.last else { return nil }
-    if milliseconds != .max, poller.now - connection.idleSince > UInt64(milliseconds) { return nil }
-    idle.removeLast()
+    if !isIdempotent, poller.now - connection.idleSince > UInt64(settings.configuration.freshReuse) {
+      idle.append(connection)
+      return nil
+    }
     connection.unpark()
     return connection
   }
@@ -53,7 +56,7 @@ public final class UpstreamPool {
     let queueDeadline = poller.deadline(after: settings.configuration.queueTimeout)
     while true {
       if hasPlace(isReserved) {
-        if mayReuse, let connection = takeIdle(within: isIdempotent ? .max : settings.configuration.freshReuse) {
+        if mayReuse, let connection = takeIdle(isIdempotent: isIdempotent, isReserved: isReserved) {
           return connection
         }
         if open < settings.configuration.upstreamConnections { break }
@@ -149,7 +152,7 @@ public final class UpstreamPool {
   /// Takes back a connection whose last response was whole and allows another.
   func giveBack(_ connection: UpstreamConnection) {
     // Bytes beyond the response, or an end already seen: nothing that a next request may meet.
-    guard connection.input?.isEmpty ?? true, !connection.socket.satisfies(.readable), !poller.isDraining else {
+    guard connection.input.isEmpty, !connection.socket.satisfies(.readable), !poller.isDraining else {
       return retire(connection)
     }
     if idle.count >= UpstreamPool.buffered { connection.releaseInput() }

@@ -1,8 +1,9 @@
 import Glibc
 
-/// A fixed block of bytes between a read position and a write position.
+/// A fixed block of bytes between a read position and a write position, or nothing while it has no block.
 ///
-/// All access is bounds-checked: a write that does not fit traps before it touches memory, so callers check `room`.
+/// The block comes from a pool and goes back there when the buffer is empty, so that whoever receives into a buffer keeps
+/// one for good: an optional reference would be counted at each use. All access is bounds-checked: a write that does not fit traps before it touches memory, so callers check `room`.
 @safe public final class Buffer {
   /// One read's worth. Bigger saved no system call on small messages and cost memory on every connection.
   public static let readSize = 16 * 1024
@@ -10,25 +11,56 @@ import Glibc
   public static let slack = 2 * 1024
   public static let capacity = readSize + slack
 
-  private let base: UnsafeMutableRawPointer
+  /// Points to nothing while `limit` is 0, so every access that is within bounds is to a block.
+  private var base: UnsafeMutableRawPointer
+  private var limit = 0
   public private(set) var start = 0
   public private(set) var end = 0
 
-  init() {
-    unsafe base = UnsafeMutableRawPointer.allocate(byteCount: Buffer.capacity, alignment: 16)
+  /// A buffer without a block: it can hold nothing.
+  public init() {
+    unsafe base = Block.none
   }
 
   deinit {
-    unsafe base.deallocate()
+    if hasBlock { unsafe base.deallocate() }
+  }
+
+  /// The memory behind a buffer.
+  enum Block {
+    // Never read and never written: no access is within the bounds of a buffer without a block.
+    fileprivate nonisolated(unsafe) static let none = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 16)
+
+    static func allocate() -> UnsafeMutableRawPointer {
+      UnsafeMutableRawPointer.allocate(byteCount: Buffer.capacity, alignment: 16)
+    }
+  }
+
+  public var hasBlock: Bool { limit != 0 }
+
+  func take(_ block: UnsafeMutableRawPointer) {
+    precondition(!hasBlock, "a block for a buffer that has one")
+    unsafe base = block
+    limit = Buffer.capacity
+    clear()
+  }
+
+  func releaseBlock() -> UnsafeMutableRawPointer {
+    precondition(hasBlock, "no block to give back")
+    let block = unsafe base
+    unsafe base = Block.none
+    limit = 0
+    clear()
+    return unsafe block
   }
 
   /// Bytes that can be read.
   public var count: Int { end - start }
   public var isEmpty: Bool { start == end }
   /// Bytes that can be appended.
-  public var room: Int { Buffer.capacity - end }
+  public var room: Int { limit - end }
   /// Bytes that a receive may add: never into the slack.
-  public var readRoom: Int { max(0, Buffer.readSize - end) }
+  public var readRoom: Int { max(0, limit - Buffer.slack - end) }
 
   public func clear() {
     start = 0
@@ -37,7 +69,7 @@ import Glibc
 
   /// Overwrites all that was ever written to it. `explicit_bzero` is not optimised away.
   func wipe() {
-    unsafe explicit_bzero(base, Buffer.capacity)
+    unsafe explicit_bzero(base, limit)
     clear()
   }
 

@@ -77,7 +77,7 @@ public final class EventLoop: SerialExecutor {
     let events = UnsafeMutableRawPointer.allocate(byteCount: Int(capacity * cl_event_size()), alignment: 8)
     defer { unsafe events.deallocate() }
     var batch: [UnownedJob] = []
-    let poller = worker.assumeIsolated { UnsafeTransfer($0.poller) }
+    let poller = worker.assumeIsolated { UnsafeTransfer($0.poller) }.value
 
     while true {
       unsafe swap(&batch, &ready)
@@ -85,12 +85,12 @@ public final class EventLoop: SerialExecutor {
       batch.removeAll(keepingCapacity: true)
 
       let isIdle = unsafe ready.isEmpty
-      if isIdle, poller.value.isStopped { return }
-      let timeout = isIdle ? poller.value.millisecondsToNextDeadline() : 0
+      if isIdle, poller.isStopped { return }
+      let timeout = isIdle ? poller.millisecondsToNextDeadline() : 0
       if timeout != 0 { turnBegan.store(0, ordering: .relaxed) }
       let count = unsafe cl_epoll_wait(epoll, events, capacity, timeout)
-      poller.value.updateNow()
-      turnBegan.store(poller.value.now, ordering: .relaxed)
+      poller.updateNow()
+      turnBegan.store(poller.now, ordering: .relaxed)
       if count > 0 {
         for index in 0..<count {
           let key = unsafe cl_event_key(events, index)
@@ -103,12 +103,12 @@ public final class EventLoop: SerialExecutor {
             }
             unsafe ready.append(contentsOf: jobs)
           } else {
-            unsafe poller.value.deliver(cl_event_bits(events, index), to: key)
+            unsafe poller.deliver(cl_event_bits(events, index), to: key)
           }
         }
       }
-      poller.value.expire()
-      if !poller.value.pending.isEmpty { worker.assumeIsolated { $0.startPending() } }
+      poller.expire()
+      if !poller.pending.isEmpty { worker.assumeIsolated { $0.startPending() } }
     }
   }
 }

@@ -30,8 +30,10 @@ final class Handover<Value: Sendable>: Sendable {
   /// Waits for the value. Called once, on the loop.
   func take(_ room: WaitingRoom) async -> Value {
     let seat = Seat(self)
-    unsafe room.door.host = seat
+    unsafe room.door.host = Unmanaged.passUnretained(seat)
     await room.enter()
+    // It receives the task at the hop.
+    withExtendedLifetime(seat) {}
     return state.withLock { state in
       guard case .given(let value) = state else { preconditionFailure("a task woke without what it waited for") }
       return value

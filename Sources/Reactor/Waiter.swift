@@ -21,8 +21,8 @@ public enum Wake: Equatable, Sendable {
   private let poller: Poller
   // The list of idle waits, oldest first.
   // Unowned: a waiter is in the list only while its task waits, which holds it.
-  unowned(unsafe) var idleNext: Waiter?
-  unowned(unsafe) var idlePrevious: Waiter?
+  fileprivate var idleNext: Unmanaged<Waiter>?
+  fileprivate var idlePrevious: Unmanaged<Waiter>?
   var isIdle = false
 
   public init(_ poller: Poller) {
@@ -37,7 +37,7 @@ public enum Wake: Equatable, Sendable {
     listen(to: socket, for: wanted)
     poller.wheel.arm(self, at: deadline)
     await suspend()
-    socket.waiter = nil
+    unsafe socket.waiter = nil
     return wake
   }
 
@@ -50,8 +50,8 @@ public enum Wake: Equatable, Sendable {
     listen(to: second, for: secondWanted)
     poller.wheel.arm(self, at: deadline)
     await suspend()
-    first.waiter = nil
-    second.waiter = nil
+    unsafe first.waiter = nil
+    unsafe second.waiter = nil
     return wake
   }
 
@@ -64,7 +64,7 @@ public enum Wake: Equatable, Sendable {
     poller.idle.append(self)
     await suspend()
     poller.idle.remove(self)
-    socket.waiter = nil
+    unsafe socket.waiter = nil
     return wake
   }
 
@@ -82,7 +82,7 @@ public enum Wake: Equatable, Sendable {
   }
 
   private func suspend() async {
-    unsafe poller.room.door.host = self
+    unsafe poller.room.door.host = Unmanaged.passUnretained(self)
     await poller.room.enter()
   }
 
@@ -96,7 +96,7 @@ public enum Wake: Equatable, Sendable {
   }
 
   private func listen(to socket: Socket, for wanted: Readiness) {
-    socket.waiter = self
+    unsafe socket.waiter = Unmanaged.passUnretained(self)
     socket.interest = wanted
   }
 
@@ -123,8 +123,8 @@ public enum Wake: Equatable, Sendable {
   /// More idle connections than this give their task and buffer back.
   static let limit = 256
 
-  private unowned(unsafe) var first: Waiter?
-  private unowned(unsafe) var last: Waiter?
+  private var first: Unmanaged<Waiter>?
+  private var last: Unmanaged<Waiter>?
   private(set) var count = 0
 
   init() {
@@ -133,13 +133,18 @@ public enum Wake: Equatable, Sendable {
   }
 
   func append(_ waiter: Waiter) {
+    let entry = unsafe Unmanaged.passUnretained(waiter)
     waiter.isIdle = true
     unsafe waiter.idlePrevious = last
     unsafe waiter.idleNext = nil
-    if let last = unsafe last { unsafe last.idleNext = waiter } else { unsafe first = waiter }
-    unsafe last = waiter
+    if let last = unsafe last {
+      unsafe last._withUnsafeGuaranteedRef { unsafe $0.idleNext = entry }
+    } else {
+      unsafe first = entry
+    }
+    unsafe last = entry
     count += 1
-    if count > IdleList.limit, let oldest = unsafe first {
+    if count > IdleList.limit, let oldest = unsafe first?.takeUnretainedValue() {
       remove(oldest)
       oldest.resume(.park)
     }
@@ -148,15 +153,16 @@ public enum Wake: Equatable, Sendable {
   func remove(_ waiter: Waiter) {
     guard waiter.isIdle else { return }
     waiter.isIdle = false
-    if let previous = unsafe waiter.idlePrevious {
-      unsafe previous.idleNext = waiter.idleNext
+    let (previous, next) = unsafe (waiter.idlePrevious, waiter.idleNext)
+    if let previous = unsafe previous {
+      unsafe previous._withUnsafeGuaranteedRef { unsafe $0.idleNext = next }
     } else {
-      unsafe first = waiter.idleNext
+      unsafe first = next
     }
-    if let next = unsafe waiter.idleNext {
-      unsafe next.idlePrevious = waiter.idlePrevious
+    if let next = unsafe next {
+      unsafe next._withUnsafeGuaranteedRef { unsafe $0.idlePrevious = previous }
     } else {
-      unsafe last = waiter.idlePrevious
+      unsafe last = previous
     }
     unsafe waiter.idleNext = nil
     unsafe waiter.idlePrevious = nil
@@ -165,7 +171,7 @@ public enum Wake: Equatable, Sendable {
 
   /// Ends every idle wait.
   func resumeAll(_ wake: Wake) {
-    while let waiter = unsafe first {
+    while let waiter = unsafe first?.takeUnretainedValue() {
       remove(waiter)
       waiter.resume(wake)
     }

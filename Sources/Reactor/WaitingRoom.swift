@@ -32,7 +32,7 @@ actor WaitingRoom {
 @safe final class Door: SerialExecutor {
   private let loop: EventLoop
   /// Whom the next task comes to see. Set right before it hops here, on the loop's thread, and only used there.
-  nonisolated(unsafe) unowned(unsafe) var host: Host?
+  nonisolated(unsafe) var host: Unmanaged<Host>?
 
   init(_ loop: EventLoop) {
     self.loop = loop
@@ -45,7 +45,7 @@ actor WaitingRoom {
     let job = UnownedJob(job)
     guard isCurrent, let host = unsafe host else { preconditionFailure("a task waits outside of its worker's thread") }
     unsafe self.host = nil
-    host.receive(job)
+    unsafe host._withUnsafeGuaranteedRef { $0.receive(job) }
   }
 
   func checkIsolated() {

@@ -15,7 +15,9 @@ struct FieldTextTests {
 
   @Test("Different values have different texts")
   func distinct() {
-    let values: [[UInt8]] = [[0x80], Array("\u{80}".utf8), Array("\u{10ff80}".utf8), [0xf4, 0x8f, 0xbe], [0xff], [0xc2, 0x80, 0xff]]
+    let values: [[UInt8]] = [
+      [0x80], Array("\u{80}".utf8), Array("\u{10ff80}".utf8), [0xf4, 0x8f, 0xbe], [0xff], [0xc2, 0x80, 0xff],
+    ]
     #expect(Set(values.map(FieldText.decode)).count == values.count)
   }
 

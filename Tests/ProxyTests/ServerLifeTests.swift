@@ -1,6 +1,7 @@
 import Glibc
 import Proxy
 import Reactor
+import Telemetry
 import Testing
 
 extension ProxyTests {
@@ -9,7 +10,9 @@ extension ProxyTests {
     func trust() async throws {
       try await Bench.Setup().run { _, bench in
         let client = try await bench.connect()
-        for (trusts, expected) in [(false, "127.0.0.1 false -"), (true, "192.0.2.7 true -"), (false, "127.0.0.1 false -")] {
+        for (trusts, expected) in [
+          (false, "127.0.0.1 false -"), (true, "192.0.2.7 true -"), (false, "127.0.0.1 false -"),
+        ] {
           await bench.reload { $0.trusts = { _ in trusts } }
           try await client.send(
             "GET /facts HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n\r\n")
@@ -47,28 +50,22 @@ extension ProxyTests {
       }
     }
 
-    private static func openFiles() throws -> Int {
-      let folder = try #require(opendir("/proc/self/fd"))
-      defer { closedir(folder) }
-      var count = 0
-      while readdir(folder) != nil { count += 1 }
-      return count
-    }
+    private static func openFiles() throws -> Int { try #require(ProcessFacts.current().openFiles) }
 
     @Test("A server that runs out of descriptors while it starts leaves none open")
     func failedStart() async throws {
       let any = try #require(Address(literal: "127.0.0.1", port: 0))
       var limit = rlimit()
-      getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
       let before = try Self.openFiles()
       var failures = 0
       // Eight listeners, four loops with two descriptors each: it fails at a different place each time.
       for room in 0..<16 {
         var tight = limit
         tight.rlim_cur = rlim_t(before + room)
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &tight)
+        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &tight)
         let outcome = await Self.start(any)
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         if let server = outcome { _ = await server.drain(delay: 0, timeout: 0) { _ in } } else { failures += 1 }
       }
       #expect(failures > 4)

@@ -56,17 +56,11 @@ public final class Gateway: Handler {
   /// (RFC 9110, sections 7.4 and 15.5.20).
   private func isServed(_ head: RequestHead, _ bytes: Span<UInt8>, _ client: ClientFacts) -> Bool {
     if let forwarded = client.forwardedHost {
-      return snapshot.authorities.contains { $0.elementsEqual(forwarded.lowercased().utf8) }
+      let forwarded = Array(forwarded.lowercased().utf8)
+      return forwarded == snapshot.authority.bytes || forwarded == snapshot.authorityWithPort.bytes
     }
     guard let host = head.host else { return true }
-    return snapshot.authorities.contains { authority in
-      guard authority.count == host.count else { return false }
-      for offset in 0..<authority.count {
-        let byte = bytes[host.lowerBound + offset]
-        guard (byte &- 0x41 < 26 ? byte | 0x20 : byte) == authority[offset] else { return false }
-      }
-      return true
-    }
+    return snapshot.authority.isEqual(bytes, host) || snapshot.authorityWithPort.isEqual(bytes, host)
   }
 
   /// Whether an OAuth endpoint may answer: over TLS, or where no network is between (`I-transport`).

@@ -15,8 +15,9 @@ public final class GatewaySnapshot: Sendable {
   let locations: LocationGuard
   /// Bytes of the body of a request to an OAuth endpoint.
   let bodyLimit: Int
-  /// Lower case, as `Host` may say it: with and without the default port.
-  let authorities: [[UInt8]]
+  /// As `Host` may say it: with and without the default port.
+  let authority: HostName
+  let authorityWithPort: HostName
 
   public init(policy: Policy, keyRing: KeyRing) {
     self.policy = policy
@@ -28,7 +29,8 @@ public final class GatewaySnapshot: Sendable {
     bodyLimit = policy.gateway.limits.body
     let origin = policy.gateway.origin
     let name = origin.host.contains(":") ? "[\(origin.host)]" : origin.host
-    authorities = [origin.authority, "\(name):\(origin.port)"].map { Array($0.lowercased().utf8) }
+    authority = HostName(origin.authority)
+    authorityWithPort = HostName("\(name):\(origin.port)")
   }
 
   /// How the proxy under the gateway behaves, on each of `workers` workers: what is shared by all is shared out.

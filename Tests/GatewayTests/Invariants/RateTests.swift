@@ -26,7 +26,9 @@ struct RateTests {
     return (500, nil)
   }
 
-  @Test("6819-4.4.1.11: an address has so many token requests, of IPv6 the first 64 bits count, and others are not concerned")
+  @Test(
+    "6819-4.4.1.11: an address has so many token requests, of IPv6 the first 64 bits count, and others are not concerned"
+  )
   func address() async throws {
     try await GatewayFixture.run(try policy { $0.tokenRequestsPerAddress = 20 }) { gateway in
       let (passed, refusal) = try await flood(gateway, "p1") { _ in "192.0.2.1" }
@@ -75,7 +77,8 @@ struct RateTests {
     }
   }
 
-  @Test("The body of an OAuth request is as long as the policy says, and no longer", arguments: ["/token", "/authorize"])
+  @Test(
+    "The body of an OAuth request is as long as the policy says, and no longer", arguments: ["/token", "/authorize"])
   func body(path: String) async throws {
     try await GatewayFixture.run(try policy { $0.body = 4_096 }) { gateway in
       for (length, isRefused) in [(4_096, false), (4_097, true)] {
