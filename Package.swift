@@ -90,7 +90,9 @@ let package = Package(
       [
         "ClientTestSupport", "Admin", "Policy", "OAuth", "Telemetry", "LegacyServer", "Proxy", "Reactor", "HTTP",
       ]),
-    tests("CLITests", ["ClientTestSupport", "proofgate", "Admin", "LegacyServer", "Reactor", "HTTP"]),
+    tests(
+      "CLITests",
+      ["ClientTestSupport", "GatewayTestSupport", "proofgate", "Admin", "LegacyServer", "OAuth", "Reactor", "HTTP"]),
     // A gateway before a recording upstream, for every test that needs a whole one.
     .target(
       name: "ClientTestSupport", dependencies: ["LegacyServer", "Reactor", "HTTP"],

@@ -37,8 +37,10 @@ public final class HeadIndex {
   }
 
   /// How many fields there are. The data path reads them one by one: an iterator counts references to the array.
+  @inlinable
   public var count: Int { fields.count }
 
+  @inlinable
   public subscript(index: Int) -> Field { fields[index] }
 
   func clear() {
@@ -149,6 +151,11 @@ public final class HeadIndex {
   func readConnectionOptions(_ bytes: Span<UInt8>) throws(MessageError) -> ConnectionOptions {
     var options = ConnectionOptions()
     guard has(.connection) else { return options }
+    // What nearly every server says.
+    if let value = only(.connection), HeadIndex.isKeepAlive(bytes, value) {
+      options.keepAlive = true
+      return options
+    }
     var count = 0
     for index in 0..<self.count where fields[index].known == .connection {
       var position = fields[index].value.lowerBound
@@ -175,7 +182,7 @@ public final class HeadIndex {
       guard ASCII.isToken(bytes[index]) else { throw .malformed("an invalid Connection option") }
       name.append(ASCII.folded(bytes[index]))
     }
-    if HeadIndex.equal(bytes, token, "close") {
+    if name.isClose {
       options.close = true
       return
     }
@@ -189,6 +196,14 @@ public final class HeadIndex {
       }
     default: throw .malformed("a Connection option that names a protected header field")
     }
+  }
+
+  private static func isKeepAlive(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    guard range.count == 10 else { return false }
+    var (low, high): (UInt64, UInt64) = (0, 0)
+    for offset in 0..<2 { high = high << 8 | UInt64(ASCII.lowercased(bytes[range.lowerBound + offset])) }
+    for offset in 2..<10 { low = low << 8 | UInt64(ASCII.lowercased(bytes[range.lowerBound + offset])) }
+    return high == 0x6b65 && low == 0x6570_2d61_6c69_7665
   }
 
   static func trimmed(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {

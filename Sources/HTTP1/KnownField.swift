@@ -60,6 +60,9 @@ struct FoldedName: Equatable {
     count += 1
   }
 
+  /// Whether it is the option `close`, the only name of which no field is known.
+  var isClose: Bool { count == 5 && low == 0x63_6c6f_7365 }
+
   /// Fibonacci hashing: the top bits of a product depend on all bits of the factor.
   var hash: Int { Int(truncatingIfNeeded: ((low ^ high &* 0x9e37_79b9) &* 0x9e37_79b9_7f4a_7c15) >> 55) }
 }

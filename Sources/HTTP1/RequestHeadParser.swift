@@ -164,7 +164,7 @@ public enum RequestHeadParser {
     }
 
     private static func version(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(MessageError) -> Int {
-      guard range.count == 8, prefixMatches(bytes, range.lowerBound, "HTTP/"),
+      guard range.count == 8, ASCII.isHTTP(bytes, at: range.lowerBound),
         ASCII.isDigit(bytes[range.lowerBound + 5]), bytes[range.lowerBound + 6] == 0x2e,
         ASCII.isDigit(bytes[range.lowerBound + 7])
       else { throw .malformed("an invalid HTTP version") }
@@ -173,15 +173,6 @@ public enum RequestHeadParser {
         throw MessageError(status: 505, "an HTTP version other than 1.0 and 1.1")
       }
       return Int(minor)
-    }
-
-    private static func prefixMatches(_ bytes: Span<UInt8>, _ start: Int, _ text: String) -> Bool {
-      var position = start
-      for byte in text.utf8 {
-        if position >= bytes.count || bytes[position] != byte { return false }
-        position += 1
-      }
-      return true
     }
 
     /// The four forms of RFC 9112, section 3.2.

@@ -18,12 +18,14 @@ public final class Server: Sendable {
   ///
   /// - Parameters:
   ///   - proxyProtocol: the positions of those addresses on which the PROXY protocol is spoken.
+  ///   - descriptorReserve: descriptors that are left to others; accepting pauses when there are no more.
   ///   - build: makes each worker's proxy, on that worker.
   ///
   /// Throws `ServerError` when an address cannot be bound or the process is out of threads or descriptors; nothing is left
   /// open then.
   public init(
-    workers count: Int, addresses: [Address], proxyProtocol: Set<Int> = [], threadName: String,
+    workers count: Int, addresses: [Address], proxyProtocol: Set<Int> = [],
+    descriptorReserve: Int = Worker.descriptorReserve, threadName: String,
     build: @escaping @Sendable (isolated Worker) -> ProxyWorker
   ) async throws(ServerError) {
     var bound: [[ListeningSocket]] = []
@@ -54,7 +56,7 @@ public final class Server: Sendable {
         try await worker.perform { (worker: isolated Worker) throws(IOError) in
           let proxy = build(worker)
           worker.keep(proxy)
-          try Server.accept(listeners, proxyProtocol, proxy, worker, group)
+          try Server.accept(listeners, proxyProtocol, proxy, worker, group, descriptorReserve)
         }
       }
     } catch {
@@ -70,12 +72,12 @@ public final class Server: Sendable {
   /// Accepts on all of a worker's listeners, or closes those that are left.
   private static func accept(
     _ listeners: [ListeningSocket], _ proxyProtocol: Set<Int>, _ proxy: ProxyWorker, _ worker: isolated Worker,
-    _ group: WorkerGroup
+    _ group: WorkerGroup, _ reserve: Int
   ) throws(IOError) {
     for (position, listener) in listeners.enumerated() {
       let speaksProxyProtocol = proxyProtocol.contains(listener.id)
       do throws(IOError) {
-        try worker.accept(listener, group: group) { socket, peer in
+        try worker.accept(listener, group: group, reserve: reserve) { socket, peer in
           proxy.serve(socket, peer: peer, speaksProxyProtocol: speaksProxyProtocol)
         }
       } catch {

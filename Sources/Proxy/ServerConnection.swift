@@ -190,7 +190,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   private func parse(_ scanner: inout HeadScanner) -> Result<RequestHead?, MessageError> {
     do throws(MessageError) {
       let head = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> RequestHead? in
-        guard let length = try scanner.end(of: bytes) else { return nil }
+        guard let length = try scanner.end(of: bytes, nextLineFeed: { input.nextLineFeed($0) }) else { return nil }
         return try RequestHeadParser.parse(
           bytes, length: length, limits: settings.configuration.limits.head, into: worker.requestFields)
       }

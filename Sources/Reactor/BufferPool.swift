@@ -15,7 +15,7 @@
   }
 
   deinit {
-    unsafe free.forEach { unsafe $0.deallocate() }
+    while let block = unsafe free.popLast() { unsafe block.deallocate() }
   }
 
   /// Bytes in use.

@@ -127,7 +127,7 @@ import CLinux
   private var sockets: [Socket] { unsafe slots.compactMap { unsafe $0?.takeUnretainedValue() } }
 
   deinit {
-    unsafe slots.forEach { unsafe $0?.release() }
+    while let entry = unsafe slots.popLast() { unsafe entry?.release() }
   }
 
   func updateNow() {
