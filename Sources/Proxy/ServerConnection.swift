@@ -218,6 +218,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
 
   /// Decides what happens to the request whose head stands at the front of the input.
   private func route(_ head: RequestHead) -> Route {
+    let settings = settings
     state.receivedHead(hasBody: head.body != .none, keepsAlive: head.keepsAlive)
     if worker.isWindingDown || poller.isDraining { state.refuseFurtherRequests() }
     if state.requests >= settings.configuration.limits.requestsPerConnection, head.keepsAlive {
