@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-bench deps-interop demo test conformance mutation lint build bench image interop check sanitize clean
+.PHONY: help deps deps-bench deps-interop demo test conformance mutation lint build bench image interop check sanitize clean bench-instructions
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -94,6 +94,11 @@ interop: deps-interop
 ## bench: processor time of a proxied request beside nginx and HAProxy; BENCH_OPTIONS="--gate all" judges
 bench: deps-bench build
 	Tests/Bench/run --proofgate $(BINARY) $(BENCH_OPTIONS)
+
+## bench-instructions: instructions of requests and of the functions that matter, against the committed baseline
+bench-instructions: deps-bench build
+	$(call install,valgrind binutils)
+	Tests/Bench/instructions $(BENCH_OPTIONS)
 
 ## sanitize: all tests under address and thread sanitizer
 sanitize: deps
