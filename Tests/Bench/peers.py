@@ -229,6 +229,7 @@ gateway:
     - address: 127.0.0.1:{self.port}
   admin: 127.0.0.1:{free_port()}
   workers: 1
+  limits: {{ token_requests_per_client: off }}
 upstream:
   url: http://127.0.0.1:{self.upstream}
   endpoints: {{ authorization: /oauth/authorize, token: /oauth/token }}
