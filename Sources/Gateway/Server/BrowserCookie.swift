@@ -20,10 +20,10 @@ struct BrowserCookie: Sendable {
   /// The browser's session, if the request carries exactly one cookie that opens.
   func read(_ request: Request, _ sealer: Sealer) -> BrowserSession? {
     let values = request.headers.all("Cookie").flatMap { field in
-      field.split(separator: ";").compactMap { pair -> Substring? in
-        let trimmed = pair.drop { $0 == " " }
-        guard trimmed.hasPrefix("\(name)=") else { return nil }
-        return trimmed.dropFirst(name.count + 1)
+      field.utf8.split(separator: UInt8(ascii: ";")).compactMap { pair -> Substring? in
+        let trimmed = pair.drop { $0 == 0x20 }
+        guard trimmed.starts(with: "\(name)=".utf8) else { return nil }
+        return Substring(trimmed.dropFirst(name.utf8.count + 1))
       }
     }
     guard values.count == 1, let value = values.first else { return nil }
