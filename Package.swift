@@ -120,3 +120,21 @@ let package = Package(
       ]),
   ]
 )
+
+// The parsers' properties (Tests/Fuzz/README.md): libFuzzer runs them where `make fuzz` asks for that, because the program
+// needs the fuzzer's run-time library, and every other build replays the committed corpus as a test.
+let fuzzed: [Target.Dependency] = [
+  "HTTP1", "Proxy", "Reactor", "Enforcement", "Policy", "PolicyFile", "YAML", "OAuth", "Sealing",
+]
+if Context.environment["PROOFGATE_FUZZ"] == nil {
+  package.targets.append(
+    .testTarget(
+      name: "FuzzTests", dependencies: fuzzed, path: "Tests/Fuzz",
+      exclude: ["Corpus", "FuzzDriver.swift", "README.md", "run"],
+      swiftSettings: settings))
+} else {
+  package.targets.append(
+    .executableTarget(
+      name: "Fuzz", dependencies: fuzzed, path: "Tests/Fuzz", exclude: ["Corpus", "CorpusTests.swift", "README.md", "run"],
+      swiftSettings: settings))
+}

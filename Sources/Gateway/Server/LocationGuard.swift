@@ -27,10 +27,12 @@ struct LocationGuard: Sendable {
   ///
   /// - Parameter field: The value of `Location`, or of `Refresh` with its delay.
   func isAnswer(_ field: String) -> Bool {
+    let field = ResolvedLocation.bytewise(field)
     guard LocationGuard.carriesAnswer(field) else { return false }
-    let location = ResolvedLocation(RefreshField.target(of: field), on: origin)
+    let target = RefreshField.target(of: field).unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+    let location = ResolvedLocation(String(decoding: target, as: UTF8.self), on: origin)
     // On whatever host: the gateway may have more names than its policy says.
-    if location.path == callbackPath || addresses.contains(location) { return true }
+    if location.path == callbackPath || addresses.contains(location) || location.isInternational { return true }
     // Every loopback port may be an app's.
     return location.isLoopback && location.authority != origin.authority
   }
