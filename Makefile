@@ -2,7 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-bench deps-interop demo test conformance mutation lint build bench image interop tls-check check sanitize clean
+.PHONY: help deps deps-bench deps-interop deps-attack demo test conformance mutation lint build bench \
+  bench-instructions soak image interop tls-check check sanitize fuzz attack clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -30,6 +31,9 @@ deps:
 deps-bench: deps
 	$(call install,nginx wrk haproxy nghttp2-client python3)
 
+deps-attack: deps
+	$(call install,slowhttptest zzuf python3)
+
 deps-interop: deps
 	$(call install,git git-credential-oauth python3-venv ca-certificates)
 
@@ -56,6 +60,8 @@ lint:
 	@for script in $$(grep -rlE '^#!/(usr/)?bin/(env )?bash' .ci deploy Tests); do bash -n "$$script"; done
 	@! grep -rnE '\bTask(\.detached)? *(\(|\{)' Sources --include='*.swift' | grep -v '^Sources/Reactor/' \
 	  || { echo "lint: tasks are started by Reactor alone, or they run on the global pool" >&2; exit 1; }
+	@! grep -rnE 'Task\.yield|with(Checked|Unsafe)(Throwing)?Continuation' Sources --include='*.swift' \
+	  || { echo "lint: tasks wait with a Waiter, or they resume on the global pool (docs/adr/0007)" >&2; exit 1; }
 	@! grep -rnE '\bunsafe [a-zA-Z(_]|@unchecked|nonisolated\(unsafe\)' Sources --include='*.swift' \
 	  | grep -vE '^Sources/(Reactor|TLS|HTTP2|Cryptography|YAML)/|^[^:]+:[0-9]+: *//' \
 	  || { echo "lint: unsafe code belongs into Reactor, TLS, HTTP2, Cryptography and YAML" >&2; exit 1; }
@@ -99,11 +105,32 @@ tls-check: deps
 bench: deps-bench build
 	Tests/Bench/run --proofgate $(BINARY) $(BENCH_OPTIONS)
 
+## bench-instructions: instructions of requests and of the functions that matter, against the committed baseline
+bench-instructions: deps-bench build
+	$(call install,valgrind binutils)
+	Tests/Bench/instructions $(BENCH_OPTIONS)
+
+## soak: rounds of 10,000 flows one after another and 1,000 at once through the demo: none fails, memory levels off
+soak: build
+	$(call install,python3)
+	Tests/Bench/flows --demo $(BINARY) --resource /api/me $(or $(SOAK_OPTIONS),--sequential 10000 --concurrent 1000 \
+	  --rate 250 --warm-up 90 --rounds 3 --growth 4 --descriptors 32 --limit 1800)
+
 ## sanitize: all tests under address and thread sanitizer
 sanitize: deps
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/Sanitizers/leaks.txt:print_suppressions=0 \
 	  swift test --no-parallel --sanitize=address --scratch-path .build/address
 	swift test --no-parallel --sanitize=thread --scratch-path .build/thread
+
+## fuzz: every parser's properties, SECONDS=n for each (10), TARGET=name for one of them; see Tests/Fuzz/README.md
+fuzz: SECONDS := 10
+fuzz: deps
+	Tests/Fuzz/run $(SECONDS) $(TARGET)
+
+## attack: slow and garbled clients of Debian's own tools against a gateway, beside normal traffic; ATTACK_OPTIONS=...
+attack: deps-attack
+	swift build --product proofgate
+	Tests/Attack/run --proofgate .build/debug/proofgate $(ATTACK_OPTIONS)
 
 clean:
 	rm -rf .build

@@ -19,6 +19,7 @@ public struct GatewaySettings: Sendable {
   /// How long a drain may take in all, in milliseconds.
   public var drainTimeout: Int
   public var branding: Branding
+  public var limits: LimitSettings
   /// `nil` when switched off.
   public var strictTransport: StrictTransport?
 
@@ -26,7 +27,8 @@ public struct GatewaySettings: Sendable {
     origin: Origin, issuer: String, listeners: [Listener], admin: SocketAddress?, workers: Int? = nil,
     replicas: Int = 1, sealingKeys: FileReference? = nil, store: StoreLocation = .memory,
     trustedProxies: [AddressRange] = [], drainDelay: Int = 0, drainTimeout: Int = 30_000,
-    branding: Branding = Branding(), strictTransport: StrictTransport? = StrictTransport()
+    branding: Branding = Branding(), limits: LimitSettings = LimitSettings(),
+    strictTransport: StrictTransport? = StrictTransport()
   ) {
     self.origin = origin
     self.issuer = issuer
@@ -40,6 +42,7 @@ public struct GatewaySettings: Sendable {
     self.drainDelay = drainDelay
     self.drainTimeout = drainTimeout
     self.branding = branding
+    self.limits = limits
     self.strictTransport = strictTransport
   }
 }

@@ -12,6 +12,7 @@ public enum PolicyFormat {
     add(StrictTransportKey.self)
     add(UpstreamTLSKey.self)
     add(BrandingKey.self)
+    add(LimitKey.self)
     add(FileKey.self)
     add(SecretKey.self)
     add(UpstreamKey.self)

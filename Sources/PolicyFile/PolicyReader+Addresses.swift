@@ -36,9 +36,6 @@ extension PolicyReader {
         tls = listenerTLS(field)
       case .proxyProtocol:
         proxyProtocol = flag(field) ?? false
-        if proxyProtocol {
-          reportUnsupported(field, "the PROXY protocol is not spoken yet; remove `proxy_protocol`")
-        }
       }
     }
     guard isMapping else { return nil }

@@ -22,6 +22,7 @@ extension PolicyReader {
     /// With where it stands; by default there are 30 s after the delay.
     var drainTimeout: (value: Int, node: YAMLNode)?
     var branding = Branding()
+    var limits = LimitSettings()
     var strictTransport: StrictTransport? = StrictTransport()
     var strictTransportNode: YAMLNode?
   }
@@ -54,6 +55,7 @@ extension PolicyReader {
       case .drainTimeout:
         draft.drainTimeout = duration(field, 1_000...86_400_000).map { ($0, field.node) }
       case .branding: draft.branding = branding(field)
+      case .limits: draft.limits = limits(field)
       case .strictTransport:
         draft.strictTransportNode = field.node
         draft.strictTransport = strictTransport(field)
@@ -83,7 +85,7 @@ extension PolicyReader {
       admin: draft.admin, workers: draft.workers, replicas: draft.replicas, sealingKeys: draft.sealingKeys,
       store: draft.store, trustedProxies: draft.trustedProxies, drainDelay: draft.drainDelay,
       drainTimeout: draft.drainTimeout?.value ?? draft.drainDelay + 30_000, branding: draft.branding,
-      strictTransport: draft.strictTransport)
+      limits: draft.limits, strictTransport: draft.strictTransport)
   }
 
   private func lint(_ draft: GatewayDraft, _ origin: Origin, _ field: Field) {
@@ -108,6 +110,11 @@ extension PolicyReader {
       warn(
         .strictTransportOff, node,
         "`strict_transport_security: off` lets a network lead browsers to plain http first; remove it")
+    }
+    for listener in draft.listeners where listener.value.proxyProtocol && draft.trustedProxies.isEmpty {
+      error(
+        .conflict, listener.node,
+        "`proxy_protocol` is believed of `trusted_proxies` only, and there are none; name the proxies that speak it")
     }
     let answers = draft.trustedProxies.isEmpty && origin.scheme == .https
     for listener in draft.listeners where answers && listener.value.tls == nil {

@@ -15,6 +15,7 @@ extension PolicyReader {
     var settings: [(inout UpstreamSettings) -> Void] = []
     var tls: (draft: UpstreamTLSDraft, field: Field)?
     var urlField: Field?
+    var reserved: (value: Int, node: YAMLNode)?
     let isMapping = fields(field.node, named: "upstream", UpstreamKey.self) { key, field in
       named.insert(key)
       switch key {
@@ -46,7 +47,11 @@ extension PolicyReader {
         settings.append { $0.parameters = names }
       case .maxConnections:
         guard let count = number(field, 1...1_000_000) else { return }
-        settings.append { $0.maxConnections = count }
+        settings.append {
+          $0.maxConnections = count
+          $0.reservedConnections = UpstreamSettings.reserved(of: count)
+        }
+      case .reservedConnections: reserved = number(field, 0...1_000_000).map { ($0, field.node) }
       case .connectTimeout:
         guard let time = duration(field, 10...600_000) else { return }
         settings.append { $0.connectTimeout = time }
@@ -67,6 +72,15 @@ extension PolicyReader {
     var upstream = UpstreamSettings(origin: origin, endpoints: endpoints)
     for set in settings { set(&upstream) }
     if let urlField { upstream.tls = finishUpstreamTLS(tls, origin, urlField) }
+    if let reserved {
+      if reserved.value >= upstream.maxConnections {
+        error(
+          .conflict, reserved.node,
+          "`reserved_connections` \(reserved.value) leaves none of `max_connections` \(upstream.maxConnections) to requests "
+            + "that pass; make it smaller")
+      }
+      upstream.reservedConnections = reserved.value
+    }
     self.upstream = upstream
   }
 

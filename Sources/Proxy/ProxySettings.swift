@@ -27,6 +27,7 @@ public struct ProxyConfiguration: Sendable {
   public var queueTimeout = 5_000
   /// Bytes of an upstream response that is read whole.
   public var collectedBodyLimit = 1024 * 1024
+  public var limits = ProxyLimits()
   /// What `Via` says, on which loops are detected.
   public var pseudonym = "proofgate"
   /// `Host` towards the upstream.
@@ -66,11 +67,14 @@ public final class ProxySettings: Sendable {
   let viaLineOfHTTP10: [UInt8]
   /// `Strict-Transport-Security: ...`, or nothing.
   let strictTransportLine: [UInt8]
+  /// The pseudonym in lower case: hosts are compared without regard to case.
+  let loopMark: String
 
   public init(_ configuration: ProxyConfiguration) {
     self.configuration = configuration
     hostLine = Array("Host: \(configuration.upstreamAuthority)\r\n".utf8)
     viaLine = Array("Via: 1.1 \(configuration.pseudonym)\r\n".utf8)
+    loopMark = configuration.pseudonym.lowercased()
     viaLineOfHTTP10 = Array("Via: 1.0 \(configuration.pseudonym)\r\n".utf8)
     let strict = configuration.strictTransportSecurity
     strictTransportLine = strict.isEmpty ? [] : Array("Strict-Transport-Security: \(strict)\r\n".utf8)

@@ -1,4 +1,5 @@
 public import TLS
+public import Telemetry
 
 /// For a proxy that nobody watches: the admin listener, the demo's servers.
 public final class Unmeasured: ProxyMetrics {
@@ -6,6 +7,7 @@ public final class Unmeasured: ProxyMetrics {
 
   public func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {}
   public func upstreamFailed(_ failure: UpstreamFailure) {}
+  public func limited(_ limit: LimitKind) {}
   public func handshakeFinished(_ outcome: HandshakeOutcome) {}
   public func upstreamHandshakeFailed(_ failure: TLSFailure) {}
   public func connectionOpened() {}

@@ -13,9 +13,11 @@ public final class HandshakeGate: Activity {
   private var used = 0
   private var line: [Waiter] = []
   private var isLettingThrough = false
+  private let waiter: Waiter
 
   public init(_ poller: Poller) {
     self.poller = poller
+    waiter = Waiter(poller)
   }
 
   /// Waits until there is room.
@@ -28,18 +30,18 @@ public final class HandshakeGate: Activity {
       used += 1
       return
     }
-    _ = await waiter.sleep(until: .never) {
-      line.append(waiter)
-      guard !isLettingThrough else { return }
+    line.append(waiter)
+    if !isLettingThrough {
       isLettingThrough = true
       poller.start(self)
     }
+    _ = await waiter.sleep(until: .never)
   }
 
   /// Lets the line through, some in each turn.
   public func run() async {
     while !line.isEmpty {
-      await Task.yield()
+      await waiter.yield()
       turn = poller.turn
       used = min(HandshakeGate.perTurn, line.count)
       let next = line.prefix(used)

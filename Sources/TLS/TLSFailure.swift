@@ -1,6 +1,8 @@
 /// Why a handshake did not come about.
 public enum TLSFailure: Error, Equatable, Sendable, CustomStringConvertible {
   case timedOut
+  /// Whoever the connection was made for went away.
+  case abandoned
   /// The peer went away.
   case closed
   /// The client speaks HTTP without TLS.
@@ -13,6 +15,7 @@ public enum TLSFailure: Error, Equatable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .timedOut: "the TLS handshake took too long"
+    case .abandoned: "nobody waits for the TLS handshake any more"
     case .closed: "the connection ended during the TLS handshake"
     case .plainHTTP: "plain HTTP instead of a TLS handshake"
     case .untrusted(let reason): "its certificate is not trusted: \(reason)"

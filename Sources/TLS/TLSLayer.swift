@@ -18,8 +18,8 @@ public import Reactor
   /// After a fatal error nothing may be said any more.
   private var isBroken = false
   private var hasAnnouncedEnd = false
-  /// A write that must be repeated with the same bytes: how many there were, and the first of them.
-  private var pending = (count: 0, start: UInt64(0))
+  /// A write that must be repeated with the same bytes: how many there were, and a mark of how they begin.
+  private var pending = (count: 0, mark: UInt64(0))
 
   /// The side that waits for a client.
   init(_ server: TLSServer, _ socket: Socket) throws(TLSFailure) {
@@ -153,8 +153,7 @@ public import Reactor
   public func send(_ buffer: Buffer, upTo count: Int, _ socket: Socket) -> Transfer {
     guard !isBroken, !hasAnnouncedEnd else { return .failed(TLSLayer.broken) }
     guard count > 0 else { return .wouldBlock }
-    let start = TLSLayer.start(of: buffer)
-    if pending.count > 0, count < pending.count || start != pending.start {
+    if pending.count > 0, count < pending.count || TLSLayer.mark(of: buffer, pending.count) != pending.mark {
       // Half of a record is on its way, and these are not its bytes.
       return fail(socket)
     }
@@ -177,16 +176,16 @@ public import Reactor
     default:
       return fail(socket)
     }
-    pending = (count, start)
+    pending = (count, TLSLayer.mark(of: buffer, count))
     return .wouldBlock
   }
 
-  /// Up to eight bytes of what is to be sent.
-  private static func start(of buffer: Buffer) -> UInt64 {
+  /// Tells one message's begin from another's: FNV-1a over as much as an interim response is long, and more.
+  private static func mark(of buffer: Buffer, _ count: Int) -> UInt64 {
     buffer.withSpan { bytes in
-      var start: UInt64 = 0
-      for index in 0..<min(8, bytes.count) { start = start << 8 | UInt64(bytes[index]) }
-      return start
+      var mark: UInt64 = 0xcbf2_9ce4_8422_2325
+      for index in 0..<min(64, count) { mark = (mark ^ UInt64(bytes[index])) &* 0x100_0000_01b3 }
+      return mark
     }
   }
 

@@ -13,8 +13,10 @@ struct RestartChanges {
       old.upstream.origin == new.upstream.origin
       ? nil : "`upstream.url` cannot change while the gateway runs; restart it to reach \(new.upstream.origin)"
     var settings: [String] = []
-    let isOtherKind = zip(old.gateway.listeners, new.gateway.listeners).contains { ($0.tls == nil) != ($1.tls == nil) }
-    if isOtherKind || old.gateway.listeners.map(\.address) != new.gateway.listeners.map(\.address) {
+    if old.gateway.listeners.map(\.address) != new.gateway.listeners.map(\.address)
+      || old.gateway.listeners.map(\.proxyProtocol) != new.gateway.listeners.map(\.proxyProtocol)
+      || old.gateway.listeners.map({ $0.tls == nil }) != new.gateway.listeners.map({ $0.tls == nil })
+    {
       settings.append("`gateway.listeners`")
     }
     if old.gateway.admin != new.gateway.admin { settings.append("`gateway.admin`") }

@@ -2,6 +2,7 @@ import Proxy
 import Reactor
 import Synchronization
 import TLS
+import Telemetry
 import Testing
 
 /// A proxy under test with a scripted upstream behind it and clients before it.
@@ -13,21 +14,27 @@ final class Bench {
   private var isDrained = false
   private var configuration: ProxyConfiguration
 
-  private init(_ server: Server, _ upstream: ScriptedUpstream, _ poller: Poller, _ configuration: ProxyConfiguration) {
+  private init(
+    _ server: Server, _ upstream: ScriptedUpstream, _ poller: Poller, _ configuration: ProxyConfiguration
+  ) {
     self.server = server
-    self.configuration = configuration
     self.upstream = upstream
     self.poller = poller
+    self.configuration = configuration
   }
 
   /// What a test wants of its proxy and its upstream.
   struct Setup: Sendable {
     var workers = 1
     var upstream = ScriptedUpstream.plain
+    /// Whether its listener wants the PROXY protocol.
+    var proxyProtocol = false
+    /// The name under which the proxy knows its upstream, and who answers for it.
+    var name: (host: String, ask: Resolver.LookUp)?
     /// The upstream's TLS; `nil` for plaintext.
     var upstreamTLS: TLSServer?
     var configure: @Sendable (inout ProxyConfiguration) -> Void = { _ in }
-    var metrics: @Sendable () -> any ProxyMetrics = { Unmeasured() }
+    var metrics: @Sendable () -> any ProxyMetrics = { CountedLimits() }
 
     /// Runs `body` on a worker for the peers; afterwards nothing may be left open or in use at the proxy.
     func run(_ body: @escaping @Sendable (isolated Worker, Bench) async throws -> Void) async throws {
@@ -54,10 +61,16 @@ final class Bench {
       setup.configure(&configuration)
       let settings = ProxySettings(configuration)
       guard let any = Address(literal: "127.0.0.1", port: 0) else { return }
-      let server = try await Server(workers: setup.workers, addresses: [any], threadName: "proxy") { worker in
+      let resolver =
+        setup.name.map { Resolver(host: $0.host, port: address.port, ask: $0.ask) }
+        ?? Resolver(host: address.host, port: address.port)
+      let connections = ConnectionLimits()
+      let server = try await Server(
+        workers: setup.workers, addresses: [any], proxyProtocol: setup.proxyProtocol ? [0] : [], threadName: "proxy"
+      ) { worker in
         ProxyWorker(
-          poller: worker.poller, resolver: Resolver(host: address.host, port: address.port), settings: settings,
-          handler: TestHandler(), metrics: setup.metrics())
+          poller: worker.poller, resolver: resolver, settings: settings, handler: TestHandler(),
+          metrics: setup.metrics(), connections: connections)
       }
       let bench = Bench(server, upstream, worker.poller, configuration)
       do {
@@ -95,13 +108,6 @@ final class Bench {
     return await server.drain(delay: 0, timeout: timeout) { await poller.pause($0) }
   }
 
-  /// Gives the proxy other settings, as a reload does.
-  func reload(_ adjust: (inout ProxyConfiguration) -> Void) async {
-    adjust(&configuration)
-    let settings = ProxySettings(configuration)
-    await server.update { $0.adopt(settings, $0.handler) }
-  }
-
   func connect() async throws -> Peer {
     guard let address = server.addresses.first else { throw IOError(code: 22) }
     let waiter = Waiter(poller)
@@ -111,6 +117,16 @@ final class Bench {
     return client
   }
 
+  /// Whether a new connection is refused.
+  func refuses() async -> Bool {
+    do {
+      _ = try await connect()
+      return false
+    } catch {
+      return error is ConnectError
+    }
+  }
+
   /// The same over TLS.
   func connect(_ tls: TLSClient) async throws -> Peer {
     let client = try await connect()
@@ -118,6 +134,16 @@ final class Bench {
     defer { waiter.retire() }
     try await tls.connect(client.socket, with: waiter, gate: HandshakeGate(poller), until: poller.patience)
     return client
+  }
+
+  /// Why there is no connection over TLS; `nil` when there is one.
+  func failure(_ tls: TLSClient) async -> TLSFailure? {
+    do {
+      _ = try await connect(tls)
+      return nil
+    } catch {
+      return error as? TLSFailure
+    }
   }
 
   /// Sends one request on a connection of its own and reads the answer.
@@ -136,6 +162,26 @@ final class Bench {
   }
 
   // MARK: What is seen from outside
+
+  /// How often a limit was met.
+  func count(_ limit: LimitKind) async -> Int {
+    final class Sum: Sendable {
+      let value = Atomic<Int>(0)
+    }
+    let sum = Sum()
+    await server.update { proxy in
+      let count = (proxy.metrics as? CountedLimits)?.counts[limit] ?? 0
+      sum.value.wrappingAdd(count, ordering: .relaxed)
+    }
+    return sum.value.load(ordering: .relaxed)
+  }
+
+  /// Reloads the proxy with other settings.
+  func reload(_ configure: (inout ProxyConfiguration) -> Void) async {
+    configure(&configuration)
+    let settings = ProxySettings(configuration)
+    await server.update { $0.adopt(settings, $0.handler) }
+  }
 
   struct Counters: Sendable {
     var connections = 0
@@ -169,12 +215,13 @@ final class Bench {
   /// Waits until `condition` holds.
   func eventually(_ what: Comment, _ condition: () async -> Bool) async {
     let deadline = poller.patience
+    let waiter = Waiter(poller)
     var turns = 0
     while !(await condition()) {
       // A timer is coarse: most conditions hold within a few turns of the loop.
       turns += 1
       if turns < 300 {
-        await Task.yield()
+        await waiter.yield()
         continue
       }
       if poller.now > deadline.milliseconds {
@@ -187,9 +234,9 @@ final class Bench {
 }
 
 extension Worker {
-  /// Starts a task as a worker starts all of its own: with the executor preference, and isolated to the worker.
+  /// Starts a task as a worker starts all of its own.
   func launch(_ body: @escaping @Sendable (isolated Worker) async throws -> Void) -> Task<Void, any Error> {
-    Task.immediate(executorPreference: loop) { try await self.script(body) }
+    Task.immediate { try await self.script(body) }
   }
 
   private func script(_ body: @Sendable (isolated Worker) async throws -> Void) async throws {

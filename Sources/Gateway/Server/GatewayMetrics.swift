@@ -30,7 +30,8 @@ final class GatewayMetrics: ProxyMetrics {
       case .busy: .busy
       case .connectTimeout, .responseTimeout: .timeout
       case .reset: .reset
-      case .malformed: .protocol
+      case .malformed, .unsendable: .protocol
+      case .clientGone: .reset
       case .insecure: .tls
       }
     metrics.upstreamFailed(kind)
@@ -48,6 +49,7 @@ final class GatewayMetrics: ProxyMetrics {
     notices.report("no TLS connection to the upstream: \(failure)")
   }
 
+  func limited(_ limit: LimitKind) { metrics.limited(limit) }
   func connectionOpened() { metrics.connectionAccepted() }
   func connectionClosed() { metrics.connectionClosed() }
 }
