@@ -2,7 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-bench deps-interop demo test conformance mutation lint build bench soak image interop check sanitize clean
+.PHONY: help deps deps-bench deps-interop deps-attack demo test conformance mutation lint build bench \
+  bench-instructions soak image interop check sanitize fuzz attack clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -29,6 +30,9 @@ deps:
 
 deps-bench: deps
 	$(call install,nginx wrk haproxy nghttp2-client python3)
+
+deps-attack: deps
+	$(call install,slowhttptest zzuf python3)
 
 deps-interop: deps
 	$(call install,git git-credential-oauth python3-venv ca-certificates)
@@ -95,6 +99,11 @@ interop: deps-interop
 bench: deps-bench build
 	Tests/Bench/run --proofgate $(BINARY) $(BENCH_OPTIONS)
 
+## bench-instructions: instructions of requests and of the functions that matter, against the committed baseline
+bench-instructions: deps-bench build
+	$(call install,valgrind binutils)
+	Tests/Bench/instructions $(BENCH_OPTIONS)
+
 ## soak: rounds of 10,000 flows one after another and 1,000 at once through the demo: none fails, memory levels off
 soak: build
 	$(call install,python3)
@@ -106,6 +115,16 @@ sanitize: deps
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/Sanitizers/leaks.txt:print_suppressions=0 \
 	  swift test --no-parallel --sanitize=address --scratch-path .build/address
 	swift test --no-parallel --sanitize=thread --scratch-path .build/thread
+
+## fuzz: every parser's properties, SECONDS=n for each (10), TARGET=name for one of them; see Tests/Fuzz/README.md
+fuzz: SECONDS := 10
+fuzz: deps
+	Tests/Fuzz/run $(SECONDS) $(TARGET)
+
+## attack: slow and garbled clients of Debian's own tools against a gateway, beside normal traffic; ATTACK_OPTIONS=...
+attack: deps-attack
+	swift build --product proofgate
+	Tests/Attack/run --proofgate .build/debug/proofgate $(ATTACK_OPTIONS)
 
 clean:
 	rm -rf .build

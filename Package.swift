@@ -83,14 +83,16 @@ let package = Package(
     tests("TelemetryTests", ["Telemetry"]),
     tests("ReactorTests", ["Reactor"]),
     tests("HTTP1Tests", ["HTTP1", "HTTP"]),
-    tests("ProxyTests", ["Proxy", "Reactor", "HTTP", "HTTP1"]),
+    tests("ProxyTests", ["Proxy", "Reactor", "HTTP", "HTTP1", "Telemetry"]),
     tests("LegacyServerTests", ["LegacyServer", "HTTP", "Cryptography"]),
     tests(
       "AdminTests",
       [
         "ClientTestSupport", "Admin", "Policy", "OAuth", "Telemetry", "LegacyServer", "Proxy", "Reactor", "HTTP",
       ]),
-    tests("CLITests", ["ClientTestSupport", "proofgate", "Admin", "LegacyServer", "Reactor", "HTTP"]),
+    tests(
+      "CLITests",
+      ["ClientTestSupport", "GatewayTestSupport", "proofgate", "Admin", "LegacyServer", "OAuth", "Reactor", "HTTP"]),
     // A gateway before a recording upstream, for every test that needs a whole one.
     .target(
       name: "ClientTestSupport", dependencies: ["LegacyServer", "Reactor", "HTTP"],
@@ -118,3 +120,21 @@ let package = Package(
       ]),
   ]
 )
+
+// The parsers' properties (Tests/Fuzz/README.md): libFuzzer runs them where `make fuzz` asks for that, because the program
+// needs the fuzzer's run-time library, and every other build replays the committed corpus as a test.
+let fuzzed: [Target.Dependency] = [
+  "HTTP1", "Proxy", "Reactor", "Enforcement", "Policy", "PolicyFile", "YAML", "OAuth", "Sealing",
+]
+if Context.environment["PROOFGATE_FUZZ"] == nil {
+  package.targets.append(
+    .testTarget(
+      name: "FuzzTests", dependencies: fuzzed, path: "Tests/Fuzz",
+      exclude: ["Corpus", "FuzzDriver.swift", "README.md", "run"],
+      swiftSettings: settings))
+} else {
+  package.targets.append(
+    .executableTarget(
+      name: "Fuzz", dependencies: fuzzed, path: "Tests/Fuzz", exclude: ["Corpus", "CorpusTests.swift", "README.md", "run"],
+      swiftSettings: settings))
+}

@@ -57,6 +57,7 @@ public final class UpstreamProbe {
       } catch {
         switch error {
         case .timedOut: return "no answer from \(address) within \(UpstreamProbe.timeout) ms"
+        case .abandoned: return "the probe was given up"
         case .failed(let error): problem = "\(address): \(error)"
         }
       }

@@ -51,6 +51,9 @@ public final class HeadIndex {
   /// Whether a field of this kind occurs.
   public func has(_ known: KnownField) -> Bool { present >> UInt64(known.rawValue) & 1 == 1 }
 
+  /// Whether a field that leads somewhere occurs.
+  public var hasLocation: Bool { has(.location) || has(.contentLocation) || has(.refresh) }
+
   /// The field's value if there is exactly one such field.
   public func only(_ known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
@@ -78,14 +81,16 @@ public final class HeadIndex {
   ///
   /// Grammar (RFC 9112, section 5): `*( field-name ":" OWS field-value OWS CRLF ) CRLF`. The line ends were checked by
   /// the scanner. Refused: white space before the colon, folded lines, empty names, control characters, too many.
-  func parseFields(_ bytes: Span<UInt8>, from start: Int, to end: Int) throws(MessageError) {
+  func parseFields(
+    _ bytes: Span<UInt8>, from start: Int, to end: Int, limit: Int = HeadIndex.fieldLimit
+  ) throws(MessageError) {
     guard end <= HeadIndex.lengthLimit else {
       throw MessageError(status: 431, "a head longer than \(HeadIndex.lengthLimit) bytes")
     }
     var position = start
     while position < end - 2 {
-      if fields.count == HeadIndex.fieldLimit {
-        throw MessageError(status: 431, "more than \(HeadIndex.fieldLimit) header fields")
+      if fields.count == limit {
+        throw MessageError(status: 431, "more than \(limit) header fields", limit: .fields)
       }
       let nameStart = position
       var name = FoldedName()

@@ -10,9 +10,10 @@ struct ClientIdentity {
   /// `X-Forwarded-*` and `Forwarded` up to where the host stands, for a client that is not a trusted proxy.
   private let plainPrefix: [UInt8]
 
-  init(_ peer: Address, isTrusted: Bool, isSecure: Bool = false) {
+  /// - Parameter isTold: whether a proxy told the address: then the client is somewhere else, whatever it is.
+  init(_ peer: Address, isTrusted: Bool, isSecure: Bool = false, isTold: Bool = false) {
     peerHost = peer.host
-    isLoopback = peer.isLoopback
+    isLoopback = peer.isLoopback && !isTold
     self.isTrusted = isTrusted
     self.isSecure = isSecure
     plainPrefix = ClientIdentity.prefix(address: peer.host, chain: peer.host, isSecure: isSecure)
@@ -69,8 +70,9 @@ struct ClientIdentity {
   }
 
   private static func lastElement(_ list: String) -> String {
-    let last = list.split(separator: ",").last ?? ""
-    return String(last.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    // Bytes: a client that ends its list with a mark that joins what follows would hide the proxy's comma.
+    let last = list.utf8.split(separator: UInt8(ascii: ",")).last ?? Substring().utf8
+    return String(decoding: last.drop { $0 == 0x20 }.reversed().drop { $0 == 0x20 }.reversed(), as: UTF8.self)
   }
 
   private func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {

@@ -1,6 +1,7 @@
 import HTTP
 import HTTP1
 import Reactor
+import Telemetry
 
 /// One request forwarded and its response brought back, both streamed with bounded memory.
 ///
@@ -12,6 +13,10 @@ final class Exchange {
   private enum Failure: Error {
     case client
     case clientTimeout
+    /// The client takes or gives too little for the time that it takes.
+    case tooSlow
+    /// The request as a whole takes too long.
+    case tooLong
     case request(MessageError)
     case upstream(UpstreamFailure)
     /// The reused connection was closed before it answered anything.
@@ -37,6 +42,11 @@ final class Exchange {
   private var responseDeadline: Deadline?
   /// Bytes moved since the last yield.
   private var moved = 0
+  private var pace = Pace()
+  /// Bytes of the body from the client, and bytes to the client.
+  private var uploaded = 0
+  private var downloaded = 0
+  private var requestDeadline = Deadline.never
   private var uploadStopped = false
   private var reader = ResponseHeadReader()
 
@@ -70,6 +80,10 @@ final class Exchange {
     isTunnel = false
     responseDeadline = nil
     moved = 0
+    pace = Pace()
+    uploaded = 0
+    downloaded = 0
+    requestDeadline = poller.deadline(after: worker.settings.configuration.limits.requestTimeout)
   }
 
   // MARK: Entry points
@@ -114,8 +128,8 @@ final class Exchange {
     reset(began)
     uploadEnded = true
     let upstream = answer.take()
-    begin(response, answer.parsed, head)
     do throws(Failure) {
+      try begin(response, answer.parsed, head, of: upstream)
       try await transfer(upstream, head)
     } catch {
       await fail(error, head)
@@ -124,15 +138,16 @@ final class Exchange {
   }
 
   private func idleConnection(_ head: RequestHead, _ mayReuse: Bool) -> UpstreamConnection? {
-    mayReuse ? worker.pool.takeIdle(isIdempotent: isRepeatable(head)) : nil
+    mayReuse ? worker.pool.takeIdle(isIdempotent: isRepeatable(head), isReserved: false) : nil
   }
 
   private func isRepeatable(_ head: RequestHead) -> Bool { head.method.isIdempotent && head.body == .none }
 
   private func connect(_ head: RequestHead, _ mayReuse: Bool) async throws(Failure) -> UpstreamConnection {
     do throws(UpstreamFailure) {
-      return try await worker.pool.take(mayReuse: mayReuse, isIdempotent: isRepeatable(head), server.waiter)
+      return try await worker.pool.take(mayReuse: mayReuse, isIdempotent: isRepeatable(head), for: server)
     } catch {
+      if case .clientGone = error { throw .client }
       throw .upstream(error)
     }
   }
@@ -171,8 +186,8 @@ final class Exchange {
         }
         let interest = interest()
         let wake = await server.waiter.wait(
-          server.socket, interest.ofClient, upstream.socket, interest.ofUpstream, until: interest.deadline)
-        if wake == .timedOut { throw timeoutFailure(upstream) }
+          server.socket, interest.ofClient, upstream.socket, interest.ofUpstream, until: interest.end)
+        if interest.isPaced || wake == .timedOut { try judge(wake, interest, upstream) }
       }
     } catch {
       let isStale = upstream.isReused && keepsHead && upstream.input.isEmpty
@@ -197,20 +212,51 @@ final class Exchange {
     // A client that goes away ends the exchange at any time. A broken upstream is of interest only once more is to be read.
     var ofClient: Readiness = .broken
     var ofUpstream: Readiness = []
-    var deadline: Deadline
+    /// When the lack of any progress is a failure.
+    let deadline: Deadline
+    /// When the wait ends at the latest.
+    var end: Deadline
+    /// Whether nothing but the client is waited for, since when.
+    var isPaced = false
+    let began: UInt64
   }
 
   private func interest() -> Interest {
-    var interest = Interest(
-      deadline: uploadEnded && download == nil
-        ? answerDeadline() : poller.deadline(after: worker.settings.configuration.bodyTimeout))
+    let deadline =
+      uploadEnded && download == nil
+      ? answerDeadline() : poller.deadline(after: worker.settings.configuration.bodyTimeout)
+    var interest = Interest(deadline: deadline, end: deadline, began: poller.now)
     let blockedUp = !toUpstream.isEmpty || upload.direct > 0
     let blockedDown = !toClient.isEmpty || (download?.direct ?? 0) > 0
     if !uploadEnded {
       if blockedUp { interest.ofUpstream.insert(.writable) } else { interest.ofClient.insert(.readable) }
     }
     if blockedDown { interest.ofClient.insert(.writable) } else { interest.ofUpstream.insert(.readable) }
+    // What a switched protocol does in its time is its own affair.
+    guard !isTunnel else { return interest }
+    interest.end = min(deadline, requestDeadline)
+    guard blockedDown || !uploadEnded && !blockedUp && download == nil else { return interest }
+    let limits = worker.settings.configuration.limits
+    interest.isPaced = limits.minimumRate > 0
+    if interest.isPaced { interest.end = min(interest.end, poller.deadline(after: pace.left(limits))) }
     return interest
+  }
+
+  /// Whether a wait has shown that the exchange must end.
+  private func judge(_ wake: Wake, _ interest: Interest, _ upstream: UpstreamConnection) throws(Failure) {
+    let limits = worker.settings.configuration.limits
+    if interest.isPaced, !pace.keeps(limits, waited: poller.now - interest.began, moved: movedByClient) {
+      throw .tooSlow
+    }
+    guard wake == .timedOut else { return }
+    let now = Deadline(milliseconds: poller.now)
+    if !isTunnel, requestDeadline <= now { throw .tooLong }
+    if interest.deadline <= now { throw timeoutFailure(upstream) }
+  }
+
+  /// Bytes that the client has given and taken. What the kernel holds for it, it has not taken.
+  private func movedByClient() -> Int {
+    uploaded + downloaded - (downloaded > 0 ? server.socket.unacknowledged : 0)
   }
 
   private func answerDeadline() -> Deadline {
@@ -257,6 +303,7 @@ final class Exchange {
       switch server.receive() {
       case .moved(let count):
         moved += count
+        uploaded += count
         if moved >= Exchange.yieldAfter { return }
       case .wouldBlock: return
       case .ended where isTunnel:
@@ -359,6 +406,7 @@ final class Exchange {
     }
     switch result {
     case .moved(let count):
+      downloaded += count
       if direct > 0 { download?.sentDirect(max(0, count - before)) }
       return true
     case .wouldBlock: return false
@@ -385,14 +433,14 @@ final class Exchange {
     isTunnel = false
     if carriesCookie {
       var edited = worker.values(of: parsed, input)
-      for name in ["Location", "Refresh"] {
+      for name in ["Location", "Refresh", "Content-Location"] {
         guard let location = edited.headers[name] else { continue }
         guard edited.headers.all(name).count == 1 else { throw .upstream(.malformed) }
-        if let replacement = try judge(location, name == "Location") { edited.headers.set(name, replacement) }
+        if let replacement = try judge(location) { edited.headers.set(name, replacement) }
       }
       worker.handler.editPassing(&edited)
       input.consume(parsed.length)
-      begin(edited, parsed, head)
+      try begin(edited, parsed, head)
     } else {
       try beginPassing(parsed, input, head)
     }
@@ -402,7 +450,7 @@ final class Exchange {
   private func beginPassing(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) throws(Failure) {
     let fields = worker.responseFields
     let replacements =
-      fields.has(.location) || fields.has(.refresh)
+      fields.hasLocation
       ? try judgeFields(input, fields) : ResponseRewriter.Replacements()
     guard parsed.length + replacements.count + 256 <= Buffer.capacity else { throw .upstream(.malformed) }
     open(parsed, head)
@@ -410,10 +458,11 @@ final class Exchange {
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     let keepsAlive = keepAlive(framing)
     let (settings, field, minorVersion) = (worker.settings, framing.field, head.minorVersion)
+    let date = fields.has(.date) ? [] : worker.dateLine
     input.withSpan { bytes in
       ResponseRewriter.write(
-        parsed, bytes, fields, field, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements, settings,
-        to: toClient)
+        parsed, bytes, fields, field, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
+        date: date, settings, to: toClient)
     }
     input.consume(parsed.length)
     download = framing.pump
@@ -424,24 +473,39 @@ final class Exchange {
     _ input: Buffer, _ fields: HeadIndex
   ) throws(Failure) -> ResponseRewriter.Replacements {
     var replacements = ResponseRewriter.Replacements()
-    for field in fields.fields where field.known == .location || field.known == .refresh {
+    for field in fields.fields where field.known.isLocation {
       // Of two, each reader may follow another one.
       guard fields.only(field.known) != nil else { throw .upstream(.malformed) }
       let text = input.withSpan { RequestReader.text($0, field.value) }
-      let replacement = try judge(text, field.known == .location)
-      if field.known == .location { replacements.location = replacement } else { replacements.refresh = replacement }
+      replacements.set(field.known, try judge(text))
     }
     return replacements
   }
 
+  /// Begins the response to an intercepted request; an upstream whose answer cannot be relayed is let go.
+  private func begin(
+    _ response: Response, _ parsed: ResponseHead, _ head: RequestHead, of upstream: UpstreamConnection
+  ) throws(Failure) {
+    do throws(Failure) {
+      try begin(response, parsed, head)
+    } catch {
+      worker.pool.retire(upstream)
+      throw error
+    }
+  }
+
   /// Begins a response whose head is held as values.
-  private func begin(_ response: Response, _ parsed: ResponseHead, _ head: RequestHead) {
+  private func begin(_ response: Response, _ parsed: ResponseHead, _ head: RequestHead) throws(Failure) {
+    guard let fields = ResponseEncoder.fields(response.headers),
+      fields.count + ResponseEncoder.reserve <= Buffer.capacity
+    else { throw .upstream(.malformed) }
     open(parsed, head)
     let framing = ResponseRewriter.Framing(
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     status = response.status
     toClient.append("HTTP/1.1 \(response.status) \(ReasonPhrase.of(response.status))\r\n")
-    ResponseEncoder.appendFields(response.headers, to: toClient)
+    toClient.append(fields)
+    if !response.headers.contains("Date") { toClient.append(worker.dateLine) }
     ResponseRewriter.appendEnd(
       framing.field, status: response.status, keepsAlive: keepAlive(framing), minorVersion: head.minorVersion,
       to: toClient)
@@ -471,20 +535,12 @@ final class Exchange {
   }
 
   /// What becomes of a location; throws when it must not reach the browser.
-  private func judge(_ location: String, _ isLocation: Bool) throws(Failure) -> String? {
-    switch worker.handler.passingLocation(location) {
+  private func judge(_ location: String) throws(Failure) -> String? {
+    switch LocationJudge.judge(location, worker.handler, worker.settings.configuration) {
     case .refuse: throw .forbidden
-    case .replace(let replacement):
-      guard ResponseEncoder.isSafe(replacement) else { throw .forbidden }
-      return replacement
-    case .keep: break
+    case .replace(let replacement): return replacement
+    case .keep: return nil
     }
-    let origin = worker.settings.configuration.upstreamOrigin
-    guard isLocation, !origin.isEmpty, location.hasPrefix(origin) else { return nil }
-    // A legacy server that builds absolute URLs from its own Host would lead the browser past the gateway.
-    let rest = location.dropFirst(origin.count)
-    guard rest.isEmpty || rest.hasPrefix("/") || rest.hasPrefix("?") else { return nil }
-    return worker.settings.configuration.origin + rest
   }
 
   // MARK: Tunnel
@@ -521,6 +577,7 @@ final class Exchange {
     clear()
     dropUnsentBody()
     if case .upstream(let error) = failure { worker.metrics.upstreamFailed(error) }
+    if let limit = limit(of: failure) { worker.metrics.limited(limit) }
     if server.state.hasStartedResponse {
       server.state.cutResponse()
       worker.metrics.requestFinished(
@@ -534,7 +591,8 @@ final class Exchange {
     let answer: ProxyFailure
     switch failure {
     case .client: return
-    case .clientTimeout: answer = .timeout
+    case .clientTimeout, .tooSlow: answer = .timeout
+    case .tooLong: answer = uploadEnded ? .upstream(.responseTimeout) : .timeout
     case .request(let error): answer = .request(error)
     case .upstream(let error): answer = .upstream(error)
     case .stale: answer = .upstream(.reset)
@@ -542,6 +600,16 @@ final class Exchange {
     }
     await server.answer(
       worker.handler.failure(answer), to: head.method, minorVersion: head.minorVersion, began: began, .refused)
+  }
+
+  private func limit(of failure: Failure) -> LimitKind? {
+    switch failure {
+    case .clientTimeout: .bodyTimeout
+    case .tooSlow: .minimumRate
+    case .tooLong: .requestTimeout
+    case .upstream(let error): ProxyFailure.upstream(error).limit(in: .body)
+    case .client, .request, .stale, .forbidden: nil
+    }
   }
 
   private func clear() {

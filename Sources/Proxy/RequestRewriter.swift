@@ -12,7 +12,11 @@ enum RequestRewriter {
   ) -> Bool {
     buffer.append(bytes, in: head.methodRange)
     buffer.append(0x20)
-    if head.target.isEmpty { buffer.append(0x2f) } else { buffer.append(bytes, in: head.target) }
+    if head.target.isEmpty {
+      buffer.append(RequestReader.emptyTarget(head))
+    } else {
+      buffer.append(bytes, in: head.target)
+    }
     buffer.append(" HTTP/1.1\r\n")
     buffer.append(settings.hostLine)
     var carriesCookie = false
@@ -68,7 +72,7 @@ enum RequestRewriter {
   /// Whether a `Via` of the request names this gateway: a loop (RFC 9110, section 7.6.3).
   static func isLoop(_ bytes: Span<UInt8>, _ fields: HeadIndex, _ settings: ProxySettings) -> Bool {
     guard fields.has(.via) else { return false }
-    let pseudonym = settings.configuration.pseudonym
+    let pseudonym = settings.loopMark
     for field in fields.fields where field.known == .via {
       var position = field.value.lowerBound
       while position < field.value.upperBound {

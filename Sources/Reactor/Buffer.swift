@@ -16,6 +16,8 @@ import Glibc
   private var limit = 0
   public private(set) var start = 0
   public private(set) var end = 0
+  /// How far bytes were written since it got its block.
+  private var written = 0
 
   /// A buffer without a block: it can hold nothing.
   public init() {
@@ -43,6 +45,7 @@ import Glibc
     unsafe base = block
     limit = Buffer.capacity
     clear()
+    written = 0
   }
 
   func releaseBlock() -> UnsafeMutableRawPointer {
@@ -63,14 +66,16 @@ import Glibc
   public var readRoom: Int { max(0, limit - Buffer.slack - end) }
 
   public func clear() {
+    written = max(written, end)
     start = 0
     end = 0
   }
 
-  /// Overwrites all that was ever written to it. `explicit_bzero` is not optimised away.
+  /// Overwrites all that was written since it got its block. `explicit_bzero` is not optimised away.
   func wipe() {
-    unsafe explicit_bzero(base, limit)
     clear()
+    unsafe explicit_bzero(base, written)
+    written = 0
   }
 
   /// Drops `count` bytes from the front.
@@ -83,6 +88,7 @@ import Glibc
   /// Drops bytes from the back, down to `count` readable ones.
   public func truncate(to count: Int) {
     precondition(count >= 0 && count <= self.count)
+    written = max(written, end)
     end = start + count
   }
 
@@ -90,6 +96,7 @@ import Glibc
   public func compact() {
     guard start > 0 else { return }
     let kept = count
+    written = max(written, end)
     unsafe memmove(base, base + start, kept)
     start = 0
     end = kept

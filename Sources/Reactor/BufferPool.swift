@@ -5,6 +5,10 @@
   private let keep: Int
   /// Blocks that buffers have.
   public private(set) var inUse = 0
+  /// Bytes beside the buffers that requests hold: bodies that are read whole.
+  private var charged = 0
+  /// Bytes that may be in use before new work is refused. This worker's share of the process's.
+  public var limit = Int.max
 
   public init(keep: Int = 256) {
     self.keep = keep
@@ -13,6 +17,17 @@
   deinit {
     while let block = unsafe free.popLast() { unsafe block.deallocate() }
   }
+
+  /// Bytes in use.
+  public var bytes: Int { inUse * Buffer.capacity + charged }
+
+  /// Whether there is room for `count` bytes more.
+  public func hasRoom(for count: Int) -> Bool { bytes <= limit - count }
+
+  /// Counts bytes that are held outside of buffers, until they are `released`.
+  public func charge(_ count: Int) { charged += count }
+
+  public func release(_ count: Int) { charged -= count }
 
   /// A buffer with a block.
   public func take() -> Buffer {

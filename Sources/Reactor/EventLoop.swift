@@ -19,8 +19,15 @@ public final class EventLoop: SerialExecutor {
   static let wakeKey = UInt64.max
 
   init() throws(IOError) {
-    epoll = try IOError.check(cl_epoll_create())
-    wake = try IOError.check(cl_eventfd())
+    let created = try IOError.check(cl_epoll_create())
+    do throws(IOError) {
+      wake = try IOError.check(cl_eventfd())
+    } catch {
+      // An object that was never whole is not taken down either.
+      cl_close(created)
+      throw error
+    }
+    epoll = created
     _ = try IOError.check(cl_epoll_add_level(epoll, wake, EventLoop.wakeKey))
   }
 

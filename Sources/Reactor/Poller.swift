@@ -52,8 +52,10 @@ import CLinux
   }
 
   /// Opens a connection and waits until it stands.
+  ///
+  /// - Parameter other: whose end, if it is given, ends the attempt: the socket of whoever wants the connection.
   public func connect(
-    to address: Address, with waiter: Waiter, until deadline: Deadline
+    to address: Address, with waiter: Waiter, until deadline: Deadline, abandonedBy other: Socket? = nil
   ) async throws(ConnectError)
     -> Socket
   {
@@ -71,7 +73,16 @@ import CLinux
     } catch {
       throw .failed(error)
     }
-    let wake = await waiter.wait(socket, .writable, until: deadline)
+    let wake: Wake
+    if let other {
+      wake = await waiter.wait(socket, .writable, other, .broken, until: deadline)
+    } else {
+      wake = await waiter.wait(socket, .writable, until: deadline)
+    }
+    if let other, other.readiness.contains(.broken) {
+      socket.close()
+      throw .abandoned
+    }
     if wake == .ready {
       guard let error = socket.connectError() else { return socket }
       socket.close()
@@ -134,6 +145,11 @@ import CLinux
     due.removeAll(keepingCapacity: true)
   }
 
+  /// Has every connection that waits for a next request give its buffers back: memory is short.
+  public func parkIdle() {
+    idle.resumeAll(.park)
+  }
+
   func beginDraining() {
     guard !isDraining else { return }
     isDraining = true
@@ -166,6 +182,8 @@ import CLinux
 public enum ConnectError: Error, Equatable, Sendable {
   case timedOut
   case failed(IOError)
+  /// Nobody wants the connection any more.
+  case abandoned
 }
 
 /// Work that runs as a task of its worker.

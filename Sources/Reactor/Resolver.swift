@@ -15,14 +15,23 @@ public final class Resolver: Sendable {
     var waiting: [Handover<Result<[Address], ResolveError>>] = []
   }
 
+  /// How a name is looked up; blocks.
+  package typealias LookUp = @Sendable (_ host: String, _ port: Int) -> Result<[Address], ResolveError>
+
   public let host: String
   public let port: Int
+  private let ask: LookUp
   private let literal: Address?
   private let state = Mutex(State())
 
-  public init(host: String, port: Int) {
+  public convenience init(host: String, port: Int) {
+    self.init(host: host, port: port) { Resolver.lookUp($0, $1) }
+  }
+
+  package init(host: String, port: Int, ask: @escaping LookUp) {
     self.host = host
     self.port = port
+    self.ask = ask
     literal = Address(literal: host, port: port)
   }
 
@@ -57,7 +66,7 @@ public final class Resolver: Sendable {
   private func lookUp() {
     do throws(IOError) {
       // One thread at a time for each name: `isRunning` guards it.
-      try Thread.start("resolver") { self.finish(Resolver.lookUp(self.host, self.port)) }
+      try Thread.start("resolver") { self.finish(self.ask(self.host, self.port)) }
     } catch {
       finish(.failure(ResolveError(host: host, reason: error.description)))
     }
@@ -93,6 +102,11 @@ public final class Resolver: Sendable {
 public struct ResolveError: Error, Sendable, CustomStringConvertible {
   public let host: String
   public let reason: String
+
+  package init(host: String, reason: String) {
+    self.host = host
+    self.reason = reason
+  }
 
   public var description: String { "cannot resolve `\(host)`: \(reason)" }
 }

@@ -43,6 +43,8 @@ struct PathTests {
       "/oauth/(S(abc))/token", "/oauth/to/(S(x))ken", "/%28S%28abc%29%29/authorize", "/app.svc/authorize",
       "/x.asmx/authorize", "/x.axd/authorize", "/x.php8/authorize", "/x.jsf/authorize", "/oauth/t%E2%84%B4ken",
       "/oauth/t\u{f6}ken", "/oauth/to\u{308}ken", "/par/x", "/authorize%2fx",
+      "/authorize//..", "/authorize/a//../..", "/authorize/;x/..", "/authorize/%20/..", "/authorize/.../..",
+      "/oauth/token//../", "/authorize%2f%2f..", "/.proofgate//..", "/oauth//../token", "/x/authorize/..//../authorize",
     ])
   func ambiguous(path: String) {
     #expect(Self.matcher.read(path: path) == .ambiguous)

@@ -22,6 +22,9 @@ struct LocationGuardTests {
       "com.example.app://host/other?code=c", " com.example.app:/cb?code=c", "HTTP://127.0.0.1:9/x?code=c",
       "http://[::1]:9/x?code=c", "http://LOCALHOST/x?code=c", "0;url=COM.example.app:/cb?code=c",
       "0; URL='//gw.example/.proofgate/callback?code=c'", "5,https://app.example.com:443/cb?code=c",
+      "https://app.example.com/x%D8%80/../cb?code=c", "https://app.example.com/x\u{600}/../cb?code=c",
+      "https://app.example.com/cb\u{600}/..//cb?code=c", "https://app.example.com/cb?\u{301}&code=c",
+      "https://\u{ff41}pp.example.com/cb?code=c", "https://%EF%BD%81pp.example.com/cb?code=c",
     ])
   func known(field: String) throws {
     #expect(try isAnswer(field))

@@ -98,6 +98,8 @@ struct ValueTests {
       ("application/x-www-form-urlencoded; charset=ibm037", false),
       ("application/x-www-form-urlencoded; charset = utf-7", false), ("text/plain", false), ("", false),
       ("application/x-www-form-urlencoded, text/plain", false),
+      ("application/x-www-form-urlencoded; a=b\u{600};charset=utf-16", false),
+      ("application/x-www-form-urlencoded;\u{301}; charset=utf-16", false),
     ])
   func formContent(type: String, isForm: Bool) {
     #expect(FormContent.isForm(types: [type], encodings: []) == isForm)

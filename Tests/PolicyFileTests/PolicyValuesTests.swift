@@ -24,6 +24,22 @@ struct PolicyValuesTests {
       drain_delay: 5s
       drain_timeout: 1m
       branding: { name: Example, support_url: https://example.com/help }
+      limits:
+        header_bytes: 8KiB
+        header_fields: 50
+        target_length: 4KiB
+        body: 32KiB
+        header_timeout: 5s
+        body_timeout: 30s
+        idle_timeout: 1m
+        request_timeout: 10m
+        minimum_rate: 1KiB
+        connections: 1000
+        connections_per_address: 100
+        requests_per_connection: 500
+        max_buffer_memory: 64MiB
+        token_requests_per_client: 600
+        token_requests_per_address: off
     upstream:
       url: https://legacy.example.com
       endpoints:
@@ -40,6 +56,7 @@ struct PolicyValuesTests {
       pkce: forward
       parameters: [audience, tenant]
       max_connections: 64
+      reserved_connections: 4
       connect_timeout: 250ms
       response_timeout: 2m
       upgrades: websocket
@@ -146,6 +163,36 @@ struct PolicyValuesTests {
     #expect(upstream.upgrades == ["websocket"])
   }
 
+  @Test("Every limit arrives")
+  func limits() throws {
+    let policy = try #require(try Self.load(Self.complete).policy)
+    var expected = LimitSettings()
+    expected.headerBytes = 8_192
+    expected.headerFields = 50
+    expected.targetLength = 4_096
+    expected.body = 32_768
+    expected.headerTimeout = 5_000
+    expected.bodyTimeout = 30_000
+    expected.idleTimeout = 60_000
+    expected.requestTimeout = 600_000
+    expected.minimumRate = 1_024
+    expected.connections = 1_000
+    expected.connectionsPerAddress = 100
+    expected.requestsPerConnection = 500
+    expected.maxBufferMemory = 67_108_864
+    expected.tokenRequestsPerClient = 600
+    expected.tokenRequestsPerAddress = 0
+    #expect(policy.gateway.limits == expected)
+    #expect(policy.upstream.reservedConnections == 4)
+  }
+
+  @Test("A target fits into its head where the policy says only how long a head may be")
+  func shortHead() throws {
+    let text = FindingCase.base.replacing("sealing_keys:", with: "limits: { header_bytes: 4KiB }\n  sealing_keys:")
+    let limits = try #require(try Self.load(text).policy).gateway.limits
+    #expect(limits.headerBytes == 4_096 && limits.targetLength == 2_048)
+  }
+
   @Test("Every setting of a client arrives")
   func client() throws {
     let policy = try #require(try Self.load(Self.complete).policy)
@@ -215,6 +262,8 @@ struct PolicyValuesTests {
     let policy = try #require(try Self.load(text).policy)
     #expect(policy.gateway.issuer == "https://id.example.com")
     #expect(policy.gateway.admin?.description == "127.0.0.1:9180")
+    #expect(policy.gateway.limits == LimitSettings())
+    #expect(policy.upstream.reservedConnections == 128)
     #expect(policy.gateway.workers == nil)
     #expect(policy.gateway.drainDelay == 0)
     #expect(policy.gateway.drainTimeout == 30_000)

@@ -45,6 +45,7 @@ extension ProxyTests {
           (["X-Forwarded-For: 6.6.6.6, unknown"], "127.0.0.1 false -"),
           (["X-Forwarded-Proto: https", "X-Forwarded-Proto: http"], "127.0.0.1 false -"),
           (["X-Forwarded-For:"], "127.0.0.1 false -"),
+          (["X-Forwarded-For: 6.6.6.6\u{600},192.0.2.7"], "192.0.2.7 false -"),
         ] {
           let response = try await bench.exchange(
             "GET /facts HTTP/1.1\r\nHost: a\r\n\(lines.map { "\($0)\r\n" }.joined())\r\n")

@@ -20,17 +20,19 @@ public struct UpstreamAnswer: Sendable {
   public init?(location: String) {
     place = .location(location)
     // A fragment is an implicit answer, or decoration that some servers add against reattached fragments.
-    let target = location.prefix { $0 != "#" }
-    let base = target.prefix { $0 != "?" }
+    // Bytes: next to a combining mark a separator is no character of its own, and still separates for a browser.
+    let target = location.utf8.prefix { $0 != UInt8(ascii: "#") }
+    let base = target.prefix { $0 != UInt8(ascii: "?") }
     let query = target.dropFirst(base.count).dropFirst()
     guard let parameters = FormParameters(parsing: query) else { return nil }
     self.parameters = parameters
-    let kept = query.split(separator: "&", omittingEmptySubsequences: false).filter { pair in
+    let kept = query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).filter { pair in
       let one = FormParameters(parsing: pair)
       let name = one?.entries.first?.name ?? one?.malformedNames.first
       return !(name.map(ParameterNames.inResponse.contains) ?? false)
     }
-    address = kept.allSatisfy(\.isEmpty) ? String(base) : "\(base)?\(kept.joined(separator: "&"))"
+    let rest = kept.map { String(Substring($0)) }
+    address = rest.allSatisfy(\.isEmpty) ? String(Substring(base)) : "\(Substring(base))?\(rest.joined(separator: "&"))"
   }
 
   /// What arrived at the callback over the network.

@@ -39,7 +39,7 @@ extension Rejection {
     case .codeUnbound, .codeForeign, .codeExpired, .codeUsed, .codeOutdated, .codeRedirectURI, .verifierMismatch,
       .refreshTokenUnbound, .refreshTokenForeign, .refreshTokenOutdated, .refreshTokenExpired, .refreshTokenReused:
       .invalidGrant
-    case .codeKeyUnknown, .refreshTokenBusy, .upstreamUnavailable, .upstreamTimedOut:
+    case .codeKeyUnknown, .refreshTokenBusy, .upstreamUnavailable, .upstreamTimedOut, .tooManyRequests:
       .temporarilyUnavailable
     case .answerElsewhere, .answerUnusable, .callbackClosed, .upstreamError, .upstreamFailed:
       .serverError
@@ -82,6 +82,8 @@ extension Rejection {
       504
     case .pathClosed, .pathNotPassed:
       404
+    case .tooManyRequests:
+      429
     }
   }
 
@@ -101,7 +103,7 @@ extension Rejection {
       .deviceCodeMissing, .reentryChanged,
       .reentryScope, .reentryBody, .browserUnbound, .transactionExpired, .transactionOutdated,
       .formWithoutTransaction, .answerElsewhere, .answerEchoed, .pushedNotAllowed, .pushedReference,
-      .pushedUnknown, .pathAmbiguous, .pathClosed, .pathNotPassed:
+      .pushedUnknown, .pathAmbiguous, .pathClosed, .pathNotPassed, .tooManyRequests:
       false
     case .parameterRepeated, .parameterMalformed, .requestObjectsBoth, .requestObject, .requestURI,
       .registrationParameter, .responseTypeMissing, .responseTypeUnsupported, .responseTypeForNative,
@@ -126,7 +128,7 @@ extension Rejection {
       .transactionOutdated, .formWithoutTransaction, .answerElsewhere, .answerEchoed, .answerUnusable,
       .callbackClosed, .upstreamDenied, .upstreamError, .upstreamFailed, .upstreamUnavailable, .upstreamTimedOut,
       .consentDenied, .pushedNotAllowed, .pushedReference, .pushedUnknown, .pathAmbiguous, .pathClosed,
-      .pathNotPassed:
+      .pathNotPassed, .tooManyRequests:
       .refuse
     case .clientIDMissing, .clientUnknown, .redirectURIMissing, .redirectURISyntax, .redirectURIMismatch,
       .redirectURILocalhost, .requestObjectsBoth, .requestObject, .requestURI, .registrationParameter,
@@ -325,6 +327,8 @@ extension Rejection {
       "the path is not written exactly"
     case .pathClosed, .pathNotPassed:
       "not found"
+    case .tooManyRequests:
+      "too many requests"
     }
   }
 
@@ -443,6 +447,8 @@ extension Rejection {
       "RFC 9126, section 2"
     case .pathNotPassed:
       "RFC 9110, section 15.5.5"
+    case .tooManyRequests:
+      "RFC 6585, section 4"
     }
   }
 

@@ -98,4 +98,5 @@ public enum Rejection: String, Sendable, CaseIterable {
   case pathAmbiguous = "path-ambiguous"
   case pathClosed = "path-closed"
   case pathNotPassed = "path-not-passed"
+  case tooManyRequests = "too-many-requests"
 }

@@ -81,8 +81,10 @@ struct CanonicalPath: Equatable, Sendable {
     var spellings: [CanonicalPath] = []
     for variant in variants {
       for text in [variant, Array(variant.prefix { $0 != UInt8(ascii: ";") })] {
-        let spelling = CanonicalPath(segments: resolved(text))
-        if !spellings.contains(spelling) { spellings.append(spelling) }
+        for kept in Hollow.choices(for: text) {
+          let spelling = CanonicalPath(segments: resolved(text, keeping: kept))
+          if !spellings.contains(spelling) { spellings.append(spelling) }
+        }
       }
     }
     return spellings
@@ -95,10 +97,29 @@ struct CanonicalPath: Equatable, Sendable {
 
   private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7f }
 
+  /// Segments that come down to nothing and that `..` takes away all the same, on some servers: RFC 3986, section 5.2.4
+  /// and the WHATWG parser read `/authorize//..` as `/authorize/`, others merge the slashes first.
+  private struct Hollow: OptionSet {
+    let rawValue: UInt8
+
+    /// Between two slashes.
+    static let empty = Hollow(rawValue: 1)
+    /// Of spaces, periods or parameters alone.
+    static let blank = Hollow(rawValue: 2)
+
+    /// It makes no difference without a `..`.
+    static func choices(for bytes: [UInt8]) -> [Hollow] {
+      let hasParent = zip(bytes, bytes.dropFirst()).contains { $0 == UInt8(ascii: ".") && $1 == UInt8(ascii: ".") }
+      return hasParent ? [[], [.empty], [.blank], [.empty, .blank]] : [[]]
+    }
+  }
+
   /// Splits at slashes and backslashes, cuts `;` parameters, drops empty and `.` segments, and lets `..` go up.
-  private static func resolved(_ bytes: [UInt8]) -> [[UInt8]] {
+  private static func resolved(_ bytes: [UInt8], keeping hollow: Hollow = []) -> [[UInt8]] {
     var resolved: [[UInt8]] = []
-    for piece in bytes.split(whereSeparator: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }) {
+    let pieces = bytes.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+    // Before the first slash there is nothing.
+    for piece in pieces.first?.isEmpty ?? false ? pieces.dropFirst() : pieces[...] {
       var segment = piece.prefix { $0 != UInt8(ascii: ";") }.drop { $0 == UInt8(ascii: " ") }
       while segment.last == UInt8(ascii: " ") { segment.removeLast() }
       if segment.elementsEqual("..".utf8) {
@@ -107,9 +128,10 @@ struct CanonicalPath: Equatable, Sendable {
       }
       // Windows drops periods and spaces at the end of a name.
       while let last = segment.last, last == UInt8(ascii: ".") || last == UInt8(ascii: " ") { segment.removeLast() }
-      if !segment.isEmpty { resolved.append(Array(segment)) }
+      let isKept = piece.isEmpty ? hollow.contains(.empty) : !piece.elementsEqual(".".utf8) && hollow.contains(.blank)
+      if !segment.isEmpty || isKept { resolved.append(Array(segment)) }
     }
-    return resolved
+    return resolved.filter { !$0.isEmpty }
   }
 
   /// Leaves out `(S(x))`, where ASP.NET keeps a session without cookies; with `joining` the slash before it, too, so that

@@ -48,9 +48,9 @@ extension Interception {
   }
 
   /// RFC 6585, section 4.
-  func tokenThrottled(retryAfter seconds: Int) -> Response {
+  func tokenThrottled(_ reason: String, retryAfter seconds: Int) -> Response {
     tokenError(
-      .temporarilyUnavailable, status: 429, description: "too many failed attempts; try again later",
+      .temporarilyUnavailable, status: 429, description: "\(reason); try again later",
       headers: ["Retry-After": "\(seconds)"])
   }
 

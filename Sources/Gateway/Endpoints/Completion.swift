@@ -113,9 +113,9 @@ struct Completion {
 
   private func isAt(_ location: String, _ address: String) -> Bool {
     let text = absolute(location)
-    guard text.hasPrefix(address) else { return false }
-    let rest = text.dropFirst(address.count)
-    return rest.isEmpty || rest.hasPrefix("?") || rest.hasPrefix("&") || rest.hasPrefix("#")
+    guard text.utf8.starts(with: address.utf8) else { return false }
+    guard let next = text.utf8.dropFirst(address.utf8.count).first else { return true }
+    return next == UInt8(ascii: "?") || next == UInt8(ascii: "&") || next == UInt8(ascii: "#")
   }
 
   /// A relative location is resolved against the gateway's origin, where the browser would resolve it.
@@ -132,8 +132,9 @@ extension Interception {
     let own = gateway.snapshot.cookie.name.lowercased()
     let isSecure = policy.gateway.origin.scheme == .https
     return answer.head.headers.all("Set-Cookie").compactMap { field in
-      let name = field.prefix { $0 != "=" && $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
-      guard name != own else { return nil }
+      let name = field.utf8.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
+        .filter { $0 != 0x20 && $0 != 0x09 }
+      guard String(decoding: name, as: UTF8.self).lowercased() != own else { return nil }
       return isSecure ? InteractionPage.secured(field) : field
     }
   }

@@ -22,6 +22,7 @@ struct TokenEndpoint {
   func respond() async -> Response {
     let claimed = (try? request.clientAuthentication())?.map(\.clientID)
     exchange.note(clientID: claimed?.rawValue)
+    if let throttled = exchange.throttledRequest(of: claimed) { return throttled }
     let outcome = Enforcement.decideToken(request, policy: exchange.policy)
     exchange.trail.note(outcome)
     switch outcome.decision {

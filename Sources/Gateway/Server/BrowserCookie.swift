@@ -26,10 +26,10 @@ struct BrowserCookie: Sendable {
   /// The same from the values of all `Cookie` fields.
   func read(_ fields: [String], _ sealer: Sealer) -> BrowserSession? {
     let values = fields.flatMap { field in
-      field.split(separator: ";").compactMap { pair -> Substring? in
-        let trimmed = pair.drop { $0 == " " }
-        guard trimmed.hasPrefix("\(name)=") else { return nil }
-        return trimmed.dropFirst(name.count + 1)
+      field.utf8.split(separator: UInt8(ascii: ";")).compactMap { pair -> Substring? in
+        let trimmed = pair.drop { $0 == 0x20 }
+        guard trimmed.starts(with: "\(name)=".utf8) else { return nil }
+        return Substring(trimmed.dropFirst(name.utf8.count + 1))
       }
     }
     guard values.count == 1, let value = values.first else { return nil }

@@ -11,9 +11,6 @@ import Telemetry
 
 /// The OAuth side of one worker: what is intercepted, and what becomes of it.
 public final class Gateway: Handler {
-  /// A token request or an authorization request by POST is never longer; nothing else is read whole.
-  static let bodyLimit = 64 * 1024
-
   let snapshot: GatewaySnapshot
   let resources: GatewayResources
   let sealer: Sealer
@@ -55,7 +52,7 @@ public final class Gateway: Handler {
       // The caller's own credentials, which the gateway never lends: nothing here is its business.
       return isProtected(client) ? .pass : .answer(insecure())
     case .exact(.authorization), .exact(.token), .exact(.revocation), .exact(.pushed), .exact(.own):
-      return isProtected(client) ? .intercept(bodyLimit: Gateway.bodyLimit) : .answer(insecure())
+      return isProtected(client) ? .intercept(bodyLimit: snapshot.bodyLimit) : .answer(insecure())
     }
   }
 
@@ -157,6 +154,8 @@ public final class Gateway: Handler {
     return reply
   }
 
+  func limited(_ limit: LimitKind) { metrics.limited(limit) }
+
   private func record(_ trail: Trail, status: Int, peer: Peer, began: UInt64) {
     metrics.decided(
       trail.decision, at: trail.endpoint, client: trail.isConfigured ? trail.client : nil, rule: trail.rule?.ruleID)
@@ -187,12 +186,23 @@ public final class Gateway: Handler {
     return response
   }
 
+  /// RFC 9110, section 15.6.4, and RFC 6585, section 4: this client has too much, or all together have.
+  private func overloaded(_ limit: LimitKind) -> Response {
+    let isOwn = limit == .connectionsPerAddress
+    return pages.error(
+      ErrorPage(
+        status: isOwn ? 429 : 503, section: isOwn ? "RFC 6585, section 4" : nil,
+        detail: isOwn ? "too many connections from this address" : "the gateway has as much to do as it may have",
+        retryAfter: ErrorPage.retryDelay))
+  }
+
   public func failure(_ failure: ProxyFailure) -> Response {
     switch failure {
     case .request(let error): unacceptable(error)
     case .timeout: pages.error(ErrorPage(status: 408, detail: "the request did not arrive in time"))
+    case .overloaded(let limit): overloaded(limit)
     case .bodyTooLarge:
-      pages.error(ErrorPage(status: 413, detail: "the body is longer than \(Gateway.bodyLimit) bytes"))
+      pages.error(ErrorPage(status: 413, detail: "the body is longer than \(snapshot.bodyLimit) bytes"))
     case .loop:
       pages.error(ErrorPage(status: 508, section: "RFC 9110, section 7.6.3", detail: "the request came round again"))
     case .upstream(let failure):

@@ -80,12 +80,14 @@ struct Interception {
 
   private func withoutOwnCookie(_ value: String) -> String? {
     let name = gateway.snapshot.cookie.name.lowercased()
-    let kept = value.split(separator: ";").filter { pair in
-      let own = pair.drop { $0 == " " || $0 == "\t" }.prefix { $0 != "=" }
-      return own.reversed().drop { $0 == " " || $0 == "\t" }.reversed().map(String.init).joined().lowercased() != name
+    // Bytes: next to a combining mark a semicolon is no character of its own, and still ends a pair.
+    let kept = value.utf8.split(separator: UInt8(ascii: ";")).filter { pair in
+      let own = pair.drop { $0 == 0x20 || $0 == 0x09 }.prefix { $0 != UInt8(ascii: "=") }
+      let trimmed = own.reversed().drop { $0 == 0x20 || $0 == 0x09 }.reversed()
+      return String(decoding: trimmed, as: UTF8.self).lowercased() != name
     }
     guard !kept.isEmpty else { return nil }
-    return kept.map { $0.drop { $0 == " " } }.joined(separator: "; ")
+    return kept.map { String(Substring($0.drop { $0 == 0x20 })) }.joined(separator: "; ")
   }
 
   /// The request as the client sent it, for what passes.

@@ -14,7 +14,7 @@ struct ResolvedLocation: Hashable, Sendable {
   /// - Parameter base: what a relative reference is resolved against: an origin, so its path counts from the root.
   init(_ reference: some StringProtocol, on base: ResolvedLocation?) {
     // Browsers drop controls and spaces at the ends and tabs everywhere.
-    let kept = reference.unicodeScalars.filter { $0 != "\t" && $0 != "\n" && $0 != "\r" }
+    let kept = ResolvedLocation.bytewise(reference).unicodeScalars.filter { $0 != "\t" && $0 != "\n" && $0 != "\r" }
     let trimmed = kept.drop { $0.value <= 0x20 }.prefix { $0 != "?" && $0 != "#" }
     let text = String(String.UnicodeScalarView(trimmed))
     let named = ResolvedLocation.scheme(of: text)
@@ -47,10 +47,22 @@ struct ResolvedLocation: Hashable, Sendable {
       || host.hasPrefix("[::ffff:127.") || host.hasPrefix("[::ffff:7f") || host == "[0:0:0:0:0:0:0:1"
   }
 
-  /// Every `%XX` that can be decoded, once.
+  /// Whether the host has a character that browsers may turn into one of ASCII, as they do with full-width letters.
+  var isInternational: Bool { !authority.utf8.allSatisfy { $0 < 0x80 } }
+
+  /// The text with each byte as a character of its own: a slash next to a combining mark is no character to Swift, and a
+  /// slash to everybody else.
+  static func bytewise(_ text: some StringProtocol) -> String {
+    var scalars = String.UnicodeScalarView()
+    for byte in text.utf8 { scalars.append(Unicode.Scalar(byte)) }
+    return String(scalars)
+  }
+
+  /// Every `%XX` of a bytewise text that can be decoded, once; bytewise again.
   static func decoded(_ text: some StringProtocol) -> String {
     var bytes: [UInt8] = []
-    let source = Array(text.utf8)
+    // A bytewise text has no scalar above 0xff.
+    let source = text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
     var index = 0
     while index < source.count {
       if source[index] == UInt8(ascii: "%"), index + 2 < source.count,
@@ -63,7 +75,9 @@ struct ResolvedLocation: Hashable, Sendable {
         index += 1
       }
     }
-    return String(decoding: bytes, as: UTF8.self)
+    var scalars = String.UnicodeScalarView()
+    for byte in bytes { scalars.append(Unicode.Scalar(byte)) }
+    return String(scalars)
   }
 
   private static func hexValue(_ byte: UInt8) -> UInt8? {

@@ -1,0 +1,20 @@
+/// What libFuzzer calls: `Fuzz --target=NAME [libFuzzer's options] CORPUS`. It ignores options with two hyphens.
+private let chosen: FuzzTarget = {
+  let name = CommandLine.arguments.first { $0.hasPrefix("--target=") }?.dropFirst("--target=".count) ?? ""
+  guard let target = FuzzTarget(rawValue: String(name)) else {
+    fatalError("no target `\(name)`; there are \(FuzzTarget.allCases.map(\.rawValue).joined(separator: " "))")
+  }
+  return target
+}()
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  // Sound: libFuzzer's bytes are there until this returns, and they are copied at once.
+  let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
+  do {
+    try chosen.check(input)
+  } catch {
+    fatalError("\(error)")
+  }
+  return 0
+}

@@ -1,0 +1,47 @@
+/// A parser under fuzzing. The name of a case is that of its corpus folder and of `make fuzz TARGET=`.
+///
+/// A new parser gets a case here, a file in `Targets/` with its properties, and a folder in `Corpus/`.
+enum FuzzTarget: String, CaseIterable, Sendable {
+  case requestHead = "request-head"
+  case responseHead = "response-head"
+  case chunks
+  case pump
+  case target
+  case form
+  case redirectURI = "redirect-uri"
+  case sealed
+  case keys
+  case yaml
+  case policy
+
+  /// Throws where a property does not hold for the input. Refusing an input is always right.
+  func check(_ input: [UInt8]) throws(Violation) {
+    switch self {
+    case .requestHead: try RequestHeadTarget.check(input)
+    case .responseHead: try ResponseHeadTarget.check(input)
+    case .chunks: try ChunkTarget.check(input)
+    case .pump: try PumpTarget.check(input)
+    case .target: try RequestTargetTarget.check(input)
+    case .form: try FormTarget.check(input)
+    case .redirectURI: try RedirectURITarget.check(input)
+    case .sealed: try SealedTarget.check(input)
+    case .keys: try KeyFileTarget.check(input)
+    case .yaml: try YAMLTarget.check(input)
+    case .policy: try PolicyTarget.check(input)
+    }
+  }
+}
+
+/// A property that does not hold.
+struct Violation: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+
+  /// Throws unless `condition` holds.
+  static func unless(_ condition: Bool, _ description: @autoclosure () -> String) throws(Violation) {
+    guard condition else { throw Violation(description()) }
+  }
+}

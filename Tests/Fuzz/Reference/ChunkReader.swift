@@ -1,0 +1,43 @@
+/// The chunked coding, read whole and slowly (RFC 9112, section 7.1).
+enum ChunkReader {
+  struct Outcome: Equatable {
+    let body: [UInt8]
+    /// Bytes of the input that the coding took.
+    let consumed: Int
+  }
+
+  /// `nil` when the input does not hold a whole, well-formed body.
+  static func read(_ wire: [UInt8]) -> Outcome? {
+    var body: [UInt8] = []
+    var position = 0
+    while true {
+      guard let line = line(wire, &position) else { return nil }
+      let digits = line.prefix { $0 != UInt8(ascii: ";") }
+      let hexadecimal = Set("0123456789abcdefABCDEF".utf8)
+      guard (1...15).contains(digits.count), digits.allSatisfy(hexadecimal.contains),
+        let size = Int(String(decoding: digits, as: UTF8.self), radix: 16)
+      else { return nil }
+      if size == 0 { break }
+      guard size <= wire.count - position else { return nil }
+      body += wire[position..<position + size]
+      position += size
+      guard let end = self.line(wire, &position), end.isEmpty else { return nil }
+    }
+    while true {
+      guard let line = line(wire, &position) else { return nil }
+      if line.isEmpty { return Outcome(body: body, consumed: position) }
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
+        line[..<colon].allSatisfy({ FieldReader.tokenBytes.contains($0) })
+      else { return nil }
+    }
+  }
+
+  /// A line without its CRLF; `nil` when none ends, or something in it could be taken for an end.
+  private static func line(_ wire: [UInt8], _ position: inout Int) -> ArraySlice<UInt8>? {
+    var end = position
+    while end + 1 < wire.count, wire[end] != 0x0d || wire[end + 1] != 0x0a { end += 1 }
+    guard end + 1 < wire.count, !FieldReader.hasSecondReading(Array(wire[position..<end])) else { return nil }
+    defer { position = end + 2 }
+    return wire[position..<end]
+  }
+}

@@ -1,0 +1,14 @@
+/// Sizes of pieces in which bytes arrive, from one seed: the same for the same seed.
+struct Splits {
+  private var state: UInt32
+
+  init(seed: UInt8) {
+    state = UInt32(seed) &* 2_654_435_761 | 1
+  }
+
+  /// 1 to `limit`.
+  mutating func next(limit: Int) -> Int {
+    state = state &* 1_664_525 &+ 1_013_904_223
+    return 1 + Int(state >> 16) % max(1, limit)
+  }
+}

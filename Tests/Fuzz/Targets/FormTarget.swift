@@ -1,0 +1,109 @@
+import OAuth
+
+/// Input: a query or a form's body; what stands before a first line feed is a media type. Nothing is lost or made by
+/// parsing and writing again.
+enum FormTarget {
+  static func check(_ input: [UInt8]) throws(Violation) {
+    let type = input.prefix { $0 != 0x0a }
+    let body = type.count < input.count ? Array(input[(type.count + 1)...]) : input
+    if !FieldReader.hasSecondReading(Array(type)) { try checkType(Array(type)) }
+    try checkBasic(String(decoding: type, as: UTF8.self))
+    guard let parameters = FormParameters(parsing: body) else {
+      try Violation.unless(body.count > FormParameters.maximumCount, "few parameters are too many")
+      return
+    }
+    let expected = read(body)
+    try Violation.unless(parameters.entries == expected.entries, "the parameters are read in two ways")
+    try Violation.unless(
+      parameters.hasMalformedName == expected.hasMalformedName && parameters.malformedNames == expected.malformed,
+      "what is malformed is read in two ways")
+    guard let again = FormParameters(parsing: parameters.serialised) else {
+      throw Violation("what is written is refused")
+    }
+    try Violation.unless(again.entries == parameters.entries, "what is written is read in another way")
+    try Violation.unless(
+      again.malformedNames.isEmpty && !again.hasMalformedName && again.serialised == parameters.serialised,
+      "what is written is not canonical")
+    try checkSpellings(parameters, body)
+  }
+
+  private struct Reading {
+    var entries: [FormParameters.Entry] = []
+    var malformed: [String] = []
+    var hasMalformedName = false
+  }
+
+  private static func read(_ body: [UInt8]) -> Reading {
+    var reading = Reading()
+    for pair in body.split(separator: UInt8(ascii: "&")) {
+      let halves = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+      guard let name = decoded(halves[0]) else {
+        reading.hasMalformedName = true
+        continue
+      }
+      let value = halves.count > 1 ? decoded(halves[1]) : ""
+      if let value, !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) {
+        reading.entries.append(FormParameters.Entry(name, value))
+      } else {
+        reading.malformed.append(name)
+      }
+    }
+    return reading
+  }
+
+  private static func decoded(_ bytes: ArraySlice<UInt8>) -> String? {
+    var decoded: [UInt8] = []
+    var rest = bytes
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%") {
+        guard let high = rest.popFirst(), let low = rest.popFirst(),
+          let value = Int(String(decoding: [high, low], as: UTF8.self), radix: 16),
+          high != UInt8(ascii: "+"), high != UInt8(ascii: "-")
+        else { return nil }
+        decoded.append(UInt8(value))
+      } else {
+        decoded.append(byte == UInt8(ascii: "+") ? 0x20 : byte)
+      }
+    }
+    return String(validating: decoded, as: UTF8.self)
+  }
+
+  /// Names that PHP, a C string or a separator of its own turns into a parameter's are recognised.
+  private static func checkSpellings(_ parameters: FormParameters, _ body: [UInt8]) throws(Violation) {
+    let known = ParameterNames.atAuthorization
+    guard parameters.secondRepresentation(of: known) == nil else { return }
+    for name in parameters.entries.map(\.name) where !known.contains(name) {
+      let text = name.utf8.prefix { $0 != 0 && $0 != UInt8(ascii: "[") }.drop { $0 == 0x20 }
+      let php = String(
+        decoding: text.map { $0 == UInt8(ascii: ".") || $0 == 0x20 ? UInt8(ascii: "_") : $0 }, as: UTF8.self)
+      try Violation.unless(!known.contains(php), "another spelling of a parameter is not recognised")
+      try Violation.unless(!known.contains(name.lowercased()), "a parameter in another case is not recognised")
+    }
+    for pair in body.split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") })
+    where pair.contains(UInt8(ascii: "=")) {
+      guard let name = decoded(pair.prefix { $0 != UInt8(ascii: "=") }), known.contains(name) else { continue }
+      try Violation.unless(parameters.contains(name), "a parameter behind a semicolon is not recognised")
+    }
+  }
+
+  /// A form's type has no charset but those in which a form reads the same, in any reader's eyes.
+  private static func checkType(_ type: [UInt8]) throws(Violation) {
+    guard FormContent.isForm(types: [String(decoding: type, as: UTF8.self)], encodings: []) else { return }
+    let parts = FieldReader.parts(type, at: ";").map { String(decoding: $0, as: UTF8.self).lowercased() }
+    try Violation.unless(parts.first == "application/x-www-form-urlencoded", "another type is taken for a form")
+    for part in parts.dropFirst() where part.hasPrefix("charset") {
+      try Violation.unless(
+        ["charset=utf-8", "charset=\"utf-8\"", "charset=us-ascii"].contains(part), "a form in another charset")
+    }
+  }
+
+  private static func checkBasic(_ header: String) throws(Violation) {
+    guard let credentials = try? BasicCredentials(parsing: header) else { return }
+    guard let again = try? BasicCredentials(parsing: credentials.header.reveal()) else {
+      throw Violation("credentials that are written are refused")
+    }
+    try Violation.unless(
+      again.user == credentials.user && again.password.reveal() == credentials.password.reveal(),
+      "credentials that are written are read in another way")
+  }
+}

@@ -1,0 +1,86 @@
+import HTTP1
+import Reactor
+
+@testable import Proxy
+
+/// Input: framing, a seed for split points, then a body as it arrives. What the pump writes is read back as the same body.
+enum PumpTarget {
+  static func check(_ input: [UInt8]) throws(Violation) {
+    guard input.count > 2 else { return }
+    let wire = Array(input.dropFirst(2))
+    let isChunked = input[0] & 1 == 0
+    let output = input[0] & 2 == 0 ? BodyPump.Output.chunked : .plain
+    let framing: BodyFraming =
+      switch input[0] >> 2 & 3 {
+      case 0, 1: .chunked
+      case 2: .length(max(1, wire.count - Int(input[0] >> 4)))
+      default: .untilClose
+      }
+    // A length is passed on as it is.
+    if case .length = framing, case .chunked = output { return }
+    guard let expected = body(wire, framing) else { return }
+    let written = try pump(wire, framing, output, seed: input[1], tiny: isChunked)
+    switch output {
+    case .plain: try Violation.unless(written == expected, "the body that was written is another one")
+    case .chunked:
+      let read = ChunkReader.read(written)
+      try Violation.unless(
+        read == ChunkReader.Outcome(body: expected, consumed: written.count),
+        "the chunks that were written do not read back")
+    }
+  }
+
+  private static func body(_ wire: [UInt8], _ framing: BodyFraming) -> [UInt8]? {
+    switch framing {
+    case .none: []
+    case .length(let count): Array(wire.prefix(count))
+    case .chunked: ChunkReader.read(wire)?.body
+    case .untilClose: wire
+    }
+  }
+
+  /// Moves the body as an exchange does, with a peer that sends and a socket that takes as it likes.
+  private static func pump(
+    _ wire: [UInt8], _ framing: BodyFraming, _ output: BodyPump.Output, seed: UInt8, tiny: Bool
+  ) throws(Violation) -> [UInt8] {
+    let pool = BufferPool()
+    let (source, sink) = (pool.take(), pool.take())
+    var pump = BodyPump(framing, as: output)
+    var splits = Splits(seed: seed)
+    var written: [UInt8] = []
+    var arrived = 0
+    var hasClosed = false
+    // Every turn moves something or ends; more turns than bytes mean that it does not.
+    for _ in 0..<(4 * wire.count + 64) {
+      if source.readRoom == 0 { source.compact() }
+      let count = min(source.readRoom, wire.count - arrived, splits.next(limit: tiny ? 7 : 9000))
+      source.append(wire, in: arrived..<arrived + count)
+      arrived += count
+      do throws(MessageError) {
+        try pump.advance(from: source, to: sink)
+      } catch {
+        throw Violation("a whole body is refused: \(error)")
+      }
+      if arrived == wire.count, source.isEmpty || pump.direct == source.count, !hasClosed, framing == .untilClose,
+        pump.direct == 0
+      {
+        hasClosed = true
+        try Violation.unless(pump.close(sink), "the end of the connection does not end the body")
+      }
+      // The socket takes the send buffer first, then what may go directly.
+      let taken = min(sink.count + pump.direct, splits.next(limit: tiny ? 11 : 20_000))
+      let fromSink = min(sink.count, taken)
+      written += sink.bytes(from: 0, count: fromSink)
+      sink.consume(fromSink)
+      if sink.isEmpty { sink.clear() } else { sink.compact() }
+      let direct = taken - fromSink
+      if direct > 0 {
+        written += source.bytes(from: 0, count: direct)
+        source.consume(direct)
+        pump.sentDirect(direct)
+      }
+      if pump.isEncoded, sink.isEmpty { return written }
+    }
+    throw Violation("the pump does not come to an end")
+  }
+}

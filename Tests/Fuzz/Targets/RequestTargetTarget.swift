@@ -1,0 +1,77 @@
+import Enforcement
+import Policy
+
+/// Input: a request target. Whatever a forgiving server takes for an endpoint is not passed as something else.
+enum RequestTargetTarget {
+  private static let matcher = EndpointMatcher(
+    endpoints: Endpoints(
+      authorization: ["/authorize"], token: ["/oauth/token"], revocation: ["/revoke"], closed: ["/par"]))
+  private static let confined = EndpointMatcher(
+    endpoints: Endpoints(authorization: ["/authorize"], token: ["/oauth/token"]), pass: ["/static/"])
+  private static let endpoints: [String: Endpoint] = [
+    "/authorize": .authorization, "/oauth/token": .token, "/revoke": .revocation, "/par": .closed,
+  ]
+
+  static func check(_ input: [UInt8]) throws(Violation) {
+    // What the head's parser lets through.
+    guard input.first == UInt8(ascii: "/"), input.count <= 8192,
+      input.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "#") })
+    else { return }
+    let path = Array(input.prefix { $0 != UInt8(ascii: "?") })
+    let query = Array(input.dropFirst(path.count + 1))
+    let reading = matcher.read(path: path.span, query: query.span)
+    let text = String(decoding: path, as: UTF8.self)
+    if case .exact(let endpoint) = reading {
+      let isOwn = endpoint == .own && text.hasPrefix("/.proofgate/")
+      try Violation.unless(isOwn || endpoints[text] == endpoint, "`\(endpoint)` for a path that is not written so")
+    } else {
+      try Violation.unless(endpoints[text] == nil || reading == .ambiguous, "an endpoint is not recognised")
+    }
+    let isConfined = confined.read(path: path.span, query: query.span) == .other
+    for (decodings, merging) in [(1, true), (2, true), (3, true), (1, false), (2, false), (3, false)] {
+      let folded = folded(path, decodings, merging: merging)
+      if reading == .other || reading == .notPassed {
+        try Violation.unless(
+          endpoints[folded] == nil && !folded.hasPrefix("/.proofgate/"), "`\(folded)` in another spelling is passed on")
+      }
+      try Violation.unless(
+        !isConfined || "\(folded)/".hasPrefix("/static/"), "a path that leads out of the prefix is passed on")
+    }
+  }
+
+  /// The path after so many decodings, with backslashes, parameters, empty and dot segments taken as servers do that
+  /// merge slashes before they resolve dots, or after.
+  private static func folded(_ path: [UInt8], _ decodings: Int, merging: Bool) -> String {
+    var bytes = path
+    for _ in 0..<decodings { bytes = decoded(bytes) }
+    var segments: [[UInt8]] = []
+    let isSlash: (UInt8) -> Bool = { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+    for part in bytes.dropFirst().split(omittingEmptySubsequences: merging, whereSeparator: isSlash) {
+      let segment = Array(part.prefix { $0 != UInt8(ascii: ";") && $0 != 0 })
+      if segment == Array("..".utf8) {
+        _ = segments.popLast()
+      } else if !merging || !segment.isEmpty, segment != Array(".".utf8) {
+        segments.append(segment.map { $0 &- 0x41 < 26 ? $0 | 0x20 : $0 })
+      }
+    }
+    return "/" + segments.filter { !$0.isEmpty }.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
+  }
+
+  private static func decoded(_ bytes: [UInt8]) -> [UInt8] {
+    var decoded: [UInt8] = []
+    var index = 0
+    while index < bytes.count {
+      if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count,
+        let byte = UInt8(String(decoding: bytes[index + 1...index + 2], as: UTF8.self), radix: 16),
+        bytes[index + 1] != UInt8(ascii: "+"), bytes[index + 1] != UInt8(ascii: "-")
+      {
+        decoded.append(byte)
+        index += 3
+      } else {
+        decoded.append(bytes[index])
+        index += 1
+      }
+    }
+    return decoded
+  }
+}

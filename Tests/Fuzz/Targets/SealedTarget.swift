@@ -1,0 +1,66 @@
+import OAuth
+import Sealing
+
+/// Input: what to do, then a payload or a sealed text. A payload that is accepted is written as it was; a sealed value
+/// opens for its purpose and issuer alone, and in no altered form.
+enum SealedTarget {
+  private static let ring = KeyRing.ephemeral(now: 1_795_000_000)
+
+  static func check(_ input: [UInt8]) throws(Violation) {
+    guard input.count > 2 else { return }
+    let rest = Array(input.dropFirst(3))
+    switch input[0] & 3 {
+    case 0: try check(AuthorizationTransaction.self, rest, at: input[1...])
+    case 1: try check(IssuedCode.self, rest, at: input[1...])
+    case 2: try check(RefreshGrant.self, rest, at: input[1...])
+    default: try checkForeign(String(decoding: rest, as: UTF8.self))
+    }
+  }
+
+  private static func check<Value: Sealable>(
+    _ type: Value.Type, _ payload: [UInt8], at place: ArraySlice<UInt8>
+  ) throws(Violation) {
+    var reader = PayloadReader(payload)
+    guard let value = try? Value(from: &reader), (try? reader.finish()) != nil else { return }
+    let sealer = Sealer(keyRing: ring, issuer: "https://id.example.com")
+    let text = sealer.seal(value)
+    guard let once = try? sealer.open(text, as: Value.purpose) else { throw Violation("what was sealed does not open") }
+    // The same value, though maybe shorter: what repeats need not be spelled out.
+    guard let again = try? sealer.open(type, from: text),
+      let twice = try? sealer.open(sealer.seal(again), as: Value.purpose)
+    else { throw Violation("a payload that was accepted is refused when it is written again") }
+    try Violation.unless(once == twice && once.count <= payload.count, "a payload has two canonical forms")
+
+    for purpose in Purpose.allCases where purpose != Value.purpose {
+      try Violation.unless((try? sealer.open(text, as: purpose)) == nil, "opens as \(purpose)")
+    }
+    let elsewhere = Sealer(keyRing: ring, issuer: "https://id.example.org")
+    try Violation.unless((try? elsewhere.open(text, as: Value.purpose)) == nil, "opens for another issuer")
+    let altered = alter(Array(text.utf8), at: place)
+    try Violation.unless(
+      altered == Array(text.utf8)
+        || (try? sealer.open(String(decoding: altered, as: UTF8.self), as: Value.purpose)) == nil,
+      "an altered value opens")
+  }
+
+  /// Another character, one less or one more, where the input says.
+  private static func alter(_ text: [UInt8], at place: ArraySlice<UInt8>) -> [UInt8] {
+    var text = text
+    let (high, low) = (place.first ?? 0, place.last ?? 0)
+    let index = (Int(high) << 8 | Int(low)) % text.count
+    switch low % 3 {
+    case 0: text[index] = high
+    case 1: text.remove(at: index)
+    default: text.insert(high, at: index)
+    }
+    return text
+  }
+
+  /// Nobody guesses a sealed value.
+  private static func checkForeign(_ text: String) throws(Violation) {
+    let sealer = Sealer(keyRing: ring, issuer: "https://id.example.com")
+    for purpose in Purpose.allCases {
+      try Violation.unless((try? sealer.open(text, as: purpose)) == nil, "a value that was never sealed opens")
+    }
+  }
+}
