@@ -2,8 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-bench deps-interop deps-attack demo test conformance mutation lint build bench image interop check \
-  sanitize fuzz attack clean
+.PHONY: help deps deps-bench deps-interop deps-attack demo test conformance mutation lint build bench bench-instructions soak image interop
+.PHONY: check sanitize fuzz attack clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -60,6 +60,8 @@ lint:
 	@for script in $$(grep -rlE '^#!/(usr/)?bin/(env )?bash' .ci deploy Tests); do bash -n "$$script"; done
 	@! grep -rnE '\bTask(\.detached)? *(\(|\{)' Sources --include='*.swift' | grep -v '^Sources/Reactor/' \
 	  || { echo "lint: tasks are started by Reactor alone, or they run on the global pool" >&2; exit 1; }
+	@! grep -rnE 'Task\.yield|with(Checked|Unsafe)(Throwing)?Continuation' Sources --include='*.swift' \
+	  || { echo "lint: tasks wait with a Waiter, or they resume on the global pool (docs/adr/0007)" >&2; exit 1; }
 	@! grep -rnE '\bunsafe [a-zA-Z(_]|@unchecked|nonisolated\(unsafe\)' Sources --include='*.swift' \
 	  | grep -vE '^Sources/(Reactor|TLS|HTTP2|Cryptography|YAML)/|^[^:]+:[0-9]+: *//' \
 	  || { echo "lint: unsafe code belongs into Reactor, TLS, HTTP2, Cryptography and YAML" >&2; exit 1; }
@@ -96,6 +98,17 @@ interop: deps-interop
 ## bench: processor time of a proxied request beside nginx and HAProxy; BENCH_OPTIONS="--gate all" judges
 bench: deps-bench build
 	Tests/Bench/run --proofgate $(BINARY) $(BENCH_OPTIONS)
+
+## bench-instructions: instructions of requests and of the functions that matter, against the committed baseline
+bench-instructions: deps-bench build
+	$(call install,valgrind binutils)
+	Tests/Bench/instructions $(BENCH_OPTIONS)
+
+## soak: rounds of 10,000 flows one after another and 1,000 at once through the demo: none fails, memory levels off
+soak: build
+	$(call install,python3)
+	Tests/Bench/flows --demo $(BINARY) --resource /api/me $(or $(SOAK_OPTIONS),--sequential 10000 --concurrent 1000 \
+	  --rate 250 --warm-up 90 --rounds 3 --growth 4 --descriptors 32 --limit 1800)
 
 ## sanitize: all tests under address and thread sanitizer
 sanitize: deps

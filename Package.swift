@@ -83,11 +83,20 @@ let package = Package(
     tests("TelemetryTests", ["Telemetry"]),
     tests("ReactorTests", ["Reactor"]),
     tests("HTTP1Tests", ["HTTP1", "HTTP"]),
-    tests("ProxyTests", ["Proxy", "Reactor", "HTTP", "HTTP1"]),
+    tests("ProxyTests", ["Proxy", "Reactor", "HTTP", "HTTP1", "Telemetry"]),
     tests("LegacyServerTests", ["LegacyServer", "HTTP", "Cryptography"]),
-    tests("AdminTests", ["Admin", "Policy", "OAuth", "Telemetry", "LegacyServer", "Proxy", "Reactor", "HTTP"]),
-    tests("CLITests", ["proofgate", "Admin", "LegacyServer", "Reactor", "HTTP"]),
+    tests(
+      "AdminTests",
+      [
+        "ClientTestSupport", "Admin", "Policy", "OAuth", "Telemetry", "LegacyServer", "Proxy", "Reactor", "HTTP",
+      ]),
+    tests(
+      "CLITests",
+      ["ClientTestSupport", "GatewayTestSupport", "proofgate", "Admin", "LegacyServer", "OAuth", "Reactor", "HTTP"]),
     // A gateway before a recording upstream, for every test that needs a whole one.
+    .target(
+      name: "ClientTestSupport", dependencies: ["LegacyServer", "Reactor", "HTTP"],
+      path: "Tests/ClientTestSupport", swiftSettings: settings),
     .target(
       name: "GatewayTestSupport",
       dependencies: [

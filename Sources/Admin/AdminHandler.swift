@@ -70,6 +70,7 @@ final class AdminHandler: Handler {
     switch failure {
     case .request(let error): AdminHandler.text(error.status, error.description + "\n")
     case .timeout: AdminHandler.text(408, "the request did not arrive in time\n")
+    case .overloaded: AdminHandler.text(503, "too many requests at once\n")
     case .bodyTooLarge: AdminHandler.text(413, "no request has a body here\n")
     case .loop: AdminHandler.text(508, "the request came round again\n")
     case .upstream, .forbiddenResponse: AdminHandler.text(500, "there is no upstream here\n")

@@ -11,7 +11,9 @@ public final class AdminServer: Sendable {
   ///
   /// Throws `ServerError` when the address cannot be bound.
   public init(address: Address, status: ProcessStatus, upstream: Resolver) async throws(ServerError) {
-    server = try await Server(workers: 1, addresses: [address], threadName: "admin") { worker in
+    server = try await Server(
+      workers: 1, addresses: [address], descriptorReserve: AdminServer.descriptorReserve, threadName: "admin"
+    ) { worker in
       ProxyWorker(
         poller: worker.poller, resolver: upstream, settings: ProxySettings(AdminServer.configuration),
         handler: AdminHandler(
@@ -27,6 +29,9 @@ public final class AdminServer: Sendable {
   public func stop() async {
     _ = await server.drain(delay: 0, timeout: 0) { _ in }
   }
+
+  /// Fewer than clients leave: when they have taken all that they may, health and metrics are asked for most.
+  private static let descriptorReserve = 32
 
   private static var configuration: ProxyConfiguration {
     var configuration = ProxyConfiguration()

@@ -43,7 +43,7 @@ public final class UpstreamProbe {
     let deadline = poller.deadline(after: UpstreamProbe.timeout)
     let addresses: [Address]
     do throws(ResolveError) {
-      addresses = try await resolver.resolve(now: poller.now)
+      addresses = try await resolver.resolve(on: poller)
     } catch {
       return error.description
     }
@@ -57,6 +57,7 @@ public final class UpstreamProbe {
       } catch {
         switch error {
         case .timedOut: return "no answer from \(address) within \(UpstreamProbe.timeout) ms"
+        case .abandoned: return "the probe was given up"
         case .failed(let error): problem = "\(address): \(error)"
         }
       }

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -18,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -200,6 +202,19 @@ int64_t cl_receive(int32_t fd, void *bytes, size_t count) {
     if (received >= 0) return received;
     if (errno != EINTR) return -errno;
   }
+}
+
+int64_t cl_peek(int32_t fd, void *bytes, size_t count) {
+  for (;;) {
+    ssize_t received = syscall(SYS_recvfrom, fd, bytes, count, MSG_PEEK, NULL, NULL);
+    if (received >= 0) return received;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+int64_t cl_unacknowledged(int32_t fd) {
+  int count = 0;
+  return ioctl(fd, SIOCOUTQ, &count) < 0 ? -errno : count;
 }
 
 int64_t cl_send(int32_t fd, const void *bytes, size_t count) {

@@ -15,6 +15,7 @@ enum RuleTable {
     .parametersWellFormed,
     .stateIsTheClients,
     .noRequestObject,
+    .pushedAsRequired,
     .responseTypeIsCode,
     .authorizationGrantAllowed,
     .responseModeAllowed,
@@ -24,6 +25,30 @@ enum RuleTable {
     .scopeWellFormed,
     .promptAllowed,
     .statePresent,
+  ]
+
+  /// What is checked of a pushed request before the rules of the authorization endpoint (RFC 9126, section 2.1).
+  static let pushed: [Rule<TokenContext>] = [
+    .tokenMethodIsPost,
+    .tokenBodyIsForm,
+    .tokenNamesMeanOneThing,
+    .tokenParametersOnce,
+    .tokenParametersWellFormed,
+    .oneAuthenticationMethod,
+    .tokenClientKnown,
+    .clientAuthenticated,
+    .pushedRequestsTaken,
+    .noReferencePushed,
+  ]
+
+  /// What is checked of a request that refers to a pushed one; everything else that it says is not looked at (RFC 9126,
+  /// section 4).
+  static let reference: [Rule<AuthorizationContext>] = [
+    .methodIsTaken,
+    .oneSetOfParameters,
+    .namesMeanOneThing,
+    .clientIDOnce,
+    .clientKnown,
   ]
 
   /// What can be said before the code or token is opened.
@@ -76,5 +101,10 @@ enum RuleTable {
     .reentryCarriesNoAnswer,
     .reentryUnchanged,
     .reentryScopeWithin,
+  ]
+
+  /// What is checked on the upstream's other pages, while a transaction runs.
+  static let interaction: [Rule<InteractionContext>] = [
+    .interactionUserAgentExternal
   ]
 }

@@ -14,9 +14,6 @@ enum ASCII {
     return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
   }
 
-  /// For each byte its folded form if it can stand in a token, else 0.
-  static let foldedTokens: [UInt8] = (0...255).map { isToken($0) ? folded($0) : 0 }
-
   /// Visible characters, white space and obs-text: what may stand in a field value.
   static func isFieldValue(_ byte: UInt8) -> Bool {
     byte >= 0x20 ? byte != 0x7f : byte == tab
@@ -32,6 +29,12 @@ enum ASCII {
 
   static func lowercased(_ byte: UInt8) -> UInt8 {
     byte &- 0x41 < 26 ? byte | 0x20 : byte
+  }
+
+  /// Whether `HTTP/` stands at `position`, of which the five bytes exist.
+  static func isHTTP(_ bytes: Span<UInt8>, at position: Int) -> Bool {
+    bytes[position] == 0x48 && bytes[position + 1] == 0x54 && bytes[position + 2] == 0x54
+      && bytes[position + 3] == 0x50 && bytes[position + 4] == 0x2f
   }
 
   /// The offset behind the line end whose CR stands at `position`.

@@ -4,9 +4,9 @@ enum Framing {
   static func contentLength(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Int? {
     guard index.has(.contentLength) else { return nil }
     var found: Int?
-    for field in index.fields where field.known == .contentLength {
+    for number in 0..<index.count where index[number].known == .contentLength {
       guard found == nil else { throw .malformed("more than one Content-Length field") }
-      let value = field.value
+      let value = index[number].value
       // 18 digits cannot overflow 63 bits.
       guard !value.isEmpty, value.count <= 18 else { throw .malformed("an invalid Content-Length") }
       var length = 0
@@ -23,16 +23,16 @@ enum Framing {
   static func chunkedCoding(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Bool {
     guard index.has(.transferEncoding) || index.has(.disguised) else { return false }
     var found = false
-    for field in index.fields where field.known == .transferEncoding {
+    for number in 0..<index.count where index[number].known == .transferEncoding {
       guard !found else { throw .malformed("more than one Transfer-Encoding field") }
-      guard HeadIndex.equal(bytes, field.value, "chunked") else {
+      guard HeadIndex.equal(bytes, index[number].value, "chunked") else {
         throw .malformed("a Transfer-Encoding other than `chunked`")
       }
       found = true
     }
-    for field in index.fields where field.known == .disguised {
+    for number in 0..<index.count where index[number].known == .disguised {
       // Another spelling of a framing field is harmless only where the next server does not fold it.
-      let name = field.name
+      let name = index[number].name
       if HeadIndex.folds(bytes, name, to: "content-length") || HeadIndex.folds(bytes, name, to: "transfer-encoding") {
         throw .malformed("a framing field in another spelling")
       }

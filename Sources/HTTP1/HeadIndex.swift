@@ -28,11 +28,20 @@ public final class HeadIndex {
   /// A bit for each known field that occurs, so that what does not occur is not searched for.
   private var present: UInt64 = 0
   private let table = KnownFieldTable()
-  private let foldedTokens = ASCII.foldedTokens
+  /// For each byte its folded form if it can stand in a token, else 0.
+  private let foldedTokens: InlineArray<256, UInt8>
 
   public init() {
+    foldedTokens = InlineArray { ASCII.isToken(UInt8($0)) ? ASCII.folded(UInt8($0)) : 0 }
     fields.reserveCapacity(HeadIndex.fieldLimit)
   }
+
+  /// How many fields there are. The data path reads them one by one: an iterator counts references to the array.
+  @inlinable
+  public var count: Int { fields.count }
+
+  @inlinable
+  public subscript(index: Int) -> Field { fields[index] }
 
   func clear() {
     fields.removeAll(keepingCapacity: true)
@@ -42,25 +51,29 @@ public final class HeadIndex {
   /// Whether a field of this kind occurs.
   public func has(_ known: KnownField) -> Bool { present >> UInt64(known.rawValue) & 1 == 1 }
 
+  /// Whether a field that leads somewhere occurs.
+  public var hasLocation: Bool { has(.location) || has(.contentLocation) || has(.refresh) }
+
   /// The field's value if there is exactly one such field.
   public func only(_ known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
     var found: Range<Int>?
-    for field in fields where field.known == known {
+    for index in 0..<count where fields[index].known == known {
       if found != nil { return nil }
-      found = field.value
+      found = fields[index].value
     }
     return found
   }
 
   public func first(_ known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
-    for field in fields where field.known == known { return field.value }
+    for index in 0..<count where fields[index].known == known { return fields[index].value }
     return nil
   }
 
   public func last(_ known: KnownField) -> Range<Int>? {
-    for field in fields.reversed() where field.known == known { return field.value }
+    guard has(known) else { return nil }
+    for index in (0..<count).reversed() where fields[index].known == known { return fields[index].value }
     return nil
   }
 
@@ -68,23 +81,16 @@ public final class HeadIndex {
   ///
   /// Grammar (RFC 9112, section 5): `*( field-name ":" OWS field-value OWS CRLF ) CRLF`. The line ends were checked by
   /// the scanner. Refused: white space before the colon, folded lines, empty names, control characters, too many.
-  func parseFields(_ bytes: Span<UInt8>, from start: Int, to end: Int) throws(MessageError) {
+  func parseFields(
+    _ bytes: Span<UInt8>, from start: Int, to end: Int, limit: Int = HeadIndex.fieldLimit
+  ) throws(MessageError) {
     guard end <= HeadIndex.lengthLimit else {
       throw MessageError(status: 431, "a head longer than \(HeadIndex.lengthLimit) bytes")
     }
-    // Worked on as a local, so that appending needs no exclusivity check for each field.
-    var fields = self.fields
-    self.fields = []
-    var present: UInt64 = 0
-    defer {
-      self.fields = fields
-      self.present = present
-    }
-    let tokens = foldedTokens
     var position = start
     while position < end - 2 {
-      if fields.count == HeadIndex.fieldLimit {
-        throw MessageError(status: 431, "more than \(HeadIndex.fieldLimit) header fields")
+      if fields.count == limit {
+        throw MessageError(status: 431, "more than \(limit) header fields", limit: .fields)
       }
       let nameStart = position
       var name = FoldedName()
@@ -92,7 +98,7 @@ public final class HeadIndex {
       var difference: UInt8 = 0
       while true {
         let byte = bytes[position]
-        let folded = tokens[Int(byte)]
+        let folded = foldedTokens[Int(byte)]
         if folded == 0 { break }
         difference |= byte ^ folded
         name.append(folded)
@@ -145,10 +151,15 @@ public final class HeadIndex {
   func readConnectionOptions(_ bytes: Span<UInt8>) throws(MessageError) -> ConnectionOptions {
     var options = ConnectionOptions()
     guard has(.connection) else { return options }
+    // What nearly every server says.
+    if let value = only(.connection), HeadIndex.isKeepAlive(bytes, value) {
+      options.keepAlive = true
+      return options
+    }
     var count = 0
-    for field in fields where field.known == .connection {
-      var position = field.value.lowerBound
-      let end = field.value.upperBound
+    for index in 0..<self.count where fields[index].known == .connection {
+      var position = fields[index].value.lowerBound
+      let end = fields[index].value.upperBound
       while position < end {
         let start = position
         while position < end, bytes[position] != 0x2c { position += 1 }
@@ -171,7 +182,7 @@ public final class HeadIndex {
       guard ASCII.isToken(bytes[index]) else { throw .malformed("an invalid Connection option") }
       name.append(ASCII.folded(bytes[index]))
     }
-    if HeadIndex.equal(bytes, token, "close") {
+    if name.isClose {
       options.close = true
       return
     }
@@ -185,6 +196,14 @@ public final class HeadIndex {
       }
     default: throw .malformed("a Connection option that names a protected header field")
     }
+  }
+
+  private static func isKeepAlive(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    guard range.count == 10 else { return false }
+    var (low, high): (UInt64, UInt64) = (0, 0)
+    for offset in 0..<2 { high = high << 8 | UInt64(ASCII.lowercased(bytes[range.lowerBound + offset])) }
+    for offset in 2..<10 { low = low << 8 | UInt64(ASCII.lowercased(bytes[range.lowerBound + offset])) }
+    return high == 0x6b65 && low == 0x6570_2d61_6c69_7665
   }
 
   static func trimmed(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {

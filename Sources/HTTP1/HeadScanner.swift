@@ -1,4 +1,4 @@
-/// Finds the end of a head in bytes that arrive piece by piece, each byte looked at once.
+/// Finds the end of a head in bytes that arrive piece by piece, each line looked at once.
 ///
 /// A bare line feed is refused at once (RFC 9112, section 2.2 lets a recipient accept it; servers that disagree on it
 /// are a way to smuggle requests), so a sender does not learn it by a deadline.
@@ -11,17 +11,27 @@ public struct HeadScanner {
 
   /// The length of the head with its empty line, or `nil` when more bytes are needed.
   public mutating func end(of bytes: Span<UInt8>) throws(MessageError) -> Int? {
-    var position = scanned
-    let count = bytes.count
-    while position < count {
-      if bytes[position] == ASCII.lf {
-        guard position > 0, bytes[position - 1] == ASCII.cr else { throw .malformed("a bare line feed in the head") }
-        if position - 1 == lineStart, lineStart > 0 { return position + 1 }
-        lineStart = position + 1
-      }
-      position += 1
+    try end(of: bytes) { offset in
+      var position = offset
+      while position < bytes.count, bytes[position] != ASCII.lf { position += 1 }
+      return position < bytes.count ? position : nil
     }
-    scanned = position
+  }
+
+  /// The length of the head with its empty line, or `nil` when more bytes are needed.
+  ///
+  /// - Parameter nextLineFeed: The offset of the first line feed at or behind an offset. Whoever owns the bytes finds it
+  ///   many bytes at a time, where a loop over a span takes them one by one.
+  public mutating func end(
+    of bytes: Span<UInt8>, nextLineFeed: (_ offset: Int) -> Int?
+  ) throws(MessageError) -> Int? {
+    while let found = nextLineFeed(scanned) {
+      guard found > 0, bytes[found - 1] == ASCII.cr else { throw .malformed("a bare line feed in the head") }
+      if found - 1 == lineStart, lineStart > 0 { return found + 1 }
+      lineStart = found + 1
+      scanned = lineStart
+    }
+    scanned = bytes.count
     return nil
   }
 }

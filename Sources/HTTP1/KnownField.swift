@@ -24,6 +24,7 @@ public enum KnownField: UInt8, Sendable {
   /// A known name with other characters for its hyphens, which CGI-like servers fold onto the real one: never forwarded.
   case disguised
   case location
+  case contentLocation
   /// `url=` in it sends the browser elsewhere, like a Location.
   case refresh
   case setCookie
@@ -35,6 +36,11 @@ public enum KnownField: UInt8, Sendable {
   case server
   /// Other fields that must not be removable by a `Connection` option (RFC 9110, section 7.6.1).
   case endToEnd
+}
+
+extension KnownField {
+  /// Whether a reader may go where its value leads.
+  public var isLocation: Bool { self == .location || self == .contentLocation || self == .refresh }
 }
 
 /// A field name in lower case with `-` for all but letters and digits, its last 16 bytes in two words: made while the name
@@ -54,6 +60,9 @@ struct FoldedName: Equatable {
     count += 1
   }
 
+  /// Whether it is the option `close`, the only name of which no field is known.
+  var isClose: Bool { count == 5 && low == 0x63_6c6f_7365 }
+
   /// Fibonacci hashing: the top bits of a product depend on all bits of the factor.
   var hash: Int { Int(truncatingIfNeeded: ((low ^ high &* 0x9e37_79b9) &* 0x9e37_79b9_7f4a_7c15) >> 55) }
 }
@@ -66,7 +75,7 @@ struct KnownFieldTable {
     ("trailer", .trailer), ("upgrade", .upgrade), ("http2-settings", .http2Settings), ("expect", .expect),
     ("via", .via), ("forwarded", .forwarded), ("x-forwarded-for", .forwardedFor),
     ("x-forwarded-proto", .forwardedProto), ("x-forwarded-host", .forwardedHost), ("location", .location),
-    ("refresh", .refresh),
+    ("content-location", .contentLocation), ("refresh", .refresh),
     ("set-cookie", .setCookie), ("cookie", .cookie), ("authorization", .authorization),
     ("content-type", .contentType), ("content-encoding", .contentEncoding), ("date", .date), ("server", .server),
     ("cache-control", .endToEnd), ("pragma", .endToEnd), ("origin", .endToEnd), ("referer", .endToEnd),

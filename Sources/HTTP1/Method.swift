@@ -11,29 +11,25 @@ public enum Method: UInt8, Sendable {
   case connect
   case other
 
-  /// Methods are case-sensitive.
+  /// Methods are case-sensitive. Their bytes are compared as one word.
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) {
-    func matches(_ text: String) -> Bool {
-      var position = range.lowerBound
-      for byte in text.utf8 {
-        if bytes[position] != byte { return false }
-        position += 1
-      }
-      return true
+    guard range.count <= 7 else {
+      self = .other
+      return
     }
-    self = .other
-    switch range.count {
-    case 3:
-      if matches("GET") { self = .get } else if matches("PUT") { self = .put }
-    case 4:
-      if matches("POST") { self = .post } else if matches("HEAD") { self = .head }
-    case 5:
-      if matches("PATCH") { self = .patch } else if matches("TRACE") { self = .trace }
-    case 6:
-      if matches("DELETE") { self = .delete }
-    case 7:
-      if matches("OPTIONS") { self = .options } else if matches("CONNECT") { self = .connect }
-    default: break
+    var word: UInt64 = 0
+    for position in range { word = word << 8 | UInt64(bytes[position]) }
+    switch word {
+    case 0x47_4554: self = .get
+    case 0x4845_4144: self = .head
+    case 0x504f_5354: self = .post
+    case 0x50_5554: self = .put
+    case 0x4445_4c45_5445: self = .delete
+    case 0x50_4154_4348: self = .patch
+    case 0x4f_5054_494f_4e53: self = .options
+    case 0x54_5241_4345: self = .trace
+    case 0x43_4f4e_4e45_4354: self = .connect
+    default: self = .other
     }
   }
 

@@ -1,20 +1,19 @@
 /// Parses request heads (RFC 9112, sections 3, 5 and 6.3): what has two readings is refused.
 public enum RequestHeadParser {
-  /// Longer than any authorization request; bounded because it is kept while the head is incomplete.
-  public static let targetLimit = 8 * 1024
   private static let methodLimit = 32
   /// A DNS name and a port.
   private static let hostLimit = 261
 
   /// Parses `bytes[..<length]`, a head that `HeadScanner` found whole, and fills `index` with its fields.
   public static func parse(
-    _ bytes: Span<UInt8>, length: Int, into index: HeadIndex
+    _ bytes: Span<UInt8>, length: Int, limits: HeadLimits = .standard, into index: HeadIndex
   ) throws(MessageError) -> RequestHead {
     index.clear()
     // RFC 9112, section 2.2: one empty line before the request line is ignored.
     let start = bytes[0] == ASCII.cr && bytes[1] == ASCII.lf ? 2 : 0
-    let line = try RequestLine(bytes, from: start)
-    try index.parseFields(bytes, from: line.end, to: length)
+    let line = try RequestLine(bytes, from: start, limits)
+    guard length <= limits.bytes else { throw .tooLong(limits) }
+    try index.parseFields(bytes, from: line.end, to: length, limit: limits.fields)
     let options = try index.readConnectionOptions(bytes)
     let host = try readHost(bytes, index, line)
     let keepsAlive = !options.close && (line.minorVersion == 1 || options.keepAlive)
@@ -32,13 +31,27 @@ public enum RequestHeadParser {
       upgrade: upgrade)
   }
 
+  /// Why a head that has no end within its limit is refused: for its target, if that alone is too long.
+  public static func overlong(_ bytes: Span<UInt8>, _ limits: HeadLimits) -> MessageError {
+    let start = bytes.count > 1 && bytes[0] == ASCII.cr && bytes[1] == ASCII.lf ? 2 : 0
+    var position = start
+    while position < bytes.count, bytes[position] != ASCII.lf, bytes[position] != ASCII.space { position += 1 }
+    let target = position + 1
+    guard position < bytes.count, bytes[position] == ASCII.space, position - start <= methodLimit else {
+      return .malformed("an invalid request line")
+    }
+    position = target
+    while position < bytes.count, bytes[position] > 0x20 { position += 1 }
+    return position - target > limits.target || position == bytes.count ? .targetTooLong(limits) : .tooLong(limits)
+  }
+
   private static func readHost(
     _ bytes: Span<UInt8>, _ index: HeadIndex, _ line: RequestLine
   ) throws(MessageError) -> Range<Int>? {
     var found: Range<Int>?
-    for field in index.fields where field.known == .host {
+    for number in 0..<index.count where index[number].known == .host {
       guard found == nil else { throw .malformed("more than one Host field") }
-      found = field.value
+      found = index[number].value
     }
     if let found {
       try checkHost(bytes, found)
@@ -104,8 +117,8 @@ public enum RequestHeadParser {
   ) throws(MessageError) -> Bool {
     guard index.has(.expect) else { return false }
     var expects = false
-    for field in index.fields where field.known == .expect {
-      guard HeadIndex.equal(bytes, field.value, "100-continue"), !expects else {
+    for number in 0..<index.count where index[number].known == .expect {
+      guard HeadIndex.equal(bytes, index[number].value, "100-continue"), !expects else {
         throw MessageError(status: 417, "an expectation that cannot be met")
       }
       expects = true
@@ -125,7 +138,7 @@ public enum RequestHeadParser {
     var end = 0
 
     /// `method SP request-target SP HTTP-version CRLF`, with single spaces.
-    init(_ bytes: Span<UInt8>, from start: Int) throws(MessageError) {
+    init(_ bytes: Span<UInt8>, from start: Int, _ limits: HeadLimits) throws(MessageError) {
       var position = start
       while ASCII.isToken(bytes[position]) { position += 1 }
       methodRange = start..<position
@@ -141,9 +154,7 @@ public enum RequestHeadParser {
       guard position > targetStart, bytes[position] == ASCII.space else {
         throw .malformed("an invalid request target")
       }
-      guard position - targetStart <= RequestHeadParser.targetLimit else {
-        throw MessageError(status: 414, "a request target longer than \(RequestHeadParser.targetLimit) bytes")
-      }
+      guard position - targetStart <= limits.target else { throw .targetTooLong(limits) }
       let versionStart = position + 1
       position = versionStart
       while bytes[position] != ASCII.cr { position += 1 }
@@ -153,7 +164,7 @@ public enum RequestHeadParser {
     }
 
     private static func version(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(MessageError) -> Int {
-      guard range.count == 8, prefixMatches(bytes, range.lowerBound, "HTTP/"),
+      guard range.count == 8, ASCII.isHTTP(bytes, at: range.lowerBound),
         ASCII.isDigit(bytes[range.lowerBound + 5]), bytes[range.lowerBound + 6] == 0x2e,
         ASCII.isDigit(bytes[range.lowerBound + 7])
       else { throw .malformed("an invalid HTTP version") }
@@ -162,15 +173,6 @@ public enum RequestHeadParser {
         throw MessageError(status: 505, "an HTTP version other than 1.0 and 1.1")
       }
       return Int(minor)
-    }
-
-    private static func prefixMatches(_ bytes: Span<UInt8>, _ start: Int, _ text: String) -> Bool {
-      var position = start
-      for byte in text.utf8 {
-        if position >= bytes.count || bytes[position] != byte { return false }
-        position += 1
-      }
-      return true
     }
 
     /// The four forms of RFC 9112, section 3.2.

@@ -58,8 +58,8 @@ public enum ResponseHeadParser {
     let end: Int
 
     init(_ bytes: Span<UInt8>) throws(MessageError) {
-      guard bytes.count > 14, HeadIndex.equal(bytes, 0..<7, "http/1."), bytes[0] == 0x48, bytes[1] == 0x54,
-        bytes[2] == 0x54, bytes[3] == 0x50, bytes[7] == 0x30 || bytes[7] == 0x31, bytes[8] == ASCII.space
+      guard bytes.count > 14, ASCII.isHTTP(bytes, at: 0), bytes[5] == 0x31, bytes[6] == 0x2e,
+        bytes[7] == 0x30 || bytes[7] == 0x31, bytes[8] == ASCII.space
       else { throw .malformed("an invalid status line") }
       minorVersion = Int(bytes[7] - 0x30)
       var code = 0

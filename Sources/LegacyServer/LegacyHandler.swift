@@ -29,6 +29,7 @@ public final class LegacyHandler: Handler {
     switch failure {
     case .request(let error): LegacyPage.message(status: error.status, "Bad request", error.description)
     case .timeout: LegacyPage.message(status: 408, "Too slow", "The request did not arrive in time.")
+    case .overloaded: LegacyPage.message(status: 503, "Busy", "Too many requests at once.")
     case .bodyTooLarge: LegacyPage.message(status: 413, "Too large", "The form is too large.")
     case .loop, .upstream, .forbiddenResponse: LegacyPage.message(status: 500, "Error", "Something went wrong.")
     }

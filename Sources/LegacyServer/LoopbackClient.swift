@@ -21,6 +21,7 @@ public final class LoopbackClient {
       switch self {
       case .notLoopback(let address): "\(address) is not an http address on loopback"
       case .connect(.timedOut), .timedOut: "no answer in time"
+      case .connect(.abandoned): "nobody waits for the connection"
       case .connect(.failed(let error)): error.description
       case .cutOff: "the connection ended before the answer was whole"
       case .malformed(let error): error.description

@@ -4,10 +4,19 @@ public struct AuthorizationResponse: Sendable, Equatable {
   public let mode: ResponseMode
   /// Decoded, in the order in which they are sent, `iss` among them exactly once (RFC 9207).
   public let parameters: [FormParameters.Entry]
+  /// Whether the redirect ends in a fragment of its own, so that no browser attaches one of an earlier address (RFC 9700,
+  /// section 4.1.3; RFC 9110, section 10.2.2). On the way to a website only: apps compare addresses as text.
+  public let endsInFragment: Bool
 
   public init(
-    redirectURI: RedirectURI, mode: ResponseMode, issuer: String, state: String?, parameters: [FormParameters.Entry]
+    redirectURI: RedirectURI, mode: ResponseMode, issuer: String, state: String?, parameters: [FormParameters.Entry],
+    guardsFragment: Bool = false
   ) {
+    if case .https = redirectURI.kind {
+      endsInFragment = guardsFragment && mode == .query
+    } else {
+      endsInFragment = false
+    }
     self.redirectURI = redirectURI
     self.mode = mode
     var all = parameters.filter { $0.name != "iss" && $0.name != "state" }
@@ -25,9 +34,10 @@ public struct AuthorizationResponse: Sendable, Equatable {
     case .formPost: return nil
     case .fragment: return redirectURI.text + "#" + answer
     case .query:
-      guard let query = redirectURI.query else { return redirectURI.text + "?" + answer }
+      let end = endsInFragment ? "#_" : ""
+      guard let query = redirectURI.query else { return redirectURI.text + "?" + answer + end }
       let joint = query.isEmpty || query.hasSuffix("&") ? "" : "&"
-      return redirectURI.text + joint + answer
+      return redirectURI.text + joint + answer + end
     }
   }
 }

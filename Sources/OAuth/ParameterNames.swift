@@ -26,6 +26,14 @@ public enum ParameterNames {
     "device_code", "username", "password", "client_assertion", "client_assertion_type", "assertion", "resource",
   ]
 
+  /// All that are read where authorization requests are pushed (RFC 9126, section 2.1).
+  public static let atPushed: Set<String> = atAuthorization.union(clientAuthentication)
+
+  /// How a client proves itself in a body (RFC 6749, section 2.3.1; RFC 7521, section 4.2).
+  public static let clientAuthentication: Set<String> = [
+    "client_secret", "client_assertion", "client_assertion_type",
+  ]
+
   /// What an authorization response says (RFC 6749, section 4.1.2; RFC 9207; OpenID Connect Session Management).
   public static let inResponse: Set<String> = [
     "code", "state", "iss", "error", "error_description", "error_uri", "error_message", "session_state", "scope",

@@ -1,4 +1,5 @@
-/// A request at the token endpoint (RFC 6749, sections 3.2, 4.1.3 and 6), parsed but not yet judged.
+/// A request at the token endpoint (RFC 6749, sections 3.2, 4.1.3 and 6), or at another one that clients call in the same
+/// way, parsed but not yet judged.
 public struct TokenRequest: Sendable {
   /// Why the body's parameters are not looked at.
   public enum Problem: Sendable, Equatable {
@@ -12,6 +13,8 @@ public struct TokenRequest: Sendable {
 
   public let parameters: FormParameters
   public let problem: Problem?
+  /// The parameters that mean something at the endpoint.
+  public let names: Set<String>
   /// The values of all `Authorization` fields.
   let authorization: [Secret]
 
@@ -22,10 +25,12 @@ public struct TokenRequest: Sendable {
   ///   - contentEncodings: The values of all `Content-Encoding` fields.
   ///   - authorization: The values of all `Authorization` fields.
   ///   - body: The body.
+  ///   - names: The parameters that mean something at the endpoint.
   public init(
     method: String, query: Substring?, contentTypes: [String], contentEncodings: [String] = [],
-    authorization: [String] = [], body: [UInt8]
+    authorization: [String] = [], body: [UInt8], names: Set<String> = ParameterNames.atToken
   ) {
+    self.names = names
     self.authorization = authorization.map { Secret($0) }
     let isForm = FormContent.isForm(types: contentTypes, encodings: contentEncodings)
     let inQuery = FormParameters(parsing: query ?? "")
@@ -34,7 +39,7 @@ public struct TokenRequest: Sendable {
     problem =
       if method != "POST" {
         .method
-      } else if inQuery.map(TokenRequest.speaksOAuth) ?? true {
+      } else if inQuery.map({ TokenRequest.speaks(names, in: $0) }) ?? true {
         .query
       } else if !isForm {
         .bodyType
@@ -48,8 +53,8 @@ public struct TokenRequest: Sendable {
     try ClientAuthentication.read(authorization: authorization.map { $0.reveal() }, body: parameters)
   }
 
-  private static func speaksOAuth(_ parameters: FormParameters) -> Bool {
-    parameters.hasMalformedName || ParameterNames.atToken.contains(where: parameters.contains)
-      || parameters.secondRepresentation(of: ParameterNames.atToken) != nil
+  private static func speaks(_ names: Set<String>, in parameters: FormParameters) -> Bool {
+    parameters.hasMalformedName || names.contains(where: parameters.contains)
+      || parameters.secondRepresentation(of: names) != nil
   }
 }

@@ -19,7 +19,8 @@ public struct Client: Sendable {
   public enum Registration: Sendable {
     /// The operator, in the policy file.
     case policy
-    /// Nobody: it registered itself (RFC 7591), so users are not sent to it before they did anything (RFC 9700, 4.11.2).
+    /// Nobody (`trusted: false`): it registered itself (RFC 7591), so users are not sent to it before they did anything
+    /// (RFC 9700, section 4.11.2).
     case dynamic
   }
 
@@ -67,6 +68,12 @@ public struct Client: Sendable {
   public var refreshReuseWindow: Int
   /// Seconds without use after which a sealed refresh token expires (RFC 9700, section 4.14.2).
   public var refreshIdle: Int
+  /// Seconds since 1970 until which refresh tokens from before the gateway are taken; `nil`: none are.
+  public var rawRefreshUntil: Int64?
+  /// Whether it may, or must, push its authorization requests (RFC 9126).
+  public var pushedAuthorization: PushedAuthorizationRule
+  /// Whether redirects to https end in a fragment of their own (RFC 9700, section 4.1.3).
+  public var fragmentGuard: Bool
   public var consent: Consent
   /// What a confidential client proves itself with to the gateway.
   public var secret: Secret?
@@ -81,7 +88,9 @@ public struct Client: Sendable {
     responseModes: Set<ResponseMode> = [.query], mode: Mode = .enforce, state: StateRule = .report,
     localhost: LocalhostRule = .exact, schemes: SchemeRule = .strict,
     embeddedUserAgents: EmbeddedUserAgentRule = .report, codeLifetime: Int = 60,
-    deviceCodeLifetime: Int = 600, refreshReuseWindow: Int = 0, refreshIdle: Int = 90 * 86_400, consent: Consent,
+    deviceCodeLifetime: Int = 600, refreshReuseWindow: Int = 0, refreshIdle: Int = 90 * 86_400,
+    rawRefreshUntil: Int64? = nil, pushedAuthorization: PushedAuthorizationRule = .off, fragmentGuard: Bool = false,
+    consent: Consent,
     secret: Secret? = nil, upstream: UpstreamClient,
     registration: Registration = .policy
   ) {
@@ -107,11 +116,19 @@ public struct Client: Sendable {
     self.deviceCodeLifetime = deviceCodeLifetime
     self.refreshReuseWindow = refreshReuseWindow
     self.refreshIdle = refreshIdle
+    self.rawRefreshUntil = rawRefreshUntil
+    self.pushedAuthorization = pushedAuthorization
+    self.fragmentGuard = fragmentGuard
     self.consent = consent
     self.secret = secret
     self.upstream = upstream
     self.registration = registration
   }
+}
+
+extension Client {
+  /// Whether embedded user agents are refused, and not only reported.
+  public var blocksEmbeddedUserAgents: Bool { mode == .enforce && embeddedUserAgents == .block }
 }
 
 /// Who the client is to the upstream (`clients[].upstream:`).
@@ -172,6 +189,15 @@ public enum StateRule: String, Sendable, CaseIterable {
   case require
   case report
   case off
+}
+
+/// Whether authorization requests come by way of the gateway's own endpoint for pushed ones (RFC 9126).
+public enum PushedAuthorizationRule: String, Sendable, CaseIterable {
+  case off
+  /// They may be pushed.
+  case optional
+  /// They have to be (section 6).
+  case required
 }
 
 /// What the name `localhost` may do in a redirect URI (RFC 8252, section 8.3).

@@ -19,12 +19,13 @@ public struct GatewaySettings: Sendable {
   /// How long a drain may take in all, in milliseconds.
   public var drainTimeout: Int
   public var branding: Branding
+  public var limits: LimitSettings
 
   public init(
     origin: Origin, issuer: String, listeners: [Listener], admin: SocketAddress?, workers: Int? = nil,
     replicas: Int = 1, sealingKeys: FileReference? = nil, store: StoreLocation = .memory,
     trustedProxies: [AddressRange] = [], drainDelay: Int = 0, drainTimeout: Int = 30_000,
-    branding: Branding = Branding()
+    branding: Branding = Branding(), limits: LimitSettings = LimitSettings()
   ) {
     self.origin = origin
     self.issuer = issuer
@@ -38,6 +39,7 @@ public struct GatewaySettings: Sendable {
     self.drainDelay = drainDelay
     self.drainTimeout = drainTimeout
     self.branding = branding
+    self.limits = limits
   }
 }
 

@@ -17,6 +17,10 @@ public struct Policy: Sendable {
   public let version: String
   /// Upstream identifiers whose credentials the gateway holds: never "unknown", even where no client has that id.
   public let heldUpstreamIDs: Set<ClientID>
+  /// Whether any client may push its authorization requests: the endpoint is closed otherwise.
+  public let takesPushedRequests: Bool
+  /// Whether any client blocks embedded user agents, so that pages in between have to be looked at.
+  public let blocksEmbeddedUserAgents: Bool
 
   public init(
     gateway: GatewaySettings, upstream: UpstreamSettings, unknownClients: UnknownClients, mode: Mode,
@@ -29,6 +33,8 @@ public struct Policy: Sendable {
     self.redirects = redirects
     self.clients = clients
     self.version = version
+    takesPushedRequests = clients.values.contains { $0.pushedAuthorization != .off }
+    blocksEmbeddedUserAgents = clients.values.contains { $0.blocksEmbeddedUserAgents }
     heldUpstreamIDs = Set(clients.values.lazy.map(\.upstream).filter { $0.clientSecret != nil }.map(\.clientID))
   }
 }

@@ -13,6 +13,8 @@ public struct UpstreamSettings: Sendable {
   public var parameters: Set<String>
   /// Process-wide.
   public var maxConnections: Int
+  /// Of these, so many are kept for the OAuth endpoints.
+  public var reservedConnections: Int
   /// Milliseconds.
   public var connectTimeout: Int
   /// Milliseconds from the last request byte to the response head.
@@ -23,7 +25,8 @@ public struct UpstreamSettings: Sendable {
   public init(
     origin: Origin, endpoints: Endpoints, callback: CallbackMode = .inPlace, pass: [String] = [],
     stateLimit: Int = 2048, forwardsPKCE: Bool = false, parameters: Set<String> = [], maxConnections: Int = 1024,
-    connectTimeout: Int = 5_000, responseTimeout: Int = 60_000, upgrades: Set<String> = []
+    reservedConnections: Int? = nil, connectTimeout: Int = 5_000, responseTimeout: Int = 60_000,
+    upgrades: Set<String> = []
   ) {
     self.origin = origin
     self.endpoints = endpoints
@@ -33,10 +36,16 @@ public struct UpstreamSettings: Sendable {
     self.forwardsPKCE = forwardsPKCE
     self.parameters = parameters
     self.maxConnections = maxConnections
+    self.reservedConnections = reservedConnections ?? UpstreamSettings.reserved(of: maxConnections)
     self.connectTimeout = connectTimeout
     self.responseTimeout = responseTimeout
     self.upgrades = upgrades
   }
+}
+
+extension UpstreamSettings {
+  /// What is kept for the OAuth endpoints where the policy does not say: an eighth.
+  public static func reserved(of connections: Int) -> Int { connections / 8 }
 }
 
 /// Paths of the server's OAuth endpoints, each as written in its documentation, beginning with a slash.
@@ -45,18 +54,21 @@ public struct Endpoints: Sendable {
   public var token: [String]
   public var revocation: [String]
   public var introspection: [String]
-  /// Endpoints that the gateway does not police and therefore answers with 404: pushed authorization requests,
-  /// device authorization and dynamic registration of the upstream's own.
+  /// Where the gateway itself takes pushed authorization requests (RFC 9126); nothing there ever goes to the server.
+  public var pushedAuthorization: [String]
+  /// Endpoints that the gateway does not police and therefore answers with 404: device authorization and dynamic
+  /// registration of the upstream's own, and pushed authorization requests where no client may push.
   public var closed: [String]
 
   public init(
     authorization: [String], token: [String], revocation: [String] = [], introspection: [String] = [],
-    closed: [String] = []
+    pushedAuthorization: [String] = [], closed: [String] = []
   ) {
     self.authorization = authorization
     self.token = token
     self.revocation = revocation
     self.introspection = introspection
+    self.pushedAuthorization = pushedAuthorization
     self.closed = closed
   }
 }

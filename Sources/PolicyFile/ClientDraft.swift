@@ -23,11 +23,14 @@ final class ClientDraft {
   var grantNodes: [Placed<GrantType>] = []
   var pkce: Placed<Client.PKCE>?
   var reliesOnNonce = false
+  var isTrusted = true
   var responseModes: Placed<Set<ResponseMode>>?
   var consent: Placed<Consent>?
   var secret: Secret?
   var secretNode: YAMLNode?
   var rules: RuleSettings
+  var rawRefreshNode: YAMLNode?
+  var pushedNode: YAMLNode?
   var upstreamID: Placed<ClientID>?
   var upstreamSecret: Secret?
   var upstreamSecretNode: YAMLNode?

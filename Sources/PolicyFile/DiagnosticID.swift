@@ -41,6 +41,8 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case codeLifetime = "code-lifetime"
   case deviceCodeLifetime = "device-code-lifetime"
   case refreshReuseWindow = "refresh-reuse-window"
+  case rawRefresh = "raw-refresh-tokens"
+  case pushedAuthorization = "pushed-authorization"
 
   // Clients.
   case clientType = "client-type"
@@ -106,6 +108,8 @@ extension DiagnosticID {
     case .codeLifetime: "RFC 6749, section 4.1.2"
     case .deviceCodeLifetime: "RFC 8628, section 5.4"
     case .refreshReuseWindow: "RFC 9700, section 4.14.2"
+    case .rawRefresh: "RFC 6749, section 10.4"
+    case .pushedAuthorization: "RFC 9126, section 2"
     case .clientType: "RFC 8252, section 8.4"
     case .nativeConfidential: "RFC 8252, sections 8.4 and 8.5"
     case .publicSecret: "RFC 8252, section 8.5"

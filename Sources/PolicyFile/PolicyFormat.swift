@@ -9,6 +9,7 @@ public enum PolicyFormat {
     add(ListenerKey.self)
     add(TLSKey.self)
     add(BrandingKey.self)
+    add(LimitKey.self)
     add(FileKey.self)
     add(SecretKey.self)
     add(UpstreamKey.self)

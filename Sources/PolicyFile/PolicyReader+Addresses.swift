@@ -37,9 +37,6 @@ extension PolicyReader {
         reportUnsupported(field, "TLS listeners are not served yet; terminate TLS in front and remove `tls`")
       case .proxyProtocol:
         proxyProtocol = flag(field) ?? false
-        if proxyProtocol {
-          reportUnsupported(field, "the PROXY protocol is not spoken yet; remove `proxy_protocol`")
-        }
       }
     }
     guard isMapping else { return nil }

@@ -11,6 +11,8 @@ extension PolicyReader {
     lintPKCE(draft, kind)
     lintGrants(draft, kind)
     lintCredentials(draft, kind)
+    lintRawRefresh(draft)
+    lintPushed(draft, kind)
     if let modes = draft.responseModes, modes.value.contains(.formPost),
       draft.redirectURIs.contains(where: { $0.value.privateUseScheme != nil })
     {
@@ -70,6 +72,35 @@ extension PolicyReader {
         .noRedirectURI, draft.node,
         "\(draft.title) has the authorization code grant and no redirect URI; add `redirect_uris`")
     }
+  }
+
+  private func lintRawRefresh(_ draft: ClientDraft) {
+    guard let node = draft.rawRefreshNode, draft.rules.rawRefreshUntil != nil,
+      let upstream = draft.upstreamID, upstream.value != draft.id
+    else { return }
+    warn(
+      .rawRefresh, node,
+      "\(draft.title) is `\(upstream.value.rawValue)` upstream, so older refresh tokens are not its own and stay refused; "
+        + "remove `raw_refresh_until`")
+  }
+
+  private func lintPushed(_ draft: ClientDraft, _ kind: Client.Kind) {
+    guard let node = draft.pushedNode, draft.rules.pushedAuthorization != .off else { return }
+    lintPushedEndpoint(node, draft.rules.pushedAuthorization)
+    guard kind == .confidential, draft.secretNode == nil, draft.upstreamSecretNode == nil else { return }
+    error(
+      .pushedAuthorization, node,
+      "\(draft.title) proves itself to the upstream alone, and what it pushes never goes there; add "
+        + "`secret: { file: PATH }` or use `pushed_authorization: off`")
+  }
+
+  /// Without a path of its own nobody can push.
+  func lintPushedEndpoint(_ node: YAMLNode, _ rule: PushedAuthorizationRule) {
+    guard rule != .off, let upstream, upstream.endpoints.pushedAuthorization.isEmpty else { return }
+    error(
+      .pushedAuthorization, node,
+      "`pushed_authorization: \(rule.rawValue)` needs a path where clients push; add `pushed_authorization: /par` to "
+        + "`endpoints`")
   }
 
   private func lintCredentials(_ draft: ClientDraft, _ kind: Client.Kind) {

@@ -89,6 +89,7 @@ extension PolicyReader {
     case .upstream: readClientUpstream(field, draft)
     case .mode: readRule(.mode, field, &draft.rules)
     case .profile: readRule(.profile, field, &draft.rules)
+    case .trusted: draft.isTrusted = flag(field) ?? true
     case .reliesOnNonce: draft.reliesOnNonce = flag(field) ?? false
     case .pkceMethods: readRule(.pkceMethods, field, &draft.rules)
     case .pkceSyntax: readRule(.pkceSyntax, field, &draft.rules)
@@ -100,6 +101,13 @@ extension PolicyReader {
     case .deviceCodeLifetime: readRule(.deviceCodeLifetime, field, &draft.rules)
     case .refreshReuseWindow: readRule(.refreshReuseWindow, field, &draft.rules)
     case .refreshIdle: readRule(.refreshIdle, field, &draft.rules)
+    case .rawRefreshUntil:
+      draft.rawRefreshNode = field.node
+      readRule(.rawRefreshUntil, field, &draft.rules)
+    case .pushedAuthorization:
+      draft.pushedNode = field.node
+      readRule(.pushedAuthorization, field, &draft.rules)
+    case .fragmentGuard: readRule(.fragmentGuard, field, &draft.rules)
     }
   }
 
@@ -192,7 +200,10 @@ extension PolicyReader {
       localhost: rules.localhost, schemes: rules.schemes, embeddedUserAgents: rules.embeddedUserAgents,
       codeLifetime: rules.codeLifetime, deviceCodeLifetime: rules.deviceCodeLifetime,
       refreshReuseWindow: rules.refreshReuseWindow, refreshIdle: rules.refreshIdle,
-      consent: draft.consent?.value ?? .gateway, secret: draft.secret, upstream: upstream)
+      rawRefreshUntil: rules.rawRefreshUntil, pushedAuthorization: rules.pushedAuthorization,
+      fragmentGuard: rules.fragmentGuard,
+      consent: draft.consent?.value ?? .gateway, secret: draft.secret, upstream: upstream,
+      registration: draft.isTrusted ? .policy : .dynamic)
     clients.entries.append(
       ClientCollection.Entry(
         client: client, node: draft.node, consent: draft.consent, upstreamID: draft.upstreamID?.node))

@@ -41,6 +41,7 @@ extension PolicyReader {
 
   /// Why the upstream would not ask about this very client; `nil` when it would.
   private static func reasonToAsk(_ client: Client, sharing count: Int) -> String? {
+    if client.registration == .dynamic { return "nobody vouches for it" }
     if client.upstream.clientID != client.id { return "the upstream knows it under another id" }
     if count > 1 { return "the upstream client is shared" }
     for uri in client.redirectURIs {

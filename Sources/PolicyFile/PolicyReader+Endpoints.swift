@@ -21,7 +21,9 @@ extension PolicyReader {
       case .token: endpoints.token = paths
       case .revocation: endpoints.revocation = paths
       case .introspection: endpoints.introspection = paths
-      case .pushedAuthorization, .deviceAuthorization, .registration: endpoints.closed += paths
+      // Closed unless a client may push.
+      case .pushedAuthorization: endpoints.pushedAuthorization = paths
+      case .deviceAuthorization, .registration: endpoints.closed += paths
       }
     }
     guard isMapping else { return endpoints }

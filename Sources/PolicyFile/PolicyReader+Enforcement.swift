@@ -20,6 +20,11 @@ extension PolicyReader {
       case .deviceCodeLifetime: readRule(.deviceCodeLifetime, field, &defaults)
       case .refreshReuseWindow: readRule(.refreshReuseWindow, field, &defaults)
       case .refreshIdle: readRule(.refreshIdle, field, &defaults)
+      case .rawRefreshUntil: readRule(.rawRefreshUntil, field, &defaults)
+      case .pushedAuthorization:
+        pushedNode = field.node
+        readRule(.pushedAuthorization, field, &defaults)
+      case .fragmentGuard: readRule(.fragmentGuard, field, &defaults)
       }
     }
   }
@@ -97,6 +102,16 @@ extension PolicyReader {
       }
     case .refreshIdle:
       settings.refreshIdle = seconds(field, least: 60, most: 10 * 365 * 86_400) ?? settings.refreshIdle
+    case .rawRefreshUntil:
+      guard let date = date(field) else { return }
+      settings.rawRefreshUntil = date.endsAt
+      warn(
+        .rawRefresh, field.node,
+        "`raw_refresh_until` takes refresh tokens that are bound to no client here, until the end of \(date.text) (UTC); "
+          + "remove it when the apps have used theirs once")
+    case .pushedAuthorization:
+      settings.pushedAuthorization = choice(field, PushedAuthorizationRule.self) ?? settings.pushedAuthorization
+    case .fragmentGuard: settings.fragmentGuard = flag(field) ?? settings.fragmentGuard
     }
   }
 

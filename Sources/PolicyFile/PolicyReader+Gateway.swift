@@ -22,6 +22,7 @@ extension PolicyReader {
     /// With where it stands; by default there are 30 s after the delay.
     var drainTimeout: (value: Int, node: YAMLNode)?
     var branding = Branding()
+    var limits = LimitSettings()
   }
 
   func readGateway(_ field: Field) {
@@ -52,6 +53,7 @@ extension PolicyReader {
       case .drainTimeout:
         draft.drainTimeout = duration(field, 1_000...86_400_000).map { ($0, field.node) }
       case .branding: draft.branding = branding(field)
+      case .limits: draft.limits = limits(field)
       }
     }
     guard isMapping else { return }
@@ -77,7 +79,8 @@ extension PolicyReader {
       origin: origin, issuer: draft.issuer?.value ?? origin.description, listeners: draft.listeners.map(\.value),
       admin: draft.admin, workers: draft.workers, replicas: draft.replicas, sealingKeys: draft.sealingKeys,
       store: draft.store, trustedProxies: draft.trustedProxies, drainDelay: draft.drainDelay,
-      drainTimeout: draft.drainTimeout?.value ?? draft.drainDelay + 30_000, branding: draft.branding)
+      drainTimeout: draft.drainTimeout?.value ?? draft.drainDelay + 30_000, branding: draft.branding,
+      limits: draft.limits)
   }
 
   private func lint(_ draft: GatewayDraft, _ origin: Origin, _ field: Field) {
@@ -95,6 +98,11 @@ extension PolicyReader {
           ? "\(draft.replicas) replicas without `sealing_keys` cannot open what another one sealed; add "
             + "`sealing_keys: { file: PATH }`"
           : "without `sealing_keys` every restart ends the flows under way; add `sealing_keys: { file: PATH }`")
+    }
+    for listener in draft.listeners where listener.value.proxyProtocol && draft.trustedProxies.isEmpty {
+      error(
+        .conflict, listener.node,
+        "`proxy_protocol` is believed of `trusted_proxies` only, and there are none; name the proxies that speak it")
     }
     let answers = draft.trustedProxies.isEmpty && origin.scheme == .https
     for listener in draft.listeners where answers && listener.value.tls == nil {

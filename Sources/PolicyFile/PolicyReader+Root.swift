@@ -22,6 +22,7 @@ extension PolicyReader {
       missing(RootKey.upstream, document.root, in: "the policy", "a mapping with `url` and `endpoints`")
     }
     if let field = sections[.enforcement] { readEnforcement(field) }
+    if let node = pushedNode { lintPushedEndpoint(node, defaults.pushedAuthorization) }
     if let field = sections[.clients] { readClients(field) }
     let clients = finishClients()
 

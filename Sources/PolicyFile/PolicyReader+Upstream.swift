@@ -13,6 +13,7 @@ extension PolicyReader {
     var endpoints = Endpoints(authorization: [], token: [])
     var named: Set<UpstreamKey> = []
     var settings: [(inout UpstreamSettings) -> Void] = []
+    var reserved: (value: Int, node: YAMLNode)?
     let isMapping = fields(field.node, named: "upstream", UpstreamKey.self) { key, field in
       named.insert(key)
       switch key {
@@ -41,7 +42,11 @@ extension PolicyReader {
         settings.append { $0.parameters = names }
       case .maxConnections:
         guard let count = number(field, 1...1_000_000) else { return }
-        settings.append { $0.maxConnections = count }
+        settings.append {
+          $0.maxConnections = count
+          $0.reservedConnections = UpstreamSettings.reserved(of: count)
+        }
+      case .reservedConnections: reserved = number(field, 0...1_000_000).map { ($0, field.node) }
       case .connectTimeout:
         guard let time = duration(field, 10...600_000) else { return }
         settings.append { $0.connectTimeout = time }
@@ -61,6 +66,15 @@ extension PolicyReader {
     guard let origin else { return }
     var upstream = UpstreamSettings(origin: origin, endpoints: endpoints)
     for set in settings { set(&upstream) }
+    if let reserved {
+      if reserved.value >= upstream.maxConnections {
+        error(
+          .conflict, reserved.node,
+          "`reserved_connections` \(reserved.value) leaves none of `max_connections` \(upstream.maxConnections) to requests "
+            + "that pass; make it smaller")
+      }
+      upstream.reservedConnections = reserved.value
+    }
     self.upstream = upstream
   }
 

@@ -91,14 +91,24 @@ extension PolicyReader {
     return value
   }
 
+  /// A day in UTC: `2027-03-31`.
+  func date(_ field: Field) -> CalendarDate? {
+    guard let text = text(field) else { return nil }
+    if let date = CalendarDate(parsing: text) { return date }
+    error(
+      .invalidValue, field.node, "`\(field.name)` cannot be \(quoted(text)); use a date such as `2027-03-31`")
+    return nil
+  }
+
   /// A size in bytes: `2048`, `64KiB`, `1MiB`.
-  func size(_ field: Field, _ range: ClosedRange<Int>) -> Int? {
+  func size(_ field: Field, _ range: ClosedRange<Int>, or word: String? = nil) -> Int? {
     guard let text = text(field) else { return nil }
     if let value = Quantity.bytes(text), range.contains(value) { return value }
+    let alternative = word.map { ", or `\($0)`" } ?? ""
     error(
       .invalidValue, field.node,
       "`\(field.name)` cannot be \(quoted(text)); use \(range.lowerBound) to \(range.upperBound) bytes, such as `2048` "
-        + "or `2KiB`")
+        + "or `2KiB`\(alternative)")
     return nil
   }
 }

@@ -18,6 +18,8 @@ final class PolicyReader {
   var defaults = RuleSettings()
   var unknownClients = UnknownClients.reject
   var redirects = Set(RedirectKind.allCases)
+  /// Where `enforcement:` says whether requests may be pushed.
+  var pushedNode: YAMLNode?
   var gateway: GatewaySettings?
   var upstream: UpstreamSettings?
   var clients = ClientCollection()

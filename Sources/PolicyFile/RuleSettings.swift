@@ -19,6 +19,10 @@ struct RuleSettings {
   var refreshReuseWindow = 0
   /// Seconds.
   var refreshIdle = 90 * 86_400
+  /// Seconds since 1970; `nil` is never.
+  var rawRefreshUntil: Int64?
+  var pushedAuthorization = PushedAuthorizationRule.off
+  var fragmentGuard = false
 }
 
 /// One of them.
@@ -35,4 +39,7 @@ enum RuleKey {
   case deviceCodeLifetime
   case refreshReuseWindow
   case refreshIdle
+  case rawRefreshUntil
+  case pushedAuthorization
+  case fragmentGuard
 }

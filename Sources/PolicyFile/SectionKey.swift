@@ -12,7 +12,7 @@ enum RootKey: String, SectionKey {
 
 enum GatewayKey: String, SectionKey {
   static let section = "gateway"
-  case origin, issuer, listeners, admin, workers, replicas, store, branding
+  case origin, issuer, listeners, admin, workers, replicas, store, branding, limits
   case sealingKeys = "sealing_keys"
   case trustedProxies = "trusted_proxies"
   case drainDelay = "drain_delay"
@@ -37,6 +37,24 @@ enum BrandingKey: String, SectionKey {
   case supportURL = "support_url"
 }
 
+enum LimitKey: String, SectionKey {
+  static let section = "limits"
+  case body, connections
+  case headerBytes = "header_bytes"
+  case headerFields = "header_fields"
+  case targetLength = "target_length"
+  case headerTimeout = "header_timeout"
+  case bodyTimeout = "body_timeout"
+  case idleTimeout = "idle_timeout"
+  case requestTimeout = "request_timeout"
+  case minimumRate = "minimum_rate"
+  case connectionsPerAddress = "connections_per_address"
+  case requestsPerConnection = "requests_per_connection"
+  case maxBufferMemory = "max_buffer_memory"
+  case tokenRequestsPerClient = "token_requests_per_client"
+  case tokenRequestsPerAddress = "token_requests_per_address"
+}
+
 enum FileKey: String, SectionKey {
   static let section = "file"
   case file
@@ -52,6 +70,7 @@ enum UpstreamKey: String, SectionKey {
   case url, endpoints, callback, pass, pkce, parameters, upgrades
   case stateLimit = "state_limit"
   case maxConnections = "max_connections"
+  case reservedConnections = "reserved_connections"
   case connectTimeout = "connect_timeout"
   case responseTimeout = "response_timeout"
 }
@@ -74,6 +93,9 @@ enum EnforcementKey: String, SectionKey {
   case deviceCodeLifetime = "device_code_lifetime"
   case refreshReuseWindow = "refresh_reuse_window"
   case refreshIdle = "refresh_idle"
+  case rawRefreshUntil = "raw_refresh_until"
+  case pushedAuthorization = "pushed_authorization"
+  case fragmentGuard = "fragment_guard"
 }
 
 /// The mapping form of `clients:`, and an entry of its list form.
@@ -91,7 +113,7 @@ enum IncludedFileKey: String, SectionKey {
 enum ClientKey: String, SectionKey {
   static let section = "client"
   case id, name, type, application, platform, grants, pkce, upstream, consent, secret, mode, state, localhost, schemes
-  case profile
+  case profile, trusted
   case reliesOnNonce = "relies_on_nonce"
   case redirectURIs = "redirect_uris"
   case responseModes = "response_modes"
@@ -102,6 +124,9 @@ enum ClientKey: String, SectionKey {
   case deviceCodeLifetime = "device_code_lifetime"
   case refreshReuseWindow = "refresh_reuse_window"
   case refreshIdle = "refresh_idle"
+  case rawRefreshUntil = "raw_refresh_until"
+  case pushedAuthorization = "pushed_authorization"
+  case fragmentGuard = "fragment_guard"
 }
 
 enum ClientUpstreamKey: String, SectionKey {

@@ -10,9 +10,10 @@ struct ClientIdentity {
   /// `X-Forwarded-*` and `Forwarded` up to where the host stands, for a client that is not a trusted proxy.
   private let plainPrefix: [UInt8]
 
-  init(_ peer: Address, isTrusted: Bool, isSecure: Bool = false) {
+  /// - Parameter isTold: whether a proxy told the address: then the client is somewhere else, whatever it is.
+  init(_ peer: Address, isTrusted: Bool, isSecure: Bool = false, isTold: Bool = false) {
     peerHost = peer.host
-    isLoopback = peer.isLoopback
+    isLoopback = peer.isLoopback && !isTold
     self.isTrusted = isTrusted
     self.isSecure = isSecure
     plainPrefix = ClientIdentity.prefix(address: peer.host, chain: peer.host, isSecure: isSecure)

@@ -1,3 +1,4 @@
+import HTTP
 import Reactor
 
 /// Takes the gateway's own cookie out of what passes.
@@ -28,6 +29,19 @@ enum CookieFilter {
       buffer.append(bytes, in: pair)
     }
     if !isFirst { buffer.append("\r\n") }
+  }
+
+  /// A `Cookie` value without the pairs of this name; empty when no other is left.
+  static func value(_ value: String, without name: String) -> String {
+    let bytes = FieldText.encode(value)
+    guard contains(name, bytes.span, 0..<bytes.count) else { return value }
+    var kept: [[UInt8]] = []
+    var position = 0
+    while position < bytes.count {
+      let pair = nextPair(bytes.span, &position, bytes.count)
+      if !pair.isEmpty, !isNamed(name, bytes.span, pair) { kept.append(Array(bytes[pair])) }
+    }
+    return FieldText.decode(Array(kept.joined(separator: [0x3b, 0x20])))
   }
 
   /// Whether a `Set-Cookie` value sets this cookie.

@@ -1,6 +1,7 @@
 import HTTP
 import HTTP1
 import Reactor
+import Telemetry
 
 /// One request forwarded and its response brought back, both streamed with bounded memory.
 ///
@@ -12,6 +13,10 @@ final class Exchange {
   private enum Failure: Error {
     case client
     case clientTimeout
+    /// The client takes or gives too little for the time that it takes.
+    case tooSlow
+    /// The request as a whole takes too long.
+    case tooLong
     case request(MessageError)
     case upstream(UpstreamFailure)
     /// The reused connection was closed before it answered anything.
@@ -37,8 +42,13 @@ final class Exchange {
   private var responseDeadline: Deadline?
   /// Bytes moved since the last yield.
   private var moved = 0
+  private var pace = Pace()
+  /// Bytes of the body from the client, and bytes to the client.
+  private var uploaded = 0
+  private var downloaded = 0
+  private var requestDeadline = Deadline.never
   private var uploadStopped = false
-  private let reader: ResponseHeadReader
+  private var reader = ResponseHeadReader()
 
   private static let yieldAfter = 64 * 1024
 
@@ -46,7 +56,6 @@ final class Exchange {
     self.server = server
     worker = server.worker
     poller = server.poller
-    reader = ResponseHeadReader(server.worker)
     toUpstream = server.poller.buffers.take()
     toClient = server.poller.buffers.take()
   }
@@ -71,6 +80,10 @@ final class Exchange {
     isTunnel = false
     responseDeadline = nil
     moved = 0
+    pace = Pace()
+    uploaded = 0
+    downloaded = 0
+    requestDeadline = poller.deadline(after: worker.settings.configuration.limits.requestTimeout)
   }
 
   // MARK: Entry points
@@ -80,13 +93,16 @@ final class Exchange {
     reset(began)
     rewrite(head)
     keepsHead = head.body == .none
-    if !keepsHead { server.input?.consume(head.length) }
+    if !keepsHead { server.input.consume(head.length) }
     upload = BodyPump(head.body, as: head.body == .chunked ? .chunked : .plain)
     var mayReuse = true
     while true {
       do throws(Failure) {
-        let upstream = try await connect(head, mayReuse)
-        try await transfer(upstream, head)
+        if let upstream = idleConnection(head, mayReuse) {
+          try await transfer(upstream, head)
+        } else {
+          try await transfer(connect(head, mayReuse), head)
+        }
         break
       } catch {
         if case .stale = error {
@@ -112,8 +128,8 @@ final class Exchange {
     reset(began)
     uploadEnded = true
     let upstream = answer.take()
-    begin(response, answer.parsed, head)
     do throws(Failure) {
+      try begin(response, answer.parsed, head, of: upstream)
       try await transfer(upstream, head)
     } catch {
       await fail(error, head)
@@ -121,18 +137,24 @@ final class Exchange {
     clear()
   }
 
+  private func idleConnection(_ head: RequestHead, _ mayReuse: Bool) -> UpstreamConnection? {
+    mayReuse ? worker.pool.takeIdle(isIdempotent: isRepeatable(head), isReserved: false) : nil
+  }
+
+  private func isRepeatable(_ head: RequestHead) -> Bool { head.method.isIdempotent && head.body == .none }
+
   private func connect(_ head: RequestHead, _ mayReuse: Bool) async throws(Failure) -> UpstreamConnection {
-    let isIdempotent = head.method.isIdempotent && head.body == .none
     do throws(UpstreamFailure) {
-      return try await worker.pool.take(mayReuse: mayReuse, isIdempotent: isIdempotent, server.waiter)
+      return try await worker.pool.take(mayReuse: mayReuse, isIdempotent: isRepeatable(head), for: server)
     } catch {
+      if case .clientGone = error { throw .client }
       throw .upstream(error)
     }
   }
 
   /// Writes the head for the upstream. `requestFields` is that of this request: nothing was awaited since it was parsed.
   private func rewrite(_ head: RequestHead) {
-    server.input?.withSpan { bytes in
+    server.input.withSpan { bytes in
       carriesCookie = RequestRewriter.write(
         head, bytes, worker.requestFields, server.identity, worker.settings, to: toUpstream)
       if RequestRewriter.allowedUpgrade(head, bytes, worker.settings) != nil { isTunnel = true }
@@ -141,7 +163,7 @@ final class Exchange {
 
   /// Fills `requestFields` anew: other connections have used it meanwhile.
   private func reparse(_ head: RequestHead) {
-    server.input?.withSpan { bytes in
+    server.input.withSpan { bytes in
       _ = try? RequestHeadParser.parse(bytes, length: head.length, into: worker.requestFields)
     }
   }
@@ -150,9 +172,25 @@ final class Exchange {
 
   private func transfer(_ upstream: UpstreamConnection, _ head: RequestHead) async throws(Failure) {
     do throws(Failure) {
-      try await pump(upstream, head)
+      reader = ResponseHeadReader()
+      if head.expectsContinue, !uploadEnded, server.input.isEmpty { sendContinue() }
+      while true {
+        if server.socket.readiness.contains(.broken) { throw .client }
+        if !uploadEnded { try stepUpload(upstream) }
+        if try stepDownload(upstream, head) { break }
+        if startsTunnel { continue }
+        if moved >= Exchange.yieldAfter {
+          moved = 0
+          await server.waiter.yield()
+          continue
+        }
+        let interest = interest()
+        let wake = await server.waiter.wait(
+          server.socket, interest.ofClient, upstream.socket, interest.ofUpstream, until: interest.end)
+        if interest.isPaced || wake == .timedOut { try judge(wake, interest, upstream) }
+      }
     } catch {
-      let isStale = upstream.isReused && keepsHead && (upstream.input?.isEmpty ?? true)
+      let isStale = upstream.isReused && keepsHead && upstream.input.isEmpty
       worker.pool.retire(upstream)
       if case .upstream(.reset) = error, isStale, head.method.isIdempotent { throw .stale }
       throw error
@@ -163,45 +201,62 @@ final class Exchange {
     if upstreamKeepsAlive, uploadEnded { worker.pool.giveBack(upstream) } else { worker.pool.retire(upstream) }
   }
 
-  private func pump(_ upstream: UpstreamConnection, _ head: RequestHead) async throws(Failure) {
-    reader.begin(upstream)
-    if head.expectsContinue, !uploadEnded, server.input?.isEmpty ?? true { sendContinue() }
-    while true {
-      if server.socket.readiness.contains(.broken) { throw .client }
-      if !uploadEnded { try stepUpload(upstream) }
-      if try stepDownload(upstream, head) { return }
-      if startsTunnel { continue }
-      if moved >= Exchange.yieldAfter {
-        moved = 0
-        await Task.yield()
-        continue
-      }
-      switch await wait(upstream) {
-      case .ready, .draining, .park: continue
-      case .timedOut: throw timeoutFailure(upstream)
-      }
-    }
-  }
-
   /// Whether a tunnel has begun with bytes that the client sent behind its request: no event will tell of them.
   private var startsTunnel: Bool {
     isTunnel && !uploadEnded && download != nil && upload.direct == 0 && toUpstream.isEmpty
-      && !(server.input?.isEmpty ?? true)
+      && !server.input.isEmpty
   }
 
-  /// One wait for everything that would help.
-  private func wait(_ upstream: UpstreamConnection) async -> Wake {
+  /// What one wait is for: everything that would help.
+  private struct Interest {
     // A client that goes away ends the exchange at any time. A broken upstream is of interest only once more is to be read.
-    var fromClient: Readiness = .broken
-    var fromUpstream: Readiness = []
-    let blockedUp = !toUpstream.isEmpty || upload.direct > 0
-    let blockedDown = !toClient.isEmpty || (download?.direct ?? 0) > 0
-    if !uploadEnded { if blockedUp { fromUpstream.insert(.writable) } else { fromClient.insert(.readable) } }
-    if blockedDown { fromClient.insert(.writable) } else { fromUpstream.insert(.readable) }
+    var ofClient: Readiness = .broken
+    var ofUpstream: Readiness = []
+    /// When the lack of any progress is a failure.
+    let deadline: Deadline
+    /// When the wait ends at the latest.
+    var end: Deadline
+    /// Whether nothing but the client is waited for, since when.
+    var isPaced = false
+    let began: UInt64
+  }
+
+  private func interest() -> Interest {
     let deadline =
       uploadEnded && download == nil
       ? answerDeadline() : poller.deadline(after: worker.settings.configuration.bodyTimeout)
-    return await server.waiter.wait(server.socket, fromClient, upstream.socket, fromUpstream, until: deadline)
+    var interest = Interest(deadline: deadline, end: deadline, began: poller.now)
+    let blockedUp = !toUpstream.isEmpty || upload.direct > 0
+    let blockedDown = !toClient.isEmpty || (download?.direct ?? 0) > 0
+    if !uploadEnded {
+      if blockedUp { interest.ofUpstream.insert(.writable) } else { interest.ofClient.insert(.readable) }
+    }
+    if blockedDown { interest.ofClient.insert(.writable) } else { interest.ofUpstream.insert(.readable) }
+    // What a switched protocol does in its time is its own affair.
+    guard !isTunnel else { return interest }
+    interest.end = min(deadline, requestDeadline)
+    guard blockedDown || !uploadEnded && !blockedUp && download == nil else { return interest }
+    let limits = worker.settings.configuration.limits
+    interest.isPaced = limits.minimumRate > 0
+    if interest.isPaced { interest.end = min(interest.end, poller.deadline(after: pace.left(limits))) }
+    return interest
+  }
+
+  /// Whether a wait has shown that the exchange must end.
+  private func judge(_ wake: Wake, _ interest: Interest, _ upstream: UpstreamConnection) throws(Failure) {
+    let limits = worker.settings.configuration.limits
+    if interest.isPaced, !pace.keeps(limits, waited: poller.now - interest.began, moved: movedByClient) {
+      throw .tooSlow
+    }
+    guard wake == .timedOut else { return }
+    let now = Deadline(milliseconds: poller.now)
+    if !isTunnel, requestDeadline <= now { throw .tooLong }
+    if interest.deadline <= now { throw timeoutFailure(upstream) }
+  }
+
+  /// Bytes that the client has given and taken. What the kernel holds for it, it has not taken.
+  private func movedByClient() -> Int {
+    uploaded + downloaded - (downloaded > 0 ? server.socket.unacknowledged : 0)
   }
 
   private func answerDeadline() -> Deadline {
@@ -228,9 +283,9 @@ final class Exchange {
   /// Moves what can be moved towards the upstream.
   private func stepUpload(_ upstream: UpstreamConnection) throws(Failure) {
     while true {
-      if let input = server.input, !input.isEmpty, !keepsHead, upload.direct == 0, !upload.isDecoded {
+      if !server.input.isEmpty, !keepsHead, upload.direct == 0, !upload.isDecoded {
         do throws(MessageError) {
-          try upload.advance(from: input, to: toUpstream)
+          try upload.advance(from: server.input, to: toUpstream)
         } catch {
           throw .request(error)
         }
@@ -248,6 +303,7 @@ final class Exchange {
       switch server.receive() {
       case .moved(let count):
         moved += count
+        uploaded += count
         if moved >= Exchange.yieldAfter { return }
       case .wouldBlock: return
       case .ended where isTunnel:
@@ -265,10 +321,11 @@ final class Exchange {
     let direct = upload.direct
     let before = toUpstream.count
     let result: Transfer
-    if direct > 0, let input = server.input {
+    if direct > 0 {
       result =
         toUpstream.isEmpty
-        ? upstream.socket.send(input, upTo: direct) : upstream.socket.send(toUpstream, then: input, upTo: direct)
+        ? upstream.socket.send(server.input, upTo: direct)
+        : upstream.socket.send(toUpstream, then: server.input, upTo: direct)
     } else {
       result = upstream.socket.send(toUpstream)
     }
@@ -297,7 +354,7 @@ final class Exchange {
   /// the next head is read from the buffer's front.
   private func dropUnsentBody() {
     guard upload.direct > 0 else { return }
-    server.input?.consume(upload.direct)
+    server.input.consume(upload.direct)
     upload.sentDirect(upload.direct)
   }
 
@@ -307,9 +364,9 @@ final class Exchange {
   private func stepDownload(_ upstream: UpstreamConnection, _ head: RequestHead) throws(Failure) -> Bool {
     while true {
       if download == nil { try readResponseHead(upstream, head) }
-      if let input = upstream.input, !input.isEmpty, download?.direct == 0 {
+      if !upstream.input.isEmpty, download?.direct == 0 {
         do throws(MessageError) {
-          try download?.advance(from: input, to: toClient)
+          try download?.advance(from: upstream.input, to: toClient)
         } catch {
           throw .upstream(.malformed)
         }
@@ -326,17 +383,7 @@ final class Exchange {
   }
 
   private func receive(_ upstream: UpstreamConnection) throws(Failure) {
-    if download == nil {
-      switch reader.receive() {
-      case .received, .wouldBlock: return
-      case .closed: throw .upstream(.reset)
-      case .malformed: throw .upstream(.malformed)
-      }
-    }
-    let buffer = upstream.input ?? poller.buffers.take()
-    upstream.input = buffer
-    if buffer.readRoom == 0 { buffer.compact() }
-    switch upstream.socket.receive(into: buffer) {
+    switch upstream.receive() {
     case .moved(let count): moved += count
     case .wouldBlock: return
     case .ended:
@@ -349,15 +396,17 @@ final class Exchange {
     let direct = download?.direct ?? 0
     let before = toClient.count
     let result: Transfer
-    if direct > 0, let input = upstream.input {
+    if direct > 0 {
       result =
         toClient.isEmpty
-        ? server.socket.send(input, upTo: direct) : server.socket.send(toClient, then: input, upTo: direct)
+        ? server.socket.send(upstream.input, upTo: direct)
+        : server.socket.send(toClient, then: upstream.input, upTo: direct)
     } else {
       result = server.socket.send(toClient)
     }
     switch result {
     case .moved(let count):
+      downloaded += count
       if direct > 0 { download?.sentDirect(max(0, count - before)) }
       return true
     case .wouldBlock: return false
@@ -369,11 +418,13 @@ final class Exchange {
   private func readResponseHead(_ upstream: UpstreamConnection, _ head: RequestHead) throws(Failure) {
     let parsed: ResponseHead?
     do throws(UpstreamFailure) {
-      parsed = try reader.parse(method: head.method, acceptsSwitch: isTunnel)
+      parsed = try reader.parse(
+        upstream.input, to: head.method, acceptsSwitch: isTunnel, into: worker.responseFields)
     } catch {
       throw .upstream(error)
     }
-    guard let parsed, let input = upstream.input else { return }
+    guard let parsed else { return }
+    let input = upstream.input
     if !uploadEnded { stopUpload() }
     if parsed.status == 101 {
       beginTunnel(parsed, input, head)
@@ -381,15 +432,15 @@ final class Exchange {
     }
     isTunnel = false
     if carriesCookie {
-      var edited = reader.values(parsed)
-      for name in ["Location", "Refresh"] {
+      var edited = worker.values(of: parsed, input)
+      for name in ["Location", "Refresh", "Content-Location"] {
         guard let location = edited.headers[name] else { continue }
         guard edited.headers.all(name).count == 1 else { throw .upstream(.malformed) }
-        if let replacement = try judge(location, name == "Location") { edited.headers.set(name, replacement) }
+        if let replacement = try judge(location) { edited.headers.set(name, replacement) }
       }
       worker.handler.editPassing(&edited)
       input.consume(parsed.length)
-      begin(edited, parsed, head)
+      try begin(edited, parsed, head)
     } else {
       try beginPassing(parsed, input, head)
     }
@@ -397,38 +448,64 @@ final class Exchange {
 
   /// The fast path: the head is rewritten from bytes to bytes.
   private func beginPassing(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) throws(Failure) {
-    var replacements = ResponseRewriter.Replacements()
     let fields = worker.responseFields
-    for field in fields.has(.location) || fields.has(.refresh) ? fields.fields : []
-    where field.known == .location || field.known == .refresh {
-      // Of two, each reader may follow another one.
-      guard worker.responseFields.only(field.known) != nil else { throw .upstream(.malformed) }
-      let text = input.withSpan { RequestReader.text($0, field.value) }
-      let replacement = try judge(text, field.known == .location)
-      if field.known == .location { replacements.location = replacement } else { replacements.refresh = replacement }
-    }
+    let replacements =
+      fields.hasLocation
+      ? try judgeFields(input, fields) : ResponseRewriter.Replacements()
     guard parsed.length + replacements.count + 256 <= Buffer.capacity else { throw .upstream(.malformed) }
     open(parsed, head)
     let framing = ResponseRewriter.Framing(
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     let keepsAlive = keepAlive(framing)
+    let (settings, field, minorVersion) = (worker.settings, framing.field, head.minorVersion)
+    let date = fields.has(.date) ? [] : worker.dateLine
     input.withSpan { bytes in
       ResponseRewriter.write(
-        parsed, bytes, worker.responseFields, framing, keepsAlive: keepsAlive, minorVersion: head.minorVersion,
-        replacements, worker.settings, to: toClient)
+        parsed, bytes, fields, field, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
+        date: date, settings, to: toClient)
     }
     input.consume(parsed.length)
     download = framing.pump
   }
 
+  /// What becomes of the locations of a response that passes.
+  private func judgeFields(
+    _ input: Buffer, _ fields: HeadIndex
+  ) throws(Failure) -> ResponseRewriter.Replacements {
+    var replacements = ResponseRewriter.Replacements()
+    for field in fields.fields where field.known.isLocation {
+      // Of two, each reader may follow another one.
+      guard fields.only(field.known) != nil else { throw .upstream(.malformed) }
+      let text = input.withSpan { RequestReader.text($0, field.value) }
+      replacements.set(field.known, try judge(text))
+    }
+    return replacements
+  }
+
+  /// Begins the response to an intercepted request; an upstream whose answer cannot be relayed is let go.
+  private func begin(
+    _ response: Response, _ parsed: ResponseHead, _ head: RequestHead, of upstream: UpstreamConnection
+  ) throws(Failure) {
+    do throws(Failure) {
+      try begin(response, parsed, head)
+    } catch {
+      worker.pool.retire(upstream)
+      throw error
+    }
+  }
+
   /// Begins a response whose head is held as values.
-  private func begin(_ response: Response, _ parsed: ResponseHead, _ head: RequestHead) {
+  private func begin(_ response: Response, _ parsed: ResponseHead, _ head: RequestHead) throws(Failure) {
+    guard let fields = ResponseEncoder.fields(response.headers),
+      fields.count + ResponseEncoder.reserve <= Buffer.capacity
+    else { throw .upstream(.malformed) }
     open(parsed, head)
     let framing = ResponseRewriter.Framing(
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     status = response.status
     toClient.append("HTTP/1.1 \(response.status) \(ReasonPhrase.of(response.status))\r\n")
-    ResponseEncoder.appendFields(response.headers, to: toClient)
+    toClient.append(fields)
+    if !response.headers.contains("Date") { toClient.append(worker.dateLine) }
     ResponseRewriter.appendEnd(
       framing.field, status: response.status, keepsAlive: keepAlive(framing), minorVersion: head.minorVersion,
       to: toClient)
@@ -444,7 +521,7 @@ final class Exchange {
     status = parsed.status
     upstreamKeepsAlive = parsed.keepsAlive && !uploadStopped
     if keepsHead {
-      server.input?.consume(head.length)
+      server.input.consume(head.length)
       keepsHead = false
     }
   }
@@ -458,20 +535,12 @@ final class Exchange {
   }
 
   /// What becomes of a location; throws when it must not reach the browser.
-  private func judge(_ location: String, _ isLocation: Bool) throws(Failure) -> String? {
-    switch worker.handler.passingLocation(location) {
+  private func judge(_ location: String) throws(Failure) -> String? {
+    switch LocationJudge.judge(location, worker.handler, worker.settings.configuration) {
     case .refuse: throw .forbidden
-    case .replace(let replacement):
-      guard ResponseEncoder.isSafe(replacement) else { throw .forbidden }
-      return replacement
-    case .keep: break
+    case .replace(let replacement): return replacement
+    case .keep: return nil
     }
-    let origin = worker.settings.configuration.upstreamOrigin
-    guard isLocation, !origin.isEmpty, location.hasPrefix(origin) else { return nil }
-    // A legacy server that builds absolute URLs from its own Host would lead the browser past the gateway.
-    let rest = location.dropFirst(origin.count)
-    guard rest.isEmpty || rest.hasPrefix("/") || rest.hasPrefix("?") else { return nil }
-    return worker.settings.configuration.origin + rest
   }
 
   // MARK: Tunnel
@@ -480,7 +549,7 @@ final class Exchange {
   private func beginTunnel(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) {
     status = 101
     // What the client sent behind the head is already of the new protocol.
-    if keepsHead { server.input?.consume(head.length) }
+    if keepsHead { server.input.consume(head.length) }
     keepsHead = false
     toClient.append("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n")
     input.withSpan { bytes in
@@ -508,6 +577,7 @@ final class Exchange {
     clear()
     dropUnsentBody()
     if case .upstream(let error) = failure { worker.metrics.upstreamFailed(error) }
+    if let limit = limit(of: failure) { worker.metrics.limited(limit) }
     if server.state.hasStartedResponse {
       server.state.cutResponse()
       worker.metrics.requestFinished(
@@ -515,13 +585,14 @@ final class Exchange {
       return
     }
     if keepsHead {
-      server.input?.consume(head.length)
+      server.input.consume(head.length)
       keepsHead = false
     }
     let answer: ProxyFailure
     switch failure {
     case .client: return
-    case .clientTimeout: answer = .timeout
+    case .clientTimeout, .tooSlow: answer = .timeout
+    case .tooLong: answer = uploadEnded ? .upstream(.responseTimeout) : .timeout
     case .request(let error): answer = .request(error)
     case .upstream(let error): answer = .upstream(error)
     case .stale: answer = .upstream(.reset)
@@ -531,8 +602,17 @@ final class Exchange {
       worker.handler.failure(answer), to: head.method, minorVersion: head.minorVersion, began: began, .refused)
   }
 
+  private func limit(of failure: Failure) -> LimitKind? {
+    switch failure {
+    case .clientTimeout: .bodyTimeout
+    case .tooSlow: .minimumRate
+    case .tooLong: .requestTimeout
+    case .upstream(let error): ProxyFailure.upstream(error).limit(in: .body)
+    case .client, .request, .stale, .forbidden: nil
+    }
+  }
+
   private func clear() {
-    reader.end()
     toUpstream.clear()
     toClient.clear()
   }

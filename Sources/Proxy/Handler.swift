@@ -1,5 +1,6 @@
 public import HTTP
 public import HTTP1
+public import Telemetry
 
 /// What a proxy asks about each request. One per worker, confined to it.
 public protocol Handler: AnyObject {
@@ -64,6 +65,8 @@ public enum ProxyFailure: Error, Equatable, Sendable {
   case request(MessageError)
   /// The client was too slow.
   case timeout
+  /// The gateway, or this client, has as much to do as it may have.
+  case overloaded(LimitKind)
   case bodyTooLarge
   case loop
   case upstream(UpstreamFailure)
@@ -85,12 +88,16 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
   case reset
   /// The answer is not HTTP as it should be, or too large to be read whole.
   case malformed
+  /// The request cannot be written as it is meant. Nothing was sent.
+  case unsendable
+  /// The client went away, so that nobody waits for the answer any more.
+  case clientGone(afterSending: Bool)
 
   /// Whether the upstream certainly did not receive the request.
   public var nothingWasSent: Bool {
     switch self {
-    case .unreachable, .busy, .connectTimeout: true
-    case .responseTimeout, .reset, .malformed: false
+    case .unreachable, .busy, .connectTimeout, .unsendable, .clientGone(afterSending: false): true
+    case .responseTimeout, .reset, .malformed, .clientGone(afterSending: true): false
     }
   }
 
@@ -99,7 +106,7 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
     switch self {
     case .unreachable, .busy: 503
     case .connectTimeout, .responseTimeout: 504
-    case .reset, .malformed: 502
+    case .reset, .malformed, .unsendable, .clientGone: 502
     }
   }
 }

@@ -26,6 +26,7 @@ public struct ProxyConfiguration: Sendable {
   public var queueTimeout = 5_000
   /// Bytes of an upstream response that is read whole.
   public var collectedBodyLimit = 1024 * 1024
+  public var limits = ProxyLimits()
   /// What `Via` says, on which loops are detected.
   public var pseudonym = "proofgate"
   /// `Host` towards the upstream.
@@ -55,20 +56,14 @@ public final class ProxySettings: Sendable {
   let hostLine: [UInt8]
   let viaLine: [UInt8]
   let viaLineOfHTTP10: [UInt8]
+  /// The pseudonym in lower case: hosts are compared without regard to case.
+  let loopMark: String
 
   public init(_ configuration: ProxyConfiguration) {
     self.configuration = configuration
     hostLine = Array("Host: \(configuration.upstreamAuthority)\r\n".utf8)
     viaLine = Array("Via: 1.1 \(configuration.pseudonym)\r\n".utf8)
+    loopMark = configuration.pseudonym.lowercased()
     viaLineOfHTTP10 = Array("Via: 1.0 \(configuration.pseudonym)\r\n".utf8)
-  }
-}
-
-extension ProxySettings {
-  /// The same settings with another number of upstream connections.
-  public func sharing(upstreamConnections: Int) -> ProxySettings {
-    var configuration = configuration
-    configuration.upstreamConnections = upstreamConnections
-    return ProxySettings(configuration)
   }
 }

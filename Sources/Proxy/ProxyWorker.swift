@@ -1,6 +1,7 @@
 import HTTP
 import HTTP1
 public import Reactor
+public import Telemetry
 
 /// The proxy of one worker: what all of its connections share.
 public final class ProxyWorker {
@@ -15,17 +16,27 @@ public final class ProxyWorker {
   let responseFields = HeadIndex()
   /// Announces `Connection: close` on every response: the worker will drain soon.
   public var isWindingDown = false
-  private var dateSecond = 0
-  private var date = ""
+  /// Shared by all workers.
+  let connections: ConnectionLimits
+  /// Refused clients that are being told why.
+  private var refusals = 0
+  /// So many at once: each takes a buffer for as long as its answer and the drain of its request take.
+  private static let refusalLimit = 64
+  private var dateSecond = -1
+  private var date: [UInt8] = []
 
+  /// - Parameter connections: what all workers of a server count their connections with.
   public init(
-    poller: Poller, resolver: Resolver, settings: ProxySettings, handler: any Handler, metrics: any ProxyMetrics
+    poller: Poller, resolver: Resolver, settings: ProxySettings, handler: any Handler, metrics: any ProxyMetrics,
+    connections: ConnectionLimits = ConnectionLimits()
   ) {
     self.poller = poller
     self.settings = settings
     self.handler = handler
     self.metrics = metrics
+    self.connections = connections
     pool = UpstreamPool(poller, resolver: resolver, settings: settings)
+    poller.buffers.limit = settings.configuration.limits.bufferMemory
   }
 
   /// Takes new settings and a new handler for all requests that begin from now on.
@@ -33,18 +44,40 @@ public final class ProxyWorker {
     self.settings = settings
     self.handler = handler
     pool.settings = settings
+    poller.buffers.limit = settings.configuration.limits.bufferMemory
   }
 
   /// Serves a connection that was accepted.
-  public func serve(_ socket: Socket, peer: Address) {
-    poller.start(ServerConnection(socket, peer: peer, self))
+  ///
+  /// - Parameter speaksProxyProtocol: whether the listener wants the PROXY protocol before anything else.
+  public func serve(_ socket: Socket, peer: Address, speaksProxyProtocol: Bool = false) {
+    poller.start(ServerConnection(socket, peer: peer, speaksProxyProtocol: speaksProxyProtocol, self))
   }
 
-  var currentDate: String {
+  /// Takes a place among the refused clients that are told why; false when there is none.
+  func beginRefusal() -> Bool {
+    guard refusals < ProxyWorker.refusalLimit else { return false }
+    refusals += 1
+    return true
+  }
+
+  func endRefusal() {
+    refusals -= 1
+  }
+
+  /// The response head that stands at the front of `input`, and whose fields are in `responseFields`, as values.
+  func values(of head: ResponseHead, _ input: Buffer) -> Response {
+    let cookie = settings.configuration.privateCookie
+    let headers = input.withSpan { RequestReader.fields($0, responseFields, privateCookie: cookie) }
+    return Response(status: head.status, headers: headers)
+  }
+
+  /// The `Date` field of a response that is made now, with its line end.
+  var dateLine: [UInt8] {
     let second = Clock.realSeconds()
     if second != dateSecond {
       dateSecond = second
-      date = HTTPDate.format(second)
+      date = Array("Date: \(HTTPDate.format(second))\r\n".utf8)
     }
     return date
   }
@@ -55,6 +88,8 @@ public protocol ProxyMetrics: AnyObject {
   /// A request was answered. `nanoseconds` from its head to the response's last byte.
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64)
   func upstreamFailed(_ failure: UpstreamFailure)
+  /// A limit was met.
+  func limited(_ limit: LimitKind)
   func connectionOpened()
   func connectionClosed()
 }

@@ -19,9 +19,12 @@ enum RequestReader {
       }
     }
     return Request(
-      method: text(bytes, head.methodRange), target: head.target.isEmpty ? "/" : text(bytes, head.target),
+      method: text(bytes, head.methodRange), target: head.target.isEmpty ? emptyTarget(head) : text(bytes, head.target),
       headers: headers, peer: identity.facts(bytes, fields).peer)
   }
+
+  /// What an absolute target without a path stands for: for OPTIONS the server as a whole (RFC 9112, section 3.2.4).
+  static func emptyTarget(_ head: RequestHead) -> String { head.method == .options ? "*" : "/" }
 
   /// The fields of an upstream's response, without those that end at this hop or that set the private cookie.
   static func fields(_ bytes: Span<UInt8>, _ fields: HeadIndex, privateCookie: String) -> Headers {
@@ -40,6 +43,6 @@ enum RequestReader {
   }
 
   static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
-    String(decoding: range.map { bytes[$0] }, as: UTF8.self)
+    FieldText.decode(range.map { bytes[$0] })
   }
 }

@@ -12,11 +12,16 @@ enum RequestRewriter {
   ) -> Bool {
     buffer.append(bytes, in: head.methodRange)
     buffer.append(0x20)
-    if head.target.isEmpty { buffer.append(0x2f) } else { buffer.append(bytes, in: head.target) }
+    if head.target.isEmpty {
+      buffer.append(RequestReader.emptyTarget(head))
+    } else {
+      buffer.append(bytes, in: head.target)
+    }
     buffer.append(" HTTP/1.1\r\n")
     buffer.append(settings.hostLine)
     var carriesCookie = false
-    for field in fields.fields where !field.isNominated {
+    for index in 0..<fields.count where !fields[index].isNominated {
+      let field = fields[index]
       switch field.known {
       case .host, .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer,
         .upgrade, .http2Settings, .expect, .forwarded, .forwardedFor, .forwardedProto, .forwardedHost, .assertion,
@@ -65,8 +70,9 @@ enum RequestRewriter {
   }
 
   /// Whether a `Via` of the request names this gateway: a loop (RFC 9110, section 7.6.3).
-  static func isLoop(_ bytes: Span<UInt8>, _ fields: HeadIndex, _ pseudonym: String) -> Bool {
+  static func isLoop(_ bytes: Span<UInt8>, _ fields: HeadIndex, _ settings: ProxySettings) -> Bool {
     guard fields.has(.via) else { return false }
+    let pseudonym = settings.loopMark
     for field in fields.fields where field.known == .via {
       var position = field.value.lowerBound
       while position < field.value.upperBound {

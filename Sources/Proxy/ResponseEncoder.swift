@@ -1,25 +1,25 @@
 import HTTP
-import Reactor
 
 /// Writes the fields of a message that is held whole.
 enum ResponseEncoder {
-  /// Room that is left for framing fields and the empty line.
-  private static let reserve = 256
+  /// Room that is left for the start line, the framing fields and the empty line.
+  static let reserve = 256
 
-  /// Writes fields; a field that could not be read back as it is meant is left out, and so is what does not fit.
+  /// The fields as they go out, a line each; `nil` when one could not be read back as it is meant.
   ///
-  /// Values come from code that validated them. This is the last line: no CR, LF or NUL ever reaches the wire.
-  static func appendFields(_ headers: Headers, to buffer: Buffer) {
+  /// Nothing is ever left out: a head without a `Set-Cookie`, a `Location` or a security policy that it was to have would
+  /// mean something else. Values come from code that validated them. This is the last line: no CR, LF or NUL ever reaches
+  /// the wire.
+  static func fields(_ headers: Headers) -> [UInt8]? {
+    var bytes: [UInt8] = []
     for field in headers.fields {
-      let length = field.name.utf8.count + field.value.utf8.count + 4
-      guard length + reserve <= buffer.room, isSafe(field.name), isSafe(field.value), !field.name.isEmpty else {
-        continue
-      }
-      buffer.append(field.name)
-      buffer.append(": ")
-      buffer.append(field.value)
-      buffer.append("\r\n")
+      guard !field.name.isEmpty, isSafe(field.name), isSafe(field.value) else { return nil }
+      bytes += field.name.utf8
+      bytes += [0x3a, 0x20]
+      bytes += FieldText.encode(field.value)
+      bytes += [0x0d, 0x0a]
     }
+    return bytes
   }
 
   static func isSafe(_ text: String) -> Bool {

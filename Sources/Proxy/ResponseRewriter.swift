@@ -37,44 +37,66 @@ enum ResponseRewriter {
 
   /// Values that stand in for the upstream's.
   struct Replacements {
-    var location: String?
-    var refresh: String?
+    private(set) var location: String?
+    private(set) var contentLocation: String?
+    private(set) var refresh: String?
 
-    var count: Int { (location?.utf8.count ?? 0) + (refresh?.utf8.count ?? 0) }
+    /// More than the names of all three and what stands around them.
+    private static let overhead = 64
+
+    /// Bytes that they take at most.
+    var count: Int {
+      let values = (location?.utf8.count ?? 0) + (contentLocation?.utf8.count ?? 0) + (refresh?.utf8.count ?? 0)
+      return values == 0 ? 0 : values + Replacements.overhead
+    }
+
+    mutating func set(_ field: KnownField, _ value: String?) {
+      switch field {
+      case .location: location = value
+      case .contentLocation: contentLocation = value
+      case .refresh: refresh = value
+      default: break
+      }
+    }
   }
 
   /// Writes the head of a response that passes.
+  ///
+  /// - Parameter date: the `Date` field that is added; empty where the upstream sent one (RFC 9110, section 6.6.1).
   static func write(
-    _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing, keepsAlive: Bool,
-    minorVersion: Int, _ replacements: Replacements, _ settings: ProxySettings, to buffer: Buffer
+    _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing.Field, keepsAlive: Bool,
+    minorVersion: Int, _ replacements: borrowing Replacements, date: [UInt8], _ settings: ProxySettings,
+    to buffer: Buffer
   ) {
     buffer.append("HTTP/1.1 ")
     buffer.append(decimal: head.status)
     buffer.append(0x20)
     buffer.append(bytes, in: head.reason)
     buffer.append("\r\n")
-    for field in fields.fields where !field.isNominated {
+    for index in 0..<fields.count where !fields[index].isNominated {
+      let field = fields[index]
       switch field.known {
       case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
         .http2Settings:
         continue
       case .setCookie where CookieFilter.sets(settings.configuration.privateCookie, bytes, field.value): continue
       case .location where replacements.location != nil: continue
+      case .contentLocation where replacements.contentLocation != nil: continue
       case .refresh where replacements.refresh != nil: continue
       default: RequestRewriter.append(field, bytes, to: buffer)
       }
     }
-    if let location = replacements.location {
-      buffer.append("Location: ")
-      buffer.append(location)
-      buffer.append("\r\n")
-    }
-    if let refresh = replacements.refresh {
-      buffer.append("Refresh: ")
-      buffer.append(refresh)
-      buffer.append("\r\n")
-    }
-    appendEnd(framing.field, status: head.status, keepsAlive: keepsAlive, minorVersion: minorVersion, to: buffer)
+    if let location = replacements.location { append("Location: ", location, to: buffer) }
+    if let location = replacements.contentLocation { append("Content-Location: ", location, to: buffer) }
+    if let refresh = replacements.refresh { append("Refresh: ", refresh, to: buffer) }
+    buffer.append(date)
+    appendEnd(framing, status: head.status, keepsAlive: keepsAlive, minorVersion: minorVersion, to: buffer)
+  }
+
+  private static func append(_ name: StaticString, _ value: String, to buffer: Buffer) {
+    buffer.append(name)
+    buffer.append(FieldText.encode(value))
+    buffer.append("\r\n")
   }
 
   /// The framing fields, what becomes of the connection, and the empty line.

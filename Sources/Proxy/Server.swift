@@ -1,18 +1,31 @@
 public import Reactor
+import Synchronization
 
 /// A proxy on all of its workers: what is started, reloaded and drained as one.
 public final class Server: Sendable {
   public let group: WorkerGroup
   /// What was bound, with the ports that the kernel chose.
   public let addresses: [Address]
+  private let updates = Mutex(Updates())
+
+  /// Who works on the workers: a loop that has ended runs nothing more, so nobody may be left waiting for it.
+  private struct Updates {
+    var running = 0
+    var isClosed = false
+  }
 
   /// Binds `addresses` for each of `workers` workers, starts their threads and begins to accept.
   ///
-  /// `build` makes each worker's proxy, on that worker.
+  /// - Parameters:
+  ///   - proxyProtocol: the positions of those addresses on which the PROXY protocol is spoken.
+  ///   - descriptorReserve: descriptors that are left to others; accepting pauses when there are no more.
+  ///   - build: makes each worker's proxy, on that worker.
   ///
-  /// Throws `ServerError` when an address cannot be bound or the process is out of threads or descriptors.
+  /// Throws `ServerError` when an address cannot be bound or the process is out of threads or descriptors; nothing is left
+  /// open then.
   public init(
-    workers count: Int, addresses: [Address], threadName: String,
+    workers count: Int, addresses: [Address], proxyProtocol: Set<Int> = [],
+    descriptorReserve: Int = Worker.descriptorReserve, threadName: String,
     build: @escaping @Sendable (isolated Worker) -> ProxyWorker
   ) async throws(ServerError) {
     var bound: [[ListeningSocket]] = []
@@ -25,34 +38,72 @@ public final class Server: Sendable {
       }
     }
     self.addresses = bound.compactMap { $0.first?.address }
+    var started: [Worker] = []
+    var accepting = 0
     do throws(IOError) {
       var workers: [Worker] = []
       for index in 0..<count { workers.append(try Worker(index: index)) }
       group = WorkerGroup(workers)
-      for worker in workers { try worker.start(name: count == 1 ? threadName : "\(threadName)-\(worker.index)") }
+      for worker in workers {
+        try worker.start(name: count == 1 ? threadName : "\(threadName)-\(worker.index)")
+        started.append(worker)
+      }
       for worker in workers {
         let listeners = bound.map { $0[worker.index] }
         let group = group
+        // From here on they are closed where they are.
+        accepting += 1
         try await worker.perform { (worker: isolated Worker) throws(IOError) in
           let proxy = build(worker)
           worker.keep(proxy)
-          for listener in listeners {
-            try worker.accept(listener, group: group) { socket, peer in proxy.serve(socket, peer: peer) }
-          }
+          try Server.accept(listeners, proxyProtocol, proxy, worker, group, descriptorReserve)
         }
       }
     } catch {
+      for socket in bound.flatMap({ $0[accepting...] }) { socket.close() }
+      for worker in started {
+        await worker.stopAccepting()
+        await worker.stop()
+      }
       throw ServerError(address: nil, error: error)
     }
   }
 
-  /// Runs `body` with each worker's proxy, on its worker, one after the other.
-  public func update(_ body: @escaping @Sendable (ProxyWorker) -> Void) async {
-    for worker in group.workers {
-      await worker.perform { (worker: isolated Worker) in
-        if let proxy = worker.resident(ProxyWorker.self) { body(proxy) }
+  /// Accepts on all of a worker's listeners, or closes those that are left.
+  private static func accept(
+    _ listeners: [ListeningSocket], _ proxyProtocol: Set<Int>, _ proxy: ProxyWorker, _ worker: isolated Worker,
+    _ group: WorkerGroup, _ reserve: Int
+  ) throws(IOError) {
+    for (position, listener) in listeners.enumerated() {
+      let speaksProxyProtocol = proxyProtocol.contains(listener.id)
+      do throws(IOError) {
+        try worker.accept(listener, group: group, reserve: reserve) { socket, peer in
+          proxy.serve(socket, peer: peer, speaksProxyProtocol: speaksProxyProtocol)
+        }
+      } catch {
+        // The one that failed was closed when it failed.
+        for rest in listeners[(position + 1)...] { rest.close() }
+        throw error
       }
     }
+  }
+
+  /// Runs `body` with each worker's proxy, on its worker, one after the other; not at all once the server has ended.
+  public func update(_ body: @escaping @Sendable (ProxyWorker) -> Void) async {
+    await perform { worker in
+      if let proxy = worker.resident(ProxyWorker.self) { body(proxy) }
+    }
+  }
+
+  /// Runs `body` on each worker, one after the other; not at all once the server has ended.
+  public func perform(_ body: @escaping @Sendable (isolated Worker) -> Void) async {
+    let begins = updates.withLock { updates in
+      if !updates.isClosed { updates.running += 1 }
+      return !updates.isClosed
+    }
+    guard begins else { return }
+    for worker in group.workers { await worker.perform(body) }
+    updates.withLock { $0.running -= 1 }
   }
 
   /// Ends the server: every response says that its connection closes, connections are accepted for `delay` milliseconds
@@ -75,8 +126,15 @@ public final class Server: Sendable {
     }
     for worker in group.workers { await worker.abortConnections() }
     await pause(step)
+    await closeUpdates(pause)
     for worker in group.workers { await worker.stop() }
     return left
+  }
+
+  /// Lets nobody begin to work on the workers any more, and those who have begun finish.
+  private func closeUpdates(_ pause: (Int) async -> Void) async {
+    updates.withLock { $0.isClosed = true }
+    while updates.withLock({ $0.running > 0 }) { await pause(1) }
   }
 
   /// Client connections on all workers.

@@ -1,6 +1,7 @@
 import HTTP
 import HTTP1
 import Reactor
+import Telemetry
 
 /// One connection of a client, from its first byte to its close.
 ///
@@ -9,29 +10,65 @@ import Reactor
 final class ServerConnection: Activity, SocketObserver, TimerOwner {
   let socket: Socket
   let worker: ProxyWorker
-  let identity: ClientIdentity
+  private(set) var identity: ClientIdentity
+  /// Who `identity` is about: the socket's other end, or whom a trusted proxy told of.
+  private(set) var peer: Address
+  private let neighbour: Address
+  private var told: ProxyHeader.Client?
+  /// The settings that `identity` follows.
+  private var identified: ProxySettings
+  let speaksProxyProtocol: Bool
+  let admission: Admission
+  private var hasEntered = false
+  var isRefused = false
+  /// Bytes of bodies that are held whole for the request in progress.
+  private var charged = 0
   var state = ConnectionState()
-  /// Received and not yet consumed; `nil` while there is nothing.
-  var input: Buffer?
+  /// Received and not yet consumed; without a block while there is nothing.
+  let input = Buffer()
   /// Whether `input` held a request that was intercepted, so that it is wiped.
   private var holdsSecrets = false
   /// Milliseconds after which an idle connection parks: longer than a busy client waits between two requests.
-  private static let pause = 1_000
+  private static let pauseLimit = 1_000
   private var timer: Timer?
   /// Pipelined requests that are answered in one go.
   private static let yieldAfter = 16
   let waiter: Waiter
   private var exchange: Exchange?
 
-  init(_ socket: Socket, peer: Address, _ worker: ProxyWorker) {
+  init(_ socket: Socket, peer: Address, speaksProxyProtocol: Bool, _ worker: ProxyWorker) {
     self.socket = socket
     self.worker = worker
+    self.peer = peer
+    neighbour = peer
+    self.speaksProxyProtocol = speaksProxyProtocol
+    identified = worker.settings
     identity = ClientIdentity(peer, isTrusted: worker.settings.configuration.trusts(peer))
+    admission = Admission(worker.connections, total: worker.settings.configuration.limits.connections)
     waiter = Waiter(worker.poller)
     worker.metrics.connectionOpened()
   }
 
+  /// Takes the client for whom a trusted proxy tells of.
+  func believe(_ client: ProxyHeader.Client) {
+    told = client
+    peer = client.address
+    identify()
+  }
+
+  /// Follows the settings: whom they trust may have changed since the connection was accepted.
+  private func identify() {
+    identified = settings
+    if told != nil, !settings.configuration.trusts(neighbour) {
+      told = nil
+      peer = neighbour
+    }
+    identity = ClientIdentity(
+      peer, isTrusted: settings.configuration.trusts(peer), isSecure: told?.isSecure ?? false, isTold: told != nil)
+  }
+
   deinit {
+    if isRefused { worker.endRefusal() }
     worker.metrics.connectionClosed()
   }
 
@@ -39,24 +76,51 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   var settings: ProxySettings { worker.settings }
 
   func run() async {
+    if !hasEntered {
+      hasEntered = true
+      switch await enter() {
+      case .admitted: break
+      case .refused(let failure): return await refuse(failure)
+      case .closed: return close()
+      }
+    }
     while true {
       switch await nextHead() {
       case .head(let head):
-        await serve(head)
-        guard await finishExchange() else { return }
+        let began = Clock.monotonicNanoseconds()
+        switch route(head) {
+        case .pass: await currentExchange().forward(head, began: began)
+        case .answer(let response):
+          input.consume(head.length)
+          await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .answered)
+        case .intercept(let bodyLimit): await intercept(head, bodyLimit: bodyLimit, began: began)
+        }
+        if state.next != .readHead {
+          await finish()
+          return
+        }
         // Answers that need no upstream never suspend: a client that pipelines must not hold the worker up.
-        if let input, !input.isEmpty, state.requests % ServerConnection.yieldAfter == 0 { await Task.yield() }
-      case .refused(let failure):
-        state.receivedHead(hasBody: true, keepsAlive: false)
-        await answer(worker.handler.failure(failure), to: .get, minorVersion: 1, began: 0, .refused)
-        _ = await finishExchange()
-        return
+        if !input.isEmpty, state.requests % ServerConnection.yieldAfter == 0 { await waiter.yield() }
+      case .refused(let failure): return await refuse(failure)
       case .parked: return
       case .closed:
         close()
         return
       }
     }
+  }
+
+  /// Answers what cannot be read any further, and ends the connection.
+  private func refuse(_ failure: ProxyFailure) async {
+    note(failure, in: .head)
+    state.receivedHead(hasBody: true, keepsAlive: false)
+    await answer(worker.handler.failure(failure), to: .get, minorVersion: 1, began: 0, .refused)
+    await finish()
+  }
+
+  /// Counts the limit that a failure comes from.
+  func note(_ failure: ProxyFailure, in part: MessagePart) {
+    if let limit = failure.limit(in: part) { worker.metrics.limited(limit) }
   }
 
   // MARK: Heads
@@ -73,14 +137,15 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     var scanner = HeadScanner()
     var deadline: Deadline?
     while true {
-      if let input, !input.isEmpty {
-        switch parse(input, &scanner) {
+      if !input.isEmpty {
+        switch parse(&scanner) {
         case .success(let head?): return .head(head)
         case .success(nil): break
         case .failure(let error): return .refused(.request(error))
         }
-        if input.count >= Buffer.readSize {
-          return .refused(.request(MessageError(status: 431, "a request head longer than \(Buffer.readSize) bytes")))
+        let limits = settings.configuration.limits.head
+        if input.count >= min(Buffer.readSize, limits.bytes) {
+          return .refused(.request(input.withSpan { RequestHeadParser.overlong($0, limits) }))
         }
         if input.readRoom == 0 { input.compact() }
         let until = deadline ?? poller.deadline(after: settings.configuration.headTimeout)
@@ -88,15 +153,28 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
         if await waiter.wait(socket, .readable, until: until) == .timedOut { return .refused(.timeout) }
       } else {
         if holdsSecrets { releaseInput() }
-        switch await waitForRequest() {
+        let wake: Wake
+        if state.requests == 0 {
+          // The client has just connected: a drain must not take the request that is on its way.
+          wake = await waiter.wait(socket, .readable, until: poller.deadline(after: settings.configuration.headTimeout))
+        } else {
+          wake = await waiter.waitIdle(socket, until: poller.deadline(after: pause))
+        }
+        switch wake {
+        case .ready where !input.hasBlock && !hasMemory:
+          if case .refused(let failure) = refusal(.overloaded(.bufferMemory)) { return .refused(failure) }
+          return .closed
         case .ready: break
-        case .park:
+        case .timedOut where state.requests > 0 && pause < settings.configuration.idleTimeout, .park:
           // Readable in the meantime: no further event would start a parked connection.
           if socket.satisfies(.readable) { break }
           if poller.isDraining { return .closed }
           park()
           return .parked
-        case .timedOut, .draining: return .closed
+        case .timedOut:
+          worker.metrics.limited(state.requests == 0 ? .headerTimeout : .idleTimeout)
+          return .closed
+        case .draining: return .closed
         }
       }
       switch receive() {
@@ -106,22 +184,15 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     }
   }
 
-  private func waitForRequest() async -> Wake {
-    if state.requests == 0 {
-      // The client has just connected: a drain must not take the request that is on its way.
-      return await waiter.wait(socket, .readable, until: poller.deadline(after: settings.configuration.headTimeout))
-    }
-    // A connection that pauses gives its task and buffers back, however few others are idle.
-    let pause = min(ServerConnection.pause, settings.configuration.idleTimeout)
-    let wake = await waiter.waitIdle(socket, until: poller.deadline(after: pause))
-    return wake == .timedOut && pause < settings.configuration.idleTimeout ? .park : wake
-  }
+  /// A connection that pauses gives its task and buffers back, however few others are idle.
+  private var pause: Int { min(ServerConnection.pauseLimit, settings.configuration.idleTimeout) }
 
-  private func parse(_ input: Buffer, _ scanner: inout HeadScanner) -> Result<RequestHead?, MessageError> {
+  private func parse(_ scanner: inout HeadScanner) -> Result<RequestHead?, MessageError> {
     do throws(MessageError) {
       let head = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> RequestHead? in
-        guard let length = try scanner.end(of: bytes) else { return nil }
-        return try RequestHeadParser.parse(bytes, length: length, into: worker.requestFields)
+        guard let length = try scanner.end(of: bytes, nextLineFeed: { input.nextLineFeed($0) }) else { return nil }
+        return try RequestHeadParser.parse(
+          bytes, length: length, limits: settings.configuration.limits.head, into: worker.requestFields)
       }
       return .success(head)
     } catch {
@@ -131,53 +202,51 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
 
   /// Receives into `input`.
   func receive() -> Transfer {
-    let buffer = input ?? poller.buffers.take()
-    input = buffer
-    if buffer.readRoom == 0 { buffer.compact() }
-    return socket.receive(into: buffer)
+    poller.buffers.fill(input)
+    if input.readRoom == 0 { input.compact() }
+    return socket.receive(into: input)
   }
 
   /// Gives the receive buffer back when nothing is in it.
   func releaseInput() {
-    guard let input, input.isEmpty else { return }
+    guard input.isEmpty else { return }
     if holdsSecrets { poller.buffers.wipeAndGiveBack(input) } else { poller.buffers.giveBack(input) }
     holdsSecrets = false
-    self.input = nil
   }
 
   // MARK: Requests
 
-  private func serve(_ head: RequestHead) async {
-    let began = Clock.monotonicNanoseconds()
-    guard let input else { return }
+  /// Decides what happens to the request whose head stands at the front of the input.
+  private func route(_ head: RequestHead) -> Route {
+    let settings = settings
     state.receivedHead(hasBody: head.body != .none, keepsAlive: head.keepsAlive)
     if worker.isWindingDown || poller.isDraining { state.refuseFurtherRequests() }
+    if state.requests >= settings.configuration.limits.requestsPerConnection, head.keepsAlive {
+      worker.metrics.limited(.requestsPerConnection)
+      state.refuseFurtherRequests()
+    }
+    if settings !== identified { identify() }
     let fields = worker.requestFields
-    let route = input.withSpan { bytes -> Route in
-      if RequestRewriter.isLoop(bytes, fields, settings.configuration.pseudonym) {
+    return input.withSpan { bytes -> Route in
+      if RequestRewriter.isLoop(bytes, fields, settings) {
         return .answer(worker.handler.failure(.loop))
       }
       return worker.handler.route(head, bytes, fields, client: identity.facts(bytes, fields))
-    }
-    switch route {
-    case .pass:
-      await currentExchange().forward(head, began: began)
-    case .answer(let response):
-      input.consume(head.length)
-      await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .answered)
-    case .intercept(let bodyLimit):
-      await intercept(head, bodyLimit: bodyLimit, began: began)
     }
   }
 
   private func intercept(_ head: RequestHead, bodyLimit: Int, began: UInt64) async {
     holdsSecrets = true
-    guard let input else { return }
     var request = input.withSpan { RequestReader.read(head, $0, worker.requestFields, identity) }
     input.consume(head.length)
+    defer {
+      poller.buffers.release(charged)
+      charged = 0
+    }
     do throws(ProxyFailure) {
       request.body = try await readBody(head, limit: bodyLimit)
     } catch {
+      note(error, in: .body)
       return await answer(
         worker.handler.failure(error), to: head.method, minorVersion: head.minorVersion, began: began, .refused)
     }
@@ -195,7 +264,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     if case .length(let count) = head.body, count > limit { throw .bodyTooLarge }
     var decoder = BodyDecoder(head.body)
     var body: [UInt8] = []
-    if head.expectsContinue, input?.isEmpty ?? true {
+    if head.expectsContinue, input.isEmpty {
       // Small and the first thing on an idle connection: it fits the socket's buffer.
       let interim = poller.buffers.take()
       interim.append("HTTP/1.1 100 Continue\r\n\r\n")
@@ -204,7 +273,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     }
     let deadline = poller.deadline(after: settings.configuration.bodyTimeout)
     while !decoder.isFinished {
-      if let input, !input.isEmpty {
+      if !input.isEmpty {
         let piece: BodyDecoder.Piece
         do throws(MessageError) {
           piece = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try decoder.decode(bytes) }
@@ -212,6 +281,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
           throw .request(error)
         }
         guard body.count + piece.data.count <= limit else { throw .bodyTooLarge }
+        guard charge(piece.data.count) else { throw .overloaded(.bufferMemory) }
         body += input.bytes(from: piece.data.lowerBound, count: piece.data.count)
         input.consume(piece.consumed)
         continue
@@ -226,23 +296,33 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     return body
   }
 
+  /// Counts bytes that are held for the request in progress; false when memory does not allow them.
+  func charge(_ count: Int) -> Bool {
+    guard poller.buffers.hasRoom(for: count) else { return false }
+    poller.buffers.charge(count)
+    charged += count
+    return true
+  }
+
   // MARK: Answers
 
   /// Sends a response that the gateway holds whole.
   func answer(
-    _ response: Response, to method: Method, minorVersion: Int, began: UInt64, _ handling: RequestHandling
+    _ given: Response, to method: Method, minorVersion: Int, began: UInt64, _ handling: RequestHandling
   ) async {
+    let (response, fields) = encoded(given)
     let buffer = poller.buffers.take()
     if poller.isDraining || worker.isWindingDown { state.refuseFurtherRequests() }
     buffer.append("HTTP/1.1 \(response.status) \(ReasonPhrase.of(response.status))\r\n")
-    buffer.append("Date: \(worker.currentDate)\r\n")
-    ResponseEncoder.appendFields(response.headers, to: buffer)
+    buffer.append(worker.dateLine)
+    buffer.append(fields)
     ResponseRewriter.appendEnd(
       .length(response.body.count), status: response.status, keepsAlive: state.announcesKeepAlive,
       minorVersion: minorVersion, to: buffer)
     if !state.announcesKeepAlive { state.refuseFurtherRequests() }
     state.startedResponse()
     let body = method == .head || response.status == 204 || response.status == 304 ? [] : response.body
+    let deadline = answerDeadline(body.count)
     var position = 0
     var isCut = false
     while true {
@@ -252,7 +332,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
         position += count
       }
       if buffer.isEmpty { break }
-      guard await flush(buffer) else {
+      guard await flush(buffer, until: deadline) else {
         isCut = true
         break
       }
@@ -263,14 +343,35 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     worker.metrics.requestFinished(handling, status: response.status, nanoseconds: ended)
   }
 
+  /// The response and its fields; a failure in its place if it cannot be written as it is meant.
+  private func encoded(_ response: Response) -> (Response, [UInt8]) {
+    let room = Buffer.capacity - ResponseEncoder.reserve
+    if let fields = ResponseEncoder.fields(response.headers), fields.count <= room { return (response, fields) }
+    let failure = worker.handler.failure(.upstream(.malformed))
+    if let fields = ResponseEncoder.fields(failure.headers), fields.count <= room { return (failure, fields) }
+    return (Response(status: 502), [])
+  }
+
+  /// Until when a client has taken an answer of so many bytes, if it keeps up.
+  private func answerDeadline(_ count: Int) -> Deadline {
+    let rate = settings.configuration.limits.minimumRate
+    return poller.deadline(after: settings.configuration.bodyTimeout + (rate > 0 ? count * 1_000 / rate : 0))
+  }
+
   /// Sends all of the buffer; false when the client is gone or does not read.
-  private func flush(_ buffer: Buffer) async -> Bool {
+  private func flush(_ buffer: Buffer, until deadline: Deadline) async -> Bool {
     while !buffer.isEmpty {
       switch socket.send(buffer) {
       case .moved: continue
       case .wouldBlock:
-        let deadline = poller.deadline(after: settings.configuration.bodyTimeout)
-        if await waiter.wait(socket, .writable, until: deadline) != .ready { return false }
+        let progress = poller.deadline(after: settings.configuration.bodyTimeout)
+        switch await waiter.wait(socket, .writable, until: min(deadline, progress)) {
+        case .ready: continue
+        case .timedOut:
+          worker.metrics.limited(.bodyTimeout)
+          return false
+        case .draining, .park: return false
+        }
       case .ended, .failed: return false
       }
     }
@@ -279,12 +380,10 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
 
   // MARK: The end of an exchange and of the connection
 
-  /// Does what the state says; true when a next request may come.
-  private func finishExchange() async -> Bool {
+  /// Ends the connection as the state says.
+  private func finish() async {
     switch state.next {
-    case .readHead:
-      return true
-    case .close: close()
+    case .readHead, .close: close()
     case .reset:
       releaseAll()
       socket.reset()
@@ -292,7 +391,6 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
       await linger()
       close()
     }
-    return false
   }
 
   /// Reads a bounded part of what the client still sends: closing at once would send a reset, which can overtake the
@@ -301,12 +399,12 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     socket.shutdownWrite()
     let deadline = poller.deadline(after: settings.configuration.lingerTimeout)
     var left = settings.configuration.lingerBytes
-    input?.clear()
+    input.clear()
     while left > 0 {
       switch receive() {
       case .moved(let count):
         left -= count
-        input?.clear()
+        input.clear()
       case .wouldBlock:
         if await waiter.wait(socket, .readable, until: deadline) != .ready { return }
       case .ended, .failed: return
@@ -323,7 +421,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   private func releaseAll() {
     exchange?.release()
     exchange = nil
-    input?.clear()
+    input.clear()
     releaseInput()
     waiter.retire()
   }
@@ -359,6 +457,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   }
 
   func timerExpired() {
+    worker.metrics.limited(.idleTimeout)
     socket.close()
   }
 }

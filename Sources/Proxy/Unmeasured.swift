@@ -1,9 +1,12 @@
+public import Telemetry
+
 /// For a proxy that nobody watches: the admin listener, the demo's servers.
 public final class Unmeasured: ProxyMetrics {
   public init() {}
 
   public func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {}
   public func upstreamFailed(_ failure: UpstreamFailure) {}
+  public func limited(_ limit: LimitKind) {}
   public func connectionOpened() {}
   public func connectionClosed() {}
 }

@@ -1,6 +1,7 @@
 public import HTTP
 import HTTP1
 import Reactor
+import Telemetry
 
 /// The upstream as an intercepted request's handler sees it: requests of the gateway's own making.
 public final class Upstream {
@@ -17,59 +18,79 @@ public final class Upstream {
   ///
   /// A request that is safe to send twice is, once, when a reused connection turns out to be closed.
   ///
+  /// A client that goes away takes its place in the queue with it, and ends the wait for the answer to a safe request. What
+  /// may have changed something upstream is waited for all the same: then the gateway knows how it went, when the client
+  /// comes back and asks again.
+  ///
   /// Throws `UpstreamFailure`; `nothingWasSent` of it says whether the upstream can have seen the request.
   public func send(_ request: OutboundRequest) async throws(UpstreamFailure) -> UpstreamResponse {
     let isIdempotent = request.method == "GET" || request.method == "HEAD"
+    let head = try encode(request)
+    let client = isIdempotent ? connection.socket : nil
     var mayReuse = true
     while true {
-      let upstream = try await worker.pool.take(mayReuse: mayReuse, isIdempotent: isIdempotent, waiter)
+      let upstream: UpstreamConnection
+      do throws(UpstreamFailure) {
+        upstream = try await worker.pool.take(
+          mayReuse: mayReuse, isIdempotent: isIdempotent, isReserved: true, for: connection)
+      } catch {
+        note(error)
+        throw error
+      }
       let wasReused = upstream.isReused
       do throws(UpstreamFailure) {
-        try await write(request, to: upstream)
-        return try await readHead(of: upstream, method: request.method == "HEAD" ? .head : .get)
+        try await send(head, request.isSecret, to: upstream, client)
+        try await send(request.body, request.isSecret, to: upstream, client)
+        return try await readHead(of: upstream, method: request.method == "HEAD" ? .head : .get, client)
       } catch {
-        let answered = !(upstream.input?.isEmpty ?? true)
+        let answered = !upstream.input.isEmpty
         worker.pool.retire(upstream)
         if error == .reset, wasReused, isIdempotent, mayReuse, !answered {
           mayReuse = false
           continue
         }
-        worker.metrics.upstreamFailed(error)
+        note(error)
         throw error
       }
     }
   }
 
-  private func write(_ request: OutboundRequest, to upstream: UpstreamConnection) async throws(UpstreamFailure) {
-    let buffer = poller.buffers.take()
-    defer {
-      if request.isSecret { poller.buffers.wipeAndGiveBack(buffer) } else { poller.buffers.giveBack(buffer) }
+  private func note(_ failure: UpstreamFailure) {
+    if case .clientGone = failure { return }
+    worker.metrics.upstreamFailed(failure)
+    if let limit = ProxyFailure.upstream(failure).limit(in: .body) { worker.metrics.limited(limit) }
+  }
+
+  /// The head as it goes out, whole or not at all.
+  private func encode(_ request: OutboundRequest) throws(UpstreamFailure) -> [UInt8] {
+    let configuration = worker.settings.configuration
+    guard Upstream.isVisible(request.method), Upstream.isVisible(request.target),
+      let fields = ResponseEncoder.fields(Upstream.withoutPrivateCookie(request.headers, configuration.privateCookie))
+    else {
+      worker.metrics.upstreamFailed(.unsendable)
+      throw .unsendable
     }
-    let head =
-      "\(request.method) \(request.target) HTTP/1.1\r\nHost: \(worker.settings.configuration.upstreamAuthority)\r\n"
-    guard head.utf8.count < Buffer.readSize, Upstream.isVisible(request.method), Upstream.isVisible(request.target)
-    else { throw .malformed }
-    buffer.append(head)
-    ResponseEncoder.appendFields(request.headers, to: buffer)
-    if !request.body.isEmpty || request.method == "POST" {
-      buffer.append("Content-Length: ")
-      buffer.append(decimal: request.body.count)
-      buffer.append("\r\n")
-    }
-    try await makeRoom(buffer, upstream)
-    buffer.append("Via: 1.1 \(worker.settings.configuration.pseudonym)\r\n")
-    ClientIdentity.append(request.peer, host: worker.settings.configuration.authority, to: buffer)
-    buffer.append("\r\n")
-    var position = 0
-    while true {
-      let count = min(buffer.room, request.body.count - position)
-      if count > 0 {
-        buffer.append(request.body, in: position..<position + count)
-        position += count
-      }
-      if buffer.isEmpty { return }
-      try await flush(buffer, upstream)
-    }
+    var head = Array(
+      "\(request.method) \(request.target) HTTP/1.1\r\nHost: \(configuration.upstreamAuthority)\r\n".utf8)
+    head += fields
+    if !request.body.isEmpty || request.method == "POST" { head += "Content-Length: \(request.body.count)\r\n".utf8 }
+    head += worker.settings.viaLine
+    let identity = poller.buffers.take()
+    ClientIdentity.append(request.peer, host: configuration.authority, to: identity)
+    head += identity.bytes(from: 0, count: identity.count)
+    poller.buffers.giveBack(identity)
+    return head + [0x0d, 0x0a]
+  }
+
+  /// The fields with the private cookie taken out, whoever put it there.
+  private static func withoutPrivateCookie(_ headers: Headers, _ name: String) -> Headers {
+    guard headers.contains("Cookie") else { return headers }
+    return Headers(
+      headers.fields.compactMap { field in
+        guard field.name.lowercased() == "cookie" else { return field }
+        let value = CookieFilter.value(field.value, without: name)
+        return value.isEmpty ? nil : Headers.Field(name: field.name, value: value)
+      })
   }
 
   /// Whether it cannot end the request line early: the last line of defence, the caller has built it from validated values.
@@ -77,41 +98,56 @@ public final class Upstream {
     !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
   }
 
-  /// The last fields need less than the slack: a head that came near it is sent in two parts.
-  private func makeRoom(_ buffer: Buffer, _ upstream: UpstreamConnection) async throws(UpstreamFailure) {
-    if buffer.room < Buffer.slack / 2 { try await flush(buffer, upstream) }
-  }
-
-  private func flush(_ buffer: Buffer, _ upstream: UpstreamConnection) async throws(UpstreamFailure) {
+  private func send(
+    _ bytes: [UInt8], _ isSecret: Bool, to upstream: UpstreamConnection, _ client: Socket?
+  ) async throws(UpstreamFailure) {
+    guard !bytes.isEmpty else { return }
+    let buffer = poller.buffers.take()
+    defer { if isSecret { poller.buffers.wipeAndGiveBack(buffer) } else { poller.buffers.giveBack(buffer) } }
     let deadline = poller.deadline(after: worker.settings.configuration.bodyTimeout)
-    while !buffer.isEmpty {
-      switch upstream.socket.send(buffer) {
-      case .moved: continue
-      case .wouldBlock:
-        if await waiter.wait(upstream.socket, .writable, until: deadline) != .ready { throw .responseTimeout }
-      case .ended, .failed: throw .reset
+    var position = 0
+    while true {
+      let count = min(buffer.room, bytes.count - position)
+      buffer.append(bytes, in: position..<position + count)
+      position += count
+      if buffer.isEmpty { return }
+      while !buffer.isEmpty {
+        switch upstream.socket.send(buffer) {
+        case .moved: continue
+        case .wouldBlock: try await wait(upstream.socket, .writable, client, until: deadline)
+        case .ended, .failed: throw .reset
+        }
       }
     }
   }
 
+  /// Waits for the upstream, and for nothing if `client` goes away.
+  private func wait(
+    _ socket: Socket, _ wanted: Readiness, _ client: Socket?, until deadline: Deadline
+  ) async throws(UpstreamFailure) {
+    let wake: Wake
+    if let client {
+      wake = await waiter.wait(socket, wanted, client, .broken, until: deadline)
+      if client.readiness.contains(.broken) { throw .clientGone(afterSending: true) }
+    } else {
+      wake = await waiter.wait(socket, wanted, until: deadline)
+    }
+    if wake == .timedOut { throw .responseTimeout }
+  }
+
   private func readHead(
-    of upstream: UpstreamConnection, method: Method
-  ) async throws(UpstreamFailure)
-    -> UpstreamResponse
-  {
+    of upstream: UpstreamConnection, method: Method, _ client: Socket?
+  ) async throws(UpstreamFailure) -> UpstreamResponse {
     let deadline = poller.deadline(after: worker.settings.configuration.responseTimeout)
-    let reader = ResponseHeadReader(worker)
-    reader.begin(upstream)
+    var reader = ResponseHeadReader()
     while true {
-      switch reader.receive() {
-      case .wouldBlock:
-        if await waiter.wait(upstream.socket, .readable, until: deadline) == .timedOut { throw .responseTimeout }
-      case .closed: throw .reset
-      case .malformed: throw .malformed
-      case .received:
-        guard let head = try reader.parse(method: method) else { continue }
-        let response = reader.values(head)
-        upstream.input?.consume(head.length)
+      switch upstream.receive() {
+      case .wouldBlock: try await wait(upstream.socket, .readable, client, until: deadline)
+      case .ended, .failed: throw .reset
+      case .moved:
+        guard let head = try reader.parse(upstream.input, to: method, into: worker.responseFields) else { continue }
+        let response = worker.values(of: head, upstream.input)
+        upstream.input.consume(head.length)
         return UpstreamResponse(response, upstream, head, connection)
       }
     }
@@ -164,14 +200,21 @@ public final class UpstreamResponse {
 
   private func read(into body: inout [UInt8], _ worker: ProxyWorker) async throws(UpstreamFailure) {
     var decoder = BodyDecoder(parsed.body)
+    var isWithinMemory = true
     let deadline = worker.poller.deadline(after: worker.settings.configuration.bodyTimeout)
     while !decoder.isFinished {
-      if let input = connection.input, !input.isEmpty {
+      let input = connection.input
+      if !input.isEmpty {
         do throws(MessageError) {
           let piece = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try decoder.decode(bytes) }
           body += input.bytes(from: piece.data.lowerBound, count: piece.data.count)
           input.consume(piece.consumed)
+          isWithinMemory = server.charge(piece.data.count)
         } catch {
+          throw .malformed
+        }
+        guard isWithinMemory else {
+          worker.metrics.limited(.bufferMemory)
           throw .malformed
         }
         guard body.count <= worker.settings.configuration.collectedBodyLimit else { throw .malformed }
@@ -180,9 +223,7 @@ public final class UpstreamResponse {
       if await server.waiter.wait(connection.socket, .readable, until: deadline) == .timedOut {
         throw .responseTimeout
       }
-      let buffer = connection.input ?? worker.poller.buffers.take()
-      connection.input = buffer
-      switch connection.socket.receive(into: buffer) {
+      switch connection.receive() {
       case .moved, .wouldBlock: continue
       case .ended:
         guard decoder.close() else { throw .reset }
@@ -192,10 +233,7 @@ public final class UpstreamResponse {
   }
 
   private func releaseBuffer() {
-    if let input = connection.input, input.isEmpty {
-      // It held what is secret: tokens.
-      server.poller.buffers.wipeAndGiveBack(input)
-      connection.input = nil
-    }
+    // It held what is secret: tokens.
+    if connection.input.isEmpty { server.poller.buffers.wipeAndGiveBack(connection.input) }
   }
 }

@@ -4,10 +4,11 @@ import Reactor
 final class UpstreamConnection: SocketObserver, TimerOwner {
   let socket: Socket
   private let pool: UpstreamPool
-  /// Received and not yet consumed; `nil` while there is nothing.
-  var input: Buffer?
+  /// Received and not yet consumed; without a block while there is nothing.
+  let input = Buffer()
   private(set) var isReused = false
   private let timer = Timer()
+  private var isIdle = false
   /// Monotonic milliseconds at which the last exchange ended.
   private(set) var idleSince: UInt64 = 0
 
@@ -19,38 +20,43 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   /// Into the pool: from now on any event means that the upstream has closed it or talks out of turn.
   func park(now: UInt64, timeout: Int) {
     idleSince = now
-    socket.observer = self
+    isIdle = true
+    // Both stay while it is in use: taking them away and setting them again would count references for each request.
+    if socket.observer == nil { socket.observer = self }
     pool.poller.arm(timer, for: self, after: timeout)
   }
 
   /// Out of the pool. The timer stays where it is: it is moved when the connection parks again.
   func unpark() {
-    socket.observer = nil
+    isIdle = false
     isReused = true
   }
 
+  /// Receives into `input`.
+  func receive() -> Transfer {
+    pool.poller.buffers.fill(input)
+    // Something may have stood before what is there: an interim response, an earlier part of the body.
+    if input.readRoom == 0 { input.compact() }
+    return socket.receive(into: input)
+  }
+
   func releaseInput() {
-    guard let input else { return }
     pool.poller.buffers.giveBack(input)
-    self.input = nil
   }
 
   func socketIsReady(_ socket: Socket) {
-    if socket.satisfies(.readable) { pool.discard(self) }
+    if isIdle, socket.satisfies(.readable) { pool.discard(self) }
   }
 
   func workerIsDraining() {}
 
   func timerExpired() {
-    if socket.observer != nil { pool.discard(self) }
+    if isIdle { pool.discard(self) }
   }
 
   func close() {
     pool.poller.disarm(timer)
-    if let input {
-      pool.poller.buffers.wipeAndGiveBack(input)
-      self.input = nil
-    }
+    pool.poller.buffers.wipeAndGiveBack(input)
     socket.close()
   }
 }

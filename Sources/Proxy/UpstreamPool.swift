@@ -7,7 +7,13 @@ public final class UpstreamPool {
   var settings: ProxySettings
   private var idle: [UpstreamConnection] = []
   private var open = 0
+  /// Requests that wait for a place: those that pass, and those for which places are kept.
   private var queue: [Waiter] = []
+  private var reservedQueue: [Waiter] = []
+  private var lookUp: NameLookUp?
+  /// For each connection so many requests may wait. A longer queue would not come to its end in time.
+  private static let queueFactor = 8
+  private static let shortestQueue = 64
   /// So many idle connections keep their buffer for the next response.
   private static let buffered = 64
   public private(set) var opened: UInt64 = 0
@@ -21,68 +27,132 @@ public final class UpstreamPool {
   public var idleCount: Int { idle.count }
   public var openCount: Int { open }
 
-  /// An idle connection, if there is one that was used within `milliseconds`.
-  func takeIdle(within milliseconds: Int = .max) -> UpstreamConnection? {
+  /// An idle connection, if there is one that is fit for the request: what must not be sent twice goes only on one that
+  /// was used a moment ago.
+  func takeIdle(isIdempotent: Bool, isReserved: Bool) -> UpstreamConnection? {
+    guard hasPlace(isReserved), let connection = idle.popLast() else { return nil }
     // The last in is the youngest: when it is too old, all are.
-    guard let connection = idle.last else { return nil }
-    if milliseconds != .max, poller.now - connection.idleSince > UInt64(milliseconds) { return nil }
-    idle.removeLast()
+    if !isIdempotent, poller.now - connection.idleSince > UInt64(settings.configuration.freshReuse) {
+      idle.append(connection)
+      return nil
+    }
     connection.unpark()
     return connection
   }
 
-  /// A connection: an idle one when the request may use it, else a new one, waiting in the queue when all are in use.
-  func take(mayReuse: Bool, isIdempotent: Bool, _ waiter: Waiter) async throws(UpstreamFailure) -> UpstreamConnection {
-    let queueDeadline = poller.deadline(after: settings.configuration.queueTimeout)
-    while true {
-      if mayReuse, let connection = takeIdle(within: isIdempotent ? .max : settings.configuration.freshReuse) {
-        return connection
-      }
-      if open < settings.configuration.upstreamConnections { break }
-      if let oldest = idle.first {
-        // All connections stand, and one is idle but not fit for this request: replace it.
-        discard(oldest)
-        continue
-      }
-      let wake = await waiter.sleep(until: queueDeadline) { queue.append(waiter) }
-      guard wake == .timedOut else { continue }
-      // Woken in the same turn in which its time ran out: the free place was given to it, so it is taken all the same.
-      guard let index = queue.firstIndex(where: { $0 === waiter }) else { continue }
-      queue.remove(at: index)
-      throw .busy
-    }
-    return try await connect(waiter)
+  /// Whether a request may have a connection now: those that pass leave the reserved ones to others.
+  private func hasPlace(_ isReserved: Bool) -> Bool {
+    isReserved
+      || open - idle.count < settings.configuration.upstreamConnections
+        - settings.configuration.limits.reservedUpstreamConnections
   }
 
-  private func connect(_ waiter: Waiter) async throws(UpstreamFailure) -> UpstreamConnection {
+  /// A connection: an idle one when the request may use it, else a new one, waiting in the queue when all are in use.
+  ///
+  /// - Parameter isReserved: whether it may be one of those that requests that pass leave to others.
+  func take(
+    mayReuse: Bool, isIdempotent: Bool, isReserved: Bool = false, for client: ServerConnection
+  ) async throws(UpstreamFailure) -> UpstreamConnection {
+    let queueDeadline = poller.deadline(after: settings.configuration.queueTimeout)
+    while true {
+      if hasPlace(isReserved) {
+        if mayReuse, let connection = takeIdle(isIdempotent: isIdempotent, isReserved: isReserved) {
+          return connection
+        }
+        if open < settings.configuration.upstreamConnections { break }
+        if let oldest = idle.first {
+          // All connections stand, and one is idle but not fit for this request: replace it.
+          discard(oldest)
+          continue
+        }
+      }
+      try await queue(client, isReserved, until: queueDeadline)
+    }
+    return try await connect(client)
+  }
+
+  /// Waits until a place may have come free.
+  private func queue(
+    _ client: ServerConnection, _ isReserved: Bool, until deadline: Deadline
+  ) async throws(UpstreamFailure) {
+    let waiter = client.waiter
+    let limit = max(UpstreamPool.shortestQueue, settings.configuration.upstreamConnections * UpstreamPool.queueFactor)
+    guard (isReserved ? reservedQueue : queue).count < limit else { throw .busy }
+    if isReserved { reservedQueue.append(waiter) } else { queue.append(waiter) }
+    let wake = await waiter.wait(client.socket, .broken, until: deadline)
+    // Woken in the same turn in which its time ran out or its client left: then the free place was given to it.
+    let wasGiven = !leave(waiter, isReserved)
+    if client.socket.readiness.contains(.broken) {
+      if wasGiven { wakeNext() }
+      throw .clientGone(afterSending: false)
+    }
+    if wake == .timedOut, !wasGiven { throw .busy }
+  }
+
+  /// Takes a waiter out of its queue; false when it is not there any more.
+  private func leave(_ waiter: Waiter, _ isReserved: Bool) -> Bool {
+    guard let index = (isReserved ? reservedQueue : queue).firstIndex(where: { $0 === waiter }) else { return false }
+    if isReserved { reservedQueue.remove(at: index) } else { queue.remove(at: index) }
+    return true
+  }
+
+  private func connect(_ client: ServerConnection) async throws(UpstreamFailure) -> UpstreamConnection {
     open += 1
-    let deadline = poller.deadline(after: settings.configuration.connectTimeout)
-    let addresses: [Address]
-    do throws(ResolveError) {
-      addresses = try await resolver.resolve(now: poller.now)
+    do throws(UpstreamFailure) {
+      let deadline = poller.deadline(after: settings.configuration.connectTimeout)
+      let socket = try await socket(for: client, until: deadline)
+      opened += 1
+      return UpstreamConnection(socket, self)
     } catch {
       released()
-      throw .unreachable
+      throw error
     }
-    var isTimeout = false
-    for address in addresses {
+  }
+
+  private func socket(for client: ServerConnection, until deadline: Deadline) async throws(UpstreamFailure) -> Socket {
+    for address in try await addresses(for: client, until: deadline) {
       do throws(ConnectError) {
-        let socket = try await poller.connect(to: address, with: waiter, until: deadline)
-        opened += 1
-        return UpstreamConnection(socket, self)
+        return try await poller.connect(
+          to: address, with: client.waiter, until: deadline, abandonedBy: client.socket)
       } catch {
-        isTimeout = error == .timedOut
-        if isTimeout { break }
+        switch error {
+        case .timedOut: throw .connectTimeout
+        case .abandoned: throw .clientGone(afterSending: false)
+        case .failed: continue
+        }
       }
     }
-    released()
-    throw isTimeout ? .connectTimeout : .unreachable
+    throw .unreachable
+  }
+
+  /// The upstream's addresses; looking them up is a part of connecting, and its time too.
+  private func addresses(
+    for client: ServerConnection, until deadline: Deadline
+  ) async throws(UpstreamFailure) -> [Address] {
+    if let known = resolver.known(now: poller.now) { return known }
+    let current: NameLookUp
+    if let lookUp, lookUp.outcome == nil {
+      current = lookUp
+    } else {
+      current = NameLookUp(resolver, poller)
+      lookUp = current
+      poller.start(current)
+    }
+    current.add(client.waiter)
+    let wake = await client.waiter.wait(client.socket, .broken, until: deadline)
+    current.remove(client.waiter)
+    if client.socket.readiness.contains(.broken) { throw .clientGone(afterSending: false) }
+    switch current.outcome {
+    case .success(let addresses)?: return addresses
+    case .failure?: throw .unreachable
+    case nil: throw wake == .timedOut ? .connectTimeout : .unreachable
+    }
   }
 
   /// Takes back a connection whose last response was whole and allows another.
   func giveBack(_ connection: UpstreamConnection) {
     // Bytes beyond the response, or an end already seen: nothing that a next request may meet.
-    guard connection.input?.isEmpty ?? true, !connection.socket.satisfies(.readable), !poller.isDraining else {
+    guard connection.input.isEmpty, !connection.socket.satisfies(.readable), !poller.isDraining else {
       return retire(connection)
     }
     if idle.count >= UpstreamPool.buffered { connection.releaseInput() }
@@ -110,7 +180,11 @@ public final class UpstreamPool {
   }
 
   private func wakeNext() {
-    if !queue.isEmpty { queue.removeFirst().resume(.ready) }
+    if !reservedQueue.isEmpty {
+      reservedQueue.removeFirst().resume(.ready)
+    } else if !queue.isEmpty, hasPlace(false) {
+      queue.removeFirst().resume(.ready)
+    }
   }
 
   /// Closes all idle connections.

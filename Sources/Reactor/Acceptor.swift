@@ -4,8 +4,6 @@ import CLinux
 final class Acceptor: Activity {
   /// A turn accepts at most this many, so that a flood of connections cannot starve the ones that stand.
   private static let perTurn = 64
-  /// Left for upstream connections and logs when descriptors run out.
-  private static let reserve = 64
 
   private let listener: ListeningSocket
   private let socket: Socket
@@ -14,15 +12,17 @@ final class Acceptor: Activity {
   private let group: WorkerGroup
   private let accepted: (Socket, Address) -> Void
   private let waiter: Waiter
+  private let reserve: Int
 
   init(
-    _ listener: ListeningSocket, worker: Worker, poller: Poller, group: WorkerGroup,
+    _ listener: ListeningSocket, worker: Worker, poller: Poller, group: WorkerGroup, reserve: Int,
     accepted: @escaping (Socket, Address) -> Void
   ) throws(IOError) {
     self.listener = listener
     self.worker = worker
     self.poller = poller
     self.group = group
+    self.reserve = reserve
     self.accepted = accepted
     socket = try poller.register(listener.descriptor)
     waiter = Waiter(poller)
@@ -36,7 +36,7 @@ final class Acceptor: Activity {
       case .drained:
         socket.readiness.remove(.readable)
       case .more:
-        await Task.yield()
+        await waiter.yield()
       case .exhausted:
         // The listener stays marked ready: the queue is not empty and no further edge would come.
         _ = await waiter.sleep(until: poller.deadline(after: 100))
@@ -53,7 +53,7 @@ final class Acceptor: Activity {
 
   private func acceptQueued(atMost limit: Int) -> Outcome {
     for _ in 0..<limit {
-      if Descriptors.isNearlyExhausted(reserve: Acceptor.reserve) { return .exhausted }
+      if Descriptors.isNearlyExhausted(reserve: reserve) { return .exhausted }
       var peer = cl_address()
       let result = unsafe cl_accept(socket.descriptor, &peer)
       if result < 0 {
@@ -71,7 +71,7 @@ final class Acceptor: Activity {
       } else {
         let address = Address(peer)
         let id = listener.id
-        Task.immediate(executorPreference: target.loop) { await target.adopt(result, address, for: id) }
+        Task.immediate { await target.adopt(result, address, for: id) }
       }
     }
     return .more

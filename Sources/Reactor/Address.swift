@@ -8,6 +8,16 @@ import CLinux
     self.system = system
   }
 
+  /// - Parameter bytes: in network order; 4 of an IPv4 address, 16 of an IPv6 address.
+  public init?(bytes: [UInt8], port: Int) {
+    guard let port = UInt16(exactly: port), bytes.count == 4 || bytes.count == 16 else { return nil }
+    var made = cl_address()
+    unsafe withUnsafeMutableBytes(of: &made.bytes) { unsafe $0.copyBytes(from: bytes) }
+    made.family = bytes.count == 4 ? 4 : 6
+    made.port = port
+    system = made
+  }
+
   /// Parses a literal; `nil` when `host` is a name.
   public init?(literal host: String, port: Int) {
     guard let port = UInt16(exactly: port) else { return nil }

@@ -1,8 +1,9 @@
 import Glibc
 
-/// A fixed block of bytes between a read position and a write position.
+/// A fixed block of bytes between a read position and a write position, or nothing while it has no block.
 ///
-/// All access is bounds-checked: a write that does not fit traps before it touches memory, so callers check `room`.
+/// The block comes from a pool and goes back there when the buffer is empty, so that whoever receives into a buffer keeps
+/// one for good: an optional reference would be counted at each use. All access is bounds-checked: a write that does not fit traps before it touches memory, so callers check `room`.
 @safe public final class Buffer {
   /// One read's worth. Bigger saved no system call on small messages and cost memory on every connection.
   public static let readSize = 16 * 1024
@@ -10,35 +11,71 @@ import Glibc
   public static let slack = 2 * 1024
   public static let capacity = readSize + slack
 
-  private let base: UnsafeMutableRawPointer
+  /// Points to nothing while `limit` is 0, so every access that is within bounds is to a block.
+  private var base: UnsafeMutableRawPointer
+  private var limit = 0
   public private(set) var start = 0
   public private(set) var end = 0
+  /// How far bytes were written since it got its block.
+  private var written = 0
 
-  init() {
-    unsafe base = UnsafeMutableRawPointer.allocate(byteCount: Buffer.capacity, alignment: 16)
+  /// A buffer without a block: it can hold nothing.
+  public init() {
+    unsafe base = Block.none
   }
 
   deinit {
-    unsafe base.deallocate()
+    if hasBlock { unsafe base.deallocate() }
+  }
+
+  /// The memory behind a buffer.
+  enum Block {
+    // Never read and never written: no access is within the bounds of a buffer without a block.
+    fileprivate nonisolated(unsafe) static let none = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 16)
+
+    static func allocate() -> UnsafeMutableRawPointer {
+      UnsafeMutableRawPointer.allocate(byteCount: Buffer.capacity, alignment: 16)
+    }
+  }
+
+  public var hasBlock: Bool { limit != 0 }
+
+  func take(_ block: UnsafeMutableRawPointer) {
+    precondition(!hasBlock, "a block for a buffer that has one")
+    unsafe base = block
+    limit = Buffer.capacity
+    clear()
+    written = 0
+  }
+
+  func releaseBlock() -> UnsafeMutableRawPointer {
+    precondition(hasBlock, "no block to give back")
+    let block = unsafe base
+    unsafe base = Block.none
+    limit = 0
+    clear()
+    return unsafe block
   }
 
   /// Bytes that can be read.
   public var count: Int { end - start }
   public var isEmpty: Bool { start == end }
   /// Bytes that can be appended.
-  public var room: Int { Buffer.capacity - end }
+  public var room: Int { limit - end }
   /// Bytes that a receive may add: never into the slack.
-  public var readRoom: Int { max(0, Buffer.readSize - end) }
+  public var readRoom: Int { max(0, limit - Buffer.slack - end) }
 
   public func clear() {
+    written = max(written, end)
     start = 0
     end = 0
   }
 
-  /// Overwrites all that was ever written to it. `explicit_bzero` is not optimised away.
+  /// Overwrites all that was written since it got its block. `explicit_bzero` is not optimised away.
   func wipe() {
-    unsafe explicit_bzero(base, Buffer.capacity)
     clear()
+    unsafe explicit_bzero(base, written)
+    written = 0
   }
 
   /// Drops `count` bytes from the front.
@@ -51,6 +88,7 @@ import Glibc
   /// Drops bytes from the back, down to `count` readable ones.
   public func truncate(to count: Int) {
     precondition(count >= 0 && count <= self.count)
+    written = max(written, end)
     end = start + count
   }
 
@@ -58,6 +96,7 @@ import Glibc
   public func compact() {
     guard start > 0 else { return }
     let kept = count
+    written = max(written, end)
     unsafe memmove(base, base + start, kept)
     start = 0
     end = kept
@@ -67,6 +106,14 @@ import Glibc
   public func withSpan<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
     let bytes = unsafe UnsafeRawBufferPointer(start: base + start, count: count)
     return try unsafe body(Span(_unsafeElements: bytes.bindMemory(to: UInt8.self)))
+  }
+
+  /// The offset, from the read position, of the first line feed at or behind `offset`.
+  public func nextLineFeed(_ offset: Int) -> Int? {
+    precondition(offset >= 0 && offset <= count)
+    let from = unsafe base + start + offset
+    guard let found = unsafe memchr(from, 0x0a, count - offset) else { return nil }
+    return unsafe offset + (UnsafeRawPointer(found) - UnsafeRawPointer(from))
   }
 
   public func append(_ byte: UInt8) {

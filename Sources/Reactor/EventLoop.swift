@@ -1,14 +1,13 @@
 import CLinux
 import Synchronization
 
-/// One thread's event loop: the serial executor of its `Worker` and the preferred executor of every task started there,
-/// so that no resume ever leaves the thread (measured: without the preference each resume passes the global pool).
+/// One thread's event loop and the serial executor of its `Worker`.
 ///
 /// Theory of operation. A turn runs the jobs that were queued when it began, then asks the kernel for events without
 /// blocking if more jobs came meanwhile, else until the next deadline. An event resumes the continuation that waits for
 /// it, which queues a job for the next turn. So a task that yields cannot starve the sockets, and the sockets cannot
 /// starve the jobs.
-public final class EventLoop: SerialExecutor, TaskExecutor {
+public final class EventLoop: SerialExecutor {
   private let inbox = Mutex<[UnownedJob]>([])
   private let epoll: Int32
   private let wake: Int32
@@ -20,8 +19,15 @@ public final class EventLoop: SerialExecutor, TaskExecutor {
   static let wakeKey = UInt64.max
 
   init() throws(IOError) {
-    epoll = try IOError.check(cl_epoll_create())
-    wake = try IOError.check(cl_eventfd())
+    let created = try IOError.check(cl_epoll_create())
+    do throws(IOError) {
+      wake = try IOError.check(cl_eventfd())
+    } catch {
+      // An object that was never whole is not taken down either.
+      cl_close(created)
+      throw error
+    }
+    epoll = created
     _ = try IOError.check(cl_epoll_add_level(epoll, wake, EventLoop.wakeKey))
   }
 
@@ -36,7 +42,16 @@ public final class EventLoop: SerialExecutor, TaskExecutor {
   public var isCurrent: Bool { unsafe cl_current() == Unmanaged.passUnretained(self).toOpaque() }
 
   public func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
+    queue(UnownedJob(job))
+  }
+
+  /// Queues a job whose wait is over, on the loop's own thread.
+  func resume(_ job: UnownedJob) {
+    unsafe ready.append(job)
+  }
+
+  /// Queues a job, from any thread.
+  func queue(_ job: UnownedJob) {
     if isCurrent {
       unsafe ready.append(job)
       return
@@ -65,25 +80,24 @@ public final class EventLoop: SerialExecutor, TaskExecutor {
     unsafe cl_set_current(Unmanaged.passUnretained(self).toOpaque())
     defer { cl_set_current(nil) }
     let serial = unsafe asUnownedSerialExecutor()
-    let task = unsafe asUnownedTaskExecutor()
     let capacity: Int32 = 256
     let events = UnsafeMutableRawPointer.allocate(byteCount: Int(capacity * cl_event_size()), alignment: 8)
     defer { unsafe events.deallocate() }
     var batch: [UnownedJob] = []
-    let poller = worker.assumeIsolated { UnsafeTransfer($0.poller) }
+    let poller = worker.assumeIsolated { UnsafeTransfer($0.poller) }.value
 
     while true {
       unsafe swap(&batch, &ready)
-      for job in batch { unsafe job.runSynchronously(isolatedTo: serial, taskExecutor: task) }
+      for job in batch { unsafe job.runSynchronously(on: serial) }
       batch.removeAll(keepingCapacity: true)
 
       let isIdle = unsafe ready.isEmpty
-      if isIdle, poller.value.isStopped { return }
-      let timeout = isIdle ? poller.value.millisecondsToNextDeadline() : 0
+      if isIdle, poller.isStopped { return }
+      let timeout = isIdle ? poller.millisecondsToNextDeadline() : 0
       if timeout != 0 { turnBegan.store(0, ordering: .relaxed) }
       let count = unsafe cl_epoll_wait(epoll, events, capacity, timeout)
-      poller.value.updateNow()
-      turnBegan.store(poller.value.now, ordering: .relaxed)
+      poller.updateNow()
+      turnBegan.store(poller.now, ordering: .relaxed)
       if count > 0 {
         for index in 0..<count {
           let key = unsafe cl_event_key(events, index)
@@ -96,12 +110,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor {
             }
             unsafe ready.append(contentsOf: jobs)
           } else {
-            unsafe poller.value.deliver(cl_event_bits(events, index), to: key)
+            unsafe poller.deliver(cl_event_bits(events, index), to: key)
           }
         }
       }
-      poller.value.expire()
-      if !poller.value.pending.isEmpty { worker.assumeIsolated { $0.startPending() } }
+      poller.expire()
+      if !poller.pending.isEmpty { worker.assumeIsolated { $0.startPending() } }
     }
   }
 }

@@ -3,9 +3,12 @@ import CLinux
 /// The I/O state of one worker: its sockets by descriptor, its timer wheel, its buffers.
 ///
 /// Not Sendable, so the compiler keeps it and everything that refers to it inside its worker.
-public final class Poller {
+@safe public final class Poller {
   private let epoll: Int32
-  private var slots: [Socket?] = []
+  let loop: EventLoop
+  let room: WaitingRoom
+  /// Each socket by its descriptor, held: an event must not have to count.
+  private var slots: [Unmanaged<Socket>?] = unsafe []
   private var generation: UInt32 = 0
   let wheel: TimerWheel
   let idle = IdleList()
@@ -19,8 +22,10 @@ public final class Poller {
   private(set) var isStopped = false
   public private(set) var openSockets = 0
 
-  init(epoll: Int32) {
-    self.epoll = epoll
+  init(_ loop: EventLoop) {
+    epoll = loop.descriptor
+    self.loop = loop
+    room = WaitingRoom(loop)
     now = cl_monotonic() / 1_000_000
     wheel = TimerWheel(now: now)
   }
@@ -40,15 +45,17 @@ public final class Poller {
       socket.close()
       throw IOError(code: -result)
     }
-    while slots.count <= Int(descriptor) { slots.append(nil) }
-    slots[Int(descriptor)] = socket
+    while unsafe slots.count <= Int(descriptor) { unsafe slots.append(nil) }
+    unsafe slots[Int(descriptor)] = Unmanaged.passRetained(socket)
     openSockets += 1
     return socket
   }
 
   /// Opens a connection and waits until it stands.
+  ///
+  /// - Parameter other: whose end, if it is given, ends the attempt: the socket of whoever wants the connection.
   public func connect(
-    to address: Address, with waiter: Waiter, until deadline: Deadline
+    to address: Address, with waiter: Waiter, until deadline: Deadline, abandonedBy other: Socket? = nil
   ) async throws(ConnectError)
     -> Socket
   {
@@ -66,7 +73,16 @@ public final class Poller {
     } catch {
       throw .failed(error)
     }
-    let wake = await waiter.wait(socket, .writable, until: deadline)
+    let wake: Wake
+    if let other {
+      wake = await waiter.wait(socket, .writable, other, .broken, until: deadline)
+    } else {
+      wake = await waiter.wait(socket, .writable, until: deadline)
+    }
+    if let other, other.readiness.contains(.broken) {
+      socket.close()
+      throw .abandoned
+    }
     if wake == .ready {
       guard let error = socket.connectError() else { return socket }
       socket.close()
@@ -78,9 +94,12 @@ public final class Poller {
 
   func forget(_ socket: Socket) {
     let slot = Int(socket.descriptor)
-    guard slot < slots.count, slots[slot] === socket else { return }
-    slots[slot] = nil
+    guard let entry = unsafe slots.indices.contains(slot) ? slots[slot] : nil,
+      unsafe entry.takeUnretainedValue() === socket
+    else { return }
+    unsafe slots[slot] = nil
     openSockets -= 1
+    unsafe entry.release()
   }
 
   /// Starts `activity` on this worker, at the end of the turn at the latest.
@@ -93,8 +112,22 @@ public final class Poller {
   func deliver(_ bits: UInt32, to key: UInt64) {
     let slot = Int(key & 0xffff_ffff)
     // An event of this batch may be for a descriptor that was closed, or closed and opened again, meanwhile.
-    guard slot < slots.count, let socket = slots[slot], socket.generation == UInt32(key >> 32) else { return }
-    socket.deliver(Readiness(rawValue: UInt8(truncatingIfNeeded: bits)))
+    guard unsafe slot < slots.count, let entry = unsafe slots[slot] else { return }
+    let isForObserver = unsafe entry._withUnsafeGuaranteedRef { socket in
+      guard socket.generation == UInt32(key >> 32) else { return false }
+      // Only queues the task that waits, if one does: nothing is closed meanwhile.
+      return socket.deliver(Readiness(rawValue: UInt8(truncatingIfNeeded: bits)))
+    }
+    if isForObserver {
+      let socket = unsafe entry.takeUnretainedValue()
+      socket.observer?.socketIsReady(socket)
+    }
+  }
+
+  private var sockets: [Socket] { unsafe slots.compactMap { unsafe $0?.takeUnretainedValue() } }
+
+  deinit {
+    while let entry = unsafe slots.popLast() { unsafe entry?.release() }
   }
 
   func updateNow() {
@@ -112,16 +145,21 @@ public final class Poller {
     due.removeAll(keepingCapacity: true)
   }
 
+  /// Has every connection that waits for a next request give its buffers back: memory is short.
+  public func parkIdle() {
+    idle.resumeAll(.park)
+  }
+
   func beginDraining() {
     guard !isDraining else { return }
     isDraining = true
-    for socket in slots { socket?.observer?.workerIsDraining() }
+    for socket in sockets { socket.observer?.workerIsDraining() }
     idle.resumeAll(.draining)
   }
 
   /// Breaks every connection that is left: their tasks end at their next step.
   func abortAll() {
-    for socket in slots { socket?.abort() }
+    for socket in sockets { socket.abort() }
   }
 
   func stop() {
@@ -130,7 +168,7 @@ public final class Poller {
 
   /// A deadline for something that is not a waiting task, e.g. a parked connection.
   public func arm(_ timer: Timer, for owner: any TimerOwner, after milliseconds: Int) {
-    timer.owner = owner
+    if timer.owner == nil { timer.owner = owner }
     wheel.arm(timer, at: deadline(after: milliseconds))
   }
 
@@ -144,6 +182,8 @@ public final class Poller {
 public enum ConnectError: Error, Equatable, Sendable {
   case timedOut
   case failed(IOError)
+  /// Nobody wants the connection any more.
+  case abandoned
 }
 
 /// Work that runs as a task of its worker.

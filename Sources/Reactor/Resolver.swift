@@ -12,17 +12,26 @@ public final class Resolver: Sendable {
     var addresses: [Address] = []
     var resolvedAt: UInt64 = 0
     var isRunning = false
-    var waiting: [@Sendable (Result<[Address], ResolveError>) -> Void] = []
+    var waiting: [Handover<Result<[Address], ResolveError>>] = []
   }
+
+  /// How a name is looked up; blocks.
+  package typealias LookUp = @Sendable (_ host: String, _ port: Int) -> Result<[Address], ResolveError>
 
   public let host: String
   public let port: Int
+  private let ask: LookUp
   private let literal: Address?
   private let state = Mutex(State())
 
-  public init(host: String, port: Int) {
+  public convenience init(host: String, port: Int) {
+    self.init(host: host, port: port) { Resolver.lookUp($0, $1) }
+  }
+
+  package init(host: String, port: Int, ask: @escaping LookUp) {
     self.host = host
     self.port = port
+    self.ask = ask
     literal = Address(literal: host, port: port)
   }
 
@@ -42,23 +51,22 @@ public final class Resolver: Sendable {
   }
 
   /// The addresses, after a look-up if need be.
-  public func resolve(now: UInt64) async throws(ResolveError) -> [Address] {
-    if let known = known(now: now) { return known }
-    let result: Result<[Address], ResolveError> = await unsafe withUnsafeContinuation { continuation in
-      let starts = state.withLock { state in
-        state.waiting.append { unsafe continuation.resume(returning: $0) }
-        defer { state.isRunning = true }
-        return !state.isRunning
-      }
-      if starts { lookUp() }
+  public func resolve(on poller: Poller) async throws(ResolveError) -> [Address] {
+    if let known = known(now: poller.now) { return known }
+    let answer = Handover<Result<[Address], ResolveError>>(poller.loop)
+    let starts = state.withLock { state in
+      state.waiting.append(answer)
+      defer { state.isRunning = true }
+      return !state.isRunning
     }
-    return try result.get()
+    if starts { lookUp() }
+    return try await answer.take(poller.room).get()
   }
 
   private func lookUp() {
     do throws(IOError) {
       // One thread at a time for each name: `isRunning` guards it.
-      try Thread.start("resolver") { self.finish(Resolver.lookUp(self.host, self.port)) }
+      try Thread.start("resolver") { self.finish(self.ask(self.host, self.port)) }
     } catch {
       finish(.failure(ResolveError(host: host, reason: error.description)))
     }
@@ -72,7 +80,7 @@ public final class Resolver: Sendable {
       defer { state.waiting = [] }
       return state.waiting
     }
-    for answer in waiting { answer(result) }
+    for answer in waiting { answer.give(result) }
   }
 
   private static func lookUp(_ host: String, _ port: Int) -> Result<[Address], ResolveError> {
@@ -94,6 +102,11 @@ public final class Resolver: Sendable {
 public struct ResolveError: Error, Sendable, CustomStringConvertible {
   public let host: String
   public let reason: String
+
+  package init(host: String, reason: String) {
+    self.host = host
+    self.reason = reason
+  }
 
   public var description: String { "cannot resolve `\(host)`: \(reason)" }
 }

@@ -29,13 +29,14 @@ public enum Transfer: Equatable, Sendable {
 /// A non-blocking stream socket, registered once and edge-triggered for everything.
 ///
 /// Confined to its worker: not Sendable. Whoever opened it closes it; closing twice is harmless.
-public final class Socket {
+@safe public final class Socket {
   public private(set) var descriptor: Int32
   let generation: UInt32
   let poller: Poller
   public internal(set) var readiness: Readiness = []
-  /// The task that waits for it, if one does, and what for.
-  var waiter: Waiter?
+  /// The task that waits for it, if one does, and what for. Not counted: the task holds its waiter while it waits, and
+  /// takes it away from here when the wait is over.
+  var waiter: Unmanaged<Waiter>?
   var interest: Readiness = []
   /// Told of events while no task waits: a parked connection, an idle upstream connection.
   /// Held strongly: for a parked connection this is the only reference.
@@ -49,6 +50,7 @@ public final class Socket {
     self.generation = generation
     self.poller = poller
     self.counter = counter
+    unsafe waiter = nil
     counter?.add()
     Descriptors.opened()
   }
@@ -73,14 +75,13 @@ public final class Socket {
     return wanted.contains(.writable) && readiness.contains(.writable)
   }
 
-  func deliver(_ bits: Readiness) {
+  /// Notes what has become possible. Returns whether it is for the observer to act upon: no task waits.
+  func deliver(_ bits: Readiness) -> Bool {
     readiness.formUnion(bits)
     if bits.contains(.readClosed) { readiness.insert(.readable) }
-    if let waiter {
-      if satisfies(interest) { waiter.resume(.ready) }
-    } else if let observer {
-      observer.socketIsReady(self)
-    }
+    guard let waiter = unsafe waiter else { return true }
+    if satisfies(interest) { unsafe waiter._withUnsafeGuaranteedRef { $0.resume(.ready) } }
+    return false
   }
 
   /// Receives what fits into the buffer.
@@ -181,7 +182,7 @@ public final class Socket {
   /// Wakes whoever waits and fails every further call: the worker is about to stop.
   func abort() {
     isAborted = true
-    deliver([.readable, .writable, .readClosed, .broken])
+    if deliver([.readable, .writable, .readClosed, .broken]) { observer?.socketIsReady(self) }
   }
 }
 

@@ -9,21 +9,23 @@ public enum Wake: Equatable, Sendable {
   case park
 }
 
-/// What one task waits with: one continuation, over up to two sockets and a deadline.
+/// What one task waits with, over up to two sockets and a deadline.
 ///
-/// The deadline is an entry of the timer wheel that resumes the continuation: a cancellation handler or a racing child
-/// task would cost 3 to 30 times as much.
-@safe public final class Waiter: TimerEntry {
-  private var continuation: UnsafeContinuation<Wake, Never>?
+/// The deadline is an entry of the timer wheel that ends the wait: a cancellation handler or a racing child task would
+/// cost 3 to 30 times as much.
+@safe public final class Waiter: Host {
+  /// The task while it waits.
+  private var visitor: UnownedJob?
+  private var wake = Wake.ready
+  private var isYielding = false
   private let poller: Poller
   // The list of idle waits, oldest first.
   // Unowned: a waiter is in the list only while its task waits, which holds it.
-  unowned(unsafe) var idleNext: Waiter?
-  unowned(unsafe) var idlePrevious: Waiter?
+  fileprivate var idleNext: Unmanaged<Waiter>?
+  fileprivate var idlePrevious: Unmanaged<Waiter>?
   var isIdle = false
 
   public init(_ poller: Poller) {
-    unsafe continuation = nil
     unsafe idleNext = nil
     unsafe idlePrevious = nil
     self.poller = poller
@@ -32,15 +34,10 @@ public enum Wake: Equatable, Sendable {
   /// Waits until `socket` is ready for `wanted`, or is broken.
   public func wait(_ socket: Socket, _ wanted: Readiness, until deadline: Deadline) async -> Wake {
     if socket.satisfies(wanted) { return .ready }
-    let wake = await unsafe withUnsafeContinuation { waiting in
-      // The task may have been resumed to get here (the first wait of one that was just started is), so what happened
-      // meanwhile is looked at again, and nobody is told to resume before there is something to resume.
-      unsafe continuation = waiting
-      listen(to: socket, for: wanted)
-      poller.wheel.arm(self, at: deadline)
-      if socket.satisfies(wanted) { resume(.ready) }
-    }
-    socket.waiter = nil
+    listen(to: socket, for: wanted)
+    poller.wheel.arm(self, at: deadline)
+    await suspend()
+    unsafe socket.waiter = nil
     return wake
   }
 
@@ -49,54 +46,66 @@ public enum Wake: Equatable, Sendable {
     _ first: Socket, _ firstWanted: Readiness, _ second: Socket, _ secondWanted: Readiness, until deadline: Deadline
   ) async -> Wake {
     if first.satisfies(firstWanted) || second.satisfies(secondWanted) { return .ready }
-    let wake = await unsafe withUnsafeContinuation { waiting in
-      unsafe continuation = waiting
-      listen(to: first, for: firstWanted)
-      listen(to: second, for: secondWanted)
-      poller.wheel.arm(self, at: deadline)
-      if first.satisfies(firstWanted) || second.satisfies(secondWanted) { resume(.ready) }
-    }
-    first.waiter = nil
-    second.waiter = nil
+    listen(to: first, for: firstWanted)
+    listen(to: second, for: secondWanted)
+    poller.wheel.arm(self, at: deadline)
+    await suspend()
+    unsafe first.waiter = nil
+    unsafe second.waiter = nil
     return wake
   }
 
   /// Waits for the first byte of a next request: ends early when the worker drains or holds too many idle tasks.
   public func waitIdle(_ socket: Socket, until deadline: Deadline) async -> Wake {
     if socket.satisfies(.readable) { return .ready }
-    let wake = await unsafe withUnsafeContinuation { waiting in
-      unsafe continuation = waiting
-      listen(to: socket, for: .readable)
-      poller.wheel.arm(self, at: deadline)
-      poller.idle.append(self)
-      if socket.satisfies(.readable) { resume(.ready) } else if poller.isDraining { resume(.draining) }
-    }
+    if poller.isDraining { return .draining }
+    listen(to: socket, for: .readable)
+    poller.wheel.arm(self, at: deadline)
+    poller.idle.append(self)
+    await suspend()
     poller.idle.remove(self)
-    socket.waiter = nil
+    unsafe socket.waiter = nil
     return wake
   }
 
   /// Waits for the deadline, or until someone calls `resume`.
-  ///
-  /// `register` makes the waiter known to whoever is to resume it: it runs when there is something to resume.
-  public func sleep(until deadline: Deadline, register: () -> Void = {}) async -> Wake {
-    await unsafe withUnsafeContinuation { waiting in
-      unsafe continuation = waiting
-      poller.wheel.arm(self, at: deadline)
-      register()
+  public func sleep(until deadline: Deadline) async -> Wake {
+    poller.wheel.arm(self, at: deadline)
+    await suspend()
+    return wake
+  }
+
+  /// Lets everything else that is queued run first.
+  public func yield() async {
+    isYielding = true
+    await suspend()
+  }
+
+  private func suspend() async {
+    unsafe poller.room.door.host = Unmanaged.passUnretained(self)
+    await poller.room.enter()
+  }
+
+  override func receive(_ job: UnownedJob) {
+    if isYielding {
+      isYielding = false
+      poller.loop.resume(job)
+    } else {
+      visitor = job
     }
   }
 
   private func listen(to socket: Socket, for wanted: Readiness) {
-    socket.waiter = self
+    unsafe socket.waiter = Unmanaged.passUnretained(self)
     socket.interest = wanted
   }
 
   /// Ends the wait. Harmless when nothing waits: a second event of the same batch, a deadline behind an event.
   public func resume(_ wake: Wake) {
-    guard let waiting = unsafe continuation else { return }
-    unsafe continuation = nil
-    unsafe waiting.resume(returning: wake)
+    guard let job = visitor else { return }
+    visitor = nil
+    self.wake = wake
+    poller.loop.resume(job)
   }
 
   override func expired() {
@@ -114,8 +123,8 @@ public enum Wake: Equatable, Sendable {
   /// More idle connections than this give their task and buffer back.
   static let limit = 256
 
-  private unowned(unsafe) var first: Waiter?
-  private unowned(unsafe) var last: Waiter?
+  private var first: Unmanaged<Waiter>?
+  private var last: Unmanaged<Waiter>?
   private(set) var count = 0
 
   init() {
@@ -124,13 +133,18 @@ public enum Wake: Equatable, Sendable {
   }
 
   func append(_ waiter: Waiter) {
+    let entry = unsafe Unmanaged.passUnretained(waiter)
     waiter.isIdle = true
     unsafe waiter.idlePrevious = last
     unsafe waiter.idleNext = nil
-    if let last = unsafe last { unsafe last.idleNext = waiter } else { unsafe first = waiter }
-    unsafe last = waiter
+    if let last = unsafe last {
+      unsafe last._withUnsafeGuaranteedRef { unsafe $0.idleNext = entry }
+    } else {
+      unsafe first = entry
+    }
+    unsafe last = entry
     count += 1
-    if count > IdleList.limit, let oldest = unsafe first {
+    if count > IdleList.limit, let oldest = unsafe first?.takeUnretainedValue() {
       remove(oldest)
       oldest.resume(.park)
     }
@@ -139,15 +153,16 @@ public enum Wake: Equatable, Sendable {
   func remove(_ waiter: Waiter) {
     guard waiter.isIdle else { return }
     waiter.isIdle = false
-    if let previous = unsafe waiter.idlePrevious {
-      unsafe previous.idleNext = waiter.idleNext
+    let (previous, next) = unsafe (waiter.idlePrevious, waiter.idleNext)
+    if let previous = unsafe previous {
+      unsafe previous._withUnsafeGuaranteedRef { unsafe $0.idleNext = next }
     } else {
-      unsafe first = waiter.idleNext
+      unsafe first = next
     }
-    if let next = unsafe waiter.idleNext {
-      unsafe next.idlePrevious = waiter.idlePrevious
+    if let next = unsafe next {
+      unsafe next._withUnsafeGuaranteedRef { unsafe $0.idlePrevious = previous }
     } else {
-      unsafe last = waiter.idlePrevious
+      unsafe last = previous
     }
     unsafe waiter.idleNext = nil
     unsafe waiter.idlePrevious = nil
@@ -156,7 +171,7 @@ public enum Wake: Equatable, Sendable {
 
   /// Ends every idle wait.
   func resumeAll(_ wake: Wake) {
-    while let waiter = unsafe first {
+    while let waiter = unsafe first?.takeUnretainedValue() {
       remove(waiter)
       waiter.resume(wake)
     }

@@ -4,7 +4,7 @@ extension Worker {
   /// How a program without threads of its own begins: `main` starts on this thread, and nothing that it starts or waits
   /// for ever resumes on the global pool.
   public nonisolated func runHere(_ main: @escaping @Sendable (isolated Worker) async -> Void) {
-    Task.immediate(executorPreference: loop) { await main(self) }
+    Task.immediate { await main(self) }
     runHere()
   }
 }

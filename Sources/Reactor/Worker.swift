@@ -18,7 +18,7 @@ public actor Worker {
     let loop = try EventLoop()
     self.loop = loop
     self.index = index
-    poller = Poller(epoll: loop.descriptor)
+    poller = Poller(loop)
   }
 
   /// Runs the loop on a thread of its own.
@@ -49,9 +49,7 @@ public actor Worker {
 
   /// Starts an activity as a task of this worker; it runs at once, until its first wait.
   public func run(_ activity: any Activity) {
-    Task.immediate(executorPreference: loop) {
-      await self.perform(activity)
-    }
+    Task.immediate { await self.perform(activity) }
   }
 
   private func perform(_ activity: any Activity) async {
@@ -75,11 +73,18 @@ public actor Worker {
 
   private var acceptors: [Int: Acceptor] = [:]
 
+  /// Left for upstream connections and logs when descriptors run out.
+  public static let descriptorReserve = 64
+
   /// Accepts connections of `listener` from now on; `accepted` runs on this worker for each.
+  ///
+  /// - Parameter reserve: descriptors that are left to others; accepting pauses when there are no more.
   public func accept(
-    _ listener: ListeningSocket, group: WorkerGroup, accepted: @escaping (Socket, Address) -> Void
+    _ listener: ListeningSocket, group: WorkerGroup, reserve: Int = Worker.descriptorReserve,
+    accepted: @escaping (Socket, Address) -> Void
   ) throws(IOError) {
-    let acceptor = try Acceptor(listener, worker: self, poller: poller, group: group, accepted: accepted)
+    let acceptor = try Acceptor(
+      listener, worker: self, poller: poller, group: group, reserve: reserve, accepted: accepted)
     acceptors[listener.id] = acceptor
     run(acceptor)
   }

@@ -18,6 +18,8 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
   case cookie = 7
   /// What the store keeps of tokens: to revoke them, or to give an answer again.
   case kept = 8
+  /// What the store keeps of a pushed authorization request.
+  case pushed = 9
 
   /// What the message key is derived for (RFC 5869, section 3.2: `info`).
   var info: [UInt8] {
@@ -30,6 +32,7 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
     case .consent: Array("proofgate consent".utf8)
     case .cookie: Array("proofgate cookie".utf8)
     case .kept: Array("proofgate kept".utf8)
+    case .pushed: Array("proofgate pushed".utf8)
     }
   }
 }

@@ -3,6 +3,10 @@
 /// Every operation is atomic. Times are seconds since 1970; the clock is an argument. An entry is gone once `expiry` is
 /// not after `now`. Values that hold upstream tokens are sealed before they come here.
 public protocol EphemeralStore: Sendable {
+  /// Seconds that an entry has to outlive what it guards, since the clocks of those who share the store may differ, and
+  /// any clock may be set back a little.
+  var clockTolerance: Int64 { get }
+
   /// Stores `value` unless there is an entry: whether it did.
   func put(_ key: StoreKey, _ value: [UInt8], expiry: Int64, now: Int64) async throws(StoreError) -> Bool
 
@@ -23,4 +27,9 @@ public protocol EphemeralStore: Sendable {
   func increment(_ key: StoreKey, by amount: Int, expiry: Int64, now: Int64) async throws(StoreError) -> Int
 
   func remove(_ key: StoreKey, now: Int64) async throws(StoreError)
+}
+
+extension EphemeralStore {
+  /// For machines whose clocks a time server keeps together.
+  public var clockTolerance: Int64 { 60 }
 }

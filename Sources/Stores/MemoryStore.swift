@@ -26,6 +26,9 @@ public final class MemoryStore: EphemeralStore {
     }
   }
 
+  /// One process has one clock, which a time server may set back by seconds.
+  public var clockTolerance: Int64 { 5 }
+
   /// Entries now held, those included that are due but not cleared yet.
   public var count: Int {
     shards.reduce(0) { sum, shard in sum + shard.table.withLock { $0.count } }

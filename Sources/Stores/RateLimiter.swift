@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Token buckets by client and address, for throttling failed verifiers and failed client authentication.
+/// Token buckets by client and address, for throttling requests and failed attempts at a secret.
 ///
 /// The memory is fixed: 24 bytes for each of `maximumKeys` buckets, in sets of eight. When a set is full, the bucket with
 /// the most tokens makes room, which is the one that has the least to be remembered for: an attacker with many addresses
@@ -37,7 +37,10 @@ public final class RateLimiter: Sendable {
 
   /// Seconds until `key` has a token again; `nil` if it has one now. Takes none.
   /// - Parameter now: milliseconds on a monotonic clock.
-  public func retryAfter(_ key: RateKey, now: Int64) -> Int? {
+  public func retryAfter(_ key: RateKey, now: Int64) -> Int? { retryAfter(key, at: rate, now: now) }
+
+  /// The same at a rate that may have changed since the last time.
+  public func retryAfter(_ key: RateKey, at rate: TokenBucket.Rate, now: Int64) -> Int? {
     let (shard, range, fingerprint) = place(key)
     return shard.slots.withLock { slots in
       guard let index = range.first(where: { slots[$0].fingerprint == fingerprint }) else { return nil }
@@ -47,7 +50,10 @@ public final class RateLimiter: Sendable {
 
   /// Takes a token of `key`: `false` if it has none.
   /// - Parameter now: milliseconds on a monotonic clock.
-  public func take(_ key: RateKey, now: Int64) -> Bool {
+  public func take(_ key: RateKey, now: Int64) -> Bool { take(key, at: rate, now: now) }
+
+  /// The same at a rate that may have changed since the last time.
+  public func take(_ key: RateKey, at rate: TokenBucket.Rate, now: Int64) -> Bool {
     let (shard, range, fingerprint) = place(key)
     return shard.slots.withLock { slots in
       if let index = range.first(where: { slots[$0].fingerprint == fingerprint }) {

@@ -27,12 +27,16 @@ public struct RedemptionLedger: Sendable {
     case granted(Attempt)
     /// Another attempt is under way, or ended without an answer and this is not the same client and verifier.
     case claimed
-    /// Tokens were issued before: a replay.
-    case spent
+    /// Tokens were issued before: a replay. With what `spend` kept.
+    case spent(kept: [UInt8])
   }
 
-  /// Seconds that an entry outlives its code, so that the clocks of replicas may differ.
-  private static let margin: Int64 = 60
+  /// The first byte of an entry. One entry a code, for as long as the code lives: a login costs memory for no longer.
+  private enum Mark {
+    static let claimed: UInt8 = 1
+    /// What is kept follows.
+    static let spent: UInt8 = 2
+  }
 
   private let store: any EphemeralStore
 
@@ -48,13 +52,15 @@ public struct RedemptionLedger: Sendable {
     _ transaction: TransactionID, client: ClientID, verifier: Secret?, expiry: Int64, now: Int64
   ) async throws(StoreError) -> Claim {
     let proof = RedemptionLedger.proof(transaction, client, verifier)
-    let kept = expiry + RedemptionLedger.margin
-    if try await store.put(StoreKey(.claim, id: transaction.bytes), [1], expiry: kept, now: now) {
-      return .granted(Attempt(transaction: transaction, isRetry: false, proof: proof, expiry: kept))
+    let until = expiry + store.clockTolerance
+    if try await store.put(RedemptionLedger.key(transaction), [Mark.claimed], expiry: until, now: now) {
+      return .granted(Attempt(transaction: transaction, isRetry: false, proof: proof, expiry: until))
     }
-    if try await store.get(StoreKey(.spent, id: transaction.bytes), now: now) != nil { return .spent }
+    if let entry = try await store.get(RedemptionLedger.key(transaction), now: now), entry.first == Mark.spent {
+      return .spent(kept: Array(entry.dropFirst()))
+    }
     if try await store.take(StoreKey(.unsettled, id: proof), now: now) != nil {
-      return .granted(Attempt(transaction: transaction, isRetry: true, proof: proof, expiry: kept))
+      return .granted(Attempt(transaction: transaction, isRetry: true, proof: proof, expiry: until))
     }
     return .claimed
   }
@@ -62,7 +68,7 @@ public struct RedemptionLedger: Sendable {
   /// No complete request was sent upstream: the code is as good as before.
   public func release(_ attempt: Attempt, now: Int64) async throws(StoreError) {
     guard !attempt.isRetry else { return try await leaveUnsettled(attempt, now: now) }
-    try await store.remove(StoreKey(.claim, id: attempt.transaction.bytes), now: now)
+    try await store.remove(RedemptionLedger.key(attempt.transaction), now: now)
   }
 
   /// A complete request was sent upstream and no usable answer came back.
@@ -71,10 +77,30 @@ public struct RedemptionLedger: Sendable {
   }
 
   /// The upstream issued tokens, or refused for good.
-  public func spend(_ attempt: Attempt, now: Int64) async throws(StoreError) {
-    _ = try await store.put(
-      StoreKey(.spent, id: attempt.transaction.bytes), [1], expiry: attempt.expiry, now: now)
+  ///
+  /// - Parameter kept: What a replay gives back, sealed: how to end the tokens. A store without room keeps nothing, for
+  ///   tokens that were issued are worth more to the client than their end at a replay.
+  /// - Returns: Whether it was kept.
+  @discardableResult
+  public func spend(_ attempt: Attempt, keeping kept: [UInt8] = [], now: Int64) async throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      try await mark(attempt, [Mark.spent] + kept, now: now)
+      return true
+    } catch .full {
+      // As long as the entry that is there: this needs no room.
+      try await mark(attempt, [Mark.spent], now: now)
+      return false
+    }
   }
+
+  private func mark(_ attempt: Attempt, _ entry: [UInt8], now: Int64) async throws(StoreError) {
+    let key = RedemptionLedger.key(attempt.transaction)
+    if try await store.replace(key, [Mark.claimed], with: entry, expiry: attempt.expiry, now: now) { return }
+    // The claim ended while the upstream took its time.
+    _ = try await store.put(key, entry, expiry: attempt.expiry, now: now)
+  }
+
+  private static func key(_ transaction: TransactionID) -> StoreKey { StoreKey(.claim, id: transaction.bytes) }
 
   /// A name for "this client with this verifier at this transaction" from which the verifier cannot be read.
   private static func proof(_ transaction: TransactionID, _ client: ClientID, _ verifier: Secret?) -> [UInt8] {

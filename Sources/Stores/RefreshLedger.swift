@@ -8,9 +8,9 @@ public import OAuth
 ///                            +-- release -------+      kill: --> dead, from everywhere
 ///
 /// A family is the tokens that follow from one code. At any time one of them is current; whoever comes with another one
-/// shows that two hold tokens of the family, and then nobody may go on. An entry is made by the first refresh, or by the
-/// code where something is to be kept with it, and holds digests of tokens. A family without an entry (nobody refreshed
-/// yet, or the store forgot) takes the first token that comes; two that come at once are still told apart.
+/// shows that two hold tokens of the family, and then nobody may go on. An entry is made by the first refresh and holds
+/// digests of tokens: a login whose tokens nobody ever refreshes costs no memory. A family without an entry (nobody
+/// refreshed yet, or the store forgot) takes the first token that comes; two that come at once are still told apart.
 ///
 /// If a process dies with a claim, the claim ends by itself after its lease.
 public struct RefreshLedger: Sendable {
@@ -43,18 +43,6 @@ public struct RefreshLedger: Sendable {
 
   public init(store: any EphemeralStore) {
     self.store = store
-  }
-
-  /// Makes the entry of a family whose first token was just issued, where something is to be kept with it.
-  /// - Parameter token: `nil` where the family has no token of the gateway's.
-  public func begin(
-    _ family: TransactionID, token: Secret?, keeping kept: [UInt8], expiry: Int64, now: Int64
-  ) async throws(StoreError) {
-    let record = FamilyRecord(
-      state: .current, token: token.map(RefreshLedger.digest) ?? FamilyRecord.none, previous: FamilyRecord.none,
-      kept: kept)
-    _ = try await store.put(
-      RefreshLedger.key(family), record.bytes, expiry: expiry + RefreshLedger.margin, now: now)
   }
 
   /// Claims the use of a token, after all other checks have passed.

@@ -5,12 +5,10 @@ internal import Cryptography
 public struct StoreKey: Hashable, Sendable {
   /// Who owns the entry. The letters stand in shared stores, so they never change.
   public enum Namespace: UInt8, Sendable, CaseIterable {
-    /// The claim on a code's single use.
+    /// The claim on a code's single use, and what came of it.
     case claim = 0x63
     /// A redemption whose outcome is unknown.
     case unsettled = 0x75
-    /// A redemption that succeeded.
-    case spent = 0x73
     /// A state kept behind a short handle.
     case state = 0x68
     /// A device flow.
@@ -29,7 +27,7 @@ public struct StoreKey: Hashable, Sendable {
     public var isOpenToAnybody: Bool {
       switch self {
       case .state, .device, .pushed, .consent, .challenge: true
-      case .claim, .unsettled, .spent, .family: false
+      case .claim, .unsettled, .family: false
       }
     }
   }

@@ -35,8 +35,10 @@ public final class DecisionLog: Sendable {
   /// Hands a record over. Each worker uses its own index.
   public func append(_ record: DecisionRecord, worker: Int) {
     guard rings.indices.contains(worker) else { return }
-    let isFirst = rings[worker].append(record)
-    if isFirst || isBlocked.load(ordering: .relaxed) { signal.signal() }
+    let outcome = rings[worker].append(record)
+    // Counted here and not by the writer, which on a full disk may not come to it for days.
+    if outcome == .dropped { metrics.logLinesDropped(1) }
+    if outcome == .first || isBlocked.load(ordering: .relaxed) { signal.signal() }
   }
 
   /// Has the sink opened anew before the next line (SIGHUP, after the file was moved away).
@@ -106,7 +108,6 @@ public final class DecisionLog: Sendable {
         if writer.line.bytes.count >= DecisionLog.batch, !writer.isTorn { _ = flush(&writer) }
       }
       if dropped > 0 {
-        metrics.logLinesDropped(dropped)
         writer.line.open()
         writer.line.field("time", Timestamp.text(now()))
         writer.line.field("event", "dropped")

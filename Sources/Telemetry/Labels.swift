@@ -21,6 +21,7 @@ public enum DecisionEndpoint: String, Sendable, CaseIterable {
   case registration
   case metadata
   case consent
+  case pushedAuthorization = "pushed_authorization"
   /// Any other path: ambiguous ones, closed ones.
   case path
 }

@@ -6,6 +6,7 @@ public struct MetricsSnapshot: Equatable, Sendable {
   public internal(set) var responses = [UInt64](repeating: 0, count: 6)
   public internal(set) var upstreamDurations = HistogramSnapshot()
   public internal(set) var upstreamErrors: [UpstreamErrorKind: UInt64] = [:]
+  public internal(set) var limits: [LimitKind: UInt64] = [:]
   public internal(set) var connectionsAccepted: UInt64 = 0
   public internal(set) var connectionsActive: UInt64 = 0
   public internal(set) var connectionsIdle: UInt64 = 0

@@ -13,6 +13,7 @@ public struct PrometheusText: Sendable {
     var page = PrometheusText()
     page.requests(snapshot)
     page.decisions(snapshot)
+    page.limits(snapshot)
     page.connections(snapshot)
     page.upstream(snapshot)
     page.policy(snapshot)
@@ -51,6 +52,13 @@ public struct PrometheusText: Sendable {
           ("endpoint", labels.endpoint.rawValue), ("client", labels.client), ("rule", labels.rule),
           ("decision", labels.decision.rawValue),
         ], count)
+    }
+  }
+
+  private mutating func limits(_ snapshot: MetricsSnapshot) {
+    family("proofgate_limits_total", "counter", "How often each limit was met.")
+    for kind in LimitKind.allCases {
+      sample("proofgate_limits_total", [("limit", kind.rawValue)], snapshot.limits[kind] ?? 0)
     }
   }
 

@@ -15,15 +15,22 @@ final class RecordRing: Sendable {
     self.capacity = capacity
   }
 
-  /// Whether the writer has to be woken: it is awake while there are records that it has not taken.
-  func append(_ record: DecisionRecord) -> Bool {
+  enum Outcome {
+    /// The writer has to be woken.
+    case first
+    /// It is awake: there are records that it has not taken.
+    case queued
+    case dropped
+  }
+
+  func append(_ record: DecisionRecord) -> Outcome {
     state.withLock { state in
       guard state.records.count < capacity else {
         state.dropped += 1
-        return false
+        return .dropped
       }
       state.records.append(record)
-      return state.records.count == 1
+      return state.records.count == 1 ? .first : .queued
     }
   }
 

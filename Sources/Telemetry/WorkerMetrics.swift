@@ -10,6 +10,7 @@ public final class WorkerMetrics: Sendable {
   private let statuses = InlineArray<6, Counter> { _ in Counter() }
   private let upstreamDuration = LatencyHistogram()
   private let upstreamErrors = InlineArray<6, Counter> { _ in Counter() }
+  private let limits = InlineArray<19, Counter> { _ in Counter() }
   private let accepted = Counter()
   private let closed = Counter()
   private let active = Counter()
@@ -50,6 +51,9 @@ public final class WorkerMetrics: Sendable {
   public func upstreamFailed(_ kind: UpstreamErrorKind) {
     upstreamErrors[WorkerMetrics.index(kind)].add(1)
   }
+
+  /// A limit was met.
+  public func limited(_ limit: LimitKind) { limits[limit.index].add(1) }
 
   public func connectionAccepted() { accepted.add(1) }
   public func connectionClosed() { closed.add(1) }
@@ -93,6 +97,7 @@ public final class WorkerMetrics: Sendable {
     for kind in UpstreamErrorKind.allCases {
       snapshot.upstreamErrors[kind, default: 0] += upstreamErrors[WorkerMetrics.index(kind)].value
     }
+    for kind in LimitKind.allCases { snapshot.limits[kind, default: 0] += limits[kind.index].value }
     // Read in this order, so that a connection that ends in between does not make a gauge negative.
     let busy = active.value
     let gone = closed.value

@@ -13,7 +13,9 @@ struct RestartChanges {
       old.upstream.origin == new.upstream.origin
       ? nil : "`upstream.url` cannot change while the gateway runs; restart it to reach \(new.upstream.origin)"
     var settings: [String] = []
-    if old.gateway.listeners.map(\.address) != new.gateway.listeners.map(\.address) {
+    if old.gateway.listeners.map(\.address) != new.gateway.listeners.map(\.address)
+      || old.gateway.listeners.map(\.proxyProtocol) != new.gateway.listeners.map(\.proxyProtocol)
+    {
       settings.append("`gateway.listeners`")
     }
     if old.gateway.admin != new.gateway.admin { settings.append("`gateway.admin`") }

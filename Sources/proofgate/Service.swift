@@ -155,7 +155,7 @@ final class Service {
     let loaded: Result<Configuration, Configuration.Failure>
     do throws(IOError) {
       // A large policy takes a second to read.
-      loaded = try await Thread.run("reload") { source.load() }
+      loaded = try await poller.runOnThread("reload") { source.load() }
     } catch {
       return refuse(["proofgate: error: no thread for the reload: \(error)"], parts)
     }

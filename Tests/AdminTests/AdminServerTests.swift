@@ -1,3 +1,4 @@
+import ClientTestSupport
 import HTTP
 import LegacyServer
 import Policy

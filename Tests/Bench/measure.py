@@ -31,6 +31,10 @@ def resident_bytes(pids):
     return total
 
 
+def descriptors(pids):
+    return sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)
+
+
 def threads(pids):
     return sum(len(os.listdir(f"/proc/{pid}/task")) for pid in pids)
 

@@ -41,9 +41,18 @@ final class Child {
   private var unread = ""
   private let watchdog: DispatchWorkItem
 
-  init(_ arguments: [String], environment: [String: String] = [:]) throws {
-    process.executableURL = try Program.url
-    process.arguments = arguments
+  /// - Parameter descriptors: how many files it may open.
+  init(_ arguments: [String], environment: [String: String] = [:], descriptors: Int? = nil) throws {
+    if let descriptors {
+      process.executableURL = URL(fileURLWithPath: "/bin/sh")
+      process.arguments =
+        [
+          "-c", "ulimit -n \(descriptors) && exec \"$0\" \"$@\"", try Program.url.path,
+        ] + arguments
+    } else {
+      process.executableURL = try Program.url
+      process.arguments = arguments
+    }
     // What a process still holds when it ends is no leak, and looking for it takes the sanitizer longer than the test.
     let own = ["ASAN_OPTIONS": "detect_leaks=0"]
     process.environment = ProcessInfo.processInfo.environment.merging(own) { $1 }.merging(environment) { $1 }

@@ -287,6 +287,38 @@ struct AuthorizationRequestTests {
     }
   }
 
+  @Test("8252-8.12-every-step: where embedded user agents are blocked, no login page on another path lets them in")
+  func everyStep() async throws {
+    let agent = "Mozilla/5.0 (Linux; Android 14; Pixel 8; wv) AppleWebKit/537.36 Chrome/120.0.0.0 Mobile Safari/537.36"
+    let policy = try FixturePolicy.with { $0.edit("p1") { $0.embeddedUserAgents = .block } }
+    try await GatewayFixture.run(policy) { gateway in
+      let cookie = try await gateway.transactionCookie()
+      let form: Form = ["username": "alice", "password": "wonderland"]
+      for path in ["/login", "/login?next=%2F", "/style.css"] {
+        try await gateway.expectErrorPage(path, status: 403, ["Cookie": cookie, "User-Agent": agent])
+      }
+      try await gateway.expectRefused(post: "/login", form, ["Cookie": cookie, "User-Agent": agent], status: 403)
+      try await gateway.expectRefused(post: "/authorize", form, ["Cookie": cookie, "User-Agent": agent], status: 403)
+      #expect(gateway.logLines.contains { $0.contains("user-agent-embedded") && $0.contains("\"path\"") })
+      // Advisory, and only while signing in: plain browsers, tabs of apps and everybody without a transaction get on.
+      try await expectStatus(200, of: gateway.get("/login", ["Cookie": cookie, "User-Agent": "FooBrowser/1.0"]))
+      try await expectStatus(200, of: gateway.get("/login", ["Cookie": cookie]))
+      try await expectStatus(200, of: gateway.get("/login", ["User-Agent": agent]))
+      gateway.clock.advance(by: 900)
+      try await expectStatus(200, of: gateway.get("/login", ["Cookie": cookie, "User-Agent": agent]))
+    }
+  }
+
+  @Test("8252-8.12-every-step: without `block` the pages in between are nobody's business")
+  func everyStepReported() async throws {
+    let agent = Vectors.all.userAgents.vectors.first { $0.expectedEmbedded }?.userAgent ?? ""
+    let policy = try FixturePolicy.with { $0.edit("n1") { $0.embeddedUserAgents = .block } }
+    try await GatewayFixture.run(policy) { gateway in
+      let cookie = try await gateway.transactionCookie()
+      try await expectStatus(200, of: gateway.get("/login", ["Cookie": cookie, "User-Agent": agent]))
+    }
+  }
+
   @Test("8252-8.12-block: report lets an embedded user agent in and says so in the log")
   func reported() async throws {
     let instagram = Vectors.all.userAgents.vectors.first { $0.expectedEmbedded }

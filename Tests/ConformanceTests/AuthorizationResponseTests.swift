@@ -41,6 +41,29 @@ struct AuthorizationResponseTests {
     }
   }
 
+  @Test("9700-4.1.3-fragment-reattach: where it is set, redirects to https end in a fragment, and apps get none")
+  func fragmentGuard() async throws {
+    let policy = try FixturePolicy.with { $0.editAll { $0.fragmentGuard = true } }
+    try await GatewayFixture.run(policy) { gateway in
+      let address = try await gateway.walk("n1", "https://app.example.com/cb").address
+      #expect(address.hasSuffix("&iss=https%3A%2F%2Fgw.example#_"))
+      let refused = try await gateway.expectRefused(get: gateway.az("w1") { $0.set("response_type", "foo") })
+      #expect(refused.location?.hasPrefix("https://web.example.com/cb?x=1&error=") == true)
+      #expect(refused.location?.hasSuffix("#_") == true)
+      for uri in ["com.example.app:/cb", "http://127.0.0.1:4711/cb"] {
+        let error = try await gateway.expectRefused(get: gateway.az("n1", uri) { $0.set("response_type", "foo") })
+        #expect(error.location?.hasPrefix(uri) == true)
+        #expect(error.location?.contains("#") == false)
+        let address = try await gateway.walk("n1", uri).address
+        #expect(!address.contains("#"))
+      }
+    }
+    try await GatewayFixture.run { gateway in
+      let address = try await gateway.walk("n1", "https://app.example.com/cb").address
+      #expect(!address.contains("#"))
+    }
+  }
+
   @Test("8252-8.9-state: a request without state succeeds and is noted in the log")
   func stateMissing() async throws {
     try await GatewayFixture.run { gateway in

@@ -68,6 +68,61 @@ struct RefreshTokenTests {
     }
   }
 
+  @Test("I-credentials: until a date, older refresh tokens go upstream with the client's own credentials only")
+  func rawWithOwnCredentials() async throws {
+    let policy = try FixturePolicy.with { policy in
+      policy.edit("n1") { client in
+        // The legacy server knows the app as it is, and the secret that older copies of it hold.
+        client.upstream.clientID = client.id
+        client.rawRefreshUntil = 1_000_000_000_000
+      }
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      gateway.upstream.script { request in
+        guard request.path == "/token" else { return nil }
+        let form = Form(decoding: String(decoding: request.body, as: UTF8.self))
+        guard form["refresh_token"] == "from-before", form["client_id"] == "n1", form["client_secret"] == "in-the-app",
+          request.headers["Authorization"] == nil
+        else {
+          return Response(
+            status: 401, headers: ["Content-Type": "application/json"], body: Array(#"{"error":"invalid_client"}"#.utf8)
+          )
+        }
+        return Response(
+          status: 200, headers: ["Content-Type": "application/json"],
+          body: Array(#"{"access_token":"a1","token_type":"bearer"}"#.utf8))
+      }
+      // Without credentials of its own the app has nothing, for the gateway lends it none.
+      let bare = try await gateway.refresh("from-before")
+      bare.expectTokenError(401, "invalid_client")
+      let sealed = try await gateway.refresh("from-before") { $0.append("client_secret", "in-the-app") }.refreshToken()
+      #expect(sealed != "from-before")
+      #expect(gateway.logLines.contains { $0.contains("refresh-token-raw") })
+      // The sealed one is the client's alone, as any other.
+      try await gateway.expectTokenRefusal(gateway.refreshForm(sealed, "n2"), "invalid_grant")
+    }
+  }
+
+  @Test("I-credentials: without the date, or after it, a refresh token that the gateway did not seal is refused")
+  func rawWithoutDate() async throws {
+    for until in [nil, Int64(1)] {
+      let policy = try FixturePolicy.with { policy in
+        policy.edit("n1") { client in
+          client.upstream.clientID = client.id
+          client.rawRefreshUntil = until
+        }
+      }
+      try await GatewayFixture.run(policy) { gateway in
+        try await gateway.expectTokenRefusal(gateway.refreshForm("from-before"), "invalid_grant")
+      }
+    }
+    // Upstream it is somebody else, so older tokens are not its own.
+    let shared = try FixturePolicy.with { $0.edit("n1") { $0.rawRefreshUntil = 1_000_000_000_000 } }
+    try await GatewayFixture.run(shared) { gateway in
+      try await gateway.expectTokenRefusal(gateway.refreshForm("from-before"), "invalid_grant")
+    }
+  }
+
   @Test("9700-2.2.2-refresh-rotation: where the upstream cannot revoke, the log says that access tokens live on")
   func cannotRevoke() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.upstream.endpoints.revocation = [] }) { gateway in

@@ -400,7 +400,7 @@ struct TokenTests {
 
   private func refresh(
     _ changes: [String: String?] = [:], grant: RefreshGrant? = nil, opened: Opened<RefreshGrant>? = nil,
-    policy: Policy = Fixture.policy(), now: Int64 = 0, acceptsRaw: Bool = false
+    policy: Policy = Fixture.policy(), now: Int64 = 0
   ) -> Outcome<RefreshPermit>? {
     var all: [String: String?] = [
       "grant_type": "refresh_token", "refresh_token": "sealed", "code": nil, "redirect_uri": nil, "code_verifier": nil,
@@ -411,7 +411,7 @@ struct TokenTests {
       family: Fixture.transactionID, generation: 0, clientID: ClientID("n1"), scope: Scope(parsing: "read write"),
       upstreamClientID: ClientID("legacy-n1"), upstreamRefreshToken: Secret("upstream-refresh"), issuedAt: 0)
     return Enforcement.decideRefresh(
-      intent, opened: opened ?? .value(grant ?? standard), policy: policy, now: now, acceptsRaw: acceptsRaw)
+      intent, opened: opened ?? .value(grant ?? standard), policy: policy, now: now)
   }
 
   @Test("6749-6-refresh-binding: a refresh token is its client's, and scope only narrows")
@@ -448,10 +448,16 @@ struct TokenTests {
   @Test("I-credentials: the gateway lends no credentials for a raw refresh token")
   func rawRefresh() throws {
     #expect(refresh(opened: .invalid)?.rejection == .refreshTokenUnbound)
-    #expect(refresh(opened: .invalid, acceptsRaw: true)?.rejection == .refreshTokenUnbound)
-    let itself = Fixture.policy { client in client.upstream.clientID = client.id }
-    let permit = try #require(refresh(opened: .invalid, policy: itself, acceptsRaw: true)?.permit)
+    let elsewhere = Fixture.policy { $0.rawRefreshUntil = 1_000 }
+    #expect(refresh(opened: .invalid, policy: elsewhere)?.rejection == .refreshTokenUnbound)
+    let itself = Fixture.policy { client in
+      client.upstream.clientID = client.id
+      client.rawRefreshUntil = 1_000
+    }
+    #expect(refresh(opened: .invalid, policy: itself, now: 1_000)?.rejection == .refreshTokenUnbound)
+    let permit = try #require(refresh(opened: .invalid, policy: itself, now: 999)?.permit)
     #expect(permit.upstream.authorization == nil)
+    #expect(permit.isFromBeforeTheGateway)
     #expect(body(permit.upstream)["refresh_token"] == "sealed")
     #expect(permit.sealsRefreshToken)
     let web = try #require(refresh(["client_id": "w3", "client_secret": "own"], opened: .invalid)?.permit)

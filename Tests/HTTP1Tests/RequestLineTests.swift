@@ -67,7 +67,7 @@ struct RequestLineTests {
 
   @Test("A target of 8 KiB is accepted, a longer one is refused with 414")
   func targetLimit() throws {
-    let longest = "/" + String(repeating: "a", count: RequestHeadParser.targetLimit - 1)
+    let longest = "/" + String(repeating: "a", count: HeadLimits.standard.target - 1)
     #expect(refusal("GET \(longest) HTTP/1.1\r\nHost: a\r\n\r\n") == nil)
     #expect(refusal("GET \(longest)a HTTP/1.1\r\nHost: a\r\n\r\n") == 414)
   }

@@ -209,6 +209,41 @@ struct ClientFindings {
         [shared-upstream-client]
         """),
     FindingCase(
+      .rawRefresh,
+      "Older refresh tokens of a client that is another one upstream",
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            raw_refresh_until: 2027-03-31
+            upstream: { client_id: legacy }
+        """,
+      expected: """
+        policy.yaml:15:24: warning: `raw_refresh_until` takes refresh tokens that are bound to no client here, \
+        until the end of 2027-03-31 (UTC); remove it when the apps have used theirs once (RFC 6749, section \
+        10.4) [raw-refresh-tokens]
+        policy.yaml:15:24: warning: client `com.example.mail` is `legacy` upstream, so older refresh tokens \
+        are not its own and stay refused; remove `raw_refresh_until` (RFC 6749, section 10.4) \
+        [raw-refresh-tokens]
+        """),
+    FindingCase(
+      .pushedAuthorization,
+      "A client that can prove itself to the upstream alone",
+      edits: [("token: /token }", "token: /token, pushed_authorization: /par }")],
+      clients: """
+        clients:
+          - id: web
+            type: confidential
+            redirect_uris: ['https://web.example.com/callback']
+            pushed_authorization: optional
+        """,
+      expected: """
+        policy.yaml:15:27: error: client `web` proves itself to the upstream alone, and what it pushes never \
+        goes there; add `secret: { file: PATH }` or use `pushed_authorization: off` (RFC 9126, section 2) \
+        [pushed-authorization]
+        """),
+    FindingCase(
       .responseMode,
       "A form for a private-use scheme",
       clients: """

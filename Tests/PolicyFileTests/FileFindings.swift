@@ -144,7 +144,7 @@ struct FileFindings {
       edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  colour: blue")],
       expected: """
         policy.yaml:6:3: error: unknown key `colour` in `gateway`; use `origin`, `issuer`, `listeners`, \
-        `admin`, `workers`, `replicas`, `store`, `branding`, `sealing_keys`, `trusted_proxies`, \
+        `admin`, `workers`, `replicas`, `store`, `branding`, `limits`, `sealing_keys`, `trusted_proxies`, \
         `drain_delay` or `drain_timeout`
         """),
     FindingCase(

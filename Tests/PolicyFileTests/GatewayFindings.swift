@@ -262,5 +262,36 @@ struct GatewayFindings {
       expected: """
         policy.yaml:11:17: error: `refresh_idle` cannot be `0s`; use 1m to 87600h
         """),
+    FindingCase(
+      .rawRefresh,
+      "Refresh tokens from before the gateway",
+      edits: [("mode: enforce", "mode: enforce\n  raw_refresh_until: 2027-03-31")],
+      expected: """
+        policy.yaml:11:22: warning: `raw_refresh_until` takes refresh tokens that are bound to no client here, \
+        until the end of 2027-03-31 (UTC); remove it when the apps have used theirs once (RFC 6749, section \
+        10.4) [raw-refresh-tokens]
+        """),
+    FindingCase(
+      .invalidValue,
+      "A day that the month does not have",
+      edits: [("mode: enforce", "mode: enforce\n  raw_refresh_until: 2027-02-29")],
+      expected: """
+        policy.yaml:11:22: error: `raw_refresh_until` cannot be `2027-02-29`; use a date such as `2027-03-31`
+        """),
+    FindingCase(
+      .invalidValue,
+      "A date in another spelling",
+      edits: [("mode: enforce", "mode: enforce\n  raw_refresh_until: 31.03.2027")],
+      expected: """
+        policy.yaml:11:22: error: `raw_refresh_until` cannot be `31.03.2027`; use a date such as `2027-03-31`
+        """),
+    FindingCase(
+      .pushedAuthorization,
+      "Pushed requests without a path for them",
+      edits: [("mode: enforce", "mode: enforce\n  pushed_authorization: required")],
+      expected: """
+        policy.yaml:11:25: error: `pushed_authorization: required` needs a path where clients push; add \
+        `pushed_authorization: /par` to `endpoints` (RFC 9126, section 2) [pushed-authorization]
+        """),
   ]
 }

@@ -24,6 +24,22 @@ struct PolicyValuesTests {
       drain_delay: 5s
       drain_timeout: 1m
       branding: { name: Example, support_url: https://example.com/help }
+      limits:
+        header_bytes: 8KiB
+        header_fields: 50
+        target_length: 4KiB
+        body: 32KiB
+        header_timeout: 5s
+        body_timeout: 30s
+        idle_timeout: 1m
+        request_timeout: 10m
+        minimum_rate: 1KiB
+        connections: 1000
+        connections_per_address: 100
+        requests_per_connection: 500
+        max_buffer_memory: 64MiB
+        token_requests_per_client: 600
+        token_requests_per_address: off
     upstream:
       url: https://legacy.example.com
       endpoints:
@@ -40,6 +56,7 @@ struct PolicyValuesTests {
       pkce: forward
       parameters: [audience, tenant]
       max_connections: 64
+      reserved_connections: 4
       connect_timeout: 250ms
       response_timeout: 2m
       upgrades: websocket
@@ -57,6 +74,9 @@ struct PolicyValuesTests {
       device_code_lifetime: 15m
       refresh_reuse_window: 10s
       refresh_idle: 720h
+      raw_refresh_until: 2027-03-31
+      pushed_authorization: optional
+      fragment_guard: true
       profile: oauth_2_1
     clients:
       - id: com.example.mail
@@ -79,6 +99,9 @@ struct PolicyValuesTests {
         device_code_lifetime: 5m
         refresh_reuse_window: 0s
         refresh_idle: 1h
+        raw_refresh_until: 2028-02-29
+        pushed_authorization: required
+        fragment_guard: false
         profile: standard
         consent: upstream
         upstream:
@@ -92,6 +115,7 @@ struct PolicyValuesTests {
         redirect_uris: [https://web.example.com/callback]
         pkce: optional
         relies_on_nonce: true
+        trusted: false
         secret: { file: secret }
         upstream: { client_id: legacy-web }
     """
@@ -126,7 +150,8 @@ struct PolicyValuesTests {
     #expect(upstream.endpoints.token == ["/token"])
     #expect(upstream.endpoints.revocation == ["/revoke"])
     #expect(upstream.endpoints.introspection == ["/introspect"])
-    #expect(upstream.endpoints.closed == ["/par", "/device", "/register"])
+    #expect(upstream.endpoints.pushedAuthorization == ["/par"])
+    #expect(upstream.endpoints.closed == ["/device", "/register"])
     #expect(upstream.callback == .network)
     #expect(upstream.pass == ["/login", "/static/"])
     #expect(upstream.stateLimit == 1_024)
@@ -138,12 +163,43 @@ struct PolicyValuesTests {
     #expect(upstream.upgrades == ["websocket"])
   }
 
+  @Test("Every limit arrives")
+  func limits() throws {
+    let policy = try #require(try Self.load(Self.complete).policy)
+    var expected = LimitSettings()
+    expected.headerBytes = 8_192
+    expected.headerFields = 50
+    expected.targetLength = 4_096
+    expected.body = 32_768
+    expected.headerTimeout = 5_000
+    expected.bodyTimeout = 30_000
+    expected.idleTimeout = 60_000
+    expected.requestTimeout = 600_000
+    expected.minimumRate = 1_024
+    expected.connections = 1_000
+    expected.connectionsPerAddress = 100
+    expected.requestsPerConnection = 500
+    expected.maxBufferMemory = 67_108_864
+    expected.tokenRequestsPerClient = 600
+    expected.tokenRequestsPerAddress = 0
+    #expect(policy.gateway.limits == expected)
+    #expect(policy.upstream.reservedConnections == 4)
+  }
+
+  @Test("A target fits into its head where the policy says only how long a head may be")
+  func shortHead() throws {
+    let text = FindingCase.base.replacing("sealing_keys:", with: "limits: { header_bytes: 4KiB }\n  sealing_keys:")
+    let limits = try #require(try Self.load(text).policy).gateway.limits
+    #expect(limits.headerBytes == 4_096 && limits.targetLength == 2_048)
+  }
+
   @Test("Every setting of a client arrives")
   func client() throws {
     let policy = try #require(try Self.load(Self.complete).policy)
     let client = try #require(policy.clients[ClientID("com.example.mail")])
     #expect(client.name == "Example Mail")
     #expect(client.kind == .public)
+    #expect(client.registration == .policy)
     #expect(client.application == .native)
     #expect(client.platform == .ios)
     #expect(client.redirectURIs.map(\.text) == ["com.example.mail:/callback", "http://127.0.0.1/callback"])
@@ -161,6 +217,10 @@ struct PolicyValuesTests {
     #expect(client.deviceCodeLifetime == 300)
     #expect(client.refreshReuseWindow == 0)
     #expect(client.refreshIdle == 3_600)
+    // The first second after the leap day.
+    #expect(client.rawRefreshUntil == 1_835_481_600)
+    #expect(client.pushedAuthorization == .required)
+    #expect(!client.fragmentGuard)
     #expect(client.profile == .standard)
     #expect(client.consent == .upstream)
     #expect(client.upstream.clientID == ClientID("legacy-mail"))
@@ -184,8 +244,12 @@ struct PolicyValuesTests {
     #expect(client.deviceCodeLifetime == 900)
     #expect(client.refreshReuseWindow == 10)
     #expect(client.refreshIdle == 2_592_000)
+    #expect(client.rawRefreshUntil == 1_806_537_600)
+    #expect(client.pushedAuthorization == .optional)
+    #expect(client.fragmentGuard)
     #expect(client.profile == .oauth21)
     #expect(client.reliesOnNonce)
+    #expect(client.registration == .dynamic)
     #expect(client.secret?.reveal() == "web secret")
     #expect(policy.mode == .report)
     #expect(policy.unknownClients == .pass)
@@ -198,6 +262,8 @@ struct PolicyValuesTests {
     let policy = try #require(try Self.load(text).policy)
     #expect(policy.gateway.issuer == "https://id.example.com")
     #expect(policy.gateway.admin?.description == "127.0.0.1:9180")
+    #expect(policy.gateway.limits == LimitSettings())
+    #expect(policy.upstream.reservedConnections == 128)
     #expect(policy.gateway.workers == nil)
     #expect(policy.gateway.drainDelay == 0)
     #expect(policy.gateway.drainTimeout == 30_000)
@@ -213,6 +279,10 @@ struct PolicyValuesTests {
     #expect(client.codeLifetime == 60)
     #expect(client.refreshReuseWindow == 0)
     #expect(client.refreshIdle == 7_776_000)
+    #expect(client.rawRefreshUntil == nil)
+    #expect(client.pushedAuthorization == .off)
+    #expect(!client.fragmentGuard)
+    #expect(!policy.takesPushedRequests)
     #expect(client.upstream.clientID == ClientID("a"))
     #expect(client.upstream.authentication == .none)
     #expect(client.upstream.redirectURI == .requested)
@@ -241,6 +311,7 @@ struct PolicyValuesTests {
       ("{ id: a, type: public, redirect_uris: ['http://127.0.0.1/callback'] }", .gateway),
       ("{ id: a, type: public, redirect_uris: ['http://localhost/callback'] }", .gateway),
       ("{ id: a, type: public, redirect_uris: ['https://a.example.com/callback'] }", .upstream),
+      ("{ id: a, type: public, redirect_uris: ['https://a.example.com/callback'], trusted: false }", .gateway),
       (
         "{ id: a, type: public, redirect_uris: ['https://a.example.com/callback'], upstream: { client_id: b } }",
         .gateway

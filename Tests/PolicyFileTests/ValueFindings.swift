@@ -284,18 +284,69 @@ struct ValueFindings {
         `chmod o-r` [world-readable-secret]
         """),
     FindingCase(
+      .invalidValue,
+      "Limits that are none",
+      edits: [
+        (
+          "sealing_keys: { file: keys }",
+          "sealing_keys: { file: keys }\n  limits: { header_bytes: 1MiB, minimum_rate: fast, token_requests_per_client: 0 }"
+        )
+      ],
+      expected: """
+        policy.yaml:6:27: error: `header_bytes` cannot be `1MiB`; use 1024 to 16384 bytes, such as `2048` or \
+        `2KiB`
+        policy.yaml:6:47: error: `minimum_rate` cannot be `fast`; use 1 to 1048576 bytes, such as `2048` or \
+        `2KiB`, or `off`
+        policy.yaml:6:80: error: `token_requests_per_client` cannot be `0`; use a whole number from 1 to \
+        10000000, or `off`
+        """),
+    FindingCase(
+      .conflict,
+      "A target that is longer than its head",
+      edits: [
+        (
+          "sealing_keys: { file: keys }",
+          "sealing_keys: { file: keys }\n  limits: { header_bytes: 4KiB, target_length: 8KiB }"
+        )
+      ],
+      expected: """
+        policy.yaml:6:48: error: `target_length` 8192 does not fit into `header_bytes` 4096; make it shorter
+        """),
+    FindingCase(
+      .conflict,
+      "All connections kept for the OAuth endpoints",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  reserved_connections: 8\n  max_connections: 8"
+        )
+      ],
+      expected: """
+        policy.yaml:9:25: error: `reserved_connections` 8 leaves none of `max_connections` 8 to requests that \
+        pass; make it smaller
+        """),
+    FindingCase(
+      .conflict,
+      "The PROXY protocol of nobody",
+      edits: [
+        ("listeners: [{ address: 127.0.0.1:8080 }]", "listeners: [{ address: 127.0.0.1:8080, proxy_protocol: true }]")
+      ],
+      expected: """
+        policy.yaml:4:15: error: `proxy_protocol` is believed of `trusted_proxies` only, and there are none; \
+        name the proxies that speak it
+        """),
+    FindingCase(
       .notYetSupported,
       "What is read and not served",
       edits: [
         (
           "listeners: [{ address: 127.0.0.1:8080 }]",
-          "listeners: [{ address: 127.0.0.1:8443, proxy_protocol: true, tls: { certificate: keys, private_key: keys } }]"
+          "listeners: [{ address: 127.0.0.1:8443, tls: { certificate: keys, private_key: keys } }]"
         ), ("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: redis://127.0.0.1:6379/0"),
         ("url: http://127.0.0.1:9000", "url: https://legacy.example.com"),
       ],
       expected: """
-        policy.yaml:4:42: error: the PROXY protocol is not spoken yet; remove `proxy_protocol`
-        policy.yaml:4:64: error: TLS listeners are not served yet; terminate TLS in front and remove `tls`
+        policy.yaml:4:42: error: TLS listeners are not served yet; terminate TLS in front and remove `tls`
         policy.yaml:6:3: error: shared stores are not spoken to yet; use `memory` and one replica
         policy.yaml:8:3: error: https upstreams are not reached yet; put the gateway beside the upstream and \
         use http

@@ -1,6 +1,7 @@
 import Proxy
 import Reactor
 import Synchronization
+import Telemetry
 import Testing
 
 /// A proxy under test with a scripted upstream behind it and clients before it.
@@ -10,17 +11,25 @@ final class Bench {
   let poller: Poller
   private var clients: [Peer] = []
   private var isDrained = false
+  private var configuration: ProxyConfiguration
 
-  private init(_ server: Server, _ upstream: ScriptedUpstream, _ poller: Poller) {
+  private init(
+    _ server: Server, _ upstream: ScriptedUpstream, _ poller: Poller, _ configuration: ProxyConfiguration
+  ) {
     self.server = server
     self.upstream = upstream
     self.poller = poller
+    self.configuration = configuration
   }
 
   /// What a test wants of its proxy and its upstream.
   struct Setup: Sendable {
     var workers = 1
     var upstream = ScriptedUpstream.plain
+    /// Whether its listener wants the PROXY protocol.
+    var proxyProtocol = false
+    /// The name under which the proxy knows its upstream, and who answers for it.
+    var name: (host: String, ask: Resolver.LookUp)?
     var configure: @Sendable (inout ProxyConfiguration) -> Void = { _ in }
 
     /// Runs `body` on a worker for the peers; afterwards nothing may be left open or in use at the proxy.
@@ -48,12 +57,18 @@ final class Bench {
       setup.configure(&configuration)
       let settings = ProxySettings(configuration)
       guard let any = Address(literal: "127.0.0.1", port: 0) else { return }
-      let server = try await Server(workers: setup.workers, addresses: [any], threadName: "proxy") { worker in
+      let resolver =
+        setup.name.map { Resolver(host: $0.host, port: address.port, ask: $0.ask) }
+        ?? Resolver(host: address.host, port: address.port)
+      let connections = ConnectionLimits()
+      let server = try await Server(
+        workers: setup.workers, addresses: [any], proxyProtocol: setup.proxyProtocol ? [0] : [], threadName: "proxy"
+      ) { worker in
         ProxyWorker(
-          poller: worker.poller, resolver: Resolver(host: address.host, port: address.port), settings: settings,
-          handler: TestHandler(), metrics: Unmeasured())
+          poller: worker.poller, resolver: resolver, settings: settings, handler: TestHandler(),
+          metrics: CountedLimits(), connections: connections)
       }
-      let bench = Bench(server, upstream, worker.poller)
+      let bench = Bench(server, upstream, worker.poller, configuration)
       do {
         try await body(worker, bench)
       } catch {
@@ -98,6 +113,16 @@ final class Bench {
     return client
   }
 
+  /// Whether a new connection is refused.
+  func refuses() async -> Bool {
+    do {
+      _ = try await connect()
+      return false
+    } catch {
+      return error is ConnectError
+    }
+  }
+
   /// Sends one request on a connection of its own and reads the answer.
   func exchange(_ request: String, to method: String = "GET") async throws -> Message {
     let client = try await connect()
@@ -114,6 +139,26 @@ final class Bench {
   }
 
   // MARK: What is seen from outside
+
+  /// How often a limit was met.
+  func count(_ limit: LimitKind) async -> Int {
+    final class Sum: Sendable {
+      let value = Atomic<Int>(0)
+    }
+    let sum = Sum()
+    await server.update { proxy in
+      let count = (proxy.metrics as? CountedLimits)?.counts[limit] ?? 0
+      sum.value.wrappingAdd(count, ordering: .relaxed)
+    }
+    return sum.value.load(ordering: .relaxed)
+  }
+
+  /// Reloads the proxy with other settings.
+  func reload(_ configure: (inout ProxyConfiguration) -> Void) async {
+    configure(&configuration)
+    let settings = ProxySettings(configuration)
+    await server.update { $0.adopt(settings, $0.handler) }
+  }
 
   struct Counters: Sendable {
     var connections = 0
@@ -147,12 +192,13 @@ final class Bench {
   /// Waits until `condition` holds.
   func eventually(_ what: Comment, _ condition: () async -> Bool) async {
     let deadline = poller.patience
+    let waiter = Waiter(poller)
     var turns = 0
     while !(await condition()) {
       // A timer is coarse: most conditions hold within a few turns of the loop.
       turns += 1
       if turns < 300 {
-        await Task.yield()
+        await waiter.yield()
         continue
       }
       if poller.now > deadline.milliseconds {
@@ -165,9 +211,9 @@ final class Bench {
 }
 
 extension Worker {
-  /// Starts a task as a worker starts all of its own: with the executor preference, and isolated to the worker.
+  /// Starts a task as a worker starts all of its own.
   func launch(_ body: @escaping @Sendable (isolated Worker) async throws -> Void) -> Task<Void, any Error> {
-    Task.immediate(executorPreference: loop) { try await self.script(body) }
+    Task.immediate { try await self.script(body) }
   }
 
   private func script(_ body: @Sendable (isolated Worker) async throws -> Void) async throws {

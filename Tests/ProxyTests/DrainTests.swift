@@ -43,7 +43,7 @@ extension ProxyTests {
         #expect(ending == .end)
         await bench.eventually("the drain is over") { left != nil }
         #expect(left == 0)
-        await #expect(throws: ConnectError.self) { _ = try await bench.connect() }
+        #expect(await bench.refuses())
       }
     }
 

@@ -1,6 +1,7 @@
 import HTTP
 import HTTP1
 import Proxy
+import Telemetry
 
 /// Passes everything but what stands under a few paths.
 final class TestHandler: Handler {
@@ -35,12 +36,33 @@ final class TestHandler: Handler {
       case "/intercept/discard":
         _ = try await upstream.send(outbound)
         return .response(Response(status: 200))
+      case "/intercept/injection":
+        return .response(Response(status: 200, headers: ["X-Injected": "a\r\nb: c"]))
+      case "/intercept/oversized":
+        let value = String(repeating: "x", count: 10_000)
+        return .response(Response(status: 200, headers: ["X-A": value, "X-B": value, "Location": "/needed"]))
+      case "/intercept/oversized/relay":
+        let answer = try await upstream.send(outbound)
+        var head = answer.head
+        head.headers.append("Content-Security-Policy", String(repeating: "x", count: 20_000))
+        return .relay(answer, head)
+      case "/intercept/long":
+        var long = outbound
+        for name in ["X-A", "X-B", "X-C"] { long.headers.append(name, String(repeating: "y", count: 10_000)) }
+        long.headers.append("Authorization", "Basic last")
+        long.headers.append("Cookie", request.headers["Cookie"] ?? "")
+        return .relay(try await upstream.send(long), Response(status: 200))
+      case "/intercept/unsendable":
+        var split = outbound
+        split.headers.append("X-A", "a\r\nb: c")
+        _ = try await upstream.send(split)
+        return .response(Response(status: 200))
       case "/intercept/unsafe":
         _ = try await upstream.send(
           OutboundRequest(method: "GET", target: "/a HTTP/1.1\r\nX: y", headers: [:], peer: request.peer))
         return .response(Response(status: 200))
       default:
-        return .response(Response(status: 200, headers: ["X-Injected": "a\r\nb: c"], body: request.body))
+        return .response(Response(status: 200, body: request.body))
       }
     } catch {
       return .response(failure(.upstream(error)))
@@ -64,6 +86,7 @@ final class TestHandler: Handler {
       switch failure {
       case .request(let error): error.status
       case .timeout: 408
+      case .overloaded(let limit): limit == .connectionsPerAddress ? 429 : 503
       case .bodyTooLarge: 413
       case .loop: 508
       case .upstream(let error): error.status

@@ -53,33 +53,71 @@ struct BufferTests {
     #expect(buffer.room == 0 && buffer.readRoom == 0)
   }
 
-  @Test("The buffer given back last is taken first, and empty")
+  @Test("The block given back last is taken first, and empty")
   func lastInFirstOut() {
     let pool = BufferPool(keep: 2)
     let (a, b, c) = (pool.take(), pool.take(), pool.take())
+    let (first, last) = (BufferTests.block(of: a), BufferTests.block(of: c))
     #expect(pool.inUse == 3)
     a.append("x")
     pool.giveBack(c)
     pool.wipeAndGiveBack(a)
     pool.giveBack(b)  // beyond what is kept
+    pool.giveBack(b)  // has none any more
     #expect(pool.inUse == 0)
-    let first = pool.take()
-    #expect(first === a && first.isEmpty)
-    #expect(pool.take() === c)
-    #expect(pool.take() !== b)
+    let again = pool.take()
+    #expect(BufferTests.block(of: again) == first && again.isEmpty)
+    pool.fill(b)
+    #expect(BufferTests.block(of: b) == last)
+    pool.fill(b)  // has one
+    #expect(pool.inUse == 2)
+  }
+
+  @Test("Line feeds are found from where one looks, up to the last byte")
+  func lineFeeds() {
+    let buffer = BufferPool().take()
+    #expect(buffer.nextLineFeed(0) == nil)
+    buffer.append("x\n\r\ny")
+    buffer.consume(1)
+    #expect([0, 1, 2, 3, 4].map { buffer.nextLineFeed($0) } == [0, 2, 2, nil, nil])
+    buffer.append("\n")
+    #expect(buffer.nextLineFeed(3) == 4)
+    #expect(buffer.nextLineFeed(5) == nil)
+  }
+
+  @Test("A buffer without a block is empty and has no room")
+  func withoutBlock() {
+    let pool = BufferPool()
+    let buffer = Buffer()
+    #expect(buffer.isEmpty && buffer.room == 0 && buffer.readRoom == 0 && !buffer.hasBlock)
+    pool.fill(buffer)
+    #expect(buffer.hasBlock && buffer.readRoom == Buffer.readSize)
+    buffer.append("x")
+    pool.giveBack(buffer)
+    #expect(buffer.isEmpty && buffer.room == 0 && !buffer.hasBlock)
   }
 
   @Test("Wiping leaves nothing of what was written (I-secrets)")
   func wipe() {
     let pool = BufferPool()
     let buffer = pool.take()
-    buffer.append("secret")
+    let block = BufferTests.block(of: buffer)
+    // Whatever becomes of the bytes before: consumed, moved, cut off.
+    buffer.append("sesame")
+    buffer.consume(2)
+    buffer.compact()
+    buffer.truncate(to: 1)
     pool.wipeAndGiveBack(buffer)
     let again = pool.take()
-    again.append([9, 9, 9, 9, 9, 9])
-    again.truncate(to: 0)
-    again.append([7])
-    #expect(again.bytes(from: 0, count: 1) == [7])
-    #expect(again === buffer)
+    #expect(BufferTests.block(of: again) == block)
+    let left = unsafe again.withReadable { bytes in
+      (0..<6).map { unsafe bytes.load(fromByteOffset: $0, as: UInt8.self) }
+    }
+    #expect(left == [0, 0, 0, 0, 0, 0])
+  }
+
+  /// Where it stands in memory.
+  private static func block(of buffer: Buffer) -> UInt {
+    unsafe buffer.withReadable { UInt(bitPattern: $0) }
   }
 }

@@ -87,8 +87,11 @@ struct ListeningTests {
       }
       worker.stopAccepting()
       #expect(accepted.load(ordering: .relaxed) == 20)
-      await #expect(throws: ConnectError.failed(IOError(code: 111))) {
+      do throws(ConnectError) {
         _ = try await poller.open(listener.address)
+        Issue.record("a connection to a listener that was closed")
+      } catch {
+        #expect(error == .failed(IOError(code: 111)))
       }
       for client in clients { client.close() }
     }

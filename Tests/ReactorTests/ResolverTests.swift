@@ -4,40 +4,66 @@ import Testing
 struct ResolverTests {
   @Test("A literal needs no look-up")
   func literal() async throws {
-    let resolver = Resolver(host: "192.0.2.7", port: 81)
-    #expect(resolver.known(now: 0)?.map(\.description) == ["192.0.2.7:81"])
-    #expect(try await resolver.resolve(now: 0).first?.port == 81)
+    try await OnWorker.run { worker in
+      let resolver = Resolver(host: "192.0.2.7", port: 81)
+      #expect(resolver.known(now: 0)?.map(\.description) == ["192.0.2.7:81"])
+      let addresses = try await resolver.resolve(on: worker.poller)
+      #expect(addresses.first?.port == 81)
+    }
   }
 
   @Test("The local name is looked up once and remembered")
   func localName() async throws {
-    let resolver = Resolver(host: "localhost", port: 80)
-    #expect(resolver.known(now: 0) == nil)
-    let addresses = try await resolver.resolve(now: Clock.monotonicNanoseconds() / 1_000_000)
-    #expect(!addresses.isEmpty && addresses.allSatisfy { $0.isLoopback && $0.port == 80 })
-    #expect(resolver.known(now: Clock.monotonicNanoseconds() / 1_000_000) == addresses)
+    try await OnWorker.run { worker in
+      let resolver = Resolver(host: "localhost", port: 80)
+      #expect(resolver.known(now: 0) == nil)
+      let addresses = try await resolver.resolve(on: worker.poller)
+      #expect(!addresses.isEmpty && addresses.allSatisfy { $0.isLoopback && $0.port == 80 })
+      #expect(resolver.known(now: Clock.monotonicNanoseconds() / 1_000_000) == addresses)
+    }
   }
 
   @Test("An old answer is still given while a new one is looked up")
   func oldAnswer() async throws {
-    let resolver = Resolver(host: "localhost", port: 80)
-    let addresses = try await resolver.resolve(now: 0)
-    let later = Clock.monotonicNanoseconds() / 1_000_000 + 10 * Resolver.freshMilliseconds
-    #expect(resolver.known(now: later) == addresses)
-    #expect(try await resolver.resolve(now: later) == addresses)
+    try await OnWorker.run { worker in
+      let resolver = Resolver(host: "localhost", port: 80)
+      let addresses = try await resolver.resolve(on: worker.poller)
+      let later = Clock.monotonicNanoseconds() / 1_000_000 + 10 * Resolver.freshMilliseconds
+      #expect(resolver.known(now: later) == addresses)
+      let again = try await resolver.resolve(on: worker.poller)
+      #expect(again == addresses)
+    }
   }
 
   @Test("Many may ask at once, and all get the answer")
   func together() async throws {
-    let resolver = Resolver(host: "localhost", port: 80)
-    await withTaskGroup(of: Bool.self) { group in
-      for _ in 0..<50 { group.addTask { (try? await resolver.resolve(now: 0))?.isEmpty == false } }
-      for await isGood in group { #expect(isGood) }
+    try await OnWorker.run { worker in
+      let resolver = Resolver(host: "localhost", port: 80)
+      let waiter = Waiter(worker.poller)
+      var answered = 0
+      for _ in 0..<50 {
+        worker.poller.start(
+          Script {
+            if (try? await resolver.resolve(on: worker.poller))?.isEmpty == false { answered += 1 }
+            if answered == 50 { waiter.resume(.ready) }
+          })
+      }
+      #expect(await waiter.sleep(until: worker.poller.patience) == .ready)
+      #expect(answered == 50)
+      waiter.retire()
     }
   }
 
   @Test("A name that cannot exist is an error that says so", arguments: ["a b", "-.invalid..", ""])
-  func badName(_ host: String) async {
-    await #expect(throws: ResolveError.self) { try await Resolver(host: host, port: 80).resolve(now: 0) }
+  func badName(_ host: String) async throws {
+    try await OnWorker.run { worker in
+      let outcome: Result<[Address], ResolveError>
+      do throws(ResolveError) {
+        outcome = .success(try await Resolver(host: host, port: 80).resolve(on: worker.poller))
+      } catch {
+        outcome = .failure(error)
+      }
+      #expect(throws: ResolveError.self) { try outcome.get() }
+    }
   }
 }

@@ -160,8 +160,8 @@ struct WaiterTests {
 extension Poller {
   /// Lets all that is queued run.
   func turn() async {
-    for _ in 0..<3 { await Task.yield() }
     let waiter = Waiter(self)
+    for _ in 0..<3 { await waiter.yield() }
     _ = await waiter.sleep(until: deadline(after: 1))
     waiter.retire()
   }

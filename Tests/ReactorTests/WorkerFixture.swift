@@ -17,12 +17,11 @@ enum OnWorker {
 }
 
 extension Worker {
-  /// Starts a task as the worker starts all of its own: without the executor preference each resume would pass the global
-  /// pool, and an event could overtake the wait that it is meant for.
+  /// Starts a task as the worker starts all of its own.
   func launch<Result: Sendable>(
     _ body: @escaping @Sendable (isolated Worker) async throws -> Result
   ) -> Task<Result, any Error> {
-    Task.immediate(executorPreference: loop) { try await self.script(body) }
+    Task.immediate { try await self.script(body) }
   }
 
   private func script<Result: Sendable>(

@@ -31,8 +31,33 @@ struct RedemptionLedgerTests {
     let attempt = try granted(await claim())
     #expect(!attempt.isRetry)
     #expect(try await claim() == .claimed)
-    try await ledger.spend(attempt, now: 0)
-    #expect(try await claim() == .spent)
+    #expect(try await ledger.spend(attempt, now: 0))
+    #expect(try await claim() == .spent(kept: []))
+  }
+
+  @Test("A replay learns what was kept with the tokens, and one entry is all that a code ever takes")
+  func kept() async throws {
+    #expect(try await ledger.spend(granted(await claim()), keeping: [7, 8], now: 0))
+    #expect(try await claim() == .spent(kept: [7, 8]))
+    #expect(store.count == 1)
+  }
+
+  @Test("A store without room for what is to be kept still knows that the code was used")
+  func noRoomToKeep() async throws {
+    let store = MemoryStore(maximumBytes: 64, shards: 1)
+    let ledger = RedemptionLedger(store: store)
+    let first = try await ledger.claim(transaction, client: ClientID("mail"), verifier: nil, expiry: 60, now: 0)
+    #expect(try await ledger.spend(granted(first), keeping: [UInt8](repeating: 1, count: 100), now: 0) == false)
+    let second = try await ledger.claim(transaction, client: ClientID("mail"), verifier: nil, expiry: 60, now: 0)
+    #expect(second == .spent(kept: []))
+  }
+
+  @Test("An answer that comes after the claim has ended still marks the code")
+  func lateSpend() async throws {
+    let attempt = try granted(await claim())
+    try await store.remove(StoreKey(.claim, id: transaction.bytes), now: 0)
+    #expect(try await ledger.spend(attempt, keeping: [7], now: 0))
+    #expect(try await claim() == .spent(kept: [7]))
   }
 
   @Test("6749-4.1.2-single-use: of 20 concurrent redemptions one is granted")
@@ -78,7 +103,7 @@ struct RedemptionLedgerTests {
     let third = try granted(await claim())
     #expect(third.isRetry)
     try await ledger.spend(third, now: 0)
-    #expect(try await claim() == .spent)
+    #expect(try await claim() == .spent(kept: []))
   }
 
   @Test("A client id does not run into the verifier")
@@ -87,11 +112,12 @@ struct RedemptionLedgerTests {
     #expect(try await claim("c", client: "ab") == .claimed)
   }
 
-  @Test("A claim outlives its code by a margin for clocks that differ")
+  @Test("A claim outlives its code by as much as the clocks of the store may be off")
   func margin() async throws {
     _ = try await claim()
+    let last = 60 + store.clockTolerance - 1
     let late = try await ledger.claim(
-      transaction, client: ClientID("mail"), verifier: nil, expiry: 60, now: 65)
+      transaction, client: ClientID("mail"), verifier: nil, expiry: 60, now: last)
     #expect(late == .claimed)
   }
 

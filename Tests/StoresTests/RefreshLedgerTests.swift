@@ -107,14 +107,6 @@ struct RefreshLedgerTests {
     #expect(try await claim("r1") == .dead)
   }
 
-  @Test("What is kept with the first token is there for a kill")
-  func begin() async throws {
-    try await ledger.begin(family, token: Secret("r1"), keeping: [5], expiry: 1_000, now: 0)
-    let attempt = try granted(await claim("r1"))
-    try await ledger.release(attempt, now: 0)
-    #expect(try await ledger.kill(family, expiry: 1_000, now: 0) == [5])
-  }
-
   @Test("A store without room grants nothing")
   func full() async throws {
     let store = MemoryStore(maximumEntries: 1, shards: 1)

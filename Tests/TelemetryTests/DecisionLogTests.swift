@@ -113,6 +113,8 @@ struct DecisionLogTests {
         // While the sink refuses, every record wakes the writer for another attempt.
         for _ in 0..<12 { log.append(record, worker: 0) }
         #expect(signal.signals == before + 12)
+        // Counted when they are lost, however long the disk stays full.
+        #expect(metrics.snapshot().logLinesDropped == 2)
       },
       { sink.setRefuses(false) })
     // The line that the sink tore is complete once more; ten more lines and the report of two dropped ones follow.
@@ -120,6 +122,7 @@ struct DecisionLogTests {
     #expect(whole.count == 12)
     #expect(whole.last == #"{"time":"2026-11-18T11:06:41.000Z","event":"dropped","lines":2}"#)
     #expect(metrics.snapshot().logWriteFailures == 2)
+    #expect(metrics.snapshot().logLinesDropped == 2)
   }
 
   @Test("The sink is opened anew when asked, before the next line")

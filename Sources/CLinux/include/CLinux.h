@@ -52,6 +52,10 @@ int32_t cl_set_no_delay(int32_t fd);
 /// The next close sends a reset, so that a peer cannot take a cut-off message for a whole one.
 int32_t cl_set_reset_on_close(int32_t fd);
 int64_t cl_receive(int32_t fd, void *_Nonnull bytes, size_t count);
+/// The same, leaving the bytes where they are.
+int64_t cl_peek(int32_t fd, void *_Nonnull bytes, size_t count);
+/// Bytes that were sent and that the peer has not acknowledged yet.
+int64_t cl_unacknowledged(int32_t fd);
 int64_t cl_send(int32_t fd, const void *_Nonnull bytes, size_t count);
 int64_t cl_send2(
   int32_t fd, const void *_Nonnull first, size_t first_count, const void *_Nonnull second, size_t second_count);

@@ -9,12 +9,15 @@ struct AuthorizationContext: Sendable {
   let policy: Policy
   /// Whether `state` opens as a state that the gateway sealed.
   let stateIsSealed: Bool
+  /// Whether the request was pushed (RFC 9126).
+  let isPushed: Bool
   let client: Client?
   let redirect: RedirectResolution
   let responseType: ResponseType?
   let challenge: ChallengeReading
 
-  init(request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool) {
+  init(request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false) {
+    self.isPushed = isPushed
     self.request = request
     self.policy = policy
     self.stateIsSealed = stateIsSealed
@@ -28,7 +31,10 @@ struct AuthorizationContext: Sendable {
   var parameters: FormParameters { request.parameters }
 
   /// The mode that applies: the client's, or what the policy says of clients that it does not know.
+  ///
+  /// Report mode lets nothing by where a request was pushed: what it refers to means nothing to the upstream.
   var mode: Mode {
+    if isPushed { return .enforce }
     if let client { return client.mode }
     guard parameters["client_id"] != nil else { return policy.mode }
     return policy.unknownClients == .reject ? .enforce : .report
@@ -64,7 +70,7 @@ struct AuthorizationContext: Sendable {
     guard let client, let uri = redirect.verified else { return nil }
     return VerifiedRedirect(
       redirectURI: uri, mode: responseMode, state: parameters["state"], issuer: policy.gateway.issuer,
-      isUntrusted: client.registration == .dynamic)
+      isUntrusted: client.registration == .dynamic, guardsFragment: client.fragmentGuard)
   }
 
   /// The refusal, by redirect where the case says so and the redirect URI is verified.

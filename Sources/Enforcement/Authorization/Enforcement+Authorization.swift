@@ -11,23 +11,26 @@ extension Enforcement {
   ///   - request: The request.
   ///   - policy: The policy of now.
   ///   - stateIsSealed: Whether its `state` opens as one of the gateway's, which only a re-entry may have.
+  ///   - isPushed: Whether the client pushed it (RFC 9126).
   public static func decideAuthorization(
-    _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool
+    _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false
   ) -> Outcome<AuthorizationPermit> {
-    authorization(request, policy: policy, stateIsSealed: stateIsSealed, keepsTrace: false).outcome
+    let context = AuthorizationContext(
+      request: request, policy: policy, stateIsSealed: stateIsSealed, isPushed: isPushed)
+    return authorization(context, keepsTrace: false).outcome
   }
 
   /// The same decision with what every rule said.
   public static func explainAuthorization(
     _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool = false
   ) -> (outcome: Outcome<AuthorizationPermit>, trace: [TraceStep]) {
-    authorization(request, policy: policy, stateIsSealed: stateIsSealed, keepsTrace: true)
+    authorization(
+      AuthorizationContext(request: request, policy: policy, stateIsSealed: stateIsSealed), keepsTrace: true)
   }
 
   private static func authorization(
-    _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, keepsTrace: Bool
+    _ context: AuthorizationContext, keepsTrace: Bool
   ) -> (outcome: Outcome<AuthorizationPermit>, trace: [TraceStep]) {
-    let context = AuthorizationContext(request: request, policy: policy, stateIsSealed: stateIsSealed)
     var run = RuleRun(mode: context.mode, keepsTrace: keepsTrace)
     let decision: Decision<AuthorizationPermit> =
       switch run.run(RuleTable.authorization, on: context) {
@@ -38,7 +41,7 @@ extension Enforcement {
       }
     var findings = run.findings
     // `unknown_clients: pass` is a decision of the operator's, not something to report.
-    if policy.unknownClients == .pass { findings.removeAll { $0 == .wouldReject(.clientUnknown) } }
+    if context.policy.unknownClients == .pass { findings.removeAll { $0 == .wouldReject(.clientUnknown) } }
     return (Outcome(decision: decision, findings: findings), run.trace)
   }
 }

@@ -14,7 +14,8 @@ extension Rejection {
       .tokenParametersInQuery, .clientAuthenticationSeveral, .grantTypeMissing, .codeMissing, .verifierMissing,
       .verifierMalformed, .verifierSurplus, .refreshTokenMissing, .deviceCodeMissing, .reentryChanged,
       .reentryBody, .browserUnbound, .transactionExpired, .transactionOutdated, .formWithoutTransaction,
-      .answerEchoed, .pathAmbiguous, .pathClosed, .pathNotPassed:
+      .answerEchoed, .pushedReference, .pushedRequired, .pushedUnknown, .pathAmbiguous, .pathClosed,
+      .pathNotPassed:
       .invalidRequest
     case .requestObject:
       .requestNotSupported
@@ -24,7 +25,7 @@ extension Rejection {
       .registrationNotSupported
     case .responseTypeUnsupported:
       .unsupportedResponseType
-    case .responseTypeForNative, .grantNotAllowed, .clientCredentialsPublic:
+    case .responseTypeForNative, .grantNotAllowed, .clientCredentialsPublic, .pushedNotAllowed:
       .unauthorizedClient
     case .scopeMalformed, .refreshScopeWider, .reentryScope:
       .invalidScope
@@ -38,7 +39,7 @@ extension Rejection {
     case .codeUnbound, .codeForeign, .codeExpired, .codeUsed, .codeOutdated, .codeRedirectURI, .verifierMismatch,
       .refreshTokenUnbound, .refreshTokenForeign, .refreshTokenOutdated, .refreshTokenExpired, .refreshTokenReused:
       .invalidGrant
-    case .codeKeyUnknown, .refreshTokenBusy, .upstreamUnavailable, .upstreamTimedOut:
+    case .codeKeyUnknown, .refreshTokenBusy, .upstreamUnavailable, .upstreamTimedOut, .tooManyRequests:
       .temporarilyUnavailable
     case .answerElsewhere, .answerUnusable, .callbackClosed, .upstreamError, .upstreamFailed:
       .serverError
@@ -67,7 +68,7 @@ extension Rejection {
       .refreshScopeWider,
       .deviceCodeMissing, .reentryChanged, .reentryScope, .reentryBody, .browserUnbound, .transactionExpired,
       .transactionOutdated, .formWithoutTransaction, .answerEchoed, .callbackClosed, .upstreamDenied,
-      .upstreamError, .pathAmbiguous:
+      .upstreamError, .pushedNotAllowed, .pushedReference, .pushedRequired, .pushedUnknown, .pathAmbiguous:
       400
     case .userAgentEmbedded, .consentDenied:
       403
@@ -81,6 +82,8 @@ extension Rejection {
       504
     case .pathClosed, .pathNotPassed:
       404
+    case .tooManyRequests:
+      429
     }
   }
 
@@ -99,16 +102,15 @@ extension Rejection {
       .refreshTokenOutdated, .refreshTokenExpired, .refreshTokenBusy, .refreshTokenReused, .refreshScopeWider,
       .deviceCodeMissing, .reentryChanged,
       .reentryScope, .reentryBody, .browserUnbound, .transactionExpired, .transactionOutdated,
-      .formWithoutTransaction, .answerElsewhere, .answerEchoed, .pathAmbiguous, .pathClosed,
-      .pathNotPassed:
+      .formWithoutTransaction, .answerElsewhere, .answerEchoed, .pushedNotAllowed, .pushedReference,
+      .pushedUnknown, .pathAmbiguous, .pathClosed, .pathNotPassed, .tooManyRequests:
       false
     case .parameterRepeated, .parameterMalformed, .requestObjectsBoth, .requestObject, .requestURI,
       .registrationParameter, .responseTypeMissing, .responseTypeUnsupported, .responseTypeForNative,
       .grantNotAllowed, .responseModeUnsupported, .responseModeUnreachable, .challengeMissing,
       .challengeMethodUnsupported, .challengeMalformed, .scopeMalformed, .promptNoneCombined, .consentRequired,
-      .stateMissing, .callbackClosed, .answerUnusable, .upstreamDenied, .upstreamError, .upstreamFailed,
-      .upstreamUnavailable,
-      .upstreamTimedOut, .consentDenied:
+      .stateMissing, .pushedRequired, .callbackClosed, .answerUnusable, .upstreamDenied, .upstreamError,
+      .upstreamFailed, .upstreamUnavailable, .upstreamTimedOut, .consentDenied:
       true
     }
   }
@@ -125,7 +127,8 @@ extension Rejection {
       .refreshScopeWider, .reentryChanged, .reentryScope, .reentryBody, .browserUnbound, .transactionExpired,
       .transactionOutdated, .formWithoutTransaction, .answerElsewhere, .answerEchoed, .answerUnusable,
       .callbackClosed, .upstreamDenied, .upstreamError, .upstreamFailed, .upstreamUnavailable, .upstreamTimedOut,
-      .consentDenied, .pathAmbiguous, .pathClosed, .pathNotPassed:
+      .consentDenied, .pushedNotAllowed, .pushedReference, .pushedUnknown, .pathAmbiguous, .pathClosed,
+      .pathNotPassed, .tooManyRequests:
       .refuse
     case .clientIDMissing, .clientUnknown, .redirectURIMissing, .redirectURISyntax, .redirectURIMismatch,
       .redirectURILocalhost, .requestObjectsBoth, .requestObject, .requestURI, .registrationParameter,
@@ -137,7 +140,7 @@ extension Rejection {
       .deviceCodeMissing:
       .pass
     case .userAgentEmbedded, .challengeMissing, .challengeMethodUnsupported, .challengeMalformed,
-      .promptNoneCombined, .consentRequired, .stateMissing, .verifierMalformed, .verifierSurplus:
+      .promptNoneCombined, .consentRequired, .stateMissing, .pushedRequired, .verifierMalformed, .verifierSurplus:
       .proceed
     }
   }
@@ -196,6 +199,14 @@ extension Rejection {
       "request_uri is not supported"
     case .registrationParameter:
       "registration is not supported"
+    case .pushedNotAllowed:
+      "this client may not push its requests"
+    case .pushedReference:
+      "a pushed request has no request_uri"
+    case .pushedRequired:
+      "this client has to push its requests"
+    case .pushedUnknown:
+      "the request_uri was used, has expired or is another client's"
     case .responseTypeMissing:
       "response_type is missing"
     case .responseTypeUnsupported:
@@ -316,6 +327,8 @@ extension Rejection {
       "the path is not written exactly"
     case .pathClosed, .pathNotPassed:
       "not found"
+    case .tooManyRequests:
+      "too many requests"
     }
   }
 
@@ -356,6 +369,14 @@ extension Rejection {
       "RFC 9101, section 7"
     case .registrationParameter:
       "OpenID Connect Core, section 7.2.1"
+    case .pushedNotAllowed:
+      "RFC 9126, section 2.3"
+    case .pushedReference:
+      "RFC 9126, section 2.1"
+    case .pushedRequired:
+      "RFC 9126, section 6"
+    case .pushedUnknown:
+      "RFC 9126, section 4"
     case .responseTypeMissing:
       "RFC 6749, section 3.1.1"
     case .responseTypeUnsupported:
@@ -426,6 +447,8 @@ extension Rejection {
       "RFC 9126, section 2"
     case .pathNotPassed:
       "RFC 9110, section 15.5.5"
+    case .tooManyRequests:
+      "RFC 6585, section 4"
     }
   }
 

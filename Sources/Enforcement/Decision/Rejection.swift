@@ -28,6 +28,10 @@ public enum Rejection: String, Sendable, CaseIterable {
   case requestObject = "request-object"
   case requestURI = "request-uri"
   case registrationParameter = "registration-parameter"
+  case pushedNotAllowed = "pushed-not-allowed"
+  case pushedReference = "pushed-reference"
+  case pushedRequired = "pushed-required"
+  case pushedUnknown = "pushed-unknown"
   case responseTypeMissing = "response-type-missing"
   case responseTypeUnsupported = "response-type-unsupported"
   case responseTypeForNative = "response-type-for-native"
@@ -94,4 +98,5 @@ public enum Rejection: String, Sendable, CaseIterable {
   case pathAmbiguous = "path-ambiguous"
   case pathClosed = "path-closed"
   case pathNotPassed = "path-not-passed"
+  case tooManyRequests = "too-many-requests"
 }

@@ -11,13 +11,19 @@ public struct VerifiedRedirect: Sendable {
   let issuer: String
   /// Whether nobody vouches for the client, so that errors do not go there by themselves (RFC 9700, section 4.11.2).
   let isUntrusted: Bool
+  /// Whether redirects to a website end in a fragment of their own.
+  let guardsFragment: Bool
 
-  init(redirectURI: RedirectURI, mode: ResponseMode, state: String?, issuer: String, isUntrusted: Bool) {
+  init(
+    redirectURI: RedirectURI, mode: ResponseMode, state: String?, issuer: String, isUntrusted: Bool,
+    guardsFragment: Bool = false
+  ) {
     self.redirectURI = redirectURI
     self.mode = mode
     self.state = state
     self.issuer = issuer
     self.isUntrusted = isUntrusted
+    self.guardsFragment = guardsFragment
   }
 
   /// How errors reach the client.
@@ -32,6 +38,8 @@ public struct VerifiedRedirect: Sendable {
   }
 
   func response(_ parameters: [FormParameters.Entry]) -> AuthorizationResponse {
-    AuthorizationResponse(redirectURI: redirectURI, mode: mode, issuer: issuer, state: state, parameters: parameters)
+    AuthorizationResponse(
+      redirectURI: redirectURI, mode: mode, issuer: issuer, state: state, parameters: parameters,
+      guardsFragment: guardsFragment)
   }
 }

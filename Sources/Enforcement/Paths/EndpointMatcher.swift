@@ -6,6 +6,8 @@ public enum Endpoint: Sendable, Equatable, CaseIterable {
   case token
   case revocation
   case introspection
+  /// Where clients push authorization requests (RFC 9126): the gateway's own.
+  case pushed
   /// An endpoint of the upstream that the gateway does not police and therefore does not serve.
   case closed
   /// The gateway's own, under `/.proofgate/`.
@@ -45,10 +47,12 @@ public struct EndpointMatcher: Sendable {
   /// - Parameters:
   ///   - endpoints: The upstream's endpoints.
   ///   - pass: Prefixes that are passed through, e.g. `/static/`; empty: everything.
-  public init(endpoints: Endpoints, pass: [String] = []) {
+  ///   - takesPushedRequests: Whether the endpoint for them is served; it is closed otherwise.
+  public init(endpoints: Endpoints, pass: [String] = [], takesPushedRequests: Bool = false) {
     let all: [(Endpoint, [String])] = [
       (.authorization, endpoints.authorization), (.token, endpoints.token), (.revocation, endpoints.revocation),
       (.introspection, endpoints.introspection), (.closed, endpoints.closed),
+      (takesPushedRequests ? .pushed : .closed, endpoints.pushedAuthorization),
     ]
     entries = all.flatMap { endpoint, paths in
       paths.map { path in

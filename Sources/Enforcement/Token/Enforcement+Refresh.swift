@@ -19,6 +19,8 @@ public struct RefreshPermit: Sendable {
   public let upstream: UpstreamTokenRequest
   /// Whether the refresh token in the answer is sealed to the client.
   public let sealsRefreshToken: Bool
+  /// Whether the token is one of a client's whose tokens are sealed, from before they were (`raw_refresh_until`).
+  public var isFromBeforeTheGateway: Bool { grant == nil && sealsRefreshToken }
   /// Whether each refresh token is good for one use (RFC 9700, section 2.2.2): those of public clients. The caller claims
   /// the use in the family before it contacts the upstream.
   public let rotates: Bool
@@ -39,10 +41,11 @@ extension Enforcement {
   ///   - opened: What opening `intent.token` gave.
   ///   - policy: The policy of now.
   ///   - now: Seconds since 1970.
-  ///   - acceptsRaw: Whether tokens from before the gateway are still taken (`raw_refresh_until`).
   public static func decideRefresh(
-    _ intent: RefreshIntent, opened: Opened<RefreshGrant>, policy: Policy, now: Int64, acceptsRaw: Bool = false
+    _ intent: RefreshIntent, opened: Opened<RefreshGrant>, policy: Policy, now: Int64
   ) -> Outcome<RefreshPermit> {
+    // The migration setting of a client whose tokens are older than the gateway.
+    let acceptsRaw = intent.client.rawRefreshUntil.map { now < $0 } ?? false
     switch opened {
     // A client whose tokens the gateway never seals has none of an unknown key: it only looks like one.
     case .keyUnknown where intent.client.holdsItsOwnTokens: return raw(intent, policy: policy, acceptsRaw: acceptsRaw)
@@ -89,7 +92,7 @@ extension Enforcement {
     return RefreshPermit(
       client: intent.client, grant: grant, scope: intent.scope,
       upstream: UpstreamTokenRequest(credentials, parameters: intent.parameters, entries: entries),
-      sealsRefreshToken: grant != nil || intent.client.kind == .public,
+      sealsRefreshToken: grant != nil || !intent.client.holdsItsOwnTokens,
       rotates: grant != nil && intent.client.kind == .public, credentials: credentials, parameters: intent.parameters)
   }
 }

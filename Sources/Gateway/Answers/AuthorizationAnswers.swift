@@ -42,7 +42,7 @@ extension Interception {
       refusal.rejection, detail: refusal.detail.map(words) ?? refusal.errorDescription, transaction: transaction?.id)
     switch refusal.rejection {
     case .browserUnbound, .transactionExpired, .transactionOutdated, .formWithoutTransaction:
-      return pages.startAgain(path: transaction.map(startPath), page)
+      return pages.startAgain(path: transaction.flatMap(startPath), page)
     case .userAgentEmbedded:
       return pages.embeddedUserAgent(address: policy.gateway.origin.description + request.target, page)
     case .methodNotAllowed:
@@ -64,7 +64,10 @@ extension Interception {
   }
 
   /// The authorization request of a transaction, as its client would send it: it runs every rule anew.
-  private func startPath(_ transaction: AuthorizationTransaction) -> String {
+  ///
+  /// `nil` where only the client can start: it pushes its requests.
+  private func startPath(_ transaction: AuthorizationTransaction) -> String? {
+    guard policy.clients[transaction.clientID]?.pushedAuthorization != .required else { return nil }
     var entries = [
       FormParameters.Entry("response_type", "code"),
       FormParameters.Entry("client_id", transaction.clientID.rawValue),

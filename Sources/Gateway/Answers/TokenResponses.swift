@@ -37,15 +37,20 @@ extension Interception {
     tokenRefusal(.here(rejection(for: failure)))
   }
 
+  /// A pushed request was taken (RFC 9126, section 2.2).
+  func pushed(_ uri: String, lifetime: Int64) -> Response {
+    json(201, ["request_uri": .string(uri), "expires_in": .integer(lifetime)])
+  }
+
   /// Nothing to tell (RFC 7009, section 2.2).
   func revoked() -> Response {
     Response(status: 200, headers: ["Cache-Control": "no-store", "Pragma": "no-cache"])
   }
 
   /// RFC 6585, section 4.
-  func tokenThrottled(retryAfter seconds: Int) -> Response {
+  func tokenThrottled(_ reason: String, retryAfter seconds: Int) -> Response {
     tokenError(
-      .temporarilyUnavailable, status: 429, description: "too many failed attempts; try again later",
+      .temporarilyUnavailable, status: 429, description: "\(reason); try again later",
       headers: ["Retry-After": "\(seconds)"])
   }
 

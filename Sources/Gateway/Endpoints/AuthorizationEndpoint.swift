@@ -10,12 +10,6 @@ struct AuthorizationEndpoint {
   /// Seconds that a user may take to sign in. The sealed state lives as long.
   static let transactionLifetime: Int64 = 900
 
-  /// Bytes of a client's state. It goes into the sealed state, into memory where the upstream takes no long one, and back
-  /// to the client in an address, which servers rarely take beyond 8 KiB.
-  private static let longestState = 2048
-  /// Bytes of scope, for the same reasons; legacy servers know hundreds of words.
-  private static let longestScope = 4096
-
   private let exchange: Interception
   private let request: AuthorizationRequest
   private let session: BrowserSession?
@@ -62,28 +56,59 @@ struct AuthorizationEndpoint {
 
   private func begin() async -> Reply {
     exchange.note(clientID: request.parameters["client_id"])
+    if let outcome = Enforcement.pushedReference(in: request, policy: exchange.policy) {
+      return await beginPushed(outcome)
+    }
     let outcome = Enforcement.decideAuthorization(request, policy: exchange.policy, stateIsSealed: false)
     exchange.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal): return .response(exchange.answer(refusal))
     case .pass: return await pass()
-    case .forward(let permit):
-      exchange.trail.note(permit.redirectURI)
-      if let name = overlong(permit) {
-        exchange.trail.refused(.parameterMalformed)
-        let page = ErrorPage(.parameterMalformed, detail: "`\(name)` is too long")
-        return .response(exchange.pages.error(page))
-      }
-      if permit.needsConsent { return .response(ConsentEndpoint(exchange).ask(permit, request, session)) }
-      return await forward(permit)
+    case .forward(let permit): return await begin(permit, request, isPushed: false)
     }
   }
 
-  /// The parameter that is too long to be kept for the client. It is told by a page: the redirect would carry the state.
-  private func overlong(_ permit: AuthorizationPermit) -> String? {
-    if permit.state?.utf8.count ?? 0 > AuthorizationEndpoint.longestState { return "state" }
-    if permit.scope?.text.utf8.count ?? 0 > AuthorizationEndpoint.longestScope { return "scope" }
-    return nil
+  private func begin(_ permit: AuthorizationPermit, _ request: AuthorizationRequest, isPushed: Bool) async -> Reply {
+    exchange.trail.note(permit.redirectURI)
+    if let name = permit.overlongParameter {
+      // Told by a page: the redirect would carry the state.
+      exchange.trail.refused(.parameterMalformed)
+      let page = ErrorPage(.parameterMalformed, detail: "`\(name)` is too long")
+      return .response(exchange.pages.error(page))
+    }
+    if permit.needsConsent {
+      return .response(ConsentEndpoint(exchange).ask(permit, request, session, isPushed: isPushed))
+    }
+    return await forward(permit)
+  }
+
+  /// A request that refers to a pushed one (RFC 9126, section 4). It is decided anew, with the browser and the policy of
+  /// now; what else stands beside the reference is not looked at.
+  private func beginPushed(_ outcome: Outcome<PushedReference>) async -> Reply {
+    exchange.trail.note(outcome)
+    guard let reference = outcome.permit else {
+      return .response(exchange.answer(outcome.refusal ?? .here(.pushedUnknown)))
+    }
+    let requests = exchange.gateway.pushedRequests
+    do throws(StoreError) {
+      guard let query = try await requests.find(reference, now: exchange.now) else {
+        return .response(exchange.answer(.here(.pushedUnknown)))
+      }
+      let pushed = AuthorizationRequest(method: "GET", query: Substring(query), userAgent: request.userAgent)
+      let outcome = Enforcement.decideAuthorization(
+        pushed, policy: exchange.policy, stateIsSealed: false, isPushed: true)
+      exchange.trail.note(outcome)
+      guard let permit = outcome.permit else {
+        return .response(exchange.answer(outcome.refusal ?? .here(.pushedUnknown)))
+      }
+      // Only now, so that a browser that was refused leaves the reference to the right one.
+      guard try await requests.take(reference, now: exchange.now) else {
+        return .response(exchange.answer(.here(.pushedUnknown)))
+      }
+      return await begin(permit, pushed, isPushed: true)
+    } catch {
+      return .response(exchange.answer(.here(.upstreamUnavailable)))
+    }
   }
 
   /// Starts a transaction and asks the upstream in its name (`I-request`).
@@ -150,6 +175,11 @@ struct AuthorizationEndpoint {
   /// A form of the upstream's without OAuth parameters.
   private func form() async -> Reply {
     let isLive = session.map { $0.liveUntil > exchange.now } ?? false
+    if isLive, let session,
+      let refusal = Enforcement.decideInteraction(userAgent: request.userAgent ?? "", guarding: session.guarding)
+    {
+      return .response(exchange.answer(refusal))
+    }
     switch Enforcement.decideForm(request, hasLiveTransaction: isLive) {
     case .reject(let refusal): return .response(exchange.answer(refusal))
     case .forward, .pass: return await relay(nil)
@@ -181,5 +211,20 @@ struct AuthorizationEndpoint {
     } catch {
       return .response(exchange.answer(.here(exchange.rejection(for: error))))
     }
+  }
+}
+
+extension AuthorizationPermit {
+  /// Bytes of a client's state. It goes into the sealed state, into memory where the upstream takes no long one, and back
+  /// to the client in an address, which servers rarely take beyond 8 KiB.
+  private static let longestState = 2048
+  /// Bytes of scope, for the same reasons; legacy servers know hundreds of words.
+  private static let longestScope = 4096
+
+  /// The parameter that is too long to be kept for the client.
+  var overlongParameter: String? {
+    if state?.utf8.count ?? 0 > AuthorizationPermit.longestState { return "state" }
+    if scope?.text.utf8.count ?? 0 > AuthorizationPermit.longestScope { return "scope" }
+    return nil
   }
 }

@@ -19,13 +19,17 @@ struct ConsentEndpoint {
   }
 
   /// The page that asks.
-  func ask(_ permit: AuthorizationPermit, _ request: AuthorizationRequest, _ known: BrowserSession?) -> Response {
+  ///
+  /// - Parameter isPushed: Whether the client pushed the request (RFC 9126).
+  func ask(
+    _ permit: AuthorizationPermit, _ request: AuthorizationRequest, _ known: BrowserSession?, isPushed: Bool
+  ) -> Response {
     let expiry = exchange.now + AuthorizationEndpoint.transactionLifetime
-    let session = known?.extended(to: expiry) ?? BrowserSession(liveUntil: expiry)
+    let session = BrowserSession.beginning(known, permit, until: expiry, now: exchange.now)
     exchange.note(permit.challenge, from: session)
     let ticket = ConsentTicket(
       path: exchange.authorizationPath, query: request.parameters.serialised, browserHash: session.hash,
-      expiry: expiry)
+      expiry: expiry, isPushed: isPushed)
     var response = exchange.pages.consent(
       ConsentPage(
         clientID: permit.client.id.rawValue, clientName: permit.client.name, isProven: permit.isProven,
@@ -51,7 +55,8 @@ struct ConsentEndpoint {
     let original = AuthorizationRequest(
       method: "GET", query: Substring(ticket.query), userAgent: request.headers["User-Agent"])
     exchange.note(clientID: original.parameters["client_id"])
-    let outcome = Enforcement.decideAuthorization(original, policy: exchange.policy, stateIsSealed: false)
+    let outcome = Enforcement.decideAuthorization(
+      original, policy: exchange.policy, stateIsSealed: false, isPushed: ticket.isPushed)
     exchange.trail.note(outcome)
     guard let permit = outcome.permit else {
       return exchange.answer(outcome.refusal ?? .here(.transactionOutdated))
@@ -89,7 +94,7 @@ struct ConsentEndpoint {
 /// What the consent form carries.
 struct ConsentTicket: Sealable {
   static var purpose: Purpose { .consent }
-  private static let layout: UInt8 = 1
+  private static let layout: UInt8 = 2
   private static let hashLength = 32
 
   /// The path of the authorization endpoint that was asked.
@@ -99,8 +104,11 @@ struct ConsentTicket: Sealable {
   let browserHash: [UInt8]
   /// Seconds since 1970.
   let expiry: Int64
+  /// Whether the client pushed the request.
+  let isPushed: Bool
 
-  init(path: String, query: String, browserHash: [UInt8], expiry: Int64) {
+  init(path: String, query: String, browserHash: [UInt8], expiry: Int64, isPushed: Bool) {
+    self.isPushed = isPushed
     self.path = path
     self.query = query
     self.browserHash = browserHash
@@ -109,6 +117,9 @@ struct ConsentTicket: Sealable {
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
     guard try payload.byte() == ConsentTicket.layout else { throw PayloadError() }
+    let pushed = try payload.byte()
+    guard pushed <= 1 else { throw PayloadError() }
+    isPushed = pushed == 1
     expiry = Int64(clamping: try payload.number())
     browserHash = try payload.fixed(ConsentTicket.hashLength)
     path = try payload.text()
@@ -117,6 +128,7 @@ struct ConsentTicket: Sealable {
 
   func write(to payload: inout PayloadWriter) {
     payload.byte(ConsentTicket.layout)
+    payload.byte(isPushed ? 1 : 0)
     payload.number(UInt64(clamping: expiry))
     payload.fixed(browserHash)
     payload.text(path)

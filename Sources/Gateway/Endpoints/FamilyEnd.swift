@@ -12,14 +12,15 @@ extension Interception {
   ///
   /// - Parameters:
   ///   - presented: The upstream's token that is known, should nothing be kept with the family.
+  ///   - first: What was kept of the family's first tokens, should none of them have been used yet.
   ///   - revocation: The request that ends a token upstream.
   func endFamily(
-    _ family: TransactionID, of client: Client, presented: Secret? = nil,
+    _ family: TransactionID, of client: Client, presented: Secret? = nil, kept first: [UInt8] = [],
     revocation: (Secret, TokenTypeHint) -> UpstreamTokenRequest
   ) async throws(StoreError) {
     let kept = try await gateway.resources.families.kill(family, expiry: now + Int64(client.refreshIdle), now: now)
     guard let kept else { return }
-    await revoke(kept, or: presented, with: revocation)
+    await revoke(kept.isEmpty ? first : kept, or: presented, with: revocation)
   }
 
   /// What is to be kept of an answer so that its tokens can be revoked, sealed; `nil` where the upstream cannot revoke.

@@ -24,9 +24,10 @@ struct Redemption {
         now: exchange.now)
       switch claim {
       case .claimed: return exchange.tokenRefusal(.here(.codeUsed))
-      case .spent:
+      case .spent(let kept):
         // Two parties have the code and what proves it: nobody keeps what came of it (RFC 6749, section 4.1.2).
-        try await exchange.endFamily(permit.transactionID, of: permit.client, revocation: permit.revocation)
+        try await exchange.endFamily(
+          permit.transactionID, of: permit.client, kept: kept, revocation: permit.revocation)
         return exchange.tokenRefusal(.here(.codeUsed))
       case .granted(let attempt): return try await redeem(attempt)
       }
@@ -53,7 +54,11 @@ struct Redemption {
       // The gateway's own credentials were refused, so the code was not looked at; the operator mends it, the app retries.
       case .error(.invalidClient, _) where permit.upstream.usesHeldCredentials:
         try await ledger.leaveUnsettled(attempt, now: exchange.now)
-      case .tokens, .error: try await ledger.spend(attempt, now: exchange.now)
+      case .error: try await ledger.spend(attempt, now: exchange.now)
+      // Where the upstream can revoke, a replay of the code ends what this redemption gives.
+      case .tokens(let members):
+        let isKept = try await ledger.spend(attempt, keeping: exchange.keep(members) ?? [], now: exchange.now)
+        if !isKept { exchange.trail.findings.append("tokens-not-kept") }
       }
       if attempt.isRetry, case .error = answer.answer {
         // An earlier attempt may have used the upstream's code up: that is no fault of the client's.
@@ -62,21 +67,8 @@ struct Redemption {
       guard case .tokens(let members) = answer.answer else {
         return exchange.answer(answer, isHeld: permit.upstream.usesHeldCredentials)
       }
-      let sealed = seal(members)
-      try await keep(members, sealed)
-      return exchange.tokens(sealed)
+      return exchange.tokens(seal(members))
     }
-  }
-
-  /// Where the upstream can revoke, a replay of the code ends what this redemption gives.
-  private func keep(
-    _ members: [String: JSONValue], _ sealed: [String: JSONValue]
-  ) async throws(StoreError) {
-    guard let kept = exchange.keep(members) else { return }
-    let token = permit.sealsRefreshToken ? sealed["refresh_token"]?.text.map { Secret($0) } : nil
-    try await exchange.gateway.resources.families.begin(
-      permit.transactionID, token: token, keeping: kept, expiry: exchange.now + Int64(permit.client.refreshIdle),
-      now: exchange.now)
   }
 
   private func seal(_ members: [String: JSONValue]) -> [String: JSONValue] {

@@ -1,3 +1,4 @@
+import Cryptography
 import Enforcement
 import HTTP
 import OAuth
@@ -28,7 +29,7 @@ struct Renewal {
   }
 
   func respond() async -> Response {
-    guard let grant = permit.grant else { return await ask(nil) }
+    guard let grant = permit.grant else { return await ask(permit.sealsRefreshToken ? adopted() : nil) }
     exchange.trail.transaction = grant.family
     do throws(StoreError) {
       guard permit.rotates else {
@@ -52,6 +53,15 @@ struct Renewal {
       }
       return exchange.tokens(renewed(members, grant).members)
     }
+  }
+
+  /// A token from before the gateway becomes the first of a family (`raw_refresh_until`).
+  private func adopted() -> RefreshGrant? {
+    guard let family = TransactionID(bytes: randomBytes(TransactionID.byteCount)) else { return nil }
+    exchange.trail.transaction = family
+    return RefreshGrant(
+      family: family, generation: 0, clientID: permit.client.id, scope: nil,
+      upstreamClientID: permit.client.upstream.clientID, upstreamRefreshToken: presented, issuedAt: exchange.now)
   }
 
   // MARK: Rotation

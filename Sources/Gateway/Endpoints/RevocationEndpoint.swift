@@ -22,6 +22,7 @@ struct RevocationEndpoint {
       authorization: incoming.headers.all("Authorization"), body: incoming.body)
     let claimed = (try? request.clientAuthentication())?.map(\.clientID)
     exchange.note(clientID: claimed?.rawValue)
+    if let throttled = exchange.throttledRequest(of: claimed) { return .response(throttled) }
     let token = request.parameters["token"].map { Secret($0) }
     let opened: Opened<RefreshGrant> = token.map { exchange.gateway.sealer.opened($0.reveal()) } ?? .invalid
     let outcome = Enforcement.decideRevocation(request, opened: opened, policy: exchange.policy)

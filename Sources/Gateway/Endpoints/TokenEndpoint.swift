@@ -22,6 +22,7 @@ struct TokenEndpoint {
   func respond() async -> Response {
     let claimed = (try? request.clientAuthentication())?.map(\.clientID)
     exchange.note(clientID: claimed?.rawValue)
+    if let throttled = exchange.throttledRequest(of: claimed) { return throttled }
     let outcome = Enforcement.decideToken(request, policy: exchange.policy)
     exchange.trail.note(outcome)
     switch outcome.decision {
@@ -58,6 +59,7 @@ struct TokenEndpoint {
   private func refresh(_ intent: RefreshIntent) async -> Response {
     let outcome = Enforcement.decideRefresh(
       intent, opened: exchange.gateway.sealer.opened(intent.token.reveal()), policy: exchange.policy, now: exchange.now)
+    if outcome.permit?.isFromBeforeTheGateway == true { exchange.trail.findings.append("refresh-token-raw") }
     exchange.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal): return exchange.tokenRefusal(refusal)

@@ -17,7 +17,7 @@ struct TransactionStart {
   init(_ permit: AuthorizationPermit, _ known: BrowserSession?, _ exchange: Interception) async throws(StoreError) {
     let now = exchange.now
     let expiry = now + AuthorizationEndpoint.transactionLifetime
-    session = known?.extended(to: expiry) ?? BrowserSession(liveUntil: expiry)
+    session = BrowserSession.beginning(known, permit, until: expiry, now: now)
     guard let id = TransactionID(bytes: randomBytes(TransactionID.byteCount)) else { preconditionFailure("16 bytes") }
     transaction = permit.transaction(id: id, expiry: expiry, browserSecretHash: session.hash)
     query = permit.upstreamQuery(

@@ -29,18 +29,26 @@ extension Pages {
   ///
   /// - Parameters:
   ///   - address: The address of this authorization request at the gateway, for the user to copy. Never a link: it would
-  ///     open in the same embedded view.
+  ///     open in the same embedded view. `nil` for a page in the middle of a sign-in, which no other browser can go on with.
   ///   - page: The status, 403, and what the developer reads.
-  public func embeddedUserAgent(address: String, _ page: ErrorPage) -> Response {
-    response(
+  public func embeddedUserAgent(address: String?, _ page: ErrorPage) -> Response {
+    let way: HTML =
+      if let address {
+        """
+        <p>Choose “Open in browser” in the app’s menu, or copy this address into your browser:</p>
+        <code class="copy" tabindex="0" role="textbox" aria-readonly="true" aria-label="Address to copy">\
+        \(shown: address)</code>
+        """
+      } else {
+        "<p>Go back to the app and sign in again, in the browser that it opens.</p>"
+      }
+    return response(
       status: page.status, title: "Please use your browser",
       """
       <h1>Please use your browser to sign in</h1>
       <p>This page seems to be open inside an app. The app around it could read your password, so signing in works \
       only in a browser of its own.</p>
-      <p>Choose “Open in browser” in the app’s menu, or copy this address into your browser:</p>
-      <code class="copy" tabindex="0" role="textbox" aria-readonly="true" aria-label="Address to copy">\
-      \(shown: address)</code>
+      \(way)
       <p class="soft">This is a guess from what the browser says about itself. If it is wrong, another browser helps.</p>
       \(developerSection(page))
       """)

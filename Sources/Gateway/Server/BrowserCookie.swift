@@ -1,4 +1,5 @@
 import Cryptography
+import Enforcement
 import HTTP
 import Policy
 import Sealing
@@ -19,7 +20,13 @@ struct BrowserCookie: Sendable {
 
   /// The browser's session, if the request carries exactly one cookie that opens.
   func read(_ request: Request, _ sealer: Sealer) -> BrowserSession? {
-    let values = request.headers.all("Cookie").flatMap { field in
+    read(request.headers.all("Cookie"), sealer)
+  }
+
+  /// The same from the values of all `Cookie` fields.
+  func read(_ fields: [String], _ sealer: Sealer) -> BrowserSession? {
+    let values = fields.flatMap { field in
+      // Bytes: next to a combining mark a semicolon is no character of its own, and still ends a pair.
       field.utf8.split(separator: UInt8(ascii: ";")).compactMap { pair -> Substring? in
         let trimmed = pair.drop { $0 == 0x20 }
         guard trimmed.starts(with: "\(name)=".utf8) else { return nil }
@@ -36,43 +43,60 @@ struct BrowserCookie: Sendable {
   }
 }
 
-/// What the cookie holds, sealed: a random secret, and until when a transaction of this browser may still run.
+/// What the cookie holds, sealed: a random secret, until when a transaction of this browser may still run, and what those
+/// ask of the pages in between.
 struct BrowserSession: Sealable {
   static var purpose: Purpose { .cookie }
-  private static let layout: UInt8 = 1
+  private static let layout: UInt8 = 2
   private static let secretLength = 32
 
   private let secret: [UInt8]
   /// Seconds since 1970.
   private(set) var liveUntil: Int64
+  private(set) var guarding: InteractionGuard
 
   /// A new browser.
-  init(liveUntil: Int64) {
+  init(liveUntil: Int64, guarding: InteractionGuard) {
     secret = randomBytes(BrowserSession.secretLength)
     self.liveUntil = liveUntil
+    self.guarding = guarding
+  }
+
+  /// The browser with a transaction that begins now and runs until `expiry`.
+  static func beginning(
+    _ known: BrowserSession?, _ permit: AuthorizationPermit, until expiry: Int64, now: Int64
+  ) -> BrowserSession {
+    guard var session = known else { return BrowserSession(liveUntil: expiry, guarding: permit.interactionGuard) }
+    // Those that ended ask for nothing any more.
+    session.guarding =
+      session.liveUntil > now ? session.guarding.union(permit.interactionGuard) : permit.interactionGuard
+    session.liveUntil = max(session.liveUntil, expiry)
+    return session
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
     guard try payload.byte() == BrowserSession.layout else { throw PayloadError() }
     secret = try payload.fixed(BrowserSession.secretLength)
     liveUntil = Int64(clamping: try payload.number())
+    let flags = try payload.byte()
+    guard flags & ~(Flag.blocks | Flag.usesBroker) == 0 else { throw PayloadError() }
+    guarding = InteractionGuard(blocks: flags & Flag.blocks != 0, usesBroker: flags & Flag.usesBroker != 0)
   }
 
   func write(to payload: inout PayloadWriter) {
     payload.byte(BrowserSession.layout)
     payload.fixed(secret)
     payload.number(UInt64(clamping: liveUntil))
+    payload.byte((guarding.blocks ? Flag.blocks : 0) | (guarding.usesBroker ? Flag.usesBroker : 0))
+  }
+
+  private enum Flag {
+    static let blocks: UInt8 = 1
+    static let usesBroker: UInt8 = 2
   }
 
   /// What transactions carry.
   var hash: [UInt8] { sha256(secret) }
 
   func isBound(to hash: [UInt8]) -> Bool { constantTimeEqual(self.hash, hash) }
-
-  /// The same browser with a transaction that runs until `expiry`.
-  func extended(to expiry: Int64) -> BrowserSession {
-    var session = self
-    session.liveUntil = max(liveUntil, expiry)
-    return session
-  }
 }

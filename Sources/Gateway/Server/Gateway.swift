@@ -11,9 +11,6 @@ import Telemetry
 
 /// The OAuth side of one worker: what is intercepted, and what becomes of it.
 public final class Gateway: Handler {
-  /// A token request or an authorization request by POST is never longer; nothing else is read whole.
-  static let bodyLimit = 64 * 1024
-
   let snapshot: GatewaySnapshot
   let resources: GatewayResources
   let sealer: Sealer
@@ -33,6 +30,10 @@ public final class Gateway: Handler {
   /// Seconds since 1970.
   var now: Int64 { resources.now() }
 
+  var pushedRequests: PushedRequests {
+    PushedRequests(sealer: sealer, store: resources.store, budget: resources.keptStates)
+  }
+
   var states: StateCarrier {
     StateCarrier(
       sealer: sealer, store: resources.store, limit: policy.upstream.stateLimit, budget: resources.keptStates)
@@ -43,33 +44,55 @@ public final class Gateway: Handler {
   public func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     guard isServed(head, bytes, client) else { return .answer(misdirected()) }
     switch snapshot.matcher.read(path: bytes.extracting(head.path), query: bytes.extracting(head.query ?? 0..<0)) {
-    case .other: return .pass
+    case .other: return policy.blocksEmbeddedUserAgents ? routeInBetween(head, bytes, fields, client) : .pass
     case .exact(.closed): return refuse(.pathClosed, client)
     case .notPassed: return refuse(.pathNotPassed, client)
     case .ambiguous: return refuse(.pathAmbiguous, client)
     case .exact(.introspection):
       // The caller's own credentials, which the gateway never lends: nothing here is its business.
       return isProtected(client) ? .pass : .answer(insecure())
-    case .exact(.authorization), .exact(.token), .exact(.revocation), .exact(.own):
-      return isProtected(client) ? .intercept(bodyLimit: Gateway.bodyLimit) : .answer(insecure())
+    case .exact(.authorization), .exact(.token), .exact(.revocation), .exact(.pushed), .exact(.own):
+      return isProtected(client) ? .intercept(bodyLimit: snapshot.bodyLimit) : .answer(insecure())
     }
+  }
+
+  /// A page of the upstream's that is no endpoint, such as a login page on a path of its own. While a transaction runs that
+  /// keeps embedded user agents out, they are kept out here too (RFC 8252, section 8.12).
+  private func routeInBetween(
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
+  ) -> Route {
+    guard fields.has(.cookie) else { return .pass }
+    var cookies: [String] = []
+    var userAgent = ""
+    for field in fields.fields {
+      if field.known == .cookie {
+        cookies.append(Gateway.text(bytes, field.value))
+      } else if HeadIndex.equal(bytes, field.name, "user-agent") {
+        userAgent = Gateway.text(bytes, field.value)
+      }
+    }
+    guard let session = snapshot.cookie.read(cookies, sealer), session.liveUntil > now,
+      let refusal = Enforcement.decideInteraction(userAgent: userAgent, guarding: session.guarding)
+    else { return .pass }
+    return refuse(refusal.rejection, client) { [pages] in pages.embeddedUserAgent(address: nil, $0) }
+  }
+
+  private static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
+    var copy: [UInt8] = []
+    copy.reserveCapacity(range.count)
+    for index in range { copy.append(bytes[index]) }
+    return String(decoding: copy, as: UTF8.self)
   }
 
   /// Whether the request is for this gateway: no other host is answered, and none ever gets into a redirect
   /// (RFC 9110, sections 7.4 and 15.5.20).
   private func isServed(_ head: RequestHead, _ bytes: Span<UInt8>, _ client: ClientFacts) -> Bool {
     if let forwarded = client.forwardedHost {
-      return snapshot.authorities.contains { $0.elementsEqual(forwarded.lowercased().utf8) }
+      let forwarded = Array(forwarded.lowercased().utf8)
+      return forwarded == snapshot.authority.bytes || forwarded == snapshot.authorityWithPort.bytes
     }
     guard let host = head.host else { return true }
-    return snapshot.authorities.contains { authority in
-      guard authority.count == host.count else { return false }
-      for offset in 0..<authority.count {
-        let byte = bytes[host.lowerBound + offset]
-        guard (byte &- 0x41 < 26 ? byte | 0x20 : byte) == authority[offset] else { return false }
-      }
-      return true
-    }
+    return snapshot.authority.isEqual(bytes, host) || snapshot.authorityWithPort.isEqual(bytes, host)
   }
 
   /// Whether an OAuth endpoint may answer: over TLS, or where no network is between (`I-transport`).
@@ -77,10 +100,13 @@ public final class Gateway: Handler {
     client.peer.isSecure || client.peer.isLoopback
   }
 
-  private func refuse(_ rejection: Rejection, _ client: ClientFacts) -> Route {
+  private func refuse(
+    _ rejection: Rejection, _ client: ClientFacts, showing show: ((ErrorPage) -> Response)? = nil
+  ) -> Route {
     let trail = Trail()
     trail.refused(rejection)
-    let response = pages.error(ErrorPage(rejection))
+    let page = ErrorPage(rejection)
+    let response = show?(page) ?? pages.error(page)
     record(trail, status: response.status, peer: client.peer, began: Clock.monotonicNanoseconds())
     return .answer(response)
   }
@@ -116,6 +142,9 @@ public final class Gateway: Handler {
     case .exact(.revocation):
       trail.endpoint = .revocation
       reply = await RevocationEndpoint(exchange).respond()
+    case .exact(.pushed):
+      trail.endpoint = .pushedAuthorization
+      reply = .response(await PushedAuthorizationEndpoint(exchange).respond())
     case .exact(.own):
       reply = await exchange.own()
     default:
@@ -124,6 +153,8 @@ public final class Gateway: Handler {
     record(trail, status: reply.status, peer: request.peer, began: began)
     return reply
   }
+
+  func limited(_ limit: LimitKind) { metrics.limited(limit) }
 
   private func record(_ trail: Trail, status: Int, peer: Peer, began: UInt64) {
     metrics.decided(
@@ -155,12 +186,23 @@ public final class Gateway: Handler {
     return response
   }
 
+  /// RFC 9110, section 15.6.4, and RFC 6585, section 4: this client has too much, or all together have.
+  private func overloaded(_ limit: LimitKind) -> Response {
+    let isOwn = limit == .connectionsPerAddress
+    return pages.error(
+      ErrorPage(
+        status: isOwn ? 429 : 503, section: isOwn ? "RFC 6585, section 4" : nil,
+        detail: isOwn ? "too many connections from this address" : "the gateway has as much to do as it may have",
+        retryAfter: ErrorPage.retryDelay))
+  }
+
   public func failure(_ failure: ProxyFailure) -> Response {
     switch failure {
     case .request(let error): unacceptable(error)
     case .timeout: pages.error(ErrorPage(status: 408, detail: "the request did not arrive in time"))
+    case .overloaded(let limit): overloaded(limit)
     case .bodyTooLarge:
-      pages.error(ErrorPage(status: 413, detail: "the body is longer than \(Gateway.bodyLimit) bytes"))
+      pages.error(ErrorPage(status: 413, detail: "the body is longer than \(snapshot.bodyLimit) bytes"))
     case .loop:
       pages.error(ErrorPage(status: 508, section: "RFC 9110, section 7.6.3", detail: "the request came round again"))
     case .upstream(let failure):

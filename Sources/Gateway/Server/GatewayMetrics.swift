@@ -27,11 +27,13 @@ final class GatewayMetrics: ProxyMetrics {
       case .busy: .busy
       case .connectTimeout, .responseTimeout: .timeout
       case .reset: .reset
-      case .malformed: .protocol
+      case .malformed, .unsendable: .protocol
+      case .clientGone: .reset
       }
     metrics.upstreamFailed(kind)
   }
 
+  func limited(_ limit: LimitKind) { metrics.limited(limit) }
   func connectionOpened() { metrics.connectionAccepted() }
   func connectionClosed() { metrics.connectionClosed() }
 }

@@ -18,6 +18,9 @@ public struct GatewayResources: Sendable {
   let authenticationAttempts: RateLimiter
   /// Transactions whose state is kept in the store, by client and address.
   let keptStates: RateLimiter
+  /// Requests to the token and revocation endpoints, by address and by client; the policy says the rates.
+  let tokenRequests: RateLimiter
+  let clientTokenRequests: RateLimiter
 
   /// - Parameter now: what time it is, in seconds since 1970.
   public init(
@@ -35,5 +38,7 @@ public struct GatewayResources: Sendable {
     authenticationAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
     // An office behind one address signs in at one app in the same minute; a program that fills memory does not get on.
     keptStates = RateLimiter(TokenBucket.Rate(burst: 300, perMinute: 300))
+    tokenRequests = RateLimiter(TokenBucket.Rate(burst: 3_000, perMinute: 3_000))
+    clientTokenRequests = RateLimiter(TokenBucket.Rate(burst: 30_000, perMinute: 30_000))
   }
 }

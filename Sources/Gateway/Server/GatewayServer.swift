@@ -22,11 +22,15 @@ public final class GatewayServer: Sendable {
     let addresses = policy.gateway.listeners.compactMap { listener in
       Address(literal: listener.address.host, port: listener.address.port)
     }
-    server = try await Server(workers: workers, addresses: addresses, threadName: "worker") { worker in
+    let connections = ConnectionLimits()
+    let proxyProtocol = Set(policy.gateway.listeners.indices.filter { policy.gateway.listeners[$0].proxyProtocol })
+    server = try await Server(
+      workers: workers, addresses: addresses, proxyProtocol: proxyProtocol, threadName: "worker"
+    ) { worker in
       ProxyWorker(
         poller: worker.poller, resolver: resolver, settings: settings,
         handler: Gateway(snapshot, resources, worker: worker.index),
-        metrics: GatewayMetrics(resources.metrics.workers[worker.index]))
+        metrics: GatewayMetrics(resources.metrics.workers[worker.index]), connections: connections)
     }
   }
 
@@ -35,10 +39,8 @@ public final class GatewayServer: Sendable {
     let snapshot = GatewaySnapshot(policy: policy, keyRing: keyRing)
     let settings = snapshot.proxySettings(workers: workers)
     let resources = resources
-    for worker in server.group.workers {
-      await worker.perform { worker in
-        worker.resident(ProxyWorker.self)?.adopt(settings, Gateway(snapshot, resources, worker: worker.index))
-      }
+    await server.perform { worker in
+      worker.resident(ProxyWorker.self)?.adopt(settings, Gateway(snapshot, resources, worker: worker.index))
     }
   }
 }

@@ -1,4 +1,5 @@
 import Enforcement
+import HTTP1
 public import Policy
 import Proxy
 import Reactor
@@ -12,23 +13,30 @@ public final class GatewaySnapshot: Sendable {
   let pages: Pages
   let cookie: BrowserCookie
   let locations: LocationGuard
-  /// Lower case, as `Host` may say it: with and without the default port.
-  let authorities: [[UInt8]]
+  /// Bytes of the body of a request to an OAuth endpoint.
+  let bodyLimit: Int
+  /// As `Host` may say it: with and without the default port.
+  let authority: HostName
+  let authorityWithPort: HostName
 
   public init(policy: Policy, keyRing: KeyRing) {
     self.policy = policy
     self.keyRing = keyRing
-    matcher = EndpointMatcher(endpoints: policy.upstream.endpoints, pass: policy.upstream.pass)
+    matcher = EndpointMatcher(
+      endpoints: policy.upstream.endpoints, pass: policy.upstream.pass,
+      takesPushedRequests: policy.takesPushedRequests)
     pages = Pages(branding: policy.gateway.branding)
     cookie = BrowserCookie(policy)
     locations = LocationGuard(policy)
+    bodyLimit = policy.gateway.limits.body
     let origin = policy.gateway.origin
     let name = origin.host.contains(":") ? "[\(origin.host)]" : origin.host
-    authorities = [origin.authority, "\(name):\(origin.port)"].map { Array($0.lowercased().utf8) }
+    authority = HostName(origin.authority)
+    authorityWithPort = HostName("\(name):\(origin.port)")
   }
 
-  /// How the proxy under the gateway behaves.
-  var proxySettings: ProxySettings {
+  /// How the proxy under the gateway behaves, on each of `workers` workers: what is shared by all is shared out.
+  func proxySettings(workers: Int) -> ProxySettings {
     let gateway = policy.gateway
     let upstream = policy.upstream
     var settings = ProxyConfiguration()
@@ -41,6 +49,21 @@ public final class GatewaySnapshot: Sendable {
     settings.connectTimeout = upstream.connectTimeout
     settings.responseTimeout = upstream.responseTimeout
     settings.upgrades = upstream.upgrades
+    let limits = gateway.limits
+    settings.headTimeout = limits.headerTimeout
+    settings.bodyTimeout = limits.bodyTimeout
+    settings.idleTimeout = limits.idleTimeout
+    settings.limits.head = HeadLimits(
+      bytes: limits.headerBytes, fields: limits.headerFields, target: limits.targetLength)
+    settings.limits.connections = limits.connections
+    settings.limits.connectionsPerAddress = limits.connectionsPerAddress
+    settings.limits.requestsPerConnection = limits.requestsPerConnection
+    settings.limits.requestTimeout = limits.requestTimeout
+    settings.limits.minimumRate = limits.minimumRate
+    settings.upstreamConnections = max(1, upstream.maxConnections / workers)
+    settings.limits.reservedUpstreamConnections = min(
+      upstream.reservedConnections / workers, settings.upstreamConnections - 1)
+    settings.limits.bufferMemory = limits.maxBufferMemory / workers
     let trusted = gateway.trustedProxies
     if !trusted.isEmpty {
       settings.trusts = { peer in
@@ -49,10 +72,5 @@ public final class GatewaySnapshot: Sendable {
       }
     }
     return ProxySettings(settings)
-  }
-
-  /// The same for one of `workers` workers, each of which has its share of the upstream connections.
-  func proxySettings(workers: Int) -> ProxySettings {
-    proxySettings.sharing(upstreamConnections: max(1, policy.upstream.maxConnections / max(1, workers)))
   }
 }

@@ -1,6 +1,7 @@
 import Enforcement
 import OAuth
 import Policy
+import Proxy
 
 /// Knows where authorization responses go, so that none passes from a path where nobody looks at it (`I-path`).
 struct LocationGuard: Sendable {
@@ -28,7 +29,7 @@ struct LocationGuard: Sendable {
   func isAnswer(_ field: String) -> Bool {
     let field = ResolvedLocation.bytewise(field)
     guard LocationGuard.carriesAnswer(field) else { return false }
-    let target = LocationGuard.target(of: field).unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+    let target = RefreshField.target(of: field).unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
     let location = ResolvedLocation(String(decoding: target, as: UTF8.self), on: origin)
     // On whatever host: the gateway may have more names than its policy says.
     if location.path == callbackPath || addresses.contains(location) || location.isInternational { return true }
@@ -43,23 +44,4 @@ struct LocationGuard: Sendable {
     let decoded = ResolvedLocation.decoded(field)
     return names.contains { decoded.contains($0) }
   }
-
-  /// Where a field leads: of `Refresh`, what follows the delay (HTML, "shared declarative refresh steps"). No URI
-  /// begins with a number and a separator, and a relative reference that does leads to no redirect URI.
-  private static func target(of field: String) -> Substring {
-    let text = field.drop(while: isSpace)
-    guard let first = text.first, first.isASCII, first.isNumber || first == "." else { return text }
-    let delay = text.drop { $0.isNumber || $0 == "." }
-    // `../cb` and `.well/cb` are relative references, no delays.
-    if let next = delay.first, !isSpace(next), next != ";", next != "," { return text }
-    var rest = delay.drop { isSpace($0) || $0 == ";" || $0 == "," }
-    if rest.prefix(3).lowercased() == "url" {
-      let value = rest.dropFirst(3).drop(while: isSpace)
-      if value.first == "=" { rest = value.dropFirst().drop(while: isSpace) }
-    }
-    guard let quote = rest.first, quote == "'" || quote == "\"" else { return rest }
-    return rest.dropFirst().prefix { $0 != quote }
-  }
-
-  private static func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
 }

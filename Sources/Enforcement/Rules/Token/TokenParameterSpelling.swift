@@ -5,7 +5,7 @@ extension Rule where Context == TokenContext {
   static var tokenNamesMeanOneThing: Rule {
     Rule(name: "every parameter name means one thing") { context in
       if context.parameters.hasMalformedName { return .refuse(.parameterNameMalformed) }
-      guard let name = context.parameters.secondRepresentation(of: ParameterNames.atToken) else { return .pass }
+      guard let name = context.parameters.secondRepresentation(of: context.request.names) else { return .pass }
       return .refuse(.parameterSpelling, .parameter(name))
     }
   }

@@ -1,19 +1,19 @@
-import HTTP
+public import HTTP
 import LegacyServer
 import Reactor
 import Synchronization
 
 /// Requests to a loopback port, each from a loop on a thread of its own.
-enum Fetch {
+public enum Fetch {
   struct NoAnswer: Error {}
 
-  static func get(_ port: Int, _ target: String, host: String? = nil) async throws -> Response {
+  public static func get(_ port: Int, _ target: String, host: String? = nil) async throws -> Response {
     var request = Request(method: "GET", target: target)
     if let host { request.headers.append("Host", host) }
     return try await send(port, request)
   }
 
-  static func send(_ port: Int, _ request: Request) async throws -> Response {
+  public static func send(_ port: Int, _ request: Request) async throws -> Response {
     let address = WebAddress(host: "127.0.0.1", port: port)
     let worker = try Worker(index: 0)
     let answer = try await Thread.run("client") {
@@ -33,5 +33,5 @@ enum Fetch {
     return try answer.get()
   }
 
-  static func text(_ response: Response) -> String { String(decoding: response.body, as: UTF8.self) }
+  public static func text(_ response: Response) -> String { String(decoding: response.body, as: UTF8.self) }
 }

@@ -1,0 +1,67 @@
+import Enforcement
+import HTTP
+import OAuth
+import Policy
+import Proxy
+import Sealing
+import Stores
+
+/// The endpoint for pushed authorization requests (RFC 9126): the gateway's own, of which the upstream never hears.
+///
+/// A request is judged here as it will be when the browser comes with its reference, so the app learns at once what is
+/// wrong with it.
+struct PushedAuthorizationEndpoint {
+  private let exchange: Interception
+  private let request: TokenRequest
+
+  init(_ exchange: Interception) {
+    self.exchange = exchange
+    let incoming = exchange.request
+    request = TokenRequest(
+      method: incoming.method, query: incoming.query, contentTypes: incoming.headers.all("Content-Type"),
+      contentEncodings: incoming.headers.all("Content-Encoding"),
+      authorization: incoming.headers.all("Authorization"), body: incoming.body, names: ParameterNames.atPushed)
+  }
+
+  func respond() async -> Response {
+    let claimed = (try? request.clientAuthentication())?.map(\.clientID)
+    exchange.note(clientID: claimed?.rawValue)
+    do throws(StoreError) {
+      let outcome = Enforcement.decidePushed(
+        request, policy: exchange.policy, stateIsSealed: try await stateIsSealed())
+      exchange.trail.note(outcome)
+      switch outcome.decision {
+      case .reject(let refusal):
+        return exchange.throttledAuthentication(of: claimed, refusal) ?? exchange.tokenRefusal(refusal)
+      case .pass: return exchange.tokenRefusal(.here(.pushedNotAllowed))
+      case .forward(let permit): return try await keep(permit)
+      }
+    } catch {
+      return exchange.tokenRefusal(.here(.upstreamUnavailable))
+    }
+  }
+
+  private func stateIsSealed() async throws(StoreError) -> Bool {
+    guard let state = request.parameters["state"] else { return false }
+    switch try await exchange.gateway.states.open(state, now: exchange.now) {
+    case .value: return true
+    case .invalid, .keyUnknown: return false
+    }
+  }
+
+  private func keep(_ permit: PushedPermit) async throws(StoreError) -> Response {
+    exchange.trail.note(permit.authorization.redirectURI)
+    if let name = permit.authorization.overlongParameter {
+      exchange.trail.refused(.parameterMalformed)
+      return exchange.tokenError(.invalidRequest, status: 400, description: "\(name) is too long")
+    }
+    guard permit.query.utf8.count <= PushedRequests.longest else {
+      // RFC 9126, section 2.3.
+      exchange.trail.refused(.parametersTooMany)
+      return exchange.tokenError(.invalidRequest, status: 413, description: "the request is too long")
+    }
+    let uri = try await exchange.gateway.pushedRequests.push(
+      permit, from: exchange.request.peer.address, now: exchange.now)
+    return exchange.pushed(uri, lifetime: PushedRequests.lifetime)
+  }
+}

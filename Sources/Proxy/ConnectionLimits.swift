@@ -1,0 +1,81 @@
+import Reactor
+import Synchronization
+
+/// Counts the connections of the process, in all and by address, for all workers.
+public final class ConnectionLimits: Sendable {
+  private final class Shard: Sendable {
+    let counts = Mutex<[UInt64: Int]>([:])
+  }
+
+  private let total = Atomic<Int>(0)
+  private let shards = (0..<16).map { _ in Shard() }
+
+  public init() {}
+
+  /// Counts a connection; false when there are more than `limit` now.
+  func enter(limit: Int) -> Bool {
+    total.wrappingAdd(1, ordering: .relaxed).newValue <= limit
+  }
+
+  func leave() {
+    total.wrappingSubtract(1, ordering: .relaxed)
+  }
+
+  /// Counts a connection of `address`, unless there are `limit` already.
+  func enter(_ address: Address, limit: Int) -> Bool {
+    let key = ConnectionLimits.key(address)
+    return shard(key).counts.withLock { counts in
+      let count = counts[key, default: 0]
+      guard count < limit else { return false }
+      counts[key] = count + 1
+      return true
+    }
+  }
+
+  func leave(_ address: Address) {
+    let key = ConnectionLimits.key(address)
+    shard(key).counts.withLock { counts in
+      // An address without connections leaves nothing behind: memory is bounded by the connections that stand.
+      guard let count = counts[key], count > 1 else {
+        counts[key] = nil
+        return
+      }
+      counts[key] = count - 1
+    }
+  }
+
+  private func shard(_ key: UInt64) -> Shard {
+    shards[Int((key &* 0x9e37_79b9_7f4a_7c15) >> 60)]
+  }
+
+  /// The part of an address that one customer has: an IPv4 address, of others the first 64 bits.
+  private static func key(_ address: Address) -> UInt64 {
+    let bytes = address.mappedBytes
+    let isIPv4 = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
+    return (isIPv4 ? bytes[8...] : bytes[..<8]).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}
+
+/// A connection's place among those that are allowed.
+final class Admission {
+  private let limits: ConnectionLimits
+  private var counted: Address?
+  let isWithinTotal: Bool
+
+  init(_ limits: ConnectionLimits, total: Int) {
+    self.limits = limits
+    isWithinTotal = limits.enter(limit: total)
+  }
+
+  deinit {
+    if let counted { limits.leave(counted) }
+    limits.leave()
+  }
+
+  /// Counts the connection for its client's address; false when that has too many.
+  func count(_ address: Address, limit: Int) -> Bool {
+    guard counted == nil, limits.enter(address, limit: limit) else { return false }
+    counted = address
+    return true
+  }
+}

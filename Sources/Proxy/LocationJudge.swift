@@ -1,0 +1,37 @@
+/// What becomes of a field that sends a browser somewhere.
+enum LocationJudge {
+  enum Outcome {
+    case keep
+    case replace(String)
+    case refuse
+  }
+
+  /// Judges the value of a `Location`, `Content-Location` or `Refresh`.
+  static func judge(_ value: String, _ handler: any Handler, _ configuration: ProxyConfiguration) -> Outcome {
+    switch handler.passingLocation(value) {
+    case .refuse: return .refuse
+    case .replace(let replacement): return ResponseEncoder.isSafe(replacement) ? .replace(replacement) : .refuse
+    case .keep: return moved(value, configuration).map { .replace($0) } ?? .keep
+    }
+  }
+
+  /// The value with the gateway's origin in place of the upstream's; `nil` when it leads elsewhere.
+  ///
+  /// A legacy server that builds absolute URLs from its own name would lead the browser past the gateway.
+  private static func moved(_ value: String, _ configuration: ProxyConfiguration) -> String? {
+    let origin = configuration.upstreamOrigin
+    let target = RefreshField.target(of: value)
+    let count = origin.utf8.count
+    // Scheme and host mean the same in any case (RFC 3986, section 6.2.2.1).
+    guard !origin.isEmpty, target.utf8.count >= count, target.utf8.prefix(count).elementsEqual(origin.utf8, by: same)
+    else { return nil }
+    let end = target.utf8.index(target.startIndex, offsetBy: count)
+    let rest = target[end...]
+    guard rest.isEmpty || rest.hasPrefix("/") || rest.hasPrefix("?") || rest.hasPrefix("#") else { return nil }
+    return "\(value[..<target.startIndex])\(configuration.origin)\(value[end...])"
+  }
+
+  private static func same(_ a: UInt8, _ b: UInt8) -> Bool { lowercased(a) == lowercased(b) }
+
+  private static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
+}

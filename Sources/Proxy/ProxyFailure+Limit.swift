@@ -1,0 +1,30 @@
+import HTTP1
+import Telemetry
+
+/// What of a request was being received or answered.
+enum MessagePart {
+  case head
+  case body
+}
+
+extension ProxyFailure {
+  /// The limit that was met, if this is about one.
+  func limit(in part: MessagePart) -> LimitKind? {
+    switch self {
+    case .request(let error):
+      switch error.limit {
+      case .bytes: .headerBytes
+      case .fields: .headerFields
+      case .target: .targetLength
+      case nil: nil
+      }
+    case .timeout: part == .head ? .headerTimeout : .bodyTimeout
+    case .bodyTooLarge: .body
+    case .overloaded(let limit): limit
+    case .upstream(.busy): .upstreamConnections
+    case .upstream(.connectTimeout): .connectTimeout
+    case .upstream(.responseTimeout): .responseTimeout
+    case .loop, .forbiddenResponse, .upstream: nil
+    }
+  }
+}

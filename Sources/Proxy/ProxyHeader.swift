@@ -1,0 +1,123 @@
+import Reactor
+
+/// Reads the header of the PROXY protocol, versions 1 and 2 (haproxy.org, "The PROXY protocol"), from the first bytes of
+/// a connection: strictly, for what it says decides whom the gateway takes the client for.
+enum ProxyHeader {
+  /// What the header says of the client.
+  struct Client: Equatable {
+    let address: Address
+    /// Whether the client's own hop is TLS, by the TLV of type `PP2_TYPE_SSL`.
+    let isSecure: Bool
+  }
+
+  enum Outcome: Equatable {
+    case incomplete
+    /// `client` is nil where the proxy speaks for itself or of what has no address: then its own counts.
+    case complete(length: Int, client: Client?)
+    case malformed
+  }
+
+  /// The longest line of version 1, with its end.
+  private static let longestLine = 107
+  /// Addresses take 36 bytes; beyond them certificates' names are told, and nobody sends more of them than fits here.
+  private static let longestBlock = 4_096
+  private static let signature: [UInt8] = [
+    0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a,
+  ]
+  private static let word: [UInt8] = Array("PROXY ".utf8)
+
+  static func parse(_ bytes: Span<UInt8>) -> Outcome {
+    guard bytes.count > 0 else { return .incomplete }
+    let isBinary = bytes[0] == signature[0]
+    let mark = isBinary ? signature : word
+    for index in 0..<min(bytes.count, mark.count) where bytes[index] != mark[index] { return .malformed }
+    guard bytes.count >= mark.count else { return .incomplete }
+    return isBinary ? parseBinary(bytes) : parseLine(bytes)
+  }
+
+  // MARK: Version 1
+
+  private static func parseLine(_ bytes: Span<UInt8>) -> Outcome {
+    var end = word.count
+    while end < bytes.count, bytes[end] != 0x0d {
+      guard end < longestLine - 2, bytes[end] >= 0x20, bytes[end] < 0x7f else { return .malformed }
+      end += 1
+    }
+    guard end <= longestLine - 2 else { return .malformed }
+    guard end + 1 < bytes.count else { return .incomplete }
+    guard bytes[end + 1] == 0x0a else { return .malformed }
+    let line = String(decoding: (word.count..<end).map { bytes[$0] }, as: UTF8.self)
+    let words = line.split(separator: " ", omittingEmptySubsequences: false)
+    // What follows is to be ignored.
+    if words.first == "UNKNOWN" { return .complete(length: end + 2, client: nil) }
+    guard words.count == 5, words[0] == "TCP4" || words[0] == "TCP6", let source = port(words[3]),
+      port(words[4]) != nil, let client = Address(literal: String(words[1]), port: source),
+      let server = Address(literal: String(words[2]), port: 0),
+      client.isIPv6 == (words[0] == "TCP6"), server.isIPv6 == client.isIPv6
+    else { return .malformed }
+    return .complete(length: end + 2, client: Client(address: client, isSecure: false))
+  }
+
+  /// A decimal number without leading zeros.
+  private static func port(_ text: Substring) -> Int? {
+    guard !text.isEmpty, text.count <= 5, text.utf8.allSatisfy({ $0 &- 0x30 < 10 }), text == "0" || text.first != "0",
+      let number = Int(text), number <= 65_535
+    else { return nil }
+    return number
+  }
+
+  // MARK: Version 2
+
+  private static let fixedLength = 16
+
+  private static func parseBinary(_ bytes: Span<UInt8>) -> Outcome {
+    guard bytes.count >= fixedLength else { return .incomplete }
+    let version = bytes[12] >> 4
+    let command = bytes[12] & 0xf
+    let family = bytes[13] >> 4
+    let transport = bytes[13] & 0xf
+    let block = Int(bytes[14]) << 8 | Int(bytes[15])
+    guard version == 2, command <= 1, family <= 3, transport <= 2, block <= longestBlock else { return .malformed }
+    let length = fixedLength + block
+    guard bytes.count >= length else { return .incomplete }
+    // LOCAL: a health check of the proxy's own; the rest is to be ignored.
+    guard command == 1 else { return .complete(length: length, client: nil) }
+    let addressLength: Int
+    switch family {
+    case 1: addressLength = 4
+    case 2: addressLength = 16
+    // Unspecified, and Unix sockets, whose names say nothing here.
+    default: return .complete(length: length, client: nil)
+    }
+    // Two addresses and two ports. A datagram was never a connection.
+    let tail = fixedLength + 2 * addressLength + 4
+    guard transport == 1, tail <= length else { return .malformed }
+    let source = (fixedLength..<fixedLength + addressLength).map { bytes[$0] }
+    let port = Int(bytes[tail - 4]) << 8 | Int(bytes[tail - 3])
+    guard let address = Address(bytes: source, port: port), let isSecure = readsTLS(bytes, tail..<length) else {
+      return .malformed
+    }
+    return .complete(length: length, client: Client(address: address, isSecure: isSecure))
+  }
+
+  private static let typeTLS: UInt8 = 0x20
+  private static let connectedOverTLS: UInt8 = 0x01
+
+  /// Walks over the TLVs. Whether one says that the client's hop is TLS; nil when they are malformed.
+  private static func readsTLS(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool? {
+    var isSecure = false
+    var position = range.lowerBound
+    while position < range.upperBound {
+      guard position + 3 <= range.upperBound else { return nil }
+      let length = Int(bytes[position + 1]) << 8 | Int(bytes[position + 2])
+      let value = position + 3
+      guard value + length <= range.upperBound else { return nil }
+      if bytes[position] == typeTLS {
+        guard length >= 5 else { return nil }
+        isSecure = bytes[value] & connectedOverTLS != 0
+      }
+      position = value + length
+    }
+    return isSecure
+  }
+}

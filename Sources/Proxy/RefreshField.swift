@@ -1,0 +1,22 @@
+/// A `Refresh` field: a delay and where it leads (HTML, "shared declarative refresh steps").
+public enum RefreshField {
+  /// Where a `Location` or a `Refresh` leads: of the latter, what follows the delay. A part of the text itself.
+  ///
+  /// No URI begins with a number and a separator, and a relative reference that does leads to no redirect URI.
+  public static func target(of field: String) -> Substring {
+    let text = field.drop(while: isSpace)
+    guard let first = text.first, first.isASCII, first.isNumber || first == "." else { return text }
+    let delay = text.drop { $0.isNumber || $0 == "." }
+    // `../cb` and `.well/cb` are relative references, no delays.
+    if let next = delay.first, !isSpace(next), next != ";", next != "," { return text }
+    var rest = delay.drop { isSpace($0) || $0 == ";" || $0 == "," }
+    if rest.prefix(3).lowercased() == "url" {
+      let value = rest.dropFirst(3).drop(while: isSpace)
+      if value.first == "=" { rest = value.dropFirst().drop(while: isSpace) }
+    }
+    guard let quote = rest.first, quote == "'" || quote == "\"" else { return rest }
+    return rest.dropFirst().prefix { $0 != quote }
+  }
+
+  private static func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
+}

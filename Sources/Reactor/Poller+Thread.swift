@@ -1,0 +1,13 @@
+extension Poller {
+  /// Runs `body`, which may block, on a short-lived thread of its own and waits for what it returns; the loop goes on
+  /// meanwhile.
+  ///
+  /// Throws when the process is out of threads.
+  public func runOnThread<Result: Sendable>(
+    _ name: String, _ body: @escaping @Sendable () -> Result
+  ) async throws(IOError) -> Result {
+    let handover = Handover<Result>(loop)
+    try Thread.start(name) { handover.give(body()) }
+    return await handover.take(room)
+  }
+}

@@ -1,0 +1,35 @@
+import CLinux
+
+extension Socket {
+  /// Copies what has arrived into the empty buffer and leaves it where it is, for what stands before the protocol.
+  ///
+  /// `.moved` says how much there is now. A wait after it ends when more has come; so whoever then takes the bytes calls
+  /// `receive(into:upTo:)`, which makes the rest known again.
+  public func peek(into buffer: Buffer) -> Transfer {
+    guard descriptor >= 0 else { return .failed(IOError(code: 103)) }
+    let received = unsafe buffer.fill { bytes, count in unsafe cl_peek(descriptor, bytes, count) }
+    if received > 0 {
+      readiness.remove(.readable)
+      return .moved(Int(received))
+    }
+    if received == 0 { return .ended }
+    let error = IOError(code: Int32(-received))
+    readiness.remove(.readable)
+    return error == .wouldBlock ? .wouldBlock : .failed(error)
+  }
+
+  /// Receives at most `limit` bytes, that a `peek` has seen.
+  public func receive(into buffer: Buffer, upTo limit: Int) -> Transfer {
+    guard descriptor >= 0 else { return .failed(IOError(code: 103)) }
+    let received = unsafe buffer.fill { bytes, count in unsafe cl_receive(descriptor, bytes, min(count, limit)) }
+    // What follows may have come already, and no event will tell of it.
+    readiness.insert(.readable)
+    guard received > 0 else { return received == 0 ? .ended : .failed(IOError(code: Int32(-received))) }
+    return .moved(Int(received))
+  }
+
+  /// Bytes that were handed to the kernel and that the peer has not acknowledged yet; 0 when that is not known.
+  public var unacknowledged: Int {
+    descriptor >= 0 ? Int(max(0, cl_unacknowledged(descriptor))) : 0
+  }
+}

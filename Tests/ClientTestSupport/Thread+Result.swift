@@ -1,0 +1,16 @@
+public import Reactor
+
+extension Thread {
+  /// Runs `body`, which may block, on a thread of its own, for a test that runs on no worker.
+  public static func run<Result: Sendable>(
+    _ name: String, _ body: @escaping @Sendable () -> Result
+  ) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      do {
+        try start(name) { continuation.resume(returning: body()) }
+      } catch {
+        continuation.resume(throwing: error)
+      }
+    }
+  }
+}

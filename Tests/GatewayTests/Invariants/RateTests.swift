@@ -1,0 +1,141 @@
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Telemetry
+import Testing
+
+@Suite("How often and how much")
+struct RateTests {
+  private func policy(_ adjust: (inout LimitSettings) -> Void) throws -> Policy {
+    try FixturePolicy.with { adjust(&$0.gateway.limits) }
+  }
+
+  private func from(_ address: String) -> Headers { ["X-Forwarded-For": address] }
+
+  /// Sends token requests that come to nothing until one is refused for their number; how many were let by.
+  private func flood(
+    _ gateway: GatewayFixture, _ client: String, _ address: (Int) -> String, path: String = "/token"
+  ) async throws -> (passed: Int, refusal: Response?) {
+    for number in 0..<500 {
+      let form: Form = ["grant_type": "authorization_code", "client_id": client, "code": "x", "token": "x"]
+      let response = try await gateway.post(path, form, from(address(number)))
+      if response.status == 429 { return (number, response) }
+    }
+    return (500, nil)
+  }
+
+  @Test(
+    "6819-4.4.1.11: an address has so many token requests, of IPv6 the first 64 bits count, and others are not concerned"
+  )
+  func address() async throws {
+    try await GatewayFixture.run(try policy { $0.tokenRequestsPerAddress = 20 }) { gateway in
+      let (passed, refusal) = try await flood(gateway, "p1") { _ in "192.0.2.1" }
+      // The bucket refills while a slow machine empties it.
+      #expect((20..<200).contains(passed))
+      let response = try #require(refusal)
+      response.expectTokenError(429, "temporarily_unavailable")
+      #expect(Int(response.headers["Retry-After"] ?? "").map { (1...60).contains($0) } == true)
+      #expect(response.headers["Content-Type"] == "application/json")
+      #expect(response.headers["Cache-Control"] == "no-store")
+      let before = gateway.upstream.recorder.count
+      _ = try await gateway.post("/token", ["grant_type": "password", "client_id": "w3"], from("192.0.2.1"))
+      #expect(gateway.upstream.recorder.count == before)
+      let other = try await gateway.post("/token", ["client_id": "p1"], from("192.0.2.2"))
+      #expect(other.status == 400)
+      let network = try await flood(gateway, "p1") { "2001:db8:0:1::\(String($0 + 1, radix: 16))" }
+      #expect((20..<200).contains(network.passed))
+      let neighbour = try await gateway.post("/token", ["client_id": "p1"], from("2001:db8:0:2::1"))
+      #expect(neighbour.status == 400)
+      let revocation = try await gateway.post("/revoke", ["client_id": "p1", "token": "x"], from("192.0.2.1"))
+      #expect(revocation.status == 429)
+      let count = gateway.metrics.snapshot().limits[.tokenRequestsPerAddress] ?? 0
+      #expect(count >= 2)
+      #expect(gateway.metricsText.contains("proofgate_limits_total{limit=\"token_requests_per_address\"} \(count)"))
+      #expect(gateway.logLines.contains { $0.contains(#""rule":"too-many-requests""#) })
+    }
+  }
+
+  @Test("A client has so many token requests from all addresses together, and other clients are not concerned")
+  func client() async throws {
+    try await GatewayFixture.run(try policy { $0.tokenRequestsPerClient = 20 }) { gateway in
+      let (passed, refusal) = try await flood(gateway, "p1") { "192.0.2.\($0 % 250 + 1)" }
+      #expect((20..<200).contains(passed))
+      refusal?.expectTokenError(429, "temporarily_unavailable")
+      #expect(refusal != nil)
+      let other = try await gateway.post("/token", ["client_id": "n1"], from("192.0.2.1"))
+      #expect(other.status == 400)
+      // Names that nobody knows take no client's budget and no memory.
+      let unknown = try await flood(gateway, "nobody") { "198.51.100.\($0 % 250 + 1)" }
+      #expect(unknown.refusal == nil)
+      #expect(gateway.metrics.snapshot().limits[.tokenRequestsPerClient] ?? 0 >= 1)
+      // A reload with a higher limit counts from now on.
+      await gateway.reload { $0.gateway.limits.tokenRequestsPerClient = 0 }
+      let free = try await gateway.post("/token", ["client_id": "p1"], from("192.0.2.1"))
+      #expect(free.status == 400)
+    }
+  }
+
+  @Test(
+    "The body of an OAuth request is as long as the policy says, and no longer", arguments: ["/token", "/authorize"])
+  func body(path: String) async throws {
+    try await GatewayFixture.run(try policy { $0.body = 4_096 }) { gateway in
+      for (length, isRefused) in [(4_096, false), (4_097, true)] {
+        var form: Form = ["client_id": "p1", "padding": ""]
+        form.set("padding", String(repeating: "x", count: length - form.encoded.utf8.count))
+        let response = try await gateway.post(path, form)
+        #expect((response.status == 413) == isRefused)
+        if isRefused { #expect(response.text.contains("4096 bytes")) }
+      }
+      #expect(gateway.metrics.snapshot().limits[.body] == 1)
+    }
+  }
+
+  @Test("A flood of other requests leaves connections for signing in")
+  func reserve() async throws {
+    let policy = try FixturePolicy.with {
+      $0.upstream.maxConnections = 4
+      $0.upstream.reservedConnections = 2
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let gate = Gate()
+      gateway.upstream.script { request in
+        guard request.path == "/slow" else { return nil }
+        await gate.pass()
+        return Response(status: 204)
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<4 { group.addTask { _ = try await gateway.get("/slow") } }
+        await gate.someoneWaits()
+        let begun = try await gateway.get(gateway.az("p1"))
+        #expect(begun.status == 302 && begun.location?.contains("error=") == false)
+        await gate.open()
+        try await group.waitForAll()
+      }
+    }
+  }
+
+  @Test("A clock that jumps refuses what has expired by it, and never lets a code count twice")
+  func clockJumps() async throws {
+    try await GatewayFixture.run { gateway in
+      let late = try await gateway.code("p1")
+      gateway.clock.advance(by: 3_600)
+      let expired = try await gateway.redeem(late, "p1")
+      expired.expectTokenError(400, "invalid_grant")
+      gateway.clock.advance(by: -3_600)
+      // Back in its time, it was not burnt by the attempt.
+      let redeemed = try await gateway.redeem(late, "p1")
+      #expect(redeemed.status == 200)
+      for jump: Int64 in [86_400, -86_400, -86_400, 86_400] {
+        gateway.clock.advance(by: jump)
+        let again = try await gateway.redeem(late, "p1")
+        again.expectTokenError(400, "invalid_grant")
+      }
+      gateway.clock.advance(by: -7_200)
+      let early = try await gateway.code("p1")
+      let response = try await gateway.redeem(early, "p1")
+      #expect(response.status == 200)
+    }
+  }
+}

@@ -1,0 +1,13 @@
+import Proxy
+import Telemetry
+
+/// Counts the limits that are met, and nothing else.
+final class CountedLimits: ProxyMetrics {
+  private(set) var counts: [LimitKind: Int] = [:]
+
+  func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {}
+  func upstreamFailed(_ failure: UpstreamFailure) {}
+  func limited(_ limit: LimitKind) { counts[limit, default: 0] += 1 }
+  func connectionOpened() {}
+  func connectionClosed() {}
+}

@@ -1,0 +1,295 @@
+import HTTP1
+import Proxy
+import Reactor
+import Telemetry
+import Testing
+
+extension ProxyTests {
+  struct LimitTests {
+    @Test("A head is refused by the limit that it exceeds, whether it has come to its end or not")
+    func heads() async throws {
+      try await Bench.Setup(configure: {
+        $0.limits.head.bytes = 2_000
+        $0.limits.head.target = 500
+        $0.limits.head.fields = 12
+      }).run { _, bench in
+        let long = String(repeating: "x", count: 600)
+        let endless = String(repeating: "x", count: 20_000)
+        let fields = { (count: Int) in (0..<count).map { "X-\($0): y\r\n" }.joined() }
+        for (status, limit, request) in [
+          (414, .targetLength, "GET /\(long) HTTP/1.1\r\nHost: a\r\n\r\n"), (414, .targetLength, "GET /\(endless)"),
+          (431, .headerBytes, "GET / HTTP/1.1\r\nHost: a\r\nX: \(long)\(long)\(long)\(long)\r\n\r\n"),
+          (431, .headerBytes, "GET / HTTP/1.1\r\nHost: a\r\nX: \(endless)"),
+          (431, .headerFields, "GET / HTTP/1.1\r\nHost: a\r\n\(fields(12))\r\n"), (400, nil, endless),
+        ] as [(Int, LimitKind?, String)] {
+          var before = 0
+          if let limit { before = await bench.count(limit) }
+          let client = try await bench.connect()
+          try? await client.send(request)
+          let response = try await client.readResponse()
+          #expect(response.status == status && response["Connection"] == "close")
+          if let limit {
+            let after = await bench.count(limit)
+            #expect(after == before + 1, "\(limit)")
+          }
+        }
+        let fits = try await bench.exchange("GET / HTTP/1.1\r\nHost: a\r\n\(fields(11))\r\n")
+        #expect(fits.status == 200)
+      }
+    }
+
+    @Test("A target that alone is longer than a buffer is 414")
+    func endlessTarget() async throws {
+      try await Bench.Setup().run { _, bench in
+        let client = try await bench.connect()
+        try? await client.send("GET /\(String(repeating: "x", count: 30_000)) HTTP/1.1\r\nHost: a\r\n\r\n")
+        let response = try await client.readResponse()
+        #expect(response.status == 414)
+      }
+    }
+
+    @Test("A connection says when it has had its last request")
+    func requestsPerConnection() async throws {
+      try await Bench.Setup(configure: { $0.limits.requestsPerConnection = 3 }).run { _, bench in
+        let client = try await bench.connect()
+        for number in 1...3 {
+          try await client.send("GET /\(number) HTTP/1.1\r\nHost: a\r\n\r\n")
+          let response = try await client.readResponse()
+          #expect(response.status == 200)
+          #expect(response["Connection"] == (number == 3 ? "close" : nil))
+        }
+        let ending = try await client.waitForEnd()
+        #expect(ending == .end)
+        let count = await bench.count(.requestsPerConnection)
+        #expect(count == 1)
+      }
+    }
+
+    @Test("One connection too many is told so at once, and again there is room when one has ended")
+    func connections() async throws {
+      try await Bench.Setup(workers: 2, configure: { $0.limits.connections = 4 }).run { _, bench in
+        var clients: [Peer] = []
+        for _ in 0..<4 {
+          let client = try await bench.connect()
+          try await client.send("GET /answer HTTP/1.1\r\nHost: a\r\n\r\n")
+          let response = try await client.readResponse()
+          #expect(response.status == 200)
+          clients.append(client)
+        }
+        let late = try await bench.connect()
+        let response = try await late.readResponse()
+        #expect(response.status == 503 && response["Connection"] == "close")
+        late.close()
+        let count = await bench.count(.connections)
+        #expect(count == 1)
+        clients.removeLast().close()
+        await bench.eventually("there is room") { bench.server.connections == 3 }
+        let next = try await bench.get("/answer")
+        #expect(next.status == 200)
+      }
+    }
+
+    @Test("An address has so many connections, an IPv6 address with its 64 bits; proxies and loopback are not counted")
+    func connectionsPerAddress() async throws {
+      try await Bench.Setup(
+        workers: 2, proxyProtocol: true,
+        configure: {
+          $0.limits.connectionsPerAddress = 2
+          $0.trusts = { $0.isLoopback }
+        }
+      ).run { _, bench in
+        func status(_ header: String) async throws -> (Int, Peer) {
+          let client = try await bench.connect()
+          try await client.send("\(header)\r\nGET /answer HTTP/1.1\r\nHost: a\r\n\r\n")
+          return (try await client.readResponse().status, client)
+        }
+        let header = { (address: String) in
+          "PROXY TCP\(address.contains(":") ? 6 : 4) \(address) \(address.contains(":") ? "::1" : "127.0.0.1") 4000 80"
+        }
+        var kept: [Peer] = []
+        for (address, expected) in [
+          ("192.0.2.1", 200), ("192.0.2.1", 200), ("192.0.2.1", 429), ("192.0.2.2", 200),
+          ("2001:db8:0:1::1", 200), ("2001:db8:0:1:ffff::2", 200), ("2001:db8:0:1::3", 429), ("2001:db8:0:2::1", 200),
+          ("127.0.0.9", 200), ("127.0.0.9", 200), ("127.0.0.9", 200),
+        ] {
+          let (status, client) = try await status(header(address))
+          #expect(status == expected, "\(address)")
+          kept.append(client)
+        }
+        let count = await bench.count(.connectionsPerAddress)
+        #expect(count == 2)
+        kept[0].close()
+        await bench.eventually("it is gone") { bench.server.connections < kept.count }
+        var again = 0
+        await bench.eventually("there is room for the address") {
+          again = (try? await status(header("192.0.2.1")).0) ?? 0
+          return again == 200
+        }
+      }
+    }
+
+    @Test("Without memory nothing new is begun, and what has begun goes on")
+    func bufferMemory() async throws {
+      try await Bench.Setup(
+        upstream: { upstream, peer in
+          while true {
+            let request = try await upstream.read(peer)
+            while request.target == "/held", !upstream.notes.contains("released") { try await upstream.pause(peer) }
+            try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+          }
+        }, configure: { $0.limits.bufferMemory = 12 * Buffer.capacity }
+      ).run { _, bench in
+        var held: [Peer] = []
+        for _ in 0..<3 {
+          let client = try await bench.connect()
+          try await client.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
+          held.append(client)
+          await bench.eventually("it is upstream") { bench.upstream.requests.count == held.count }
+        }
+        let refused = try await bench.get("/more")
+        #expect(refused.status == 503)
+        let count = await bench.count(.bufferMemory)
+        #expect(count == 1)
+        bench.upstream.notes = ["released"]
+        for client in held {
+          let response = try await client.readResponse()
+          #expect(response.text == "ok")
+          client.close()
+        }
+        await bench.eventually("memory is free") { (try? await bench.get("/more").status) == 200 }
+      }
+    }
+
+    @Test("Requests that pass leave the reserved connections to those of the gateway's own")
+    func reserve() async throws {
+      try await Bench.Setup(
+        upstream: { upstream, peer in
+          while true {
+            let request = try await upstream.read(peer)
+            while request.target == "/held", !upstream.notes.contains("released") { try await upstream.pause(peer) }
+            try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+          }
+        },
+        configure: {
+          $0.upstreamConnections = 3
+          $0.limits.reservedUpstreamConnections = 1
+          $0.queueTimeout = 60
+        }
+      ).run { _, bench in
+        var held: [Peer] = []
+        for _ in 0..<2 {
+          let client = try await bench.connect()
+          try await client.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
+          held.append(client)
+        }
+        await bench.eventually("both are upstream") { bench.upstream.requests.count == 2 }
+        for _ in 0..<3 {
+          let passing = try await bench.get("/passing")
+          #expect(passing.status == 503)
+          let own = try await bench.get("/intercept/collect")
+          #expect(own.status == 200 && own.text == "ok")
+        }
+        let count = await bench.count(.upstreamConnections)
+        #expect(count == 3)
+        bench.upstream.notes = ["released"]
+        for client in held {
+          let response = try await client.readResponse()
+          #expect(response.text == "ok")
+        }
+        let passing = try await bench.get("/passing")
+        #expect(passing.status == 200)
+      }
+    }
+
+    @Test("A client that sends a byte now and then does not hold an upstream connection")
+    func slowUpload() async throws {
+      try await Bench.Setup(configure: {
+        $0.limits.rateWindow = 200
+        $0.limits.minimumRate = 10_000
+      }).run { worker, bench in
+        let client = try await bench.connect()
+        try await client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n")
+        let deadline = worker.poller.patience
+        // Always well within the time that a body may make no progress.
+        while client.ending == nil, await bench.count(.minimumRate) == 0, worker.poller.now < deadline.milliseconds {
+          try? await client.send("x")
+          await worker.poller.pause(10)
+        }
+        let response = try await client.readResponse()
+        #expect(response.status == 408)
+        let count = await bench.count(.minimumRate)
+        #expect(count == 1)
+        await bench.eventually("its connection is let go") { await bench.counters().open == 0 }
+      }
+    }
+
+    @Test("A client that reads a byte now and then does not hold an upstream connection, one that reads on gets all")
+    func slowDownload() async throws {
+      let size = 20_000_000
+      try await Bench.Setup(
+        upstream: { upstream, peer in
+          _ = try await upstream.read(peer)
+          try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n")
+          try await peer.send([UInt8](repeating: 0x61, count: size))
+        },
+        configure: {
+          $0.limits.rateWindow = 200
+          $0.limits.minimumRate = 10_000
+        }
+      ).run { _, bench in
+        let idle = try await bench.connect()
+        try await idle.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        await bench.eventually("it is cut") { await bench.count(.minimumRate) == 1 }
+        await bench.eventually("its connection is let go") { await bench.counters().open == 0 }
+        let response = try await bench.get("/")
+        #expect(response.body.count == size && response.isWhole)
+        let count = await bench.count(.minimumRate)
+        #expect(count == 1)
+      }
+    }
+
+    @Test("A request as a whole takes at most so long")
+    func requestTimeout() async throws {
+      try await Bench.Setup(
+        upstream: { upstream, peer in
+          let request = try await upstream.read(peer)
+          if request.target == "/begun" { try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n") }
+          // A byte now and then is progress.
+          while peer.ending == nil {
+            if request.target == "/begun" { try await peer.send("x") }
+            await peer.poller.pause(10)
+          }
+        }, configure: { $0.limits.requestTimeout = 100 }
+      ).run { _, bench in
+        let silent = try await bench.get("/silent")
+        #expect(silent.status == 504)
+        let begun = try await bench.get("/begun")
+        #expect(begun.status == 200 && !begun.isWhole)
+        let count = await bench.count(.requestTimeout)
+        #expect(count == 2)
+      }
+    }
+
+    @Test("Every deadline and body limit of a client is counted")
+    func counted() async throws {
+      try await Bench.Setup(configure: {
+        $0.headTimeout = 40
+        $0.bodyTimeout = 40
+        $0.idleTimeout = 40
+      }).run { _, bench in
+        for (limit, request) in [
+          (.headerTimeout, "GET / HT"), (.bodyTimeout, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n1"),
+          (.bodyTimeout, "POST /intercept HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n1"),
+          (.body, "POST /intercept HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n\r\n"),
+          (.idleTimeout, "GET /answer HTTP/1.1\r\nHost: a\r\n\r\n"), (.headerTimeout, ""),
+        ] as [(LimitKind, String)] {
+          let before = await bench.count(limit)
+          let client = try await bench.connect()
+          try await client.send(request)
+          _ = try await client.waitForEnd()
+          await bench.eventually("\(limit) is counted") { await bench.count(limit) == before + 1 }
+        }
+      }
+    }
+  }
+}

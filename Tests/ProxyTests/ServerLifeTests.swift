@@ -1,0 +1,89 @@
+import Glibc
+import Proxy
+import Reactor
+import Telemetry
+import Testing
+
+extension ProxyTests {
+  struct ServerLifeTests {
+    @Test("Whom a connection's requests trust follows a reload")
+    func trust() async throws {
+      try await Bench.Setup().run { _, bench in
+        let client = try await bench.connect()
+        for (trusts, expected) in [
+          (false, "127.0.0.1 false -"), (true, "192.0.2.7 true -"), (false, "127.0.0.1 false -"),
+        ] {
+          await bench.reload { $0.trusts = { _ in trusts } }
+          try await client.send(
+            "GET /facts HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n\r\n")
+          let facts = try await client.readResponse()
+          #expect(facts.text == expected)
+        }
+      }
+    }
+
+    @Test("A proxy that is not trusted any more has told nothing")
+    func toldTrust() async throws {
+      try await Bench.Setup(proxyProtocol: true, configure: { $0.trusts = { $0.isLoopback } }).run { _, bench in
+        let client = try await bench.connect()
+        try await client.send("PROXY TCP4 192.0.2.7 127.0.0.1 4000 80\r\n")
+        for expected in ["192.0.2.7 false -", "127.0.0.1 false -"] {
+          try await client.send("GET /facts HTTP/1.1\r\nHost: a\r\n\r\n")
+          let facts = try await client.readResponse()
+          #expect(facts.text == expected)
+          await bench.reload { $0.trusts = { _ in false } }
+        }
+      }
+    }
+
+    @Test("An update of a server that has ended returns, and one that comes while it ends too")
+    func update() async throws {
+      try await Bench.Setup(workers: 2).run { worker, bench in
+        let server = bench.server
+        let updates = worker.launch { _ in
+          for _ in 0..<200 { await server.update { _ in } }
+        }
+        let cut = await bench.drain(timeout: 1_000)
+        #expect(cut == 0)
+        try await updates.value
+        await server.update { _ in Issue.record("it ran on a loop that has ended") }
+      }
+    }
+
+    private static func openFiles() throws -> Int { try #require(ProcessFacts.current().openFiles) }
+
+    @Test("A server that runs out of descriptors while it starts leaves none open")
+    func failedStart() async throws {
+      let any = try #require(Address(literal: "127.0.0.1", port: 0))
+      var limit = rlimit()
+      _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      let before = try Self.openFiles()
+      var failures = 0
+      // Eight listeners, four loops with two descriptors each: it fails at a different place each time.
+      for room in 0..<16 {
+        var tight = limit
+        tight.rlim_cur = rlim_t(before + room)
+        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &tight)
+        let outcome = await Self.start(any)
+        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        if let server = outcome { _ = await server.drain(delay: 0, timeout: 0) { _ in } } else { failures += 1 }
+      }
+      #expect(failures > 4)
+      var left = try Self.openFiles()
+      // Threads that have ended give their loops back a moment later.
+      for _ in 0..<3_000 where left > before {
+        usleep(10_000)
+        left = try Self.openFiles()
+      }
+      #expect(left <= before)
+    }
+
+    private static func start(_ address: Address) async -> Server? {
+      try? await Server(workers: 4, addresses: [address, address], threadName: "short") { worker in
+        ProxyWorker(
+          poller: worker.poller, resolver: Resolver(host: "127.0.0.1", port: 1),
+          settings: ProxySettings(ProxyConfiguration()), handler: TestHandler(), metrics: Unmeasured())
+      }
+    }
+  }
+}
