@@ -2,8 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-bench deps-interop deps-attack demo test conformance mutation lint build bench bench-instructions soak image interop
-.PHONY: check sanitize fuzz attack clean
+.PHONY: help deps deps-bench deps-interop deps-attack demo test conformance mutation lint build bench \
+  bench-instructions soak image interop check sanitize fuzz attack clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static

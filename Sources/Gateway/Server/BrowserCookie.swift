@@ -26,7 +26,6 @@ struct BrowserCookie: Sendable {
   /// The same from the values of all `Cookie` fields.
   func read(_ fields: [String], _ sealer: Sealer) -> BrowserSession? {
     let values = fields.flatMap { field in
-      // Bytes: next to a combining mark a semicolon is no character of its own, and still ends a pair.
       field.utf8.split(separator: UInt8(ascii: ";")).compactMap { pair -> Substring? in
         let trimmed = pair.drop { $0 == 0x20 }
         guard trimmed.starts(with: "\(name)=".utf8) else { return nil }
