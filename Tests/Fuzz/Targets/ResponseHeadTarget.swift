@@ -62,13 +62,13 @@ enum ResponseHeadTarget {
     var configuration = ProxyConfiguration()
     configuration.privateCookie = cookie
     var replacements = ResponseRewriter.Replacements()
-    if options & 4 != 0, index.has(.location) { replacements.location = "https://gateway.test/there" }
+    if options & 4 != 0, index.has(.location) { replacements.set(.location, "https://gateway.test/there") }
     let framing = ResponseRewriter.Framing(
       head.body, announcedLength: head.announcedLength, minorVersion: minorVersion)
     let keepsAlive = options & 8 != 0 && !framing.needsClose
     let buffer = BufferPool().take()
     ResponseRewriter.write(
-      head, bytes.span, index, framing, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
+      head, bytes.span, index, framing.field, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements, date: [],
       ProxySettings(configuration), to: buffer)
     let sent = buffer.bytes(from: 0, count: buffer.count)
     var scanner = HeadScanner()
