@@ -135,6 +135,7 @@ if Context.environment["PROOFGATE_FUZZ"] == nil {
 } else {
   package.targets.append(
     .executableTarget(
-      name: "Fuzz", dependencies: fuzzed, path: "Tests/Fuzz", exclude: ["Corpus", "CorpusTests.swift", "README.md", "run"],
+      name: "Fuzz", dependencies: fuzzed, path: "Tests/Fuzz",
+      exclude: ["Corpus", "CorpusTests.swift", "README.md", "run"],
       swiftSettings: settings))
 }
