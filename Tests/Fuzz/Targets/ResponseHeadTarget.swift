@@ -68,8 +68,8 @@ enum ResponseHeadTarget {
     let keepsAlive = options & 8 != 0 && !framing.needsClose
     let buffer = BufferPool().take()
     ResponseRewriter.write(
-      head, bytes.span, index, framing.field, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements, date: [],
-      ProxySettings(configuration), to: buffer)
+      head, bytes.span, index, framing.field, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
+      date: [], ProxySettings(configuration), to: buffer)
     let sent = buffer.bytes(from: 0, count: buffer.count)
     var scanner = HeadScanner()
     let second = HeadIndex()
