@@ -12,12 +12,16 @@ enum ResponseEncoder {
   /// the wire.
   static func fields(_ headers: Headers) -> [UInt8]? {
     var bytes: [UInt8] = []
+    // What most heads need, so that the array grows once.
+    bytes.reserveCapacity(1_024)
     for field in headers.fields {
       guard !field.name.isEmpty, isSafe(field.name), isSafe(field.value) else { return nil }
       bytes += field.name.utf8
-      bytes += [0x3a, 0x20]
-      bytes += FieldText.encode(field.value)
-      bytes += [0x0d, 0x0a]
+      bytes.append(0x3a)
+      bytes.append(0x20)
+      FieldText.encode(field.value, onto: &bytes)
+      bytes.append(0x0d)
+      bytes.append(0x0a)
     }
     return bytes
   }
