@@ -21,8 +21,17 @@ public enum FieldText {
 
   /// The bytes that stand for a text.
   public static func encode(_ text: String) -> [UInt8] {
-    guard isEscaped(text) else { return Array(text.utf8) }
     var bytes: [UInt8] = []
+    encode(text, onto: &bytes)
+    return bytes
+  }
+
+  /// Appends the bytes that stand for a text.
+  public static func encode(_ text: String, onto bytes: inout [UInt8]) {
+    guard isEscaped(text) else {
+      bytes += text.utf8
+      return
+    }
     for scalar in text.unicodeScalars {
       if scalar.value >= first {
         bytes.append(UInt8(truncatingIfNeeded: scalar.value - base))
@@ -30,7 +39,6 @@ public enum FieldText {
         bytes += UTF8.encode(scalar).map { Array($0) } ?? []
       }
     }
-    return bytes
   }
 
   /// Whether one of the last 128 characters of Unicode occurs. All others are told from them by their first byte.

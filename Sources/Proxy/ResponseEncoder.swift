@@ -13,14 +13,19 @@ enum ResponseEncoder {
   ///
   /// - Parameter strictTransport: the gateway's `Strict-Transport-Security` line, which replaces any other; or nothing.
   static func fields(_ headers: Headers, strictTransport: [UInt8] = []) -> [UInt8]? {
-    var bytes = strictTransport
+    var bytes: [UInt8] = []
+    // What most heads need, so that the array grows once.
+    bytes.reserveCapacity(1_024)
+    bytes += strictTransport
     for field in headers.fields {
       if !strictTransport.isEmpty, field.name.lowercased() == "strict-transport-security" { continue }
       guard !field.name.isEmpty, isSafe(field.name), isSafe(field.value) else { return nil }
       bytes += field.name.utf8
-      bytes += [0x3a, 0x20]
-      bytes += FieldText.encode(field.value)
-      bytes += [0x0d, 0x0a]
+      bytes.append(0x3a)
+      bytes.append(0x20)
+      FieldText.encode(field.value, onto: &bytes)
+      bytes.append(0x0d)
+      bytes.append(0x0a)
     }
     return bytes
   }

@@ -298,7 +298,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("6819-5.1.4.1.3-hashed: the store holds neither the reference nor the request in the clear")
+  @Test("The store holds neither the reference nor the request in the clear")
   func atRest() async throws {
     let store = SpyStore()
     try await GatewayFixture.run(try Self.policy(), store: store) { gateway in

@@ -68,7 +68,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("I-credentials: until a date, older refresh tokens go upstream with the client's own credentials only")
+  @Test("Until a date, older refresh tokens go upstream with the client's own credentials only")
   func rawWithOwnCredentials() async throws {
     let policy = try FixturePolicy.with { policy in
       policy.edit("n1") { client in
@@ -103,7 +103,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("I-credentials: without the date, or after it, a refresh token that the gateway did not seal is refused")
+  @Test("Without the date, or after it, a refresh token that the gateway did not seal is refused")
   func rawWithoutDate() async throws {
     for until in [nil, Int64(1)] {
       let policy = try FixturePolicy.with { policy in

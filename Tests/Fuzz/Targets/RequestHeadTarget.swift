@@ -127,7 +127,8 @@ enum RequestHeadTarget {
       let again = try? RequestHeadParser.parse(sent.span, length: end, into: second), let out = FieldReader(sent)
     else { throw Violation("what goes upstream is not one head that the gateway itself would accept") }
 
-    let target = head.target.isEmpty ? [UInt8(ascii: "/")] : Array(bytes[head.target])
+    let whole: Unicode.Scalar = head.method == .options ? "*" : "/"
+    let target = head.target.isEmpty ? [UInt8(ascii: whole)] : Array(bytes[head.target])
     try Violation.unless(Array(sent[again.methodRange]) == Array(bytes[head.methodRange]), "another method upstream")
     try Violation.unless(Array(sent[again.target]) == target, "another target upstream")
     try Violation.unless(again.body == head.body, "other framing upstream")

@@ -62,9 +62,7 @@ enum ResponseHeadTarget {
     var configuration = ProxyConfiguration()
     configuration.privateCookie = cookie
     var replacements = ResponseRewriter.Replacements()
-    if options & 4 != 0, index.has(.location) {
-      replacements.set(.location, "https://gateway.test/there")
-    }
+    if options & 4 != 0, index.has(.location) { replacements.set(.location, "https://gateway.test/there") }
     let framing = ResponseRewriter.Framing(
       head.body, announcedLength: head.announcedLength, minorVersion: minorVersion)
     let keepsAlive = options & 8 != 0 && !framing.needsClose
