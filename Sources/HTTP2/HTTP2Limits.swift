@@ -4,6 +4,9 @@ public struct HTTP2Limits: Sendable, Equatable {
   public var concurrentStreams = 100
   /// Bytes of request bodies that are kept until the upstream takes them. Beyond it the connection's credit is withheld.
   public var bufferedBodies = 512 * 1024
+  /// Bytes of a request that are still taken once its response needs them no more. Some clients lose a response that a
+  /// reset follows at once, as HTTP/1.1 ones lose theirs to a reset of the connection.
+  public var discardedBytes = 256 * 1024
   /// Bytes of responses beyond which a stream may keep only `crowdedResponse` until the client reads.
   public var bufferedResponses = 256 * 1024
   /// Bytes of response that every stream may keep, so that each makes progress on a crowded connection.

@@ -125,14 +125,23 @@ extension HTTP2Session {
   }
 
   private func dataReceived(_ id: Int32, _ bytes: Span<UInt8>) {
-    guard let stream = streams[id], stream.isBegun, !stream.stopsReading, !stream.resetByServer else {
-      return creditConnection(bytes.count)
-    }
+    guard let stream = streams[id], stream.isBegun, !stream.resetByServer else { return creditConnection(bytes.count) }
+    if stream.stopsReading { return discard(bytes.count, of: stream) }
     if let announced = stream.announced, stream.received + bytes.count > announced {
       creditConnection(bytes.count)
       return refuse(stream)
     }
     received(bytes, on: stream)
+  }
+
+  private func discard(_ count: Int, of stream: HTTP2Stream) {
+    creditConnection(count)
+    stream.discarded += count
+    if stream.discarded <= limits.discardedBytes {
+      creditStream(stream, count)
+    } else if stream.isOverdue {
+      reset(stream, .none)
+    }
   }
 
   private func requestEnded(_ stream: HTTP2Stream) {
@@ -160,11 +169,16 @@ extension HTTP2Session {
       session.resetSent(head.stream_id)
     case NGHTTP2_DATA.rawValue, NGHTTP2_HEADERS.rawValue:
       session.budget.earnControlFrames()
-      // RFC 9113, section 8.1: the answer is whole, the rest of the request is not wanted.
-      if endsStream, let stream = session.streams[head.stream_id], !stream.requestEnded { session.reset(stream, .none) }
+      if endsStream, let stream = session.streams[head.stream_id], !stream.requestEnded { session.responseSent(stream) }
     default: break
     }
     return 0
+  }
+
+  /// The answer is whole, the rest of the request is not wanted (RFC 9113, section 8.1): a bounded part of it is taken.
+  private func responseSent(_ stream: HTTP2Stream) {
+    stream.isOverdue = true
+    if stream.discarded > limits.discardedBytes { reset(stream, .none) } else { tell(stream) }
   }
 
   /// A client that makes the server reset its streams is as costly as one that resets them itself (CVE-2025-8671).

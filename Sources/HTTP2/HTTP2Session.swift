@@ -159,10 +159,13 @@ public import Reactor
 
   private func credit(_ stream: HTTP2Stream) {
     guard stream.uncredited > 0 else { return }
-    if !stream.isClosed, !stream.requestEnded {
-      _ = unsafe nghttp2_session_consume_stream(session, stream.id, stream.uncredited)
-    }
+    creditStream(stream, stream.uncredited)
     stream.uncredited = 0
+  }
+
+  func creditStream(_ stream: HTTP2Stream, _ count: Int) {
+    guard !stream.isClosed, !stream.requestEnded else { return }
+    _ = unsafe nghttp2_session_consume_stream(session, stream.id, count)
   }
 
   // MARK: Responding
@@ -231,7 +234,11 @@ public import Reactor
   public func stopReading(_ stream: HTTP2Stream) {
     guard !stream.stopsReading else { return }
     stream.stopsReading = true
+    let count = stream.bodyBytes + stream.uncredited
     dropRequest(stream)
+    stream.uncredited = 0
+    stream.discarded = count
+    creditStream(stream, count)
   }
 
   public func reset(_ stream: HTTP2Stream, _ code: HTTP2ErrorCode) {

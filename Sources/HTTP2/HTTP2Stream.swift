@@ -37,6 +37,10 @@ public final class HTTP2Stream {
   var responseEnded = false
   /// Nothing more of the request is of use.
   var stopsReading = false
+  /// Bytes of the request that came since.
+  var discarded = 0
+  /// The client has the whole response and still sends its request.
+  public internal(set) var isOverdue = false
   var resetByServer = false
   /// It was reset because what the client sent is malformed.
   public internal(set) var isRefused = false

@@ -60,6 +60,9 @@ final class HTTP2Connection: Activity {
   /// Until when a client must have taken something.
   var progressDeadline: Deadline { poller.deadline(after: configuration.bodyTimeout) }
 
+  /// Until when a client that has its response may go on with its request.
+  var lingerDeadline: Deadline { poller.deadline(after: configuration.lingerTimeout) }
+
   func run() async {
     isParked = false
     guard let session else { return end() }
@@ -249,8 +252,8 @@ final class HTTP2Connection: Activity {
       hasShutDown = true
     }
     for leg in legs.values where leg.socket == nil && leg.deadline.hasPassed(at: poller.now) {
-      worker.metrics.limited(.bodyTimeout)
-      session.reset(leg.stream, .cancel)
+      if !leg.stream.isOverdue { worker.metrics.limited(.bodyTimeout) }
+      session.reset(leg.stream, leg.stream.isOverdue ? .none : .cancel)
     }
   }
 

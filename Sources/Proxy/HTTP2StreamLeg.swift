@@ -17,6 +17,7 @@ final class HTTP2StreamLeg: StreamTransport {
   /// Until when the client must have taken more of the response, once nobody serves the stream any more.
   private(set) var deadline = Deadline.never
   private var outboundBytes = 0
+  private var isOverdue = false
   /// The connection is over.
   private var isAbandoned = false
 
@@ -53,6 +54,11 @@ final class HTTP2StreamLeg: StreamTransport {
   }
 
   private func extendDeadline() {
+    if stream.isOverdue {
+      if !isOverdue { deadline = connection.lingerDeadline }
+      isOverdue = true
+      return
+    }
     guard stream.outboundBytes < outboundBytes else { return }
     outboundBytes = stream.outboundBytes
     deadline = connection.progressDeadline
@@ -147,6 +153,7 @@ final class HTTP2StreamLeg: StreamTransport {
       if isReset || !stream.hasResponse { session.reset(stream, .internalError) }
       outboundBytes = stream.outboundBytes
       deadline = connection.progressDeadline
+      extendDeadline()
     }
     connection.served(self)
   }

@@ -196,6 +196,8 @@ extension ProxyTests {
         _ = try await peer.readHead()
         try await peer.send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig")
         _ = try await peer.takeRest()
+      } _: {
+        $0.lingerTimeout = 100
       }.run { _, bench in
         let client = try await bench.connectHTTP2()
         try await client.send(.headers(1, Frame.request("POST", "/"), endsStream: false), .data(1, "some"))
