@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 .PHONY: help deps deps-bench deps-interop deps-attack demo test conformance mutation lint build bench \
-  bench-instructions soak image interop check sanitize fuzz attack clean
+  bench-instructions soak image interop tls-check check sanitize fuzz attack clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -94,6 +94,12 @@ image:
 interop: deps-interop
 	swift build --product proofgate
 	Tests/Interop/run --proofgate .build/debug/proofgate $(INTEROP_OPTIONS)
+
+## tls-check: testssl.sh against a running gateway; fails on weaknesses that the policy did not ask for
+tls-check: deps
+	$(call install,testssl.sh openssl python3)
+	swift build --product proofgate
+	Tests/TLS/check .build/debug/proofgate
 
 ## bench: processor time of a proxied request beside nginx and HAProxy; BENCH_OPTIONS="--gate all" judges
 bench: deps-bench build

@@ -41,7 +41,7 @@ let package = Package(
 
     // The field: values and decisions, no I/O.
     module("OAuth", ["Cryptography"]),
-    module("Policy", ["OAuth"]),
+    module("Policy", ["OAuth", "Cryptography"]),
     module("Enforcement", ["Policy", "OAuth", "Cryptography"]),
 
     // Libraries behind a safe interface (docs/adr/0001).
@@ -54,36 +54,41 @@ let package = Package(
 
     // The proxy: knows no OAuth.
     module("Reactor", ["CLinux"], settings: dataPath),
+    module("TLS", ["Reactor", "Cryptography", "COpenSSL"], settings: dataPath),
     module("HTTP"),
     module("HTTP1", ["HTTP"], settings: dataPath),
     module("Telemetry", ["HTTP"]),
-    module("Proxy", ["Reactor", "HTTP", "HTTP1", "Telemetry"], settings: dataPath),
+    module("Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "Telemetry"], settings: dataPath),
 
     // What the operator runs.
     module(
-      "Gateway", ["Enforcement", "Policy", "OAuth", "Sealing", "Stores", "Cryptography", "Proxy", "HTTP", "Telemetry"]),
-    module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "Reactor"]),
+      "Gateway",
+      [
+        "Enforcement", "Policy", "OAuth", "Sealing", "Stores", "Cryptography", "Proxy", "TLS", "HTTP", "Telemetry",
+      ]),
+    module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor"]),
     module("PolicyFile", ["Policy", "OAuth", "YAML", "Cryptography"]),
     module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "Cryptography"]),
     .executableTarget(
       name: "proofgate",
       dependencies: [
-        "Gateway", "Admin", "PolicyFile", "LegacyServer", "Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "Policy",
+        "Gateway", "Admin", "PolicyFile", "LegacyServer", "Proxy", "Reactor", "TLS", "HTTP", "HTTP1", "OAuth", "Policy",
         "Enforcement", "Sealing", "Stores", "Telemetry", "Cryptography", "YAML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
 
     tests("OAuthTests", ["OAuth"], resources: [.copy("vectors.json")]),
-    tests("CryptographyTests", ["Cryptography"]),
-    tests("PolicyFileTests", ["PolicyFile", "Policy", "OAuth", "YAML"]),
+    tests("CryptographyTests", ["TLSTestSupport", "Cryptography"]),
+    tests("PolicyFileTests", ["TLSTestSupport", "Cryptography", "PolicyFile", "Policy", "OAuth", "YAML"]),
     tests("EnforcementTests", ["Enforcement", "Policy", "OAuth"]),
     tests("SealingTests", ["Sealing", "OAuth", "Cryptography"]),
     tests("StoresTests", ["Stores", "OAuth", "Cryptography"]),
     tests("TelemetryTests", ["Telemetry"]),
     tests("ReactorTests", ["Reactor"]),
     tests("HTTP1Tests", ["HTTP1", "HTTP"]),
-    tests("ProxyTests", ["Proxy", "Reactor", "HTTP", "HTTP1", "Telemetry"]),
+    tests("TLSTests", ["TLSTestSupport", "TLS", "Reactor", "Cryptography"]),
+    tests("ProxyTests", ["TLSTestSupport", "TLS", "Proxy", "Reactor", "HTTP", "HTTP1", "Telemetry"]),
     tests("LegacyServerTests", ["LegacyServer", "HTTP", "Cryptography"]),
     tests(
       "AdminTests",
@@ -93,6 +98,10 @@ let package = Package(
     tests(
       "CLITests",
       ["ClientTestSupport", "GatewayTestSupport", "proofgate", "Admin", "LegacyServer", "OAuth", "Reactor", "HTTP"]),
+    // Certificates that tests trust.
+    .target(
+      name: "TLSTestSupport", dependencies: ["TLS", "Cryptography"], path: "Tests/TLSTestSupport",
+      swiftSettings: settings),
     // A gateway before a recording upstream, for every test that needs a whole one.
     .target(
       name: "ClientTestSupport", dependencies: ["LegacyServer", "Reactor", "HTTP"],
@@ -101,21 +110,21 @@ let package = Package(
       name: "GatewayTestSupport",
       dependencies: [
         "Gateway", "LegacyServer", "PolicyFile", "Policy", "Enforcement", "Sealing", "Stores", "OAuth", "Telemetry",
-        "Proxy", "Reactor", "HTTP", "HTTP1",
+        "Proxy", "Reactor", "TLS", "HTTP", "HTTP1",
       ], path: "Tests/GatewayTestSupport", swiftSettings: settings),
     tests(
       "GatewayTests",
       [
-        "GatewayTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores",
-        "OAuth",
+        "GatewayTestSupport", "TLSTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile",
+        "Sealing", "Stores", "OAuth", "TLS",
         "Telemetry", "Cryptography", "Proxy", "Reactor", "HTTP", "HTTP1", "Admin",
       ]),
     // Each clause of docs/conformance.tsv, against a running gateway. Names begin with the clauses that they prove.
     tests(
       "ConformanceTests",
       [
-        "GatewayTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores",
-        "OAuth", "Cryptography", "HTTP", "Reactor", "Telemetry", "proofgate",
+        "GatewayTestSupport", "TLSTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile",
+        "Sealing", "Stores", "OAuth", "TLS", "Cryptography", "HTTP", "Reactor", "Telemetry", "proofgate",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
   ]

@@ -1,5 +1,6 @@
 public import Proxy
 public import Reactor
+public import TLS
 
 /// The admin listener, on a thread of its own: it answers while every worker is busy or stalled.
 public final class AdminServer: Sendable {
@@ -7,17 +8,22 @@ public final class AdminServer: Sendable {
 
   /// Binds `address`, starts the thread `admin` and accepts.
   ///
-  /// - Parameter upstream: where readiness looks whether the upstream accepts connections.
+  /// - Parameters:
+  ///   - upstream: where readiness looks whether the upstream accepts connections.
+  ///   - upstreamTLS: how the upstream is spoken to now; `nil` for plaintext.
   ///
   /// Throws `ServerError` when the address cannot be bound.
-  public init(address: Address, status: ProcessStatus, upstream: Resolver) async throws(ServerError) {
+  public init(
+    address: Address, status: ProcessStatus, upstream: Resolver,
+    upstreamTLS: @escaping @Sendable () -> TLSClient? = { nil }
+  ) async throws(ServerError) {
     server = try await Server(
       workers: 1, addresses: [address], descriptorReserve: AdminServer.descriptorReserve, threadName: "admin"
     ) { worker in
       ProxyWorker(
         poller: worker.poller, resolver: upstream, settings: ProxySettings(AdminServer.configuration),
         handler: AdminHandler(
-          status, UpstreamProbe(worker.poller, upstream), isLoopback: address.isLoopback),
+          status, UpstreamProbe(worker.poller, upstream, tls: upstreamTLS), isLoopback: address.isLoopback),
         metrics: Unmeasured())
     }
   }

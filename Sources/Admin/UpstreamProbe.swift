@@ -1,4 +1,5 @@
 public import Reactor
+public import TLS
 
 /// Finds out whether the upstream accepts connections, only when asked, so that an idle process never wakes up.
 ///
@@ -11,12 +12,17 @@ public final class UpstreamProbe {
 
   private let poller: Poller
   private let resolver: Resolver
+  private let tls: @Sendable () -> TLSClient?
+  private let handshakes: HandshakeGate
   private var latest: (problem: String?, at: UInt64)?
   private var isRunning = false
   private var waiting: [Waiter] = []
 
-  public init(_ poller: Poller, _ resolver: Resolver) {
+  /// - Parameter tls: how the upstream is spoken to now; `nil` for plaintext.
+  public init(_ poller: Poller, _ resolver: Resolver, tls: @escaping @Sendable () -> TLSClient?) {
     self.poller = poller
+    self.tls = tls
+    handshakes = HandshakeGate(poller)
     self.resolver = resolver
   }
 
@@ -52,8 +58,9 @@ public final class UpstreamProbe {
     var problem = "no address"
     for address in addresses {
       do throws(ConnectError) {
-        try await poller.connect(to: address, with: waiter, until: deadline).close()
-        return nil
+        let socket = try await poller.connect(to: address, with: waiter, until: deadline)
+        defer { socket.close() }
+        return await handshake(socket, waiter, deadline).map { "\(address): \($0)" }
       } catch {
         switch error {
         case .timedOut: return "no answer from \(address) within \(UpstreamProbe.timeout) ms"
@@ -63,5 +70,16 @@ public final class UpstreamProbe {
       }
     }
     return problem
+  }
+
+  /// Why the server is not to be talked to; `nil` when it is.
+  private func handshake(_ socket: Socket, _ waiter: Waiter, _ deadline: Deadline) async -> TLSFailure? {
+    guard let client = tls() else { return nil }
+    do throws(TLSFailure) {
+      try await client.connect(socket, with: waiter, gate: handshakes, until: deadline)
+      return nil
+    } catch {
+      return error
+    }
   }
 }

@@ -34,6 +34,7 @@ public enum KnownField: UInt8, Sendable {
   case contentEncoding
   case date
   case server
+  case strictTransportSecurity
   /// Other fields that must not be removable by a `Connection` option (RFC 9110, section 7.6.1).
   case endToEnd
 }
@@ -79,7 +80,8 @@ struct KnownFieldTable {
     ("set-cookie", .setCookie), ("cookie", .cookie), ("authorization", .authorization),
     ("content-type", .contentType), ("content-encoding", .contentEncoding), ("date", .date), ("server", .server),
     ("cache-control", .endToEnd), ("pragma", .endToEnd), ("origin", .endToEnd), ("referer", .endToEnd),
-    ("content-security-policy", .endToEnd), ("strict-transport-security", .endToEnd), ("dpop", .endToEnd),
+    ("content-security-policy", .endToEnd), ("strict-transport-security", .strictTransportSecurity),
+    ("dpop", .endToEnd),
     ("www-authenticate", .endToEnd), ("x-http-method-override", .endToEnd),
     ("x-http-method", .endToEnd), ("x-method-override", .endToEnd), ("x-frame-options", .endToEnd),
     ("range", .endToEnd), ("vary", .endToEnd),

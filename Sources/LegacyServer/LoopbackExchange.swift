@@ -1,22 +1,22 @@
-import HTTP
+package import HTTP
 import HTTP1
-import Reactor
+package import Reactor
 
 /// One request and its response on a connection of its own.
-final class LoopbackExchange {
+package final class LoopbackExchange {
   private let socket: Socket
   private let waiter: Waiter
   private let buffers: BufferPool
   private let deadline: Deadline
 
-  init(_ socket: Socket, _ waiter: Waiter, _ buffers: BufferPool, _ deadline: Deadline) {
+  package init(_ socket: Socket, _ waiter: Waiter, _ buffers: BufferPool, _ deadline: Deadline) {
     self.socket = socket
     self.waiter = waiter
     self.buffers = buffers
     self.deadline = deadline
   }
 
-  func write(_ request: Request, to address: WebAddress) async throws(LoopbackClient.Failure) {
+  package func write(_ request: Request, to address: WebAddress) async throws(LoopbackClient.Failure) {
     var text = "\(request.method) \(request.target) HTTP/1.1\r\n"
     if !request.headers.contains("Host") { text += "Host: \(address.authority)\r\n" }
     for field in request.headers.fields { text += "\(field.name): \(field.value)\r\n" }
@@ -41,7 +41,7 @@ final class LoopbackExchange {
     }
   }
 
-  func read(isHead: Bool) async throws(LoopbackClient.Failure) -> Response {
+  package func read(isHead: Bool) async throws(LoopbackClient.Failure) -> Response {
     let buffer = buffers.take()
     defer { buffers.wipeAndGiveBack(buffer) }
     var (response, framing) = try await readHead(buffer, isHead: isHead)

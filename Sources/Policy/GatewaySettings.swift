@@ -20,12 +20,15 @@ public struct GatewaySettings: Sendable {
   public var drainTimeout: Int
   public var branding: Branding
   public var limits: LimitSettings
+  /// `nil` when switched off.
+  public var strictTransport: StrictTransport?
 
   public init(
     origin: Origin, issuer: String, listeners: [Listener], admin: SocketAddress?, workers: Int? = nil,
     replicas: Int = 1, sealingKeys: FileReference? = nil, store: StoreLocation = .memory,
     trustedProxies: [AddressRange] = [], drainDelay: Int = 0, drainTimeout: Int = 30_000,
-    branding: Branding = Branding(), limits: LimitSettings = LimitSettings()
+    branding: Branding = Branding(), limits: LimitSettings = LimitSettings(),
+    strictTransport: StrictTransport? = StrictTransport()
   ) {
     self.origin = origin
     self.issuer = issuer
@@ -40,6 +43,7 @@ public struct GatewaySettings: Sendable {
     self.drainTimeout = drainTimeout
     self.branding = branding
     self.limits = limits
+    self.strictTransport = strictTransport
   }
 }
 
@@ -94,22 +98,12 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 }
 
 public struct Listener: Sendable {
-  public struct TLS: Sendable {
-    public let certificate: String
-    public let privateKey: String
-
-    public init(certificate: String, privateKey: String) {
-      self.certificate = certificate
-      self.privateKey = privateKey
-    }
-  }
-
   public let address: SocketAddress
-  public let tls: TLS?
+  public let tls: ListenerTLS?
   /// Whether trusted proxies tell the peer's address with the PROXY protocol.
   public let proxyProtocol: Bool
 
-  public init(address: SocketAddress, tls: TLS? = nil, proxyProtocol: Bool = false) {
+  public init(address: SocketAddress, tls: ListenerTLS? = nil, proxyProtocol: Bool = false) {
     self.address = address
     self.tls = tls
     self.proxyProtocol = proxyProtocol

@@ -21,12 +21,14 @@ public struct UpstreamSettings: Sendable {
   public var responseTimeout: Int
   /// Protocols that an `Upgrade` may name, lower case, e.g. `websocket`; empty: no upgrades.
   public var upgrades: Set<String>
+  /// `nil` exactly for an http origin.
+  public var tls: UpstreamTLS?
 
   public init(
     origin: Origin, endpoints: Endpoints, callback: CallbackMode = .inPlace, pass: [String] = [],
     stateLimit: Int = 2048, forwardsPKCE: Bool = false, parameters: Set<String> = [], maxConnections: Int = 1024,
     reservedConnections: Int? = nil, connectTimeout: Int = 5_000, responseTimeout: Int = 60_000,
-    upgrades: Set<String> = []
+    upgrades: Set<String> = [], tls: UpstreamTLS? = nil
   ) {
     self.origin = origin
     self.endpoints = endpoints
@@ -40,6 +42,7 @@ public struct UpstreamSettings: Sendable {
     self.connectTimeout = connectTimeout
     self.responseTimeout = responseTimeout
     self.upgrades = upgrades
+    self.tls = tls
   }
 }
 

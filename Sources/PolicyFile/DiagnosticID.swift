@@ -12,6 +12,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case conflict = "conflicting-settings"
   case unreadableSecret = "unreadable-secret"
   case inlineSecret = "inline-secret"
+  case invalidCertificate = "invalid-certificate"
   case include = "include"
   case notYetSupported = "not-yet-supported"
 
@@ -26,6 +27,10 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case plaintextUpstream = "plaintext-upstream"
   case networkCallback = "network-callback"
   case shortStateLimit = "short-state-limit"
+  case certificateTime = "certificate-time"
+  case weakCipher = "weak-cipher"
+  case strictTransportOff = "strict-transport-off"
+  case upstreamAuthority = "upstream-ca"
 
   // Rules, for all clients or for one.
   case reportMode = "report-mode"
@@ -80,7 +85,8 @@ extension DiagnosticID {
   public var isLint: Bool {
     switch self {
     case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,
-      .duplicateValue, .conflict, .unreadableSecret, .inlineSecret, .include, .notYetSupported, .invalidRedirectURI:
+      .duplicateValue, .conflict, .unreadableSecret, .inlineSecret, .include, .notYetSupported, .invalidRedirectURI,
+      .invalidCertificate:
       false
     default:
       true
@@ -93,10 +99,13 @@ extension DiagnosticID {
     case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,
       .duplicateValue, .conflict, .unreadableSecret, .inlineSecret, .include, .notYetSupported, .invalidRedirectURI,
       .trustEveryone, .adminExposed, .ephemeralKey, .memoryStore, .exposedSecretFile, .networkCallback, .reportMode,
-      .unknownClients:
+      .unknownClients, .invalidCertificate, .certificateTime:
       nil
     case .plaintextOrigin: "RFC 8414, section 2"
     case .plaintextListener, .plaintextUpstream: "RFC 6749, sections 3.1 and 3.2"
+    case .weakCipher: "RFC 9325, section 4.2"
+    case .strictTransportOff: "RFC 9325, section 3.2"
+    case .upstreamAuthority: "RFC 9700, section 4.13"
     case .shortStateLimit: "RFC 6749, section 10.10"
     case .s256Missing: "RFC 7636, section 4.2"
     case .plainEnabled: "RFC 7636, section 7.2"

@@ -1,3 +1,4 @@
+import Cryptography
 import OAuth
 public import Policy
 import YAML
@@ -34,6 +35,11 @@ public enum PolicyFile {
   /// - Parameter environment: where `{ env: NAME }` looks.
   public static func load(path: String, environment: [String: String]) -> Outcome {
     outcome(of: PolicyReader(environment: environment), path)
+  }
+
+  /// The same on a machine that trusts these authorities of its own, or none.
+  static func load(path: String, environment: [String: String], systemAuthorities: CertificateChain?) -> Outcome {
+    outcome(of: PolicyReader(environment: environment) { systemAuthorities }, path)
   }
 
   /// Reads several policies and compares them: a redirect URI belongs to one authorization server (RFC 8252,

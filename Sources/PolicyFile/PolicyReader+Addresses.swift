@@ -25,7 +25,7 @@ extension PolicyReader {
   private func listener(_ item: Field) -> Listener? {
     var place: SocketAddress?
     var namesAddress = false
-    var tls: Listener.TLS?
+    var tls: ListenerTLS?
     var proxyProtocol = false
     let isMapping = fields(item.node, named: "listener", ListenerKey.self) { key, field in
       switch key {
@@ -34,7 +34,6 @@ extension PolicyReader {
         place = address(field)
       case .tls:
         tls = listenerTLS(field)
-        reportUnsupported(field, "TLS listeners are not served yet; terminate TLS in front and remove `tls`")
       case .proxyProtocol:
         proxyProtocol = flag(field) ?? false
       }
@@ -42,30 +41,6 @@ extension PolicyReader {
     guard isMapping else { return nil }
     if !namesAddress { missing(ListenerKey.address, item.node, in: "the listener", "one such as `127.0.0.1:8080`") }
     return place.map { Listener(address: $0, tls: tls, proxyProtocol: proxyProtocol) }
-  }
-
-  private func listenerTLS(_ field: Field) -> Listener.TLS? {
-    var certificate: String?
-    var key: String?
-    var named: Set<TLSKey> = []
-    let isMapping = fields(field.node, named: "tls", TLSKey.self) { name, field in
-      named.insert(name)
-      guard let path = path(field) else { return }
-      guard FileSystem.exists(path) else {
-        error(.unreadableSecret, field.node, "`\(field.name)` names \(quoted(path)), which does not exist")
-        return
-      }
-      switch name {
-      case .certificate: certificate = path
-      case .privateKey: key = path
-      }
-    }
-    guard isMapping else { return nil }
-    for name in TLSKey.allCases where !named.contains(name) {
-      missing(name, field.key, in: "`tls`", "the path of a PEM file")
-    }
-    guard let certificate, let key else { return nil }
-    return Listener.TLS(certificate: certificate, privateKey: key)
   }
 
   /// `127.0.0.1:8080` or `[::1]:8080`.

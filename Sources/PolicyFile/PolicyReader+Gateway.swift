@@ -23,6 +23,8 @@ extension PolicyReader {
     var drainTimeout: (value: Int, node: YAMLNode)?
     var branding = Branding()
     var limits = LimitSettings()
+    var strictTransport: StrictTransport? = StrictTransport()
+    var strictTransportNode: YAMLNode?
   }
 
   func readGateway(_ field: Field) {
@@ -54,6 +56,9 @@ extension PolicyReader {
         draft.drainTimeout = duration(field, 1_000...86_400_000).map { ($0, field.node) }
       case .branding: draft.branding = branding(field)
       case .limits: draft.limits = limits(field)
+      case .strictTransport:
+        draft.strictTransportNode = field.node
+        draft.strictTransport = strictTransport(field)
       }
     }
     guard isMapping else { return }
@@ -80,7 +85,7 @@ extension PolicyReader {
       admin: draft.admin, workers: draft.workers, replicas: draft.replicas, sealingKeys: draft.sealingKeys,
       store: draft.store, trustedProxies: draft.trustedProxies, drainDelay: draft.drainDelay,
       drainTimeout: draft.drainTimeout?.value ?? draft.drainDelay + 30_000, branding: draft.branding,
-      limits: draft.limits)
+      limits: draft.limits, strictTransport: draft.strictTransport)
   }
 
   private func lint(_ draft: GatewayDraft, _ origin: Origin, _ field: Field) {
@@ -98,6 +103,13 @@ extension PolicyReader {
           ? "\(draft.replicas) replicas without `sealing_keys` cannot open what another one sealed; add "
             + "`sealing_keys: { file: PATH }`"
           : "without `sealing_keys` every restart ends the flows under way; add `sealing_keys: { file: PATH }`")
+    }
+    if let node = draft.strictTransportNode, draft.strictTransport == nil,
+      draft.listeners.contains(where: { $0.value.tls != nil })
+    {
+      warn(
+        .strictTransportOff, node,
+        "`strict_transport_security: off` lets a network lead browsers to plain http first; remove it")
     }
     for listener in draft.listeners where listener.value.proxyProtocol && draft.trustedProxies.isEmpty {
       error(

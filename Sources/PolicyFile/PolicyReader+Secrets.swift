@@ -80,7 +80,7 @@ extension PolicyReader {
   }
 
   /// - Parameter hint: what to do when there is no such file.
-  private func secretBytes(_ path: String, _ field: Field, hint: String = "create it, or name another") -> [UInt8]? {
+  func secretBytes(_ path: String, _ field: Field, hint: String = "create it, or name another") -> [UInt8]? {
     do {
       // Generous for a secret or a key ring, and too little to hurt.
       let bytes = try FileSystem.read(path, limit: 64 << 10)

@@ -13,11 +13,16 @@ extension PolicyReader {
     var endpoints = Endpoints(authorization: [], token: [])
     var named: Set<UpstreamKey> = []
     var settings: [(inout UpstreamSettings) -> Void] = []
+    var tls: (draft: UpstreamTLSDraft, field: Field)?
+    var urlField: Field?
     var reserved: (value: Int, node: YAMLNode)?
     let isMapping = fields(field.node, named: "upstream", UpstreamKey.self) { key, field in
       named.insert(key)
       switch key {
-      case .url: origin = upstreamOrigin(field)
+      case .url:
+        origin = upstreamOrigin(field)
+        urlField = field
+      case .tls: tls = (upstreamTLS(field), field)
       case .endpoints: endpoints = readEndpoints(field)
       case .callback:
         guard let mode = choice(field, CallbackMode.self) else { return }
@@ -66,6 +71,7 @@ extension PolicyReader {
     guard let origin else { return }
     var upstream = UpstreamSettings(origin: origin, endpoints: endpoints)
     for set in settings { set(&upstream) }
+    if let urlField { upstream.tls = finishUpstreamTLS(tls, origin, urlField) }
     if let reserved {
       if reserved.value >= upstream.maxConnections {
         error(
@@ -87,13 +93,12 @@ extension PolicyReader {
       return nil
     }
     switch url.origin.scheme {
-    case .https:
-      reportUnsupported(field, "https upstreams are not reached yet; put the gateway beside the upstream and use http")
     case .http where !url.origin.isLoopback:
       warn(
         .plaintextUpstream, field.node,
-        "codes and secrets travel to `\(url.origin.host)` in the clear; run the gateway beside the upstream")
-    case .http:
+        "codes and secrets travel to `\(url.origin.host)` in the clear; use https, or run the gateway beside the "
+          + "upstream")
+    case .http, .https:
       break
     }
     return url.origin

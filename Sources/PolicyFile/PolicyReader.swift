@@ -1,3 +1,5 @@
+import Cryptography
+import FoundationEssentials
 import OAuth
 import Policy
 import YAML
@@ -8,6 +10,10 @@ import YAML
 /// cannot be used is reported and its default stands in, so that one run shows everything.
 final class PolicyReader {
   let environment: [String: String]
+  /// Seconds since 1970: what certificates' times are held against.
+  let now = Int64(Date().timeIntervalSince1970)
+  /// Who vouches for an upstream where the policy names nobody.
+  let systemAuthorities: () -> CertificateChain?
   private(set) var diagnostics: [Diagnostic] = []
   /// What `serve` cannot do yet; kept apart, so that the values can be read all the same.
   var unsupported: [Diagnostic] = []
@@ -27,8 +33,11 @@ final class PolicyReader {
   /// Keys that a misspelt one probably stands for: they are not reported as missing too.
   var suggested: Set<String> = []
 
-  init(environment: [String: String]) {
+  init(
+    environment: [String: String], systemAuthorities: @escaping () -> CertificateChain? = SystemAuthorities.load
+  ) {
     self.environment = environment
+    self.systemAuthorities = systemAuthorities
   }
 
   func error(_ id: DiagnosticID, _ node: YAMLNode, _ message: String) {

@@ -17,6 +17,7 @@ enum GatewayKey: String, SectionKey {
   case trustedProxies = "trusted_proxies"
   case drainDelay = "drain_delay"
   case drainTimeout = "drain_timeout"
+  case strictTransport = "strict_transport_security"
 }
 
 enum ListenerKey: String, SectionKey {
@@ -27,8 +28,34 @@ enum ListenerKey: String, SectionKey {
 
 enum TLSKey: String, SectionKey {
   static let section = "tls"
+  case certificate, certificates, ciphers
+  case privateKey = "private_key"
+  case minVersion = "min_version"
+  case clientAuthorities = "client_ca"
+  case clientCertificate = "client_certificate"
+  case handshakeTimeout = "handshake_timeout"
+}
+
+/// An item of `certificates`.
+enum CertificateKey: String, SectionKey {
+  static let section = "certificate"
   case certificate
   case privateKey = "private_key"
+}
+
+enum StrictTransportKey: String, SectionKey {
+  static let section = "strict_transport_security"
+  case maxAge = "max_age"
+  case includeSubdomains = "include_subdomains"
+}
+
+enum UpstreamTLSKey: String, SectionKey {
+  static let section = "upstream_tls"
+  case certificate
+  case authorities = "ca"
+  case serverName = "server_name"
+  case privateKey = "private_key"
+  case minVersion = "min_version"
 }
 
 enum BrandingKey: String, SectionKey {
@@ -67,7 +94,7 @@ enum SecretKey: String, SectionKey {
 
 enum UpstreamKey: String, SectionKey {
   static let section = "upstream"
-  case url, endpoints, callback, pass, pkce, parameters, upgrades
+  case url, endpoints, callback, pass, pkce, parameters, upgrades, tls
   case stateLimit = "state_limit"
   case maxConnections = "max_connections"
   case reservedConnections = "reserved_connections"

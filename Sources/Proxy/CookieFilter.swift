@@ -53,6 +53,16 @@ enum CookieFilter {
     return isNamed(name, bytes, nextPair(bytes, &position, value.upperBound))
   }
 
+  /// Whether a `Set-Cookie` value has the attribute `Secure` (RFC 6265, section 5.2.5).
+  static func isSecure(_ bytes: Span<UInt8>, _ value: Range<Int>) -> Bool {
+    var position = value.lowerBound
+    _ = nextPair(bytes, &position, value.upperBound)
+    while position < value.upperBound {
+      if isNamed("secure", bytes, nextPair(bytes, &position, value.upperBound)) { return true }
+    }
+    return false
+  }
+
   private static func nextPair(_ bytes: Span<UInt8>, _ position: inout Int, _ end: Int) -> Range<Int> {
     while position < end, bytes[position] == 0x20 || bytes[position] == 0x09 { position += 1 }
     let start = position

@@ -452,17 +452,19 @@ final class Exchange {
     let replacements =
       fields.hasLocation
       ? try judgeFields(input, fields) : ResponseRewriter.Replacements()
-    guard parsed.length + replacements.count + 256 <= Buffer.capacity else { throw .upstream(.malformed) }
+    let added = replacements.count + ResponseRewriter.growth(of: fields, worker.settings)
+    guard parsed.length + added + 256 <= Buffer.capacity else { throw .upstream(.malformed) }
     open(parsed, head)
     let framing = ResponseRewriter.Framing(
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     let keepsAlive = keepAlive(framing)
     let (settings, field, minorVersion) = (worker.settings, framing.field, head.minorVersion)
     let date = fields.has(.date) ? [] : worker.dateLine
+    let strictTransport = server.strictTransport
     input.withSpan { bytes in
       ResponseRewriter.write(
         parsed, bytes, fields, field, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
-        date: date, settings, to: toClient)
+        date: date, strictTransport: strictTransport, settings, to: toClient)
     }
     input.consume(parsed.length)
     download = framing.pump
@@ -496,7 +498,7 @@ final class Exchange {
 
   /// Begins a response whose head is held as values.
   private func begin(_ response: Response, _ parsed: ResponseHead, _ head: RequestHead) throws(Failure) {
-    guard let fields = ResponseEncoder.fields(response.headers),
+    guard let fields = ResponseEncoder.fields(response.headers, strictTransport: server.strictTransport),
       fields.count + ResponseEncoder.reserve <= Buffer.capacity
     else { throw .upstream(.malformed) }
     open(parsed, head)

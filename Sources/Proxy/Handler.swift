@@ -82,6 +82,8 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
   case busy
   /// The connection did not stand in time. Nothing was sent.
   case connectTimeout
+  /// The TLS handshake failed, or the server is not who it should be. Nothing was sent.
+  case insecure
   /// No answer in time.
   case responseTimeout
   /// The connection ended before the answer was whole.
@@ -96,7 +98,7 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
   /// Whether the upstream certainly did not receive the request.
   public var nothingWasSent: Bool {
     switch self {
-    case .unreachable, .busy, .connectTimeout, .unsendable, .clientGone(afterSending: false): true
+    case .unreachable, .busy, .connectTimeout, .insecure, .unsendable, .clientGone(afterSending: false): true
     case .responseTimeout, .reset, .malformed, .clientGone(afterSending: true): false
     }
   }
@@ -106,7 +108,7 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
     switch self {
     case .unreachable, .busy: 503
     case .connectTimeout, .responseTimeout: 504
-    case .reset, .malformed, .unsendable, .clientGone: 502
+    case .reset, .malformed, .insecure, .unsendable, .clientGone: 502
     }
   }
 }

@@ -1,4 +1,5 @@
 public import Reactor
+public import TLS
 
 /// What a proxy's behaviour is made from.
 public struct ProxyConfiguration: Sendable {
@@ -41,6 +42,14 @@ public struct ProxyConfiguration: Sendable {
   public var privateCookie = ""
   /// Whether a peer's forwarding fields are believed.
   public var trusts: @Sendable (Address) -> Bool = { _ in false }
+  /// TLS of each listener, by its position; a listener beyond the end, or with `nil`, is plaintext.
+  public var listeners: [TLSServer?] = []
+  /// TLS towards the upstream; `nil` for plaintext.
+  public var upstreamTLS: TLSClient?
+  /// What `Strict-Transport-Security` says on answers over TLS (RFC 6797, section 7.1); empty: the field is left out.
+  public var strictTransportSecurity = ""
+  /// Whether cookies that the upstream sets get `Secure`: browsers reach the gateway over https.
+  public var securesCookies = false
   /// Protocols, in lower case, that an `Upgrade` may name.
   public var upgrades: Set<String> = []
 
@@ -56,6 +65,8 @@ public final class ProxySettings: Sendable {
   let hostLine: [UInt8]
   let viaLine: [UInt8]
   let viaLineOfHTTP10: [UInt8]
+  /// `Strict-Transport-Security: ...`, or nothing.
+  let strictTransportLine: [UInt8]
   /// The pseudonym in lower case: hosts are compared without regard to case.
   let loopMark: String
 
@@ -65,5 +76,7 @@ public final class ProxySettings: Sendable {
     viaLine = Array("Via: 1.1 \(configuration.pseudonym)\r\n".utf8)
     loopMark = configuration.pseudonym.lowercased()
     viaLineOfHTTP10 = Array("Via: 1.0 \(configuration.pseudonym)\r\n".utf8)
+    let strict = configuration.strictTransportSecurity
+    strictTransportLine = strict.isEmpty ? [] : Array("Strict-Transport-Security: \(strict)\r\n".utf8)
   }
 }

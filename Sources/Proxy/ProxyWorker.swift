@@ -1,6 +1,7 @@
 import HTTP
 import HTTP1
 public import Reactor
+public import TLS
 public import Telemetry
 
 /// The proxy of one worker: what all of its connections share.
@@ -16,6 +17,7 @@ public final class ProxyWorker {
   let responseFields = HeadIndex()
   /// Announces `Connection: close` on every response: the worker will drain soon.
   public var isWindingDown = false
+  let handshakes: HandshakeGate
   /// Shared by all workers.
   let connections: ConnectionLimits
   /// Refused clients that are being told why.
@@ -35,23 +37,31 @@ public final class ProxyWorker {
     self.handler = handler
     self.metrics = metrics
     self.connections = connections
-    pool = UpstreamPool(poller, resolver: resolver, settings: settings)
+    handshakes = HandshakeGate(poller)
+    pool = UpstreamPool(poller, resolver: resolver, settings: settings, handshakes: handshakes, metrics: metrics)
     poller.buffers.limit = settings.configuration.limits.bufferMemory
   }
 
   /// Takes new settings and a new handler for all requests that begin from now on.
   public func adopt(_ settings: ProxySettings, _ handler: any Handler) {
+    let old = self.settings.configuration.upstreamTLS
     self.settings = settings
     self.handler = handler
     pool.settings = settings
     poller.buffers.limit = settings.configuration.limits.bufferMemory
+    // Connections that were made under the old authorities are not for requests that rely on the new ones.
+    if old !== settings.configuration.upstreamTLS { pool.closeIdle() }
   }
 
   /// Serves a connection that was accepted.
   ///
-  /// - Parameter speaksProxyProtocol: whether the listener wants the PROXY protocol before anything else.
-  public func serve(_ socket: Socket, peer: Address, speaksProxyProtocol: Bool = false) {
-    poller.start(ServerConnection(socket, peer: peer, speaksProxyProtocol: speaksProxyProtocol, self))
+  /// - Parameters:
+  ///   - listener: the position of the listener that accepted it.
+  ///   - speaksProxyProtocol: whether the listener wants the PROXY protocol before anything else.
+  public func serve(_ socket: Socket, peer: Address, listener: Int = 0, speaksProxyProtocol: Bool = false) {
+    let listeners = settings.configuration.listeners
+    let tls = listener < listeners.count ? listeners[listener] : nil
+    poller.start(ServerConnection(socket, peer: peer, tls: tls, speaksProxyProtocol: speaksProxyProtocol, self))
   }
 
   /// Takes a place among the refused clients that are told why; false when there is none.
@@ -90,8 +100,20 @@ public protocol ProxyMetrics: AnyObject {
   func upstreamFailed(_ failure: UpstreamFailure)
   /// A limit was met.
   func limited(_ limit: LimitKind)
+  /// A client's TLS handshake ended.
+  func handshakeFinished(_ outcome: HandshakeOutcome)
+  /// The upstream and the gateway found no TLS connection.
+  func upstreamHandshakeFailed(_ failure: TLSFailure)
   func connectionOpened()
   func connectionClosed()
+}
+
+/// How a client's TLS handshake ended.
+public enum HandshakeOutcome: Sendable {
+  case full
+  /// With the session of an earlier connection.
+  case resumed
+  case failed
 }
 
 /// How a request was handled.

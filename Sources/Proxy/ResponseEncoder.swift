@@ -10,11 +10,15 @@ enum ResponseEncoder {
   /// Nothing is ever left out: a head without a `Set-Cookie`, a `Location` or a security policy that it was to have would
   /// mean something else. Values come from code that validated them. This is the last line: no CR, LF or NUL ever reaches
   /// the wire.
-  static func fields(_ headers: Headers) -> [UInt8]? {
+  ///
+  /// - Parameter strictTransport: the gateway's `Strict-Transport-Security` line, which replaces any other; or nothing.
+  static func fields(_ headers: Headers, strictTransport: [UInt8] = []) -> [UInt8]? {
     var bytes: [UInt8] = []
     // What most heads need, so that the array grows once.
     bytes.reserveCapacity(1_024)
+    bytes += strictTransport
     for field in headers.fields {
+      if !strictTransport.isEmpty, field.name.lowercased() == "strict-transport-security" { continue }
       guard !field.name.isEmpty, isSafe(field.name), isSafe(field.value) else { return nil }
       bytes += field.name.utf8
       bytes.append(0x3a)

@@ -60,12 +60,25 @@ enum ResponseRewriter {
     }
   }
 
+  private static let secureAttribute: StaticString = "; Secure"
+
+  /// By how many bytes the fields may grow at most, besides replacements.
+  static func growth(of fields: HeadIndex, _ settings: ProxySettings) -> Int {
+    var growth = settings.strictTransportLine.count
+    guard settings.configuration.securesCookies, fields.has(.setCookie) else { return growth }
+    for field in fields.fields where field.known == .setCookie { growth += secureAttribute.utf8CodeUnitCount }
+    return growth
+  }
+
   /// Writes the head of a response that passes.
   ///
-  /// - Parameter date: the `Date` field that is added; empty where the upstream sent one (RFC 9110, section 6.6.1).
+  /// - Parameters:
+  ///   - date: the `Date` field that is added; empty where the upstream sent one (RFC 9110, section 6.6.1).
+  ///   - strictTransport: the gateway's own `Strict-Transport-Security` line; or nothing.
   static func write(
     _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing.Field, keepsAlive: Bool,
-    minorVersion: Int, _ replacements: borrowing Replacements, date: [UInt8], _ settings: ProxySettings,
+    minorVersion: Int, _ replacements: borrowing Replacements, date: [UInt8], strictTransport: [UInt8],
+    _ settings: ProxySettings,
     to buffer: Buffer
   ) {
     buffer.append("HTTP/1.1 ")
@@ -80,6 +93,13 @@ enum ResponseRewriter {
         .http2Settings:
         continue
       case .setCookie where CookieFilter.sets(settings.configuration.privateCookie, bytes, field.value): continue
+      case .setCookie where settings.configuration.securesCookies && !CookieFilter.isSecure(bytes, field.value):
+        buffer.append(bytes, in: field.name)
+        buffer.append(": ")
+        buffer.append(bytes, in: field.value)
+        buffer.append(secureAttribute)
+        buffer.append("\r\n")
+      case .strictTransportSecurity where !strictTransport.isEmpty: continue
       case .location where replacements.location != nil: continue
       case .contentLocation where replacements.contentLocation != nil: continue
       case .refresh where replacements.refresh != nil: continue
@@ -90,6 +110,7 @@ enum ResponseRewriter {
     if let location = replacements.contentLocation { append("Content-Location: ", location, to: buffer) }
     if let refresh = replacements.refresh { append("Refresh: ", refresh, to: buffer) }
     buffer.append(date)
+    buffer.append(strictTransport)
     appendEnd(framing, status: head.status, keepsAlive: keepsAlive, minorVersion: minorVersion, to: buffer)
   }
 

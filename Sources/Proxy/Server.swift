@@ -78,7 +78,7 @@ public final class Server: Sendable {
       let speaksProxyProtocol = proxyProtocol.contains(listener.id)
       do throws(IOError) {
         try worker.accept(listener, group: group, reserve: reserve) { socket, peer in
-          proxy.serve(socket, peer: peer, speaksProxyProtocol: speaksProxyProtocol)
+          proxy.serve(socket, peer: peer, listener: listener.id, speaksProxyProtocol: speaksProxyProtocol)
         }
       } catch {
         // The one that failed was closed when it failed.

@@ -23,12 +23,13 @@ extension ServerConnection {
     guard !isCounted || admission.count(peer, limit: limits.connectionsPerAddress) else {
       return refusal(.overloaded(.connectionsPerAddress))
     }
-    return .admitted
+    return await secure()
   }
 
   /// A bounded number of refused clients is told why; a flood is not worth the buffers.
   func refusal(_ failure: ProxyFailure) -> Entry {
-    guard worker.beginRefusal() else {
+    // Before its handshake a client would not understand a word, and what is refused is not worth a handshake.
+    guard !awaitsHandshake, worker.beginRefusal() else {
       if case .overloaded(let limit) = failure { worker.metrics.limited(limit) }
       return .closed
     }

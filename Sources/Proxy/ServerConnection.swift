@@ -1,6 +1,7 @@
 import HTTP
 import HTTP1
 import Reactor
+import TLS
 import Telemetry
 
 /// One connection of a client, from its first byte to its close.
@@ -18,6 +19,8 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   /// The settings that `identity` follows.
   private var identified: ProxySettings
   let speaksProxyProtocol: Bool
+  /// The listener's TLS; `nil` for plaintext.
+  let tls: TLSServer?
   let admission: Admission
   private var hasEntered = false
   var isRefused = false
@@ -36,12 +39,13 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   let waiter: Waiter
   private var exchange: Exchange?
 
-  init(_ socket: Socket, peer: Address, speaksProxyProtocol: Bool, _ worker: ProxyWorker) {
+  init(_ socket: Socket, peer: Address, tls: TLSServer?, speaksProxyProtocol: Bool, _ worker: ProxyWorker) {
     self.socket = socket
     self.worker = worker
     self.peer = peer
     neighbour = peer
     self.speaksProxyProtocol = speaksProxyProtocol
+    self.tls = tls
     identified = worker.settings
     identity = ClientIdentity(peer, isTrusted: worker.settings.configuration.trusts(peer))
     admission = Admission(worker.connections, total: worker.settings.configuration.limits.connections)
@@ -57,14 +61,15 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   }
 
   /// Follows the settings: whom they trust may have changed since the connection was accepted.
-  private func identify() {
+  func identify() {
     identified = settings
     if told != nil, !settings.configuration.trusts(neighbour) {
       told = nil
       peer = neighbour
     }
+    let isSecure = socket.layer != nil || told?.isSecure ?? false
     identity = ClientIdentity(
-      peer, isTrusted: settings.configuration.trusts(peer), isSecure: told?.isSecure ?? false, isTold: told != nil)
+      peer, isTrusted: settings.configuration.trusts(peer), isSecure: isSecure, isTold: told != nil)
   }
 
   deinit {
@@ -74,6 +79,8 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
 
   var poller: Poller { worker.poller }
   var settings: ProxySettings { worker.settings }
+  /// The field of a connection over TLS, which replaces the upstream's; empty for none.
+  var strictTransport: [UInt8] { socket.layer == nil ? [] : settings.strictTransportLine }
 
   func run() async {
     if !hasEntered {
@@ -346,9 +353,13 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   /// The response and its fields; a failure in its place if it cannot be written as it is meant.
   private func encoded(_ response: Response) -> (Response, [UInt8]) {
     let room = Buffer.capacity - ResponseEncoder.reserve
-    if let fields = ResponseEncoder.fields(response.headers), fields.count <= room { return (response, fields) }
+    if let fields = ResponseEncoder.fields(response.headers, strictTransport: strictTransport), fields.count <= room {
+      return (response, fields)
+    }
     let failure = worker.handler.failure(.upstream(.malformed))
-    if let fields = ResponseEncoder.fields(failure.headers), fields.count <= room { return (failure, fields) }
+    if let fields = ResponseEncoder.fields(failure.headers, strictTransport: strictTransport), fields.count <= room {
+      return (failure, fields)
+    }
     return (Response(status: 502), [])
   }
 

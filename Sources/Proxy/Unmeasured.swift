@@ -1,3 +1,4 @@
+public import TLS
 public import Telemetry
 
 /// For a proxy that nobody watches: the admin listener, the demo's servers.
@@ -7,6 +8,8 @@ public final class Unmeasured: ProxyMetrics {
   public func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {}
   public func upstreamFailed(_ failure: UpstreamFailure) {}
   public func limited(_ limit: LimitKind) {}
+  public func handshakeFinished(_ outcome: HandshakeOutcome) {}
+  public func upstreamHandshakeFailed(_ failure: TLSFailure) {}
   public func connectionOpened() {}
   public func connectionClosed() {}
 }

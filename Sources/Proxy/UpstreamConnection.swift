@@ -45,7 +45,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   }
 
   func socketIsReady(_ socket: Socket) {
-    if isIdle, socket.satisfies(.readable) { pool.discard(self) }
+    if isIdle, socket.hasInput() { pool.discard(self) }
   }
 
   func workerIsDraining() {}

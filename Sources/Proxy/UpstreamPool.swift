@@ -1,9 +1,12 @@
 import Reactor
+import TLS
 
 /// The upstream connections of one worker: idle ones last in first out, and a queue when all are in use.
 public final class UpstreamPool {
   let poller: Poller
   private let resolver: Resolver
+  private let handshakes: HandshakeGate
+  private let metrics: any ProxyMetrics
   var settings: ProxySettings
   private var idle: [UpstreamConnection] = []
   private var open = 0
@@ -18,8 +21,13 @@ public final class UpstreamPool {
   private static let buffered = 64
   public private(set) var opened: UInt64 = 0
 
-  public init(_ poller: Poller, resolver: Resolver, settings: ProxySettings) {
+  init(
+    _ poller: Poller, resolver: Resolver, settings: ProxySettings, handshakes: HandshakeGate,
+    metrics: any ProxyMetrics
+  ) {
     self.poller = poller
+    self.handshakes = handshakes
+    self.metrics = metrics
     self.resolver = resolver
     self.settings = settings
   }
@@ -101,6 +109,7 @@ public final class UpstreamPool {
     do throws(UpstreamFailure) {
       let deadline = poller.deadline(after: settings.configuration.connectTimeout)
       let socket = try await socket(for: client, until: deadline)
+      try await secure(socket, for: client, until: deadline)
       opened += 1
       return UpstreamConnection(socket, self)
     } catch {
@@ -123,6 +132,26 @@ public final class UpstreamPool {
       }
     }
     throw .unreachable
+  }
+
+  /// Nothing is sent before the server has shown who it is. Another of its addresses is not tried: it has the same name.
+  private func secure(
+    _ socket: Socket, for client: ServerConnection, until deadline: Deadline
+  ) async throws(UpstreamFailure) {
+    guard let tls = settings.configuration.upstreamTLS else { return }
+    do throws(TLSFailure) {
+      try await tls.connect(
+        socket, with: client.waiter, gate: handshakes, until: deadline, abandonedBy: client.socket)
+    } catch {
+      socket.close()
+      switch error {
+      case .abandoned: throw .clientGone(afterSending: false)
+      case .timedOut: throw .connectTimeout
+      default:
+        metrics.upstreamHandshakeFailed(error)
+        throw .insecure
+      }
+    }
   }
 
   /// The upstream's addresses; looking them up is a part of connecting, and its time too.
@@ -152,7 +181,7 @@ public final class UpstreamPool {
   /// Takes back a connection whose last response was whole and allows another.
   func giveBack(_ connection: UpstreamConnection) {
     // Bytes beyond the response, or an end already seen: nothing that a next request may meet.
-    guard connection.input.isEmpty, !connection.socket.satisfies(.readable), !poller.isDraining else {
+    guard connection.input.isEmpty, !connection.socket.hasInput(), !poller.isDraining else {
       return retire(connection)
     }
     if idle.count >= UpstreamPool.buffered { connection.releaseInput() }

@@ -54,6 +54,7 @@ import Glibc
     unsafe base = Block.none
     limit = 0
     clear()
+    written = 0
     return unsafe block
   }
 
@@ -73,6 +74,7 @@ import Glibc
 
   /// Overwrites all that was written since it got its block. `explicit_bzero` is not optimised away.
   func wipe() {
+    guard hasBlock else { return }
     clear()
     unsafe explicit_bzero(base, written)
     written = 0

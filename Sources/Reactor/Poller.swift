@@ -16,6 +16,8 @@ import CLinux
   var pending: [any Activity] = []
   /// Monotonic milliseconds, read once a turn.
   public private(set) var now: UInt64
+  /// Counts the loop's turns.
+  public private(set) var turn: UInt64 = 0
   public let buffers = BufferPool()
   /// Requests in progress are finished, no new ones are begun.
   public private(set) var isDraining = false
@@ -131,6 +133,7 @@ import CLinux
   }
 
   func updateNow() {
+    turn &+= 1
     now = cl_monotonic() / 1_000_000
   }
 

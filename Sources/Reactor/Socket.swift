@@ -33,7 +33,9 @@ public enum Transfer: Equatable, Sendable {
   public private(set) var descriptor: Int32
   let generation: UInt32
   let poller: Poller
-  public internal(set) var readiness: Readiness = []
+  public package(set) var readiness: Readiness = []
+  /// TLS, once its handshake is done; `nil` for plaintext.
+  public private(set) var layer: (any RecordLayer)?
   /// The task that waits for it, if one does, and what for. Not counted: the task holds its waiter while it waits, and
   /// takes it away from here when the wait is over.
   var waiter: Unmanaged<Waiter>?
@@ -42,7 +44,7 @@ public enum Transfer: Equatable, Sendable {
   /// Held strongly: for a parked connection this is the only reference.
   public var observer: (any SocketObserver)?
   /// Set when the worker stops before the connection was done: every further call fails.
-  private var isAborted = false
+  package private(set) var isAborted = false
   private let counter: ConnectionCounter?
 
   init(descriptor: Int32, generation: UInt32, poller: Poller, counter: ConnectionCounter?) {
@@ -78,6 +80,7 @@ public enum Transfer: Equatable, Sendable {
   /// Notes what has become possible. Returns whether it is for the observer to act upon: no task waits.
   func deliver(_ bits: Readiness) -> Bool {
     readiness.formUnion(bits)
+    if let layer { readiness.formUnion(layer.readiness(after: bits)) }
     if bits.contains(.readClosed) { readiness.insert(.readable) }
     guard let waiter = unsafe waiter else { return true }
     if satisfies(interest) { unsafe waiter._withUnsafeGuaranteedRef { $0.resume(.ready) } }
@@ -92,6 +95,7 @@ public enum Transfer: Equatable, Sendable {
     if isAborted || descriptor < 0 { return .failed(IOError(code: 103)) }
     let room = buffer.readRoom
     precondition(room > 0, "receive into a full buffer")
+    if let layer { return layer.receive(into: buffer, self) }
     let received = unsafe buffer.fill { bytes, count in unsafe cl_receive(descriptor, bytes, count) }
     if received > 0 {
       if received < room, readiness.isDisjoint(with: [.readClosed, .broken]) { readiness.remove(.readable) }
@@ -115,6 +119,7 @@ public enum Transfer: Equatable, Sendable {
   /// Sends at most `count` of the buffer's bytes and consumes what the kernel took.
   public func send(_ buffer: Buffer, upTo count: Int) -> Transfer {
     if isAborted || descriptor < 0 { return .failed(IOError(code: 103)) }
+    if let layer { return layer.send(buffer, upTo: count, self) }
     let sent = unsafe buffer.withReadable { bytes in unsafe cl_send(descriptor, bytes, count) }
     guard sent >= 0 else { return failed(sent) }
     if sent < count { readiness.remove(.writable) }
@@ -125,6 +130,7 @@ public enum Transfer: Equatable, Sendable {
   /// Sends all of `head` and then at most `count` bytes of `body` in one system call, and consumes what was taken.
   public func send(_ head: Buffer, then body: Buffer, upTo count: Int) -> Transfer {
     if isAborted || descriptor < 0 { return .failed(IOError(code: 103)) }
+    if layer != nil { return sendJoined(head, then: body, upTo: count) }
     let headCount = head.count
     let sent = unsafe head.withReadable { first in
       unsafe body.withReadable { second in unsafe cl_send2(descriptor, first, headCount, second, count) }
@@ -134,6 +140,21 @@ public enum Transfer: Equatable, Sendable {
     head.consume(min(Int(sent), headCount))
     if Int(sent) > headCount { body.consume(Int(sent) - headCount) }
     return sent == 0 ? .wouldBlock : .moved(Int(sent))
+  }
+
+  /// A record is made of one piece of memory: a copy costs less than a record of its own for a short head.
+  private func sendJoined(_ head: Buffer, then body: Buffer, upTo count: Int) -> Transfer {
+    let headCount = head.count
+    let joined = poller.buffers.take()
+    defer { poller.buffers.wipeAndGiveBack(joined) }
+    joined.append(from: head, offset: 0, count: headCount)
+    joined.append(from: body, offset: 0, count: min(count, joined.room))
+    let result = send(joined)
+    if case .moved(let sent) = result {
+      head.consume(min(sent, headCount))
+      if sent > headCount { body.consume(sent - headCount) }
+    }
+    return result
   }
 
   private func failed(_ result: Int64) -> Transfer {
@@ -148,11 +169,13 @@ public enum Transfer: Equatable, Sendable {
 
   /// Tells the peer that nothing more comes, and goes on receiving.
   public func shutdownWrite() {
+    layer?.announceEnd()
     if descriptor >= 0 { _ = cl_shutdown_write(descriptor) }
   }
 
   /// Ends with a reset: the peer must not take what it got for a whole message.
   public func reset() {
+    layer?.abandon()
     if descriptor >= 0 { _ = cl_set_reset_on_close(descriptor) }
     close()
   }
@@ -161,10 +184,27 @@ public enum Transfer: Equatable, Sendable {
     guard descriptor >= 0 else { return }
     poller.forget(self)
     observer = nil
+    layer?.announceEnd()
+    layer = nil
     cl_close(descriptor)
     descriptor = -1
     Descriptors.closed()
     counter?.remove()
+  }
+
+  /// From now on bytes go through `layer`.
+  package func adopt(_ layer: any RecordLayer) {
+    self.layer = layer
+    // It may have taken in more than it used: only its own word counts.
+    readiness.formUnion([.readable, .writable])
+  }
+
+  /// Whether the peer has sent something for this side's user, or has ended.
+  ///
+  /// Under TLS a socket can be readable for the layer's own messages alone.
+  public func hasInput() -> Bool {
+    guard let layer, !isAborted, !readiness.contains(.broken) else { return satisfies(.readable) }
+    return satisfies(.readable) && layer.hasInput(self)
   }
 
   /// The outcome of a connect that was in progress.

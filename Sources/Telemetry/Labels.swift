@@ -46,6 +46,8 @@ public enum UpstreamErrorKind: String, Sendable, CaseIterable {
   case dns
   /// All connections were in use.
   case busy
+  /// The TLS handshake failed, or the server's certificate is not trusted.
+  case tls
 }
 
 /// The labels of one series of decisions.

@@ -10,6 +10,10 @@ public struct MetricsSnapshot: Equatable, Sendable {
   public internal(set) var connectionsAccepted: UInt64 = 0
   public internal(set) var connectionsActive: UInt64 = 0
   public internal(set) var connectionsIdle: UInt64 = 0
+  /// TLS handshakes with clients, the resumed ones among them.
+  public internal(set) var handshakes: UInt64 = 0
+  public internal(set) var resumptions: UInt64 = 0
+  public internal(set) var failedHandshakes: UInt64 = 0
   public internal(set) var upstreamConnections: UInt64 = 0
   public internal(set) var upstreamConnectionsIdle: UInt64 = 0
   public internal(set) var upstreamConnectionsOpened: UInt64 = 0

@@ -9,11 +9,14 @@ public final class WorkerMetrics: Sendable {
   private let durations = InlineArray<4, LatencyHistogram> { _ in LatencyHistogram() }
   private let statuses = InlineArray<6, Counter> { _ in Counter() }
   private let upstreamDuration = LatencyHistogram()
-  private let upstreamErrors = InlineArray<6, Counter> { _ in Counter() }
+  private let upstreamErrors = InlineArray<7, Counter> { _ in Counter() }
   private let limits = InlineArray<19, Counter> { _ in Counter() }
   private let accepted = Counter()
   private let closed = Counter()
   private let active = Counter()
+  private let handshakes = Counter()
+  private let resumptions = Counter()
+  private let failedHandshakes = Counter()
   private let upstreamOpened = Counter()
   private let upstreamClosed = Counter()
   private let upstreamIdle = Counter()
@@ -62,6 +65,14 @@ public final class WorkerMetrics: Sendable {
   /// Its request is over, or the connection with it.
   public func connectionBecameIdle() { active.subtract(1) }
 
+  /// A client's TLS handshake is done.
+  public func handshakeFinished(isResumed: Bool) {
+    handshakes.add(1)
+    if isResumed { resumptions.add(1) }
+  }
+
+  public func handshakeFailed() { failedHandshakes.add(1) }
+
   public func upstreamConnectionOpened() { upstreamOpened.add(1) }
   public func upstreamConnectionClosed() { upstreamClosed.add(1) }
   public func upstreamConnectionParked() { upstreamIdle.add(1) }
@@ -105,6 +116,9 @@ public final class WorkerMetrics: Sendable {
     snapshot.connectionsAccepted += total
     snapshot.connectionsActive += busy
     snapshot.connectionsIdle += total > gone &+ busy ? total - gone - busy : 0
+    snapshot.handshakes += handshakes.value
+    snapshot.resumptions += resumptions.value
+    snapshot.failedHandshakes += failedHandshakes.value
     let upstreamGone = upstreamClosed.value
     let upstreamTotal = upstreamOpened.value
     snapshot.upstreamConnections += upstreamTotal > upstreamGone ? upstreamTotal - upstreamGone : 0
@@ -135,6 +149,7 @@ public final class WorkerMetrics: Sendable {
     case .protocol: 3
     case .dns: 4
     case .busy: 5
+    case .tls: 6
     }
   }
 }

@@ -7,6 +7,7 @@ import Proxy
 import Reactor
 import Sealing
 import Stores
+import TLS
 import Telemetry
 
 /// The demo's servers, each on a loopback port: legacy server, gateway, native app.
@@ -32,12 +33,12 @@ final class DemoStage {
     self.writer = log == nil ? nil : writer
     let resources = GatewayResources(store: MemoryStore(), metrics: metrics, log: writer.log)
     let keyRing = KeyRing.ephemeral(now: Int64(Clock.realSeconds()))
-    gateway = try await GatewayServer(
-      policy: try DemoPolicy.make(gatewayPort: Int(port), upstreamPort: legacy.port), keyRing: keyRing, workers: 1,
-      resources: resources)
+    let first = try DemoPolicy.make(gatewayPort: Int(port), upstreamPort: legacy.port)
+    let tls = try GatewayTLS(first, tickets: TicketKeys())
+    gateway = try await GatewayServer(policy: first, keyRing: keyRing, tls: tls, workers: 1, resources: resources)
     let bound = gateway.server.addresses.first?.port ?? 0
     let policy = try DemoPolicy.make(gatewayPort: bound, upstreamPort: legacy.port)
-    await gateway.reload(policy: policy, keyRing: keyRing)
+    await gateway.reload(policy: policy, keyRing: keyRing, tls: tls)
 
     let known = LegacyClient(
       id: DemoPolicy.legacyID, secret: DemoPolicy.legacySecret, name: "The gateway",

@@ -5,6 +5,8 @@ import Policy
 import Proxy
 import Reactor
 import Stores
+import Synchronization
+import TLS
 import Telemetry
 
 /// The running gateway from start to end, on the control loop: the main thread's, which does nothing else.
@@ -14,6 +16,8 @@ final class Service {
   private let destination: LogFile.Destination
   /// What runs now.
   private var configuration: Configuration
+  private let tickets = TicketKeys()
+  private let upstreamTLS = UpstreamTLSInForce()
   private var orders: [Order] = []
   private let waiter: Waiter
   private var isEnding = false
@@ -24,6 +28,10 @@ final class Service {
   }
 
   /// What exists once everything has started.
+  private final class UpstreamTLSInForce: Sendable {
+    let client = Mutex<TLSClient?>(nil)
+  }
+
   private struct Parts {
     let gateway: GatewayServer
     let admin: AdminServer?
@@ -49,6 +57,9 @@ final class Service {
     } catch let error as ServerError {
       Console.fail(error.description)
       return .systemFailure
+    } catch let error as TLSError {
+      Console.fail("the TLS settings of the policy cannot be used: \(error)")
+      return .policyErrors
     } catch let error as StartFailure {
       Console.fail(error.text)
       return .systemFailure
@@ -57,7 +68,8 @@ final class Service {
       return .systemFailure
     }
     announce(parts)
-    poller.start(UpstreamNotice(poller, configuration.policy.upstream.origin))
+    poller.start(
+      UpstreamNotice(poller, configuration.policy.upstream.origin, upstreamTLS.client.withLock { $0 }))
     while true {
       while !orders.isEmpty {
         switch orders.removeFirst() {
@@ -75,6 +87,8 @@ final class Service {
 
   private func start() async throws -> Parts {
     let policy = configuration.policy
+    let tls = try GatewayTLS(policy, tickets: tickets)
+    upstreamTLS.client.withLock { $0 = tls.upstream }
     let workers = policy.gateway.workers ?? Processors.usable
     let metrics = MetricsRegistry(workers: workers, policyVersion: policy.version)
     let writer = try LogWriter(workers: workers, metrics: metrics)
@@ -90,12 +104,14 @@ final class Service {
     var admin: AdminServer?
     if let address = policy.gateway.admin {
       admin = try await AdminServer(
-        address: try Service.literal(address), status: status, upstream: Service.resolver(policy))
+        address: try Service.literal(address), status: status, upstream: Service.resolver(policy)
+      ) { [upstreamTLS] in upstreamTLS.client.withLock { $0 } }
     }
     for listener in policy.gateway.listeners { _ = try Service.literal(listener.address) }
-    let resources = GatewayResources(store: MemoryStore(), metrics: metrics, log: writer.log)
+    let resources = GatewayResources(
+      store: MemoryStore(), metrics: metrics, log: writer.log, notice: { Console.warn($0) })
     let gateway = try await GatewayServer(
-      policy: policy, keyRing: configuration.keyRing, workers: workers, resources: resources)
+      policy: policy, keyRing: configuration.keyRing, tls: tls, workers: workers, resources: resources)
     status.started(gateway.server.group.workers.map(\.loop))
     return Parts(gateway: gateway, admin: admin, status: status, metrics: metrics, writer: writer)
   }
@@ -164,9 +180,16 @@ final class Service {
     case .success(let next):
       let changes = RestartChanges(from: configuration.policy, to: next.policy)
       if let refusal = changes.refusal { return refuse(next.warnings + ["proofgate: error: \(refusal)"], parts) }
+      let tls: GatewayTLS
+      do throws(TLSError) {
+        tls = try GatewayTLS(next.policy, tickets: tickets)
+      } catch {
+        return refuse(next.warnings + ["proofgate: error: the TLS settings cannot be used: \(error)"], parts)
+      }
       for line in next.warnings { Console.write(line) }
       if let warning = changes.warning { Console.warn(warning) }
-      await parts.gateway.reload(policy: next.policy, keyRing: next.keyRing)
+      await parts.gateway.reload(policy: next.policy, keyRing: next.keyRing, tls: tls)
+      upstreamTLS.client.withLock { $0 = tls.upstream }
       configuration = next
       parts.status.adopted(next.policy)
       parts.metrics.policyReloaded(version: next.policy.version)

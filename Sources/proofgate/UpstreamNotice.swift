@@ -1,15 +1,16 @@
 import Admin
 import Policy
 import Reactor
+import TLS
 
 /// Says once, after the start, that the upstream does not accept connections. It may come up later, so it is no error.
 final class UpstreamNotice: Activity {
   private let origin: Origin
   private let probe: UpstreamProbe
 
-  init(_ poller: Poller, _ origin: Origin) {
+  init(_ poller: Poller, _ origin: Origin, _ tls: TLSClient?) {
     self.origin = origin
-    probe = UpstreamProbe(poller, Resolver(host: origin.host, port: origin.port))
+    probe = UpstreamProbe(poller, Resolver(host: origin.host, port: origin.port)) { tls }
   }
 
   func run() async {

@@ -1,6 +1,7 @@
 public import HTTP
 public import LegacyServer
 import Reactor
+public import TLS
 
 /// The event loop that carries the requests of tests: one thread for the whole process, asleep while nothing is sent.
 public struct ClientLoop: Sendable {
@@ -17,8 +18,11 @@ public struct ClientLoop: Sendable {
   /// Sends a request to a loopback address and gives its answer.
   ///
   /// Throws `IOError`, `LoopbackClient.Failure`.
-  public static func send(_ address: WebAddress, _ request: Request) async throws -> Response {
+  public static func send(
+    _ address: WebAddress, _ request: Request, tls: TLSClient? = nil
+  ) async throws -> Response {
     let loop = try shared.get()
+    if let tls { return try await loop.worker.send(address, request, tls) }
     return try await loop.worker.send(address, request)
   }
 
@@ -32,6 +36,19 @@ public struct ClientLoop: Sendable {
 extension Worker {
   fileprivate func send(_ address: WebAddress, _ request: Request) async throws(LoopbackClient.Failure) -> Response {
     try await LoopbackClient(poller, timeout: 30_000).send(address, request)
+  }
+
+  fileprivate func send(_ address: WebAddress, _ request: Request, _ tls: TLSClient) async throws -> Response {
+    guard let target = Address(literal: address.host, port: address.port) else { throw IOError(code: 22) }
+    let waiter = Waiter(poller)
+    defer { waiter.retire() }
+    let deadline = poller.deadline(after: 30_000)
+    let socket = try await poller.connect(to: target, with: waiter, until: deadline)
+    defer { socket.close() }
+    try await tls.connect(socket, with: waiter, gate: HandshakeGate(poller), until: deadline)
+    let exchange = LoopbackExchange(socket, waiter, poller.buffers, deadline)
+    try await exchange.write(request, to: address)
+    return try await exchange.read(isHead: request.method == "HEAD")
   }
 
   fileprivate func sendRaw(_ bytes: [UInt8], toPort port: Int) async throws -> [UInt8] {

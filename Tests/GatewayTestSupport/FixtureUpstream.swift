@@ -4,6 +4,7 @@ public import LegacyServer
 public import Proxy
 import Reactor
 import Synchronization
+public import TLS
 
 /// The recording upstream: the embedded legacy server on a loopback port, with room for behaviour that it does not have.
 public final class FixtureUpstream: Sendable {
@@ -22,10 +23,14 @@ public final class FixtureUpstream: Sendable {
   private let shared: Handed
 
   /// Binds a port of 127.0.0.1.
-  public init() async throws(ServerError) {
+  ///
+  /// - Parameter tls: `nil` for plaintext.
+  public init(tls: TLSServer? = nil) async throws(ServerError) {
     let shared = Handed()
     self.shared = shared
-    let settings = ProxySettings(ProxyConfiguration())
+    var configuration = ProxyConfiguration()
+    configuration.listeners = [tls]
+    let settings = ProxySettings(configuration)
     let nowhere = Resolver(host: "127.0.0.1", port: 0)
     server = try await Server(
       workers: 1, addresses: [Address(literal: "127.0.0.1", port: 0)].compactMap(\.self), threadName: "upstream"

@@ -2,20 +2,22 @@ public import HTTP
 public import LegacyServer
 import OAuth
 import Policy
+public import TLS
 
 extension GatewayFixture {
   // MARK: Requests
 
   /// Sends a request to the gateway; the target, method, fields and body are the caller's.
   ///
-  /// `Host` is the gateway's unless it is there. Over an https origin the request says that it came over TLS.
-  public func send(_ request: Request) async throws -> Response {
+  /// `Host` is the gateway's unless it is there. Over an https origin the request says that it came over TLS, unless it
+  /// does, with `tls`.
+  public func send(_ request: Request, tls: TLSClient? = nil) async throws -> Response {
     var request = request
     if !request.headers.contains("Host") { request.headers.append("Host", front.authority) }
-    if front.isSecure, !request.headers.contains("X-Forwarded-Proto") {
+    if tls == nil, front.isSecure, !request.headers.contains("X-Forwarded-Proto") {
       request.headers.append("X-Forwarded-Proto", "https")
     }
-    return try await ClientLoop.send(WebAddress(host: "127.0.0.1", port: port), request)
+    return try await ClientLoop.send(WebAddress(host: "127.0.0.1", port: port), request, tls: tls)
   }
 
   public func get(_ target: String, _ headers: Headers = Headers()) async throws -> Response {

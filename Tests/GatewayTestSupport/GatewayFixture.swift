@@ -8,6 +8,7 @@ import Reactor
 public import Sealing
 public import Stores
 import Synchronization
+public import TLS
 public import Telemetry
 
 /// A gateway before the recording upstream, in this process and on loopback ports that the kernel chose, for one test.
@@ -25,7 +26,9 @@ public final class GatewayFixture: Sendable {
   public let metrics: MetricsRegistry
   let log: DecisionLog
   let logged = LoggedLines()
+  private let told = Told()
   private let server: GatewayServer
+  private let tickets = TicketKeys()
   private let current: Mutex<Policy>
 
   /// Runs `body` with a gateway and stops everything after it.
@@ -34,16 +37,17 @@ public final class GatewayFixture: Sendable {
   ///   - policy: By default the vectors' at `https://gw.example`. Listeners and the upstream's address are replaced; an
   ///     `http` origin gets the port that was bound. With an `https` origin the requests of the fixture come through a
   ///     TLS-ending proxy on loopback: trusted, with `X-Forwarded-Proto: https`.
+  ///     A listener's TLS stays as it is, and clients then come over TLS themselves.
   ///   - quirks: How the legacy server behaves. It knows the upstream client of every client of the policy.
   ///   - keyRing: By default a fresh one.
   ///   - store: By default an empty one in memory.
   public static func run(
     _ policy: Policy? = nil, quirks: LegacyQuirks = LegacyQuirks(), workers: Int = 1, keyRing: KeyRing? = nil,
-    store: (any EphemeralStore)? = nil, _ body: (GatewayFixture) async throws -> Void
+    store: (any EphemeralStore)? = nil, upstreamTLS: TLSServer? = nil, _ body: (GatewayFixture) async throws -> Void
   ) async throws {
     await FixtureSlots.shared.take()
     let result = await outcome {
-      try await runHere(policy, quirks: quirks, workers: workers, keyRing: keyRing, store: store, body)
+      try await runHere(policy, quirks: quirks, workers: workers, keyRing: keyRing, store: store, upstreamTLS, body)
     }
     await FixtureSlots.shared.giveBack()
     try result.get()
@@ -51,9 +55,9 @@ public final class GatewayFixture: Sendable {
 
   private static func runHere(
     _ policy: Policy?, quirks: LegacyQuirks, workers: Int, keyRing: KeyRing?, store: (any EphemeralStore)?,
-    _ body: (GatewayFixture) async throws -> Void
+    _ upstreamTLS: TLSServer?, _ body: (GatewayFixture) async throws -> Void
   ) async throws {
-    let upstream = try await FixtureUpstream()
+    let upstream = try await FixtureUpstream(tls: upstreamTLS)
     let result: Result<Void, any Error>
     do {
       let fixture = try await GatewayFixture(
@@ -137,8 +141,10 @@ public final class GatewayFixture: Sendable {
     log = DecisionLog(workers: workers, signal: NoSignal(), metrics: metrics) { 0 }
     let placed = GatewayFixture.placed(policy, port: nil, upstream: isPlaced ? nil : upstream)
     server = try await GatewayServer(
-      policy: placed, keyRing: keyRing, workers: workers,
-      resources: GatewayResources(store: store, metrics: metrics, log: log) { clock.now })
+      policy: placed, keyRing: keyRing, tls: try GatewayTLS(placed, tickets: tickets), workers: workers,
+      resources: GatewayResources(
+        store: store, metrics: metrics, log: log, now: { clock.now },
+        notice: { [told] text in told.value.withLock { $0.append(text) } }))
     current = Mutex(placed)
     // Only now is the port known that an http origin has to name.
     await reload(to: placed)
@@ -169,21 +175,26 @@ public final class GatewayFixture: Sendable {
   private func reload(to policy: Policy) async {
     // What a test set on purpose stays: an upstream that is dead, for example.
     let placed = GatewayFixture.placed(policy, port: port, upstream: nil)
-    await server.reload(policy: placed, keyRing: keyRing)
+    guard let tls = try? GatewayTLS(placed, tickets: tickets) else { return }
+    await server.reload(policy: placed, keyRing: keyRing, tls: tls)
     current.withLock { $0 = placed }
   }
 
   /// The policy with the addresses of this test.
   private static func placed(_ policy: Policy, port: Int?, upstream: FixtureUpstream?) -> Policy {
     var placed = FixturePolicy(policy)
-    placed.gateway.listeners = [Listener(address: SocketAddress(host: "127.0.0.1", port: 0))]
-    if let upstream { placed.upstream.origin = Origin(scheme: .http, host: "127.0.0.1", port: upstream.port) }
+    let tls = policy.gateway.listeners.first?.tls
+    placed.gateway.listeners = [Listener(address: SocketAddress(host: "127.0.0.1", port: 0), tls: tls)]
+    if let upstream {
+      let scheme: Origin.Scheme = placed.upstream.tls == nil ? .http : .https
+      placed.upstream.origin = Origin(scheme: scheme, host: "127.0.0.1", port: upstream.port)
+    }
     let origin = placed.gateway.origin
     if origin.scheme == .http, let port, origin.port != port {
       placed.gateway.origin = Origin(scheme: .http, host: origin.host, port: port)
       if placed.gateway.issuer == origin.description { placed.gateway.issuer = placed.gateway.origin.description }
     }
-    if origin.scheme == .https, placed.gateway.trustedProxies.isEmpty {
+    if origin.scheme == .https, tls == nil, placed.gateway.trustedProxies.isEmpty {
       placed.gateway.trustedProxies = [
         AddressRange(network: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1], prefixLength: 128)
       ]
@@ -211,6 +222,20 @@ public final class GatewayFixture: Sendable {
   }
 
   // MARK: What the gateway tells
+
+  /// What the operator was told, once it is so many lines: they are told on threads of their own.
+  public func notices(_ count: Int) async throws -> [String] {
+    for _ in 0..<1_000 {
+      let lines = told.value.withLock { $0 }
+      if lines.count >= count { return lines }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    return told.value.withLock { $0 }
+  }
+
+  private final class Told: Sendable {
+    let value = Mutex<[String]>([])
+  }
 
   /// The decision log so far, one JSON line a record.
   public var logLines: [String] {

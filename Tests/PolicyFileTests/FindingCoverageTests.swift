@@ -6,7 +6,8 @@ struct FindingCoverageTests {
   @Test("Every kind of finding has a case")
   func everyKind() {
     let cases =
-      FileFindings.cases + ValueFindings.cases + GatewayFindings.cases + ClientFindings.cases + RedirectFindings.cases
+      FileFindings.cases + ValueFindings.cases + GatewayFindings.cases + TLSFindings.cases + ClientFindings.cases
+      + RedirectFindings.cases
     #expect(Set(cases.map(\.id)) == Set(DiagnosticID.allCases))
   }
 

@@ -76,8 +76,8 @@ struct GatewayFindings {
       "A remote upstream over http",
       edits: [("url: http://127.0.0.1:9000", "url: http://legacy.example.com")],
       expected: """
-        policy.yaml:7:8: warning: codes and secrets travel to `legacy.example.com` in the clear; run the \
-        gateway beside the upstream (RFC 6749, sections 3.1 and 3.2) [plaintext-upstream]
+        policy.yaml:7:8: warning: codes and secrets travel to `legacy.example.com` in the clear; use https, \
+        or run the gateway beside the upstream (RFC 6749, sections 3.1 and 3.2) [plaintext-upstream]
         """),
     FindingCase(
       .networkCallback,

@@ -1,3 +1,4 @@
+import Cryptography
 import OAuth
 import Policy
 import PolicyFile
@@ -14,7 +15,15 @@ struct PolicyValuesTests {
         - address: 0.0.0.0:8080
           proxy_protocol: true
         - address: "[::1]:8443"
-          tls: { certificate: keys, private_key: keys }
+          tls:
+            certificate: gateway.pem
+            private_key: gateway.key
+            certificates: [{ certificate: other.pem, private_key: other.key }]
+            min_version: 1.3
+            ciphers: [TLS_AES_128_GCM_SHA256, ECDHE-RSA-AES128-GCM-SHA256]
+            client_ca: client-ca.pem
+            client_certificate: request
+            handshake_timeout: 3s
       admin: off
       workers: 2
       replicas: 3
@@ -24,6 +33,7 @@ struct PolicyValuesTests {
       drain_delay: 5s
       drain_timeout: 1m
       branding: { name: Example, support_url: https://example.com/help }
+      strict_transport_security: { max_age: 24h, include_subdomains: true }
       limits:
         header_bytes: 8KiB
         header_fields: 50
@@ -60,6 +70,7 @@ struct PolicyValuesTests {
       connect_timeout: 250ms
       response_timeout: 2m
       upgrades: websocket
+      tls: { ca: server-ca.pem, server_name: Inner.example, certificate: client.pem, private_key: client.key, min_version: 1.3 }
     enforcement:
       mode: report
       unknown_clients: pass
@@ -128,7 +139,15 @@ struct PolicyValuesTests {
     #expect(gateway.issuer == "https://id.example.com:8443/tenant/")
     #expect(gateway.listeners.map(\.address.description) == ["0.0.0.0:8080", "[::1]:8443"])
     #expect(gateway.listeners.map(\.proxyProtocol) == [true, false])
-    #expect(gateway.listeners.last?.tls?.certificate.hasSuffix("/keys") == true)
+    let tls = try #require(gateway.listeners.last?.tls)
+    #expect(tls.certificates.map(\.chain.hostNames.first) == ["gw.example", "other.example"])
+    #expect(tls.minimumVersion == .v13)
+    #expect(tls.ciphers == [.tls13AES128, .rsaAES128])
+    #expect(tls.clientAuthorities?.count == 1)
+    #expect(tls.clientCertificate == .request)
+    #expect(tls.handshakeTimeout == 3_000)
+    #expect(gateway.strictTransport == StrictTransport(maxAge: 86_400, includesSubdomains: true))
+    #expect(gateway.strictTransport?.fieldValue == "max-age=86400; includeSubDomains")
     #expect(gateway.admin == nil)
     #expect(gateway.workers == 2)
     #expect(gateway.replicas == 3)
@@ -161,6 +180,10 @@ struct PolicyValuesTests {
     #expect(upstream.connectTimeout == 250)
     #expect(upstream.responseTimeout == 120_000)
     #expect(upstream.upgrades == ["websocket"])
+    #expect(upstream.tls?.serverName == "inner.example")
+    #expect(upstream.tls?.authorities.count == 1)
+    #expect(upstream.tls?.certificate?.chain.hostNames == ["client.example"])
+    #expect(upstream.tls?.minimumVersion == .v13)
   }
 
   @Test("Every limit arrives")
@@ -382,6 +405,7 @@ struct PolicyValuesTests {
   }
 
   private static func load(_ text: String) throws -> PolicyFile.Outcome {
-    try PolicyFolder.load(text, files: ["secret": "web secret\n"], environment: ["LEGACY_SECRET": "s3cret"])
+    let files = try TLSFiles.all.get().merging(["secret": "web secret\n"]) { _, own in own }
+    return try PolicyFolder.load(text, files: files, environment: ["LEGACY_SECRET": "s3cret"])
   }
 }

@@ -341,15 +341,11 @@ struct ValueFindings {
       edits: [
         (
           "listeners: [{ address: 127.0.0.1:8080 }]",
-          "listeners: [{ address: 127.0.0.1:8443, tls: { certificate: keys, private_key: keys } }]"
+          "listeners: [{ address: 127.0.0.1:8443 }]"
         ), ("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: redis://127.0.0.1:6379/0"),
-        ("url: http://127.0.0.1:9000", "url: https://legacy.example.com"),
       ],
       expected: """
-        policy.yaml:4:42: error: TLS listeners are not served yet; terminate TLS in front and remove `tls`
         policy.yaml:6:3: error: shared stores are not spoken to yet; use `memory` and one replica
-        policy.yaml:8:3: error: https upstreams are not reached yet; put the gateway beside the upstream and \
-        use http
         """),
   ]
 }

@@ -1,6 +1,7 @@
 import Proxy
 import Reactor
 import Synchronization
+import TLS
 import Telemetry
 import Testing
 
@@ -30,7 +31,10 @@ final class Bench {
     var proxyProtocol = false
     /// The name under which the proxy knows its upstream, and who answers for it.
     var name: (host: String, ask: Resolver.LookUp)?
+    /// The upstream's TLS; `nil` for plaintext.
+    var upstreamTLS: TLSServer?
     var configure: @Sendable (inout ProxyConfiguration) -> Void = { _ in }
+    var metrics: @Sendable () -> any ProxyMetrics = { CountedLimits() }
 
     /// Runs `body` on a worker for the peers; afterwards nothing may be left open or in use at the proxy.
     func run(_ body: @escaping @Sendable (isolated Worker, Bench) async throws -> Void) async throws {
@@ -46,7 +50,7 @@ final class Bench {
     let peers = try Worker(index: 0)
     try peers.start(name: "peers")
     let task = await peers.launch { worker in
-      let upstream = try ScriptedUpstream(on: worker, setup.upstream)
+      let upstream = try ScriptedUpstream(on: worker, tls: setup.upstreamTLS, setup.upstream)
       let address = upstream.address
       var configuration = ProxyConfiguration()
       configuration.upstreamAuthority = "upstream.test"
@@ -66,7 +70,7 @@ final class Bench {
       ) { worker in
         ProxyWorker(
           poller: worker.poller, resolver: resolver, settings: settings, handler: TestHandler(),
-          metrics: CountedLimits(), connections: connections)
+          metrics: setup.metrics(), connections: connections)
       }
       let bench = Bench(server, upstream, worker.poller, configuration)
       do {
@@ -120,6 +124,25 @@ final class Bench {
       return false
     } catch {
       return error is ConnectError
+    }
+  }
+
+  /// The same over TLS.
+  func connect(_ tls: TLSClient) async throws -> Peer {
+    let client = try await connect()
+    let waiter = Waiter(poller)
+    defer { waiter.retire() }
+    try await tls.connect(client.socket, with: waiter, gate: HandshakeGate(poller), until: poller.patience)
+    return client
+  }
+
+  /// Why there is no connection over TLS; `nil` when there is one.
+  func failure(_ tls: TLSClient) async -> TLSFailure? {
+    do {
+      _ = try await connect(tls)
+      return nil
+    } catch {
+      return error as? TLSFailure
     }
   }
 

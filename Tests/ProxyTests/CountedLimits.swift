@@ -1,4 +1,5 @@
 import Proxy
+import TLS
 import Telemetry
 
 /// Counts the limits that are met, and nothing else.
@@ -8,6 +9,8 @@ final class CountedLimits: ProxyMetrics {
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {}
   func upstreamFailed(_ failure: UpstreamFailure) {}
   func limited(_ limit: LimitKind) { counts[limit, default: 0] += 1 }
+  func handshakeFinished(_ outcome: HandshakeOutcome) {}
+  func upstreamHandshakeFailed(_ failure: TLSFailure) {}
   func connectionOpened() {}
   func connectionClosed() {}
 }

@@ -1,4 +1,5 @@
 import Reactor
+import TLS
 
 /// A server behind the proxy that does what a test tells it to, and keeps what it got.
 final class ScriptedUpstream {
@@ -14,7 +15,7 @@ final class ScriptedUpstream {
   var connections: Int { peers.count }
 
   /// The single script runs for each connection that is accepted.
-  init(on worker: isolated Worker, _ script: @escaping Script) throws {
+  init(on worker: isolated Worker, tls: TLSServer? = nil, _ script: @escaping Script) throws {
     guard let any = Address(literal: "127.0.0.1", port: 0),
       let listener = try ListeningSocket.bind(any, count: 1, id: 0).first
     else { throw IOError(code: 22) }
@@ -25,6 +26,13 @@ final class ScriptedUpstream {
       self.peers.append(peer)
       poller.start(
         PeerTask {
+          if let tls {
+            let waiter = Waiter(poller)
+            defer { waiter.retire() }
+            guard
+              (try? await tls.accept(socket, with: waiter, gate: HandshakeGate(poller), until: poller.patience)) != nil
+            else { return peer.close() }
+          }
           try? await script(self, peer)
           peer.close()
         })

@@ -26,6 +26,17 @@ struct BufferTests {
     #expect(text(other) == "-ABC")
   }
 
+  @Test("A buffer that has given its block back has nothing to wipe")
+  func wipeWithoutBlock() {
+    let pool = BufferPool()
+    let buffer = pool.take()
+    buffer.append([UInt8](repeating: 1, count: 10_000))
+    pool.giveBack(buffer)
+    // The address sanitizer sees what this would overwrite.
+    pool.wipeAndGiveBack(buffer)
+    #expect(!buffer.hasBlock && pool.inUse == 0)
+  }
+
   @Test("Consuming, truncating and compacting keep what is left")
   func positions() {
     let buffer = taken()

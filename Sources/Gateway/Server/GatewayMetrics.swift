@@ -1,12 +1,15 @@
 import Proxy
+import TLS
 import Telemetry
 
 /// Carries what the proxy counts into one worker's metrics.
 final class GatewayMetrics: ProxyMetrics {
   private let metrics: WorkerMetrics
+  private let notices: OperatorNotices
 
-  init(_ metrics: WorkerMetrics) {
+  init(_ metrics: WorkerMetrics, _ notices: OperatorNotices) {
     self.metrics = metrics
+    self.notices = notices
   }
 
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {
@@ -29,8 +32,21 @@ final class GatewayMetrics: ProxyMetrics {
       case .reset: .reset
       case .malformed, .unsendable: .protocol
       case .clientGone: .reset
+      case .insecure: .tls
       }
     metrics.upstreamFailed(kind)
+  }
+
+  func handshakeFinished(_ outcome: HandshakeOutcome) {
+    switch outcome {
+    case .full: metrics.handshakeFinished(isResumed: false)
+    case .resumed: metrics.handshakeFinished(isResumed: true)
+    case .failed: metrics.handshakeFailed()
+    }
+  }
+
+  func upstreamHandshakeFailed(_ failure: TLSFailure) {
+    notices.report("no TLS connection to the upstream: \(failure)")
   }
 
   func limited(_ limit: LimitKind) { metrics.limited(limit) }

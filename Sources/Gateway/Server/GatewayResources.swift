@@ -18,17 +18,22 @@ public struct GatewayResources: Sendable {
   let authenticationAttempts: RateLimiter
   /// Transactions whose state is kept in the store, by client and address.
   let keptStates: RateLimiter
+  let notices: OperatorNotices
   /// Requests to the token and revocation endpoints, by address and by client; the policy says the rates.
   let tokenRequests: RateLimiter
   let clientTokenRequests: RateLimiter
 
-  /// - Parameter now: what time it is, in seconds since 1970.
+  /// - Parameters:
+  ///   - now: what time it is, in seconds since 1970.
+  ///   - notice: tells the operator what workers noticed; may block.
   public init(
     store: any EphemeralStore, metrics: MetricsRegistry, log: DecisionLog,
-    now: @escaping @Sendable () -> Int64 = { Int64(Clock.realSeconds()) }
+    now: @escaping @Sendable () -> Int64 = { Int64(Clock.realSeconds()) },
+    notice: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.store = store
     self.now = now
+    notices = OperatorNotices(notice)
     self.metrics = metrics
     self.log = log
     ledger = RedemptionLedger(store: store)

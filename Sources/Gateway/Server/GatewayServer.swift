@@ -2,6 +2,8 @@ public import Policy
 public import Proxy
 import Reactor
 public import Sealing
+import Synchronization
+import TLS
 import Telemetry
 
 /// The gateway on all of its workers.
@@ -9,15 +11,23 @@ public final class GatewayServer: Sendable {
   public let server: Server
   private let resources: GatewayResources
   private let workers: Int
+  /// The TLS of the policy that the listeners were opened for.
+  private let opened: GatewayTLS
+  /// TLS in force, of each listener that was opened.
+  private let listeners: Mutex<[TLSServer?]>
 
   /// Binds the policy's listeners, starts the workers and accepts.
   ///
   /// Throws `ServerError` when an address cannot be bound.
-  public init(policy: Policy, keyRing: KeyRing, workers: Int, resources: GatewayResources) async throws(ServerError) {
+  public init(
+    policy: Policy, keyRing: KeyRing, tls: GatewayTLS, workers: Int, resources: GatewayResources
+  ) async throws(ServerError) {
     self.resources = resources
     self.workers = workers
+    opened = tls
+    listeners = Mutex(tls.listeners)
     let snapshot = GatewaySnapshot(policy: policy, keyRing: keyRing)
-    let settings = snapshot.proxySettings(workers: workers)
+    let settings = snapshot.proxySettings(workers: workers, listeners: tls.listeners, upstream: tls.upstream)
     let resolver = Resolver(host: policy.upstream.origin.host, port: policy.upstream.origin.port)
     let addresses = policy.gateway.listeners.compactMap { listener in
       Address(literal: listener.address.host, port: listener.address.port)
@@ -30,14 +40,19 @@ public final class GatewayServer: Sendable {
       ProxyWorker(
         poller: worker.poller, resolver: resolver, settings: settings,
         handler: Gateway(snapshot, resources, worker: worker.index),
-        metrics: GatewayMetrics(resources.metrics.workers[worker.index]), connections: connections)
+        metrics: GatewayMetrics(resources.metrics.workers[worker.index], resources.notices), connections: connections)
     }
   }
 
-  /// Gives every worker the new policy, between two of its requests. Requests in progress end under the old one.
-  public func reload(policy: Policy, keyRing: KeyRing) async {
+  /// Gives every worker the new policy, between two of its requests. Requests in progress end under the old one, and
+  /// connections that stand keep the certificate that they began with.
+  public func reload(policy: Policy, keyRing: KeyRing, tls: GatewayTLS) async {
     let snapshot = GatewaySnapshot(policy: policy, keyRing: keyRing)
-    let settings = snapshot.proxySettings(workers: workers)
+    let inForce = listeners.withLock { listeners in
+      listeners = opened.listeners(from: tls, in: listeners)
+      return listeners
+    }
+    let settings = snapshot.proxySettings(workers: workers, listeners: inForce, upstream: tls.upstream)
     let resources = resources
     await server.perform { worker in
       worker.resident(ProxyWorker.self)?.adopt(settings, Gateway(snapshot, resources, worker: worker.index))

@@ -4,6 +4,7 @@ public import Policy
 import Proxy
 import Reactor
 public import Sealing
+import TLS
 
 /// All that follows from a policy, computed once and read by every worker.
 public final class GatewaySnapshot: Sendable {
@@ -36,7 +37,9 @@ public final class GatewaySnapshot: Sendable {
   }
 
   /// How the proxy under the gateway behaves, on each of `workers` workers: what is shared by all is shared out.
-  func proxySettings(workers: Int) -> ProxySettings {
+  ///
+  /// - Parameter listeners: TLS of each listener.
+  func proxySettings(workers: Int, listeners: [TLSServer?], upstream client: TLSClient?) -> ProxySettings {
     let gateway = policy.gateway
     let upstream = policy.upstream
     var settings = ProxyConfiguration()
@@ -64,6 +67,13 @@ public final class GatewaySnapshot: Sendable {
     settings.limits.reservedUpstreamConnections = min(
       upstream.reservedConnections / workers, settings.upstreamConnections - 1)
     settings.limits.bufferMemory = limits.maxBufferMemory / workers
+    if gateway.origin.scheme == .https {
+      settings.securesCookies = true
+      // A browser keeps it for all ports of the host, and on this machine other programs speak plain http.
+      if let strict = gateway.strictTransport, !gateway.origin.isLoopback {
+        settings.strictTransportSecurity = strict.fieldValue
+      }
+    }
     let trusted = gateway.trustedProxies
     if !trusted.isEmpty {
       settings.trusts = { peer in
@@ -71,6 +81,8 @@ public final class GatewaySnapshot: Sendable {
         return trusted.contains { $0.contains(address) }
       }
     }
+    settings.listeners = listeners
+    settings.upstreamTLS = client
     return ProxySettings(settings)
   }
 }

@@ -1,0 +1,148 @@
+internal import COpenSSL
+
+/// Why certificates or keys of a PEM text cannot be used.
+public enum PEMError: Error, Equatable, Sendable {
+  /// No certificate, or no private key, stands in it.
+  case nothingThere
+  /// What stands there is damaged or of an unknown kind.
+  case malformed
+  /// The private key is encrypted; nobody is there to give the pass phrase.
+  case encrypted
+}
+
+/// The certificates of a PEM text in their order: a server's own first and then its issuers, or trusted authorities.
+///
+/// Immutable after it was made, and OpenSSL counts references and locks inside a certificate: that is why
+/// `nonisolated(unsafe)` is sound.
+@safe public final class CertificateChain: Sendable {
+  /// At least one, each with a reference that this object holds.
+  nonisolated(unsafe) package let certificates: [OpaquePointer]
+
+  /// Throws `PEMError`: no certificate, or a damaged one.
+  public init(pem: [UInt8]) throws(PEMError) {
+    CryptographyLibrary.start()
+    var found: [OpaquePointer] = unsafe []
+    var isMalformed = false
+    // The text outlives the stream, which only reads it; what is read is a reference that this object takes over.
+    unsafe pem.withUnsafeBytes { bytes in
+      guard let stream = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return }
+      defer { unsafe BIO_free(stream) }
+      ERR_clear_error()
+      while let certificate = unsafe PEM_read_bio_X509(stream, nil, refusePassphrase, nil) {
+        unsafe found.append(certificate)
+      }
+      // The end of the text is an error like others; only another one means damage.
+      let code = ERR_peek_last_error()
+      isMalformed = code != 0 && ERR_GET_REASON(code) != PEM_R_NO_START_LINE
+      ERR_clear_error()
+    }
+    unsafe certificates = unsafe found
+    if isMalformed { throw .malformed }
+    if unsafe found.isEmpty { throw .nothingThere }
+  }
+
+  deinit {
+    for index in unsafe certificates.indices { unsafe X509_free(certificates[index]) }
+  }
+
+  public var count: Int { unsafe certificates.count }
+
+  /// From when to when the first certificate is valid, in seconds since 1970.
+  public var validity: ClosedRange<Int64> {
+    guard let first = unsafe certificates.first else { return 0...0 }
+    let begins = unsafe CertificateChain.seconds(X509_get0_notBefore(first))
+    let ends = unsafe CertificateChain.seconds(X509_get0_notAfter(first))
+    return begins...max(begins, ends)
+  }
+
+  private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64 {
+    guard let epoch = unsafe ASN1_TIME_set(nil, 0) else { return 0 }
+    defer { unsafe ASN1_TIME_free(epoch) }
+    var days: Int32 = 0
+    var seconds: Int32 = 0
+    guard unsafe ASN1_TIME_diff(&days, &seconds, epoch, time) == 1 else { return 0 }
+    return Int64(days) * 86_400 + Int64(seconds)
+  }
+
+  /// The host names that the first certificate is for, in lower case; `*.` begins a wildcard (RFC 6125).
+  ///
+  /// Only subject alternative names: clients have not looked at the common name for years.
+  public var hostNames: [String] {
+    guard let first = unsafe certificates.first,
+      let list = unsafe X509_get_ext_d2i(first, NID_subject_alt_name, nil, nil)
+    else { return [] }
+    // The extension's own type, as OpenSSL documents it for this identifier; freed here.
+    let names = OpaquePointer(list)
+    defer { unsafe co_free_names(names) }
+    var found: [String] = []
+    for index in 0..<(unsafe co_name_count(names)) {
+      guard let name = unsafe co_name(names, index), let text = unsafe co_host_name(name),
+        let bytes = unsafe ASN1_STRING_get0_data(text)
+      else { continue }
+      let buffer = unsafe UnsafeBufferPointer(start: bytes, count: Int(ASN1_STRING_length(text)))
+      found.append(unsafe String(decoding: buffer, as: UTF8.self).lowercased())
+    }
+    return found
+  }
+
+  /// Whether the first certificate belongs to `key`.
+  public func belongs(to key: PrivateKey) -> Bool {
+    guard let first = unsafe certificates.first else { return false }
+    defer { ERR_clear_error() }
+    return unsafe X509_check_private_key(first, key.key) == 1
+  }
+
+  /// SHA-256 of each certificate, one after the other: the same for the same certificates in the same order.
+  public var fingerprints: [UInt8] {
+    unsafe certificates.flatMap { certificate -> [UInt8] in
+      unsafe [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { output, count in
+        // The output has room for the longest digest that there is.
+        var length: UInt32 = 0
+        guard unsafe X509_digest(certificate, Algorithms.sha256, output.baseAddress, &length) == 1 else { return }
+        count = Int(length)
+      }
+    }
+  }
+
+  /// Security bits of the first certificate's public key (NIST SP 800-57): 112 for RSA with 2048 bits.
+  public var securityBits: Int {
+    guard let first = unsafe certificates.first, let key = unsafe X509_get0_pubkey(first) else { return 0 }
+    return Int(unsafe EVP_PKEY_get_security_bits(key))
+  }
+}
+
+/// A private key of a certificate. Prints as `***`.
+///
+/// Immutable after it was made and safe to share, as `CertificateChain` is.
+@safe public final class PrivateKey: Sendable, CustomStringConvertible {
+  nonisolated(unsafe) package let key: OpaquePointer
+
+  /// Throws `PEMError`: no key, a damaged one, or one that is encrypted.
+  public init(pem: [UInt8]) throws(PEMError) {
+    CryptographyLibrary.start()
+    let found = unsafe pem.withUnsafeBytes { bytes -> OpaquePointer? in
+      guard let stream = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }
+      defer { unsafe BIO_free(stream) }
+      return unsafe PEM_read_bio_PrivateKey(stream, nil, refusePassphrase, nil)
+    }
+    ERR_clear_error()
+    guard let key = unsafe found else {
+      // Several decoders have had a try, and the last error is of any of them.
+      let text = String(decoding: pem, as: UTF8.self)
+      guard text.contains("PRIVATE KEY-----") else { throw .nothingThere }
+      throw text.contains("ENCRYPTED") ? .encrypted : .malformed
+    }
+    unsafe self.key = unsafe key
+  }
+
+  deinit {
+    unsafe EVP_PKEY_free(key)
+  }
+
+  public var description: String { "***" }
+}
+
+/// OpenSSL would ask at the terminal: nobody is there.
+private let refusePassphrase:
+  @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?) -> Int32 =
+    { _, _, _, _ in -1 }

@@ -1,0 +1,68 @@
+public import Policy
+import Proxy
+public import TLS
+
+/// The TLS of a policy, ready to be used.
+public struct GatewayTLS: Sendable {
+  /// One for each listener of the policy, in its order; `nil` for a plaintext one.
+  let listeners: [TLSServer?]
+  private let addresses: [SocketAddress]
+  /// Towards the upstream; `nil` for plaintext.
+  public let upstream: TLSClient?
+
+  /// - Parameter tickets: the process's, so that sessions outlive a reload.
+  ///
+  /// Throws `TLSError` when a certificate, a key or a cipher suite cannot be used.
+  public init(_ policy: Policy, tickets: TicketKeys) throws(TLSError) {
+    var listeners: [TLSServer?] = []
+    for listener in policy.gateway.listeners {
+      listeners.append(try listener.tls.map { tls throws(TLSError) in try TLSServer(.init(tls), tickets: tickets) })
+    }
+    self.listeners = listeners
+    addresses = policy.gateway.listeners.map(\.address)
+    upstream = try policy.upstream.tls.map { tls throws(TLSError) in
+      try TLSClient(
+        name: tls.serverName, authorities: tls.authorities, identity: tls.certificate.map(TLSIdentity.init),
+        minimumVersion: TLSVersion(tls.minimumVersion))
+    }
+  }
+
+  /// What the listeners get that this one's policy opened, from another policy. A listener that is not in it, or that
+  /// changes between plaintext and TLS, goes on with what it has: only a restart opens and closes listeners.
+  func listeners(from next: GatewayTLS, in force: [TLSServer?]) -> [TLSServer?] {
+    addresses.indices.map { index in
+      let old = force[index]
+      guard old != nil else { return nil }
+      let place =
+        index < next.addresses.count && next.addresses[index] == addresses[index]
+        ? index : next.addresses.firstIndex(of: addresses[index])
+      return place.flatMap { next.listeners[$0] } ?? old
+    }
+  }
+}
+
+extension TLSServerSettings {
+  fileprivate init(_ tls: ListenerTLS) {
+    self.init(identities: tls.certificates.map(TLSIdentity.init))
+    minimumVersion = TLSVersion(tls.minimumVersion)
+    ciphers = tls.ciphers.map(\.rawValue)
+    clientAuthorities = tls.clientAuthorities
+    requiresClientCertificate = tls.clientCertificate == .require
+    handshakeTimeout = tls.handshakeTimeout
+  }
+}
+
+extension TLSIdentity {
+  fileprivate init(_ certificate: CertificateAndKey) {
+    self.init(certificate.chain, certificate.key)
+  }
+}
+
+extension TLSVersion {
+  fileprivate init(_ minimum: MinimumTLSVersion) {
+    switch minimum {
+    case .v12: self = .v12
+    case .v13: self = .v13
+    }
+  }
+}

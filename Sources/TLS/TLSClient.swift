@@ -1,0 +1,78 @@
+internal import COpenSSL
+public import Cryptography
+internal import Reactor
+internal import Synchronization
+
+/// The client side of TLS towards one server, whose certificate is always verified: immutable, shared by all workers.
+@safe public final class TLSClient: Sendable {
+  let context: TLSContext
+  /// For SNI; `nil` where the server is named by its address (RFC 6066, section 3).
+  let serverName: String?
+  /// The session that the server gave last, for the next connection: no certificate travels and no key is used then. It
+  /// belongs to this object, so it was verified against the same authorities.
+  private let session = Mutex<TLSSession?>(nil)
+
+  /// - Parameters:
+  ///   - name: the host name or address that the server's certificate must be for.
+  ///   - authorities: who may have issued it.
+  ///   - identity: the client's own certificate, if the server asks for one.
+  ///
+  /// Throws `TLSError` when an argument cannot be used.
+  public init(
+    name: String, authorities: CertificateChain, identity: TLSIdentity? = nil, minimumVersion: TLSVersion = .v12,
+    maximumVersion: TLSVersion = .v13, applicationProtocols: [String] = ["http/1.1"]
+  ) throws(TLSError) {
+    context = try TLSContext(.client, minimum: minimumVersion, ciphers: [])
+    let pointer = unsafe context.pointer
+    guard unsafe co_set_protocols(pointer, minimumVersion.code, maximumVersion.code) == 1 else {
+      throw TLSError("no such versions of TLS")
+    }
+    try context.trust(authorities)
+    unsafe SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
+    if let identity { try context.use(identity) }
+    unsafe co_set_client_sessions(pointer, keepSession)
+    let isAddress = Address(literal: name, port: 0) != nil
+    serverName = isAddress ? nil : name
+    let parameters = unsafe SSL_CTX_get0_param(pointer)
+    unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+    let isSet =
+      isAddress
+      ? unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, name)
+      : unsafe X509_VERIFY_PARAM_set1_host(parameters, name, 0)
+    var list: [UInt8] = []
+    for name in applicationProtocols { list += [UInt8(name.utf8.count)] + name.utf8 }
+    guard isSet == 1, unsafe list.isEmpty || SSL_CTX_set_alpn_protos(pointer, list, UInt32(list.count)) == 0 else {
+      throw TLSError("`\(name)` cannot be verified: \(TLSLibrary.lastReason())")
+    }
+  }
+
+  var latestSession: TLSSession? { session.withLock { $0 } }
+
+  fileprivate func keep(_ session: TLSSession) {
+    self.session.withLock { $0 = session }
+  }
+}
+
+/// What a connection can be resumed with. OpenSSL counts its references and does not change it once it was given out:
+/// that is why `nonisolated(unsafe)` is sound.
+@safe final class TLSSession: Sendable {
+  nonisolated(unsafe) let pointer: OpaquePointer
+
+  /// Takes over a reference.
+  fileprivate init(_ pointer: OpaquePointer) {
+    unsafe self.pointer = unsafe pointer
+  }
+
+  deinit {
+    unsafe SSL_SESSION_free(pointer)
+  }
+}
+
+// The pointers are valid for the call; the connection's layer holds the client as long as the connection lives.
+private let keepSession: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = { connection, session in
+  guard let connection = unsafe connection, let session = unsafe session, let owner = unsafe co_owner(connection) else {
+    return 0
+  }
+  unsafe Unmanaged<TLSClient>.fromOpaque(owner).takeUnretainedValue().keep(TLSSession(session))
+  return 1
+}

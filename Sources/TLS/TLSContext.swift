@@ -1,0 +1,82 @@
+internal import COpenSSL
+public import Cryptography
+
+/// A certificate chain and its key.
+public struct TLSIdentity: Sendable {
+  public let chain: CertificateChain
+  public let key: PrivateKey
+
+  public init(_ chain: CertificateChain, _ key: PrivateKey) {
+    self.chain = chain
+    self.key = key
+  }
+}
+
+/// An `SSL_CTX` that is set up once and then only read.
+///
+/// OpenSSL counts its references atomically and takes its locks itself, and nothing here changes it after the
+/// initialiser of its owner: that is why `nonisolated(unsafe)` is sound.
+@safe final class TLSContext: Sendable {
+  nonisolated(unsafe) let pointer: OpaquePointer
+
+  /// Forward-secret and authenticated encryption only (RFC 9325, section 4.2).
+  static let suites = [
+    "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305",
+  ]
+  /// The hybrid with ML-KEM where the library has it (OpenSSL 3.5 and later).
+  private static let groups = ["X25519MLKEM768:X25519:P-256:P-384", "X25519:P-256:P-384"]
+
+  enum Role {
+    case server
+    case client
+  }
+
+  /// - Parameter ciphers: OpenSSL's names, of TLS 1.2 and of TLS 1.3; a version without any keeps its defaults.
+  init(_ role: Role, minimum: TLSVersion, ciphers: [String]) throws(TLSError) {
+    TLSLibrary.start()
+    let method = unsafe role == .server ? TLS_server_method() : TLS_client_method()
+    guard let context = unsafe SSL_CTX_new(method) else { throw TLSError(TLSLibrary.lastReason()) }
+    unsafe pointer = unsafe context
+    // 112 bits: what RFC 9325, section 4, asks for. Distributions differ in their default.
+    unsafe SSL_CTX_set_security_level(context, 2)
+    unsafe co_set_modes(context)
+    unsafe co_set_options(context)
+    unsafe co_set_read_ahead(context)
+    let modern = ciphers.filter { $0.hasPrefix("TLS_") }
+    let older = ciphers.filter { !$0.hasPrefix("TLS_") }
+    guard unsafe co_set_protocols(context, minimum.code, TLS1_3_VERSION) == 1,
+      unsafe SSL_CTX_set_cipher_list(context, (older.isEmpty ? TLSContext.suites : older).joined(separator: ":")) == 1,
+      unsafe modern.isEmpty || SSL_CTX_set_ciphersuites(context, modern.joined(separator: ":")) == 1,
+      TLSContext.groups.contains(where: { unsafe co_set_groups(context, $0) == 1 })
+    else { throw TLSError("no such cipher suites: \(TLSLibrary.lastReason())") }
+    ERR_clear_error()
+  }
+
+  deinit {
+    unsafe SSL_CTX_free(pointer)
+  }
+
+  func use(_ identity: TLSIdentity) throws(TLSError) {
+    guard let first = unsafe identity.chain.certificates.first,
+      unsafe SSL_CTX_use_certificate(pointer, first) == 1
+    else { throw TLSError("the certificate cannot be used: \(TLSLibrary.lastReason())") }
+    let issuers = unsafe identity.chain.certificates.dropFirst()
+    guard unsafe issuers.allSatisfy({ unsafe co_add_chain_certificate(pointer, $0) == 1 }) else {
+      throw TLSError("the certificate's chain cannot be used: \(TLSLibrary.lastReason())")
+    }
+    guard unsafe SSL_CTX_use_PrivateKey(pointer, identity.key.key) == 1 else {
+      throw TLSError("the private key cannot be used: \(TLSLibrary.lastReason())")
+    }
+  }
+
+  /// Trusts these authorities and no other.
+  func trust(_ authorities: CertificateChain) throws(TLSError) {
+    guard let store = unsafe X509_STORE_new() else { throw TLSError(TLSLibrary.lastReason()) }
+    // The context takes the reference over.
+    unsafe SSL_CTX_set_cert_store(pointer, store)
+    guard unsafe authorities.certificates.allSatisfy({ unsafe X509_STORE_add_cert(store, $0) == 1 }) else {
+      throw TLSError("a trusted certificate cannot be used: \(TLSLibrary.lastReason())")
+    }
+  }
+}

@@ -1,0 +1,9 @@
+/// TLS settings that cannot be used.
+public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// What is wrong, in lower case.
+  public let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+}

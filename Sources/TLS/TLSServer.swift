@@ -1,0 +1,155 @@
+internal import COpenSSL
+public import Cryptography
+
+/// What a TLS listener is made from.
+public struct TLSServerSettings: Sendable {
+  /// At least one; the first is for names that none is for, and for clients that say none.
+  public var identities: [TLSIdentity]
+  public var minimumVersion = TLSVersion.v12
+  /// OpenSSL's names of cipher suites; empty for the defaults.
+  public var ciphers: [String] = []
+  /// Who may have issued clients' certificates; `nil` asks for none.
+  public var clientAuthorities: CertificateChain?
+  /// Whether a client without a certificate is refused.
+  public var requiresClientCertificate = false
+  /// Protocols for ALPN, the preferred first (RFC 7301).
+  public var applicationProtocols = ["http/1.1"]
+  /// Milliseconds for a client's handshake.
+  public var handshakeTimeout = 10_000
+
+  public init(identities: [TLSIdentity]) {
+    self.identities = identities
+  }
+}
+
+/// The server side of TLS for one listener: immutable, shared by all workers, replaced whole by a reload. Connections
+/// keep the one that they began with.
+@safe public final class TLSServer: Sendable {
+  /// Milliseconds.
+  public let handshakeTimeout: Int
+  let context: TLSContext
+  private let byName: [String: TLSContext]
+  private let tickets: TicketKeys
+  private let protocols: [[UInt8]]
+
+  /// Throws `TLSError` when a certificate, a key or a cipher suite cannot be used.
+  public init(_ settings: TLSServerSettings, tickets: TicketKeys) throws(TLSError) {
+    guard let first = settings.identities.first else { throw TLSError("no certificate") }
+    handshakeTimeout = settings.handshakeTimeout
+    context = try TLSServer.context(first, settings)
+    var byName: [String: TLSContext] = [:]
+    for (index, identity) in settings.identities.enumerated() {
+      let own = index == 0 ? context : try TLSServer.context(identity, settings)
+      // The first of several for one name counts, for each name: an order that the operator sees in the policy.
+      for name in identity.chain.hostNames where byName[name] == nil { byName[name] = own }
+    }
+    self.byName = byName
+    self.tickets = tickets
+    protocols = settings.applicationProtocols.map { Array($0.utf8) }
+    unsafe co_set_server_name_callback(context.pointer, chooseCertificate)
+    unsafe SSL_CTX_set_tlsext_ticket_key_evp_cb(context.pointer, sealTicket)
+  }
+
+  private static func context(
+    _ identity: TLSIdentity, _ settings: TLSServerSettings
+  ) throws(TLSError) -> TLSContext {
+    let context = try TLSContext(.server, minimum: settings.minimumVersion, ciphers: settings.ciphers)
+    let pointer = unsafe context.pointer
+    try context.use(identity)
+    // Sessions live in the tickets: nothing is kept here, and every worker resumes every session.
+    unsafe co_set_session_cache_off(pointer)
+    unsafe SSL_CTX_set_timeout(pointer, Int(TicketKeys.lifetime))
+    unsafe SSL_CTX_set_alpn_select_cb(pointer, chooseProtocol, nil)
+    var scope: [UInt8] = [settings.requiresClientCertificate ? 1 : 0]
+    if let authorities = settings.clientAuthorities {
+      try context.trust(authorities)
+      guard unsafe authorities.certificates.allSatisfy({ unsafe SSL_CTX_add_client_CA(pointer, $0) == 1 }) else {
+        throw TLSError("a client authority cannot be used: \(TLSLibrary.lastReason())")
+      }
+      let mode = SSL_VERIFY_PEER | (settings.requiresClientCertificate ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0)
+      unsafe SSL_CTX_set_verify(pointer, mode, nil)
+      scope += authorities.fingerprints
+    }
+    // A session is resumed only where its client would have been let in with the same certificate.
+    let digest = sha256(scope)
+    unsafe SSL_CTX_set_session_id_context(pointer, digest, UInt32(digest.count))
+    return context
+  }
+
+  /// The context for a host name: its own, that of a wildcard over its last labels, or the first.
+  func context(for name: String) -> TLSContext {
+    let name = name.lowercased()
+    if let own = byName[name] { return own }
+    guard let dot = name.firstIndex(of: ".") else { return context }
+    return byName["*" + name[dot...]] ?? context
+  }
+
+  /// The server of a connection in a callback: its layer holds it as long as the connection lives.
+  fileprivate static func owner(of connection: OpaquePointer?) -> TLSServer? {
+    guard let connection = unsafe connection, let owner = unsafe co_owner(connection) else { return nil }
+    return unsafe Unmanaged<TLSServer>.fromOpaque(owner).takeUnretainedValue()
+  }
+
+  /// The first of our protocols that stands in the client's list, as a range of the list (RFC 7301, section 3.2).
+  func choose(from offered: [UInt8]) -> Range<Int>? {
+    for wanted in protocols {
+      var position = 0
+      while position < offered.count {
+        let range = position + 1..<position + 1 + Int(offered[position])
+        guard range.upperBound <= offered.count else { return nil }
+        if offered[range].elementsEqual(wanted) { return range }
+        position = range.upperBound
+      }
+    }
+    return nil
+  }
+
+  fileprivate func prepareTicket(
+    _ name: UnsafeMutablePointer<UInt8>, _ vector: UnsafeMutablePointer<UInt8>, _ cipher: OpaquePointer,
+    _ authentication: OpaquePointer, isSealing: Bool
+  ) -> Int32 {
+    unsafe tickets.prepare(name, vector, cipher, authentication, isSealing: isSealing)
+  }
+}
+
+// What OpenSSL calls during a handshake. The pointers are valid for the call.
+
+private let chooseCertificate:
+  @convention(c) (OpaquePointer?, UnsafeMutablePointer<Int32>?, UnsafeMutableRawPointer?) -> Int32 = {
+    connection, _, _ in
+    guard let server = unsafe TLSServer.owner(of: connection),
+      let name = unsafe SSL_get_servername(connection, TLSEXT_NAMETYPE_host_name)
+    else { return SSL_TLSEXT_ERR_NOACK }
+    let chosen = unsafe server.context(for: String(cString: name))
+    // Only certificate and key change with it; the connection's other settings stay those of the listener.
+    guard unsafe SSL_set_SSL_CTX(connection, chosen.pointer) != nil else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+    return SSL_TLSEXT_ERR_OK
+  }
+
+private let chooseProtocol:
+  @convention(c) (
+    OpaquePointer?, UnsafeMutablePointer<UnsafePointer<UInt8>?>?, UnsafeMutablePointer<UInt8>?, UnsafePointer<UInt8>?,
+    UInt32, UnsafeMutableRawPointer?
+  ) -> Int32 = { connection, output, outputLength, input, inputLength, _ in
+    guard let server = unsafe TLSServer.owner(of: connection), let output = unsafe output,
+      let outputLength = unsafe outputLength, let input = unsafe input
+    else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+    let offered = unsafe Array(UnsafeBufferPointer(start: input, count: Int(inputLength)))
+    // A client that wants something else must not get HTTP: another protocol's server may have the same certificate.
+    guard let range = server.choose(from: offered) else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+    unsafe output.pointee = unsafe input + range.lowerBound
+    unsafe outputLength.pointee = UInt8(range.count)
+    return SSL_TLSEXT_ERR_OK
+  }
+
+private let sealTicket:
+  @convention(c) (
+    OpaquePointer?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<UInt8>?, OpaquePointer?, OpaquePointer?, Int32
+  ) -> Int32 = { connection, name, vector, cipher, authentication, isSealing in
+    guard let server = unsafe TLSServer.owner(of: connection), let name = unsafe name, let vector = unsafe vector,
+      let cipher = unsafe cipher, let authentication = unsafe authentication
+    else { return -1 }
+    let answer = unsafe server.prepareTicket(name, vector, cipher, authentication, isSealing: isSealing == 1)
+    // A ticket of TLS 1.3 is good for one use (RFC 8446, appendix C.4): who comes with one gets another.
+    return unsafe answer == 1 && isSealing == 0 && SSL_version(connection) == TLS1_3_VERSION ? 2 : answer
+  }

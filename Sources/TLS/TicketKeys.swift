@@ -1,0 +1,91 @@
+internal import COpenSSL
+internal import Cryptography
+internal import Reactor
+internal import Synchronization
+
+/// The keys that session tickets are sealed with (RFC 5077, RFC 8446, section 4.6.1): one for the whole process, so that
+/// a session resumes on every worker and after a reload.
+///
+/// A key seals for an hour and opens until the last ticket that it sealed has expired; then it is forgotten, and with it
+/// whatever it could open. Time is looked at when a ticket is made or read, so an idle process does not wake up.
+public final class TicketKeys: Sendable {
+  /// Seconds for which a key seals.
+  static let sealing: Int64 = 3_600
+  /// Seconds for which a session can be resumed.
+  static let lifetime: Int64 = 7_200
+
+  struct Key {
+    let name: [UInt8]
+    let encryption: [UInt8]
+    let authentication: [UInt8]
+    let created: Int64
+
+    init(now: Int64) {
+      name = randomBytes(16)
+      encryption = randomBytes(32)
+      authentication = randomBytes(32)
+      created = now
+    }
+  }
+
+  private let keys = Mutex<[Key]>([])
+  private let now: @Sendable () -> Int64
+
+  /// - Parameter now: seconds on a clock that never goes back.
+  init(now: @escaping @Sendable () -> Int64) {
+    self.now = now
+  }
+
+  public convenience init() {
+    self.init { Int64(Clock.monotonicNanoseconds() / 1_000_000_000) }
+  }
+
+  /// The key that seals now.
+  func current() -> Key {
+    let now = now()
+    return keys.withLock { keys in
+      keys.removeAll { now - $0.created >= TicketKeys.sealing + TicketKeys.lifetime }
+      if let newest = keys.last, now - newest.created < TicketKeys.sealing { return newest }
+      let key = Key(now: now)
+      keys.append(key)
+      return key
+    }
+  }
+
+  /// The key with this name, and whether it still seals.
+  func find(_ name: [UInt8]) -> (key: Key, isCurrent: Bool)? {
+    let now = now()
+    return keys.withLock { keys in
+      guard let key = keys.first(where: { $0.name == name }) else { return nil }
+      let age = now - key.created
+      guard age < TicketKeys.sealing + TicketKeys.lifetime else { return nil }
+      return (key, age < TicketKeys.sealing)
+    }
+  }
+}
+
+extension TicketKeys {
+  /// What OpenSSL asks for each ticket: 1 to go on, 2 to go on and replace the ticket, 0 for an unknown key, -1 to fail.
+  ///
+  /// `name` has 16 bytes and `vector` room for the initialisation vector, as OpenSSL documents for this callback.
+  func prepare(
+    _ name: UnsafeMutablePointer<UInt8>, _ vector: UnsafeMutablePointer<UInt8>, _ cipher: OpaquePointer,
+    _ authentication: OpaquePointer, isSealing: Bool
+  ) -> Int32 {
+    let key: Key
+    var isCurrent = true
+    if isSealing {
+      key = current()
+      for (index, byte) in key.name.enumerated() { unsafe name[index] = byte }
+      for (index, byte) in randomBytes(16).enumerated() { unsafe vector[index] = byte }
+    } else {
+      guard let found = unsafe find(Array(UnsafeBufferPointer(start: name, count: 16))) else { return 0 }
+      key = found.key
+      isCurrent = found.isCurrent
+    }
+    guard unsafe EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nil, key.encryption, vector, isSealing ? 1 : 0) == 1,
+      unsafe co_set_hmac_key(authentication, key.authentication, key.authentication.count) == 1
+    else { return -1 }
+    return isCurrent ? 1 : 2
+  }
+}

@@ -1,0 +1,49 @@
+import TLSTestSupport
+import Testing
+
+@testable import Cryptography
+
+@Suite("Certificates and keys")
+struct CertificateTests {
+  @Test("A certificate says for whom it is and when")
+  func facts() throws {
+    let gateway = try TestCertificates.chain("gateway")
+    #expect(gateway.count == 1)
+    #expect(gateway.hostNames == ["gw.example", "localhost"])
+    #expect(gateway.securityBits == 128)
+    // openssl x509 -in expired.pem -noout -dates
+    #expect(try TestCertificates.chain("expired").validity == 1_577_836_800...1_609_459_200)
+    #expect(try TestCertificates.chain("weak").securityBits < 112)
+  }
+
+  @Test("A chain keeps its order")
+  func chain() throws {
+    let pem = try TestCertificates.bytes("other.pem") + TestCertificates.bytes("server-ca.pem")
+    let chain = try CertificateChain(pem: pem)
+    #expect(chain.count == 2)
+    #expect(chain.hostNames == ["other.example", "*.wild.example"])
+    let parts = try [TestCertificates.chain("other"), TestCertificates.chain("server-ca")]
+    #expect(chain.fingerprints == parts.flatMap(\.fingerprints))
+  }
+
+  @Test("A key belongs to its certificate alone")
+  func keys() throws {
+    let key = try TestCertificates.key("gateway")
+    #expect(try TestCertificates.chain("gateway").belongs(to: key))
+    #expect(try !TestCertificates.chain("other").belongs(to: key))
+    #expect("\(key)" == "***")
+  }
+
+  @Test("Text without a certificate, damaged ones and encrypted keys are told apart")
+  func problems() throws {
+    #expect(throws: PEMError.nothingThere) { try CertificateChain(pem: Array("hello\n".utf8)) }
+    #expect(throws: PEMError.nothingThere) { try CertificateChain(pem: []) }
+    #expect(throws: PEMError.nothingThere) { try CertificateChain(pem: try TestCertificates.bytes("gateway.key")) }
+    #expect(throws: PEMError.nothingThere) { try PrivateKey(pem: try TestCertificates.bytes("gateway.pem")) }
+    #expect(throws: PEMError.encrypted) { try PrivateKey(pem: try TestCertificates.bytes("encrypted.key")) }
+    let whole = try TestCertificates.bytes("gateway.pem")
+    // A whole one in front does not hide the damaged one behind it.
+    #expect(throws: PEMError.malformed) { try CertificateChain(pem: whole + whole.dropLast(200)) }
+    #expect(throws: PEMError.malformed) { try CertificateChain(pem: Array(whole.prefix(200))) }
+  }
+}

@@ -1,0 +1,12 @@
+public import Policy
+public import TLS
+
+extension FixturePolicy {
+  /// Lets the listener speak TLS with these certificates, without any proxy in front.
+  public mutating func serveTLS(_ identities: [TLSIdentity], _ adjust: (inout ListenerTLS) -> Void = { _ in }) {
+    var tls = ListenerTLS(certificates: identities.map { CertificateAndKey(chain: $0.chain, key: $0.key) })
+    adjust(&tls)
+    gateway.listeners = [Listener(address: SocketAddress(host: "127.0.0.1", port: 0), tls: tls)]
+    gateway.trustedProxies = []
+  }
+}

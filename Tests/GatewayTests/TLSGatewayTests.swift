@@ -1,0 +1,111 @@
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import Policy
+import TLS
+import TLSTestSupport
+import Telemetry
+import Testing
+
+/// The gateway with TLS of its own, before and behind.
+@Suite("A gateway that speaks TLS")
+struct TLSGatewayTests {
+  private static func policy(_ adjust: (inout FixturePolicy) throws -> Void = { _ in }) throws -> Policy {
+    var policy = try FixturePolicy()
+    policy.serveTLS([try TestCertificates.identity("gateway")])
+    try adjust(&policy)
+    return policy.policy
+  }
+
+  private static func trusting(_ authority: String, _ name: String = "127.0.0.1") throws -> UpstreamTLS {
+    UpstreamTLS(authorities: try TestCertificates.chain(authority), serverName: name)
+  }
+
+  @Test("A flow runs over TLS from the app to the legacy server")
+  func flow() async throws {
+    let tls = try TestCertificates.client()
+    let policy = try Self.policy { $0.upstream.tls = try Self.trusting("server-ca") }
+    try await GatewayFixture.run(policy, upstreamTLS: try TestCertificates.server()) { gateway in
+      let front = gateway.front
+      var browser = DemoBrowser(appRedirectURI: "com.example.n1:/cb") { address, request in
+        try await address.origin == front.origin
+          ? gateway.send(request, tls: tls) : ClientLoop.send(address, request)
+      }
+      let delivery = try await gateway.walk(&browser)
+      let code = try #require(delivery.parameters["code"])
+      var request = Request(method: "POST", target: "/token", body: Array(gateway.tk(code).encoded.utf8))
+      request.headers.append("Content-Type", "application/x-www-form-urlencoded")
+      let tokens = try await gateway.send(request, tls: tls)
+      #expect(tokens.status == 200)
+      #expect(tokens.text.contains("access_token"))
+    }
+  }
+
+  @Test("I-transport: a TLS listener is secure by itself, and no proxy is believed that is not trusted")
+  func transport() async throws {
+    let tls = try TestCertificates.client()
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let request = Request(method: "GET", target: gateway.az("p1"), headers: ["X-Forwarded-Proto": "http"])
+      let answer = try await gateway.send(request, tls: tls)
+      #expect(answer.status == 302)
+    }
+  }
+
+  @Test("A reload changes the certificate, and an unusable upstream trust is told to the operator")
+  func reload() async throws {
+    let before = try TestCertificates.client()
+    // Without a session to resume.
+    let fresh = try TestCertificates.client()
+    let after = try TestCertificates.client("other.example")
+    let other = try TestCertificates.identity("other")
+    let stranger = try Self.trusting("client-ca")
+    let policy = try Self.policy { $0.upstream.tls = try Self.trusting("server-ca") }
+    try await GatewayFixture.run(policy, upstreamTLS: try TestCertificates.server()) { gateway in
+      let page = Request(method: "GET", target: "/")
+      let first = try await gateway.send(page, tls: before)
+      #expect(first.status < 500)
+      await gateway.reload {
+        $0.serveTLS([other])
+        $0.upstream.tls = stranger
+      }
+      await #expect(throws: TLSFailure.self) { _ = try await gateway.send(page, tls: fresh) }
+      let second = try await gateway.send(page, tls: after)
+      #expect(second.status == 502)
+      let third = try await gateway.send(page, tls: after)
+      #expect(third.status == 502)
+      let notices = try await gateway.notices(1)
+      #expect(
+        notices == [
+          "no TLS connection to the upstream: its certificate is not trusted: unable to get local issuer certificate"
+        ])
+      let snapshot = gateway.metrics.snapshot()
+      #expect(snapshot.upstreamErrors[.tls] == 2)
+      #expect(snapshot.handshakes == 3)
+      #expect(snapshot.failedHandshakes == 1)
+    }
+  }
+
+  @Test("A listener that was opened in plaintext stays so until a restart")
+  func kind() async throws {
+    let identity = try TestCertificates.identity("gateway")
+    try await GatewayFixture.run { gateway in
+      await gateway.reload { policy in
+        let trusted = policy.gateway.trustedProxies
+        policy.serveTLS([identity])
+        policy.gateway.trustedProxies = trusted
+      }
+      let answer = try await gateway.get("/")
+      #expect(answer.status < 500)
+    }
+  }
+
+  @Test("Sessions resume, and that is counted")
+  func resumption() async throws {
+    let tls = try TestCertificates.client()
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      for _ in 0..<2 { _ = try await gateway.send(Request(method: "GET", target: "/"), tls: tls) }
+      #expect(gateway.metrics.snapshot().resumptions == 1)
+      #expect(gateway.metrics.snapshot().handshakes == 2)
+    }
+  }
+}

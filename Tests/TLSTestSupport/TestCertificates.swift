@@ -1,0 +1,57 @@
+public import Cryptography
+import FoundationEssentials
+public import TLS
+
+/// The certificates of `Tests/Certificates`, which its script `make` makes.
+///
+/// | name | what it is |
+/// |---|---|
+/// | gateway | for gw.example, localhost and 127.0.0.1, by server-ca |
+/// | other | for other.example and *.wild.example, by server-ca, with an RSA key |
+/// | expired | as gateway and with its key, and over since 2021 |
+/// | alone | for localhost and 127.0.0.1, signed by itself |
+/// | client | a client's, by client-ca |
+/// | stranger | a client's, by server-ca |
+/// | weak | with RSA of 1024 bits |
+public enum TestCertificates {
+  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().appendingPathComponent("Certificates")
+
+  /// The path of a file, e.g. `gateway.pem` or `gateway.key`.
+  public static func path(_ file: String) -> String { folder.appendingPathComponent(file).path }
+
+  public static func bytes(_ file: String) throws -> [UInt8] {
+    try [UInt8](Data(contentsOf: URL(fileURLWithPath: path(file))))
+  }
+
+  public static func chain(_ name: String) throws -> CertificateChain {
+    try CertificateChain(pem: try bytes("\(name).pem"))
+  }
+
+  public static func key(_ name: String) throws -> PrivateKey { try PrivateKey(pem: try bytes("\(name).key")) }
+
+  public static func identity(_ name: String, key: String? = nil) throws -> TLSIdentity {
+    TLSIdentity(try chain(name), try self.key(key ?? name))
+  }
+
+  /// The server side with these certificates.
+  public static func server(
+    _ names: [String] = ["gateway"], tickets: TicketKeys = TicketKeys(),
+    _ adjust: (inout TLSServerSettings) throws -> Void = { _ in }
+  ) throws -> TLSServer {
+    var settings = TLSServerSettings(
+      identities: try names.map { try identity($0, key: $0 == "expired" ? "gateway" : $0) })
+    try adjust(&settings)
+    return try TLSServer(settings, tickets: tickets)
+  }
+
+  /// A client that trusts server-ca.
+  public static func client(
+    _ name: String = "gw.example", authority: String = "server-ca", identity: String? = nil,
+    from minimum: TLSVersion = .v12, to maximum: TLSVersion = .v13, protocols: [String] = ["http/1.1"]
+  ) throws -> TLSClient {
+    try TLSClient(
+      name: name, authorities: try chain(authority), identity: try identity.map { try self.identity($0) },
+      minimumVersion: minimum, maximumVersion: maximum, applicationProtocols: protocols)
+  }
+}
