@@ -37,6 +37,7 @@ let package = Package(
     // C libraries and the shim for what glibc's headers do not give to Swift.
     .target(name: "CLinux", cSettings: [.treatAllWarnings(as: .error)]),
     .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CNghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .systemLibrary(name: "CYAML", providers: [.apt(["libyaml-dev"])]),
 
     // The field: values and decisions, no I/O.
@@ -57,14 +58,16 @@ let package = Package(
     module("TLS", ["Reactor", "Cryptography", "COpenSSL"], settings: dataPath),
     module("HTTP"),
     module("HTTP1", ["HTTP"], settings: dataPath),
+    module("HTTP2", ["CNghttp2", "Reactor"], settings: dataPath),
     module("Telemetry", ["HTTP"]),
-    module("Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "Telemetry"], settings: dataPath),
+    module("Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "Telemetry"], settings: dataPath),
 
     // What the operator runs.
     module(
       "Gateway",
       [
-        "Enforcement", "Policy", "OAuth", "Sealing", "Stores", "Cryptography", "Proxy", "TLS", "HTTP", "Telemetry",
+        "Enforcement", "Policy", "OAuth", "Sealing", "Stores", "Cryptography", "Proxy", "TLS", "HTTP", "HTTP2",
+        "Telemetry",
       ]),
     module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor"]),
     module("PolicyFile", ["Policy", "OAuth", "YAML", "Cryptography"]),
@@ -87,8 +90,14 @@ let package = Package(
     tests("TelemetryTests", ["Telemetry"]),
     tests("ReactorTests", ["Reactor"]),
     tests("HTTP1Tests", ["HTTP1", "HTTP"]),
+    // Frames as a test writes and reads them.
+    .target(
+      name: "HTTP2TestSupport", dependencies: ["CNghttp2"], path: "Tests/HTTP2TestSupport", swiftSettings: settings),
+    tests("HTTP2Tests", ["HTTP2TestSupport", "HTTP2", "Reactor"]),
     tests("TLSTests", ["TLSTestSupport", "TLS", "Reactor", "Cryptography"]),
-    tests("ProxyTests", ["TLSTestSupport", "TLS", "Proxy", "Reactor", "HTTP", "HTTP1", "Telemetry"]),
+    tests(
+      "ProxyTests",
+      ["HTTP2TestSupport", "TLSTestSupport", "TLS", "Proxy", "Reactor", "HTTP", "HTTP1", "HTTP2", "Telemetry"]),
     tests("LegacyServerTests", ["LegacyServer", "HTTP", "Cryptography"]),
     tests(
       "AdminTests",
@@ -133,7 +142,8 @@ let package = Package(
 // The parsers' properties (Tests/Fuzz/README.md): libFuzzer runs them where `make fuzz` asks for that, because the program
 // needs the fuzzer's run-time library, and every other build replays the committed corpus as a test.
 let fuzzed: [Target.Dependency] = [
-  "HTTP1", "Proxy", "Reactor", "Enforcement", "Policy", "PolicyFile", "YAML", "OAuth", "Sealing",
+  "HTTP1", "HTTP2", "HTTP2TestSupport", "Proxy", "Reactor", "Enforcement", "Policy", "PolicyFile", "YAML", "OAuth",
+  "Sealing",
 ]
 if Context.environment["PROOFGATE_FUZZ"] == nil {
   package.targets.append(

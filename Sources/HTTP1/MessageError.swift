@@ -12,7 +12,8 @@ public struct MessageError: Error, Equatable, Sendable, CustomStringConvertible 
     self.limit = limit
   }
 
-  static func tooLong(_ limits: HeadLimits) -> MessageError {
+  /// The head is longer than is accepted.
+  public static func tooLong(_ limits: HeadLimits) -> MessageError {
     MessageError(status: 431, "a request head longer than \(limits.bytes) bytes", limit: .bytes)
   }
 

@@ -5,6 +5,8 @@ public struct GatewaySettings: Sendable {
   /// The issuer identifier (RFC 8414, section 2; RFC 9207), sent as `iss`. May have a path.
   public var issuer: String
   public var listeners: [Listener]
+  /// Whether HTTP/2 is spoken to clients that want it.
+  public var http2 = true
   /// Where metrics, health and the status page are served; `nil` when switched off.
   public var admin: SocketAddress?
   /// Event loops; `nil` means as many as the process may use processors.

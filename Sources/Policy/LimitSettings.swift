@@ -22,6 +22,12 @@ public struct LimitSettings: Sendable, Equatable {
   public var connections = 65_536
   public var connectionsPerAddress = 1_024
   public var requestsPerConnection = 10_000
+  /// Requests in progress on one HTTP/2 connection.
+  public var concurrentStreams = 100
+  /// Streams of one HTTP/2 connection that end before their responses, at once.
+  public var streamResets = 100
+  /// Frames of one HTTP/2 connection that carry nothing of a request, at once.
+  public var controlFrames = 1_000
   /// Bytes, for the whole process.
   public var maxBufferMemory = 256 * 1024 * 1024
   /// A minute, for a configured client; 0: any.

@@ -10,6 +10,7 @@ extension PolicyReader {
     var namesPlace = false
     var listeners: [(value: Listener, node: YAMLNode)] = []
     var namesListeners = false
+    var http2 = true
     var admin: SocketAddress? = SocketAddress(host: "127.0.0.1", port: 9180)
     var workers: Int?
     var replicas = 1
@@ -40,6 +41,7 @@ extension PolicyReader {
       case .listeners:
         draft.namesListeners = true
         draft.listeners = listeners(field)
+      case .http2: draft.http2 = flag(field) ?? true
       case .admin: readAdmin(field, &draft)
       case .workers:
         if field.node.text != "auto" { draft.workers = number(field, 1...1024, or: "auto") }
@@ -86,6 +88,7 @@ extension PolicyReader {
       store: draft.store, trustedProxies: draft.trustedProxies, drainDelay: draft.drainDelay,
       drainTimeout: draft.drainTimeout?.value ?? draft.drainDelay + 30_000, branding: draft.branding,
       limits: draft.limits, strictTransport: draft.strictTransport)
+    gateway?.http2 = draft.http2
   }
 
   private func lint(_ draft: GatewayDraft, _ origin: Origin, _ field: Field) {

@@ -12,7 +12,7 @@ enum RootKey: String, SectionKey {
 
 enum GatewayKey: String, SectionKey {
   static let section = "gateway"
-  case origin, issuer, listeners, admin, workers, replicas, store, branding, limits
+  case origin, issuer, listeners, http2, admin, workers, replicas, store, branding, limits
   case sealingKeys = "sealing_keys"
   case trustedProxies = "trusted_proxies"
   case drainDelay = "drain_delay"
@@ -77,6 +77,9 @@ enum LimitKey: String, SectionKey {
   case minimumRate = "minimum_rate"
   case connectionsPerAddress = "connections_per_address"
   case requestsPerConnection = "requests_per_connection"
+  case concurrentStreams = "concurrent_streams"
+  case streamResets = "stream_resets"
+  case controlFrames = "control_frames"
   case maxBufferMemory = "max_buffer_memory"
   case tokenRequestsPerClient = "token_requests_per_client"
   case tokenRequestsPerAddress = "token_requests_per_address"

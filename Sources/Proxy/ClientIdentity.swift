@@ -20,6 +20,15 @@ struct ClientIdentity {
   }
 
   private let isSecure: Bool
+  /// Whether its requests come as streams of an HTTP/2 connection.
+  private(set) var isHTTP2 = false
+
+  /// The same client, on an HTTP/2 connection.
+  var overHTTP2: ClientIdentity {
+    var identity = self
+    identity.isHTTP2 = true
+    return identity
+  }
 
   private static func prefix(address: String, chain: String, isSecure: Bool) -> [UInt8] {
     let scheme = isSecure ? "https" : "http"

@@ -1,3 +1,4 @@
+public import HTTP2
 public import Reactor
 public import TLS
 
@@ -52,6 +53,8 @@ public struct ProxyConfiguration: Sendable {
   public var securesCookies = false
   /// Protocols, in lower case, that an `Upgrade` may name.
   public var upgrades: Set<String> = []
+  /// Limits of HTTP/2 connections; `nil` where only HTTP/1.1 is spoken.
+  public var http2: HTTP2Limits?
 
   public init() {}
 }
@@ -65,6 +68,7 @@ public final class ProxySettings: Sendable {
   let hostLine: [UInt8]
   let viaLine: [UInt8]
   let viaLineOfHTTP10: [UInt8]
+  let viaLineOfHTTP2: [UInt8]
   /// `Strict-Transport-Security: ...`, or nothing.
   let strictTransportLine: [UInt8]
   /// The pseudonym in lower case: hosts are compared without regard to case.
@@ -76,6 +80,7 @@ public final class ProxySettings: Sendable {
     viaLine = Array("Via: 1.1 \(configuration.pseudonym)\r\n".utf8)
     loopMark = configuration.pseudonym.lowercased()
     viaLineOfHTTP10 = Array("Via: 1.0 \(configuration.pseudonym)\r\n".utf8)
+    viaLineOfHTTP2 = Array("Via: 2 \(configuration.pseudonym)\r\n".utf8)
     let strict = configuration.strictTransportSecurity
     strictTransportLine = strict.isEmpty ? [] : Array("Strict-Transport-Security: \(strict)\r\n".utf8)
   }

@@ -15,8 +15,15 @@ public final class ProxyWorker {
   /// Heads are parsed and rewritten without a wait in between, so one index of each kind serves all connections.
   let requestFields = HeadIndex()
   let responseFields = HeadIndex()
-  /// Announces `Connection: close` on every response: the worker will drain soon.
-  public var isWindingDown = false
+  /// For the responses of HTTP/2 streams: they are read while those of the upstream may be in use.
+  let streamFields = HeadIndex()
+  private var http2Connections: [ObjectIdentifier: HTTP2Connection] = [:]
+  /// Announces `Connection: close` on every response, or GOAWAY: the worker will drain soon.
+  public var isWindingDown = false {
+    didSet {
+      for connection in http2Connections.values { connection.wake() }
+    }
+  }
   let handshakes: HandshakeGate
   /// Shared by all workers.
   let connections: ConnectionLimits
@@ -75,6 +82,17 @@ public final class ProxyWorker {
     refusals -= 1
   }
 
+  /// Serves HTTP/2 on a connection whose client speaks it. What it has sent so far stands in the connection's input.
+  func serveHTTP2(_ base: ServerConnection) {
+    let connection = HTTP2Connection(base)
+    http2Connections[ObjectIdentifier(connection)] = connection
+    poller.start(connection)
+  }
+
+  func forget(_ connection: HTTP2Connection) {
+    http2Connections[ObjectIdentifier(connection)] = nil
+  }
+
   /// The response head that stands at the front of `input`, and whose fields are in `responseFields`, as values.
   func values(of head: ResponseHead, _ input: Buffer) -> Response {
     let cookie = settings.configuration.privateCookie
@@ -106,6 +124,10 @@ public protocol ProxyMetrics: AnyObject {
   func upstreamHandshakeFailed(_ failure: TLSFailure)
   func connectionOpened()
   func connectionClosed()
+  /// A connection that was opened turned out to speak HTTP/2.
+  func http2ConnectionOpened()
+  /// A request came on a stream.
+  func http2StreamOpened()
 }
 
 /// How a client's TLS handshake ended.

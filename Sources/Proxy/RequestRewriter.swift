@@ -48,7 +48,11 @@ enum RequestRewriter {
         buffer.append("Content-Length: 0\r\n")
       }
     }
-    buffer.append(head.minorVersion == 1 ? settings.viaLine : settings.viaLineOfHTTP10)
+    if identity.isHTTP2 {
+      buffer.append(settings.viaLineOfHTTP2)
+    } else {
+      buffer.append(head.minorVersion == 1 ? settings.viaLine : settings.viaLineOfHTTP10)
+    }
     identity.appendFields(to: buffer, bytes, head, fields)
     if let upgrade = allowedUpgrade(head, bytes, settings) {
       buffer.append("Connection: upgrade\r\nUpgrade: ")

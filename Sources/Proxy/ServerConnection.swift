@@ -1,5 +1,6 @@
 import HTTP
 import HTTP1
+import HTTP2
 import Reactor
 import TLS
 import Telemetry
@@ -10,6 +11,8 @@ import Telemetry
 /// with a deadline, but without a task and without a buffer; the next readable event starts a task again.
 final class ServerConnection: Activity, SocketObserver, TimerOwner {
   let socket: Socket
+  /// The socket of the connection: for a stream that of the connection it is one of.
+  private let carrier: Socket
   let worker: ProxyWorker
   private(set) var identity: ClientIdentity
   /// Who `identity` is about: the socket's other end, or whom a trusted proxy told of.
@@ -38,9 +41,16 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   private static let yieldAfter = 16
   let waiter: Waiter
   private var exchange: Exchange?
+  /// Whether it serves one stream of an HTTP/2 connection instead of a connection of its own.
+  private let isStream: Bool
+  /// Why the stream's request is refused before it is read.
+  private let refusal: ProxyFailure?
+  /// Whether what came so far may be the preface of HTTP/2.
+  private var mayBeHTTP2: Bool
 
   init(_ socket: Socket, peer: Address, tls: TLSServer?, speaksProxyProtocol: Bool, _ worker: ProxyWorker) {
     self.socket = socket
+    carrier = socket
     self.worker = worker
     self.peer = peer
     neighbour = peer
@@ -50,7 +60,32 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     identity = ClientIdentity(peer, isTrusted: worker.settings.configuration.trusts(peer))
     admission = Admission(worker.connections, total: worker.settings.configuration.limits.connections)
     waiter = Waiter(worker.poller)
+    isStream = false
+    refusal = nil
+    // Over TLS it is agreed upon by ALPN.
+    mayBeHTTP2 = tls == nil && worker.settings.configuration.http2 != nil
     worker.metrics.connectionOpened()
+  }
+
+  /// Serves one stream of `connection`: the same code, for one request.
+  init(stream socket: Socket, of connection: ServerConnection, refusal: ProxyFailure?) {
+    self.socket = socket
+    carrier = connection.socket
+    worker = connection.worker
+    connection.followSettings()
+    identity = connection.identity.overHTTP2
+    peer = connection.peer
+    neighbour = connection.neighbour
+    told = connection.told
+    identified = connection.identified
+    speaksProxyProtocol = false
+    tls = nil
+    admission = connection.admission
+    hasEntered = true
+    waiter = Waiter(worker.poller)
+    isStream = true
+    self.refusal = refusal
+    mayBeHTTP2 = false
   }
 
   /// Takes the client for whom a trusted proxy tells of.
@@ -60,6 +95,10 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     identify()
   }
 
+  private func followSettings() {
+    if settings !== identified { identify() }
+  }
+
   /// Follows the settings: whom they trust may have changed since the connection was accepted.
   func identify() {
     identified = settings
@@ -67,25 +106,28 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
       told = nil
       peer = neighbour
     }
-    let isSecure = socket.layer != nil || told?.isSecure ?? false
+    let isSecure = carrier.layer != nil || told?.isSecure ?? false
     identity = ClientIdentity(
       peer, isTrusted: settings.configuration.trusts(peer), isSecure: isSecure, isTold: told != nil)
+    if isStream { identity = identity.overHTTP2 }
   }
 
   deinit {
     if isRefused { worker.endRefusal() }
-    worker.metrics.connectionClosed()
+    if !isStream { worker.metrics.connectionClosed() }
   }
 
   var poller: Poller { worker.poller }
   var settings: ProxySettings { worker.settings }
   /// The field of a connection over TLS, which replaces the upstream's; empty for none.
-  var strictTransport: [UInt8] { socket.layer == nil ? [] : settings.strictTransportLine }
+  var strictTransport: [UInt8] { carrier.layer == nil ? [] : settings.strictTransportLine }
 
   func run() async {
+    if let refusal { return await refuse(refusal) }
     if !hasEntered {
       hasEntered = true
       switch await enter() {
+      case .admitted where socket.layer?.applicationProtocol == "h2": return handOver()
       case .admitted: break
       case .refused(let failure): return await refuse(failure)
       case .closed: return close()
@@ -106,15 +148,23 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
           await finish()
           return
         }
+        if isStream { return close() }
         // Answers that need no upstream never suspend: a client that pipelines must not hold the worker up.
         if !input.isEmpty, state.requests % ServerConnection.yieldAfter == 0 { await waiter.yield() }
       case .refused(let failure): return await refuse(failure)
+      case .http2: return handOver()
       case .parked: return
       case .closed:
         close()
         return
       }
     }
+  }
+
+  /// The client speaks HTTP/2. This stays as what is known of the client, with what it has sent so far.
+  private func handOver() {
+    waiter.retire()
+    worker.serveHTTP2(self)
   }
 
   /// Answers what cannot be read any further, and ends the connection.
@@ -134,6 +184,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
 
   private enum HeadOutcome {
     case head(RequestHead)
+    case http2
     case refused(ProxyFailure)
     case parked
     case closed
@@ -145,7 +196,12 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     var deadline: Deadline?
     while true {
       if !input.isEmpty {
-        switch parse(&scanner) {
+        if mayBeHTTP2, let isPreface = input.withSpan({ HTTP2Preface.matches($0) }) {
+          if isPreface { return .http2 }
+          mayBeHTTP2 = false
+        }
+        // The preface begins with a head of its own, which is not one of HTTP/1.1.
+        switch mayBeHTTP2 ? .success(nil) : parse(&scanner) {
         case .success(let head?): return .head(head)
         case .success(nil): break
         case .failure(let error): return .refused(.request(error))
@@ -232,7 +288,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
       worker.metrics.limited(.requestsPerConnection)
       state.refuseFurtherRequests()
     }
-    if settings !== identified { identify() }
+    followSettings()
     let fields = worker.requestFields
     return input.withSpan { bytes -> Route in
       if RequestRewriter.isLoop(bytes, fields, settings) {

@@ -12,4 +12,6 @@ public final class Unmeasured: ProxyMetrics {
   public func upstreamHandshakeFailed(_ failure: TLSFailure) {}
   public func connectionOpened() {}
   public func connectionClosed() {}
+  public func http2ConnectionOpened() {}
+  public func http2StreamOpened() {}
 }

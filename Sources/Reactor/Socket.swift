@@ -46,6 +46,8 @@ public enum Transfer: Equatable, Sendable {
   /// Set when the worker stops before the connection was done: every further call fails.
   package private(set) var isAborted = false
   private let counter: ConnectionCounter?
+  /// Carries the bytes when there is no descriptor.
+  private var stream: (any StreamTransport)?
 
   init(descriptor: Int32, generation: UInt32, poller: Poller, counter: ConnectionCounter?) {
     self.descriptor = descriptor
@@ -57,6 +59,16 @@ public enum Transfer: Equatable, Sendable {
     Descriptors.opened()
   }
 
+  /// A stream of a connection that carries several, as a socket of its own: the same code serves both.
+  public init(_ stream: any StreamTransport, _ poller: Poller) {
+    descriptor = -1
+    generation = 0
+    self.poller = poller
+    counter = nil
+    unsafe waiter = nil
+    self.stream = stream
+  }
+
   deinit {
     if descriptor >= 0 {
       // A leak of the owner's: close all the same, the table's entry is stale by generation.
@@ -66,7 +78,7 @@ public enum Transfer: Equatable, Sendable {
     }
   }
 
-  public var isOpen: Bool { descriptor >= 0 }
+  public var isOpen: Bool { descriptor >= 0 || stream != nil }
 
   /// Whether `wait` for `wanted` would return at once: always for a broken socket, unless nothing is wanted of it.
   ///
@@ -75,6 +87,11 @@ public enum Transfer: Equatable, Sendable {
     if readiness.contains(.broken) { return !wanted.isEmpty }
     if wanted.contains(.readable), !readiness.isDisjoint(with: [.readable, .readClosed]) { return true }
     return wanted.contains(.writable) && readiness.contains(.writable)
+  }
+
+  /// Something happened on the stream that this socket stands for.
+  public func signal(_ bits: Readiness) {
+    _ = deliver(bits)
   }
 
   /// Notes what has become possible. Returns whether it is for the observer to act upon: no task waits.
@@ -92,7 +109,7 @@ public enum Transfer: Equatable, Sendable {
   /// A short read means that the kernel's queue is drained, so no second call is needed to see EAGAIN, but only while
   /// no hang-up was seen: then there may be a pending end or error behind the bytes.
   public func receive(into buffer: Buffer) -> Transfer {
-    if isAborted || descriptor < 0 { return .failed(IOError(code: 103)) }
+    if isAborted || descriptor < 0 { return receiveFromStream(buffer) }
     let room = buffer.readRoom
     precondition(room > 0, "receive into a full buffer")
     if let layer { return layer.receive(into: buffer, self) }
@@ -118,7 +135,7 @@ public enum Transfer: Equatable, Sendable {
 
   /// Sends at most `count` of the buffer's bytes and consumes what the kernel took.
   public func send(_ buffer: Buffer, upTo count: Int) -> Transfer {
-    if isAborted || descriptor < 0 { return .failed(IOError(code: 103)) }
+    if isAborted || descriptor < 0 { return sendToStream(buffer, count) }
     if let layer { return layer.send(buffer, upTo: count, self) }
     let sent = unsafe buffer.withReadable { bytes in unsafe cl_send(descriptor, bytes, count) }
     guard sent >= 0 else { return failed(sent) }
@@ -129,7 +146,7 @@ public enum Transfer: Equatable, Sendable {
 
   /// Sends all of `head` and then at most `count` bytes of `body` in one system call, and consumes what was taken.
   public func send(_ head: Buffer, then body: Buffer, upTo count: Int) -> Transfer {
-    if isAborted || descriptor < 0 { return .failed(IOError(code: 103)) }
+    if isAborted || descriptor < 0 { return sendToStream(head, then: body, count) }
     if layer != nil { return sendJoined(head, then: body, upTo: count) }
     let headCount = head.count
     let sent = unsafe head.withReadable { first in
@@ -170,18 +187,18 @@ public enum Transfer: Equatable, Sendable {
   /// Tells the peer that nothing more comes, and goes on receiving.
   public func shutdownWrite() {
     layer?.announceEnd()
-    if descriptor >= 0 { _ = cl_shutdown_write(descriptor) }
+    if descriptor >= 0 { _ = cl_shutdown_write(descriptor) } else { stream?.shutdownWrite() }
   }
 
   /// Ends with a reset: the peer must not take what it got for a whole message.
   public func reset() {
     layer?.abandon()
-    if descriptor >= 0 { _ = cl_set_reset_on_close(descriptor) }
+    if descriptor >= 0 { _ = cl_set_reset_on_close(descriptor) } else { closeStream(isReset: true) }
     close()
   }
 
   public func close() {
-    guard descriptor >= 0 else { return }
+    guard descriptor >= 0 else { return closeStream(isReset: false) }
     poller.forget(self)
     observer = nil
     layer?.announceEnd()
@@ -205,6 +222,41 @@ public enum Transfer: Equatable, Sendable {
   public func hasInput() -> Bool {
     guard let layer, !isAborted, !readiness.contains(.broken) else { return satisfies(.readable) }
     return satisfies(.readable) && layer.hasInput(self)
+  }
+
+  // MARK: Streams
+
+  private func receiveFromStream(_ buffer: Buffer) -> Transfer {
+    guard let stream, !isAborted else { return .failed(IOError(code: 103)) }
+    let result = stream.receive(into: buffer)
+    if result == .wouldBlock { readiness.subtract([.readable, .readClosed]) }
+    if case .failed = result { readiness.insert(.broken) }
+    return result
+  }
+
+  private func sendToStream(_ buffer: Buffer, _ count: Int) -> Transfer {
+    guard let stream, !isAborted else { return .failed(IOError(code: 103)) }
+    let result = stream.send(buffer, upTo: count)
+    if result != .moved(count) { readiness.remove(.writable) }
+    if case .failed = result { readiness.insert(.broken) }
+    return result
+  }
+
+  private func sendToStream(_ head: Buffer, then body: Buffer, _ count: Int) -> Transfer {
+    let headCount = head.count
+    let first = sendToStream(head, headCount)
+    guard count > 0, first == .moved(headCount) else { return first }
+    switch sendToStream(body, count) {
+    case .moved(let second): return .moved(headCount + second)
+    case .wouldBlock, .ended, .failed: return first
+    }
+  }
+
+  private func closeStream(isReset: Bool) {
+    guard let stream else { return }
+    self.stream = nil
+    observer = nil
+    stream.close(isReset: isReset)
   }
 
   /// The outcome of a connect that was in progress.

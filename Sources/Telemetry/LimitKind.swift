@@ -14,6 +14,12 @@ public enum LimitKind: String, Sendable, CaseIterable {
   case connections
   case connectionsPerAddress = "connections_per_address"
   case requestsPerConnection = "requests_per_connection"
+  /// Streams of an HTTP/2 connection.
+  case concurrentStreams = "concurrent_streams"
+  case streamResets = "stream_resets"
+  case controlFrames = "control_frames"
+  /// A section that comes in very many frames, or grows without end when it is decoded.
+  case fieldSections = "field_sections"
   case bufferMemory = "max_buffer_memory"
   /// No place among the upstream's connections came free in time.
   case upstreamConnections = "max_connections"

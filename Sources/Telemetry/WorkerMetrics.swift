@@ -10,7 +10,7 @@ public final class WorkerMetrics: Sendable {
   private let statuses = InlineArray<6, Counter> { _ in Counter() }
   private let upstreamDuration = LatencyHistogram()
   private let upstreamErrors = InlineArray<7, Counter> { _ in Counter() }
-  private let limits = InlineArray<19, Counter> { _ in Counter() }
+  private let limits = InlineArray<23, Counter> { _ in Counter() }
   private let accepted = Counter()
   private let closed = Counter()
   private let active = Counter()
@@ -22,6 +22,8 @@ public final class WorkerMetrics: Sendable {
   private let upstreamIdle = Counter()
   private let bytesIn = Counter()
   private let bytesOut = Counter()
+  private let http2Connections = Counter()
+  private let http2Streams = Counter()
   private let stalled = Atomic<Bool>(false)
   private let decisions = Mutex<[DecisionLabels: UInt64]>([:])
   private let clients: ClientSeries
@@ -60,6 +62,10 @@ public final class WorkerMetrics: Sendable {
 
   public func connectionAccepted() { accepted.add(1) }
   public func connectionClosed() { closed.add(1) }
+  /// A connection turned out to speak HTTP/2.
+  public func http2ConnectionOpened() { http2Connections.add(1) }
+  /// A request came on a stream.
+  public func http2StreamOpened() { http2Streams.add(1) }
   /// A connection has a request in progress.
   public func connectionBecameActive() { active.add(1) }
   /// Its request is over, or the connection with it.
@@ -124,6 +130,8 @@ public final class WorkerMetrics: Sendable {
     snapshot.upstreamConnections += upstreamTotal > upstreamGone ? upstreamTotal - upstreamGone : 0
     snapshot.upstreamConnectionsOpened += upstreamTotal
     snapshot.upstreamConnectionsIdle += upstreamIdle.value
+    snapshot.http2Connections += http2Connections.value
+    snapshot.http2Streams += http2Streams.value
     snapshot.bytesReceived += bytesIn.value
     snapshot.bytesSent += bytesOut.value
     snapshot.workers += 1

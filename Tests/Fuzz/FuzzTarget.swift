@@ -6,6 +6,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case responseHead = "response-head"
   case chunks
   case pump
+  case http2
   case target
   case form
   case redirectURI = "redirect-uri"
@@ -21,6 +22,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .responseHead: try ResponseHeadTarget.check(input)
     case .chunks: try ChunkTarget.check(input)
     case .pump: try PumpTarget.check(input)
+    case .http2: try HTTP2Target.check(input)
     case .target: try RequestTargetTarget.check(input)
     case .form: try FormTarget.check(input)
     case .redirectURI: try RedirectURITarget.check(input)

@@ -143,7 +143,7 @@ struct FileFindings {
       "A key that resembles nothing",
       edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  colour: blue")],
       expected: """
-        policy.yaml:6:3: error: unknown key `colour` in `gateway`; use `origin`, `issuer`, `listeners`, \
+        policy.yaml:6:3: error: unknown key `colour` in `gateway`; use `origin`, `issuer`, `listeners`, `http2`, \
         `admin`, `workers`, `replicas`, `store`, `branding`, `limits`, `sealing_keys`, `trusted_proxies`, \
         `drain_delay`, `drain_timeout` or `strict_transport_security`
         """),

@@ -24,6 +24,7 @@ struct PolicyValuesTests {
             client_ca: client-ca.pem
             client_certificate: request
             handshake_timeout: 3s
+      http2: false
       admin: off
       workers: 2
       replicas: 3
@@ -47,6 +48,9 @@ struct PolicyValuesTests {
         connections: 1000
         connections_per_address: 100
         requests_per_connection: 500
+        concurrent_streams: 50
+        stream_resets: 20
+        control_frames: 200
         max_buffer_memory: 64MiB
         token_requests_per_client: 600
         token_requests_per_address: off
@@ -149,6 +153,7 @@ struct PolicyValuesTests {
     #expect(gateway.strictTransport == StrictTransport(maxAge: 86_400, includesSubdomains: true))
     #expect(gateway.strictTransport?.fieldValue == "max-age=86400; includeSubDomains")
     #expect(gateway.admin == nil)
+    #expect(!gateway.http2)
     #expect(gateway.workers == 2)
     #expect(gateway.replicas == 3)
     #expect(gateway.sealingKeys?.path.hasSuffix("/keys") == true)
@@ -202,6 +207,9 @@ struct PolicyValuesTests {
     expected.connections = 1_000
     expected.connectionsPerAddress = 100
     expected.requestsPerConnection = 500
+    expected.concurrentStreams = 50
+    expected.streamResets = 20
+    expected.controlFrames = 200
     expected.maxBufferMemory = 67_108_864
     expected.tokenRequestsPerClient = 600
     expected.tokenRequestsPerAddress = 0

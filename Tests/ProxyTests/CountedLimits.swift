@@ -13,4 +13,6 @@ final class CountedLimits: ProxyMetrics {
   func upstreamHandshakeFailed(_ failure: TLSFailure) {}
   func connectionOpened() {}
   func connectionClosed() {}
+  func http2ConnectionOpened() {}
+  func http2StreamOpened() {}
 }

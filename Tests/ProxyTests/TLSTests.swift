@@ -301,6 +301,8 @@ final class CountedHandshakes: Sendable {
     func limited(_ limit: LimitKind) {}
     func connectionOpened() {}
     func connectionClosed() {}
+    func http2ConnectionOpened() {}
+    func http2StreamOpened() {}
     func handshakeFinished(_ outcome: HandshakeOutcome) { owner.outcomes.withLock { $0.append(outcome) } }
     func upstreamHandshakeFailed(_ failure: TLSFailure) { owner.reasons.withLock { $0.append(failure) } }
   }

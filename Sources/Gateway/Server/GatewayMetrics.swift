@@ -52,4 +52,6 @@ final class GatewayMetrics: ProxyMetrics {
   func limited(_ limit: LimitKind) { metrics.limited(limit) }
   func connectionOpened() { metrics.connectionAccepted() }
   func connectionClosed() { metrics.connectionClosed() }
+  func http2ConnectionOpened() { metrics.http2ConnectionOpened() }
+  func http2StreamOpened() { metrics.http2StreamOpened() }
 }

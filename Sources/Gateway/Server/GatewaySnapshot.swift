@@ -1,5 +1,6 @@
 import Enforcement
 import HTTP1
+import HTTP2
 public import Policy
 import Proxy
 import Reactor
@@ -63,6 +64,13 @@ public final class GatewaySnapshot: Sendable {
     settings.limits.requestsPerConnection = limits.requestsPerConnection
     settings.limits.requestTimeout = limits.requestTimeout
     settings.limits.minimumRate = limits.minimumRate
+    if gateway.http2 {
+      var http2 = HTTP2Limits()
+      http2.concurrentStreams = limits.concurrentStreams
+      http2.resets = limits.streamResets
+      http2.controlFrames = limits.controlFrames
+      settings.http2 = http2
+    }
     settings.upstreamConnections = max(1, upstream.maxConnections / workers)
     settings.limits.reservedUpstreamConnections = min(
       upstream.reservedConnections / workers, settings.upstreamConnections - 1)

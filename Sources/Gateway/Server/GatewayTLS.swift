@@ -16,7 +16,12 @@ public struct GatewayTLS: Sendable {
   public init(_ policy: Policy, tickets: TicketKeys) throws(TLSError) {
     var listeners: [TLSServer?] = []
     for listener in policy.gateway.listeners {
-      listeners.append(try listener.tls.map { tls throws(TLSError) in try TLSServer(.init(tls), tickets: tickets) })
+      listeners.append(
+        try listener.tls.map { tls throws(TLSError) in
+          var settings = TLSServerSettings(tls)
+          if policy.gateway.http2 { settings.applicationProtocols.insert("h2", at: 0) }
+          return try TLSServer(settings, tickets: tickets)
+        })
     }
     self.listeners = listeners
     addresses = policy.gateway.listeners.map(\.address)

@@ -1,0 +1,197 @@
+internal import CNghttp2
+import Reactor
+
+/// What nghttp2 calls. Each function finds its session behind `user_data` and writes down what happened.
+///
+/// Sound: the session deletes nghttp2's before it goes, and nghttp2 calls back only while one of its functions runs.
+extension HTTP2Session {
+  private static func session(_ data: UnsafeMutableRawPointer?) -> HTTP2Session? {
+    guard let data = unsafe data else { return nil }
+    return unsafe Unmanaged<HTTP2Session>.fromOpaque(data).takeUnretainedValue()
+  }
+
+  /// Makes nghttp2's session.
+  static func open(_ data: UnsafeMutableRawPointer) -> OpaquePointer? {
+    var callbacks: OpaquePointer?
+    var options: OpaquePointer?
+    guard unsafe nghttp2_session_callbacks_new(&callbacks) == 0 else { return nil }
+    defer { unsafe nghttp2_session_callbacks_del(callbacks) }
+    guard unsafe nghttp2_option_new(&options) == 0 else { return nil }
+    defer { unsafe nghttp2_option_del(options) }
+    // Credit is the gateway's to give: that is its memory bound.
+    unsafe nghttp2_option_set_no_auto_window_update(options, 1)
+    // Closed streams are kept for a tree of priorities that is not used.
+    unsafe nghttp2_option_set_no_closed_streams(options, 1)
+    unsafe setReceiving(callbacks)
+    unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, data in
+      unsafe HTTP2Session.frameSent(frame, data)
+    }
+    unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, _, data in
+      guard let session = unsafe HTTP2Session.session(data), let stream = session.streams[id] else { return 0 }
+      session.closed(stream)
+      return 0
+    }
+    var session: OpaquePointer?
+    guard unsafe nghttp2_session_server_new2(&session, callbacks, data, options) == 0 else { return nil }
+    return unsafe session
+  }
+
+  private static func setReceiving(_ callbacks: OpaquePointer?) {
+    unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, data in
+      guard let session = unsafe HTTP2Session.session(data), let frame = unsafe frame else { return 0 }
+      session.fields.clear()
+      let id = unsafe frame.pointee.hd.stream_id
+      if unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST {
+        session.streams[id] = HTTP2Stream(id, session.buffers)
+      }
+      return 0
+    }
+    unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+      _, _, name, nameLength, value, valueLength, _, data in
+      unsafe HTTP2Session.field(name, nameLength, value, valueLength, data)
+    }
+    // Without it nghttp2 would drop such a field and go on: here it is kept, so that the request is refused for it.
+    unsafe nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks) {
+      _, _, name, nameLength, value, valueLength, _, data in
+      unsafe HTTP2Session.field(name, nameLength, value, valueLength, data)
+    }
+    unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, data in
+      unsafe HTTP2Session.frameReceived(frame, data)
+    }
+    unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, id, bytes, count, data in
+      guard let session = unsafe HTTP2Session.session(data) else { return 0 }
+      let part = unsafe UnsafeBufferPointer(start: bytes, count: count)
+      unsafe session.dataReceived(id, Span(_unsafeElements: part))
+      return 0
+    }
+  }
+
+  // MARK: Receiving
+
+  private static func field(
+    _ name: UnsafePointer<UInt8>?, _ nameLength: Int, _ value: UnsafePointer<UInt8>?, _ valueLength: Int,
+    _ data: UnsafeMutableRawPointer?
+  ) -> Int32 {
+    guard let session = unsafe session(data) else { return 0 }
+    let name = unsafe UnsafeBufferPointer(start: name, count: nameLength)
+    let value = unsafe UnsafeBufferPointer(start: value, count: valueLength)
+    unsafe session.fields.append(Span(_unsafeElements: name), Span(_unsafeElements: value))
+    let isBounded =
+      session.fields.decodedFields <= session.limits.decodedFields
+      && session.fields.decodedBytes <= session.limits.decodedBytes
+    if isBounded { return 0 }
+    session.flood = .flood(.fields)
+    return Int32(NGHTTP2_ERR_PAUSE.rawValue)
+  }
+
+  private static func frameReceived(_ frame: UnsafePointer<nghttp2_frame>?, _ data: UnsafeMutableRawPointer?) -> Int32 {
+    guard let session = unsafe session(data), let frame = unsafe frame else { return 0 }
+    let head = unsafe frame.pointee.hd
+    let endsStream = UInt32(head.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
+    switch UInt32(head.type) {
+    case NGHTTP2_PING.rawValue:
+      if UInt32(head.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 { session.isNoticeAcknowledged = true }
+    case NGHTTP2_HEADERS.rawValue:
+      guard let stream = session.streams[head.stream_id] else { break }
+      let isRequest = unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
+      session.fieldsReceived(stream, isRequest: isRequest, endsStream: endsStream)
+    case NGHTTP2_DATA.rawValue:
+      if endsStream, let stream = session.streams[head.stream_id] { session.requestEnded(stream) }
+    default: break
+    }
+    return 0
+  }
+
+  private func fieldsReceived(_ stream: HTTP2Stream, isRequest: Bool, endsStream: Bool) {
+    defer { fields.clear() }
+    do throws(RequestTranslation.Refusal) {
+      if isRequest {
+        let head = buffers.take()
+        stream.head = head
+        let translation = try RequestTranslation(fields, to: head)
+        stream.isHead = translation.isHead
+        stream.announced = translation.contentLength
+      } else {
+        guard !fields.isTooLarge else { throw .tooLarge }
+        try RequestTranslation.checkTrailers(fields)
+      }
+    } catch {
+      guard isRequest, error == .tooLarge else { return refuse(stream) }
+      stream.isTooLarge = true
+    }
+    stream.isBegun = true
+    tell(stream)
+    if endsStream { requestEnded(stream) }
+  }
+
+  private func dataReceived(_ id: Int32, _ bytes: Span<UInt8>) {
+    guard let stream = streams[id], stream.isBegun, !stream.stopsReading, !stream.resetByServer else {
+      return creditConnection(bytes.count)
+    }
+    if let announced = stream.announced, stream.received + bytes.count > announced {
+      creditConnection(bytes.count)
+      return refuse(stream)
+    }
+    received(bytes, on: stream)
+  }
+
+  private func requestEnded(_ stream: HTTP2Stream) {
+    if let announced = stream.announced, announced != stream.received, !stream.stopsReading { return refuse(stream) }
+    stream.requestEnded = true
+    tell(stream)
+  }
+
+  /// The client's fault, and counted as such when the reset is sent.
+  private func refuse(_ stream: HTTP2Stream) {
+    guard !stream.resetByServer else { return }
+    reset(stream, .protocolError)
+    stream.isRefused = true
+    tell(stream)
+  }
+
+  // MARK: Sending
+
+  private static func frameSent(_ frame: UnsafePointer<nghttp2_frame>?, _ data: UnsafeMutableRawPointer?) -> Int32 {
+    guard let session = unsafe session(data), let frame = unsafe frame else { return 0 }
+    let head = unsafe frame.pointee.hd
+    let endsStream = UInt32(head.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
+    switch UInt32(head.type) {
+    case NGHTTP2_RST_STREAM.rawValue:
+      session.resetSent(head.stream_id)
+    case NGHTTP2_DATA.rawValue, NGHTTP2_HEADERS.rawValue:
+      session.budget.earnControlFrames()
+      // RFC 9113, section 8.1: the answer is whole, the rest of the request is not wanted.
+      if endsStream, let stream = session.streams[head.stream_id], !stream.requestEnded { session.reset(stream, .none) }
+    default: break
+    }
+    return 0
+  }
+
+  /// A client that makes the server reset its streams is as costly as one that resets them itself (CVE-2025-8671).
+  private func resetSent(_ id: Int32) {
+    if let stream = streams[id], stream.resetByServer, !stream.isRefused { return }
+    do throws(HTTP2Failure) {
+      try budget.spendReset()
+    } catch {
+      flood = error
+    }
+  }
+
+  /// Gives the bytes of responses to nghttp2.
+  static var provider: nghttp2_data_provider {
+    var provider = unsafe nghttp2_data_provider()
+    unsafe provider.read_callback = { _, id, destination, limit, flags, _, data in
+      guard let session = unsafe HTTP2Session.session(data), let destination = unsafe destination,
+        let stream = session.streams[id]
+      else { return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
+      guard let count = unsafe session.fill(destination, limit, of: stream) else {
+        return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+      }
+      if stream.responseEnded, stream.outboundBytes == 0 {
+        unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+      }
+      return count
+    }
+    return unsafe provider
+  }
+}

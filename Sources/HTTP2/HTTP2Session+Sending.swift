@@ -1,0 +1,67 @@
+internal import CNghttp2
+public import Reactor
+
+extension HTTP2Session {
+  /// The largest frame payload that nghttp2 makes, and its head.
+  private static let frameLimit = 16_384 + 9
+
+  /// Whether `produce` would give something.
+  public var wantsToSend: Bool { unsafe spill != nil || nghttp2_session_want_write(session) != 0 }
+
+  /// Whether the session is over once everything was sent.
+  public var isOver: Bool { unsafe !wantsToSend && nghttp2_session_want_read(session) == 0 }
+
+  /// Appends what is to be sent to `buffer`, as far as it has room.
+  public func produce(into buffer: Buffer) throws(HTTP2Failure) {
+    budget.advance(to: now)
+    if let spill {
+      let count = min(buffer.room, spill.count)
+      buffer.append(from: spill, offset: 0, count: count)
+      spill.consume(count)
+      guard spill.isEmpty else { return }
+      buffers.wipeAndGiveBack(spill)
+      self.spill = nil
+    }
+    while spill == nil, buffer.room > 0 {
+      var bytes: UnsafePointer<UInt8>?
+      let count = unsafe nghttp2_session_mem_send(session, &bytes)
+      guard count >= 0 else { throw .broken }
+      guard count > 0, let start = unsafe bytes else { break }
+      // Sound: the bytes stay until the next call.
+      let part = unsafe Span(_unsafeElements: UnsafeBufferPointer(start: start, count: count))
+      let fitting = min(count, buffer.room)
+      buffer.append(part, in: 0..<fitting)
+      if fitting < count {
+        let rest = buffers.take()
+        precondition(count <= HTTP2Session.frameLimit + Buffer.slack)
+        rest.append(part, in: fitting..<count)
+        spill = rest
+      }
+    }
+    if let flood {
+      self.flood = nil
+      end(.enhanceYourCalm)
+      throw flood
+    }
+  }
+
+  // MARK: The end
+
+  /// The first step of a graceful end (RFC 9113, section 6.8): no new streams are wanted, those on their way are served.
+  public func noticeShutdown() {
+    _ = unsafe nghttp2_submit_shutdown_notice(session)
+    _ = unsafe nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
+  }
+
+  /// The second step: streams that have not arrived by now are not served.
+  public func shutDown() {
+    let last = unsafe nghttp2_session_get_last_proc_stream_id(session)
+    _ = unsafe nghttp2_submit_goaway(
+      session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, HTTP2ErrorCode.none.rawValue, nil, 0)
+  }
+
+  /// Ends the connection: a GOAWAY with this code is all that is still sent.
+  public func end(_ code: HTTP2ErrorCode) {
+    _ = unsafe nghttp2_session_terminate_session(session, code.rawValue)
+  }
+}

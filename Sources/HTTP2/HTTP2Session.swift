@@ -1,0 +1,273 @@
+internal import CNghttp2
+public import Reactor
+
+/// The server's side of one HTTP/2 connection (RFC 9113) over nghttp2, without a socket.
+///
+/// Theory of operation. Bytes that were received go in (`receive`), bytes to send come out (`produce`), and what happened
+/// in between is a list of streams with news (`takeNews`). nghttp2's callbacks only write down what they are told; no
+/// code of the proxy runs inside of them. Frames are counted before nghttp2 sees them, so that a batch that breaks the
+/// budget has no effect.
+///
+/// Credit is the memory bound. A stream's credit returns when its bytes were sent on, so that each stream keeps at most
+/// one window. The connection's credit returns on receipt, so that one stuck stream does not stop the others, as long as
+/// all of them together keep less than `bufferedBodies`.
+@safe public final class HTTP2Session {
+  public let limits: HTTP2Limits
+  let buffers: BufferPool
+  var session: OpaquePointer?
+  var streams: [Int32: HTTP2Stream] = [:]
+  private var news: [HTTP2Stream] = []
+  let fields: FieldBlock
+  private var meter: FrameMeter
+  var budget: FloodBudget
+  /// A flood that a callback met.
+  var flood: HTTP2Failure?
+  /// Bytes of request bodies that are kept, over all streams.
+  private var buffered = 0
+  /// Credit of the connection that is withheld.
+  private var withheld = 0
+  /// Bytes of responses that are kept, over all streams.
+  private var outbound = 0
+  /// What nghttp2 gave out last and did not fit.
+  var spill: Buffer?
+  var now: UInt64 = 0
+  /// The client has answered the PING that went with the notice of a shutdown.
+  public internal(set) var isNoticeAcknowledged = false
+
+  /// A stream's window, and the connection's: RFC 9113's default.
+  private static let window = 65_535
+
+  /// `nil` when there is no memory left.
+  public init?(_ limits: HTTP2Limits, _ buffers: BufferPool) {
+    self.limits = limits
+    self.buffers = buffers
+    fields = FieldBlock(buffers)
+    meter = FrameMeter(limits)
+    budget = FloodBudget(limits)
+    unsafe session = unsafe HTTP2Session.open(unsafe Unmanaged.passUnretained(self).toOpaque())
+    guard unsafe session != nil, submitSettings() else { return nil }
+  }
+
+  deinit {
+    // Before the streams go: nghttp2 calls nobody while it is deleted.
+    unsafe nghttp2_session_del(session)
+    for stream in streams.values { stream.release() }
+    fields.clear()
+    if let spill { buffers.wipeAndGiveBack(spill) }
+  }
+
+  private func submitSettings() -> Bool {
+    let settings = [
+      nghttp2_settings_entry(
+        settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: UInt32(limits.concurrentStreams)),
+      // What an HTTP/1.1 head may have.
+      nghttp2_settings_entry(
+        settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: UInt32(Buffer.readSize)),
+      // The old tree of priorities is work and memory on a client's word (RFC 9218, section 2.1).
+      nghttp2_settings_entry(
+        settings_id: Int32(NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES.rawValue), value: 1),
+    ]
+    return unsafe settings.withUnsafeBufferPointer {
+      unsafe nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), $0.baseAddress, $0.count) == 0
+    }
+  }
+
+  // MARK: Receiving
+
+  /// Takes bytes that came. `now` in monotonic milliseconds.
+  ///
+  /// Throws when the connection is to be ended: after a flood a GOAWAY waits to be sent.
+  public func receive(_ bytes: Span<UInt8>, now: UInt64) throws(HTTP2Failure) {
+    self.now = now
+    budget.advance(to: now)
+    do throws(HTTP2Failure) {
+      try meter.count(bytes, &budget)
+      // Sound: nghttp2 copies what it keeps before it returns.
+      let result = unsafe bytes.withUnsafeBufferPointer {
+        unsafe nghttp2_session_mem_recv(session, $0.baseAddress, $0.count)
+      }
+      if let flood {
+        self.flood = nil
+        throw flood
+      }
+      if result == Int(NGHTTP2_ERR_FLOODED.rawValue) { throw .flood(.controlFrames) }
+      if result < 0 { throw .broken }
+    } catch {
+      if case .flood = error { end(.enhanceYourCalm) }
+      throw error
+    }
+  }
+
+  /// Whether the client has begun a field section and owes the rest of it.
+  public var awaitsFields: Bool { meter.isInFieldSection }
+
+  /// Streams on which something happened since the last call: a request began, bytes of it came, it ended, or the stream
+  /// was closed.
+  public func takeNews() -> [HTTP2Stream] {
+    let taken = news
+    news = []
+    for stream in taken { stream.hasNews = false }
+    return taken
+  }
+
+  func tell(_ stream: HTTP2Stream) {
+    if stream.hasNews { return }
+    stream.hasNews = true
+    news.append(stream)
+  }
+
+  func received(_ bytes: Span<UInt8>, on stream: HTTP2Stream) {
+    stream.append(bytes)
+    buffered += bytes.count
+    if buffered + HTTP2Session.window <= limits.bufferedBodies {
+      creditConnection(bytes.count)
+    } else {
+      withheld += bytes.count
+    }
+    tell(stream)
+  }
+
+  func creditConnection(_ count: Int) {
+    if count > 0 { _ = unsafe nghttp2_session_consume_connection(session, count) }
+  }
+
+  /// Bytes of some body are kept no longer.
+  private func unbuffered(_ count: Int) {
+    buffered -= count
+    guard withheld > 0, buffered + HTTP2Session.window <= limits.bufferedBodies else { return }
+    creditConnection(withheld)
+    withheld = 0
+  }
+
+  /// Reads what came of a request, as HTTP/1.1 has it, into `buffer`: so many bytes, 0 when there is nothing yet, `nil` at
+  /// its end.
+  ///
+  /// It also says that what was read before has been sent on, which gives the stream its credit back.
+  public func read(_ stream: HTTP2Stream, into buffer: Buffer) -> Int? {
+    credit(stream)
+    if stream.stopsReading { return nil }
+    let before = buffer.count
+    switch stream.take(into: buffer) {
+    case .ended: return nil
+    case .nothing: return 0
+    case .bytes(let count):
+      stream.uncredited += count
+      unbuffered(count)
+      return buffer.count - before
+    }
+  }
+
+  private func credit(_ stream: HTTP2Stream) {
+    guard stream.uncredited > 0 else { return }
+    if !stream.isClosed, !stream.requestEnded {
+      _ = unsafe nghttp2_session_consume_stream(session, stream.id, stream.uncredited)
+    }
+    stream.uncredited = 0
+  }
+
+  // MARK: Responding
+
+  /// Sends a head. `isFinal` is false for an interim response, `endsStream` true when no body follows.
+  public func respond(_ stream: HTTP2Stream, _ head: FieldBlock, isFinal: Bool, endsStream: Bool) {
+    guard !stream.isClosed, let buffer = head.buffer else { return }
+    let result = unsafe buffer.withReadable { (start: UnsafeRawPointer) -> Int32 in
+      // Sound: nghttp2 copies names and values before it returns, and does not write to them.
+      let base = unsafe UnsafeMutablePointer(mutating: start.assumingMemoryBound(to: UInt8.self))
+      let values = unsafe head.fields.map { field in
+        unsafe nghttp2_nv(
+          name: base + field.name.lowerBound, value: base + field.value.lowerBound, namelen: field.name.count,
+          valuelen: field.value.count, flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue))
+      }
+      return unsafe values.withUnsafeBufferPointer { values in
+        if !isFinal {
+          return unsafe nghttp2_submit_headers(
+            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, nil, values.baseAddress, values.count, nil)
+        }
+        if endsStream {
+          return unsafe nghttp2_submit_response(session, stream.id, values.baseAddress, values.count, nil)
+        }
+        var provider = unsafe HTTP2Session.provider
+        return unsafe nghttp2_submit_response(session, stream.id, values.baseAddress, values.count, &provider)
+      }
+    }
+    if result != 0 { return reset(stream, .internalError) }
+    if isFinal {
+      stream.isResponding = true
+      stream.responseEnded = endsStream
+    }
+  }
+
+  /// Bytes of response that `stream` may be given now.
+  public func room(_ stream: HTTP2Stream) -> Int {
+    let kept = stream.outboundBytes
+    let limit = outbound < limits.bufferedResponses ? Buffer.readSize : limits.crowdedResponse
+    return max(0, limit - kept)
+  }
+
+  /// Whether enough of what the stream kept has gone that it is worth to bring more.
+  public func isReadyForMore(_ stream: HTTP2Stream) -> Bool {
+    stream.outboundBytes <= (outbound < limits.bufferedResponses ? Buffer.readSize : limits.crowdedResponse) / 2
+  }
+
+  /// Takes bytes of the response, at most `room`.
+  public func write(_ stream: HTTP2Stream, _ source: Buffer, offset: Int, count: Int) {
+    guard count > 0, !stream.isClosed else { return }
+    let buffer = stream.outbound ?? buffers.take()
+    stream.outbound = buffer
+    if buffer.room < count { buffer.compact() }
+    buffer.append(from: source, offset: offset, count: count)
+    outbound += count
+    _ = unsafe nghttp2_session_resume_data(session, stream.id)
+  }
+
+  /// The response has no more bytes than were written.
+  public func finish(_ stream: HTTP2Stream) {
+    guard !stream.responseEnded, !stream.isClosed else { return }
+    stream.responseEnded = true
+    _ = unsafe nghttp2_session_resume_data(session, stream.id)
+  }
+
+  /// What the client still sends on the stream is of no use: it is told so once the response has ended.
+  public func stopReading(_ stream: HTTP2Stream) {
+    guard !stream.stopsReading else { return }
+    stream.stopsReading = true
+    dropRequest(stream)
+  }
+
+  public func reset(_ stream: HTTP2Stream, _ code: HTTP2ErrorCode) {
+    guard !stream.isClosed else { return }
+    stream.resetByServer = true
+    _ = unsafe nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, code.rawValue)
+  }
+
+  /// Nobody serves the stream any more: what it keeps of the request goes.
+  private func dropRequest(_ stream: HTTP2Stream) {
+    let count = stream.bodyBytes
+    stream.dropBody()
+    unbuffered(count)
+  }
+
+  func closed(_ stream: HTTP2Stream) {
+    streams[stream.id] = nil
+    stream.isClosed = true
+    outbound -= stream.outboundBytes
+    dropRequest(stream)
+    stream.release()
+    if stream.isBegun { tell(stream) }
+  }
+
+  /// nghttp2 asks for bytes of a response: so many, or `nil` when there are none for now.
+  func fill(_ destination: UnsafeMutableRawPointer, _ limit: Int, of stream: HTTP2Stream) -> Int? {
+    let count = min(limit, stream.outboundBytes)
+    guard let buffer = stream.outbound, count > 0 else { return stream.responseEnded ? 0 : nil }
+    unsafe buffer.withReadable { unsafe destination.copyMemory(from: $0, byteCount: count) }
+    buffer.consume(count)
+    outbound -= count
+    if buffer.isEmpty {
+      buffers.wipeAndGiveBack(buffer)
+      stream.outbound = nil
+    }
+    if !stream.responseEnded { tell(stream) }
+    return count
+  }
+}

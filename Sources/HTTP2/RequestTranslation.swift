@@ -1,0 +1,228 @@
+import Reactor
+
+/// The one reading of a request's field section (RFC 9113, section 8.3.1): an HTTP/1.1 head, which then goes through the
+/// same parser and the same code as every other.
+///
+/// What RFC 9113 calls malformed is refused here, whatever nghttp2 has already refused: a byte that ends a line in
+/// HTTP/1.1 would begin another request. What an HTTP/1.1 head can express wrongly (host, target, length of it) is left
+/// to the HTTP/1.1 parser, so that both protocols answer it alike.
+struct RequestTranslation {
+  enum Refusal: Error, Equatable {
+    /// The stream is reset with PROTOCOL_ERROR (RFC 9113, section 8.1.1).
+    case malformed(String)
+    /// Beyond what an HTTP/1.1 head may have: answered 431.
+    case tooLarge
+  }
+
+  /// Room that is left for the framing field and the empty line.
+  static let reserve = 64
+
+  private(set) var isHead = false
+  private(set) var contentLength: Int?
+
+  private var method: Range<Int>?
+  private var scheme: Range<Int>?
+  private var authority: Range<Int>?
+  private var path: Range<Int>?
+  private var host: Range<Int>?
+  private var hasCookies = false
+
+  /// Validates `block` and writes the head without framing field and empty line into the empty `head`.
+  init(_ block: FieldBlock, to head: Buffer) throws(Refusal) {
+    guard let buffer = block.buffer else { throw .malformed("no fields") }
+    guard !block.isTooLarge else { throw .tooLarge }
+    try buffer.withSpan { (bytes: Span<UInt8>) throws(Refusal) in
+      try validate(block.fields, bytes)
+      try write(block.fields, bytes, to: head)
+    }
+  }
+
+  /// Trailers are validated and dropped, as those of a chunked body are.
+  static func checkTrailers(_ block: FieldBlock) throws(Refusal) {
+    guard let buffer = block.buffer else { return }
+    try buffer.withSpan { (bytes: Span<UInt8>) throws(Refusal) in
+      for field in block.fields { try RequestTranslation.checkRegular(field, bytes) }
+    }
+  }
+
+  // MARK: Validation
+
+  private mutating func validate(_ fields: [FieldBlock.Field], _ bytes: Span<UInt8>) throws(Refusal) {
+    var areRegular = false
+    for field in fields {
+      if !field.name.isEmpty, bytes[field.name.lowerBound] == 0x3a {
+        guard !areRegular else { throw .malformed("a pseudo-header behind a field") }
+        try readPseudoHeader(field, bytes)
+      } else {
+        areRegular = true
+        try readRegular(field, bytes)
+      }
+    }
+    guard let method else { throw .malformed("no :method") }
+    if RequestTranslation.equal(bytes, method, "CONNECT") {
+      guard scheme == nil, path == nil, authority != nil else { throw .malformed("an invalid CONNECT") }
+    } else {
+      guard let scheme, let path else { throw .malformed("no :scheme or no :path") }
+      guard RequestTranslation.equal(bytes, scheme, "http") || RequestTranslation.equal(bytes, scheme, "https") else {
+        throw .malformed("a :scheme other than http and https")
+      }
+      try RequestTranslation.checkPath(bytes, path)
+    }
+    isHead = RequestTranslation.equal(bytes, method, "HEAD")
+    if let authority, let host, !RequestTranslation.agree(bytes, authority, host) {
+      throw .malformed("a Host field that differs from :authority")
+    }
+  }
+
+  private mutating func readPseudoHeader(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
+    let value = field.value
+    guard !value.isEmpty else { throw .malformed("an empty pseudo-header") }
+    for index in value where bytes[index] <= 0x20 || bytes[index] == 0x7f {
+      throw .malformed("a control character or a space in a pseudo-header")
+    }
+    if RequestTranslation.equal(bytes, field.name, ":method") {
+      for index in value where !RequestTranslation.isToken(bytes[index]) { throw .malformed("an invalid :method") }
+      try RequestTranslation.set(&method, value)
+    } else if RequestTranslation.equal(bytes, field.name, ":scheme") {
+      try RequestTranslation.set(&scheme, value)
+    } else if RequestTranslation.equal(bytes, field.name, ":authority") {
+      try RequestTranslation.set(&authority, value)
+    } else if RequestTranslation.equal(bytes, field.name, ":path") {
+      try RequestTranslation.set(&path, value)
+    } else {
+      throw .malformed("an unknown pseudo-header")
+    }
+  }
+
+  private static func set(_ place: inout Range<Int>?, _ value: Range<Int>) throws(Refusal) {
+    guard place == nil else { throw .malformed("a repeated pseudo-header") }
+    place = value
+  }
+
+  private mutating func readRegular(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
+    try RequestTranslation.checkRegular(field, bytes)
+    if RequestTranslation.equal(bytes, field.name, "host") {
+      guard host == nil else { throw .malformed("more than one Host field") }
+      host = field.value
+    } else if RequestTranslation.equal(bytes, field.name, "content-length") {
+      guard contentLength == nil else { throw .malformed("more than one content-length") }
+      contentLength = try RequestTranslation.length(bytes, field.value)
+    } else if RequestTranslation.equal(bytes, field.name, "cookie") {
+      hasCookies = true
+    }
+  }
+
+  /// What holds for each field, trailers included (RFC 9113, sections 8.2.1 and 8.2.2).
+  private static func checkRegular(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
+    guard !field.name.isEmpty else { throw .malformed("a field without a name") }
+    for index in field.name where !isToken(bytes[index]) || bytes[index] &- 0x41 < 26 {
+      throw .malformed("an invalid field name")
+    }
+    for index in field.value where bytes[index] < 0x20 && bytes[index] != 0x09 || bytes[index] == 0x7f {
+      throw .malformed("a control character in a field")
+    }
+    if let first = field.value.first, let last = field.value.last, isSpace(bytes[first]) || isSpace(bytes[last]) {
+      throw .malformed("white space around a field value")
+    }
+    // They belong to an HTTP/1.1 connection; `upgrade` among them, so there is no way to h2c or WebSocket here.
+    for name: StaticString in ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"]
+    where equal(bytes, field.name, name) {
+      throw .malformed("a connection-specific field")
+    }
+    if equal(bytes, field.name, "te"), !equal(bytes, field.value, "trailers") {
+      throw .malformed("a te field other than `trailers`")
+    }
+  }
+
+  /// Origin form, or `*`: a target in absolute form would name a second authority.
+  private static func checkPath(_ bytes: Span<UInt8>, _ path: Range<Int>) throws(Refusal) {
+    let isAsterisk = path.count == 1 && bytes[path.lowerBound] == 0x2a
+    guard bytes[path.lowerBound] == 0x2f || isAsterisk else { throw .malformed("a :path without a slash") }
+  }
+
+  private static func length(_ bytes: Span<UInt8>, _ value: Range<Int>) throws(Refusal) -> Int {
+    // 18 digits cannot overflow 63 bits.
+    guard !value.isEmpty, value.count <= 18 else { throw .malformed("an invalid content-length") }
+    var length = 0
+    for index in value {
+      guard bytes[index] &- 0x30 < 10 else { throw .malformed("an invalid content-length") }
+      length = length * 10 + Int(bytes[index] - 0x30)
+    }
+    return length
+  }
+
+  // MARK: Writing
+
+  private func write(_ fields: [FieldBlock.Field], _ bytes: Span<UInt8>, to head: Buffer) throws(Refusal) {
+    guard let method, let target = path ?? authority else { return }
+    try RequestTranslation.reserve(method.count + target.count + 12, head)
+    head.append(bytes, in: method)
+    head.append(0x20)
+    head.append(bytes, in: target)
+    head.append(" HTTP/1.1\r\n")
+    if let host = authority ?? host {
+      try RequestTranslation.reserve(host.count + 8, head)
+      head.append("host: ")
+      head.append(bytes, in: host)
+      head.append("\r\n")
+    }
+    for field in fields {
+      let isWritten =
+        bytes[field.name.lowerBound] == 0x3a || RequestTranslation.equal(bytes, field.name, "host")
+        || RequestTranslation.equal(bytes, field.name, "content-length")
+        || hasCookies && RequestTranslation.equal(bytes, field.name, "cookie")
+      if isWritten { continue }
+      try RequestTranslation.reserve(field.name.count + field.value.count + 4, head)
+      head.appendField(bytes, name: field.name, value: field.value)
+    }
+    if hasCookies { try writeCookies(fields, bytes, to: head) }
+  }
+
+  /// HTTP/2 sends cookies one by one; HTTP/1.1 knows one field (RFC 9113, section 8.2.3).
+  private func writeCookies(_ fields: [FieldBlock.Field], _ bytes: Span<UInt8>, to head: Buffer) throws(Refusal) {
+    var isFirst = true
+    for field in fields where RequestTranslation.equal(bytes, field.name, "cookie") {
+      try RequestTranslation.reserve(field.value.count + 10, head)
+      head.append(isFirst ? "cookie: " : "; ")
+      head.append(bytes, in: field.value)
+      isFirst = false
+    }
+    head.append("\r\n")
+  }
+
+  private static func reserve(_ count: Int, _ head: Buffer) throws(Refusal) {
+    guard head.count + count + reserve <= Buffer.readSize else { throw .tooLarge }
+  }
+
+  // MARK: Bytes
+
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+  /// tchar of RFC 9110, section 5.6.2.
+  private static func isToken(_ byte: UInt8) -> Bool {
+    let low: UInt64 = 0x3ff_6cfa_0000_0000
+    let high: UInt64 = 0x57ff_ffff_c7ff_fffe
+    return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
+  }
+
+  private static func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: StaticString) -> Bool {
+    guard range.count == text.utf8CodeUnitCount else { return false }
+    return text.withUTF8Buffer { expected in
+      for index in 0..<range.count where unsafe bytes[range.lowerBound + index] != expected[index] { return false }
+      return true
+    }
+  }
+
+  /// Whether two hosts are the same: names of hosts have no case.
+  private static func agree(_ bytes: Span<UInt8>, _ a: Range<Int>, _ b: Range<Int>) -> Bool {
+    guard a.count == b.count else { return false }
+    for offset in 0..<a.count {
+      let left = bytes[a.lowerBound + offset]
+      let right = bytes[b.lowerBound + offset]
+      if lowercased(left) != lowercased(right) { return false }
+    }
+    return true
+  }
+
+  private static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
+}

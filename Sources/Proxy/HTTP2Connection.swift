@@ -1,0 +1,266 @@
+import HTTP
+import HTTP1
+import HTTP2
+import Reactor
+import Telemetry
+
+/// One HTTP/2 connection of a client.
+///
+/// Theory of operation. The session does the framing, each stream is a task of its own that runs the same code as an
+/// HTTP/1.1 connection over an `HTTP2StreamLeg`, and this task moves bytes between socket and session. It sleeps on the
+/// socket; a stream that has something to send wakes it, so that what several streams produce in a turn goes out in one
+/// system call. Without streams it parks as an HTTP/1.1 connection does.
+final class HTTP2Connection: Activity {
+  let worker: ProxyWorker
+  /// The section of the response that is being sent.
+  let block: FieldBlock
+  let socket: Socket
+  /// What is known of the client.
+  private let base: ServerConnection
+  let session: HTTP2Session?
+  let waiter: Waiter
+  let input: Buffer
+  let output = Buffer()
+  var legs: [Int32: HTTP2StreamLeg] = [:]
+  /// Streams that a task serves.
+  private var tasks = 0
+  /// Streams that no task serves and whose response is not yet sent.
+  private var lingering = 0
+  var hasEnded = false
+  var requests = 0
+  var timer: Timer?
+  var isParked = false
+  /// Bytes moved since the last yield.
+  private var moved = 0
+  var deadlines = HTTP2Deadlines()
+  var hasNoticed = false
+  var hasShutDown = false
+
+  private static let yieldAfter = 64 * 1024
+  /// Milliseconds after which an idle connection parks.
+  private static let pause = 1_000
+
+  init(_ base: ServerConnection) {
+    self.base = base
+    socket = base.socket
+    worker = base.worker
+    input = base.input
+    waiter = Waiter(worker.poller)
+    block = FieldBlock(worker.poller.buffers)
+    session = HTTP2Session(worker.settings.configuration.http2 ?? HTTP2Limits(), worker.poller.buffers)
+    // As for the first request of an HTTP/1.1 connection.
+    deadlines.idle = worker.poller.deadline(after: worker.settings.configuration.headTimeout)
+    socket.observer = self
+    worker.metrics.http2ConnectionOpened()
+  }
+
+  var poller: Poller { worker.poller }
+  var configuration: ProxyConfiguration { worker.settings.configuration }
+
+  /// Until when a client must have taken something.
+  var progressDeadline: Deadline { poller.deadline(after: configuration.bodyTimeout) }
+
+  func run() async {
+    isParked = false
+    guard let session else { return end() }
+    do throws(HTTP2Failure) {
+      while true {
+        switch try step(session) {
+        case .again: continue
+        case .yield: await waiter.yield()
+        case .wait: try await wait(session)
+        case .park: if park() { return }
+        case .over: return await close()
+        }
+      }
+    } catch {
+      if case .flood(let flood) = error {
+        worker.metrics.limited(limit(flood))
+        // The reason is worth one try.
+        breakStreams()
+        _ = try? flush(session)
+        return await close()
+      }
+      socket.reset()
+    }
+    end()
+  }
+
+  private func limit(_ flood: HTTP2Flood) -> LimitKind {
+    switch flood {
+    case .resets: .streamResets
+    case .controlFrames: .controlFrames
+    case .continuations, .fields: .fieldSections
+    }
+  }
+
+  // MARK: One turn
+
+  private enum Step {
+    case again
+    case yield
+    case wait
+    case park
+    case over
+  }
+
+  private func step(_ session: HTTP2Session) throws(HTTP2Failure) -> Step {
+    if !input.isEmpty {
+      try input.withSpan { (bytes: Span<UInt8>) throws(HTTP2Failure) in try session.receive(bytes, now: poller.now) }
+      input.clear()
+      dispatch(session)
+    }
+    announceEnd(session)
+    let isSent = try flush(session)
+    if isSent, session.isOver || hasShutDown && legs.isEmpty && !session.wantsToSend { return .over }
+    if moved >= HTTP2Connection.yieldAfter {
+      moved = 0
+      return .yield
+    }
+    if socket.satisfies(.readable) {
+      switch receive() {
+      case .moved: return .again
+      case .wouldBlock: return .wait
+      case .ended: return .over
+      case .failed: throw .broken
+      }
+    }
+    let isIdle = isSent && legs.isEmpty && !session.awaitsFields && !hasNoticed
+    return isIdle && isPausing ? .park : .wait
+  }
+
+  private func receive() -> Transfer {
+    poller.buffers.fill(input)
+    let result = socket.receive(into: input)
+    if case .moved(let count) = result { moved += count }
+    return result
+  }
+
+  /// Hands out what happened on the streams.
+  private func dispatch(_ session: HTTP2Session) {
+    for stream in session.takeNews() {
+      if let leg = legs[stream.id] {
+        leg.update()
+        if stream.isClosed, leg.socket == nil {
+          legs[stream.id] = nil
+          lingering -= 1
+        }
+      } else if stream.isRefused {
+        worker.metrics.requestFinished(.refused, status: 0, nanoseconds: 0)
+      } else if !stream.isClosed {
+        begin(stream, session)
+      }
+    }
+    if legs.isEmpty {
+      if deadlines.idle == nil { deadlines.idle = poller.deadline(after: configuration.idleTimeout) }
+    } else {
+      deadlines.idle = nil
+      isPausing = false
+    }
+  }
+
+  private func begin(_ stream: HTTP2Stream, _ session: HTTP2Session) {
+    // The client may count a stream as gone whose task has not yet heard of it.
+    guard tasks < session.limits.concurrentStreams else {
+      worker.metrics.limited(.concurrentStreams)
+      return session.reset(stream, .refusedStream)
+    }
+    let leg = HTTP2StreamLeg(stream, self, session)
+    legs[stream.id] = leg
+    tasks += 1
+    requests += 1
+    worker.metrics.http2StreamOpened()
+    let refusal: ProxyFailure? =
+      stream.isTooLarge ? .request(.tooLong(configuration.limits.head)) : nil
+    poller.start(ServerConnection(stream: leg.open(), of: base, refusal: refusal))
+  }
+
+  /// No task serves the stream any more.
+  func served(_ leg: HTTP2StreamLeg) {
+    tasks -= 1
+    if leg.stream.isClosed || hasEnded { legs[leg.stream.id] = nil } else { lingering += 1 }
+    wake()
+  }
+
+  /// Sends what can be sent; false when the client takes no more for now.
+  private func flush(_ session: HTTP2Session) throws(HTTP2Failure) -> Bool {
+    while true {
+      poller.buffers.fill(output)
+      output.compact()
+      if session.wantsToSend { try session.produce(into: output) }
+      dispatch(session)
+      if output.isEmpty {
+        deadlines.sending = nil
+        return true
+      }
+      switch socket.send(output) {
+      case .moved(let count):
+        moved += count
+        deadlines.sending = nil
+      case .wouldBlock:
+        deadlines.sending = deadlines.sending ?? progressDeadline
+        return false
+      case .ended, .failed: throw .broken
+      }
+    }
+  }
+
+  // MARK: Waiting
+
+  /// A second has passed without a stream.
+  var isPausing = false
+
+  private func wait(_ session: HTTP2Session) async throws(HTTP2Failure) {
+    if session.awaitsFields {
+      deadlines.fields = deadlines.fields ?? poller.deadline(after: configuration.headTimeout)
+    } else {
+      deadlines.fields = nil
+    }
+    let wake: Wake
+    if legs.isEmpty, deadlines.sending == nil, deadlines.fields == nil, !hasNoticed {
+      let pause = poller.deadline(after: HTTP2Connection.pause)
+      wake = await waiter.waitIdle(socket, until: min(pause, deadlines.idle ?? pause))
+      isPausing = wake == .park || wake == .timedOut
+    } else {
+      let wanted: Readiness = deadlines.sending == nil ? .readable : [.readable, .writable]
+      wake = await waiter.wait(socket, wanted, until: nextDeadline)
+    }
+    if wake == .timedOut { try expire(session) }
+  }
+
+  private var nextDeadline: Deadline {
+    var next = deadlines.first
+    if lingering > 0 { for leg in legs.values where leg.socket == nil { next = min(next, leg.deadline) } }
+    return next
+  }
+
+  private func expire(_ session: HTTP2Session) throws(HTTP2Failure) {
+    if deadlines.sending.hasPassed(at: poller.now) {
+      worker.metrics.limited(.bodyTimeout)
+      throw .broken
+    }
+    if deadlines.fields.hasPassed(at: poller.now) {
+      worker.metrics.limited(.headerTimeout)
+      session.end(.enhanceYourCalm)
+    }
+    if deadlines.idle.hasPassed(at: poller.now) {
+      worker.metrics.limited(.idleTimeout)
+      session.shutDown()
+      hasShutDown = true
+    }
+    for leg in legs.values where leg.socket == nil && leg.deadline.hasPassed(at: poller.now) {
+      worker.metrics.limited(.bodyTimeout)
+      session.reset(leg.stream, .cancel)
+    }
+  }
+
+  /// Goes on, because something changed that no event of the socket tells of.
+  func wake() {
+    if isParked { unpark() } else { waiter.resume(.ready) }
+  }
+
+  /// A stream has something to send.
+  func wakeToSend() {
+    if session?.wantsToSend ?? false { wake() }
+  }
+}

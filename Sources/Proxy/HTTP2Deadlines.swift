@@ -1,0 +1,27 @@
+import Reactor
+
+/// Points at which an HTTP/2 connection does not wait any longer; `nil` for what is not waited for.
+struct HTTP2Deadlines {
+  /// The rest of a field section.
+  var fields: Deadline?
+  /// The client takes what is sent.
+  var sending: Deadline?
+  /// The next request.
+  var idle: Deadline?
+  /// The client has heard that nothing new is served.
+  var notice: Deadline?
+
+  /// The next of them.
+  var first: Deadline {
+    [fields, sending, idle, notice].reduce(.never) { next, deadline in deadline.map { min(next, $0) } ?? next }
+  }
+}
+
+extension Deadline {
+  func hasPassed(at now: UInt64) -> Bool { milliseconds <= now }
+}
+
+extension Deadline? {
+  /// What is not waited for has not passed.
+  func hasPassed(at now: UInt64) -> Bool { map { $0.hasPassed(at: now) } ?? false }
+}

@@ -1,0 +1,131 @@
+import HTTP2
+import HTTP2TestSupport
+import Reactor
+import Testing
+
+struct FlowControlTests {
+  private let part = String(repeating: "a", count: 16_000)
+
+  private func post(_ fixture: SessionFixture, _ stream: Int) {
+    fixture.receive(.headers(stream, Frame.request("POST", "/"), endsStream: false))
+  }
+
+  @Test("A stream gets its credit back when its bytes were sent on, the connection on receipt")
+  func credit() throws {
+    let fixture = try SessionFixture()
+    post(fixture, 1)
+    for _ in 0..<4 { fixture.receive(.data(1, part)) }
+    let first = fixture.frames().filter { $0.kind == .windowUpdate }
+    #expect(!first.isEmpty && first.allSatisfy { $0.stream == 0 })
+    _ = fixture.text(1)
+    let second = fixture.frames().filter { $0.kind == .windowUpdate }
+    #expect(second.contains { $0.stream == 1 })
+  }
+
+  @Test("More than a stream's window breaks the stream")
+  func overrun() throws {
+    let fixture = try SessionFixture()
+    post(fixture, 1)
+    for _ in 0..<5 {
+      fixture.receive(.data(1, part))
+      _ = fixture.frames()
+    }
+    #expect(fixture.streams[1]?.isClosed == true || fixture.session.isOver)
+  }
+
+  @Test("All streams together keep a bounded part of what clients send")
+  func bound() throws {
+    let fixture = try SessionFixture()
+    var credit = 65_535
+    var sent = 0
+    for stream in stride(from: 1, to: 100, by: 2) {
+      post(fixture, stream)
+      for _ in 0..<4 where credit >= part.utf8.count {
+        fixture.receive(.data(stream, part))
+        sent += part.utf8.count
+        credit -= part.utf8.count
+        for frame in fixture.frames() where frame.kind == .windowUpdate && frame.stream == 0 {
+          credit += frame.word(at: 0)
+        }
+      }
+    }
+    #expect(fixture.failure == nil)
+    #expect(sent <= fixture.session.limits.bufferedBodies)
+    #expect(sent > 256 * 1024)
+    // Once one of them is read the others go on.
+    for stream in stride(from: 1, to: 30, by: 2) { _ = fixture.text(Int32(stream)) }
+    #expect(fixture.frames().contains { $0.kind == .windowUpdate && $0.stream == 0 })
+  }
+
+  @Test("A response goes no faster than the client's windows, and what waits is bounded")
+  func response() throws {
+    let fixture = try SessionFixture()
+    fixture.receive(.get(1))
+    fixture.respond(1)
+    fixture.receive(.get(3))
+    let stream = try #require(fixture.streams[3])
+    let block = FieldBlock(fixture.buffers)
+    block.append(":status", "200")
+    fixture.session.respond(stream, block, isFinal: true, endsStream: false)
+    block.clear()
+    var taken = 0
+    var received = 0
+    for _ in 0..<20 {
+      taken += fixture.write(3, part)
+      received += fixture.frames().filter { $0.kind == .data }.map(\.payload.count).reduce(0, +)
+    }
+    #expect(received == 65_535)
+    #expect(taken - received <= 16 * 1024)
+    fixture.receive(.window(0, 1000), .window(3, 1000))
+    let more = fixture.frames().filter { $0.kind == .data }.map(\.payload.count).reduce(0, +)
+    #expect(more == 1000)
+  }
+
+  @Test("An answer that does not wait for the request ends the stream in both directions")
+  func early() throws {
+    let fixture = try SessionFixture()
+    post(fixture, 1)
+    let stream = try #require(fixture.streams[1])
+    fixture.session.stopReading(stream)
+    fixture.respond(1, "no")
+    let frames = fixture.frames().filter { $0.stream == 1 }
+    #expect(frames.map(\.kind) == [.headers, .data, .reset])
+    #expect(frames.last?.word(at: 0) == 0)
+    #expect(frames[1].endsStream)
+    // What is on its way is ignored and gives its credit back.
+    for _ in 0..<4 { fixture.receive(.data(1, part)) }
+    #expect(fixture.failure == nil)
+    #expect(fixture.frames().contains { $0.kind == .windowUpdate && $0.stream == 0 })
+  }
+
+  @Test("A shutdown is announced twice, and streams that come between are served")
+  func shutdown() throws {
+    let fixture = try SessionFixture()
+    fixture.session.noticeShutdown()
+    let notice = fixture.frames()
+    #expect(notice.first { $0.kind == .goAway }?.word(at: 0) == 0x7fff_ffff)
+    let ping = try #require(notice.first { $0.kind == .ping })
+    #expect(!fixture.session.isNoticeAcknowledged)
+    fixture.receive(.get(1), Frame(.ping, flags: Frame.acknowledgement, payload: ping.payload))
+    #expect(fixture.session.isNoticeAcknowledged)
+    fixture.session.shutDown()
+    #expect(fixture.frames().first { $0.kind == .goAway }?.word(at: 0) == 1)
+    fixture.receive(.get(3))
+    #expect(fixture.streams[3] == nil)
+    fixture.respond(1, "ok")
+    #expect(fixture.frames().contains { $0.kind == .data && $0.endsStream })
+    #expect(fixture.session.isOver)
+  }
+
+  @Test("Every buffer comes back")
+  func buffers() throws {
+    let fixture = try SessionFixture()
+    for stream in stride(from: 1, to: 20, by: 2) {
+      post(fixture, stream)
+      fixture.receive(.data(stream, part))
+      fixture.receive(.reset(stream))
+      _ = fixture.frames()
+    }
+    #expect(fixture.buffers.inUse == 0)
+  }
+}

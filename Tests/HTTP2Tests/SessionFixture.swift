@@ -1,0 +1,99 @@
+import HTTP2
+import HTTP2TestSupport
+import Reactor
+
+/// A session and the client's frames for it.
+final class SessionFixture {
+  let buffers = BufferPool()
+  let session: HTTP2Session
+  private let fields = FieldReader()
+  private var sent: [UInt8] = []
+  /// Begun streams by id, as the session told of them.
+  private(set) var streams: [Int32: HTTP2Stream] = [:]
+  private(set) var failure: HTTP2Failure?
+
+  enum Problem: Error {
+    case noMemory
+  }
+
+  init(_ limits: HTTP2Limits = HTTP2Limits()) throws {
+    guard let session = HTTP2Session(limits, buffers) else { throw Problem.noMemory }
+    self.session = session
+    receive(Frame.preface + Frame.settings().bytes)
+    _ = frames()
+  }
+
+  /// Gives frames to the session in one go.
+  func receive(_ frames: Frame..., now: UInt64 = 0) {
+    receive(frames.flatMap(\.bytes), now: now)
+  }
+
+  func receive(_ bytes: [UInt8], now: UInt64 = 0) {
+    do throws(HTTP2Failure) {
+      try session.receive(bytes.span, now: now)
+    } catch {
+      failure = error
+    }
+    news()
+  }
+
+  private func news() {
+    for stream in session.takeNews() where !stream.isRefused { streams[stream.id] = stream }
+  }
+
+  /// What the session sends.
+  func frames() -> [Frame] {
+    let buffer = buffers.take()
+    defer { buffers.giveBack(buffer) }
+    while session.wantsToSend {
+      do throws(HTTP2Failure) {
+        try session.produce(into: buffer)
+      } catch {
+        failure = error
+      }
+      if buffer.isEmpty { break }
+      sent += buffer.bytes(from: 0, count: buffer.count)
+      buffer.clear()
+    }
+    news()
+    return Frame.take(from: &sent)
+  }
+
+  /// What the stream's request says in HTTP/1.1, as far as it came.
+  func text(_ id: Int32) -> String? {
+    guard let stream = streams[id] else { return nil }
+    let buffer = buffers.take()
+    defer { buffers.giveBack(buffer) }
+    var text: [UInt8] = []
+    while let count = session.read(stream, into: buffer), count > 0 {
+      text += buffer.bytes(from: 0, count: buffer.count)
+      buffer.clear()
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  func respond(_ id: Int32, _ body: String? = nil) {
+    guard let stream = streams[id] else { return }
+    let block = FieldBlock(buffers)
+    block.append(":status", "200")
+    session.respond(stream, block, isFinal: true, endsStream: body == nil)
+    block.clear()
+    guard let body else { return }
+    write(id, body)
+    session.finish(stream)
+  }
+
+  /// Gives the session as much of `body` as it takes, and says how much that was.
+  @discardableResult
+  func write(_ id: Int32, _ body: String) -> Int {
+    guard let stream = streams[id] else { return 0 }
+    let buffer = buffers.take()
+    defer { buffers.giveBack(buffer) }
+    let count = min(session.room(stream), body.utf8.count)
+    buffer.append(Array(body.utf8), in: 0..<count)
+    session.write(stream, buffer, offset: 0, count: count)
+    return count
+  }
+
+  func fields(_ frame: Frame) -> [(name: String, value: String)] { fields.read(frame.payload) }
+}

@@ -1,0 +1,145 @@
+import HTTP2
+import HTTP2TestSupport
+import Testing
+
+/// What the code that serves HTTP/1.1 reads of a request.
+struct TranslationTests {
+  private static let get = Frame.request("GET", "/a?b=c")
+
+  private static let malformedRequests: [[(String, String)]] = [
+    Frame.request(path: nil),
+    Frame.request(scheme: nil),
+    Frame.request(method: nil),
+    Frame.request((":path", "/b")),
+    Frame.request((":method", "POST")),
+    Frame.request((":scheme", "http")),
+    Frame.request((":authority", "a")),
+    Frame.request((":status", "200")),
+    Frame.request((":protocol", "websocket")),
+    Frame.request((":x", "y")),
+    Frame.request(
+      method: nil, scheme: nil, path: nil, ("x", "y"), (":method", "GET"), (":scheme", "http"), (":path", "/")),
+    Frame.request(path: ""),
+    Frame.request(path: "http://b/"),
+    Frame.request(path: "/ HTTP/1.1\r\nx: y"),
+    Frame.request(path: "/a b"),
+    Frame.request(method: "GET / HTTP/1.1\r\nx:"),
+    Frame.request(method: "GET /admin?"),
+    Frame.request(scheme: "ftp"),
+    Frame.request(authority: "a\r\nx: y"),
+    Frame.request(("X-Upper", "1")),
+    Frame.request(("x y", "1")),
+    Frame.request(("x:", "1")),
+    Frame.request(("", "1")),
+    Frame.request(("x\r\ny", "1")),
+    Frame.request(("x", "a\r\ny: b")),
+    Frame.request(("x", "a\nb")),
+    Frame.request(("x", "a\0b")),
+    Frame.request(("x", "a\rb")),
+    Frame.request(("x", " a")),
+    Frame.request(("x", "a\t")),
+    Frame.request(("x", "a\u{7f}")),
+    Frame.request(("connection", "close")),
+    Frame.request(("transfer-encoding", "chunked")),
+    Frame.request(("upgrade", "h2c")),
+    Frame.request(("keep-alive", "1")),
+    Frame.request(("proxy-connection", "x")),
+    Frame.request(("te", "chunked")),
+    Frame.request(("te", "trailers, x")),
+    Frame.request(("host", "b")),
+    Frame.request(("host", "gateway.test"), ("host", "gateway.test")),
+    Frame.request(("content-length", "5")),
+    Frame.request(("content-length", "0"), ("content-length", "0")),
+    Frame.request(("content-length", "+0")),
+    Frame.request(("content-length", "")),
+    Frame.request(("content-length", "0, 0")),
+    Frame.request(("content-length", "99999999999999999999")),
+    Frame.request(method: "CONNECT", authority: "a:1"),
+  ]
+
+  @Test("A request becomes exactly one HTTP/1.1 head")
+  func head() throws {
+    let fixture = try SessionFixture()
+    fixture.receive(
+      .headers(
+        1,
+        Self.get + [
+          ("accept", "*/*"), ("cookie", "a=1"), ("te", "trailers"), ("x-empty", ""), ("cookie", "b=2"),
+          ("host", "Gateway.test"),
+        ]))
+    #expect(
+      fixture.text(1)
+        == "GET /a?b=c HTTP/1.1\r\nhost: gateway.test\r\naccept: */*\r\nte: trailers\r\nx-empty: \r\ncookie: a=1; b=2\r\n\r\n"
+    )
+  }
+
+  @Test("Host stands in for an absent :authority")
+  func host() throws {
+    let fixture = try SessionFixture()
+    fixture.receive(
+      .headers(1, [(":method", "OPTIONS"), (":scheme", "https"), (":path", "*"), ("host", "gateway.test")]))
+    #expect(fixture.text(1) == "OPTIONS * HTTP/1.1\r\nhost: gateway.test\r\n\r\n")
+  }
+
+  @Test("A body has the length that was announced, the length that it had, or chunks")
+  func bodies() throws {
+    let fixture = try SessionFixture()
+    let post = Frame.request("POST", "/")
+    fixture.receive(
+      .headers(1, post + [("content-length", "5")], endsStream: false), .data(1, "hello", endsStream: true))
+    #expect(fixture.text(1)?.hasSuffix("\r\ncontent-length: 5\r\n\r\nhello") == true)
+    fixture.receive(.headers(3, post, endsStream: false), .data(3, "hel"), .data(3, "lo", endsStream: true))
+    #expect(fixture.text(3)?.hasSuffix("\r\ncontent-length: 5\r\n\r\nhello") == true)
+    fixture.receive(.headers(5, post, endsStream: false), .data(5, "hello"))
+    #expect(fixture.text(5)?.hasSuffix("\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n") == true)
+    fixture.receive(.data(5, "GET / HTTP/1.1\r\n\r\n"), .headers(5, [("x-trailer", "1")]))
+    #expect(fixture.text(5) == "12\r\nGET / HTTP/1.1\r\n\r\n\r\n0\r\n\r\n")
+    fixture.receive(.headers(7, post, endsStream: false), .data(7, "", endsStream: true))
+    #expect(fixture.text(7) == "POST / HTTP/1.1\r\nhost: gateway.test\r\n\r\n")
+  }
+
+  @Test(
+    "A malformed request is reset and never read (attack class 9)",
+    arguments: malformedRequests)
+  func malformed(_ fields: [(String, String)]) throws {
+    let fixture = try SessionFixture()
+    fixture.receive(.headers(1, fields))
+    #expect(fixture.text(1) == nil)
+    let frames = fixture.frames()
+    #expect(frames.contains { $0.kind == .reset && $0.stream == 1 && $0.word(at: 0) == 1 })
+    // The connection lives on.
+    fixture.receive(.get(3))
+    #expect(fixture.text(3) == "GET / HTTP/1.1\r\nhost: gateway.test\r\n\r\n")
+  }
+
+  @Test(
+    "A body that differs from its announced length resets its stream before another byte is read (attack class 9)",
+    arguments: [[Frame.data(1, "hell", endsStream: true)], [Frame.data(1, "hello!")]])
+  func lengths(_ frames: [Frame]) throws {
+    let fixture = try SessionFixture()
+    fixture.receive(.headers(1, Frame.request("POST", "/") + [("content-length", "5")], endsStream: false))
+    fixture.receive(frames.flatMap(\.bytes))
+    let resets = fixture.frames().filter { $0.kind == .reset }
+    #expect(resets.map { $0.word(at: 0) } == [1])
+    let stream = try #require(fixture.streams[1])
+    #expect(stream.isClosed)
+  }
+
+  @Test("A malformed trailer resets its stream")
+  func trailers() throws {
+    let fixture = try SessionFixture()
+    fixture.receive(.headers(1, Frame.request("POST", "/"), endsStream: false), .headers(1, [("x", "a\r\nb")]))
+    #expect(fixture.frames().contains { $0.kind == .reset && $0.word(at: 0) == 1 })
+  }
+
+  @Test("A field section beyond what HTTP/1.1 may have is answered, not forwarded")
+  func large() throws {
+    let fixture = try SessionFixture()
+    fixture.receive(.get(1, "/", [("x", String(repeating: "a", count: 16_300))]))
+    let stream = try #require(fixture.streams[1])
+    #expect(stream.isTooLarge)
+    fixture.receive(.get(3, "/", [("x", String(repeating: "a", count: 16_000))]))
+    #expect(fixture.streams[3]?.isTooLarge == false)
+    #expect(fixture.text(3)?.utf8.count ?? 0 > 16_000)
+  }
+}
