@@ -120,7 +120,8 @@ soak: build
 sanitize: deps
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/Sanitizers/leaks.txt:print_suppressions=0 \
 	  swift test --no-parallel --sanitize=address --scratch-path .build/address
-	swift test --no-parallel --sanitize=thread --scratch-path .build/thread
+	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions \
+	  swift test --no-parallel --sanitize=thread --scratch-path .build/thread
 
 ## fuzz: every parser's properties, SECONDS=n for each (10), TARGET=name for one of them; see Tests/Fuzz/README.md
 fuzz: SECONDS := 10

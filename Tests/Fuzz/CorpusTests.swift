@@ -11,6 +11,8 @@ struct CorpusTests {
     let folder = CorpusTests.folder.appendingPathComponent(target.rawValue)
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     #expect(!names.isEmpty)
+    // No file of the corpus is empty: Foundation leaks a page for each that it reads.
+    #expect(throws: Never.self) { try target.check([]) }
     for name in names {
       let input = [UInt8](try Data(contentsOf: folder.appendingPathComponent(name)))
       do {

@@ -253,10 +253,15 @@ extension ProxyTests {
       try await Bench.Setup(
         upstream: { upstream, peer in
           let request = try await upstream.read(peer)
-          if request.target == "/begun" { try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n") }
-          // A byte now and then is progress.
-          while peer.ending == nil {
-            if request.target == "/begun" { try await peer.send("x") }
+          defer { upstream.notes.append("over") }
+          guard request.target == "/begun" else {
+            _ = try await peer.waitForEnd()
+            return
+          }
+          try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+          // A byte now and then is progress. Sending fails once the proxy has let go.
+          while true {
+            try await peer.send("x")
             await peer.poller.pause(10)
           }
         }, configure: { $0.limits.requestTimeout = 100 }
@@ -267,6 +272,7 @@ extension ProxyTests {
         #expect(begun.status == 200 && !begun.isWhole)
         let count = await bench.count(.requestTimeout)
         #expect(count == 2)
+        await bench.eventually("the upstream has seen the end of both") { bench.upstream.notes.count == 2 }
       }
     }
 
