@@ -89,6 +89,8 @@ final class Bench {
   private func tearDown(workers: Int) async {
     for client in clients { client.close() }
     upstream.closeAll()
+    // A script that still waited when its loop is stopped would never be freed.
+    await eventually("the upstream's scripts have ended") { upstream.running == 0 }
     // The loops of a drained server have ended.
     if isDrained { return }
     await server.update { $0.pool.closeIdle() }

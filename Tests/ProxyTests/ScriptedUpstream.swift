@@ -11,6 +11,8 @@ final class ScriptedUpstream {
   /// What scripts note.
   var notes: [String] = []
   private(set) var peers: [Peer] = []
+  /// Scripts that have not ended.
+  private(set) var running = 0
 
   var connections: Int { peers.count }
 
@@ -24,8 +26,10 @@ final class ScriptedUpstream {
     try worker.accept(listener, group: WorkerGroup([worker])) { socket, _ in
       let peer = Peer(socket, poller)
       self.peers.append(peer)
+      self.running += 1
       poller.start(
         PeerTask {
+          defer { self.running -= 1 }
           if let tls {
             let waiter = Waiter(poller)
             defer { waiter.retire() }
