@@ -57,7 +57,7 @@ public final class ProxyWorker {
     pool.settings = settings
     poller.buffers.limit = settings.configuration.limits.bufferMemory
     // Connections that were made under the old authorities are not for requests that rely on the new ones.
-    if old !== settings.configuration.upstreamTLS { pool.closeIdle() }
+    if old !== settings.configuration.upstreamTLS { pool.renew() }
   }
 
   /// Serves a connection that was accepted.
