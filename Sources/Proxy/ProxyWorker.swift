@@ -128,6 +128,10 @@ public protocol ProxyMetrics: AnyObject {
   func http2ConnectionOpened()
   /// A request came on a stream.
   func http2StreamOpened()
+  /// A listener accepts nothing for now: descriptors or memory have run out.
+  func acceptingPaused()
+  /// It accepts again, or was closed.
+  func acceptingResumed()
 }
 
 /// How a client's TLS handshake ended.

@@ -94,6 +94,16 @@ struct MetricsTests {
     #expect(lines("proofgate_sent") == ["proofgate_sent_bytes_total 20"])
   }
 
+  @Test("Listeners that accept nothing for now are a gauge, and each such pause counts")
+  func pauses() {
+    for worker in registry.workers { worker.acceptingPaused() }
+    registry.workers[0].acceptingResumed()
+    #expect(lines("proofgate_listeners_paused") == ["proofgate_listeners_paused 1"])
+    #expect(lines("proofgate_accept_pauses_total") == ["proofgate_accept_pauses_total 2"])
+    registry.workers[1].acceptingResumed()
+    #expect(lines("proofgate_listeners_paused") == ["proofgate_listeners_paused 0"])
+  }
+
   @Test("Upstream errors are counted by kind", arguments: UpstreamErrorKind.allCases)
   func upstreamErrors(kind: UpstreamErrorKind) {
     registry.workers[1].upstreamFailed(kind)
