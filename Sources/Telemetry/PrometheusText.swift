@@ -109,6 +109,14 @@ public struct PrometheusText: Sendable {
     family("proofgate_policy_reloads_total", "counter", "Attempts to load another policy.")
     sample("proofgate_policy_reloads_total", [("result", "ok")], snapshot.policyReloads)
     sample("proofgate_policy_reloads_total", [("result", "failed")], snapshot.policyReloadFailures)
+    let expiry = "proofgate_certificate_expiry_timestamp_seconds"
+    family(expiry, "gauge", "When each certificate that is shown to others expires, in seconds since 1970.")
+    for certificate in snapshot.certificates {
+      line(
+        expiry,
+        [("listener", certificate.place), ("name", certificate.name), ("fingerprint", certificate.fingerprint)],
+        String(certificate.seconds))
+    }
     family("proofgate_log_lines_dropped_total", "counter", "Decision-log lines for which there was no room.")
     sample("proofgate_log_lines_dropped_total", [], snapshot.logLinesDropped)
     family("proofgate_log_write_failures_total", "counter", "Writes to the decision log that failed.")
