@@ -4,8 +4,9 @@ way of what measures.
 
   crowd.py JSON
 
-Says `ready` when all stand, goes on until its input ends or `seconds` are over, and then says as JSON what it saw: for
-each kind of slow client how long each was suffered, in seconds, and how many idle connections are left.
+Says `standing` when the idle ones stand, waits for a line, and lets the slow ones come. It goes on until its input ends or
+`seconds` are over, and then says as JSON what it saw: for each kind of slow client how long each was suffered, in seconds,
+and how many idle connections are left.
 """
 
 import json
@@ -88,6 +89,8 @@ def main():
 
     gc.disable()
     idle = stand(options)
+    print("standing", flush=True)
+    sys.stdin.readline()
     poll = select.epoll()
     slow, lives, began = {}, {kind: [] for kind in KINDS}, time.monotonic()
 
@@ -96,10 +99,12 @@ def main():
         slow[client.socket.fileno()] = client
         poll.register(client.socket, select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)
 
-    for kind in KINDS:
-        for _ in range(options[kind]):
-            add(kind)
-    print("ready", flush=True)
+    # Within half a second, and not all in the same instant: hundreds of requests at once take their time anywhere.
+    coming = [kind for kind in KINDS for _ in range(options[kind])]
+    gap = 0.5 / max(1, len(coming))
+    for kind in coming:
+        add(kind)
+        time.sleep(gap)
     poll.register(0, select.EPOLLIN | select.EPOLLHUP)
     ends = False
     due = time.monotonic() + TICK

@@ -269,7 +269,7 @@ def held(gateway):
     """MiB, and descriptors that are not idle connections to the upstream."""
     time.sleep(SETTLING)
     memory = measure.resident_bytes(gateway.pids()) / 2**20
-    return memory, measure.descriptors(gateway.pids()) - int(gateway.metric("proofgate_upstream_connections"))
+    return memory, measure.descriptors(gateway.pids()) - gateway.connections_to(gateway.upstream)
 
 
 def run(options, folder, judge):

@@ -91,6 +91,9 @@ class Gateway(peers.Program):
         self.title = "Load"
         self.install("gateway")
 
+    # A request that it refuses without a look at the upstream.
+    own = "/authorize?client_id=nobody"
+
     @property
     def host(self):
         """What a client says."""
@@ -147,6 +150,19 @@ clients:
 
     def command(self):
         return [self.program, "serve", "--policy", self.write_policy(), "--log", str(self.folder / "decisions")]
+
+    def connections_to(self, port):
+        """How many connections it has to a port of this machine."""
+        own = set()
+        for pid in self.pids():
+            for entry in os.scandir(f"/proc/{pid}/fd"):
+                try:
+                    own.add(os.readlink(entry.path))
+                except OSError:
+                    pass  # closed meanwhile
+        with open("/proc/net/tcp") as table:
+            rows = [line.split() for line in table.readlines()[1:]]
+        return sum(1 for row in rows if row[2] == f"0100007F:{port:04X}" and f"socket:[{row[9]}]" in own)
 
     def said(self):
         return (self.folder / "log").read_text(errors="replace")
