@@ -126,7 +126,7 @@ let package = Package(
       [
         "GatewayTestSupport", "HTTP2TestSupport", "TLSTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy",
         "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Telemetry", "Cryptography", "Proxy", "Reactor", "HTTP",
-        "HTTP1", "Admin",
+        "HTTP1", "HTTP2", "Admin",
       ]),
     // Each clause of docs/conformance.tsv, against a running gateway. Names begin with the clauses that they prove.
     tests(
