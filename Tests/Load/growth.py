@@ -2,13 +2,8 @@
 
 import argparse
 import collections
-import importlib.machinery
-import importlib.util
-import json
 import random
-import signal
 import socket
-import ssl
 import struct
 import threading
 import time
@@ -16,6 +11,8 @@ import time
 import clients
 import measure
 import stage
+
+import browser  # its folder is known since `stage` was imported
 
 HOUR = 36_000  # requests: ten a second for an hour
 RATE = 300  # requests a second; the same in warm-up and rounds, since used codes are remembered for a minute
@@ -28,14 +25,6 @@ SETTLING = 3  # seconds in which a process notices that connections were closed
 MEMORY = 2.0  # MiB
 DESCRIPTORS = 2  # the admin listener's own connection, one that is about to close
 THREADS = 6
-
-
-def flows():
-    """The module that walks OAuth flows; its file is a program and has no suffix."""
-    loader = importlib.machinery.SourceFileLoader("flows", str(stage.ROOT / "Tests" / "Bench" / "flows"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("flows", loader))
-    loader.exec_module(module)
-    return module
 
 
 class Visitor(threading.Thread):
@@ -103,7 +92,7 @@ class Visitor(threading.Thread):
     def flow(self):
         """A sign-in through the legacy server, from the authorization request to the token, over TLS or not."""
         name, make = self.dice.choice((("plain", self.one), ("tls", self.tls)))
-        steps, count = self.traffic.flows.flow(self.traffic.options), 0
+        steps, count = browser.flow(self.traffic.options), 0
         try:
             request = next(steps)
             while True:
@@ -188,10 +177,10 @@ class Visitor(threading.Thread):
 class Traffic:
     """So many requests at a steady rate, by several visitors; a policy reload now and then."""
 
-    def __init__(self, gateway, module):
+    def __init__(self, gateway):
         self.gateway, self.port, self.tls_port, self.host = gateway, gateway.port, gateway.tls_port, gateway.host
         self.tls, self.h2 = clients.context(), clients.context(protocols=("h2",))
-        self.flows, self.lock = module, threading.Lock()
+        self.lock = threading.Lock()
         self.options = argparse.Namespace(
             gateway=gateway.origin, authorize="/authorize", token="/token", resource=None, client_id="demo-app",
             redirect_uri="http://127.0.0.1:9/callback", scope=None, username="alice", password="wonderland")
@@ -208,7 +197,7 @@ class Traffic:
         client.send(request)
         while (end := client.data.find(b"\r\n\r\n")) < 0:
             client._more(False)
-        status, headers, cookies = self.flows.parse_head(client.data[:end])
+        status, headers, cookies = browser.parse_head(client.data[:end])
         client.data = client.data[end + 4:]
         body = b""
         if headers.get("transfer-encoding", "").lower() == "chunked":
@@ -229,7 +218,7 @@ class Traffic:
             body, client.data = client.data[:wanted], client.data[wanted:]
         if headers.get("connection", "").lower() == "close":
             client.close()
-        return self.flows.Answer(status, headers, cookies, body)
+        return browser.Answer(status, headers, cookies, body)
 
     def made(self, name, count):
         """Counts requests and waits for their turn; false when there are enough."""
@@ -283,7 +272,7 @@ def run(options, folder, judge):
         gateway = stage.Gateway(
             folder, options.proofgate, upstream.port, workers=2, origin=f"http://127.0.0.1:{legacy.port_of_gateway}",
             limits="header_timeout: 5s, token_requests_per_client: off").start()
-        traffic = Traffic(gateway, flows())
+        traffic = Traffic(gateway)
         began = time.monotonic()
         traffic.run(800 if options.short else WARM_UP * RATE, 0)
         first = before = held(gateway)
