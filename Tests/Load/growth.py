@@ -94,10 +94,11 @@ class Visitor(threading.Thread):
         name, make = self.dice.choice((("plain", self.one), ("tls", self.tls)))
         steps, count = browser.flow(self.traffic.options), 0
         try:
-            request = next(steps)
+            # There is one server only.
+            _, request = next(steps)
             while True:
                 count += 1
-                request = steps.send(self.traffic.exchange(self.hold(name, make), request))
+                _, request = steps.send(self.traffic.exchange(self.hold(name, make), request))
         except StopIteration:
             return count
 
