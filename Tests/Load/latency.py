@@ -166,7 +166,7 @@ def run(options, folder, judge):
                 continue
             if options.peer:
                 kinds = {key: value for key, value in kinds.items() if key in ("idle", "headers", "bodies", "readers")}
-            rounds, problems, used = Rounds(), [], []
+            rounds, problems, used, held = Rounds(), [], [], []
             normal(gateway, 1, options.rate)
             for number in range(options.rounds_of(7)):
                 busy = stage.Busy(gateway.pids() + upstream.pids())
@@ -177,6 +177,7 @@ def run(options, folder, judge):
                 before, began = measure.cpu_seconds(gateway.pids()), time.monotonic()
                 problems += rounds.add("loaded", normal(gateway, options.seconds, options.rate))
                 used.append((measure.cpu_seconds(gateway.pids()) - before) / (time.monotonic() - began))
+                held.append(measure.resident_bytes(gateway.pids()) / 2**20)
                 seen = crowd.end()
                 if seen is None or seen["idle_gone"]:
                     problems.append(f"idle connections were closed: {seen and seen['idle_gone']}")
@@ -188,7 +189,7 @@ def run(options, folder, judge):
                 time.sleep(0.5)
             if not options.short:
                 problems += rounds.problems()
-            judge(name, f"{about}, {statistics.median(used):.0%} of a core", problems)
+            judge(name, f"{about}: {statistics.median(used):.0%} of a core, {max(held):.0f} MiB", problems)
             rounds.show()
         if all_rounds and busy_rounds > all_rounds // 4:
             print(f"WARNING: others were busy in {busy_rounds} of {all_rounds} rounds; do not believe the latencies")
