@@ -128,6 +128,9 @@ public protocol ProxyMetrics: AnyObject {
   func http2ConnectionOpened()
   /// A request came on a stream.
   func http2StreamOpened()
+  /// A connection to the upstream stands.
+  func upstreamConnectionOpened()
+  func upstreamConnectionClosed()
   /// A listener accepts nothing for now: descriptors or memory have run out.
   func acceptingPaused()
   /// It accepts again, or was closed.

@@ -114,6 +114,7 @@ public final class UpstreamPool {
       let socket = try await socket(for: client, until: deadline)
       try await secure(socket, for: client, until: deadline)
       opened += 1
+      metrics.upstreamConnectionOpened()
       return UpstreamConnection(socket, self, epoch: epoch)
     } catch {
       released()
@@ -196,6 +197,7 @@ public final class UpstreamPool {
   /// Closes a connection that was in use.
   func retire(_ connection: UpstreamConnection) {
     connection.close()
+    metrics.upstreamConnectionClosed()
     released()
   }
 

@@ -15,7 +15,6 @@ public struct MetricsSnapshot: Equatable, Sendable {
   public internal(set) var resumptions: UInt64 = 0
   public internal(set) var failedHandshakes: UInt64 = 0
   public internal(set) var upstreamConnections: UInt64 = 0
-  public internal(set) var upstreamConnectionsIdle: UInt64 = 0
   public internal(set) var upstreamConnectionsOpened: UInt64 = 0
   public internal(set) var http2Connections: UInt64 = 0
   public internal(set) var http2Streams: UInt64 = 0

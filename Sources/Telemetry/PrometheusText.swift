@@ -91,9 +91,7 @@ public struct PrometheusText: Sendable {
     family("proofgate_upstream_connections_opened_total", "counter", "Connections opened to the upstream.")
     sample("proofgate_upstream_connections_opened_total", [], snapshot.upstreamConnectionsOpened)
     family("proofgate_upstream_connections", "gauge", "Open connections to the upstream.")
-    let idle = min(snapshot.upstreamConnectionsIdle, snapshot.upstreamConnections)
-    sample("proofgate_upstream_connections", [("state", "active")], snapshot.upstreamConnections - idle)
-    sample("proofgate_upstream_connections", [("state", "idle")], idle)
+    sample("proofgate_upstream_connections", [], snapshot.upstreamConnections)
     family("proofgate_upstream_errors_total", "counter", "Requests that the upstream did not answer.")
     for kind in UpstreamErrorKind.allCases {
       sample("proofgate_upstream_errors_total", [("kind", kind.rawValue)], snapshot.upstreamErrors[kind] ?? 0)

@@ -19,7 +19,6 @@ public final class WorkerMetrics: Sendable {
   private let failedHandshakes = Counter()
   private let upstreamOpened = Counter()
   private let upstreamClosed = Counter()
-  private let upstreamIdle = Counter()
   private let bytesIn = Counter()
   private let bytesOut = Counter()
   private let http2Connections = Counter()
@@ -87,8 +86,6 @@ public final class WorkerMetrics: Sendable {
 
   public func upstreamConnectionOpened() { upstreamOpened.add(1) }
   public func upstreamConnectionClosed() { upstreamClosed.add(1) }
-  public func upstreamConnectionParked() { upstreamIdle.add(1) }
-  public func upstreamConnectionUnparked() { upstreamIdle.subtract(1) }
 
   /// Bytes from clients.
   public func received(_ count: Int) { bytesIn.add(UInt64(truncatingIfNeeded: count)) }
@@ -135,7 +132,6 @@ public final class WorkerMetrics: Sendable {
     let upstreamTotal = upstreamOpened.value
     snapshot.upstreamConnections += upstreamTotal > upstreamGone ? upstreamTotal - upstreamGone : 0
     snapshot.upstreamConnectionsOpened += upstreamTotal
-    snapshot.upstreamConnectionsIdle += upstreamIdle.value
     snapshot.http2Connections += http2Connections.value
     snapshot.http2Streams += http2Streams.value
     let resumed = pausesEnded.value

@@ -88,6 +88,8 @@ struct ServeTests {
     policy.upstreamPort = legacy.port
     let other = try Served(policy)
     #expect(try await Fetch.get(policy.adminPort, "/readyz").status == 200)
+    _ = try await Fetch.get(policy.port, "/passes")
+    #expect(try await ServeTests.metric("proofgate_upstream_connections_opened_total", policy.adminPort) == "1")
     #expect(other.end() == 0)
     await legacy.stop()
   }
