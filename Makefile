@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 .PHONY: help deps deps-bench deps-interop deps-attack demo test conformance mutation lint build bench \
-  bench-instructions soak image interop tls-check check sanitize fuzz attack clean
+  bench-instructions bench-flows bench-growth soak image interop tls-check check sanitize fuzz attack clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -111,6 +111,15 @@ bench-instructions: deps-bench build
 	$(call install,valgrind binutils strace)
 	Tests/Bench/instructions $(BENCH_OPTIONS)
 	Tests/Bench/gates --proofgate $(BINARY)
+
+## bench-flows: whole OAuth flows per processor second, beside FastMCP's OAuthProxy
+bench-flows: deps-bench build
+	$(call install,python3-venv)
+	Tests/Bench/same-job --proofgate $(BINARY) $(BENCH_OPTIONS)
+
+## bench-growth: what a request costs with up to 10,000 connections and 100,000 clients; draws the plots of the docs
+bench-growth: deps-bench build
+	Tests/Bench/growth --proofgate $(BINARY) --plots docs/plots $(BENCH_OPTIONS)
 
 ## soak: rounds of 10,000 flows one after another and 1,000 at once through the demo: none fails, memory levels off
 soak: build

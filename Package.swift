@@ -124,9 +124,9 @@ let package = Package(
     tests(
       "GatewayTests",
       [
-        "GatewayTestSupport", "TLSTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile",
-        "Sealing", "Stores", "OAuth", "TLS",
-        "Telemetry", "Cryptography", "Proxy", "Reactor", "HTTP", "HTTP1", "Admin",
+        "GatewayTestSupport", "HTTP2TestSupport", "TLSTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy",
+        "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Telemetry", "Cryptography", "Proxy", "Reactor", "HTTP",
+        "HTTP1", "HTTP2", "Admin",
       ]),
     // Each clause of docs/conformance.tsv, against a running gateway. Names begin with the clauses that they prove.
     tests(

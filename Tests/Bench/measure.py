@@ -31,6 +31,12 @@ def resident_bytes(pids):
     return total
 
 
+def peak_bytes(pid):
+    """The largest resident set so far."""
+    with open(f"/proc/{pid}/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM:"))
+
+
 def descriptors(pids):
     return sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)
 

@@ -38,7 +38,7 @@ struct FaultTests {
       defer { waiter.retire() }
       guard let address = Address(literal: "127.0.0.1", port: port) else { return }
       for _ in 0..<count {
-        guard let socket = try? await poller.connect(to: address, with: waiter, until: poller.deadline(after: 30_000))
+        guard let socket = try? await poller.connect(to: address, with: waiter, until: poller.deadline(after: 120_000))
         else { return }
         sockets.append(socket)
         opened.withLock { $0 += 1 }

@@ -20,7 +20,7 @@ public enum Fetch {
       let answer = Mutex<Result<Response, LoopbackClient.Failure>?>(nil)
       worker.runHere { worker in
         do throws(LoopbackClient.Failure) {
-          let response = try await LoopbackClient(worker.poller, timeout: 30_000).send(address, request)
+          let response = try await LoopbackClient(worker.poller, timeout: 120_000).send(address, request)
           answer.withLock { $0 = .success(response) }
         } catch {
           answer.withLock { $0 = .failure(error) }

@@ -7,6 +7,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case chunks
   case pump
   case http2
+  case proxyHeader = "proxy-header"
   case target
   case form
   case redirectURI = "redirect-uri"
@@ -23,6 +24,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .chunks: try ChunkTarget.check(input)
     case .pump: try PumpTarget.check(input)
     case .http2: try HTTP2Target.check(input)
+    case .proxyHeader: try ProxyHeaderTarget.check(input)
     case .target: try RequestTargetTarget.check(input)
     case .form: try FormTarget.check(input)
     case .redirectURI: try RedirectURITarget.check(input)

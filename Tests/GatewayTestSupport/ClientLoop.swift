@@ -35,14 +35,14 @@ public struct ClientLoop: Sendable {
 
 extension Worker {
   fileprivate func send(_ address: WebAddress, _ request: Request) async throws(LoopbackClient.Failure) -> Response {
-    try await LoopbackClient(poller, timeout: 30_000).send(address, request)
+    try await LoopbackClient(poller, timeout: 120_000).send(address, request)
   }
 
   fileprivate func send(_ address: WebAddress, _ request: Request, _ tls: TLSClient) async throws -> Response {
     guard let target = Address(literal: address.host, port: address.port) else { throw IOError(code: 22) }
     let waiter = Waiter(poller)
     defer { waiter.retire() }
-    let deadline = poller.deadline(after: 30_000)
+    let deadline = poller.deadline(after: 120_000)
     let socket = try await poller.connect(to: target, with: waiter, until: deadline)
     defer { socket.close() }
     try await tls.connect(socket, with: waiter, gate: HandshakeGate(poller), until: deadline)
@@ -55,7 +55,7 @@ extension Worker {
     guard let target = Address(literal: "127.0.0.1", port: port) else { return [] }
     let waiter = Waiter(poller)
     defer { waiter.retire() }
-    let deadline = poller.deadline(after: 30_000)
+    let deadline = poller.deadline(after: 120_000)
     let socket = try await poller.connect(to: target, with: waiter, until: deadline)
     defer { socket.close() }
     let buffer = poller.buffers.take()

@@ -88,9 +88,11 @@ final class Bench {
 
   private func tearDown(workers: Int) async {
     for client in clients { client.close() }
-    upstream.closeAll()
-    // A script that still waited when its loop is stopped would never be freed.
-    await eventually("the upstream's scripts have ended") { upstream.running == 0 }
+    // A script that still waited when its loop is stopped would never be freed. Connections of the proxy's may arrive yet.
+    await eventually("the upstream's scripts have ended") {
+      upstream.closeAll()
+      return upstream.running == 0
+    }
     // The loops of a drained server have ended.
     if isDrained { return }
     await server.update { $0.pool.closeIdle() }

@@ -199,5 +199,5 @@ final class Peer {
 
 extension Poller {
   /// Long enough never to end a wait of a test that passes.
-  var patience: Deadline { deadline(after: 30_000) }
+  var patience: Deadline { deadline(after: 120_000) }
 }

@@ -46,7 +46,7 @@ final class Script: Activity {
 
 extension Poller {
   /// Long enough never to end a wait of a test that passes.
-  var patience: Deadline { deadline(after: 30_000) }
+  var patience: Deadline { deadline(after: 120_000) }
 
   /// Connects, and leaves no deadline behind.
   func open(_ address: Address) async throws(ConnectError) -> Socket {

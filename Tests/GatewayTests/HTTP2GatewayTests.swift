@@ -1,0 +1,114 @@
+import GatewayTestSupport
+import HTTP
+import HTTP2TestSupport
+import LegacyServer
+import Testing
+
+/// Every rule holds whichever version of HTTP a client speaks.
+@Suite("A gateway that speaks HTTP/2")
+struct HTTP2GatewayTests {
+  @Test("A flow runs over HTTP/2 from the app to the legacy server, and its code serves once")
+  func flow() async throws {
+    try await GatewayFixture.run { gateway in
+      let front = gateway.front
+      var browser = DemoBrowser(appRedirectURI: "com.example.n1:/cb") { address, request in
+        try await address.origin == front.origin
+          ? gateway.sendHTTP2(request) : ClientLoop.send(address, request)
+      }
+      let delivery = try await gateway.walk(&browser)
+      let code = try #require(delivery.parameters["code"])
+      let wrong = try await gateway.sendHTTP2(
+        Self.post("/token", gateway.tk("another")))
+      wrong.expectTokenError(400, "invalid_grant")
+      let tokens = try await gateway.sendHTTP2(Self.post("/token", gateway.tk(code)))
+      #expect(tokens.status == 200)
+      #expect(tokens.text.contains("access_token"))
+      let again = try await gateway.sendHTTP2(Self.post("/token", gateway.tk(code)))
+      again.expectTokenError(400, "invalid_grant")
+    }
+  }
+
+  @Test("What is refused over HTTP/1.1 is refused over HTTP/2 with the same answer, and the upstream sees neither")
+  func refusals() async throws {
+    try await GatewayFixture.run { gateway in
+      let without = { (name: String) in gateway.az { $0.remove(name) } }
+      let form: Form = ["grant_type": "password", "client_id": "n1", "username": "a", "password": "b"]
+      var otherType = Self.post("/token", gateway.tk("x"))
+      otherType.headers = ["Content-Type": "application/json"]
+      let requests = [
+        Request(method: "GET", target: without("code_challenge")),
+        Request(method: "GET", target: without("client_id")),
+        Request(method: "GET", target: without("redirect_uri")),
+        Request(method: "GET", target: gateway.az("nobody", "com.example.nobody:/cb")),
+        Request(method: "GET", target: gateway.az("n1", "com.example.n1:/other")),
+        Request(method: "GET", target: gateway.az { $0.set("response_type", "token") }),
+        Request(method: "GET", target: gateway.az() + "&client_id=p1"),
+        Request(method: "PUT", target: gateway.az()),
+        Request(method: "GET", target: "/token"),
+        Self.post("/token", form), Self.post("/token", gateway.tk("x")), otherType,
+        Request(method: "GET", target: "//authorize?client_id=n1"),
+        Request(method: "GET", target: "/x/..%2fauthorize"),
+      ]
+      for request in requests {
+        let before = gateway.upstream.recorder.count
+        let expected = try await gateway.send(request)
+        let response = try await gateway.sendHTTP2(request)
+        #expect(response.status == expected.status, "\(request.target)")
+        // In the query or in the fragment, with nothing random in it.
+        #expect(response.status >= 400 || response.location?.contains("error=") == true, "\(request.target)")
+        #expect(response.location == expected.location, "\(request.target)")
+        #expect(Self.names(response) == Self.names(expected), "\(request.target)")
+        for name in ["Content-Type", "Cache-Control", "WWW-Authenticate"] {
+          #expect(response.headers[name] == expected.headers[name], "\(request.target)")
+        }
+        if expected.headers["Content-Type"] == "application/json" { #expect(response.body == expected.body) }
+        #expect(gateway.upstream.recorder.count == before, "\(request.target)")
+      }
+    }
+  }
+
+  /// Without those of one connection.
+  private static func names(_ response: Response) -> [String] {
+    response.headers.fields.map { $0.name.lowercased() }.filter { $0 != "connection" }.sorted()
+  }
+
+  private static func post(_ target: String, _ form: Form) -> Request {
+    Request(
+      method: "POST", target: target, headers: ["Content-Type": "application/x-www-form-urlencoded"],
+      body: Array(form.encoded.utf8))
+  }
+}
+
+extension GatewayFixture {
+  /// Sends a request as the only one of a connection over HTTP/2, with what ``send(_:tls:)`` adds.
+  func sendHTTP2(_ request: Request) async throws -> Response {
+    var fields = Frame.request(
+      method: request.method, scheme: "http", path: request.target, authority: front.authority)
+    fields += request.headers.fields.map { ($0.name.lowercased(), $0.value) }
+    if front.isSecure { fields.append(("x-forwarded-proto", "https")) }
+    var frames = [Frame.settings(), Frame.headers(1, fields, endsStream: request.body.isEmpty)]
+    if !request.body.isEmpty {
+      frames.append(Frame(.data, flags: Frame.endStream, stream: 1, payload: request.body))
+    }
+    // The last word of this end: the gateway closes once it has answered.
+    frames.append(Frame(.goAway, payload: Frame.word(0) + Frame.word(0)))
+    var bytes = try await ClientLoop.sendRaw(Frame.preface + frames.flatMap(\.bytes), toPort: port)
+    let reader = FieldReader()
+    var response = Response(status: 0)
+    for frame in Frame.take(from: &bytes) where frame.stream == 1 {
+      switch frame.kind {
+      case .headers:
+        for field in reader.read(frame.payload) {
+          if field.name == ":status" {
+            response.status = Int(field.value) ?? 0
+          } else {
+            response.headers.append(field.name, field.value)
+          }
+        }
+      case .data: response.body += frame.payload
+      default: break
+      }
+    }
+    return response
+  }
+}
