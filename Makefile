@@ -29,7 +29,7 @@ deps:
 	$(call install,libssl-dev libnghttp2-dev zlib1g-dev libyaml-dev)
 
 deps-bench: deps
-	$(call install,nginx wrk haproxy nghttp2-client python3)
+	$(call install,nginx wrk haproxy nghttp2-client openssl python3)
 
 deps-attack: deps
 	$(call install,slowhttptest zzuf python3)
@@ -108,10 +108,12 @@ tls-check: deps
 bench: deps-bench build
 	Tests/Bench/run --proofgate $(BINARY) $(BENCH_OPTIONS)
 
-## bench-instructions: instructions of requests and of the functions that matter, against the committed baseline
+## bench-instructions: instructions of requests and of the functions that matter, against the committed baseline; and the
+## budgets that are exact: system calls of a request, threads, wake-ups of an idle process
 bench-instructions: deps-bench build
-	$(call install,valgrind binutils)
+	$(call install,valgrind binutils strace)
 	Tests/Bench/instructions $(BENCH_OPTIONS)
+	Tests/Bench/gates --proofgate $(BINARY)
 
 ## bench-flows: whole OAuth flows per processor second, beside FastMCP's OAuthProxy
 bench-flows: deps-bench build

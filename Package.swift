@@ -55,7 +55,7 @@ let package = Package(
 
     // The proxy: knows no OAuth.
     module("Reactor", ["CLinux"], settings: dataPath),
-    module("TLS", ["Reactor", "Cryptography", "COpenSSL"], settings: dataPath),
+    module("TLS", ["Reactor", "Cryptography", "COpenSSL", "CLinux"], settings: dataPath),
     module("HTTP"),
     module("HTTP1", ["HTTP"], settings: dataPath),
     module("HTTP2", ["CNghttp2", "Reactor"], settings: dataPath),
