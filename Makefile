@@ -2,8 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-bench deps-interop deps-attack demo test conformance mutation lint build bench \
-  bench-instructions bench-flows bench-growth soak image interop tls-check check sanitize fuzz attack clean
+.PHONY: help deps deps-bench deps-interop deps-attack deps-load demo test conformance mutation lint build bench \
+  bench-instructions bench-flows bench-growth soak load image interop tls-check check sanitize fuzz attack clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -29,10 +29,13 @@ deps:
 	$(call install,libssl-dev libnghttp2-dev zlib1g-dev libyaml-dev)
 
 deps-bench: deps
-	$(call install,nginx wrk haproxy nghttp2-client python3)
+	$(call install,nginx wrk haproxy nghttp2-client openssl python3)
 
 deps-attack: deps
 	$(call install,slowhttptest zzuf python3)
+
+deps-load: deps
+	$(call install,nginx haproxy util-linux python3)
 
 deps-interop: deps
 	$(call install,git git-credential-oauth python3-venv ca-certificates)
@@ -105,10 +108,12 @@ tls-check: deps
 bench: deps-bench build
 	Tests/Bench/run --proofgate $(BINARY) $(BENCH_OPTIONS)
 
-## bench-instructions: instructions of requests and of the functions that matter, against the committed baseline
+## bench-instructions: instructions of requests and of the functions that matter, against the committed baseline; and the
+## budgets that are exact: system calls of a request, threads, wake-ups of an idle process
 bench-instructions: deps-bench build
-	$(call install,valgrind binutils)
+	$(call install,valgrind binutils strace)
 	Tests/Bench/instructions $(BENCH_OPTIONS)
+	Tests/Bench/gates --proofgate $(BINARY)
 
 ## bench-flows: whole OAuth flows per processor second, beside FastMCP's OAuthProxy
 bench-flows: deps-bench build
@@ -124,6 +129,10 @@ soak: build
 	$(call install,python3)
 	Tests/Bench/flows --demo $(BINARY) --resource /api/me $(or $(SOAK_OPTIONS),--sequential 10000 --concurrent 1000 \
 	  --rate 250 --warm-up 90 --rounds 3 --growth 4 --descriptors 32 --limit 1800)
+
+## load: idle and slow clients, reloads, drains and an hour's traffic against the static binary; LOAD_OPTIONS="PART..."
+load: deps-load build
+	Tests/Load/run --proofgate $(BINARY) $(LOAD_OPTIONS)
 
 ## sanitize: all tests under address and thread sanitizer
 sanitize: deps

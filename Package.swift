@@ -58,7 +58,7 @@ let package = Package(
 
     // The proxy: knows no OAuth.
     module("Reactor", ["CLinux"], settings: dataPath),
-    module("TLS", ["Reactor", "Cryptography", "COpenSSL"], settings: dataPath),
+    module("TLS", ["Reactor", "Cryptography", "COpenSSL", "CLinux"], settings: dataPath),
     module("HTTP", ["Bytes"]),
     module("HTTP1", ["HTTP"], settings: dataPath),
     module("HTTP2", ["CNghttp2", "Reactor"], settings: dataPath),
@@ -109,7 +109,10 @@ let package = Package(
       ]),
     tests(
       "CLITests",
-      ["ClientTestSupport", "GatewayTestSupport", "proofgate", "Admin", "LegacyServer", "OAuth", "Reactor", "HTTP"]),
+      [
+        "ClientTestSupport", "GatewayTestSupport", "TLSTestSupport", "proofgate", "Admin", "LegacyServer", "OAuth",
+        "Cryptography", "Reactor", "HTTP",
+      ]),
     // Certificates that tests trust.
     .target(
       name: "TLSTestSupport", dependencies: ["TLS", "Cryptography"], path: "Tests/TLSTestSupport",

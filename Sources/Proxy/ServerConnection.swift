@@ -237,7 +237,10 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
         case .timedOut:
           worker.metrics.limited(state.requests == 0 ? .headerTimeout : .idleTimeout)
           return .closed
-        case .draining: return .closed
+        case .draining:
+          // What had come by then is answered, though no event has told of it yet.
+          guard case .moved = receive() else { return .closed }
+          continue
         }
       }
       switch receive() {
@@ -518,9 +521,11 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     poller.start(self)
   }
 
+  /// Ends at its next step, unless a request has come in the meantime.
   func workerIsDraining() {
+    socket.observer = nil
     if let timer { poller.disarm(timer) }
-    socket.close()
+    poller.start(self)
   }
 
   func timerExpired() {

@@ -10,7 +10,7 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
 
   public var description: String { unsafe String(cString: cl_error_text(code)) }
 
-  static let wouldBlock = IOError(code: 11)
+  package static let wouldBlock = IOError(code: 11)
   static let violated = IOError(code: 71)
   static let aborted = IOError(code: 103)
   static let addressInUse = IOError(code: 98)

@@ -2,13 +2,21 @@
 ///
 /// A later deadline only changes the entry's field; the entry moves when its old slot comes due. So a keep-alive
 /// connection that pushes its deadline ahead on every request touches the wheel once per slot, not once per request.
+///
+/// What is further away than one revolution waits in a list of its own and is looked through every half revolution, or
+/// when the first of it comes due: else a process whose connections only wait for a far deadline would wake up for each
+/// revolution of each.
 @safe final class TimerWheel {
   /// Deadlines are met up to this much late: fine enough for a connect timeout, coarse enough to batch.
   static let slotMilliseconds: UInt64 = 32
   static let slotCount = 2048
+  /// Behind the slots: the list of what is far away.
+  private static let far = slotCount
 
   /// The first entry of each slot, unowned as all links are.
-  private var slots: [Unmanaged<TimerEntry>?] = unsafe Array(repeating: nil, count: slotCount)
+  private var slots: [Unmanaged<TimerEntry>?] = unsafe Array(repeating: nil, count: slotCount + 1)
+  /// None of what is far away comes due before.
+  private var firstFar = UInt64.max
   private var occupied: [UInt64] = Array(repeating: 0, count: slotCount / 64)
   private var current: UInt64
   private(set) var count = 0
@@ -38,7 +46,9 @@
   }
 
   private func link(_ entry: TimerEntry, tick: UInt64) {
-    let slot = Int(tick % UInt64(TimerWheel.slotCount))
+    let isFar = tick - current >= UInt64(TimerWheel.slotCount)
+    let slot = isFar ? TimerWheel.far : Int(tick % UInt64(TimerWheel.slotCount))
+    if isFar { firstFar = min(firstFar, tick) }
     if entry.wheel == nil { entry.wheel = self }
     entry.tick = tick
     entry.slot = slot
@@ -46,7 +56,7 @@
     unsafe entry.next = slots[slot]?._withUnsafeGuaranteedRef { $0 }
     unsafe entry.next?.previous = entry
     unsafe slots[slot] = Unmanaged.passUnretained(entry)
-    occupied[slot / 64] |= 1 << UInt64(slot % 64)
+    if !isFar { occupied[slot / 64] |= 1 << UInt64(slot % 64) }
     count += 1
   }
 
@@ -58,7 +68,11 @@
       unsafe slots[slot] = Unmanaged.passUnretained(next)
     } else {
       unsafe slots[slot] = nil
-      occupied[slot / 64] &= ~(1 << UInt64(slot % 64))
+      if slot == TimerWheel.far {
+        firstFar = .max
+      } else {
+        occupied[slot / 64] &= ~(1 << UInt64(slot % 64))
+      }
     }
     unsafe entry.next?.previous = entry.previous
     unsafe entry.next = nil
@@ -79,6 +93,18 @@
       let slot = Int(tick % UInt64(TimerWheel.slotCount))
       if occupied[slot / 64] & (1 << UInt64(slot % 64)) != 0 { collect(slot, now, &due) }
       tick += 1
+    }
+    if firstFar < target + UInt64(TimerWheel.slotCount / 2) { collectFar(now, &due) }
+  }
+
+  /// Moves what is not far away any more to its slot.
+  private func collectFar(_ now: UInt64, _ due: inout [TimerEntry]) {
+    firstFar = .max
+    var next = unsafe slots[TimerWheel.far]?.takeUnretainedValue()
+    while let entry = next {
+      next = unsafe entry.next
+      unlink(entry)
+      if entry.deadline <= now { due.append(entry) } else { arm(entry, at: Deadline(milliseconds: entry.deadline)) }
     }
   }
 
@@ -106,12 +132,16 @@
       let word = occupied[slot / 64] >> UInt64(slot % 64)
       if word != 0 {
         distance += word.trailingZeroBitCount
-        let due = (current + UInt64(distance)) * TimerWheel.slotMilliseconds
-        return due <= now ? 0 : Int32(clamping: due - now)
+        return TimerWheel.milliseconds(from: now, to: min(current + UInt64(distance), firstFar))
       }
       distance += 64 - slot % 64
     }
-    return -1
+    return firstFar == .max ? -1 : TimerWheel.milliseconds(from: now, to: firstFar)
+  }
+
+  private static func milliseconds(from now: UInt64, to tick: UInt64) -> Int32 {
+    let due = tick * slotMilliseconds
+    return due <= now ? 0 : Int32(clamping: due - now)
   }
 }
 

@@ -1,17 +1,22 @@
 internal import COpenSSL
 public import Reactor
 
-/// TLS on one socket, over OpenSSL's socket BIO.
+/// TLS on one socket, over OpenSSL.
 ///
-/// Theory of operation. OpenSSL reads ahead and may hold back whole records, so a short read says nothing: a direction
-/// stays ready until OpenSSL itself wants more of the socket. What it wants may be of the other direction (a key update
-/// can make a read wait to write): then an event of that direction makes this one ready again.
+/// Theory of operation. OpenSSL reads ahead and may hold back whole records, so a short read of its own says nothing: a
+/// direction stays ready until OpenSSL wants more of the socket, or until it holds nothing and the socket itself was
+/// drained, which `TLSTransport` sees. What OpenSSL wants may be of the other direction (a key update can make a read wait
+/// to write): then an event of that direction makes this one ready again.
 ///
 /// Confined to its worker, like its socket.
 @safe public final class TLSLayer: RecordLayer {
   private let connection: OpaquePointer
   /// Referred to by the connection's callbacks.
   private let owner: AnyObject
+  /// The socket's, which closes it.
+  let descriptor: Int32
+  /// Whether the last read of the socket took all that the kernel had.
+  var isDrained = false
   private var readWantsWrite = false
   private var writeWantsRead = false
   private var isEstablished = false
@@ -24,7 +29,9 @@ public import Reactor
   /// The side that waits for a client.
   init(_ server: TLSServer, _ socket: Socket) throws(TLSFailure) {
     owner = server
-    unsafe connection = try TLSLayer.connection(of: server.context, socket)
+    descriptor = socket.descriptor
+    unsafe connection = try TLSLayer.connection(of: server.context)
+    try attach()
     // Unretained: `owner` holds it longer than the connection lives.
     unsafe co_set_owner(connection, Unmanaged.passUnretained(server).toOpaque())
     unsafe SSL_set_accept_state(connection)
@@ -33,7 +40,9 @@ public import Reactor
   /// The side that begins.
   init(_ client: TLSClient, _ socket: Socket) throws(TLSFailure) {
     owner = client
-    unsafe connection = try TLSLayer.connection(of: client.context, socket)
+    descriptor = socket.descriptor
+    unsafe connection = try TLSLayer.connection(of: client.context)
+    try attach()
     // Unretained: `owner` holds it longer than the connection lives.
     unsafe co_set_owner(connection, Unmanaged.passUnretained(client).toOpaque())
     if let session = client.latestSession { _ = unsafe SSL_set_session(connection, session.pointer) }
@@ -41,14 +50,13 @@ public import Reactor
     unsafe SSL_set_connect_state(connection)
   }
 
-  private static func connection(of context: TLSContext, _ socket: Socket) throws(TLSFailure) -> OpaquePointer {
+  private static func connection(of context: TLSContext) throws(TLSFailure) -> OpaquePointer {
     guard let connection = unsafe SSL_new(context.pointer) else { throw .refused(TLSLibrary.lastReason()) }
-    // The BIO does not own the descriptor: the socket closes it.
-    guard unsafe SSL_set_fd(connection, socket.descriptor) == 1 else {
-      unsafe SSL_free(connection)
-      throw .refused(TLSLibrary.lastReason())
-    }
     return unsafe connection
+  }
+
+  private func attach() throws(TLSFailure) {
+    guard unsafe TLSTransport.attach(connection, to: self) else { throw .refused(TLSLibrary.lastReason()) }
   }
 
   deinit {
@@ -65,7 +73,7 @@ public import Reactor
 
   /// Goes on with the handshake as far as it gets.
   func handshake(_ socket: Socket) throws(TLSFailure) -> Step {
-    ERR_clear_error()
+    TLSLibrary.forgetErrors()
     let result = unsafe SSL_do_handshake(connection)
     if result == 1 {
       isEstablished = true
@@ -116,17 +124,22 @@ public import Reactor
 
   public func receive(into buffer: Buffer, _ socket: Socket) -> Transfer {
     guard !isBroken else { return .failed(TLSLayer.broken) }
-    ERR_clear_error()
+    TLSLibrary.forgetErrors()
     let received = unsafe buffer.fill { bytes, room in
       // `fill` names the free room of the buffer.
       unsafe Int64(SSL_read(connection, bytes, Int32(clamping: room)))
     }
-    return received > 0 ? .moved(Int(received)) : stoppedReading(Int32(received), socket)
+    guard received > 0 else { return stoppedReading(Int32(received), socket) }
+    // As for a plaintext socket: a hang-up that was seen may have an end or an error behind the bytes.
+    if isDrained, unsafe SSL_has_pending(connection) == 0, socket.readiness.isDisjoint(with: [.readClosed, .broken]) {
+      socket.readiness.remove(.readable)
+    }
+    return .moved(Int(received))
   }
 
   public func hasInput(_ socket: Socket) -> Bool {
     guard !isBroken else { return true }
-    ERR_clear_error()
+    TLSLibrary.forgetErrors()
     var byte: UInt8 = 0
     let result = unsafe SSL_peek(connection, &byte, 1)
     return result > 0 || stoppedReading(result, socket) != .wouldBlock
@@ -157,7 +170,7 @@ public import Reactor
       // Half of a record is on its way, and these are not its bytes.
       return fail(socket)
     }
-    ERR_clear_error()
+    TLSLibrary.forgetErrors()
     let sent = unsafe buffer.withReadable { bytes in
       // The caller's count is within the buffer's, as for a plain send.
       unsafe SSL_write(connection, bytes, Int32(clamping: count))

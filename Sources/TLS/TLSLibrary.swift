@@ -1,6 +1,5 @@
 internal import COpenSSL
 internal import Cryptography
-internal import Reactor
 
 /// OpenSSL's libssl as this process uses it: without a configuration file, like `CryptographyLibrary`.
 enum TLSLibrary {
@@ -11,10 +10,14 @@ enum TLSLibrary {
     guard OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil) == 1 else {
       preconditionFailure("OpenSSL's TLS does not start")
     }
-    // Its socket writes carry no flag against the signal.
-    ProcessSettings.ignoreBrokenPipes()
     return true
   }()
+
+  /// Empties the queue of errors, which a call that is to be judged by them must find empty. To look first costs a tenth of
+  /// emptying it.
+  static func forgetErrors() {
+    if ERR_peek_error() != 0 { ERR_clear_error() }
+  }
 
   /// Why the last call failed, in OpenSSL's words without its codes; empties the queue of errors.
   static func lastReason() -> String {

@@ -24,6 +24,8 @@ public final class WorkerMetrics: Sendable {
   private let bytesOut = Counter()
   private let http2Connections = Counter()
   private let http2Streams = Counter()
+  private let pauses = Counter()
+  private let pausesEnded = Counter()
   private let stalled = Atomic<Bool>(false)
   private let decisions = Mutex<[DecisionLabels: UInt64]>([:])
   private let clients: ClientSeries
@@ -66,6 +68,10 @@ public final class WorkerMetrics: Sendable {
   public func http2ConnectionOpened() { http2Connections.add(1) }
   /// A request came on a stream.
   public func http2StreamOpened() { http2Streams.add(1) }
+  /// A listener accepts nothing for now.
+  public func acceptingPaused() { pauses.add(1) }
+  /// It accepts again, or was closed.
+  public func acceptingResumed() { pausesEnded.add(1) }
   /// A connection has a request in progress.
   public func connectionBecameActive() { active.add(1) }
   /// Its request is over, or the connection with it.
@@ -132,6 +138,10 @@ public final class WorkerMetrics: Sendable {
     snapshot.upstreamConnectionsIdle += upstreamIdle.value
     snapshot.http2Connections += http2Connections.value
     snapshot.http2Streams += http2Streams.value
+    let resumed = pausesEnded.value
+    let paused = pauses.value
+    snapshot.acceptPauses += paused
+    snapshot.listenersPaused += paused > resumed ? paused - resumed : 0
     snapshot.bytesReceived += bytesIn.value
     snapshot.bytesSent += bytesOut.value
     snapshot.workers += 1

@@ -9,11 +9,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 import measure
 
 PROXY_CORE, LOAD_CORE = "0", "1"
+EVERY_CORE = "0,1"  # of a proxy with several workers
+CONNECTIONS = 16_384  # for each: more than any scenario opens
 START = 60  # seconds until a program must listen; under valgrind it takes its time
 SMALL = "x" * 200
 LARGE = 1024 * 1024
@@ -32,8 +35,7 @@ class Program:
     core = PROXY_CORE
 
     def __init__(self, folder):
-        self.folder = pathlib.Path(folder) / self.name
-        self.folder.mkdir()
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{self.name}-", dir=folder))
         self.port = free_port()
         self.child = None
 
@@ -83,6 +85,38 @@ class Program:
         return ""
 
 
+class Proxy(Program):
+    """A reverse proxy: plain HTTP/1.1 on `port`, HTTP/2 without TLS on `h2c_port`, and both over TLS on `tls_port`."""
+
+    def __init__(self, folder, upstream, workers=1):
+        super().__init__(folder)
+        self.upstream, self.workers = upstream, workers
+        self.core = PROXY_CORE if workers == 1 else EVERY_CORE
+        self.tls_port, self.h2c_port = free_port(), self.port
+        self.certificate, self.key = certificate(folder)
+
+    @property
+    def host(self):
+        """What requests name as their host, whichever port they come by."""
+        return f"127.0.0.1:{self.port}"
+
+
+def certificate(folder):
+    """One for all proxies of a run: what a handshake costs depends on its kind of key."""
+    chain, key = pathlib.Path(folder) / "tls.crt", pathlib.Path(folder) / "tls.key"
+    if not key.exists():
+        key.touch(mode=0o600)
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+            + ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+            + ["-keyout", str(key), "-out", str(chain)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    return chain, key
+
+
 def first_line(*command):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     return done.stdout.strip().splitlines()[0] if done.stdout.strip() else ""
@@ -91,7 +125,7 @@ def first_line(*command):
 class Nginx(Program):
     """What nginx as a proxy and nginx as the upstream share."""
 
-    def head(self):
+    def head(self, workers=1):
         temporary = "".join(
             f"  {kind}_temp_path {self.folder}/{kind};\n"
             for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -99,10 +133,10 @@ class Nginx(Program):
         # Workers of a root-owned master drop to another user, who could not read this folder.
         user = "user root;\n" if os.getuid() == 0 else ""
         return f"""{user}daemon off;
-worker_processes 1;
+worker_processes {workers};
 pid {self.folder}/pid;
 error_log {self.folder}/error.log crit;
-events {{ worker_connections 8192; }}
+events {{ worker_connections {CONNECTIONS}; }}
 http {{
 {temporary}  access_log off;
   keepalive_requests 1000000000;
@@ -150,20 +184,26 @@ class Upstream(Nginx):
         )
 
 
-class NginxProxy(Nginx):
+class NginxProxy(Nginx, Proxy):
     name = "nginx"
 
-    def __init__(self, folder, upstream):
-        super().__init__(folder)
-        self.upstream = upstream
+    def __init__(self, folder, upstream, workers=1):
+        super().__init__(folder, upstream, workers)
+        # Told to speak HTTP/2, this version speaks nothing else on a plain port.
+        self.h2c_port = free_port()
 
     def configuration(self):
         return (
-            self.head()
+            self.head(self.workers)
             + f"""
   upstream legacy {{ server 127.0.0.1:{self.upstream}; keepalive 256; keepalive_requests 1000000000; }}
+  ssl_certificate {self.certificate};
+  ssl_certificate_key {self.key};
+  ssl_protocols TLSv1.2 TLSv1.3;
   server {{
     listen 127.0.0.1:{self.port} backlog=4096;
+    listen 127.0.0.1:{self.h2c_port} backlog=4096 http2;
+    listen 127.0.0.1:{self.tls_port} backlog=4096 ssl http2;
     location / {{
       proxy_pass http://legacy;
       proxy_http_version 1.1;
@@ -179,17 +219,14 @@ class NginxProxy(Nginx):
         )
 
 
-class HAProxy(Program):
+class HAProxy(Proxy):
     name = "haproxy"
 
-    def __init__(self, folder, upstream):
-        super().__init__(folder)
-        self.upstream = upstream
-
     def command(self):
+        pair = self.write("pair.pem", self.certificate.read_text() + self.key.read_text())
         configuration = f"""global
-  nbthread 1
-  maxconn 4000
+  nbthread {self.workers}
+  maxconn {CONNECTIONS // 2}
 defaults
   mode http
   timeout connect 5s
@@ -200,7 +237,8 @@ defaults
   http-reuse always
 frontend in
   bind 127.0.0.1:{self.port} backlog 4096
-  http-request set-header X-Forwarded-Proto http
+  bind 127.0.0.1:{self.tls_port} backlog 4096 ssl crt {pair} alpn h2,http/1.1
+  http-request set-header X-Forwarded-Proto %[ssl_fc,iif(https,http)]
   http-request set-header X-Forwarded-Host %[req.hdr(host)]
   default_backend legacy
 backend legacy
@@ -212,24 +250,27 @@ backend legacy
         return " ".join(first_line("haproxy", "-v").split()[:3])
 
 
-class Proofgate(Program):
+class Proofgate(Proxy):
     name = "proofgate"
 
-    def __init__(self, folder, upstream, program, clients=1):
-        super().__init__(folder)
-        self.upstream, self.program, self.clients = upstream, str(program), clients
+    def __init__(self, folder, upstream, program, clients=1, workers=1):
+        super().__init__(folder, upstream, workers)
+        self.program, self.clients = str(program), clients
 
     def command(self):
         secret = self.write("secret", "secret-of-the-legacy-client")
-        base = f"http://127.0.0.1:{self.port}"
+        base = f"http://{self.host}"
         policy = f"""version: 1
 gateway:
   origin: {base}
   listeners:
     - address: 127.0.0.1:{self.port}
+    - address: 127.0.0.1:{self.tls_port}
+      tls: {{ certificate: {self.certificate}, private_key: {self.key} }}
   admin: 127.0.0.1:{free_port()}
-  workers: 1
-  limits: {{ token_requests_per_client: off }}
+  workers: {self.workers}
+  # As the other proxies are told.
+  limits: {{ token_requests_per_client: off, requests_per_connection: 1000000000, idle_timeout: 600s }}
 upstream:
   url: http://127.0.0.1:{self.upstream}
   endpoints: {{ authorization: /oauth/authorize, token: /oauth/token }}
@@ -256,4 +297,5 @@ clients:
 
 
 def missing():
-    return [name for name in ("nginx", "haproxy", "wrk", "taskset") if not shutil.which(name)]
+    needed = ("nginx", "haproxy", "wrk", "h2load", "openssl", "taskset")
+    return [name for name in needed if not shutil.which(name)]

@@ -4,11 +4,13 @@ returns what `wrk` or another load program reported and list it in SCENARIOS."""
 import base64
 import dataclasses
 import hashlib
+import json
 import os
 import pathlib
 import re
 import socket
 import subprocess
+import sys
 import typing
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -26,8 +28,8 @@ class Load:
 
     requests: int
     seconds: float
-    p50: float  # milliseconds
-    p99: float  # milliseconds
+    p50: typing.Optional[float]  # milliseconds
+    p99: typing.Optional[float]  # milliseconds
     errors: int
     cpu: float  # seconds of the load program itself
 
@@ -39,6 +41,8 @@ class Scenario:
     run: typing.Callable  # (proxy, seconds, folder) -> Load
     budget: typing.Optional[float] = None  # CPU per request, at most this times nginx's
     prepare: typing.Optional[typing.Callable] = None  # (proxy, folder), before the clock starts
+    finish: typing.Optional[typing.Callable] = None  # given what `prepare` returned, after the clock has stopped
+    workers: int = 1
 
 
 MILLISECONDS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60000.0}
@@ -68,14 +72,15 @@ def spend(command, limit):
 CONNECTIONS = 64
 
 
-def wrk(proxy, path, seconds, connections=CONNECTIONS, headers=(), script=None):
+def wrk(proxy, path, seconds, connections=CONNECTIONS, headers=(), script=None, tls=False):
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "--timeout", "10s"]
-    for header in headers:
+    origin = f"https://127.0.0.1:{proxy.tls_port}" if tls else f"http://127.0.0.1:{proxy.port}"
+    for header in (f"Host: {proxy.host}", *headers):
         command += ["-H", header]
     if script:
         command += ["-s", str(script)]
     before = os.times()
-    output = spend(command + [f"http://127.0.0.1:{proxy.port}{path}"], seconds + 30)
+    output = spend(command + [f"{origin}{path}"], seconds + 30)
     after = os.times()
     total = re.search(r"(\d+) requests in ([\d.]+\w+)", output)
     lasted = re.search(r"^lasted (\d+) us", output, re.M)
@@ -89,8 +94,56 @@ def wrk(proxy, path, seconds, connections=CONNECTIONS, headers=(), script=None):
         p50=percentile.get("50", 0.0),
         p99=percentile.get("99", 0.0),
         errors=errors,
-        cpu=after.children_user + after.children_system - before.children_user - before.children_system,
+        cpu=children_cpu(before, after),
     )
+
+
+def children_cpu(before, after):
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def h2load(proxy, path, seconds, connections, streams, tls=False, body=None):
+    """HTTP/2 on so many connections with so many requests at a time on each. It reports no percentiles."""
+    command = ["h2load", "-t1", f"-c{connections}", f"-m{streams}", f"-D{seconds}", "--warm-up-time=0"]
+    # Windows that do not stop a large answer: credit is the other scenarios' business.
+    command += ["-w24", "-W24", "-H", f":authority: {proxy.host}"]
+    if body:
+        command += ["-d", str(body)]
+    origin = f"https://127.0.0.1:{proxy.tls_port}" if tls else f"http://127.0.0.1:{proxy.h2c_port}"
+    before = os.times()
+    output = spend(command + [f"{origin}{path}"], seconds + 30)
+    after = os.times()
+    done = re.search(r"(\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout", output)
+    if not done or f"Application protocol: {'h2' if tls else 'h2c'}" not in output:
+        raise RuntimeError(f"h2load did not speak HTTP/2 with {proxy.name}: {output.strip()[-500:]}")
+    succeeded, *failed = map(int, done.groups())
+    return Load(succeeded, seconds, None, None, sum(failed), children_cpu(before, after))
+
+
+CLIENT = pathlib.Path(__file__).resolve().parent / "client.py"
+
+
+def handshakes(proxy, seconds, *options):
+    arguments = [str(proxy.tls_port), proxy.host, str(seconds), *options]
+    return Load(**json.loads(spend([sys.executable, str(CLIENT), "handshakes", *arguments], seconds + 30)))
+
+
+def hold(proxy, count, tls=False):
+    """Opens so many connections, asks once on each, and leaves them idle until `let_go`."""
+    port = proxy.tls_port if tls else proxy.port
+    command = ["taskset", "-c", peers.LOAD_CORE, sys.executable, str(CLIENT), "hold", str(port), proxy.host, str(count)]
+    child = subprocess.Popen(
+        command + (["--tls"] if tls else []), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    if child.stdout.readline().strip() != "ready":
+        child.kill()
+        child.wait()
+        raise RuntimeError(f"{count} idle connections to {proxy.name} did not open")
+    return child
+
+
+def let_go(child):
+    child.communicate(timeout=60)
 
 
 def authorization_request():
@@ -115,14 +168,64 @@ def large(proxy, seconds, folder):
     return wrk(proxy, "/large", seconds, connections=16)
 
 
-def upload(proxy, seconds, folder):
+def upload_script(folder):
     script = pathlib.Path(folder) / "upload.lua"
     script.write_text(f'wrk.method = "POST"\nwrk.body = string.rep("x", {peers.LARGE})\n')
-    return wrk(proxy, "/sink", seconds, connections=16, script=script)
+    return script
+
+
+def upload(proxy, seconds, folder):
+    return wrk(proxy, "/sink", seconds, connections=16, script=upload_script(folder))
 
 
 def new_connections(proxy, seconds, folder):
     return wrk(proxy, "/", seconds, connections=32, headers=["Connection: close"])
+
+
+def tls_small(proxy, seconds, folder):
+    return wrk(proxy, "/", seconds, tls=True)
+
+
+def tls_large(proxy, seconds, folder):
+    return wrk(proxy, "/large", seconds, connections=16, tls=True)
+
+
+def tls_upload(proxy, seconds, folder):
+    return wrk(proxy, "/sink", seconds, connections=16, script=upload_script(folder), tls=True)
+
+
+def full_handshakes(proxy, seconds, folder):
+    return handshakes(proxy, seconds)
+
+
+def resumed_handshakes(proxy, seconds, folder):
+    return handshakes(proxy, seconds, "--resume")
+
+
+def h2_small(proxy, seconds, folder):
+    return h2load(proxy, "/", seconds, 16, 4, tls=True)
+
+
+def h2c_small(proxy, seconds, folder):
+    return h2load(proxy, "/", seconds, 16, 4)
+
+
+def h2c_single(proxy, seconds, folder):
+    return h2load(proxy, "/", seconds, 64, 1)
+
+
+def h2_large(proxy, seconds, folder):
+    return h2load(proxy, "/large", seconds, 4, 4, tls=True)
+
+
+def h2_upload(proxy, seconds, folder):
+    body = pathlib.Path(folder) / "body"
+    body.write_bytes(b"x" * peers.LARGE)
+    return h2load(proxy, "/sink", seconds, 4, 4, tls=True, body=body)
+
+
+def crowd(proxy, folder):
+    return hold(proxy, 10_000)
 
 
 def authorize(proxy, seconds, folder):
@@ -206,7 +309,39 @@ SCENARIOS = [
     Scenario("new", "a connection per request, 200 bytes", new_connections),
     Scenario("large", "keep-alive, answers of 1 MiB", large),
     Scenario("upload", "keep-alive, requests of 1 MiB", upload),
+    Scenario("crowd", "keep-alive, 200 bytes, beside 10,000 idle connections", small, None, crowd, let_go),
+    Scenario("workers", "keep-alive, 200 bytes, two workers on all cores", small, workers=2),
+    Scenario("tls", "TLS 1.3, keep-alive, 200 bytes", tls_small, 1.0),
+    Scenario("tls-new", "TLS 1.3, a connection and full handshake per request", full_handshakes),
+    Scenario("tls-resumed", "TLS 1.3, a connection and resumed handshake per request", resumed_handshakes),
+    Scenario("tls-large", "TLS 1.3, keep-alive, answers of 1 MiB", tls_large),
+    Scenario("tls-upload", "TLS 1.3, keep-alive, requests of 1 MiB", tls_upload),
+    Scenario("h2", "HTTP/2 over TLS 1.3, 16 connections of 4 requests, 200 bytes", h2_small, 0.7),
+    Scenario("h2c", "HTTP/2 without TLS, 16 connections of 4 requests, 200 bytes", h2c_small, 0.7),
+    Scenario("h2c-single", "HTTP/2 without TLS, 64 connections of one request, 200 bytes", h2c_single, 0.7),
+    Scenario("h2-large", "HTTP/2 over TLS 1.3, answers of 1 MiB", h2_large),
+    Scenario("h2-upload", "HTTP/2 over TLS 1.3, requests of 1 MiB", h2_upload),
     Scenario("authorize", "authorization requests, sealed", authorize, 1.5),
     Scenario("refused", "authorization requests without a challenge", refused),
     Scenario("token", "token requests, verified, each code once", token, 1.5, fetch_codes),
+]
+
+
+@dataclasses.dataclass
+class Footprint:
+    """Memory of a proxy that has just started, or what each of many idle connections adds to it."""
+
+    name: str
+    about: str
+    unit: str
+    connections: int = 0
+    tls: bool = False
+    budget: typing.Optional[float] = None  # at most this times nginx's
+    limit: typing.Optional[float] = None  # at most so many units
+
+
+FOOTPRINTS = [
+    Footprint("start", "resident memory at start", "MiB", limit=15),
+    Footprint("idle", "memory of an idle connection, of 8,000", "KiB", 8_000, budget=1.0),
+    Footprint("tls-idle", "memory of an idle connection over TLS, of 8,000", "KiB", 8_000, tls=True, budget=1.0),
 ]

@@ -15,4 +15,6 @@ final class CountedLimits: ProxyMetrics {
   func connectionClosed() {}
   func http2ConnectionOpened() {}
   func http2StreamOpened() {}
+  func acceptingPaused() {}
+  func acceptingResumed() {}
 }

@@ -53,6 +53,31 @@ struct TimerWheelTests {
     }
   }
 
+  @Test("Nothing wakes up for a far deadline before it comes")
+  func sleepsThrough() {
+    let start: UInt64 = 1_000_000
+    let wheel = TimerWheel(now: start)
+    let entries = (0..<3).map { _ in Entry() }
+    let far = 10 * TimerWheelTests.revolution
+    for (index, entry) in entries.enumerated() {
+      wheel.arm(entry, at: Deadline(milliseconds: start + far + UInt64(index) * 1000))
+    }
+    wheel.disarm(entries[1])
+    var due: [TimerEntry] = []
+    var wakes: [UInt64] = []
+    var now = start
+    while wheel.count > 0, wakes.count < 10 {
+      let wait = wheel.millisecondsToNext(from: now)
+      #expect(wait > 0)
+      now += UInt64(max(1, wait))
+      wakes.append(now)
+      wheel.advance(to: now, &due)
+    }
+    #expect(due.map { ObjectIdentifier($0) } == [entries[0], entries[2]].map { ObjectIdentifier($0) })
+    #expect(wakes.count == 2)
+    #expect(wakes.first ?? 0 >= start + far)
+  }
+
   @Test("A deadline that has passed is met at the next slot")
   func passed() {
     var run = Run(from: 100_000)

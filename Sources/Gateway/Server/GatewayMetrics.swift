@@ -54,4 +54,6 @@ final class GatewayMetrics: ProxyMetrics {
   func connectionClosed() { metrics.connectionClosed() }
   func http2ConnectionOpened() { metrics.http2ConnectionOpened() }
   func http2StreamOpened() { metrics.http2StreamOpened() }
+  func acceptingPaused() { metrics.acceptingPaused() }
+  func acceptingResumed() { metrics.acceptingResumed() }
 }

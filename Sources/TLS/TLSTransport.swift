@@ -1,0 +1,68 @@
+internal import CLinux
+internal import COpenSSL
+import Reactor
+
+/// The socket under a connection, as OpenSSL reads and writes it.
+///
+/// OpenSSL's own kind of it does not say whether a read has drained the socket. This one does, so that a message that
+/// was read whole needs no second read to see that nothing follows.
+enum TLSTransport {
+  // Set up once and then only read.
+  private nonisolated(unsafe) static let method: OpaquePointer? = {
+    guard let method = unsafe BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket") else { return nil }
+    _ = unsafe BIO_meth_set_read(method) { unsafe TLSTransport.read($0, $1, $2) }
+    _ = unsafe BIO_meth_set_write(method) { unsafe TLSTransport.write($0, $1, $2) }
+    _ = unsafe BIO_meth_set_ctrl(method) { transport, command, _, _ in
+      switch command {
+      // Nothing is held back.
+      case BIO_CTRL_FLUSH: 1
+      case BIO_CTRL_EOF: unsafe BIO_test_flags(transport, BIO_FLAGS_IN_EOF) == 0 ? 0 : 1
+      // Of everything else OpenSSL takes this for an answer.
+      default: 0
+      }
+    }
+    return unsafe method
+  }()
+
+  /// Puts `connection` on the layer's socket; false when there is no memory.
+  static func attach(_ connection: OpaquePointer, to layer: TLSLayer) -> Bool {
+    guard let transport = unsafe BIO_new(method) else { return false }
+    // Unretained: the layer frees the connection, and with it the transport, when it goes.
+    unsafe BIO_set_data(transport, Unmanaged.passUnretained(layer).toOpaque())
+    // Both directions share one reference, which the connection owns.
+    unsafe SSL_set_bio(connection, transport, transport)
+    return true
+  }
+
+  private static func read(_ transport: OpaquePointer?, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int32) -> Int32 {
+    guard let transport = unsafe transport, let bytes = unsafe bytes, let data = unsafe BIO_get_data(transport) else {
+      return -1
+    }
+    // Only called while a function of the layer runs.
+    let layer = unsafe Unmanaged<TLSLayer>.fromOpaque(data)
+    let descriptor = unsafe layer._withUnsafeGuaranteedRef { $0.descriptor }
+    unsafe BIO_clear_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
+    let received = unsafe cl_receive(descriptor, bytes, Int(count))
+    unsafe layer._withUnsafeGuaranteedRef { $0.isDrained = received < count }
+    if received > 0 { return Int32(received) }
+    if received == 0 {
+      unsafe BIO_set_flags(transport, BIO_FLAGS_IN_EOF)
+      return 0
+    }
+    if IOError(code: Int32(-received)) == .wouldBlock { unsafe BIO_set_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY) }
+    return -1
+  }
+
+  private static func write(_ transport: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, _ count: Int32) -> Int32 {
+    guard let transport = unsafe transport, let bytes = unsafe bytes, let data = unsafe BIO_get_data(transport) else {
+      return -1
+    }
+    // Only called while a function of the layer runs.
+    let descriptor = unsafe Unmanaged<TLSLayer>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.descriptor }
+    unsafe BIO_clear_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
+    let sent = unsafe cl_send(descriptor, bytes, Int(count))
+    if sent > 0 { return Int32(sent) }
+    if sent == 0 || IOError(code: Int32(-sent)) == .wouldBlock { unsafe BIO_set_flags(transport, BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY) }
+    return -1
+  }
+}

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""The load that no Debian tool makes: TLS handshakes, full or resumed, and connections that stay open and idle.
+
+  client.py handshakes PORT HOST SECONDS [--resume]   one after another, each with a request; prints what it saw as JSON
+  client.py hold PORT HOST COUNT [--tls]              a request on each, then says `ready` and waits for its input's end
+"""
+
+import argparse
+import json
+import socket
+import ssl
+import struct
+import sys
+import time
+
+
+def context():
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    made.check_hostname = False
+    made.verify_mode = ssl.CERT_NONE  # the server's part is measured, and its certificate is its own
+    made.minimum_version = ssl.TLSVersion.TLSv1_3
+    return made
+
+
+def connect(port):
+    connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # Closed with a reset: thousands of closed connections must not use up the ports.
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    return connection
+
+
+def ask(connection, host, closes=False):
+    """One request and its answer, whole; false when it is not 200."""
+    field = "Connection: close\r\n" if closes else ""
+    connection.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\n{field}\r\n".encode())
+    received = b""
+    while b"\r\n\r\n" not in received:
+        part = connection.recv(65536)
+        if not part:
+            return False
+        received += part
+    head, _, body = received.partition(b"\r\n\r\n")
+    left = 0
+    for line in head.split(b"\r\n")[1:]:
+        name, _, value = line.partition(b":")
+        if name.lower() == b"content-length":
+            left = int(value) - len(body)
+    while left > 0 and (part := connection.recv(65536)):
+        left -= len(part)
+    return head.startswith(b"HTTP/1.1 200")
+
+
+def handshakes(options):
+    tls, session = context(), None
+    times, errors = [], 0
+    end = time.monotonic() + options.seconds
+    began = time.monotonic()
+    while time.monotonic() < end:
+        start = time.monotonic()
+        try:
+            with tls.wrap_socket(connect(options.port), session=session if options.resume else None) as connection:
+                answered = ask(connection, options.host, closes=True)
+                wanted = options.resume and session is not None
+                if not answered or connection.session_reused != wanted:
+                    errors += 1
+                # A ticket of TLS 1.3 comes with the first bytes behind the handshake, and each is good for one use.
+                session = connection.session
+        except OSError:
+            errors += 1
+        times.append(time.monotonic() - start)
+    times.sort()
+    print(
+        json.dumps(
+            {
+                "requests": len(times),
+                "seconds": time.monotonic() - began,
+                "p50": times[len(times) // 2] * 1000,
+                "p99": times[len(times) * 99 // 100] * 1000,
+                "errors": errors,
+                "cpu": time.process_time(),
+            }
+        )
+    )
+
+
+def hold(options):
+    tls = context() if options.tls else None
+    held = []
+    for _ in range(options.count):
+        connection = connect(options.port)
+        if tls:
+            connection = tls.wrap_socket(connection)
+        held.append(connection)
+        if not ask(connection, options.host):
+            sys.exit("client: a connection got no answer")
+    print("ready", flush=True)
+    sys.stdin.read()
+    for connection in held:
+        # Not `unwrap`: nothing more is said.
+        connection.close()
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = arguments.add_subparsers(dest="kind", required=True)
+    for name, number, option in (("handshakes", "seconds", "--resume"), ("hold", "count", "--tls")):
+        each = kinds.add_parser(name)
+        each.add_argument("port", type=int)
+        each.add_argument("host")
+        each.add_argument(number, type=int)
+        each.add_argument(option, action="store_true")
+    options = arguments.parse_args()
+    {"handshakes": handshakes, "hold": hold}[options.kind](options)
+
+
+if __name__ == "__main__":
+    main()
