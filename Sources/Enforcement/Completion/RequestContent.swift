@@ -110,11 +110,14 @@ public struct RequestContent: Sendable {
     var mayEscape = false
     var index = 0
     while index < text.count {
-      let byte = text[index]
-      result.append(byte)
+      if !mayEscape {
+        let mark = text.firstIndex(of: UInt8(ascii: "%"), from: index) ?? text.count
+        result.append(copying: text.extracting(index..<mark))
+        index = mark
+        guard index < text.count else { break }
+      }
+      result.append(text[index])
       index &+= 1
-      if byte == UInt8(ascii: "%") { mayEscape = true }
-      guard mayEscape else { continue }
       while result.count > 2, result[result.count - 3] == UInt8(ascii: "%"), let high = digit(result[result.count - 2]),
         let low = digit(result[result.count - 1])
       {

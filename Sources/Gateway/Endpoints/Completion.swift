@@ -1,3 +1,4 @@
+internal import Bytes
 import Enforcement
 import HTTP
 import OAuth
@@ -88,7 +89,9 @@ struct Completion {
     // A redirect back to the authorization endpoint carries the state too, and is no answer.
     if let state = answer.state, isAnswer(answer) {
       // What came of this state is at hand: it was sealed, or opened, a moment ago.
-      if let running, running.state == state { return complete(answer, running.transaction) }
+      if let running, let carried = running.state, carried.utf8.span.isEqual(to: state.utf8.span) {
+        return complete(answer, running.transaction)
+      }
       do throws(StoreError) {
         switch try await exchange.gateway.states.open(state, now: exchange.now) {
         case .value(let opened): return complete(answer, opened)
