@@ -40,35 +40,38 @@ let package = Package(
     .systemLibrary(name: "CNghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .systemLibrary(name: "CYAML", providers: [.apt(["libyaml-dev"])]),
 
+    // Text as bytes: what every parser here scans with.
+    module("Bytes"),
+
     // The field: values and decisions, no I/O.
-    module("OAuth", ["Cryptography"]),
+    module("OAuth", ["Bytes", "Cryptography"]),
     module("Policy", ["OAuth", "Cryptography"]),
-    module("Enforcement", ["Policy", "OAuth", "Cryptography"]),
+    module("Enforcement", ["Policy", "OAuth", "Bytes", "Cryptography"]),
 
     // Libraries behind a safe interface (docs/adr/0001).
-    module("Cryptography", ["COpenSSL"]),
+    module("Cryptography", ["COpenSSL"], settings: dataPath),
     module("YAML", ["CYAML"]),
 
     // What is kept and how it is sealed.
-    module("Sealing", ["OAuth", "Cryptography"]),
+    module("Sealing", ["OAuth", "Cryptography"], settings: dataPath),
     module("Stores", ["OAuth", "Cryptography"]),
 
     // The proxy: knows no OAuth.
     module("Reactor", ["CLinux"], settings: dataPath),
     module("TLS", ["Reactor", "Cryptography", "COpenSSL", "CLinux"], settings: dataPath),
-    module("HTTP"),
+    module("HTTP", ["Bytes"]),
     module("HTTP1", ["HTTP"], settings: dataPath),
     module("HTTP2", ["CNghttp2", "Reactor"], settings: dataPath),
     module("Telemetry", ["HTTP"]),
-    module("Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "Telemetry"], settings: dataPath),
+    module("Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "Bytes", "Telemetry"], settings: dataPath),
 
     // What the operator runs.
     module(
       "Gateway",
       [
-        "Enforcement", "Policy", "OAuth", "Sealing", "Stores", "Cryptography", "Proxy", "TLS", "HTTP", "HTTP2",
+        "Enforcement", "Policy", "OAuth", "Sealing", "Stores", "Bytes", "Cryptography", "Proxy", "TLS", "HTTP", "HTTP2",
         "Telemetry",
-      ]),
+      ], settings: dataPath),
     module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor"]),
     module("PolicyFile", ["Policy", "OAuth", "YAML", "Cryptography"]),
     module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "Cryptography"]),

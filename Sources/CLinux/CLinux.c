@@ -84,6 +84,12 @@ void cl_eventfd_wait(int32_t fd) {
   }
 }
 
+void cl_eventfd_pause(int32_t fd, int32_t milliseconds) {
+  struct pollfd waiting = {.fd = fd, .events = POLLIN};
+  // Interrupted by a signal it ends early, which does no harm.
+  (void)poll(&waiting, 1, milliseconds);
+}
+
 static __thread void *current;
 void *cl_current(void) { return current; }
 void cl_set_current(void *loop) { current = loop; }

@@ -12,6 +12,9 @@ internal import COpenSSL
 
   public init() {
     guard let context = unsafe EVP_CIPHER_CTX_new() else { preconditionFailure("no memory for a cipher") }
+    // Named once: a context that is given its cipher again is emptied and set up anew.
+    let isReady = unsafe EVP_EncryptInit_ex2(context, Algorithms.aes256GCM, nil, nil, nil) == 1
+    precondition(isReady, "no memory for a cipher")
     unsafe self.context = context
   }
 
@@ -29,7 +32,7 @@ internal import COpenSSL
       // it is given, so ciphertext and tag fill the buffer exactly.
       guard let start = output.baseAddress else { return }
       var written: Int32 = 0
-      guard unsafe EVP_EncryptInit_ex2(context, Algorithms.aes256GCM, key, nonce, nil) == 1,
+      guard unsafe EVP_EncryptInit_ex2(context, nil, key, nonce, nil) == 1,
         unsafe EVP_EncryptUpdate(context, nil, &written, data, Int32(data.count)) == 1,
         unsafe EVP_EncryptUpdate(context, start, &written, plaintext, Int32(plaintext.count)) == 1,
         Int(written) == plaintext.count,
@@ -58,7 +61,7 @@ internal import COpenSSL
         guard let start = input.baseAddress, let target = output.baseAddress else { return }
         let tag = unsafe UnsafeMutableRawPointer(mutating: start + length)
         var written: Int32 = 0
-        guard unsafe EVP_DecryptInit_ex2(context, Algorithms.aes256GCM, key, nonce, nil) == 1,
+        guard unsafe EVP_DecryptInit_ex2(context, nil, key, nonce, nil) == 1,
           unsafe EVP_DecryptUpdate(context, nil, &written, data, Int32(data.count)) == 1,
           unsafe EVP_DecryptUpdate(context, target, &written, start, Int32(length)) == 1,
           Int(written) == length

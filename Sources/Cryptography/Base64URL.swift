@@ -42,9 +42,7 @@ public enum Base64URL {
   ///
   /// Refused: padding, white space, other characters, a lone last character, and bits set in the part of the last
   /// character that carries nothing.
-  public static func decode(_ text: some StringProtocol) -> [UInt8]? {
-    // Concrete from here on: the loop over a generic string costs ten times as much.
-    let text = String(text)
+  public static func decode(_ text: String) -> [UInt8]? {
     let input = text.utf8.span
     let values = values
     guard input.count % 4 != 1 else { return nil }

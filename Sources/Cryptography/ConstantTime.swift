@@ -11,7 +11,7 @@ public func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
 }
 
 /// The same for text, over its UTF-8 bytes.
-public func constantTimeEqual(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
+public func constantTimeEqual(_ left: String, _ right: String) -> Bool {
   constantTimeEqual(Array(left.utf8), Array(right.utf8))
 }
 

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Field values as text without loss: a value may hold any byte from 0x80 up (`obs-text`, RFC 9110, section 5.5), and
 /// what is not UTF-8 has to leave the gateway as it came.
 ///
@@ -9,15 +11,18 @@ public enum FieldText {
   private static let base: UInt32 = 0x10_ff00
 
   /// The text of a field value.
-  public static func decode(_ bytes: [UInt8]) -> String {
-    if let text = String(validating: bytes, as: UTF8.self), !isEscaped(text) { return text }
+  public static func decode(_ bytes: Span<UInt8>) -> String {
+    if let text = String(validating: bytes), !isEscaped(text) { return text }
     var text = ""
-    for byte in bytes {
+    for index in bytes.indices {
+      let byte = bytes[index]
       let code = byte < 0x80 ? UInt32(byte) : base + UInt32(byte)
       if let scalar = Unicode.Scalar(code) { text.unicodeScalars.append(scalar) }
     }
     return text
   }
+
+  public static func decode(_ bytes: [UInt8]) -> String { decode(bytes.span) }
 
   /// The bytes that stand for a text.
   public static func encode(_ text: String) -> [UInt8] {
@@ -43,7 +48,7 @@ public enum FieldText {
 
   /// Whether one of the last 128 characters of Unicode occurs. All others are told from them by their first byte.
   private static func isEscaped(_ text: String) -> Bool {
-    guard text.utf8.contains(0xf4) else { return false }
+    guard text.utf8.span.contains(0xf4) else { return false }
     return text.unicodeScalars.contains { $0.value >= first }
   }
 }

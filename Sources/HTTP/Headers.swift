@@ -1,4 +1,7 @@
-/// Header fields of a message that is handled whole, in the order in which they came or will be sent.
+internal import Bytes
+
+/// Header fields of a message that is handled whole, in the order in which they came or will be sent. Names are compared
+/// without regard to ASCII case (RFC 9110, section 5.1).
 ///
 /// The pass-through path never makes one: there, fields stay offsets into the receive buffer.
 public struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
@@ -30,16 +33,19 @@ public struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
 
   /// The value of the first field with this name.
   public subscript(_ name: String) -> String? {
-    fields.first { Headers.same($0.name, name) }?.value
+    for field in fields where field.name.isEqualIgnoringCase(to: name) { return field.value }
+    return nil
   }
 
   /// The values of all fields with this name, in order.
   public func all(_ name: String) -> [String] {
-    fields.filter { Headers.same($0.name, name) }.map(\.value)
+    var values: [String] = []
+    for field in fields where field.name.isEqualIgnoringCase(to: name) { values.append(field.value) }
+    return values
   }
 
   public func contains(_ name: String) -> Bool {
-    fields.contains { Headers.same($0.name, name) }
+    fields.contains { $0.name.isEqualIgnoringCase(to: name) }
   }
 
   public mutating func append(_ name: String, _ value: String) {
@@ -53,16 +59,6 @@ public struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   }
 
   public mutating func remove(_ name: String) {
-    fields.removeAll { Headers.same($0.name, name) }
-  }
-
-  /// Field names are compared without regard to ASCII case (RFC 9110, section 5.1).
-  static func same(_ a: String, _ b: String) -> Bool {
-    guard a.utf8.count == b.utf8.count else { return false }
-    return zip(a.utf8, b.utf8).allSatisfy { lowercased($0) == lowercased($1) }
-  }
-
-  private static func lowercased(_ byte: UInt8) -> UInt8 {
-    byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte
+    fields.removeAll { $0.name.isEqualIgnoringCase(to: name) }
   }
 }

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// A request that is handled whole: its head has been validated and its body read.
 public struct Request: Sendable {
   /// Case-sensitive (RFC 9110, section 9.1).
@@ -20,13 +22,19 @@ public struct Request: Sendable {
 
   /// The target up to the first question mark.
   public var path: Substring {
-    target.prefix { $0 != "?" }
+    target[..<(mark ?? target.endIndex)]
   }
 
   /// What follows the first question mark; `nil` when there is none.
   public var query: Substring? {
-    guard let mark = target.firstIndex(of: "?") else { return nil }
-    return target[target.index(after: mark)...]
+    guard let mark else { return nil }
+    return target[target.utf8.index(after: mark)...]
+  }
+
+  /// Of bytes: next to a combining mark a question mark is no character of its own, and still ends the path.
+  private var mark: String.Index? {
+    let bytes = target.utf8.span
+    return bytes.firstIndex(of: UInt8(ascii: "?")).map { target.utf8.index(target.startIndex, offsetBy: $0) }
   }
 }
 

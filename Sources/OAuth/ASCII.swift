@@ -12,8 +12,12 @@ enum ASCII {
   /// `unreserved` of RFC 3986, section 2.3, and of RFC 7636, section 4.1.
   @inline(__always)
   static func isUnreserved(_ byte: UInt8) -> Bool {
-    isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
-      || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "~")
+    // A bit for each: digits, `-` and `.` in the lower half, letters, `_` and `~` in the upper.
+    switch byte {
+    case 0..<64: 0x03ff_6000_0000_0000 as UInt64 >> UInt64(byte) & 1 == 1
+    case 64..<128: 0x47ff_fffe_87ff_fffe as UInt64 >> UInt64(byte - 64) & 1 == 1
+    default: false
+    }
   }
 
   @inline(__always)
@@ -29,5 +33,7 @@ enum ASCII {
     }
   }
 
-  static let upperHexDigits: [UInt8] = Array("0123456789ABCDEF".utf8)
+  /// The digit of a value below 16, in upper case.
+  @inline(__always)
+  static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }
 }

@@ -15,8 +15,8 @@ public struct AuthorizationRequest: Sendable {
   public let userAgent: String?
   /// The query's parameters and the body's, each as it came.
   public let sources: [FormParameters]
-  /// The query and the body, byte for byte.
-  public let texts: [[UInt8]]
+  private let query: String
+  private let body: [UInt8]
   /// Whether there is a body that is no form, so that nobody here knows what it says.
   public let hasUnreadBody: Bool
   /// Every value of `state`, wherever it stands: one of them may be a sealed state that re-enters.
@@ -35,12 +35,13 @@ public struct AuthorizationRequest: Sendable {
   ) {
     self.userAgent = userAgent
     let isForm = FormContent.isForm(types: contentTypes, encodings: contentEncodings)
-    let parsedQuery = FormParameters(parsing: query ?? "")
+    self.query = String(query ?? "")
+    self.body = body
+    let parsedQuery = FormParameters(parsing: self.query)
     let parsedBody = isForm ? FormParameters(parsing: body) : FormParameters()
     let inQuery = parsedQuery ?? FormParameters()
     let inBody = parsedBody ?? FormParameters()
     sources = [inQuery, inBody]
-    texts = [Array((query ?? "").utf8), body]
     hasUnreadBody = !body.isEmpty && !isForm
     states = inQuery.all("state") + inBody.all("state")
     let usesBody = method == "POST" && !inBody.isEmpty
@@ -54,6 +55,9 @@ public struct AuthorizationRequest: Sendable {
       default: .method
       }
   }
+
+  /// The query and the body, byte for byte.
+  public var texts: [[UInt8]] { [Array(query.utf8), body] }
 
   /// All values under `name`, of the query and of the body.
   public func all(_ name: String) -> [String] { sources.flatMap { $0.all(name) } }

@@ -5,14 +5,17 @@ public enum Base64 {
   public static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count + 2) / 3 * 4)
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-      let group = bytes[start..<min(start + 3, bytes.count)]
-      let padded = Array(group) + [0, 0]
-      let word = UInt32(padded[0]) << 16 | UInt32(padded[1]) << 8 | UInt32(padded[2])
-      for index in 0..<4 {
-        let isPadding = index > group.count
-        text.append(isPadding ? UInt8(ascii: "=") : alphabet[Int(word >> (18 - 6 * UInt32(index))) & 63])
-      }
+    let alphabet = alphabet
+    var start = 0
+    while start < bytes.count {
+      let count = min(3, bytes.count - start)
+      let word =
+        Int(bytes[start]) << 16 | (count > 1 ? Int(bytes[start + 1]) << 8 : 0) | (count > 2 ? Int(bytes[start + 2]) : 0)
+      text.append(alphabet[word >> 18])
+      text.append(alphabet[word >> 12 & 63])
+      text.append(count > 1 ? alphabet[word >> 6 & 63] : UInt8(ascii: "="))
+      text.append(count > 2 ? alphabet[word & 63] : UInt8(ascii: "="))
+      start += 3
     }
     return String(decoding: text, as: UTF8.self)
   }

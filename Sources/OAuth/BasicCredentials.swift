@@ -14,8 +14,8 @@ public struct BasicCredentials: Sendable {
     let parts = header.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "basic", let bytes = Base64.decode(parts[1]),
       let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
-      let user = FormEncoding.decode(bytes[..<colon]), !user.isEmpty,
-      let password = FormEncoding.decode(bytes[(colon + 1)...]),
+      let user = FormEncoding.decode(bytes.span.extracting(0..<colon)), !user.isEmpty,
+      let password = FormEncoding.decode(bytes.span.extracting((colon + 1)...)),
       !(user + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7f })
     else { throw .malformedHeader }
     self.init(user: user, password: Secret(password))
@@ -23,7 +23,7 @@ public struct BasicCredentials: Sendable {
 
   /// The value of an `Authorization` field.
   public var header: Secret {
-    let pair = "\(FormEncoding.encode(user)):\(FormEncoding.encode(password.reveal()))"
+    let pair = FormEncoding.encode(user) + ":" + FormEncoding.encode(password.reveal())
     return Secret("Basic " + Base64.encode(Array(pair.utf8)))
   }
 }

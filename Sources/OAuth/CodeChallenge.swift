@@ -29,13 +29,11 @@ public struct CodeChallenge: Hashable, Sendable {
   /// Whether the verifier is what this challenge was made from (RFC 7636, section 4.6). Strings are compared, never
   /// decoded digests, in time that does not depend on where they differ.
   public func matches(_ verifier: CodeVerifier) -> Bool {
-    let ascii = Array(verifier.secret.reveal().utf8)
-    let expected =
-      switch method {
-      case .plain: ascii
-      case .s256: Array(Base64URL.encode(sha256(ascii)).utf8)
-      }
-    return constantTimeEqual(expected, Array(text.utf8))
+    let verifier = verifier.secret.reveal()
+    return switch method {
+    case .plain: constantTimeEqual(verifier, text)
+    case .s256: constantTimeEqual(Base64URL.encode(sha256(Array(verifier.utf8))), text)
+    }
   }
 }
 

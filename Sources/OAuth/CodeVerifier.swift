@@ -11,7 +11,7 @@ public struct CodeVerifier: Sendable {
   }
 
   static func isWellFormed(_ text: String, padding: Base64Padding) -> Bool {
-    guard (43...128).contains(text.utf8.count) else { return false }
+    guard text.utf8.count >= 43, text.utf8.count <= 128 else { return false }
     var bytes = Array(text.utf8)
     if padding == .tolerated {
       // At most two: base64 never ends in more. Clients that pad use the standard alphabet as well

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Whether a body is one that the form parser may read (RFC 6749, appendix B).
 public enum FormContent {
   /// - Parameters:
@@ -5,6 +7,8 @@ public enum FormContent {
   ///   - encodings: The values of all `Content-Encoding` fields: a coded body is not what it seems.
   public static func isForm(types: [String], encodings: [String]) -> Bool {
     guard types.count == 1, encodings.allSatisfy({ $0.lowercased() == "identity" }) else { return false }
+    // As nearly all clients write it.
+    if types[0].isEqualIgnoringCase(to: "application/x-www-form-urlencoded") { return true }
     // Bytes: next to a combining mark a semicolon is no character of its own, and still begins a parameter.
     let parts = types[0].utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
       .map { String(decoding: trimmed($0), as: UTF8.self).lowercased() }

@@ -1,46 +1,92 @@
+internal import Bytes
+
 /// The form encoding of names and values (RFC 6749, appendix B).
 public enum FormEncoding {
   /// `+` is a space, `%XX` a byte, and the whole must be UTF-8; `nil` otherwise.
-  static func decode(_ bytes: ArraySlice<UInt8>) -> String? {
+  static func decode(_ bytes: Span<UInt8>) -> String? {
+    guard isEncoded(bytes) else { return String(validating: bytes) }
     var decoded: [UInt8] = []
     decoded.reserveCapacity(bytes.count)
-    var index = bytes.startIndex
-    while index < bytes.endIndex {
+    var index = 0
+    while index < bytes.count {
       switch bytes[index] {
       case UInt8(ascii: "+"):
         decoded.append(UInt8(ascii: " "))
       case UInt8(ascii: "%"):
-        guard index + 2 < bytes.endIndex, let high = ASCII.hexValue(bytes[index + 1]),
+        guard index + 2 < bytes.count, let high = ASCII.hexValue(bytes[index + 1]),
           let low = ASCII.hexValue(bytes[index + 2])
         else { return nil }
         decoded.append(high << 4 | low)
-        index += 2
+        index &+= 2
       case let byte:
         decoded.append(byte)
       }
-      index += 1
+      index &+= 1
     }
-    return String(validating: decoded, as: UTF8.self)
+    return String(validating: decoded.span)
+  }
+
+  private static func isEncoded(_ bytes: Span<UInt8>) -> Bool {
+    var found: UInt8 = 0
+    var index = 0
+    while index < bytes.count {
+      found |= bytes[index] == UInt8(ascii: "+") || bytes[index] == UInt8(ascii: "%") ? 1 : 0
+      index &+= 1
+    }
+    return found != 0
   }
 
   /// Unreserved characters stay; everything else becomes `%XX`.
-  public static func encode(_ text: some StringProtocol) -> String {
+  public static func encode(_ text: String) -> String {
     var encoded: [UInt8] = []
     encoded.reserveCapacity(text.utf8.count)
-    for byte in text.utf8 {
-      if ASCII.isUnreserved(byte) {
-        encoded.append(byte)
-      } else {
-        encoded.append(UInt8(ascii: "%"))
-        encoded.append(ASCII.upperHexDigits[Int(byte >> 4)])
-        encoded.append(ASCII.upperHexDigits[Int(byte & 15)])
-      }
-    }
+    append(text, to: &encoded)
     return String(decoding: encoded, as: UTF8.self)
   }
 
   /// `name=value` pairs joined with ampersands.
   public static func serialise(_ entries: [FormParameters.Entry]) -> String {
-    entries.map { "\(encode($0.name))=\(encode($0.value))" }.joined(separator: "&")
+    var encoded: [UInt8] = []
+    // What is to be escaped takes two bytes more; a redirect URI has a few such.
+    encoded.reserveCapacity(entries.reduce(32) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 })
+    for entry in entries {
+      if !encoded.isEmpty { encoded.append(UInt8(ascii: "&")) }
+      append(entry.name, to: &encoded)
+      encoded.append(UInt8(ascii: "="))
+      append(entry.value, to: &encoded)
+    }
+    return String(decoding: encoded, as: UTF8.self)
+  }
+
+  /// Whether nothing is to be escaped: `ASCII.isUnreserved` of all, several bytes at once.
+  private static func isUnreserved(_ bytes: Span<UInt8>) -> Bool {
+    var other: UInt8 = 0
+    var index = 0
+    while index < bytes.count {
+      let byte = bytes[index]
+      let isAlphanumeric = (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10
+      let isMark = byte == 0x2d || byte == 0x2e || byte == 0x5f || byte == 0x7e
+      other |= isAlphanumeric || isMark ? 0 : 1
+      index &+= 1
+    }
+    return other == 0
+  }
+
+  private static func append(_ text: String, to encoded: inout [UInt8]) {
+    let bytes = text.utf8.span
+    // Nearly all names and values, sealed ones above all.
+    if isUnreserved(bytes) { return encoded.append(contentsOf: text.utf8) }
+    var index = 0
+    while index < bytes.count {
+      let byte = bytes[index]
+      if ASCII.isUnreserved(byte) {
+        encoded.append(byte)
+      } else {
+        encoded.append(UInt8(ascii: "%"))
+        encoded.append(ASCII.hexDigit(byte >> 4))
+        encoded.append(ASCII.hexDigit(byte & 15))
+      }
+      index &+= 1
+    }
   }
 }

@@ -4,8 +4,10 @@
 extension FormParameters {
   /// The first parameter of `known` that occurs in another spelling; `nil` when each name means one thing.
   public func secondRepresentation(of known: Set<String>) -> String? {
-    for name in entries.map(\.name) + malformedNames {
-      if known.contains(name) { continue }
+    for index in entries.indices where !known.contains(entries[index].name) {
+      if let second = FormParameters.parameter(of: known, in: entries[index].name) { return second }
+    }
+    for name in malformedNames where !known.contains(name) {
       if let second = FormParameters.parameter(of: known, in: name) { return second }
     }
     for name in namesAfterSemicolon {
@@ -39,7 +41,7 @@ extension FormParameters {
     var bytes = Array(name.utf8)
     // Twice: a server behind a proxy that decodes once more sees the second layer.
     for _ in 0..<2 where bytes.contains(UInt8(ascii: "%")) {
-      guard let decoded = FormEncoding.decode(bytes[...]) else { break }
+      guard let decoded = FormEncoding.decode(bytes.span) else { break }
       bytes = Array(decoded.utf8)
     }
     return bytes

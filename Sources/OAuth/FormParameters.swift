@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Parameters in `application/x-www-form-urlencoded` form, of a query or a body (RFC 6749, appendix B), in order.
 ///
 /// Parsing is strict and loses nothing that matters for a decision: names are decoded before they are compared, what
@@ -41,53 +43,83 @@ public struct FormParameters: Sendable, Equatable {
   }
 
   /// `nil` when there are more than ``maximumCount`` parameters.
-  public init?(parsing bytes: some Sequence<UInt8>) {
+  public init?(parsing bytes: Span<UInt8>) {
     var count = 0
-    for pair in Array(bytes).split(separator: UInt8(ascii: "&")) {
-      count += 1
-      guard count <= FormParameters.maximumCount else { return nil }
-      add(pair)
+    var start = 0
+    // What an authorization request has, so that the array grows once.
+    if !bytes.isEmpty { entries.reserveCapacity(8) }
+    while start < bytes.count {
+      let end = bytes.firstIndex(of: UInt8(ascii: "&"), from: start) ?? bytes.count
+      if start < end {
+        count += 1
+        guard count <= FormParameters.maximumCount else { return nil }
+        add(bytes.extracting(start..<end))
+      }
+      start = end + 1
     }
   }
 
-  /// Parses text, e.g. a query without its question mark.
-  public init?(parsing text: some StringProtocol) {
-    self.init(parsing: text.utf8)
-  }
+  public init?(parsing bytes: [UInt8]) { self.init(parsing: bytes.span) }
 
-  private mutating func add(_ pair: ArraySlice<UInt8>) {
-    let rawName = pair.prefix { $0 != UInt8(ascii: "=") }
-    let rawValue = pair[rawName.endIndex...].dropFirst()
+  /// Parses text, e.g. a query without its question mark.
+  public init?(parsing text: String) { self.init(parsing: text.utf8.span) }
+
+  public init?(parsing text: Substring) { self.init(parsing: text.utf8.span) }
+
+  private mutating func add(_ pair: Span<UInt8>) {
+    let (name, value) = FormParameters.parts(of: pair)
     noteSemicolons(pair)
-    guard let name = FormEncoding.decode(rawName) else {
+    guard let name = FormEncoding.decode(pair.extracting(name)) else {
       hasMalformedName = true
       return
     }
-    guard let value = FormEncoding.decode(rawValue), !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else {
+    guard let value = FormEncoding.decode(pair.extracting(value)), !value.utf8.span.hasControl else {
       malformedNames.append(name)
       return
     }
     entries.append(Entry(name, value))
   }
 
-  private mutating func noteSemicolons(_ pair: ArraySlice<UInt8>) {
+  /// The name of a pair as the parser reads it; `nil` when it does not decode.
+  public static func name(of pair: Span<UInt8>) -> String? {
+    FormEncoding.decode(pair.extracting(parts(of: pair).name))
+  }
+
+  private static func parts(of pair: Span<UInt8>) -> (name: Range<Int>, value: Range<Int>) {
+    guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { return (0..<pair.count, pair.count..<pair.count) }
+    return (0..<equals, equals + 1..<pair.count)
+  }
+
+  private mutating func noteSemicolons(_ pair: Span<UInt8>) {
     guard pair.contains(UInt8(ascii: ";")) else { return }
-    for piece in pair.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).dropFirst() {
-      guard piece.contains(UInt8(ascii: "=")) else { continue }
-      namesAfterSemicolon.append(FormEncoding.decode(piece.prefix { $0 != UInt8(ascii: "=") }) ?? "")
+    var next = pair.firstIndex(of: UInt8(ascii: ";"))
+    while let semicolon = next {
+      next = pair.firstIndex(of: UInt8(ascii: ";"), from: semicolon + 1)
+      let piece = pair.extracting(semicolon + 1..<(next ?? pair.count))
+      guard let equals = piece.firstIndex(of: UInt8(ascii: "=")) else { continue }
+      namesAfterSemicolon.append(FormEncoding.decode(piece.extracting(0..<equals)) ?? "")
     }
   }
 
   /// What stands under `name`.
   public func reading(_ name: String) -> Reading {
-    if malformedNames.contains(name) { return .malformed }
-    var found: String?
-    for entry in entries where entry.name == name {
-      guard found == nil else { return .repeated }
-      found = entry.value
+    if !malformedNames.isEmpty, malformedNames.contains(name) { return .malformed }
+    guard let index = index(of: name, from: 0) else { return .absent }
+    guard self.index(of: name, from: index + 1) == nil else { return .repeated }
+    let value = entries[index].value
+    return value.isEmpty ? .absent : .value(value)
+  }
+
+  /// Where the next entry under `name` stands. Entries are looked at where they are: a loop over them would count
+  /// references of both texts of each.
+  private func index(of name: String, from start: Int) -> Int? {
+    let entries = entries.span
+    var index = start
+    while index < entries.count {
+      if entries[index].name.utf8.count == name.utf8.count, entries[index].name == name { return index }
+      index &+= 1
     }
-    guard let found, !found.isEmpty else { return .absent }
-    return .value(found)
+    return nil
   }
 
   /// The value under `name`; `nil` unless it is there exactly once, decodes and is not empty.
@@ -98,15 +130,30 @@ public struct FormParameters: Sendable, Equatable {
 
   /// All values under `name`, in order, the empty ones left out.
   public func all(_ name: String) -> [String] {
-    entries.filter { $0.name == name && !$0.value.isEmpty }.map(\.value)
+    var values: [String] = []
+    var next = index(of: name, from: 0)
+    while let index = next {
+      if !entries[index].value.isEmpty { values.append(entries[index].value) }
+      next = self.index(of: name, from: index + 1)
+    }
+    return values
   }
 
   /// Whether `name` occurs at all, with whatever value.
   public func contains(_ name: String) -> Bool {
-    entries.contains { $0.name == name } || malformedNames.contains(name)
+    index(of: name, from: 0) != nil || !malformedNames.isEmpty && malformedNames.contains(name)
   }
 
   public var isEmpty: Bool { entries.isEmpty && malformedNames.isEmpty && !hasMalformedName }
+
+  /// The names under which a decision would find more than one value, each as often as it occurs.
+  public var repeatedNames: [String] {
+    var names: [String] = []
+    for position in entries.indices where reading(entries[position].name) == .repeated {
+      names.append(entries[position].name)
+    }
+    return names
+  }
 
   /// The first name that occurs more than once and is not among `exceptions`.
   public func firstRepeated(except exceptions: Set<String>) -> String? {

@@ -1,3 +1,5 @@
+internal import Bytes
+
 extension RedirectURI {
   /// In what a requested URI may differ from a registered one. Empty: in nothing.
   public struct Freedom: OptionSet, Sendable {
@@ -22,12 +24,16 @@ extension RedirectURI {
     switch (kind, registered.kind) {
     case (.loopback(let family, _), .loopback(let other, _)):
       guard freedom.contains(.loopbackPort), family == other else { return false }
-      return freedom.contains(.loopbackPath) || pathAndQuery == registered.pathAndQuery
+      return freedom.contains(.loopbackPath) || hasPathAndQuery(of: registered)
     case (.localhost, .localhost):
-      return freedom.contains(.localhostPort) && pathAndQuery == registered.pathAndQuery
+      return freedom.contains(.localhostPort) && hasPathAndQuery(of: registered)
     default:
       return false
     }
+  }
+
+  private func hasPathAndQuery(of other: RedirectURI) -> Bool {
+    text.utf8.span.extracting(pathStart...).isEqual(to: other.text.utf8.span.extracting(other.pathStart...))
   }
 
   /// The offset in bytes of the first byte in which two URIs differ; `nil` when they are the same.

@@ -7,8 +7,8 @@
 ///     broker       = ( "msapp" / "ms-app" ) "://" sid [ "/" ]
 extension RedirectURI {
   public init(parsing text: String) throws(RedirectURIError) {
+    try RedirectURI.checkCharacters(text.utf8.span)
     let bytes = Array(text.utf8)
-    try RedirectURI.checkCharacters(bytes)
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { throw .relative }
     let scheme = try RedirectURI.scheme(bytes[..<colon])
     var rest = bytes[(colon + 1)...]
@@ -28,11 +28,11 @@ extension RedirectURI {
   }
 
   /// Characters that no part of the URI may have, the same everywhere.
-  private static func checkCharacters(_ bytes: [UInt8]) throws(RedirectURIError) {
+  private static func checkCharacters(_ bytes: Span<UInt8>) throws(RedirectURIError) {
     guard !bytes.isEmpty else { throw .empty }
     guard bytes.count <= maximumLength else { throw .tooLong }
-    for byte in bytes {
-      switch byte {
+    for index in bytes.indices {
+      switch bytes[index] {
       case 0x80...: throw .nonASCII
       case 0..<0x20, 0x7f: throw .controlCharacter
       case UInt8(ascii: " "): throw .space

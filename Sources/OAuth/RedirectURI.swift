@@ -56,8 +56,8 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
   /// What follows the first question mark; `nil` without one.
   public var query: Substring? {
     let rest = pathAndQuery
-    guard let mark = rest.firstIndex(of: "?") else { return nil }
-    return rest[rest.index(after: mark)...]
+    guard let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
+    return rest[rest.utf8.index(after: mark)...]
   }
 
   /// The private-use scheme; `nil` for the other kinds.

@@ -4,10 +4,14 @@ public struct ResponseType: Hashable, Sendable {
   public let values: Set<String>
 
   public init(parsing text: String) {
-    values = Set(text.split(separator: " ").map(String.init))
+    self = text == "code" ? .code : ResponseType(Set(text.split(separator: " ").map(String.init)))
   }
 
-  public static let code = ResponseType(parsing: "code")
+  private init(_ values: Set<String>) {
+    self.values = values
+  }
+
+  public static let code = ResponseType(["code"])
 
   private static let known: Set<String> = ["code", "token", "id_token", "none"]
 

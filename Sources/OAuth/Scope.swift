@@ -8,8 +8,21 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
 
   /// `nil` when the text is not a scope.
   public init?(parsing text: String) {
-    let tokens = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
-    guard tokens.allSatisfy({ !$0.isEmpty && $0.allSatisfy(Scope.isTokenByte) }) else { return nil }
+    let bytes = text.utf8.span
+    // A space stands between two tokens, so never at either end or beside another.
+    var isBetween = true
+    var index = 0
+    while index < bytes.count {
+      if bytes[index] == UInt8(ascii: " ") {
+        guard !isBetween else { return nil }
+        isBetween = true
+      } else {
+        guard Scope.isTokenByte(bytes[index]) else { return nil }
+        isBetween = false
+      }
+      index &+= 1
+    }
+    guard !isBetween else { return nil }
     self.text = text
   }
 

@@ -1,3 +1,5 @@
+import Cryptography
+
 /// What joins the legs of one flow: the authorization request, its completion and the redemption of its code.
 ///
 /// 128 random bits. It is no secret: it names the flow in logs and claims the single use of the flow's code.
@@ -14,7 +16,6 @@ public struct TransactionID: Hashable, Sendable, CustomStringConvertible {
 
   /// Lower-case hexadecimal.
   public var description: String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    Hex.encode(bytes)
   }
 }

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// What a `User-Agent` value gives away about embedded browsers (RFC 8252, section 8.12).
 ///
 /// Advisory: an app can send any string (section 8.7), in-app browser tabs send the browser's own, and so neither answer
@@ -9,10 +11,12 @@ public enum UserAgent {
   /// - Parameter usesBroker: Whether the redirect URI is `msapp://`, with which the Windows Web Authentication Broker is
   ///   an external user agent (appendix B.3).
   public static func looksEmbedded(_ text: String, usesBroker: Bool = false) -> Bool {
-    let agent = Array(text.utf8.prefix(limit))
-    if has(agent, "MSAuthHost/") { return !usesBroker }
+    let whole = text.utf8.span
+    let agent = whole.extracting(0..<min(whole.count, limit))
+    guard !agent.isEmpty else { return false }
+    if agent.contains("MSAuthHost/") { return !usesBroker }
     guard !isCrawler(agent) else { return false }
-    if appTokens.contains(where: { has(agent, $0) }) { return true }
+    for token in appTokens where agent.contains(token) { return true }
     return looksLikeAndroidWebView(agent) || looksLikeAppleWebView(agent)
   }
 
@@ -26,27 +30,22 @@ public enum UserAgent {
     "GSA/", "MicroMessenger/", "LinkedInApp", "Snapchat/", "[Pinterest/", "Electron/", "QtWebEngine/",
   ]
 
-  private static func isCrawler(_ agent: [UInt8]) -> Bool {
-    has(agent, "compatible;") && has(agent, "bot") || agent.starts(with: "Slackbot".utf8)
-      || agent.starts(with: "WhatsApp/".utf8)
+  private static func isCrawler(_ agent: Span<UInt8>) -> Bool {
+    agent.contains("compatible;") && agent.contains("bot") || agent.starts(with: "Slackbot".utf8.span)
+      || agent.starts(with: "WhatsApp/".utf8.span)
   }
 
   /// KitKat's web view has no `wv` yet, only `Version/4.0` before Chrome 30 or 33 with zeros behind.
-  private static func looksLikeAndroidWebView(_ agent: [UInt8]) -> Bool {
-    guard has(agent, "Android 4.4") else { return false }
-    return has(agent, "Version/4.0 Chrome/30.0.0.0") || has(agent, "Version/4.0 Chrome/33.0.0.0")
+  private static func looksLikeAndroidWebView(_ agent: Span<UInt8>) -> Bool {
+    guard agent.contains("Android 4.4") else { return false }
+    return agent.contains("Version/4.0 Chrome/30.0.0.0") || agent.contains("Version/4.0 Chrome/33.0.0.0")
   }
 
   /// WebKit on Apple's systems names Safari, or another browser, unless an app shows the page.
-  private static func looksLikeAppleWebView(_ agent: [UInt8]) -> Bool {
-    guard has(agent, "AppleWebKit/"), ["(iPhone", "(iPad", "(iPod", "(Macintosh"].contains(where: { has(agent, $0) })
-    else { return false }
-    return !has(agent, "Safari/") && !has(agent, "Chrome/")
-  }
-
-  private static func has(_ agent: [UInt8], _ token: String) -> Bool {
-    let token = Array(token.utf8)
-    guard agent.count >= token.count else { return false }
-    return (0...(agent.count - token.count)).contains { agent[$0...].starts(with: token) }
+  private static func looksLikeAppleWebView(_ agent: Span<UInt8>) -> Bool {
+    let isApples =
+      agent.contains("(iPhone") || agent.contains("(iPad") || agent.contains("(iPod") || agent.contains("(Macintosh")
+    guard isApples, agent.contains("AppleWebKit/") else { return false }
+    return !agent.contains("Safari/") && !agent.contains("Chrome/")
   }
 }

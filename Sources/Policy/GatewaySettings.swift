@@ -60,21 +60,19 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
   /// Lower case; an IPv6 literal without its brackets.
   public let host: String
   public let port: Int
+  /// What the `Host` field says for this origin: the port only when it is not the scheme's default.
+  public let authority: String
+  public let description: String
 
   public init(scheme: Scheme, host: String, port: Int? = nil) {
     self.scheme = scheme
     self.host = host
-    self.port = port ?? (scheme == .https ? 443 : 80)
-  }
-
-  /// What the `Host` field says for this origin: the port only when it is not the scheme's default.
-  public var authority: String {
-    let name = host.contains(":") ? "[\(host)]" : host
     let standard = scheme == .https ? 443 : 80
-    return port == standard ? name : "\(name):\(port)"
+    self.port = port ?? standard
+    let name = host.contains(":") ? "[\(host)]" : host
+    authority = self.port == standard ? name : "\(name):\(self.port)"
+    description = "\(scheme.rawValue)://\(authority)"
   }
-
-  public var description: String { "\(scheme.rawValue)://\(authority)" }
 
   /// Whether the host is a loopback literal or `localhost`, where plain http is acceptable. `127.example.com` is not.
   public var isLoopback: Bool {

@@ -3,7 +3,9 @@ public import OAuth
 /// What the operator decided: an immutable snapshot that every worker reads without a lock.
 ///
 /// `PolicyFile` makes it from YAML after validation, so code that holds a `Policy` needs no further checks.
-public struct Policy: Sendable {
+///
+/// A reference: every decision has one in its context, and a copy of the values would count references of each.
+public final class Policy: Sendable {
   public let gateway: GatewaySettings
   public let upstream: UpstreamSettings
   /// What applies to a client id that the policy does not list.

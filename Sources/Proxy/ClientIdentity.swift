@@ -1,3 +1,4 @@
+internal import Bytes
 import HTTP
 import HTTP1
 import Reactor
@@ -32,9 +33,18 @@ struct ClientIdentity {
 
   private static func prefix(address: String, chain: String, isSecure: Bool) -> [UInt8] {
     let scheme = isSecure ? "https" : "http"
-    let node = address.contains(":") ? "\"[\(address)]\"" : address
-    return Array(
-      "X-Forwarded-For: \(chain)\r\nX-Forwarded-Proto: \(scheme)\r\nForwarded: for=\(node);proto=\(scheme)".utf8)
+    let isIPv6 = address.utf8.span.contains(UInt8(ascii: ":"))
+    var prefix: [UInt8] = []
+    prefix.reserveCapacity(192)
+    prefix += "X-Forwarded-For: ".utf8
+    prefix += chain.utf8
+    prefix += "\r\nX-Forwarded-Proto: ".utf8
+    prefix += scheme.utf8
+    prefix += (isIPv6 ? "\r\nForwarded: for=\"[" : "\r\nForwarded: for=").utf8
+    prefix += address.utf8
+    prefix += (isIPv6 ? "]\";proto=" : ";proto=").utf8
+    prefix += scheme.utf8
+    return prefix
   }
 
   /// What is believed of the client of one request: a trusted proxy's word counts, anybody else's does not.
@@ -103,19 +113,26 @@ struct ClientIdentity {
     }
     let belief = belief(bytes, fields)
     let host = belief.host.flatMap { ClientIdentity.isHost($0) ? $0 : nil } ?? head.host.map { text(bytes, $0) }
-    ClientIdentity.append(belief, host: host, to: buffer)
+    var lines: [UInt8] = []
+    ClientIdentity.append(belief, host: host, to: &lines)
+    buffer.append(lines)
   }
 
   /// Writes the forwarding fields of a request of the gateway's own.
-  static func append(_ peer: Peer, host: String, to buffer: Buffer) {
+  static func append(_ peer: Peer, host: String, to lines: inout [UInt8]) {
     append(
-      Belief(address: peer.address, isSecure: peer.isSecure, host: nil, chain: peer.address), host: host, to: buffer)
+      Belief(address: peer.address, isSecure: peer.isSecure, host: nil, chain: peer.address), host: host, to: &lines)
   }
 
-  private static func append(_ belief: Belief, host: String?, to buffer: Buffer) {
-    buffer.append(prefix(address: belief.address, chain: belief.chain, isSecure: belief.isSecure))
-    if let host { buffer.append(";host=\"\(host)\"\r\nX-Forwarded-Host: \(host)") }
-    buffer.append("\r\n")
+  private static func append(_ belief: Belief, host: String?, to lines: inout [UInt8]) {
+    lines += prefix(address: belief.address, chain: belief.chain, isSecure: belief.isSecure)
+    if let host {
+      lines += ";host=\"".utf8
+      lines += host.utf8
+      lines += "\"\r\nX-Forwarded-Host: ".utf8
+      lines += host.utf8
+    }
+    lines += "\r\n".utf8
   }
 
   /// Only what can stand in a quoted string and in a `Host` field.

@@ -43,6 +43,6 @@ enum RequestReader {
   }
 
   static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
-    FieldText.decode(range.map { bytes[$0] })
+    FieldText.decode(bytes.extracting(range))
   }
 }

@@ -31,6 +31,14 @@ enum ResponseEncoder {
   }
 
   static func isSafe(_ text: String) -> Bool {
-    text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
+    let bytes = text.utf8.span
+    var forbidden: UInt8 = 0
+    var index = 0
+    while index < bytes.count {
+      let byte = bytes[index]
+      forbidden |= byte < 0x20 && byte != 0x09 || byte == 0x7f ? 1 : 0
+      index &+= 1
+    }
+    return forbidden == 0
   }
 }

@@ -1,3 +1,4 @@
+internal import Bytes
 public import HTTP
 import HTTP1
 import Reactor
@@ -70,16 +71,20 @@ public final class Upstream {
       worker.metrics.upstreamFailed(.unsendable)
       throw .unsendable
     }
-    var head = Array(
-      "\(request.method) \(request.target) HTTP/1.1\r\nHost: \(configuration.upstreamAuthority)\r\n".utf8)
+    var head: [UInt8] = []
+    // What most heads need beside them, so that the array grows once.
+    head.reserveCapacity(request.target.utf8.count + fields.count + 512)
+    head += request.method.utf8
+    head.append(0x20)
+    head += request.target.utf8
+    head += " HTTP/1.1\r\n".utf8
+    head += worker.settings.hostLine
     head += fields
     if !request.body.isEmpty || request.method == "POST" { head += "Content-Length: \(request.body.count)\r\n".utf8 }
     head += worker.settings.viaLine
-    let identity = poller.buffers.take()
-    ClientIdentity.append(request.peer, host: configuration.authority, to: identity)
-    head += identity.bytes(from: 0, count: identity.count)
-    poller.buffers.giveBack(identity)
-    return head + [0x0d, 0x0a]
+    ClientIdentity.append(request.peer, host: configuration.authority, to: &head)
+    head += "\r\n".utf8
+    return head
   }
 
   /// The fields with the private cookie taken out, whoever put it there.
@@ -95,7 +100,7 @@ public final class Upstream {
 
   /// Whether it cannot end the request line early: the last line of defence, the caller has built it from validated values.
   private static func isVisible(_ text: String) -> Bool {
-    !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+    !text.isEmpty && text.utf8.span.isVisible
   }
 
   private func send(

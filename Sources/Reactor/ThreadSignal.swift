@@ -21,4 +21,10 @@ public final class ThreadSignal: Sendable {
   public func wait() {
     cl_eventfd_wait(descriptor)
   }
+
+  /// Blocks until `signal` was called since the last return of `wait`, or until the time is over. Takes no call away from
+  /// the next `wait`.
+  public func pause(milliseconds: Int) {
+    cl_eventfd_pause(descriptor, Int32(clamping: milliseconds))
+  }
 }

@@ -70,7 +70,7 @@ extension KeyFile {
     }
     var secret: [UInt8] = []
     if state != .retired || fields[2].text != "-" {
-      secret = Base64URL.decode(fields[2].text) ?? []
+      secret = Base64URL.decode(String(fields[2].text)) ?? []
       if secret.count != SealingKey.secretLength {
         problems.append((fields[2].column, "the key is not 32 bytes in base64url (43 characters, no padding)"))
       } else if secret.allSatisfy({ $0 == 0 }) {

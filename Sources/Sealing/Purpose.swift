@@ -24,15 +24,27 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
   /// What the message key is derived for (RFC 5869, section 3.2: `info`).
   var info: [UInt8] {
     switch self {
-    case .state: Array("proofgate state".utf8)
-    case .code: Array("proofgate code".utf8)
-    case .refresh: Array("proofgate refresh".utf8)
-    case .registration: Array("proofgate registration".utf8)
-    case .device: Array("proofgate device".utf8)
-    case .consent: Array("proofgate consent".utf8)
-    case .cookie: Array("proofgate cookie".utf8)
-    case .kept: Array("proofgate kept".utf8)
-    case .pushed: Array("proofgate pushed".utf8)
+    case .state: Info.state
+    case .code: Info.code
+    case .refresh: Info.refresh
+    case .registration: Info.registration
+    case .device: Info.device
+    case .consent: Info.consent
+    case .cookie: Info.cookie
+    case .kept: Info.kept
+    case .pushed: Info.pushed
     }
+  }
+
+  private enum Info {
+    static let state = Array("proofgate state".utf8)
+    static let code = Array("proofgate code".utf8)
+    static let refresh = Array("proofgate refresh".utf8)
+    static let registration = Array("proofgate registration".utf8)
+    static let device = Array("proofgate device".utf8)
+    static let consent = Array("proofgate consent".utf8)
+    static let cookie = Array("proofgate cookie".utf8)
+    static let kept = Array("proofgate kept".utf8)
+    static let pushed = Array("proofgate pushed".utf8)
   }
 }

@@ -22,7 +22,7 @@ extension Sealer {
 
   /// The value that `text` was sealed from. Its expiry is the caller's to check.
   public func open<Value: Sealable>(
-    _ type: Value.Type, from text: some StringProtocol
+    _ type: Value.Type, from text: String
   ) throws(OpenError) -> Value {
     var reader = PayloadReader(try open(text, as: Value.purpose))
     defer { reader.wipe() }

@@ -1,4 +1,4 @@
-internal import Cryptography
+public import Cryptography
 
 /// Seals values that leave the gateway and come back, and opens them again.
 ///
@@ -28,11 +28,14 @@ public final class Sealer {
   private let issuer: [UInt8]
   private let hkdf = HKDFSHA256()
   private let cipher = AES256GCM()
-  private let salts = RandomPool()
+  private let random: RandomPool
 
-  /// - Parameter issuer: the gateway's issuer identifier; what one issuer sealed does not open for another.
-  public init(keyRing: KeyRing, issuer: String) {
+  /// - Parameters:
+  ///   - issuer: the gateway's issuer identifier; what one issuer sealed does not open for another.
+  ///   - random: where salts come from.
+  public init(keyRing: KeyRing, issuer: String, random: RandomPool = RandomPool()) {
     self.keyRing = keyRing
+    self.random = random
     self.issuer = Array(issuer.utf8)
   }
 
@@ -42,7 +45,7 @@ public final class Sealer {
   /// `payload` as text in the base64url alphabet, different every time.
   public func seal(_ payload: [UInt8], for purpose: Purpose) -> String {
     let key = keyRing.sealingKey
-    let salt = Array(salts.take(Sealer.saltLength))
+    let salt = random.take(Sealer.saltLength)
     var messageKey = hkdf.derive(key: key.secret, salt: salt, info: purpose.info, length: AES256GCM.keyLength)
     defer { wipe(&messageKey) }
     var envelope: [UInt8] = []
@@ -59,7 +62,7 @@ public final class Sealer {
   }
 
   /// The payload that `text` was sealed from.
-  public func open(_ text: some StringProtocol, as purpose: Purpose) throws(OpenError) -> [UInt8] {
+  public func open(_ text: String, as purpose: Purpose) throws(OpenError) -> [UInt8] {
     guard text.utf8.count <= Sealer.longest, let envelope = Base64URL.decode(text),
       envelope.count >= Sealer.shortest, envelope.first == Sealer.version,
       envelope[1..<Sealer.keyOffset].elementsEqual(Sealer.mark)

@@ -19,17 +19,18 @@ struct JSONLine: Sendable {
     bytes.removeAll(keepingCapacity: true)
   }
 
-  mutating func field(_ name: StaticString, _ value: String) {
+  /// - Parameter name: plain ASCII.
+  mutating func field(_ name: String, _ value: String) {
     key(name)
     string(value)
   }
 
-  mutating func field(_ name: StaticString, _ value: Int) {
+  mutating func field(_ name: String, _ value: Int) {
     key(name)
     bytes.append(contentsOf: String(value).utf8)
   }
 
-  mutating func field(_ name: StaticString, _ values: [String]) {
+  mutating func field(_ name: String, _ values: [String]) {
     key(name)
     bytes.append(UInt8(ascii: "["))
     for (index, value) in values.enumerated() {
@@ -39,15 +40,21 @@ struct JSONLine: Sendable {
     bytes.append(UInt8(ascii: "]"))
   }
 
-  private mutating func key(_ name: StaticString) {
+  private mutating func key(_ name: String) {
     if !isFirst { bytes.append(UInt8(ascii: ",")) }
     isFirst = false
-    string(name.description)
-    bytes.append(UInt8(ascii: ":"))
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(contentsOf: name.utf8)
+    bytes.append(contentsOf: "\":".utf8)
   }
 
   private mutating func string(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
+    guard !JSONLine.isPlain(text.utf8.span) else {
+      bytes.append(contentsOf: text.utf8)
+      bytes.append(UInt8(ascii: "\""))
+      return
+    }
     for scalar in text.unicodeScalars {
       switch scalar {
       case "\"": bytes.append(contentsOf: "\\\"".utf8)
@@ -60,6 +67,18 @@ struct JSONLine: Sendable {
       }
     }
     bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Whether nothing is to be escaped, as in nearly all values.
+  private static func isPlain(_ text: Span<UInt8>) -> Bool {
+    var other: UInt8 = 0
+    var index = 0
+    while index < text.count {
+      let byte = text[index]
+      other |= byte < 0x20 || byte >= 0x7f || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") ? 1 : 0
+      index &+= 1
+    }
+    return other == 0
   }
 
   /// The scalars that come here fit into one `\u` escape.

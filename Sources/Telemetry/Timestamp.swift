@@ -5,8 +5,16 @@ enum Timestamp {
     let (days, inDay) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
     let (year, month, day) = date(days)
     let second = inDay / 1000
-    return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T\(padded(second / 3600, 2))"
-      + ":\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2)).\(padded(inDay % 1000, 3))Z"
+    var text: [UInt8] = []
+    text.reserveCapacity(24)
+    append(year, 4, "-", to: &text)
+    append(month, 2, "-", to: &text)
+    append(day, 2, "T", to: &text)
+    append(second / 3600, 2, ":", to: &text)
+    append(second / 60 % 60, 2, ":", to: &text)
+    append(second % 60, 2, ".", to: &text)
+    append(inDay % 1000, 3, "Z", to: &text)
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// The Gregorian date of a day counted from 1970-01-01. Years begin in March here, so that the leap day comes last; 400
@@ -22,8 +30,14 @@ enum Timestamp {
     return (year, month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
   }
 
-  private static func padded(_ value: Int64, _ width: Int) -> String {
-    let digits = String(value)
-    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+  /// The last `width` digits of a number, and what follows them.
+  private static func append(_ value: Int64, _ width: Int, _ end: Unicode.Scalar, to text: inout [UInt8]) {
+    var scale: Int64 = 1
+    for _ in 1..<width { scale *= 10 }
+    while scale > 0 {
+      text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / scale % 10))
+      scale /= 10
+    }
+    text.append(UInt8(ascii: end))
   }
 }

@@ -6,6 +6,8 @@ import Telemetry
 final class LogWriter: Sendable {
   let log: DecisionLog
   private let hasEnded = Atomic<Bool>(false)
+  /// Milliseconds from a record to its line.
+  private static let gathering = 10
 
   /// Where the option `--log` points.
   static func destination(_ option: String) -> LogFile.Destination {
@@ -52,7 +54,14 @@ final class LogWriter: Sendable {
     let descriptor: ThreadSignal
 
     func signal() { descriptor.signal() }
-    func wait() { descriptor.wait() }
+
+    func wait() {
+      descriptor.wait()
+      // What is judged in the next moment is written along with it: a write, and the switch between the threads that goes
+      // with it, for each request would cost more than judging it. The rings hold what comes in several such moments. A
+      // signal ends the moment: the file is to be opened anew, say, and what comes after that belongs into the new one.
+      descriptor.pause(milliseconds: LogWriter.gathering)
+    }
   }
 
   private struct Sink: LogSink {

@@ -38,14 +38,13 @@ struct Base64URLTests {
     #expect(Set(spellings).count == spellings.count)
   }
 
-  @Test("Every length round trips, a substring included")
+  @Test("Every length round trips")
   func roundTrip() {
     for length in 0...70 {
       let bytes = randomBytes(length)
       let text = Base64URL.encode(bytes)
       #expect(text.utf8.count == (length * 4 + 2) / 3)
       #expect(Base64URL.decode(text) == bytes)
-      #expect(Base64URL.decode("..\(text)".dropFirst(2)) == bytes)
     }
   }
 

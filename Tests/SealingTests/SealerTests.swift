@@ -22,7 +22,7 @@ struct SealerTests {
       let error = #expect(throws: OpenError.self) { try sealer.open(Base64URL.encode(changed), as: .code) }
       switch bit / 8 {
       case 0...3: #expect(error == .malformed)
-      case 4...7: #expect(error == .unknownKey(try #require(KeyID(Hex.encode(changed[4...7])))))
+      case 4...7: #expect(error == .unknownKey(try #require(KeyID(Hex.encode(Array(changed[4...7]))))))
       default: #expect(error == .notAuthentic)
       }
     }
@@ -62,7 +62,7 @@ struct SealerTests {
   func truncation() throws {
     let text = sealer.seal(payload, for: .state)
     for length in 0..<text.count {
-      #expect(throws: OpenError.self) { try sealer.open(text.prefix(length), as: .state) }
+      #expect(throws: OpenError.self) { try sealer.open(String(text.prefix(length)), as: .state) }
     }
     let envelope = try #require(Base64URL.decode(text))
     #expect(throws: OpenError.notAuthentic) { try sealer.open(Base64URL.encode(envelope + [0]), as: .state) }

@@ -31,6 +31,8 @@ void cl_eventfd_signal(int32_t fd);
 void cl_eventfd_clear(int32_t fd);
 /// Blocks the calling thread until the counter is above zero, and takes it to zero.
 void cl_eventfd_wait(int32_t fd);
+/// Waits until it is signalled, at most so long, and leaves it signalled.
+void cl_eventfd_pause(int32_t fd, int32_t milliseconds);
 
 // The loop that the calling thread runs, or NULL.
 void *_Nullable cl_current(void);

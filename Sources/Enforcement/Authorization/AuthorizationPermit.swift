@@ -51,9 +51,13 @@ public struct AuthorizationPermit: Sendable {
       entries.append(FormParameters.Entry("code_challenge", challenge.text))
       entries.append(FormParameters.Entry("code_challenge_method", challenge.method.rawValue))
     }
-    let forwarded = ParameterNames.openIDConnect.union(
-      context.policy.upstream.parameters.subtracting(ParameterNames.reservedForGateway))
-    entries += context.parameters.entries.filter { forwarded.contains($0.name) && !$0.value.isEmpty }
+    let allowed = context.policy.upstream.parameters
+    for entry in context.parameters.entries where !entry.value.isEmpty {
+      let isForwarded =
+        ParameterNames.openIDConnect.contains(entry.name)
+        || allowed.contains(entry.name) && !ParameterNames.reservedForGateway.contains(entry.name)
+      if isForwarded { entries.append(entry) }
+    }
     return entries
   }
 

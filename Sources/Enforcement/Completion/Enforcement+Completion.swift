@@ -1,3 +1,4 @@
+internal import Bytes
 public import OAuth
 public import Policy
 
@@ -79,7 +80,8 @@ extension Enforcement {
     case .location where hasCode && answer.state == nil:
       return .answerUnusable
     case .location:
-      guard let address = answer.address, address.utf8.elementsEqual(transaction.upstreamRedirectURI.utf8) else {
+      let sent = transaction.upstreamRedirectURI
+      guard let address = answer.address, address.utf8.span.isEqual(to: sent.utf8.span) else {
         return .answerElsewhere
       }
       return answer.parameters.all("code").contains(where: facts.request.holds) ? .answerEchoed : nil

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// All that a request says in its target, cookies and body, as far as a code could hide in it (`I-completion`).
 ///
 /// An open redirect of the upstream sends back what the request held, read in that server's way: more lenient than the
@@ -15,7 +17,7 @@ public struct RequestContent: Sendable {
   ///   - target: The path and query, as they came.
   ///   - cookies: The values of all `Cookie` fields.
   ///   - body: The body; empty without one.
-  public init(target: some StringProtocol, cookies: [String] = [], body: [UInt8] = []) {
+  public init(target: String, cookies: [String] = [], body: [UInt8] = []) {
     self.init(texts: [Array(target.utf8)] + cookies.map { Array($0.utf8) } + [body])
   }
 
@@ -56,13 +58,16 @@ public struct RequestContent: Sendable {
     // A code that is itself an escaped text is found only where both sides are decoded to the end.
     let fully = RequestContent.withoutPlus(RequestContent.fullyDecoded(Array(code.utf8)))
     return texts.contains { text in
-      if RequestContent.occurs(fully, in: RequestContent.withoutPlus(RequestContent.fullyDecoded(text))) { return true }
-      var text = text
+      var text = RequestContent.withoutPlus(text)
+      let end = RequestContent.withoutPlus(RequestContent.fullyDecoded(text))
+      if RequestContent.occurs(fully, in: end) { return true }
       for _ in 0...RequestContent.rounds {
-        if RequestContent.occurs(wanted, in: RequestContent.withoutPlus(text)) { return true }
+        // This is what has just been searched, for the same.
+        if text.span.isEqual(to: end.span), wanted.span.isEqual(to: fully.span) { return false }
+        if RequestContent.occurs(wanted, in: text) { return true }
         let decoded = RequestContent.decoded(text)
         guard decoded.count < text.count else { return false }
-        text = decoded
+        text = RequestContent.withoutPlus(decoded)
       }
       return false
     }
@@ -70,11 +75,13 @@ public struct RequestContent: Sendable {
 
   /// A plus is itself to one reader and a space to another: here they are the same.
   private static func withoutPlus(_ text: [UInt8]) -> [UInt8] {
-    text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+    guard text.span.contains(UInt8(ascii: "+")) else { return text }
+    return text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
   }
 
   /// Percent-escapes decoded once, broken ones kept.
   private static func decoded(_ text: [UInt8]) -> [UInt8] {
+    let text = text.span
     var result: [UInt8] = []
     result.reserveCapacity(text.count)
     var index = 0
@@ -83,10 +90,10 @@ public struct RequestContent: Sendable {
         let low = digit(text[index + 2])
       {
         result.append(high << 4 | low)
-        index += 3
+        index &+= 3
       } else {
         result.append(text[index])
-        index += 1
+        index &+= 1
       }
     }
     return result
@@ -95,16 +102,29 @@ public struct RequestContent: Sendable {
   /// Percent-escapes decoded until none is left, in one pass: an escape whose last digit comes of an escape is seen when
   /// that digit is written.
   private static func fullyDecoded(_ text: [UInt8]) -> [UInt8] {
+    guard text.span.contains(UInt8(ascii: "%")) else { return text }
+    let text = text.span
     var result: [UInt8] = []
     result.reserveCapacity(text.count)
-    for byte in text {
-      result.append(byte)
+    // What is written so far ends in a percent sign, or in one and a digit.
+    var mayEscape = false
+    var index = 0
+    while index < text.count {
+      if !mayEscape {
+        let mark = text.firstIndex(of: UInt8(ascii: "%"), from: index) ?? text.count
+        result.append(copying: text.extracting(index..<mark))
+        index = mark
+        guard index < text.count else { break }
+      }
+      result.append(text[index])
+      index &+= 1
       while result.count > 2, result[result.count - 3] == UInt8(ascii: "%"), let high = digit(result[result.count - 2]),
         let low = digit(result[result.count - 1])
       {
         result.removeLast(3)
         result.append(high << 4 | low)
       }
+      mayEscape = result.suffix(2).contains(UInt8(ascii: "%"))
     }
     return result
   }
@@ -119,12 +139,16 @@ public struct RequestContent: Sendable {
   }
 
   private static func occurs(_ wanted: [UInt8], in text: [UInt8]) -> Bool {
-    guard let first = wanted.first, wanted.count <= text.count else { return false }
-    for start in 0...(text.count - wanted.count) where text[start] == first {
-      let end = start + wanted.count
-      guard text[start..<end].elementsEqual(wanted) else { continue }
+    guard let first = wanted.first else { return false }
+    let text = text.span
+    var start = 0
+    while let found = text.firstIndex(of: first, from: start) {
+      let end = found + wanted.count
+      guard end <= text.count else { return false }
+      start = found + 1
+      guard text.extracting(found..<end).isEqual(to: wanted.span) else { continue }
       if wanted.count >= distinctive { return true }
-      let standsAlone = (start == 0 || !isWord(text[start - 1])) && (end == text.count || !isWord(text[end]))
+      let standsAlone = (found == 0 || !isWord(text[found - 1])) && (end == text.count || !isWord(text[end]))
       if standsAlone { return true }
     }
     return false

@@ -1,3 +1,4 @@
+internal import Bytes
 public import OAuth
 
 /// An authorization response of the upstream: from a `Location` that passes, or as it reached the callback.
@@ -21,18 +22,36 @@ public struct UpstreamAnswer: Sendable {
     place = .location(location)
     // A fragment is an implicit answer, or decoration that some servers add against reattached fragments.
     // Bytes: next to a combining mark a separator is no character of its own, and still separates for a browser.
-    let target = location.utf8.prefix { $0 != UInt8(ascii: "#") }
-    let base = target.prefix { $0 != UInt8(ascii: "?") }
-    let query = target.dropFirst(base.count).dropFirst()
+    let whole = location.utf8.span
+    let target = whole.extracting(0..<(whole.firstIndex(of: UInt8(ascii: "#")) ?? whole.count))
+    let mark = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
+    let query = target.extracting(min(mark + 1, target.count)...)
     guard let parameters = FormParameters(parsing: query) else { return nil }
     self.parameters = parameters
-    let kept = query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).filter { pair in
-      let one = FormParameters(parsing: pair)
-      let name = one?.entries.first?.name ?? one?.malformedNames.first
-      return !(name.map(ParameterNames.inResponse.contains) ?? false)
+    let rest = UpstreamAnswer.withoutResponse(query)
+    var address = [UInt8](copying: target.extracting(0..<mark))
+    if rest.contains(where: { $0 != UInt8(ascii: "&") }) {
+      address.append(UInt8(ascii: "?"))
+      address += rest
     }
-    let rest = kept.map { String(Substring($0)) }
-    address = rest.allSatisfy(\.isEmpty) ? String(Substring(base)) : "\(Substring(base))?\(rest.joined(separator: "&"))"
+    self.address = String(decoding: address, as: UTF8.self)
+  }
+
+  /// The query without the parameters of a response, byte for byte.
+  private static func withoutResponse(_ query: Span<UInt8>) -> [UInt8] {
+    var rest: [UInt8] = []
+    var isFirst = true
+    var start = 0
+    while start <= query.count {
+      let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
+      let pair = query.extracting(start..<end)
+      start = end + 1
+      if let name = FormParameters.name(of: pair), ParameterNames.inResponse.contains(name) { continue }
+      if !isFirst { rest.append(UInt8(ascii: "&")) }
+      isFirst = false
+      rest.append(copying: pair)
+    }
+    return rest
   }
 
   /// What arrived at the callback over the network.

@@ -21,7 +21,8 @@ struct RuleRun {
 
   mutating func run<Context>(_ rules: [Rule<Context>], on context: Context) -> End {
     var passes = false
-    for rule in rules {
+    for index in rules.indices {
+      let rule = rules[index]
       let verdict = rule.check(context)
       if keepsTrace { trace.append(TraceStep(rule: rule.name, verdict: verdict)) }
       switch verdict {

@@ -1,3 +1,4 @@
+internal import Bytes
 public import Policy
 
 /// What a path leads to.
@@ -77,26 +78,28 @@ public struct EndpointMatcher: Sendable {
     guard !query.isEmpty, reading != .ambiguous, reading != .notPassed, router.mayRoute(query) else { return reading }
     guard !EndpointMatcher.isIntricate(path) else { return .ambiguous }
     let isRouted = router.routes(
-      EndpointMatcher.copy(query), at: EndpointMatcher.copy(path), to: entries.map(\.reading))
+      [UInt8](copying: query), at: [UInt8](copying: path), to: entries.map(\.reading))
     return isRouted ? .ambiguous : reading
   }
 
   /// Reads a target that is at hand as text.
-  public func read(path: some StringProtocol, query: some StringProtocol) -> PathReading {
-    let path = Array(path.utf8)
-    let query = Array(query.utf8)
-    return read(path: path.span, query: query.span)
+  public func read(target: String) -> PathReading {
+    let bytes = target.utf8.span
+    let mark = bytes.firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
+    return read(path: bytes.extracting(0..<mark), query: bytes.extracting(min(mark + 1, bytes.count)...))
   }
 
-  /// Reads a path that comes without a query.
-  public func read(path: some StringProtocol) -> PathReading { read(path: path, query: "") }
+  /// The same of a target's parts.
+  public func read(path: String, query: String = "") -> PathReading {
+    read(path: path.utf8.span, query: query.utf8.span)
+  }
 
   private func read(_ path: Span<UInt8>) -> PathReading {
-    for entry in entries where EndpointMatcher.equal(path, entry.path) { return .exact(entry.endpoint) }
+    for entry in entries where path.isEqual(to: entry.path.span) { return .exact(entry.endpoint) }
     guard couldBeAnEndpoint(path) else { return passes(path) ? .other : .notPassed }
     guard !EndpointMatcher.isIntricate(path) else { return .ambiguous }
 
-    let bytes = EndpointMatcher.copy(path)
+    let bytes = [UInt8](copying: path)
     if EndpointMatcher.isOwn(bytes) { return .exact(.own) }
     for reading in CanonicalPath.readings(of: bytes) {
       if reading.isOwn { return .ambiguous }
@@ -164,7 +167,7 @@ public struct EndpointMatcher: Sendable {
   /// Whether the path lies under a prefix that is passed through, in every reading.
   private func passes(_ path: Span<UInt8>) -> Bool {
     guard !passed.isEmpty else { return true }
-    let bytes = EndpointMatcher.copy(path)
+    let bytes = [UInt8](copying: path)
     guard !EndpointMatcher.isIntricate(path), passed.contains(where: { EndpointMatcher.lies(bytes, under: $0.text) })
     else { return false }
     return CanonicalPath.spellings(of: bytes).allSatisfy { spelling in
@@ -176,18 +179,5 @@ public struct EndpointMatcher: Sendable {
   private static func lies(_ path: [UInt8], under prefix: [UInt8]) -> Bool {
     guard path.starts(with: prefix) else { return false }
     return path.count == prefix.count || prefix.last == UInt8(ascii: "/") || path[prefix.count] == UInt8(ascii: "/")
-  }
-
-  private static func equal(_ path: Span<UInt8>, _ other: [UInt8]) -> Bool {
-    guard path.count == other.count else { return false }
-    for index in path.indices where path[index] != other[index] { return false }
-    return true
-  }
-
-  private static func copy(_ path: Span<UInt8>) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(path.count)
-    for index in path.indices { bytes.append(path[index]) }
-    return bytes
   }
 }

@@ -21,26 +21,29 @@ struct RouterQuery {
 
   /// The quick look, in one pass: whether a parameter routes, or has a name that has to be decoded or none.
   func mayRoute(_ query: Span<UInt8>) -> Bool {
-    var hash: UInt64 = 0
-    var isEmpty = true
-    var isName = true
-    for index in query.indices {
-      let byte = query[index]
-      if byte == UInt8(ascii: "&") || byte == UInt8(ascii: ";") {
-        if isName, !isEmpty { return true }
-        (hash, isEmpty, isName) = (0, true, true)
-      } else if isName, byte == UInt8(ascii: "=") {
-        if hashes.contains(hash) { return true }
-        isName = false
-      } else if isName {
-        let lower = CanonicalPath.lowercased(byte)
+    var index = 0
+    while index < query.count {
+      var hash: UInt64 = 0
+      let start = index
+      while index < query.count, query[index] != UInt8(ascii: "="), !RouterQuery.separates(query[index]) {
+        let lower = CanonicalPath.lowercased(query[index])
         guard CanonicalPath.isPlain(lower), lower != UInt8(ascii: ".") else { return true }
         hash = RouterQuery.hash(hash, lower)
-        isEmpty = false
+        index &+= 1
       }
+      if index < query.count, query[index] == UInt8(ascii: "=") {
+        if hashes.contains(hash) { return true }
+        while index < query.count, !RouterQuery.separates(query[index]) { index &+= 1 }
+      } else if index > start {
+        // A name alone may be a route.
+        return true
+      }
+      index &+= 1
     }
-    return isName && !isEmpty
+    return false
   }
+
+  private static func separates(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "&") || byte == UInt8(ascii: ";") }
 
   /// Whether some program at `path` could take the query for the path of one of the endpoints.
   func routes(_ query: [UInt8], at path: [UInt8], to endpoints: [CanonicalPath]) -> Bool {

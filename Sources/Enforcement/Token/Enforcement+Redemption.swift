@@ -41,12 +41,18 @@ extension Enforcement {
   public static func decideRedemption(
     _ intent: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64
   ) -> Outcome<RedemptionPermit> {
-    explainRedemption(intent, opened: opened, policy: policy, now: now).outcome
+    redemption(intent, opened: opened, policy: policy, now: now, keepsTrace: false).outcome
   }
 
   /// The same decision with what every rule said.
   public static func explainRedemption(
     _ intent: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64
+  ) -> (outcome: Outcome<RedemptionPermit>, trace: [TraceStep]) {
+    redemption(intent, opened: opened, policy: policy, now: now, keepsTrace: true)
+  }
+
+  private static func redemption(
+    _ intent: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64, keepsTrace: Bool
   ) -> (outcome: Outcome<RedemptionPermit>, trace: [TraceStep]) {
     let code: IssuedCode
     switch opened {
@@ -55,7 +61,7 @@ extension Enforcement {
     case .keyUnknown: return (unopened(.codeKeyUnknown, mode: intent.client.mode), [])
     }
     let context = RedemptionContext(intent: intent, code: code, now: now)
-    var run = RuleRun(mode: intent.client.mode, keepsTrace: true)
+    var run = RuleRun(mode: intent.client.mode, keepsTrace: keepsTrace)
     let decision: Decision<RedemptionPermit> =
       switch run.run(RuleTable.redemption, on: context) {
       case .refused(let rejection, let detail): .reject(Refusal(rejection, detail: detail))

@@ -69,7 +69,11 @@ extension Enforcement {
 extension Policy {
   /// The parameters of the allow-list that a token request may take upstream.
   func allowListed(_ parameters: FormParameters) -> [FormParameters.Entry] {
-    let names = upstream.parameters.subtracting(ParameterNames.atToken.subtracting(ParameterNames.repeatable))
-    return parameters.entries.filter { names.contains($0.name) && !$0.value.isEmpty }
+    guard !upstream.parameters.isEmpty else { return [] }
+    return parameters.entries.filter { entry in
+      let isReserved =
+        ParameterNames.atToken.contains(entry.name) && !ParameterNames.repeatable.contains(entry.name)
+      return upstream.parameters.contains(entry.name) && !isReserved && !entry.value.isEmpty
+    }
   }
 }

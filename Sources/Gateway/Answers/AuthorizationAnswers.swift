@@ -90,7 +90,8 @@ extension Interception {
   /// The path under which this request reached the authorization endpoint, or the first that is configured.
   var authorizationPath: String {
     let paths = policy.upstream.endpoints.authorization
-    return paths.contains(String(request.path)) ? String(request.path) : paths.first ?? "/"
+    let path = String(request.path)
+    return paths.contains(path) ? path : paths.first ?? "/"
   }
 
   /// The rejection that stands for an upstream that did not answer.

@@ -51,11 +51,20 @@ enum JSONValue: Sendable, Equatable, Codable {
 
   /// The members of an object in JSON text; `nil` for anything else.
   static func members(of bytes: [UInt8]) -> [String: JSONValue]? {
-    try? JSONDecoder().decode([String: JSONValue].self, from: Data(bytes))
+    PlainJSON.members(of: bytes.span) ?? decoded(bytes)
   }
 
   /// JSON text, the members sorted by name.
   static func text(of members: [String: JSONValue]) -> [UInt8] {
+    PlainJSON.text(of: members) ?? encoded(members)
+  }
+
+  /// What Foundation reads, which is the measure for `PlainJSON`.
+  static func decoded(_ bytes: [UInt8]) -> [String: JSONValue]? {
+    try? JSONDecoder().decode([String: JSONValue].self, from: Data(bytes))
+  }
+
+  static func encoded(_ members: [String: JSONValue]) -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return (try? encoder.encode(members)).map { Array($0) } ?? Array("{}".utf8)

@@ -1,3 +1,4 @@
+internal import Bytes
 import HTTP
 import OAuth
 
@@ -27,7 +28,7 @@ enum TokenAnswer {
 
   private static func members(_ headers: Headers, _ body: [UInt8]) -> [String: JSONValue]? {
     let type = (headers["Content-Type"] ?? "").lowercased()
-    if type.contains("json") || body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
+    if type.utf8.span.contains("json") || body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
       return JSONValue.members(of: body)
     }
     guard let form = FormParameters(parsing: body), !form.hasMalformedName, form.malformedNames.isEmpty,

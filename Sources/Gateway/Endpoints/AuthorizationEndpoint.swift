@@ -137,8 +137,8 @@ struct AuthorizationEndpoint {
     if (200..<300).contains(answer.head.status), exchange.request.method != "HEAD" {
       return .response(await moveIntoTransaction(target, start, answer))
     }
-    return await Completion(exchange, session: start.session, transaction: start.transaction, isBeginning: true)
-      .relay(answer, adding: start.cookie)
+    let running = RunningTransaction(transaction: start.transaction, state: start.state, isBeginning: true)
+    return await Completion(exchange, session: start.session, running).relay(answer, adding: start.cookie)
   }
 
   /// The upstream shows a page at once. Its forms may post to "this address", so the browser first moves to the address
@@ -168,7 +168,7 @@ struct AuthorizationEndpoint {
     switch outcome.decision {
     case .reject(let refusal): return .response(exchange.answer(refusal, transaction: transaction))
     case .pass: return await pass()
-    case .forward(let permit): return await relay(permit)
+    case .forward(let permit): return await relay(permit, state: state)
     }
   }
 
@@ -182,11 +182,11 @@ struct AuthorizationEndpoint {
     }
     switch Enforcement.decideForm(request, hasLiveTransaction: isLive) {
     case .reject(let refusal): return .response(exchange.answer(refusal))
-    case .forward, .pass: return await relay(nil)
+    case .forward, .pass: return await relay(nil, state: nil)
     }
   }
 
-  private func relay(_ permit: ReentryPermit?) async -> Reply {
+  private func relay(_ permit: ReentryPermit?, state: String?) async -> Reply {
     let transaction = permit?.transaction
     let answer: UpstreamResponse
     do throws(UpstreamFailure) {
@@ -196,8 +196,8 @@ struct AuthorizationEndpoint {
       return .response(exchange.answer(permit?.refusal(rejection) ?? .here(rejection), transaction: transaction))
     }
     exchange.trail.upstreamStatus = answer.head.status
-    return await Completion(exchange, session: session, transaction: transaction, isBeginning: false)
-      .relay(answer, adding: nil)
+    let running = transaction.map { RunningTransaction(transaction: $0, state: state, isBeginning: false) }
+    return await Completion(exchange, session: session, running).relay(answer, adding: nil)
   }
 
   /// Report mode and unknown clients: as the client sent it, with nothing of the gateway's.

@@ -1,3 +1,4 @@
+internal import Bytes
 import Enforcement
 import HTTP
 import OAuth
@@ -6,22 +7,27 @@ import Proxy
 import Sealing
 import Stores
 
+/// The transaction that a request belongs to.
+struct RunningTransaction {
+  let transaction: AuthorizationTransaction
+  /// The state that carries it through the upstream, where the request has it.
+  let state: String?
+  /// Whether the request is the very one that began it.
+  let isBeginning: Bool
+}
+
 /// Turns the upstream's answer into the client's (`I-completion`).
 struct Completion {
   private let exchange: Interception
   private let session: BrowserSession?
-  /// The transaction that the request belongs to, if that is known.
-  private let transaction: AuthorizationTransaction?
-  /// Whether the request is the very one that began the transaction.
-  private let isBeginning: Bool
+  /// `nil` where it is not known.
+  private let running: RunningTransaction?
+  private var transaction: AuthorizationTransaction? { running?.transaction }
 
-  init(
-    _ exchange: Interception, session: BrowserSession?, transaction: AuthorizationTransaction?, isBeginning: Bool
-  ) {
+  init(_ exchange: Interception, session: BrowserSession?, _ running: RunningTransaction?) {
     self.exchange = exchange
     self.session = session
-    self.transaction = transaction
-    self.isBeginning = isBeginning
+    self.running = running
   }
 
   /// Passes the upstream's response on, completed if it is an answer.
@@ -82,6 +88,10 @@ struct Completion {
     guard let answer = UpstreamAnswer(location: absolute(location)) else { return nil }
     // A redirect back to the authorization endpoint carries the state too, and is no answer.
     if let state = answer.state, isAnswer(answer) {
+      // What came of this state is at hand: it was sealed, or opened, a moment ago.
+      if let running, let carried = running.state, carried.utf8.span.isEqual(to: state.utf8.span) {
+        return complete(answer, running.transaction)
+      }
       do throws(StoreError) {
         switch try await exchange.gateway.states.open(state, now: exchange.now) {
         case .value(let opened): return complete(answer, opened)
@@ -104,7 +114,7 @@ struct Completion {
   }
 
   private func complete(_ answer: UpstreamAnswer, _ transaction: AuthorizationTransaction) -> Response {
-    let isOwnBeginning = isBeginning && transaction.id == self.transaction?.id
+    let isOwnBeginning = running?.isBeginning ?? false && transaction.id == running?.transaction.id
     return exchange.finish(
       answer, transaction,
       browserMatches: isOwnBeginning || session?.isBound(to: transaction.browserSecretHash) ?? false

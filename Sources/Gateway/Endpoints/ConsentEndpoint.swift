@@ -25,7 +25,8 @@ struct ConsentEndpoint {
     _ permit: AuthorizationPermit, _ request: AuthorizationRequest, _ known: BrowserSession?, isPushed: Bool
   ) -> Response {
     let expiry = exchange.now + AuthorizationEndpoint.transactionLifetime
-    let session = BrowserSession.beginning(known, permit, until: expiry, now: exchange.now)
+    let session = BrowserSession.beginning(
+      known, permit, until: expiry, now: exchange.now, exchange.gateway.random)
     exchange.note(permit.challenge, from: session)
     let ticket = ConsentTicket(
       path: exchange.authorizationPath, query: request.parameters.serialised, browserHash: session.hash,

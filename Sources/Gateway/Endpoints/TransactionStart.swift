@@ -8,6 +8,8 @@ import Stores
 struct TransactionStart {
   let transaction: AuthorizationTransaction
   let session: BrowserSession
+  /// What carries the transaction through the upstream.
+  let state: String
   /// The query of the upstream request.
   let query: String
   /// The `Set-Cookie` value that binds the browser.
@@ -17,11 +19,12 @@ struct TransactionStart {
   init(_ permit: AuthorizationPermit, _ known: BrowserSession?, _ exchange: Interception) async throws(StoreError) {
     let now = exchange.now
     let expiry = now + AuthorizationEndpoint.transactionLifetime
-    session = BrowserSession.beginning(known, permit, until: expiry, now: now)
-    guard let id = TransactionID(bytes: randomBytes(TransactionID.byteCount)) else { preconditionFailure("16 bytes") }
+    let random = exchange.gateway.random
+    session = BrowserSession.beginning(known, permit, until: expiry, now: now, random)
+    guard let id = TransactionID(bytes: random.take(TransactionID.byteCount)) else { preconditionFailure("16 bytes") }
     transaction = permit.transaction(id: id, expiry: expiry, browserSecretHash: session.hash)
-    query = permit.upstreamQuery(
-      state: try await exchange.gateway.states.carry(transaction, from: exchange.request.peer.address, now: now))
+    state = try await exchange.gateway.states.carry(transaction, from: exchange.request.peer.address, now: now)
+    query = permit.upstreamQuery(state: state)
     cookie = exchange.gateway.snapshot.cookie.field(session, exchange.gateway.sealer)
     exchange.trail.transaction = id
     exchange.note(permit.challenge, from: session)

@@ -25,6 +25,7 @@ struct BrowserCookie: Sendable {
 
   /// The same from the values of all `Cookie` fields.
   func read(_ fields: [String], _ sealer: Sealer) -> BrowserSession? {
+    guard !fields.isEmpty else { return nil }
     let values = fields.flatMap { field in
       field.utf8.split(separator: UInt8(ascii: ";")).compactMap { pair -> Substring? in
         let trimmed = pair.drop { $0 == 0x20 }
@@ -33,7 +34,7 @@ struct BrowserCookie: Sendable {
       }
     }
     guard values.count == 1, let value = values.first else { return nil }
-    return try? sealer.open(BrowserSession.self, from: value)
+    return try? sealer.open(BrowserSession.self, from: String(value))
   }
 
   /// The `Set-Cookie` value for a session.
@@ -55,17 +56,19 @@ struct BrowserSession: Sealable {
   private(set) var guarding: InteractionGuard
 
   /// A new browser.
-  init(liveUntil: Int64, guarding: InteractionGuard) {
-    secret = randomBytes(BrowserSession.secretLength)
+  init(liveUntil: Int64, guarding: InteractionGuard, _ random: RandomPool) {
+    secret = random.take(BrowserSession.secretLength)
     self.liveUntil = liveUntil
     self.guarding = guarding
   }
 
   /// The browser with a transaction that begins now and runs until `expiry`.
   static func beginning(
-    _ known: BrowserSession?, _ permit: AuthorizationPermit, until expiry: Int64, now: Int64
+    _ known: BrowserSession?, _ permit: AuthorizationPermit, until expiry: Int64, now: Int64, _ random: RandomPool
   ) -> BrowserSession {
-    guard var session = known else { return BrowserSession(liveUntil: expiry, guarding: permit.interactionGuard) }
+    guard var session = known else {
+      return BrowserSession(liveUntil: expiry, guarding: permit.interactionGuard, random)
+    }
     // Those that ended ask for nothing any more.
     session.guarding =
       session.liveUntil > now ? session.guarding.union(permit.interactionGuard) : permit.interactionGuard

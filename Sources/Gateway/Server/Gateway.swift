@@ -1,3 +1,4 @@
+internal import Bytes
 import Cryptography
 import Enforcement
 public import HTTP
@@ -14,6 +15,7 @@ public final class Gateway: Handler {
   let snapshot: GatewaySnapshot
   let resources: GatewayResources
   let sealer: Sealer
+  let random = RandomPool()
   private let worker: Int
   private let metrics: WorkerMetrics
 
@@ -22,7 +24,7 @@ public final class Gateway: Handler {
     self.resources = resources
     self.worker = worker
     metrics = resources.metrics.workers[worker]
-    sealer = Sealer(keyRing: snapshot.keyRing, issuer: snapshot.policy.gateway.issuer)
+    sealer = Sealer(keyRing: snapshot.keyRing, issuer: snapshot.policy.gateway.issuer, random: random)
   }
 
   var policy: Policy { snapshot.policy }
@@ -78,10 +80,7 @@ public final class Gateway: Handler {
   }
 
   private static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
-    var copy: [UInt8] = []
-    copy.reserveCapacity(range.count)
-    for index in range { copy.append(bytes[index]) }
-    return String(decoding: copy, as: UTF8.self)
+    String(decoding: [UInt8](copying: bytes.extracting(range)), as: UTF8.self)
   }
 
   /// Whether the request is for this gateway: no other host is answered, and none ever gets into a redirect
@@ -132,7 +131,7 @@ public final class Gateway: Handler {
     let trail = Trail()
     let exchange = Interception(gateway: self, request: request, upstream: upstream, trail: trail)
     let reply: Reply
-    switch snapshot.matcher.read(path: request.path, query: request.query ?? "") {
+    switch snapshot.matcher.read(target: request.target) {
     case .exact(.authorization):
       trail.endpoint = .authorization
       reply = await AuthorizationEndpoint(exchange).respond()

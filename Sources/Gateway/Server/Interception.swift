@@ -1,3 +1,4 @@
+internal import Bytes
 import Enforcement
 import HTTP
 import OAuth
@@ -7,7 +8,7 @@ import Stores
 import Telemetry
 
 /// One intercepted request with what its endpoint needs: the worker's gateway, the upstream, and the trail.
-struct Interception {
+final class Interception {
   /// Bytes of a client id that nobody knows. The log tells clients apart by it and is not the caller's to fill.
   private static let longestNoted = 256
 
@@ -15,6 +16,13 @@ struct Interception {
   let request: Request
   let upstream: Upstream
   let trail: Trail
+
+  init(gateway: Gateway, request: Request, upstream: Upstream, trail: Trail) {
+    self.gateway = gateway
+    self.request = request
+    self.upstream = upstream
+    self.trail = trail
+  }
 
   var policy: Policy { gateway.policy }
   var pages: Pages { gateway.pages }
@@ -47,7 +55,9 @@ struct Interception {
   /// Notes the client id of a request that may not be a configured client's.
   func note(clientID: String?) {
     guard let clientID else { return }
-    trail.client = String(decoding: clientID.utf8.prefix(Interception.longestNoted), as: UTF8.self)
+    let isShort = clientID.utf8.count <= Interception.longestNoted
+    trail.client =
+      isShort ? clientID : String(decoding: clientID.utf8.prefix(Interception.longestNoted), as: UTF8.self)
     if let client = policy.clients[ClientID(clientID)] { note(client: client) }
   }
 
@@ -63,20 +73,24 @@ struct Interception {
   /// request change its method.
   func forwardedHeaders(keepingBody: Bool) -> Headers {
     var headers = Headers()
-    for field in request.headers.fields {
-      switch field.name.lowercased() {
-      case "host", "via", "x-http-method-override", "x-http-method", "x-method-override", "if-none-match",
-        "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range":
-        continue
-      case "content-type", "content-encoding", "content-language":
+    for field in request.headers.fields where !Interception.ownedFields.contains(field.name) {
+      if Interception.bodyFields.contains(field.name) {
         if keepingBody { headers.append(field.name, field.value) }
-      case "cookie":
+      } else if field.name.isEqualIgnoringCase(to: "cookie") {
         if let value = withoutOwnCookie(field.value) { headers.append(field.name, value) }
-      default: headers.append(field.name, field.value)
+      } else {
+        headers.append(field.name, field.value)
       }
     }
     return headers
   }
+
+  /// Of the client's connection, of its own copies of answers, and those by which some servers change the method.
+  private static let ownedFields: FieldNames = [
+    "host", "via", "x-http-method-override", "x-http-method", "x-method-override", "if-none-match",
+    "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range",
+  ]
+  private static let bodyFields: FieldNames = ["content-type", "content-encoding", "content-language"]
 
   private func withoutOwnCookie(_ value: String) -> String? {
     let name = gateway.snapshot.cookie.name.lowercased()

@@ -1,3 +1,4 @@
+internal import Bytes
 import OAuth
 import Policy
 
@@ -7,7 +8,7 @@ extension Rule where Context == RedemptionContext {
   static var codeRedirectURISame: Rule {
     Rule(name: "redirect_uri is the one of the authorization request") { context in
       switch context.intent.redirectURI {
-      case .some(let text) where text.utf8.elementsEqual(context.code.redirectURI.text.utf8): .pass
+      case .some(let text) where text.utf8.span.isEqual(to: context.code.redirectURI.text.utf8.span): .pass
       case .none where !context.code.redirectURIWasSent: .pass
       // Section 10.2 of the OAuth 2.1 draft: PKCE does what the comparison was for.
       case .none where context.intent.client.profile == .oauth21 && context.code.challenge != nil: .pass

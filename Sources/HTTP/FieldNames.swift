@@ -1,0 +1,17 @@
+internal import Bytes
+
+/// Some names of fields, looked up without regard to ASCII case (RFC 9110, section 5.1).
+///
+/// For the few names that a message is searched for: those of the wrong length cost one comparison.
+public struct FieldNames: Sendable, ExpressibleByArrayLiteral {
+  private let names: [String]
+
+  public init(arrayLiteral elements: String...) {
+    names = elements
+  }
+
+  public func contains(_ name: String) -> Bool {
+    for each in names where name.isEqualIgnoringCase(to: each) { return true }
+    return false
+  }
+}
