@@ -11,6 +11,12 @@ enum Algorithms {
     return unsafe algorithm
   }()
 
+  nonisolated(unsafe) static let hmac: OpaquePointer = {
+    CryptographyLibrary.start()
+    guard let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil) else { preconditionFailure("no HMAC") }
+    return unsafe algorithm
+  }()
+
   nonisolated(unsafe) static let aes256GCM: OpaquePointer = {
     CryptographyLibrary.start()
     guard let algorithm = unsafe EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) else {

