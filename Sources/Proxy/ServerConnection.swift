@@ -44,7 +44,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   /// Whether it serves one stream of an HTTP/2 connection instead of a connection of its own.
   private let isStream: Bool
   /// Why the stream's request is refused before it is read.
-  private let refusal: ProxyFailure?
+  private var refusal: ProxyFailure?
   /// Whether what came so far may be the preface of HTTP/2.
   private var mayBeHTTP2: Bool
 
@@ -67,12 +67,11 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     worker.metrics.connectionOpened()
   }
 
-  /// Serves one stream of `connection`: the same code, for one request.
-  init(stream socket: Socket, of connection: ServerConnection, refusal: ProxyFailure?) {
-    self.socket = socket
+  /// Serves streams of `connection`, one after the other: the same code, for one request each.
+  init(streamsOf connection: ServerConnection) {
+    socket = Socket(connection.poller)
     carrier = connection.socket
     worker = connection.worker
-    connection.followSettings()
     identity = connection.identity.overHTTP2
     peer = connection.peer
     neighbour = connection.neighbour
@@ -84,8 +83,26 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     hasEntered = true
     waiter = Waiter(worker.poller)
     isStream = true
-    self.refusal = refusal
     mayBeHTTP2 = false
+  }
+
+  /// Makes it ready for the next stream of `connection`: nothing of the last one is left.
+  func beginStream(of connection: ServerConnection, refusal: ProxyFailure?) {
+    connection.followSettings()
+    if identified !== connection.identified {
+      identity = connection.identity.overHTTP2
+      peer = connection.peer
+      told = connection.told
+      identified = connection.identified
+    }
+    state = ConnectionState()
+    self.refusal = refusal
+  }
+
+  /// Gives back what it still holds: no further stream comes.
+  func endStreams() {
+    exchange = nil
+    waiter.retire()
   }
 
   /// Takes the client for whom a trusted proxy tells of.
@@ -480,17 +497,24 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   }
 
   private func currentExchange() -> Exchange {
-    let exchange = exchange ?? Exchange(self)
-    self.exchange = exchange
-    return exchange
+    if let exchange { return exchange }
+    let made = Exchange(self)
+    exchange = made
+    return made
   }
 
   private func releaseAll() {
     exchange?.release()
-    exchange = nil
     input.clear()
     releaseInput()
-    waiter.retire()
+    if isStream {
+      // The rest is used again for the next stream.
+      if isRefused { worker.endRefusal() }
+      isRefused = false
+    } else {
+      exchange = nil
+      waiter.retire()
+    }
   }
 
   private func close() {
