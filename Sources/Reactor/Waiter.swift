@@ -113,7 +113,7 @@ public enum Wake: Equatable, Sendable {
     poller.loop.resume(job)
   }
 
-  override func expired() {
+  public override func expired() {
     resume(.timedOut)
   }
 
