@@ -2,8 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-bench deps-interop deps-attack demo test conformance mutation lint build bench \
-  bench-instructions bench-flows bench-growth soak image interop tls-check check sanitize fuzz attack clean
+.PHONY: help deps deps-bench deps-interop deps-attack deps-load demo test conformance mutation lint build bench \
+  bench-instructions bench-flows bench-growth soak load image interop tls-check check sanitize fuzz attack clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -33,6 +33,9 @@ deps-bench: deps
 
 deps-attack: deps
 	$(call install,slowhttptest zzuf python3)
+
+deps-load: deps
+	$(call install,nginx haproxy util-linux python3)
 
 deps-interop: deps
 	$(call install,git git-credential-oauth python3-venv ca-certificates)
@@ -126,6 +129,10 @@ soak: build
 	$(call install,python3)
 	Tests/Bench/flows --demo $(BINARY) --resource /api/me $(or $(SOAK_OPTIONS),--sequential 10000 --concurrent 1000 \
 	  --rate 250 --warm-up 90 --rounds 3 --growth 4 --descriptors 32 --limit 1800)
+
+## load: idle and slow clients, reloads, drains and an hour's traffic against the static binary; LOAD_OPTIONS="PART..."
+load: deps-load build
+	Tests/Load/run --proofgate $(BINARY) $(LOAD_OPTIONS)
 
 ## sanitize: all tests under address and thread sanitizer
 sanitize: deps

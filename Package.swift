@@ -111,7 +111,10 @@ let package = Package(
       ]),
     tests(
       "CLITests",
-      ["ClientTestSupport", "GatewayTestSupport", "proofgate", "Admin", "LegacyServer", "OAuth", "Reactor", "HTTP"]),
+      [
+        "ClientTestSupport", "GatewayTestSupport", "TLSTestSupport", "proofgate", "Admin", "LegacyServer", "OAuth",
+        "Cryptography", "Reactor", "HTTP",
+      ]),
     // Certificates that tests trust.
     .target(
       name: "TLSTestSupport", dependencies: ["TLS", "Cryptography"], path: "Tests/TLSTestSupport",

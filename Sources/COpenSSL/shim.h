@@ -59,6 +59,10 @@ static inline int co_set_hmac_key(EVP_MAC_CTX *context, const unsigned char *key
   };
   return EVP_MAC_CTX_set_params(context, parameters);
 }
+/// The subject as RFC 4514 writes it; what is no printable ASCII is escaped.
+static inline int co_print_subject(BIO *output, const X509 *certificate) {
+  return X509_NAME_print_ex(output, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253) >= 0;
+}
 static inline int co_name_count(const GENERAL_NAMES *names) { return sk_GENERAL_NAME_num(names); }
 static inline GENERAL_NAME *co_name(const GENERAL_NAMES *names, int index) {
   return sk_GENERAL_NAME_value(names, index);

@@ -183,7 +183,7 @@ final class Exchange {
         if startsTunnel { continue }
         if moved >= Exchange.yieldAfter {
           moved = 0
-          await server.waiter.yield()
+          await server.waiter.giveWay()
           continue
         }
         let interest = interest()

@@ -77,7 +77,7 @@ final class HTTP2Connection: Activity {
       while true {
         switch try step(session) {
         case .again: continue
-        case .yield: await waiter.yield()
+        case .yield: await waiter.giveWay()
         case .wait: try await wait(session)
         case .park: if park() { return }
         case .over: return await close()

@@ -38,16 +38,17 @@ final class ParkedConnection: TimerEntry, SocketObserver {
   }
 
   func socketIsReady(_ socket: Socket) {
-    guard socket.satisfies(.readable) else { return }
+    if socket.satisfies(.readable) { resume() }
+  }
+
+  /// Ends at its next step, unless a request has come in the meantime.
+  func workerIsDraining() { resume() }
+
+  private func resume() {
     isParked = false
     worker.poller.disarm(self)
     socket.observer = nil
     worker.poller.start(ServerConnection(self))
-  }
-
-  func workerIsDraining() {
-    worker.poller.disarm(self)
-    socket.close()
   }
 
   override func expired() {

@@ -58,7 +58,7 @@ public final class ProxyWorker {
     pool.settings = settings
     poller.buffers.limit = settings.configuration.limits.bufferMemory
     // Connections that were made under the old authorities are not for requests that rely on the new ones.
-    if old !== settings.configuration.upstreamTLS { pool.closeIdle() }
+    if old !== settings.configuration.upstreamTLS { pool.renew() }
   }
 
   /// Serves a connection that was accepted.
@@ -129,6 +129,13 @@ public protocol ProxyMetrics: AnyObject {
   func http2ConnectionOpened()
   /// A request came on a stream.
   func http2StreamOpened()
+  /// A connection to the upstream stands.
+  func upstreamConnectionOpened()
+  func upstreamConnectionClosed()
+  /// A listener accepts nothing for now: descriptors or memory have run out.
+  func acceptingPaused()
+  /// It accepts again, or was closed.
+  func acceptingResumed()
 }
 
 /// How a client's TLS handshake ended.

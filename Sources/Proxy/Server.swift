@@ -56,9 +56,11 @@ public final class Server: Sendable {
         try await worker.perform { (worker: isolated Worker) throws(IOError) in
           let proxy = build(worker)
           worker.keep(proxy)
-          try Server.accept(listeners, proxyProtocol, proxy, worker, group, descriptorReserve)
+          try Server.prepare(listeners, proxyProtocol, proxy, worker, group, descriptorReserve)
         }
       }
+      // Not before each can take what another one hands over.
+      for worker in workers { await worker.beginAccepting() }
     } catch {
       for socket in bound.flatMap({ $0[accepting...] }) { socket.close() }
       for worker in started {
@@ -69,15 +71,17 @@ public final class Server: Sendable {
     }
   }
 
-  /// Accepts on all of a worker's listeners, or closes those that are left.
-  private static func accept(
+  /// Takes all of a worker's listeners over, or closes those that are left.
+  private static func prepare(
     _ listeners: [ListeningSocket], _ proxyProtocol: Set<Int>, _ proxy: ProxyWorker, _ worker: isolated Worker,
     _ group: WorkerGroup, _ reserve: Int
   ) throws(IOError) {
     for (position, listener) in listeners.enumerated() {
       let speaksProxyProtocol = proxyProtocol.contains(listener.id)
       do throws(IOError) {
-        try worker.accept(listener, group: group, reserve: reserve) { socket, peer in
+        try worker.prepareAccepting(listener, group: group, reserve: reserve) { isPaused in
+          if isPaused { proxy.metrics.acceptingPaused() } else { proxy.metrics.acceptingResumed() }
+        } accepted: { socket, peer in
           proxy.serve(socket, peer: peer, listener: listener.id, speaksProxyProtocol: speaksProxyProtocol)
         }
       } catch {

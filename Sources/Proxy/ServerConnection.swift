@@ -285,7 +285,10 @@ final class ServerConnection: Activity {
         case .timedOut:
           worker.metrics.limited(state.requests == 0 ? .headerTimeout : .idleTimeout)
           return .closed
-        case .draining: return .closed
+        case .draining:
+          // What had come by then is answered, though no event has told of it yet.
+          guard case .moved = receive() else { return .closed }
+          continue
         }
       }
       switch receive() {

@@ -14,4 +14,8 @@ public final class Unmeasured: ProxyMetrics {
   public func connectionClosed() {}
   public func http2ConnectionOpened() {}
   public func http2StreamOpened() {}
+  public func upstreamConnectionOpened() {}
+  public func upstreamConnectionClosed() {}
+  public func acceptingPaused() {}
+  public func acceptingResumed() {}
 }

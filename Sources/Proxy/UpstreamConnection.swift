@@ -4,6 +4,8 @@ import Reactor
 final class UpstreamConnection: SocketObserver, TimerOwner {
   let socket: Socket
   private let pool: UpstreamPool
+  /// The pool's when it was connected.
+  let epoch: Int
   /// Received and not yet consumed; without a block while there is nothing.
   let input = Buffer()
   private(set) var isReused = false
@@ -12,9 +14,10 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   /// Monotonic milliseconds at which the last exchange ended.
   private(set) var idleSince: UInt64 = 0
 
-  init(_ socket: Socket, _ pool: UpstreamPool) {
+  init(_ socket: Socket, _ pool: UpstreamPool, epoch: Int) {
     self.socket = socket
     self.pool = pool
+    self.epoch = epoch
   }
 
   /// Into the pool: from now on any event means that the upstream has closed it or talks out of turn.

@@ -10,6 +10,8 @@ public final class UpstreamPool {
   var settings: ProxySettings
   private var idle: [UpstreamConnection] = []
   private var open = 0
+  /// Counts changes of how the upstream is spoken to: what was connected before one is not for requests that come behind it.
+  private var epoch = 0
   /// Requests that wait for a place: those that pass, and those for which places are kept.
   private var queue: [Waiter] = []
   private var reservedQueue: [Waiter] = []
@@ -106,12 +108,14 @@ public final class UpstreamPool {
 
   private func connect(_ client: ServerConnection) async throws(UpstreamFailure) -> UpstreamConnection {
     open += 1
+    let epoch = epoch
     do throws(UpstreamFailure) {
       let deadline = poller.deadline(after: settings.configuration.connectTimeout)
       let socket = try await socket(for: client, until: deadline)
       try await secure(socket, for: client, until: deadline)
       opened += 1
-      return UpstreamConnection(socket, self)
+      metrics.upstreamConnectionOpened()
+      return UpstreamConnection(socket, self, epoch: epoch)
     } catch {
       released()
       throw error
@@ -181,7 +185,7 @@ public final class UpstreamPool {
   /// Takes back a connection whose last response was whole and allows another.
   func giveBack(_ connection: UpstreamConnection) {
     // Bytes beyond the response, or an end already seen: nothing that a next request may meet.
-    guard connection.input.isEmpty, !connection.socket.hasInput(), !poller.isDraining else {
+    guard connection.input.isEmpty, connection.epoch == epoch, !connection.socket.hasInput(), !poller.isDraining else {
       return retire(connection)
     }
     if idle.count >= UpstreamPool.buffered { connection.releaseInput() }
@@ -193,6 +197,7 @@ public final class UpstreamPool {
   /// Closes a connection that was in use.
   func retire(_ connection: UpstreamConnection) {
     connection.close()
+    metrics.upstreamConnectionClosed()
     released()
   }
 
@@ -214,6 +219,12 @@ public final class UpstreamPool {
     } else if !queue.isEmpty, hasPlace(false) {
       queue.removeFirst().resume(.ready)
     }
+  }
+
+  /// Has every request that comes from now on get a connection that was made under the settings of now.
+  func renew() {
+    epoch += 1
+    closeIdle()
   }
 
   /// Closes all idle connections.

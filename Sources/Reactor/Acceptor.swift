@@ -11,18 +11,21 @@ final class Acceptor: Activity {
   private let poller: Poller
   private let group: WorkerGroup
   private let accepted: (Socket, Address) -> Void
+  private let paused: (Bool) -> Void
+  private var isPaused = false
   private let waiter: Waiter
   private let reserve: Int
 
   init(
     _ listener: ListeningSocket, worker: Worker, poller: Poller, group: WorkerGroup, reserve: Int,
-    accepted: @escaping (Socket, Address) -> Void
+    paused: @escaping (Bool) -> Void, accepted: @escaping (Socket, Address) -> Void
   ) throws(IOError) {
     self.listener = listener
     self.worker = worker
     self.poller = poller
     self.group = group
     self.reserve = reserve
+    self.paused = paused
     self.accepted = accepted
     socket = try poller.register(listener.descriptor)
     waiter = Waiter(poller)
@@ -32,7 +35,9 @@ final class Acceptor: Activity {
     while socket.isOpen {
       _ = await waiter.wait(socket, .readable, until: .never)
       guard socket.isOpen else { break }
-      switch acceptQueued(atMost: Acceptor.perTurn) {
+      let outcome = acceptQueued(atMost: Acceptor.perTurn)
+      note(outcome)
+      switch outcome {
       case .drained:
         socket.readiness.remove(.readable)
       case .more:
@@ -42,7 +47,15 @@ final class Acceptor: Activity {
         _ = await waiter.sleep(until: poller.deadline(after: 100))
       }
     }
+    note(.drained)
     waiter.retire()
+  }
+
+  /// Tells when a pause begins and when it ends, not of every try in between.
+  private func note(_ outcome: Outcome) {
+    guard (outcome == .exhausted) != isPaused else { return }
+    isPaused.toggle()
+    paused(isPaused)
   }
 
   private enum Outcome {

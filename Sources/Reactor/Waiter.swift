@@ -18,6 +18,8 @@ public enum Wake: Equatable, Sendable {
   private var visitor: UnownedJob?
   private var wake = Wake.ready
   private var isYielding = false
+  /// How it yields.
+  private var givesWay = false
   private let poller: Poller
   // The list of idle waits, oldest first.
   // Unowned: a waiter is in the list only while its task waits, which holds it.
@@ -83,6 +85,15 @@ public enum Wake: Equatable, Sendable {
   /// Lets everything else that is queued run first.
   public func yield() async {
     isYielding = true
+    givesWay = false
+    await suspend()
+  }
+
+  /// The same, for who has moved many bytes and has more: only a few of those go on in a turn, in the order in which they
+  /// gave way.
+  public func giveWay() async {
+    isYielding = true
+    givesWay = true
     await suspend()
   }
 
@@ -94,7 +105,7 @@ public enum Wake: Equatable, Sendable {
   override func receive(_ job: UnownedJob) {
     if isYielding {
       isYielding = false
-      poller.loop.resume(job)
+      if givesWay { poller.loop.postpone(job) } else { poller.loop.resume(job) }
     } else {
       visitor = job
     }

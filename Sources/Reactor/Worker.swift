@@ -72,21 +72,47 @@ public actor Worker {
   }
 
   private var acceptors: [Int: Acceptor] = [:]
+  private var prepared: [Acceptor] = []
 
   /// Left for upstream connections and logs when descriptors run out.
   public static let descriptorReserve = 64
 
   /// Accepts connections of `listener` from now on; `accepted` runs on this worker for each.
   ///
-  /// - Parameter reserve: descriptors that are left to others; accepting pauses when there are no more.
+  /// - Parameters:
+  ///   - reserve: descriptors that are left to others; accepting pauses when there are no more.
+  ///   - paused: told when accepting begins to pause, and when it goes on.
   public func accept(
     _ listener: ListeningSocket, group: WorkerGroup, reserve: Int = Worker.descriptorReserve,
-    accepted: @escaping (Socket, Address) -> Void
+    paused: @escaping (Bool) -> Void = { _ in }, accepted: @escaping (Socket, Address) -> Void
   ) throws(IOError) {
+    run(try acceptor(of: listener, group: group, reserve: reserve, paused: paused, accepted: accepted))
+  }
+
+  /// The same, but nothing is accepted here until `beginAccepting`: what other workers of the group accept for this one
+  /// is taken, so that the first of them can begin when each is ready for that.
+  public func prepareAccepting(
+    _ listener: ListeningSocket, group: WorkerGroup, reserve: Int = Worker.descriptorReserve,
+    paused: @escaping (Bool) -> Void = { _ in }, accepted: @escaping (Socket, Address) -> Void
+  ) throws(IOError) {
+    prepared.append(
+      try acceptor(of: listener, group: group, reserve: reserve, paused: paused, accepted: accepted))
+  }
+
+  /// Accepts on the listeners that were prepared.
+  public func beginAccepting() {
+    for acceptor in prepared { run(acceptor) }
+    prepared = []
+  }
+
+  private func acceptor(
+    of listener: ListeningSocket, group: WorkerGroup, reserve: Int, paused: @escaping (Bool) -> Void,
+    accepted: @escaping (Socket, Address) -> Void
+  ) throws(IOError) -> Acceptor {
     let acceptor = try Acceptor(
-      listener, worker: self, poller: poller, group: group, reserve: reserve, accepted: accepted)
+      listener, worker: self, poller: poller, group: group, reserve: reserve, paused: paused, accepted: accepted)
     acceptors[listener.id] = acceptor
-    run(acceptor)
+    return acceptor
   }
 
   /// Accepts what the kernel has already queued, then closes the listeners.
@@ -113,6 +139,7 @@ public actor Worker {
   public func stop() {
     // They refer to this worker.
     acceptors = [:]
+    prepared = []
     poller.stop()
   }
 }

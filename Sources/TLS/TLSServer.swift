@@ -27,6 +27,8 @@ public struct TLSServerSettings: Sendable {
 @safe public final class TLSServer: Sendable {
   /// Milliseconds.
   public let handshakeTimeout: Int
+  /// What it shows to clients, the default first.
+  public let certificates: [CertificateChain]
   let context: TLSContext
   private let byName: [String: TLSContext]
   private let tickets: TicketKeys
@@ -36,6 +38,7 @@ public struct TLSServerSettings: Sendable {
   public init(_ settings: TLSServerSettings, tickets: TicketKeys) throws(TLSError) {
     guard let first = settings.identities.first else { throw TLSError("no certificate") }
     handshakeTimeout = settings.handshakeTimeout
+    certificates = settings.identities.map(\.chain)
     context = try TLSServer.context(first, settings)
     var byName: [String: TLSContext] = [:]
     for (index, identity) in settings.identities.enumerated() {

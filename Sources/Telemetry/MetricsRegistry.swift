@@ -11,6 +11,7 @@ public final class MetricsRegistry: Sendable {
   /// In the workers' order.
   public let workers: [WorkerMetrics]
   private let policy: Mutex<PolicyState>
+  private let certificates = Mutex<[CertificateExpiry]>([])
   private let dropped = Atomic<UInt64>(0)
   private let writeFailures = Atomic<UInt64>(0)
 
@@ -33,6 +34,13 @@ public final class MetricsRegistry: Sendable {
     policy.withLock { $0.failures += 1 }
   }
 
+  /// These certificates are shown from now on; one that is named twice counts once.
+  public func certificatesServed(_ served: [CertificateExpiry]) {
+    var seen: Set<CertificateExpiry> = []
+    let unique = served.filter { seen.insert($0).inserted }
+    certificates.withLock { $0 = unique }
+  }
+
   func logLinesDropped(_ count: UInt64) { dropped.add(count, ordering: .relaxed) }
   func logWriteFailed() { writeFailures.add(1, ordering: .relaxed) }
 
@@ -44,6 +52,7 @@ public final class MetricsRegistry: Sendable {
     snapshot.policyVersion = policy.version
     snapshot.policyReloads = policy.reloads
     snapshot.policyReloadFailures = policy.failures
+    snapshot.certificates = certificates.withLock { $0 }
     snapshot.logLinesDropped = dropped.load(ordering: .relaxed)
     snapshot.logWriteFailures = writeFailures.load(ordering: .relaxed)
     return snapshot

@@ -15,10 +15,12 @@ public struct MetricsSnapshot: Equatable, Sendable {
   public internal(set) var resumptions: UInt64 = 0
   public internal(set) var failedHandshakes: UInt64 = 0
   public internal(set) var upstreamConnections: UInt64 = 0
-  public internal(set) var upstreamConnectionsIdle: UInt64 = 0
   public internal(set) var upstreamConnectionsOpened: UInt64 = 0
   public internal(set) var http2Connections: UInt64 = 0
   public internal(set) var http2Streams: UInt64 = 0
+  /// How often accepting began to pause, and on how many listeners, each worker's counted, it pauses now.
+  public internal(set) var acceptPauses: UInt64 = 0
+  public internal(set) var listenersPaused: UInt64 = 0
   public internal(set) var bytesReceived: UInt64 = 0
   public internal(set) var bytesSent: UInt64 = 0
   public internal(set) var workers = 0
@@ -27,6 +29,7 @@ public struct MetricsSnapshot: Equatable, Sendable {
   public internal(set) var policyVersion = ""
   public internal(set) var policyReloads: UInt64 = 0
   public internal(set) var policyReloadFailures: UInt64 = 0
+  public internal(set) var certificates: [CertificateExpiry] = []
   public internal(set) var logLinesDropped: UInt64 = 0
   public internal(set) var logWriteFailures: UInt64 = 0
 }

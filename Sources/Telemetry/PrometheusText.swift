@@ -68,6 +68,10 @@ public struct PrometheusText: Sendable {
     family("proofgate_connections", "gauge", "Open connections from clients.")
     sample("proofgate_connections", [("state", "active")], snapshot.connectionsActive)
     sample("proofgate_connections", [("state", "idle")], snapshot.connectionsIdle)
+    family("proofgate_accept_pauses_total", "counter", "How often accepting paused, for want of descriptors or memory.")
+    sample("proofgate_accept_pauses_total", [], snapshot.acceptPauses)
+    family("proofgate_listeners_paused", "gauge", "Listeners that accept nothing for now, counted for each worker.")
+    sample("proofgate_listeners_paused", [], snapshot.listenersPaused)
     family("proofgate_http2_connections_total", "counter", "Connections that spoke HTTP/2.")
     sample("proofgate_http2_connections_total", [], snapshot.http2Connections)
     family("proofgate_http2_streams_total", "counter", "Requests that came on HTTP/2 streams.")
@@ -87,9 +91,7 @@ public struct PrometheusText: Sendable {
     family("proofgate_upstream_connections_opened_total", "counter", "Connections opened to the upstream.")
     sample("proofgate_upstream_connections_opened_total", [], snapshot.upstreamConnectionsOpened)
     family("proofgate_upstream_connections", "gauge", "Open connections to the upstream.")
-    let idle = min(snapshot.upstreamConnectionsIdle, snapshot.upstreamConnections)
-    sample("proofgate_upstream_connections", [("state", "active")], snapshot.upstreamConnections - idle)
-    sample("proofgate_upstream_connections", [("state", "idle")], idle)
+    sample("proofgate_upstream_connections", [], snapshot.upstreamConnections)
     family("proofgate_upstream_errors_total", "counter", "Requests that the upstream did not answer.")
     for kind in UpstreamErrorKind.allCases {
       sample("proofgate_upstream_errors_total", [("kind", kind.rawValue)], snapshot.upstreamErrors[kind] ?? 0)
@@ -105,6 +107,14 @@ public struct PrometheusText: Sendable {
     family("proofgate_policy_reloads_total", "counter", "Attempts to load another policy.")
     sample("proofgate_policy_reloads_total", [("result", "ok")], snapshot.policyReloads)
     sample("proofgate_policy_reloads_total", [("result", "failed")], snapshot.policyReloadFailures)
+    let expiry = "proofgate_certificate_expiry_timestamp_seconds"
+    family(expiry, "gauge", "When each certificate that is shown to others expires, in seconds since 1970.")
+    for certificate in snapshot.certificates {
+      line(
+        expiry,
+        [("listener", certificate.place), ("name", certificate.name), ("fingerprint", certificate.fingerprint)],
+        String(certificate.seconds))
+    }
     family("proofgate_log_lines_dropped_total", "counter", "Decision-log lines for which there was no room.")
     sample("proofgate_log_lines_dropped_total", [], snapshot.logLinesDropped)
     family("proofgate_log_write_failures_total", "counter", "Writes to the decision log that failed.")

@@ -19,11 +19,12 @@ public final class WorkerMetrics: Sendable {
   private let failedHandshakes = Counter()
   private let upstreamOpened = Counter()
   private let upstreamClosed = Counter()
-  private let upstreamIdle = Counter()
   private let bytesIn = Counter()
   private let bytesOut = Counter()
   private let http2Connections = Counter()
   private let http2Streams = Counter()
+  private let pauses = Counter()
+  private let pausesEnded = Counter()
   private let stalled = Atomic<Bool>(false)
   private let decisions = Mutex<[DecisionLabels: UInt64]>([:])
   private let clients: ClientSeries
@@ -66,6 +67,10 @@ public final class WorkerMetrics: Sendable {
   public func http2ConnectionOpened() { http2Connections.add(1) }
   /// A request came on a stream.
   public func http2StreamOpened() { http2Streams.add(1) }
+  /// A listener accepts nothing for now.
+  public func acceptingPaused() { pauses.add(1) }
+  /// It accepts again, or was closed.
+  public func acceptingResumed() { pausesEnded.add(1) }
   /// A connection has a request in progress.
   public func connectionBecameActive() { active.add(1) }
   /// Its request is over, or the connection with it.
@@ -81,8 +86,6 @@ public final class WorkerMetrics: Sendable {
 
   public func upstreamConnectionOpened() { upstreamOpened.add(1) }
   public func upstreamConnectionClosed() { upstreamClosed.add(1) }
-  public func upstreamConnectionParked() { upstreamIdle.add(1) }
-  public func upstreamConnectionUnparked() { upstreamIdle.subtract(1) }
 
   /// Bytes from clients.
   public func received(_ count: Int) { bytesIn.add(UInt64(truncatingIfNeeded: count)) }
@@ -129,9 +132,12 @@ public final class WorkerMetrics: Sendable {
     let upstreamTotal = upstreamOpened.value
     snapshot.upstreamConnections += upstreamTotal > upstreamGone ? upstreamTotal - upstreamGone : 0
     snapshot.upstreamConnectionsOpened += upstreamTotal
-    snapshot.upstreamConnectionsIdle += upstreamIdle.value
     snapshot.http2Connections += http2Connections.value
     snapshot.http2Streams += http2Streams.value
+    let resumed = pausesEnded.value
+    let paused = pauses.value
+    snapshot.acceptPauses += paused
+    snapshot.listenersPaused += paused > resumed ? paused - resumed : 0
     snapshot.bytesReceived += bytesIn.value
     snapshot.bytesSent += bytesOut.value
     snapshot.workers += 1

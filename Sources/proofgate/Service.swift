@@ -113,6 +113,7 @@ final class Service {
       store: MemoryStore(), metrics: metrics, log: writer.log, notice: { Console.warn($0) })
     let gateway = try await GatewayServer(
       policy: policy, keyRing: configuration.keyRing, tls: tls, workers: workers, resources: resources)
+    metrics.certificatesServed(gateway.certificates.map(\.expiry))
     status.started(gateway.server.group.workers.map(\.loop))
     return Parts(gateway: gateway, admin: admin, status: status, metrics: metrics, writer: writer)
   }
@@ -134,6 +135,7 @@ final class Service {
 
   private func announce(_ parts: Parts) {
     let policy = configuration.policy
+    for line in CertificateReport(parts.gateway.certificates, before: []).lines { Console.say(line) }
     let addresses = parts.gateway.server.addresses.map(\.description).joined(separator: ", ")
     let workers = parts.gateway.server.group.workers.count
     let admin = parts.admin?.address.map { ", admin on \($0)" } ?? ""
@@ -189,12 +191,18 @@ final class Service {
       }
       for line in next.warnings { Console.write(line) }
       if let warning = changes.warning { Console.warn(warning) }
+      let before = parts.gateway.certificates
       await parts.gateway.reload(policy: next.policy, keyRing: next.keyRing, tls: tls)
+      let certificates = CertificateReport(parts.gateway.certificates, before: before)
+      parts.metrics.certificatesServed(parts.gateway.certificates.map(\.expiry))
       upstreamTLS.client.withLock { $0 = tls.upstream }
       configuration = next
       parts.status.adopted(next.policy)
       parts.metrics.policyReloaded(version: next.policy.version)
-      Console.say("policy \(next.policy.version) with \(Service.counted(next.policy.clients.count, "client")) in force")
+      for line in certificates.lines { Console.say(line) }
+      Console.say(
+        "policy \(next.policy.version) with \(Service.counted(next.policy.clients.count, "client"))"
+          + "\(certificates.summary) in force")
     }
   }
 

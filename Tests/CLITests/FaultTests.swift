@@ -101,9 +101,12 @@ struct FaultTests {
     let files = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(child.identifier)/fd").count
     #expect(files < 130)
     #expect(try await Fetch.get(policy.adminPort, "/healthz").status == 200)
+    #expect(try await Self.metric("proofgate_listeners_paused", policy.adminPort) == 1)
     await clients.perform { $0.resident(Silent.self)?.close() }
     let answer = try await Fetch.get(policy.port, "/authorize?client_id=nobody")
     #expect(answer.status == 400)
+    #expect(try await Self.metric("proofgate_listeners_paused", policy.adminPort) == 0)
+    #expect(try await Self.metric("proofgate_accept_pauses_total", policy.adminPort) >= 1)
     await clients.stop()
     child.signal(SIGTERM)
     #expect(child.wait() == 0)

@@ -1,7 +1,9 @@
 import ClientTestSupport
+import Cryptography
 import Foundation
 import HTTP
 import LegacyServer
+import TLSTestSupport
 import Testing
 
 @Suite("proofgate serve")
@@ -86,6 +88,8 @@ struct ServeTests {
     policy.upstreamPort = legacy.port
     let other = try Served(policy)
     #expect(try await Fetch.get(policy.adminPort, "/readyz").status == 200)
+    _ = try await Fetch.get(policy.port, "/passes")
+    #expect(try await ServeTests.metric("proofgate_upstream_connections_opened_total", policy.adminPort) == "1")
     #expect(other.end() == 0)
     await legacy.stop()
   }
@@ -125,6 +129,50 @@ struct ServeTests {
     served.child.signal(SIGHUP)
     let said = try served.child.lines(until: "reload refused")
     #expect(said.contains { $0.hasPrefix("\(folder.path("keys")):1:1: error: ") })
+    #expect(served.end() == 0)
+  }
+
+  @Test("The certificates that are shown are named at the start and when a reload changes them, with when they expire")
+  func certificates() async throws {
+    let folder = try Folder()
+    let install = { (name: String) in
+      for (file, copy) in [("\(name).pem", "served.pem"), ("\(name).key", "served.key")] {
+        try folder.write(copy, String(decoding: try TestCertificates.bytes(file), as: UTF8.self))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path(copy))
+      }
+    }
+    try install("gateway")
+    var policy = try ServedPolicy()
+    policy.tls = "{ certificate: \(folder.path("served.pem")), private_key: \(folder.path("served.key")) }"
+    let served = try Served(policy)
+    let place = "127.0.0.1:\(policy.port)"
+    let (gateway, other) = (try TestCertificates.chain("gateway"), try TestCertificates.chain("other"))
+    let line = served.start.first {
+      $0.contains("certificate on \(place): CN=gateway for gw.example, localhost, until ")
+    }
+    #expect(line?.hasSuffix("SHA-256 \(gateway.fingerprint)") == true)
+    let series = { (chain: CertificateChain, name: String) in
+      "proofgate_certificate_expiry_timestamp_seconds{listener=\"\(place)\",name=\"\(name)\","
+        + "fingerprint=\"\(chain.fingerprint.prefix(16))\"}"
+    }
+    let before = try await ServeTests.metric(series(gateway, "gw.example"), policy.adminPort)
+    #expect(before == "\(gateway.validity.upperBound)")
+
+    try install("other")
+    served.child.signal(SIGHUP)
+    let said = try served.child.lines(until: "in force")
+    let shown = said.filter { $0.contains("certificate on ") }
+    #expect(shown.count == 1)
+    #expect(shown.first?.contains("\(place): CN=other for other.example, *.wild.example, until ") == true)
+    #expect(said.last?.hasSuffix("with 1 client and 1 certificate (1 new) in force") == true)
+    #expect(try await ServeTests.metric(series(gateway, "gw.example"), policy.adminPort) == nil)
+    let after = try await ServeTests.metric(series(other, "other.example"), policy.adminPort)
+    #expect(after == "\(other.validity.upperBound)")
+
+    served.child.signal(SIGHUP)
+    let again = try served.child.lines(until: "in force")
+    #expect(!again.contains { $0.contains("certificate on ") })
+    #expect(again.last?.hasSuffix("1 certificate (0 new) in force") == true)
     #expect(served.end() == 0)
   }
 

@@ -6,6 +6,8 @@ struct ServedPolicy {
   var workers = 1
   /// Lines under `gateway:`, each indented by two.
   var gateway = ""
+  /// The listener's TLS, as the policy writes it.
+  var tls: String?
   var clientType = "public"
   var name = "Example Mail"
 
@@ -21,7 +23,7 @@ struct ServedPolicy {
     gateway:
       origin: http://127.0.0.1:\(port)
       listeners:
-        - address: 127.0.0.1:\(port)
+        - { address: "127.0.0.1:\(port)"\(tls.map { ", tls: \($0)" } ?? "") }
       admin: 127.0.0.1:\(adminPort)
       workers: \(workers)
     \(gateway)

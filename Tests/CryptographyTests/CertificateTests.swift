@@ -1,3 +1,4 @@
+import FoundationEssentials
 import TLSTestSupport
 import Testing
 
@@ -14,6 +15,17 @@ struct CertificateTests {
     // openssl x509 -in expired.pem -noout -dates
     #expect(try TestCertificates.chain("expired").validity == 1_577_836_800...1_609_459_200)
     #expect(try TestCertificates.chain("weak").securityBits < 112)
+  }
+
+  @Test("A certificate's fingerprint is the digest of what stands in its file, and its subject is text")
+  func description() throws {
+    let gateway = try TestCertificates.chain("gateway")
+    #expect(gateway.subject == "CN=gateway")
+    let lines = String(decoding: try TestCertificates.bytes("gateway.pem"), as: UTF8.self).split(separator: "\n")
+    let encoded = lines.filter { !$0.hasPrefix("-----") }.joined()
+    let binary = try #require(Data(base64Encoded: encoded))
+    let digest = sha256([UInt8](binary)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+    #expect(gateway.fingerprint == digest.joined())
   }
 
   @Test("A chain keeps its order")

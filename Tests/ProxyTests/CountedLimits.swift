@@ -15,4 +15,8 @@ final class CountedLimits: ProxyMetrics {
   func connectionClosed() {}
   func http2ConnectionOpened() {}
   func http2StreamOpened() {}
+  func upstreamConnectionOpened() {}
+  func upstreamConnectionClosed() {}
+  func acceptingPaused() {}
+  func acceptingResumed() {}
 }

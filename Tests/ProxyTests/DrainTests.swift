@@ -47,6 +47,43 @@ extension ProxyTests {
       }
     }
 
+    @Test(
+      "A request that has come when a drain begins is answered, though its worker has not heard of it",
+      arguments: [1, 300])
+    func unnoticed(connections: Int) async throws {
+      try await Bench.Setup().run { worker, bench in
+        var clients: [Peer] = []
+        // Beyond 256 idle connections the oldest are parked.
+        for _ in 0..<connections {
+          let client = try await bench.connect()
+          try await client.send("GET /answer HTTP/1.1\r\nHost: a\r\n\r\n")
+          _ = try await client.readResponse()
+          clients.append(client)
+        }
+        let oldest = try #require(clients.first)
+        let (entered, mayGoOn) = (try ThreadSignal(), try ThreadSignal())
+        let server = bench.server
+        let stuck = worker.launch { _ in
+          await server.perform { worker in
+            entered.signal()
+            mayGoOn.wait()
+            worker.drain()
+          }
+        }
+        entered.wait()
+        try await oldest.send("GET /answer HTTP/1.1\r\nHost: a\r\n\r\n")
+        mayGoOn.signal()
+        try await stuck.value
+        let response = try await oldest.readResponse()
+        #expect(response.status == 200 && response["Connection"] == "close")
+        for client in clients {
+          let ending = try await client.waitForEnd()
+          #expect(ending == .end)
+        }
+        _ = await bench.drain(timeout: 1_000)
+      }
+    }
+
     @Test("What does not end in time is cut")
     func cut() async throws {
       try await Bench.Setup(upstream: { upstream, peer in

@@ -50,6 +50,59 @@ extension ProxyTests {
       }
     }
 
+    @Test("What is accepted while a server starts is answered, whichever worker gets it")
+    func earlyConnections() async throws {
+      // A port that is free, so that clients know it before the server does.
+      let any = try #require(Address(literal: "127.0.0.1", port: 0))
+      let found = try ListeningSocket.bind(any, count: 1, id: 0)
+      let address = try #require(found.first).address
+      for socket in found { socket.close() }
+      let resolver = Resolver(host: "127.0.0.1", port: 1)
+      let peers = try Worker(index: 0)
+      try peers.start(name: "peers")
+      let task = await peers.launch { worker in
+        let poller = worker.poller
+        var answers = 0
+        poller.start(
+          PeerTask {
+            // As soon as it listens.
+            var clients: [Peer] = []
+            let waiter = Waiter(poller)
+            defer { waiter.retire() }
+            while clients.count < 20 {
+              if let socket = try? await poller.connect(to: address, with: waiter, until: poller.patience) {
+                clients.append(Peer(socket, poller))
+              } else {
+                await poller.pause(1)
+              }
+            }
+            for client in clients {
+              try? await client.send("GET /answer HTTP/1.1\r\nHost: a\r\n\r\n")
+              if (try? await client.readResponse())?.status == 200 { answers += 1 }
+              client.close()
+            }
+          })
+        let server = try await Server(workers: 2, addresses: [address], threadName: "proxy") { worker in
+          // The first worker has time to accept them all before the second is there.
+          if worker.index == 1 { ServerLifeTests.pause() }
+          return ProxyWorker(
+            poller: worker.poller, resolver: resolver, settings: ProxySettings(ProxyConfiguration()),
+            handler: TestHandler(), metrics: CountedLimits())
+        }
+        let deadline = poller.patience
+        while answers < 20, poller.now < deadline.milliseconds { await poller.pause(5) }
+        #expect(answers == 20)
+        _ = await server.drain(delay: 0, timeout: 1_000) { await poller.pause($0) }
+      }
+      let outcome = await task.result
+      await peers.stop()
+      try outcome.get()
+    }
+
+    private static func pause() {
+      _ = usleep(300_000)
+    }
+
     private static func openFiles() throws -> Int { try #require(ProcessFacts.current().openFiles) }
 
     @Test("A server that runs out of descriptors while it starts leaves none open")

@@ -303,6 +303,10 @@ final class CountedHandshakes: Sendable {
     func connectionClosed() {}
     func http2ConnectionOpened() {}
     func http2StreamOpened() {}
+    func upstreamConnectionOpened() {}
+    func upstreamConnectionClosed() {}
+    func acceptingPaused() {}
+    func acceptingResumed() {}
     func handshakeFinished(_ outcome: HandshakeOutcome) { owner.outcomes.withLock { $0.append(outcome) } }
     func upstreamHandshakeFailed(_ failure: TLSFailure) { owner.reasons.withLock { $0.append(failure) } }
   }

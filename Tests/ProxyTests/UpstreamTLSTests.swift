@@ -158,6 +158,31 @@ struct UpstreamTLSTests {
     }
   }
 
+  @Test("A connection that was in use during a reload with other authorities is not used again")
+  func reloadInUse() async throws {
+    let before = try TestCertificates.client("127.0.0.1")
+    let after = try TestCertificates.client("127.0.0.1", authority: "client-ca")
+    let script: ScriptedUpstream.Script = { upstream, peer in
+      while true {
+        _ = try await upstream.read(peer)
+        while !upstream.notes.contains("go") { try await upstream.pause(peer) }
+        try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+      }
+    }
+    try await Self.bench(try TestCertificates.server(), before, upstream: script).run { _, bench in
+      let client = try await bench.connect()
+      try await client.send("GET / HTTP/1.1\r\nHost: gateway.test\r\n\r\n")
+      await bench.eventually("the request is upstream") { bench.upstream.requests.count == 1 }
+      await bench.reload { $0.upstreamTLS = after }
+      bench.upstream.notes = ["go"]
+      let answer = try await client.readResponse()
+      #expect(answer.status == 200)
+      let later = try await bench.get("/")
+      #expect(later.status == 502)
+      #expect(bench.upstream.requests.count == 1)
+    }
+  }
+
   @Test("Bodies of megabytes arrive whole in both directions")
   func large() async throws {
     let body = (0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* 37 >> 4) }

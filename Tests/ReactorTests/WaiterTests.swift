@@ -155,6 +155,40 @@ struct WaiterTests {
       #expect(worker.connections.accepted == 1)
     }
   }
+
+  @Test("Of many that give way a few go on in each turn, the oldest first, and others are not held up by them")
+  func givingWay() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      let (tasks, turns) = (100, 200)
+      var steps = [Int](repeating: 0, count: tasks)
+      var isOver = false
+      for index in 0..<tasks {
+        poller.start(
+          Script {
+            let waiter = Waiter(poller)
+            while !isOver {
+              steps[index] += 1
+              await waiter.giveWay()
+            }
+            waiter.retire()
+          })
+      }
+      let waiter = Waiter(poller)
+      await waiter.yield()
+      var most = 0
+      for _ in 0..<turns {
+        let before = steps.reduce(0, +)
+        await waiter.yield()
+        most = max(most, steps.reduce(0, +) - before)
+      }
+      isOver = true
+      waiter.retire()
+      #expect((1...10).contains(most))
+      let (least, highest) = (steps.min() ?? 0, steps.max() ?? 0)
+      #expect(least > turns / tasks && highest - least <= 1)
+    }
+  }
 }
 
 extension Poller {

@@ -75,9 +75,6 @@ struct MetricsTests {
     worker.connectionBecameIdle()
     for _ in 0..<3 { worker.upstreamConnectionOpened() }
     worker.upstreamConnectionClosed()
-    worker.upstreamConnectionParked()
-    worker.upstreamConnectionParked()
-    worker.upstreamConnectionUnparked()
     worker.received(10)
     worker.sent(20)
     #expect(
@@ -87,11 +84,33 @@ struct MetricsTests {
       ])
     #expect(
       lines("proofgate_upstream_connections") == [
-        "proofgate_upstream_connections_opened_total 3", #"proofgate_upstream_connections{state="active"} 1"#,
-        #"proofgate_upstream_connections{state="idle"} 1"#,
+        "proofgate_upstream_connections_opened_total 3", "proofgate_upstream_connections 2",
       ])
     #expect(lines("proofgate_received") == ["proofgate_received_bytes_total 10"])
     #expect(lines("proofgate_sent") == ["proofgate_sent_bytes_total 20"])
+  }
+
+  @Test("Listeners that accept nothing for now are a gauge, and each such pause counts")
+  func pauses() {
+    for worker in registry.workers { worker.acceptingPaused() }
+    registry.workers[0].acceptingResumed()
+    #expect(lines("proofgate_listeners_paused") == ["proofgate_listeners_paused 1"])
+    #expect(lines("proofgate_accept_pauses_total") == ["proofgate_accept_pauses_total 2"])
+    registry.workers[1].acceptingResumed()
+    #expect(lines("proofgate_listeners_paused") == ["proofgate_listeners_paused 0"])
+  }
+
+  @Test("Each certificate that is shown has its expiry; one that is gone has none, one that is named twice has one")
+  func certificates() {
+    #expect(lines("proofgate_certificate_expiry_timestamp_seconds").isEmpty)
+    let old = CertificateExpiry(place: "[::]:443", name: "gw.example", fingerprint: "0bf5", seconds: 1_800_000_000)
+    let new = CertificateExpiry(place: "[::]:443", name: "gw.example", fingerprint: "082f", seconds: 1_900_000_000)
+    registry.certificatesServed([old])
+    registry.certificatesServed([new, new])
+    #expect(
+      lines("proofgate_certificate_expiry_timestamp_seconds") == [
+        #"proofgate_certificate_expiry_timestamp_seconds{listener="[::]:443",name="gw.example",fingerprint="082f"} 1900000000"#
+      ])
   }
 
   @Test("Upstream errors are counted by kind", arguments: UpstreamErrorKind.allCases)

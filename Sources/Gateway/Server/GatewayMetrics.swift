@@ -54,4 +54,8 @@ final class GatewayMetrics: ProxyMetrics {
   func connectionClosed() { metrics.connectionClosed() }
   func http2ConnectionOpened() { metrics.http2ConnectionOpened() }
   func http2StreamOpened() { metrics.http2StreamOpened() }
+  func upstreamConnectionOpened() { metrics.upstreamConnectionOpened() }
+  func upstreamConnectionClosed() { metrics.upstreamConnectionClosed() }
+  func acceptingPaused() { metrics.acceptingPaused() }
+  func acceptingResumed() { metrics.acceptingResumed() }
 }

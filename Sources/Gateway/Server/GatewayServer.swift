@@ -1,3 +1,4 @@
+import Cryptography
 public import Policy
 public import Proxy
 import Reactor
@@ -13,8 +14,13 @@ public final class GatewayServer: Sendable {
   private let workers: Int
   /// The TLS of the policy that the listeners were opened for.
   private let opened: GatewayTLS
-  /// TLS in force, of each listener that was opened.
-  private let listeners: Mutex<[TLSServer?]>
+  private let inForce: Mutex<InForce>
+
+  private struct InForce {
+    /// TLS of each listener that was opened.
+    var listeners: [TLSServer?]
+    var upstreamCertificate: CertificateChain?
+  }
 
   /// Binds the policy's listeners, starts the workers and accepts.
   ///
@@ -25,7 +31,7 @@ public final class GatewayServer: Sendable {
     self.resources = resources
     self.workers = workers
     opened = tls
-    listeners = Mutex(tls.listeners)
+    inForce = Mutex(InForce(listeners: tls.listeners, upstreamCertificate: tls.upstreamCertificate))
     let snapshot = GatewaySnapshot(policy: policy, keyRing: keyRing)
     let settings = snapshot.proxySettings(workers: workers, listeners: tls.listeners, upstream: tls.upstream)
     let resolver = Resolver(host: policy.upstream.origin.host, port: policy.upstream.origin.port)
@@ -48,14 +54,23 @@ public final class GatewayServer: Sendable {
   /// connections that stand keep the certificate that they began with.
   public func reload(policy: Policy, keyRing: KeyRing, tls: GatewayTLS) async {
     let snapshot = GatewaySnapshot(policy: policy, keyRing: keyRing)
-    let inForce = listeners.withLock { listeners in
-      listeners = opened.listeners(from: tls, in: listeners)
-      return listeners
+    let listeners = inForce.withLock { inForce in
+      inForce.listeners = opened.listeners(from: tls, in: inForce.listeners)
+      inForce.upstreamCertificate = tls.upstreamCertificate
+      return inForce.listeners
     }
-    let settings = snapshot.proxySettings(workers: workers, listeners: inForce, upstream: tls.upstream)
+    let settings = snapshot.proxySettings(workers: workers, listeners: listeners, upstream: tls.upstream)
     let resources = resources
     await server.perform { worker in
       worker.resident(ProxyWorker.self)?.adopt(settings, Gateway(snapshot, resources, worker: worker.index))
     }
+  }
+  /// What the listeners show to clients now, in their order, and what the upstream is shown.
+  public var certificates: [ServedCertificate] {
+    let (listeners, own) = inForce.withLock { ($0.listeners, $0.upstreamCertificate) }
+    let shown = zip(server.addresses, listeners).flatMap { address, tls in
+      (tls?.certificates ?? []).map { ServedCertificate(place: address.description, chain: $0) }
+    }
+    return shown + (own.map { [ServedCertificate(place: "upstream", chain: $0)] } ?? [])
   }
 }

@@ -1,3 +1,4 @@
+import Cryptography
 public import Policy
 import Proxy
 public import TLS
@@ -9,6 +10,8 @@ public struct GatewayTLS: Sendable {
   private let addresses: [SocketAddress]
   /// Towards the upstream; `nil` for plaintext.
   public let upstream: TLSClient?
+  /// The gateway's own certificate towards the upstream, if the policy names one.
+  let upstreamCertificate: CertificateChain?
 
   /// - Parameter tickets: the process's, so that sessions outlive a reload.
   ///
@@ -25,6 +28,7 @@ public struct GatewayTLS: Sendable {
     }
     self.listeners = listeners
     addresses = policy.gateway.listeners.map(\.address)
+    upstreamCertificate = policy.upstream.tls?.certificate?.chain
     upstream = try policy.upstream.tls.map { tls throws(TLSError) in
       try TLSClient(
         name: tls.serverName, authorities: tls.authorities, identity: tls.certificate.map(TLSIdentity.init),

@@ -1,0 +1,222 @@
+"""Idle and slow clients beside normal traffic: what they do to its latency, and how long they are suffered."""
+
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+import measure
+import peers
+import stage
+
+HERE = pathlib.Path(__file__).resolve().parent
+HEADER_TIMEOUT = 5  # seconds, as the policy says
+BODY_TIMEOUT = 10  # seconds, as the policy says
+RATE_WINDOW = 20  # seconds over which the gateway measures a client's rate
+SLACK = 3  # seconds: what a busy machine and a timer's own granularity add
+FACTOR = 2  # p99 of normal traffic may grow by this
+# A quiet p99 is a fraction of a millisecond; below this nobody notices, and a scheduler's tick is as long.
+UNNOTICED = 2.0  # milliseconds
+# What the gateway may do for others while a request is on its way, whatever it does when all is quiet.
+LITTLE_WORK = 1.0  # milliseconds
+FIRST_WORK = 12.0  # milliseconds, while hundreds of clients come within half a second and each wants something large
+
+LIMITS = f"header_timeout: {HEADER_TIMEOUT}s, body_timeout: {BODY_TIMEOUT}s, idle_timeout: 10m, minimum_rate: 4KiB"
+
+
+def percentile(values, share):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(len(values) * share))] if values else float("nan")
+
+
+class Crowd:
+    def __init__(self, gateway, kinds, seconds, renew=True):
+        options = dict(port=gateway.port, tls_port=getattr(gateway, "tls_port", None), host=gateway.host, idle=0,
+                       idle_tls=0, idle_h2=0, headers=0, bodies=0, readers=0, seconds=seconds, renew=renew)
+        options.update(kinds)
+        self.child = subprocess.Popen(
+            ["taskset", "-c", peers.LOAD_CORE, sys.executable, str(HERE / "crowd.py"), json.dumps(options)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if self.child.stdout.readline() != "standing\n":
+            self.child.wait()
+            raise RuntimeError("the crowd does not come about")
+
+    def come(self):
+        """Lets the slow ones come."""
+        self.child.stdin.write("go\n")
+        self.child.stdin.flush()
+
+    def wait(self, seconds):
+        """What it saw, once it ends by itself or when its time is over."""
+        try:
+            self.child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            pass
+        return self.end()
+
+    def end(self):
+        try:
+            output, _ = self.child.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            output, _ = self.child.communicate()
+        return json.loads(output.splitlines()[-1]) if output.strip() else None
+
+
+def normal(gateway, seconds, rate, begun=lambda: None):
+    """Normal traffic for so long; `begun` is called when it has begun."""
+    options = dict(port=gateway.port, tls_port=getattr(gateway, "tls_port", None), host=gateway.host, seconds=seconds,
+                   rate=rate, size=stage.SMALL, pid=gateway.pids()[0],
+                   own=getattr(gateway, "own", None))
+    child = subprocess.Popen(
+        ["taskset", "-c", peers.LOAD_CORE, sys.executable, str(HERE / "probe.py"), json.dumps(options)],
+        stdout=subprocess.PIPE, text=True)
+    if child.stdout.readline() == "ready\n":
+        begun()
+    try:
+        output, _ = child.communicate(timeout=seconds * 4 + 30)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.communicate()
+        raise RuntimeError("the normal traffic does not come to an end")
+    if child.returncode:
+        raise RuntimeError("the normal traffic does not come about")
+    return json.loads(output)
+
+
+class Rounds:
+    """p99 of each phase in each round: how long requests took, and how much the gateway worked meanwhile."""
+
+    PHASES = ("quiet", "first second", "loaded")
+
+    def __init__(self):
+        self.latency = {phase: [] for phase in self.PHASES}
+        self.work = {phase: [] for phase in self.PHASES}
+        self.calm = []
+
+    def add(self, phase, sample):
+        """What is wrong with it."""
+        self.latency[phase].append(percentile(sample["latencies"], 0.99))
+        self.work[phase].append(percentile(sample["work"], 0.99))
+        return sample["failures"][:3]
+
+    def problems(self):
+        """Latency is judged by the rounds in which the machine was the test's own, work by all."""
+        found = []
+        for what, values, rounds, least in (
+                ("p99", self.latency, [place for place, calm in enumerate(self.calm) if calm], UNNOTICED),
+                ("the gateway's work during a request", self.work, range(len(self.calm)), LITTLE_WORK)):
+            full = statistics.median([values["loaded"][place] for place in rounds] or [0])
+            ratios = [values["loaded"][place] / values["quiet"][place] for place in rounds]
+            if ratios and statistics.median(ratios) > FACTOR and full > least:
+                found.append(f"{what} is {statistics.median(ratios):.1f} times what it is when all is quiet, more than {FACTOR}")
+        first = statistics.median(self.work["first second"])
+        if first > FIRST_WORK:
+            found.append(f"the gateway works for {first:.1f} ms during a request while the others come, more than {FIRST_WORK}")
+        return found
+
+    def show(self):
+        for what, values in (("p99 of latency", self.latency), ("p99 of work meanwhile", self.work)):
+            line = f"         {what:<22}"
+            for phase in self.PHASES:
+                line += f" {phase} {statistics.median(values[phase]):.2f} ms"
+                if phase != "quiet":
+                    ratios = [full / quiet for quiet, full in zip(values["quiet"], values[phase])]
+                    line += f" ({statistics.median(ratios):.2f} x; {', '.join(f'{ratio:.1f}' for ratio in ratios)})"
+            print(line, flush=True)
+
+
+def scenarios(options):
+    idle = dict(idle=options.idle * 8 // 10, idle_tls=options.idle // 10, idle_h2=options.idle // 10)
+    slow = options.slow
+    third = slow // 3
+    return {
+        "idle": (f"{options.idle} idle connections, a tenth of them over TLS, a tenth h2", idle),
+        "slow headers": (f"{slow} clients with slow headers", dict(headers=slow)),
+        "slow bodies": (f"{slow} clients with slow bodies", dict(bodies=slow)),
+        "stopped readers": (f"{slow} clients that stop reading", dict(readers=slow)),
+        "all": (f"{options.idle} idle and {slow} slow clients",
+                dict(idle, headers=slow - 2 * third, bodies=third, readers=third)),
+    }
+
+
+class Proxy(peers.HAProxy):
+    """HAProxy in the gateway's place: what the same clients do to a proxy that many know."""
+
+    name = "peer"
+
+    @property
+    def host(self):
+        return f"127.0.0.1:{self.port}"
+
+
+def run(options, folder, judge):
+    upstream = stage.Upstream(folder).start()
+    gateway = None
+    try:
+        if options.peer:
+            gateway = Proxy(folder, upstream.port).start()
+        else:
+            gateway = stage.Gateway(folder, options.proofgate, upstream.port, limits=LIMITS).start()
+        busy_rounds = all_rounds = 0
+        for name, (about, kinds) in scenarios(options).items():
+            if options.only and options.only != name:
+                continue
+            if options.peer:
+                kinds = {key: value for key, value in kinds.items() if key in ("idle", "headers", "bodies", "readers")}
+            rounds, problems, used, held = Rounds(), [], [], []
+            normal(gateway, 1, options.rate)
+            for number in range(options.rounds_of(7)):
+                busy = stage.Busy(gateway.pids() + upstream.pids())
+                problems += rounds.add("quiet", normal(gateway, options.seconds, options.rate))
+                # In the second in which they come they all want something; afterwards they only are there.
+                crowd = Crowd(gateway, kinds, options.seconds * 6 + 60)
+                problems += rounds.add("first second", normal(gateway, 1, options.rate, crowd.come))
+                before, began = measure.cpu_seconds(gateway.pids()), time.monotonic()
+                problems += rounds.add("loaded", normal(gateway, options.seconds, options.rate))
+                used.append((measure.cpu_seconds(gateway.pids()) - before) / (time.monotonic() - began))
+                held.append(measure.resident_bytes(gateway.pids()) / 2**20)
+                seen = crowd.end()
+                if seen is None or seen["idle_gone"]:
+                    problems.append(f"idle connections were closed: {seen and seen['idle_gone']}")
+                others, stolen = busy.others()
+                all_rounds += 1
+                is_busy = others > stage.OTHERS or stolen > stage.STEAL
+                busy_rounds += is_busy
+                rounds.calm.append(not is_busy)
+                time.sleep(0.5)
+            if not options.short:
+                problems += rounds.problems()
+            judge(name, f"{about}: {statistics.median(used):.0%} of a core, {max(held):.0f} MiB", problems)
+            rounds.show()
+        if all_rounds and busy_rounds > all_rounds // 4:
+            print(f"WARNING: others were busy in {busy_rounds} of {all_rounds} rounds; do not believe the latencies")
+        if options.short or options.only in (None, "deadlines"):
+            deadlines(options, gateway, judge)
+    finally:
+        if gateway:
+            gateway.stop()
+        upstream.stop()
+
+
+def deadlines(options, gateway, judge):
+    """Slow clients that do not come back: each has to be sent away in its time."""
+    # Who takes nothing at all makes no progress; who gives a byte now and then makes too little.
+    allowed = dict(headers=HEADER_TIMEOUT, bodies=RATE_WINDOW, readers=BODY_TIMEOUT)
+    if options.short:
+        allowed.pop("bodies")
+    longest = max(allowed.values()) + SLACK
+    crowd = Crowd(gateway, {kind: options.slow for kind in allowed}, longest + 2, renew=False)
+    crowd.come()
+    seen = crowd.wait(longest + 10)
+    for kind, deadline in allowed.items():
+        lives, left = seen["lives"][kind], seen["left"][kind]
+        problems = [f"{left} are left after {longest} s" if left else ""]
+        if lives and max(lives) > deadline + SLACK:
+            problems.append(f"one was suffered for {max(lives):.1f} s")
+        if lives and min(lives) < deadline / 2 or len(lives) < options.slow and not left:
+            problems.append("they did not come about")
+        judge(f"deadline of slow {kind}", f"{len(lives)} of {options.slow} sent away, after "
+              f"{min(lives, default=0):.1f} to {max(lives, default=0):.1f} s; the deadline is {deadline} s", problems)
