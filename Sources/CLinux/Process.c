@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +29,24 @@ const char *cl_argument(int32_t index) { return index < argument_count ? argumen
 
 void cl_exit_now(int32_t code) { _exit(code); }
 int32_t cl_is_terminal(int32_t fd) { return isatty(fd); }
+
+static int release_code(struct dl_phdr_info *object, size_t size, void *data) {
+  (void)size;
+  (void)data;
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  for (size_t index = 0; index < object->dlpi_phnum; index++) {
+    const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
+    // Never what can be written: such pages may differ from the file, and what is in them would be lost.
+    if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) || !(segment->p_flags & PF_X)) continue;
+    const uintptr_t start = (object->dlpi_addr + segment->p_vaddr + page - 1) & ~(page - 1);
+    const uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
+    if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
+  }
+  // The program itself comes first; libraries are others' too.
+  return 1;
+}
+
+void cl_release_code(void) { dl_iterate_phdr(release_code, NULL); }
 
 static int32_t write_all(int32_t fd, const char *bytes, size_t count) {
   while (count > 0) {

@@ -14,7 +14,8 @@ public final class FieldBlock {
   }
 
   private let buffers: BufferPool
-  private(set) var buffer: Buffer?
+  /// Has a block while there is something in it.
+  let buffer = Buffer()
   private(set) var fields: [Field] = []
   /// All that was appended, kept or not.
   private(set) var decodedBytes = 0
@@ -32,50 +33,58 @@ public final class FieldBlock {
     decodedBytes = 0
     decodedFields = 0
     isTooLarge = false
-    if let buffer { buffers.wipeAndGiveBack(buffer) }
-    buffer = nil
+    buffers.wipeAndGiveBack(buffer)
+  }
+
+  var isEmpty: Bool { fields.isEmpty }
+
+  /// Whether what was decoded so far may be decoded at all.
+  func isWithin(_ limits: HTTP2Limits) -> Bool {
+    decodedFields <= limits.decodedFields && decodedBytes <= limits.decodedBytes
   }
 
   /// Appends a field with a name in lower case. What does not fit is counted and not kept.
   public func append(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>) {
-    guard let buffer = room(name.count + value.count) else { return }
+    guard hasRoom(for: name.count + value.count) else { return }
     let start = buffer.count
-    for index in name {
-      let byte = bytes[index]
-      buffer.append(byte &- 0x41 < 26 ? byte | 0x20 : byte)
-    }
+    buffer.appendLowercased(bytes, in: name)
     buffer.append(bytes, in: value)
     add(start, name.count, value.count)
   }
 
   /// Appends a field whose name is in lower case.
   public func append(_ name: StaticString, _ value: String) {
-    guard let buffer = room(name.utf8CodeUnitCount + value.utf8.count) else { return }
+    guard hasRoom(for: name.utf8CodeUnitCount + value.utf8.count) else { return }
     let start = buffer.count
     buffer.append(name)
     buffer.append(value)
     add(start, name.utf8CodeUnitCount, value.utf8.count)
   }
 
+  /// Appends the pseudo-header of a response (RFC 9113, section 8.3.2); `status` has three digits.
+  public func append(status: Int) {
+    guard hasRoom(for: 10) else { return }
+    let start = buffer.count
+    buffer.append(":status")
+    buffer.append(decimal: status)
+    add(start, 7, buffer.count - start - 7)
+  }
+
   /// Appends a field exactly as it is.
   func append(_ name: Span<UInt8>, _ value: Span<UInt8>) {
-    guard let buffer = room(name.count + value.count) else { return }
+    guard hasRoom(for: name.count + value.count) else { return }
     let start = buffer.count
     buffer.append(name, in: 0..<name.count)
     buffer.append(value, in: 0..<value.count)
     add(start, name.count, value.count)
   }
 
-  private func room(_ count: Int) -> Buffer? {
+  private func hasRoom(for count: Int) -> Bool {
     decodedFields += 1
     decodedBytes += count
-    let buffer = self.buffer ?? buffers.take()
-    self.buffer = buffer
-    guard !isTooLarge, count <= buffer.room else {
-      isTooLarge = true
-      return nil
-    }
-    return buffer
+    buffers.fill(buffer)
+    if count > buffer.room { isTooLarge = true }
+    return !isTooLarge
   }
 
   private func add(_ start: Int, _ name: Int, _ value: Int) {

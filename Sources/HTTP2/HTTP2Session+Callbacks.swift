@@ -27,7 +27,7 @@ extension HTTP2Session {
       unsafe HTTP2Session.frameSent(frame, data)
     }
     unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, _, data in
-      guard let session = unsafe HTTP2Session.session(data), let stream = session.streams[id] else { return 0 }
+      guard let session = unsafe HTTP2Session.session(data), let stream = session.stream(id) else { return 0 }
       session.closed(stream)
       return 0
     }
@@ -42,7 +42,7 @@ extension HTTP2Session {
       session.fields.clear()
       let id = unsafe frame.pointee.hd.stream_id
       if unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST {
-        session.streams[id] = HTTP2Stream(id, session.buffers)
+        session.begin(id)
       }
       return 0
     }
@@ -72,16 +72,16 @@ extension HTTP2Session {
     _ name: UnsafePointer<UInt8>?, _ nameLength: Int, _ value: UnsafePointer<UInt8>?, _ valueLength: Int,
     _ data: UnsafeMutableRawPointer?
   ) -> Int32 {
-    guard let session = unsafe session(data) else { return 0 }
+    guard let data = unsafe data else { return 0 }
     let name = unsafe UnsafeBufferPointer(start: name, count: nameLength)
     let value = unsafe UnsafeBufferPointer(start: value, count: valueLength)
-    unsafe session.fields.append(Span(_unsafeElements: name), Span(_unsafeElements: value))
-    let isBounded =
-      session.fields.decodedFields <= session.limits.decodedFields
-      && session.fields.decodedBytes <= session.limits.decodedBytes
-    if isBounded { return 0 }
-    session.flood = .flood(.fields)
-    return Int32(NGHTTP2_ERR_PAUSE.rawValue)
+    // Called for each field: not counted.
+    return unsafe Unmanaged<HTTP2Session>.fromOpaque(data)._withUnsafeGuaranteedRef { session in
+      unsafe session.fields.append(Span(_unsafeElements: name), Span(_unsafeElements: value))
+      if session.fields.isWithin(session.limits) { return 0 }
+      session.flood = .flood(.fields)
+      return Int32(NGHTTP2_ERR_PAUSE.rawValue)
+    }
   }
 
   private static func frameReceived(_ frame: UnsafePointer<nghttp2_frame>?, _ data: UnsafeMutableRawPointer?) -> Int32 {
@@ -92,11 +92,11 @@ extension HTTP2Session {
     case NGHTTP2_PING.rawValue:
       if UInt32(head.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 { session.isNoticeAcknowledged = true }
     case NGHTTP2_HEADERS.rawValue:
-      guard let stream = session.streams[head.stream_id] else { break }
+      guard let stream = session.stream(head.stream_id) else { break }
       let isRequest = unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
       session.fieldsReceived(stream, isRequest: isRequest, endsStream: endsStream)
     case NGHTTP2_DATA.rawValue:
-      if endsStream, let stream = session.streams[head.stream_id] { session.requestEnded(stream) }
+      if endsStream, let stream = session.stream(head.stream_id) { session.requestEnded(stream) }
     default: break
     }
     return 0
@@ -106,28 +106,29 @@ extension HTTP2Session {
     defer { fields.clear() }
     do throws(RequestTranslation.Refusal) {
       if isRequest {
-        let head = buffers.take()
-        stream.head = head
-        let translation = try RequestTranslation(fields, to: head)
-        stream.isHead = translation.isHead
-        stream.announced = translation.contentLength
+        buffers.fill(stream.head)
+        let translation = try RequestTranslation(fields, to: stream.head)
+        stream.state.isHead = translation.isHead
+        stream.state.announced = translation.contentLength
       } else {
         guard !fields.isTooLarge else { throw .tooLarge }
         try RequestTranslation.checkTrailers(fields)
       }
     } catch {
       guard isRequest, error == .tooLarge else { return refuse(stream) }
-      stream.isTooLarge = true
+      stream.state.isTooLarge = true
     }
-    stream.isBegun = true
+    stream.state.isBegun = true
     tell(stream)
     if endsStream { requestEnded(stream) }
   }
 
   private func dataReceived(_ id: Int32, _ bytes: Span<UInt8>) {
-    guard let stream = streams[id], stream.isBegun, !stream.resetByServer else { return creditConnection(bytes.count) }
-    if stream.stopsReading { return discard(bytes.count, of: stream) }
-    if let announced = stream.announced, stream.received + bytes.count > announced {
+    guard let stream = stream(id), stream.state.isBegun, !stream.state.resetByServer else {
+      return creditConnection(bytes.count)
+    }
+    if stream.state.stopsReading { return discard(bytes.count, of: stream) }
+    if let announced = stream.state.announced, stream.state.received + bytes.count > announced {
       creditConnection(bytes.count)
       return refuse(stream)
     }
@@ -136,8 +137,8 @@ extension HTTP2Session {
 
   private func discard(_ count: Int, of stream: HTTP2Stream) {
     creditConnection(count)
-    stream.discarded += count
-    if stream.discarded <= limits.discardedBytes {
+    stream.state.discarded += count
+    if stream.state.discarded <= limits.discardedBytes {
       creditStream(stream, count)
     } else if stream.isOverdue {
       reset(stream, .none)
@@ -145,16 +146,18 @@ extension HTTP2Session {
   }
 
   private func requestEnded(_ stream: HTTP2Stream) {
-    if let announced = stream.announced, announced != stream.received, !stream.stopsReading { return refuse(stream) }
-    stream.requestEnded = true
+    if let announced = stream.state.announced, announced != stream.state.received, !stream.state.stopsReading {
+      return refuse(stream)
+    }
+    stream.state.requestEnded = true
     tell(stream)
   }
 
   /// The client's fault, and counted as such when the reset is sent.
   private func refuse(_ stream: HTTP2Stream) {
-    guard !stream.resetByServer else { return }
+    guard !stream.state.resetByServer else { return }
     reset(stream, .protocolError)
-    stream.isRefused = true
+    stream.state.isRefused = true
     tell(stream)
   }
 
@@ -169,7 +172,9 @@ extension HTTP2Session {
       session.resetSent(head.stream_id)
     case NGHTTP2_DATA.rawValue, NGHTTP2_HEADERS.rawValue:
       session.budget.earnControlFrames()
-      if endsStream, let stream = session.streams[head.stream_id], !stream.requestEnded { session.responseSent(stream) }
+      if endsStream, let stream = session.stream(head.stream_id), !stream.state.requestEnded {
+        session.responseSent(stream)
+      }
     default: break
     }
     return 0
@@ -177,13 +182,13 @@ extension HTTP2Session {
 
   /// The answer is whole, the rest of the request is not wanted (RFC 9113, section 8.1): a bounded part of it is taken.
   private func responseSent(_ stream: HTTP2Stream) {
-    stream.isOverdue = true
-    if stream.discarded > limits.discardedBytes { reset(stream, .none) } else { tell(stream) }
+    stream.state.isOverdue = true
+    if stream.state.discarded > limits.discardedBytes { reset(stream, .none) } else { tell(stream) }
   }
 
   /// A client that makes the server reset its streams is as costly as one that resets them itself (CVE-2025-8671).
   private func resetSent(_ id: Int32) {
-    if let stream = streams[id], stream.resetByServer, !stream.isRefused { return }
+    if let stream = stream(id), stream.state.resetByServer, !stream.isRefused { return }
     do throws(HTTP2Failure) {
       try budget.spendReset()
     } catch {
@@ -196,12 +201,12 @@ extension HTTP2Session {
     var provider = unsafe nghttp2_data_provider()
     unsafe provider.read_callback = { _, id, destination, limit, flags, _, data in
       guard let session = unsafe HTTP2Session.session(data), let destination = unsafe destination,
-        let stream = session.streams[id]
+        let stream = session.stream(id)
       else { return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
       guard let count = unsafe session.fill(destination, limit, of: stream) else {
         return Int(NGHTTP2_ERR_DEFERRED.rawValue)
       }
-      if stream.responseEnded, stream.outboundBytes == 0 {
+      if stream.state.responseEnded, stream.outboundBytes == 0 {
         unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
       }
       return count

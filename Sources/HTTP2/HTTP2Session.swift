@@ -15,8 +15,13 @@ public import Reactor
   public let limits: HTTP2Limits
   let buffers: BufferPool
   var session: OpaquePointer?
-  var streams: [Int32: HTTP2Stream] = [:]
+  /// The streams that nghttp2 knows; to each it has a reference that does not count.
+  private var open: [HTTP2Stream] = []
+  /// Objects of streams that are over, for those that begin.
+  private var spare: [HTTP2Stream] = []
   private var news: [HTTP2Stream] = []
+  /// The fields of the head that is being sent, as nghttp2 takes them.
+  private var values: [nghttp2_nv] = unsafe []
   let fields: FieldBlock
   private var meter: FrameMeter
   var budget: FloodBudget
@@ -36,6 +41,8 @@ public import Reactor
 
   /// A stream's window, and the connection's: RFC 9113's default.
   private static let window = 65_535
+  /// So many objects of past streams are kept: as many as most connections have streams at once.
+  private static let spareLimit = 16
 
   /// `nil` when there is no memory left.
   public init?(_ limits: HTTP2Limits, _ buffers: BufferPool) {
@@ -51,7 +58,7 @@ public import Reactor
   deinit {
     // Before the streams go: nghttp2 calls nobody while it is deleted.
     unsafe nghttp2_session_del(session)
-    for stream in streams.values { stream.release() }
+    for stream in open { stream.release() }
     fields.clear()
     if let spill { buffers.wipeAndGiveBack(spill) }
   }
@@ -70,6 +77,45 @@ public import Reactor
     return unsafe settings.withUnsafeBufferPointer {
       unsafe nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), $0.baseAddress, $0.count) == 0
     }
+  }
+
+  // MARK: Streams
+
+  func begin(_ id: Int32) {
+    let stream: HTTP2Stream
+    if let past = spare.popLast() {
+      past.begin(id)
+      stream = past
+    } else {
+      stream = HTTP2Stream(id, buffers)
+    }
+    stream.state.position = open.count
+    open.append(stream)
+    // `open` holds it until nghttp2 has closed the stream.
+    _ = unsafe nghttp2_session_set_stream_user_data(session, id, Unmanaged.passUnretained(stream).toOpaque())
+  }
+
+  func stream(_ id: Int32) -> HTTP2Stream? {
+    guard let data = unsafe nghttp2_session_get_stream_user_data(session, id) else { return nil }
+    return unsafe Unmanaged<HTTP2Stream>.fromOpaque(data).takeUnretainedValue()
+  }
+
+  private func forget(_ stream: HTTP2Stream) {
+    let position = stream.state.position
+    guard position >= 0, let last = open.popLast() else { return }
+    stream.state.position = -1
+    if last !== stream {
+      open[position] = last
+      last.state.position = position
+    }
+  }
+
+  /// Takes back a stream that is closed and that nobody serves any more, to use its object again.
+  public func recycle(_ stream: HTTP2Stream) {
+    // One with news is still to be handed out.
+    guard stream.isClosed, !stream.state.hasNews, spare.count < HTTP2Session.spareLimit else { return }
+    stream.release()
+    spare.append(stream)
   }
 
   // MARK: Receiving
@@ -103,16 +149,20 @@ public import Reactor
 
   /// Streams on which something happened since the last call: a request began, bytes of it came, it ended, or the stream
   /// was closed.
-  public func takeNews() -> [HTTP2Stream] {
-    let taken = news
-    news = []
-    for stream in taken { stream.hasNews = false }
-    return taken
+  public func takeNews(_ body: (HTTP2Stream) -> Void) {
+    var position = 0
+    while position < news.count {
+      let stream = news[position]
+      position += 1
+      stream.state.hasNews = false
+      body(stream)
+    }
+    news.removeAll(keepingCapacity: true)
   }
 
   func tell(_ stream: HTTP2Stream) {
-    if stream.hasNews { return }
-    stream.hasNews = true
+    if stream.state.hasNews { return }
+    stream.state.hasNews = true
     news.append(stream)
   }
 
@@ -145,26 +195,26 @@ public import Reactor
   /// It also says that what was read before has been sent on, which gives the stream its credit back.
   public func read(_ stream: HTTP2Stream, into buffer: Buffer) -> Int? {
     credit(stream)
-    if stream.stopsReading { return nil }
+    if stream.state.stopsReading { return nil }
     let before = buffer.count
     switch stream.take(into: buffer) {
     case .ended: return nil
     case .nothing: return 0
     case .bytes(let count):
-      stream.uncredited += count
+      stream.state.uncredited += count
       unbuffered(count)
       return buffer.count - before
     }
   }
 
   private func credit(_ stream: HTTP2Stream) {
-    guard stream.uncredited > 0 else { return }
-    creditStream(stream, stream.uncredited)
-    stream.uncredited = 0
+    guard stream.state.uncredited > 0 else { return }
+    creditStream(stream, stream.state.uncredited)
+    stream.state.uncredited = 0
   }
 
   func creditStream(_ stream: HTTP2Stream, _ count: Int) {
-    guard !stream.isClosed, !stream.requestEnded else { return }
+    guard !stream.isClosed, !stream.state.requestEnded else { return }
     _ = unsafe nghttp2_session_consume_stream(session, stream.id, count)
   }
 
@@ -172,14 +222,17 @@ public import Reactor
 
   /// Sends a head. `isFinal` is false for an interim response, `endsStream` true when no body follows.
   public func respond(_ stream: HTTP2Stream, _ head: FieldBlock, isFinal: Bool, endsStream: Bool) {
-    guard !stream.isClosed, let buffer = head.buffer else { return }
-    let result = unsafe buffer.withReadable { (start: UnsafeRawPointer) -> Int32 in
+    guard !stream.isClosed, !head.isEmpty else { return }
+    var values = unsafe self.values
+    unsafe self.values = []
+    let result = unsafe head.buffer.withReadable { (start: UnsafeRawPointer) -> Int32 in
       // Sound: nghttp2 copies names and values before it returns, and does not write to them.
       let base = unsafe UnsafeMutablePointer(mutating: start.assumingMemoryBound(to: UInt8.self))
-      let values = unsafe head.fields.map { field in
-        unsafe nghttp2_nv(
-          name: base + field.name.lowerBound, value: base + field.value.lowerBound, namelen: field.name.count,
-          valuelen: field.value.count, flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue))
+      for field in head.fields {
+        unsafe values.append(
+          nghttp2_nv(
+            name: base + field.name.lowerBound, value: base + field.value.lowerBound, namelen: field.name.count,
+            valuelen: field.value.count, flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)))
       }
       return unsafe values.withUnsafeBufferPointer { values in
         if !isFinal {
@@ -193,10 +246,13 @@ public import Reactor
         return unsafe nghttp2_submit_response(session, stream.id, values.baseAddress, values.count, &provider)
       }
     }
+    // No pointer stays behind.
+    unsafe values.removeAll(keepingCapacity: true)
+    unsafe self.values = values
     if result != 0 { return reset(stream, .internalError) }
     if isFinal {
-      stream.isResponding = true
-      stream.responseEnded = endsStream
+      stream.state.isResponding = true
+      stream.state.responseEnded = endsStream
     }
   }
 
@@ -215,8 +271,8 @@ public import Reactor
   /// Takes bytes of the response, at most `room`.
   public func write(_ stream: HTTP2Stream, _ source: Buffer, offset: Int, count: Int) {
     guard count > 0, !stream.isClosed else { return }
-    let buffer = stream.outbound ?? buffers.take()
-    stream.outbound = buffer
+    let buffer = stream.outbound
+    buffers.fill(buffer)
     if buffer.room < count { buffer.compact() }
     buffer.append(from: source, offset: offset, count: count)
     outbound += count
@@ -225,56 +281,54 @@ public import Reactor
 
   /// The response has no more bytes than were written.
   public func finish(_ stream: HTTP2Stream) {
-    guard !stream.responseEnded, !stream.isClosed else { return }
-    stream.responseEnded = true
+    guard !stream.state.responseEnded, !stream.isClosed else { return }
+    stream.state.responseEnded = true
     _ = unsafe nghttp2_session_resume_data(session, stream.id)
   }
 
   /// What the client still sends on the stream is of no use: it is told so once the response has ended.
   public func stopReading(_ stream: HTTP2Stream) {
-    guard !stream.stopsReading else { return }
-    stream.stopsReading = true
-    let count = stream.bodyBytes + stream.uncredited
+    guard !stream.state.stopsReading else { return }
+    stream.state.stopsReading = true
+    let count = stream.state.bodyBytes + stream.state.uncredited
     dropRequest(stream)
-    stream.uncredited = 0
-    stream.discarded = count
+    stream.state.uncredited = 0
+    stream.state.discarded = count
     creditStream(stream, count)
   }
 
   public func reset(_ stream: HTTP2Stream, _ code: HTTP2ErrorCode) {
     guard !stream.isClosed else { return }
-    stream.resetByServer = true
+    stream.state.resetByServer = true
     _ = unsafe nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, code.rawValue)
   }
 
   /// Nobody serves the stream any more: what it keeps of the request goes.
   private func dropRequest(_ stream: HTTP2Stream) {
-    let count = stream.bodyBytes
+    let count = stream.state.bodyBytes
     stream.dropBody()
     unbuffered(count)
   }
 
   func closed(_ stream: HTTP2Stream) {
-    streams[stream.id] = nil
-    stream.isClosed = true
+    forget(stream)
+    stream.state.isClosed = true
     outbound -= stream.outboundBytes
     dropRequest(stream)
     stream.release()
-    if stream.isBegun { tell(stream) }
+    if stream.state.isBegun { tell(stream) }
   }
 
   /// nghttp2 asks for bytes of a response: so many, or `nil` when there are none for now.
   func fill(_ destination: UnsafeMutableRawPointer, _ limit: Int, of stream: HTTP2Stream) -> Int? {
     let count = min(limit, stream.outboundBytes)
-    guard let buffer = stream.outbound, count > 0 else { return stream.responseEnded ? 0 : nil }
+    guard count > 0 else { return stream.state.responseEnded ? 0 : nil }
+    let buffer = stream.outbound
     unsafe buffer.withReadable { unsafe destination.copyMemory(from: $0, byteCount: count) }
     buffer.consume(count)
     outbound -= count
-    if buffer.isEmpty {
-      buffers.wipeAndGiveBack(buffer)
-      stream.outbound = nil
-    }
-    if !stream.responseEnded { tell(stream) }
+    if buffer.isEmpty { buffers.wipeAndGiveBack(buffer) }
+    if !stream.state.responseEnded { tell(stream) }
     return count
   }
 }

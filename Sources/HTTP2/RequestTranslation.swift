@@ -29,9 +29,9 @@ struct RequestTranslation {
 
   /// Validates `block` and writes the head without framing field and empty line into the empty `head`.
   init(_ block: FieldBlock, to head: Buffer) throws(Refusal) {
-    guard let buffer = block.buffer else { throw .malformed("no fields") }
     guard !block.isTooLarge else { throw .tooLarge }
-    try buffer.withSpan { (bytes: Span<UInt8>) throws(Refusal) in
+    guard !block.isEmpty else { throw .malformed("no fields") }
+    try block.buffer.withSpan { (bytes: Span<UInt8>) throws(Refusal) in
       try validate(block.fields, bytes)
       try write(block.fields, bytes, to: head)
     }
@@ -39,8 +39,7 @@ struct RequestTranslation {
 
   /// Trailers are validated and dropped, as those of a chunked body are.
   static func checkTrailers(_ block: FieldBlock) throws(Refusal) {
-    guard let buffer = block.buffer else { return }
-    try buffer.withSpan { (bytes: Span<UInt8>) throws(Refusal) in
+    try block.buffer.withSpan { (bytes: Span<UInt8>) throws(Refusal) in
       for field in block.fields { try RequestTranslation.checkRegular(field, bytes) }
     }
   }
@@ -125,10 +124,11 @@ struct RequestTranslation {
       throw .malformed("white space around a field value")
     }
     // They belong to an HTTP/1.1 connection; `upgrade` among them, so there is no way to h2c or WebSocket here.
-    for name: StaticString in ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"]
-    where equal(bytes, field.name, name) {
-      throw .malformed("a connection-specific field")
-    }
+    let isConnectionSpecific =
+      equal(bytes, field.name, "connection") || equal(bytes, field.name, "proxy-connection")
+      || equal(bytes, field.name, "keep-alive") || equal(bytes, field.name, "transfer-encoding")
+      || equal(bytes, field.name, "upgrade")
+    if isConnectionSpecific { throw .malformed("a connection-specific field") }
     if equal(bytes, field.name, "te"), !equal(bytes, field.value, "trailers") {
       throw .malformed("a te field other than `trailers`")
     }
@@ -205,9 +205,14 @@ struct RequestTranslation {
     return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
   }
 
+  // Nearly all names differ in length already: that much is compared without a call.
+  @inline(__always)
   private static func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: StaticString) -> Bool {
-    guard range.count == text.utf8CodeUnitCount else { return false }
-    return text.withUTF8Buffer { expected in
+    range.count == text.utf8CodeUnitCount && matches(bytes, range, text)
+  }
+
+  private static func matches(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: StaticString) -> Bool {
+    text.withUTF8Buffer { expected in
       for index in 0..<range.count where unsafe bytes[range.lowerBound + index] != expected[index] { return false }
       return true
     }

@@ -56,11 +56,11 @@ final class Exchange {
     self.server = server
     worker = server.worker
     poller = server.poller
-    toUpstream = server.poller.buffers.take()
-    toClient = server.poller.buffers.take()
+    toUpstream = Buffer()
+    toClient = Buffer()
   }
 
-  /// Gives the buffers back: the connection parks or ends. Called once.
+  /// Gives the buffers' blocks back: the connection parks or ends, or the stream does. The next exchange takes them again.
   func release() {
     poller.buffers.giveBack(toUpstream)
     poller.buffers.giveBack(toClient)
@@ -68,6 +68,8 @@ final class Exchange {
 
   /// Makes it ready for the next exchange of its connection: one serves them all, so that none costs an allocation.
   private func reset(_ began: UInt64) {
+    poller.buffers.fill(toUpstream)
+    poller.buffers.fill(toClient)
     self.began = began
     upload = BodyPump(.none, as: .plain)
     uploadEnded = false

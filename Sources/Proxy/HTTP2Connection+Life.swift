@@ -14,6 +14,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
     releaseBuffers()
     waiter.retire()
     isParked = true
+    dismissSpares()
     let timer = self.timer ?? Timer()
     self.timer = timer
     let left = deadlines.idle.map { $0.milliseconds > poller.now ? Int($0.milliseconds - poller.now) : 0 } ?? 0
@@ -83,13 +84,14 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
   }
 
   func breakStreams() {
-    for leg in legs.values { leg.abandon() }
+    for leg in legs { leg.abandon() }
   }
 
   func end() {
     breakStreams()
     hasEnded = true
-    legs = legs.filter { $0.value.socket != nil }
+    dismissSpares()
+    removeUnserved()
     worker.forget(self)
     releaseBuffers()
     block.clear()

@@ -9,19 +9,24 @@ import Telemetry
 /// Theory of operation. The session does the framing, each stream is a task of its own that runs the same code as an
 /// HTTP/1.1 connection over an `HTTP2StreamLeg`, and this task moves bytes between socket and session. It sleeps on the
 /// socket; a stream that has something to send wakes it, so that what several streams produce in a turn goes out in one
-/// system call. Without streams it parks as an HTTP/1.1 connection does.
+/// system call. Without streams it parks as an HTTP/1.1 connection does. Objects and tasks of streams are used again for
+/// its later ones, and for no other connection's.
 final class HTTP2Connection: Activity {
   let worker: ProxyWorker
   /// The section of the response that is being sent.
   let block: FieldBlock
   let socket: Socket
   /// What is known of the client.
-  private let base: ServerConnection
+  let base: ServerConnection
   let session: HTTP2Session?
   let waiter: Waiter
   let input: Buffer
   let output = Buffer()
-  var legs: [Int32: HTTP2StreamLeg] = [:]
+  /// Of each stream, in no order; a stream's mark says where.
+  private(set) var legs: [HTTP2StreamLeg] = []
+  private var spareLegs: [HTTP2StreamLeg] = []
+  /// Tasks that wait for a stream to serve.
+  var spareServers: [HTTP2StreamServer] = []
   /// Streams that a task serves.
   private var tasks = 0
   /// Streams that no task serves and whose response is not yet sent.
@@ -37,6 +42,8 @@ final class HTTP2Connection: Activity {
   var hasShutDown = false
 
   private static let yieldAfter = 64 * 1024
+  /// So many tasks wait for streams: as many as most connections have at once.
+  private static let spareLimit = 16
   /// Milliseconds after which an idle connection parks.
   private static let pause = 1_000
 
@@ -141,11 +148,12 @@ final class HTTP2Connection: Activity {
 
   /// Hands out what happened on the streams.
   private func dispatch(_ session: HTTP2Session) {
-    for stream in session.takeNews() {
-      if let leg = legs[stream.id] {
+    session.takeNews { stream in
+      if stream.mark >= 0 {
+        let leg = legs[stream.mark]
         leg.update()
         if stream.isClosed, leg.socket == nil {
-          legs[stream.id] = nil
+          remove(leg)
           lingering -= 1
         }
       } else if stream.isRefused {
@@ -168,21 +176,68 @@ final class HTTP2Connection: Activity {
       worker.metrics.limited(.concurrentStreams)
       return session.reset(stream, .refusedStream)
     }
-    let leg = HTTP2StreamLeg(stream, self, session)
-    legs[stream.id] = leg
+    let leg: HTTP2StreamLeg
+    if let spare = spareLegs.popLast() {
+      leg = spare
+      leg.begin(stream)
+    } else {
+      leg = HTTP2StreamLeg(stream, self, session)
+    }
+    stream.mark = legs.count
+    legs.append(leg)
     tasks += 1
     requests += 1
     worker.metrics.http2StreamOpened()
     let refusal: ProxyFailure? =
       stream.isTooLarge ? .request(.tooLong(configuration.limits.head)) : nil
-    poller.start(ServerConnection(stream: leg.open(), of: base, refusal: refusal))
+    if let server = spareServers.popLast() {
+      server.begin(leg, refusal)
+      server.wake()
+    } else {
+      let server = HTTP2StreamServer(self)
+      server.begin(leg, refusal)
+      poller.start(server)
+    }
   }
 
   /// No task serves the stream any more.
   func served(_ leg: HTTP2StreamLeg) {
     tasks -= 1
-    if leg.stream.isClosed || hasEnded { legs[leg.stream.id] = nil } else { lingering += 1 }
+    if leg.stream.isClosed || hasEnded { remove(leg) } else { lingering += 1 }
     wake()
+  }
+
+  /// Nothing of the stream is left to do.
+  private func remove(_ leg: HTTP2StreamLeg) {
+    let position = leg.stream.mark
+    guard position >= 0, let last = legs.popLast() else { return }
+    leg.stream.mark = -1
+    if last !== leg {
+      legs[position] = last
+      last.stream.mark = position
+    }
+    guard !hasEnded, let session, spareLegs.count < HTTP2Connection.spareLimit else { return }
+    session.recycle(leg.stream)
+    spareLegs.append(leg)
+  }
+
+  /// The connection is over: what is still served ends by itself.
+  func removeUnserved() {
+    legs.removeAll { $0.socket == nil }
+    for (index, leg) in legs.enumerated() { leg.stream.mark = index }
+  }
+
+  /// Whether a task that has served its stream may wait for another.
+  func keeps(_ server: HTTP2StreamServer) -> Bool {
+    guard !hasEnded, !isParked, spareServers.count < HTTP2Connection.spareLimit else { return false }
+    spareServers.append(server)
+    return true
+  }
+
+  /// Lets go of what waits for streams: tasks end, and objects, which refer to this, go.
+  func dismissSpares() {
+    while let server = spareServers.popLast() { server.wake() }
+    spareLegs = []
   }
 
   /// Sends what can be sent; false when the client takes no more for now.
@@ -233,7 +288,7 @@ final class HTTP2Connection: Activity {
 
   private var nextDeadline: Deadline {
     var next = deadlines.first
-    if lingering > 0 { for leg in legs.values where leg.socket == nil { next = min(next, leg.deadline) } }
+    if lingering > 0 { for leg in legs where leg.socket == nil { next = min(next, leg.deadline) } }
     return next
   }
 
@@ -251,7 +306,7 @@ final class HTTP2Connection: Activity {
       session.shutDown()
       hasShutDown = true
     }
-    for leg in legs.values where leg.socket == nil && leg.deadline.hasPassed(at: poller.now) {
+    for leg in legs where leg.socket == nil && leg.deadline.hasPassed(at: poller.now) {
       if !leg.stream.isOverdue { worker.metrics.limited(.bodyTimeout) }
       session.reset(leg.stream, leg.stream.isOverdue ? .none : .cancel)
     }

@@ -13,7 +13,7 @@ struct HTTP2Deadlines {
 
   /// The next of them.
   var first: Deadline {
-    [fields, sending, idle, notice].reduce(.never) { next, deadline in deadline.map { min(next, $0) } ?? next }
+    min(min(fields ?? .never, sending ?? .never), min(idle ?? .never, notice ?? .never))
   }
 }
 

@@ -5,9 +5,10 @@ import Reactor
 /// The client's side of one stream, to the code that serves HTTP/1.1: what that reads is the request as a head and a
 /// body, what it writes becomes HEADERS and DATA.
 ///
-/// Both are read by the parsers that read everything else, so there is one reading of each message.
+/// Both are read by the parsers that read everything else, so there is one reading of each message. A connection uses the
+/// object again for a later stream: `begin` sets all that is of one.
 final class HTTP2StreamLeg: StreamTransport {
-  let stream: HTTP2Stream
+  private(set) var stream: HTTP2Stream
   private let connection: HTTP2Connection
   private let session: HTTP2Session
   /// Open as long as a task serves the stream.
@@ -27,12 +28,21 @@ final class HTTP2StreamLeg: StreamTransport {
     self.session = session
   }
 
-  /// The socket through which it is served.
-  func open() -> Socket {
-    let socket = Socket(self, connection.worker.poller)
+  /// Carries another stream from now on.
+  func begin(_ stream: HTTP2Stream) {
+    self.stream = stream
+    body = nil
+    deadline = .never
+    outboundBytes = 0
+    isOverdue = false
+    isAbandoned = false
+  }
+
+  /// Is served through `socket`, which is closed or new.
+  func open(_ socket: Socket) {
+    socket.open(self)
     socket.signal([.readable, .writable])
     self.socket = socket
-    return socket
   }
 
   private var isBroken: Bool { isAbandoned || stream.isClosed || stream.isRefused }
@@ -106,7 +116,7 @@ final class HTTP2StreamLeg: StreamTransport {
         let head = try? ResponseHeadParser.parse(
           bytes, length: length, to: stream.isHead ? .head : .get, into: fields)
       else { return nil }
-      block.append(":status", "\(head.status)")
+      block.append(status: head.status)
       for field in fields.fields where !field.isNominated {
         switch field.known {
         case .connection, .keepAlive, .proxyConnection, .transferEncoding, .te, .trailer, .upgrade, .http2Settings:

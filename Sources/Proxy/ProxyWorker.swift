@@ -17,6 +17,7 @@ public final class ProxyWorker {
   let responseFields = HeadIndex()
   /// For the responses of HTTP/2 streams: they are read while those of the upstream may be in use.
   let streamFields = HeadIndex()
+  let identities = IdentityCache()
   private var http2Connections: [ObjectIdentifier: HTTP2Connection] = [:]
   /// Announces `Connection: close` on every response, or GOAWAY: the worker will drain soon.
   public var isWindingDown = false {

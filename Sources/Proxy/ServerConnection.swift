@@ -8,8 +8,9 @@ import Telemetry
 /// One connection of a client, from its first byte to its close.
 ///
 /// While a request is in progress or the next one is expected soon, it is a task. After that it is parked: registered,
-/// with a deadline, but without a task and without a buffer; the next readable event starts a task again.
-final class ServerConnection: Activity, SocketObserver, TimerOwner {
+/// with a deadline, but without a task and without a buffer, as a `ParkedConnection`; the next readable event makes one of
+/// these of it again.
+final class ServerConnection: Activity {
   let socket: Socket
   /// The socket of the connection: for a stream that of the connection it is one of.
   private let carrier: Socket
@@ -36,7 +37,8 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   private var holdsSecrets = false
   /// Milliseconds after which an idle connection parks: longer than a busy client waits between two requests.
   private static let pauseLimit = 1_000
-  private var timer: Timer?
+  /// A `ParkedConnection` has taken its place.
+  private var isParked = false
   /// Pipelined requests that are answered in one go.
   private static let yieldAfter = 16
   let waiter: Waiter
@@ -44,7 +46,7 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   /// Whether it serves one stream of an HTTP/2 connection instead of a connection of its own.
   private let isStream: Bool
   /// Why the stream's request is refused before it is read.
-  private let refusal: ProxyFailure?
+  private var refusal: ProxyFailure?
   /// Whether what came so far may be the preface of HTTP/2.
   private var mayBeHTTP2: Bool
 
@@ -57,7 +59,8 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     self.speaksProxyProtocol = speaksProxyProtocol
     self.tls = tls
     identified = worker.settings
-    identity = ClientIdentity(peer, isTrusted: worker.settings.configuration.trusts(peer))
+    identity = worker.identities.identity(
+      of: peer, isTrusted: worker.settings.configuration.trusts(peer), isSecure: false, isTold: false)
     admission = Admission(worker.connections, total: worker.settings.configuration.limits.connections)
     waiter = Waiter(worker.poller)
     isStream = false
@@ -67,12 +70,33 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     worker.metrics.connectionOpened()
   }
 
-  /// Serves one stream of `connection`: the same code, for one request.
-  init(stream socket: Socket, of connection: ServerConnection, refusal: ProxyFailure?) {
-    self.socket = socket
+  /// Goes on with a connection that was parked.
+  init(_ parked: ParkedConnection) {
+    socket = parked.socket
+    carrier = parked.socket
+    worker = parked.worker
+    neighbour = parked.neighbour
+    speaksProxyProtocol = false
+    // Its handshake is done.
+    tls = nil
+    identified = parked.worker.settings
+    let isTold = parked.told != nil && identified.configuration.trusts(parked.neighbour)
+    told = isTold ? parked.told : nil
+    peer = isTold || parked.told == nil ? parked.peer : parked.neighbour
+    identity = ServerConnection.identity(of: peer, told, parked.socket, parked.worker)
+    admission = parked.admission
+    hasEntered = true
+    state = parked.state
+    waiter = Waiter(parked.worker.poller)
+    isStream = false
+    mayBeHTTP2 = false
+  }
+
+  /// Serves streams of `connection`, one after the other: the same code, for one request each.
+  init(streamsOf connection: ServerConnection) {
+    socket = Socket(connection.poller)
     carrier = connection.socket
     worker = connection.worker
-    connection.followSettings()
     identity = connection.identity.overHTTP2
     peer = connection.peer
     neighbour = connection.neighbour
@@ -84,8 +108,26 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     hasEntered = true
     waiter = Waiter(worker.poller)
     isStream = true
-    self.refusal = refusal
     mayBeHTTP2 = false
+  }
+
+  /// Makes it ready for the next stream of `connection`: nothing of the last one is left.
+  func beginStream(of connection: ServerConnection, refusal: ProxyFailure?) {
+    connection.followSettings()
+    if identified !== connection.identified {
+      identity = connection.identity.overHTTP2
+      peer = connection.peer
+      told = connection.told
+      identified = connection.identified
+    }
+    state = ConnectionState()
+    self.refusal = refusal
+  }
+
+  /// Gives back what it still holds: no further stream comes.
+  func endStreams() {
+    exchange = nil
+    waiter.retire()
   }
 
   /// Takes the client for whom a trusted proxy tells of.
@@ -106,15 +148,21 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
       told = nil
       peer = neighbour
     }
-    let isSecure = carrier.layer != nil || told?.isSecure ?? false
-    identity = ClientIdentity(
-      peer, isTrusted: settings.configuration.trusts(peer), isSecure: isSecure, isTold: told != nil)
+    identity = ServerConnection.identity(of: peer, told, carrier, worker)
     if isStream { identity = identity.overHTTP2 }
+  }
+
+  private static func identity(
+    of peer: Address, _ told: ProxyHeader.Client?, _ carrier: Socket, _ worker: ProxyWorker
+  ) -> ClientIdentity {
+    let isSecure = carrier.layer != nil || told?.isSecure ?? false
+    return worker.identities.identity(
+      of: peer, isTrusted: worker.settings.configuration.trusts(peer), isSecure: isSecure, isTold: told != nil)
   }
 
   deinit {
     if isRefused { worker.endRefusal() }
-    if !isStream { worker.metrics.connectionClosed() }
+    if !isStream, !isParked { worker.metrics.connectionClosed() }
   }
 
   var poller: Poller { worker.poller }
@@ -483,17 +531,24 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
   }
 
   private func currentExchange() -> Exchange {
-    let exchange = exchange ?? Exchange(self)
-    self.exchange = exchange
-    return exchange
+    if let exchange { return exchange }
+    let made = Exchange(self)
+    exchange = made
+    return made
   }
 
   private func releaseAll() {
     exchange?.release()
-    exchange = nil
     input.clear()
     releaseInput()
-    waiter.retire()
+    if isStream {
+      // The rest is used again for the next stream.
+      if isRefused { worker.endRefusal() }
+      isRefused = false
+    } else {
+      exchange = nil
+      waiter.retire()
+    }
   }
 
   private func close() {
@@ -508,28 +563,8 @@ final class ServerConnection: Activity, SocketObserver, TimerOwner {
     exchange?.release()
     exchange = nil
     releaseInput()
-    let timer = self.timer ?? Timer()
-    self.timer = timer
-    socket.observer = self
-    poller.arm(timer, for: self, after: settings.configuration.idleTimeout)
-  }
-
-  func socketIsReady(_ socket: Socket) {
-    guard socket.satisfies(.readable) else { return }
-    socket.observer = nil
-    if let timer { poller.disarm(timer) }
-    poller.start(self)
-  }
-
-  /// Ends at its next step, unless a request has come in the meantime.
-  func workerIsDraining() {
-    socket.observer = nil
-    if let timer { poller.disarm(timer) }
-    poller.start(self)
-  }
-
-  func timerExpired() {
-    worker.metrics.limited(.idleTimeout)
-    socket.close()
+    isParked = true
+    // The socket holds it.
+    _ = ParkedConnection(socket, worker, peer: peer, neighbour: neighbour, told: told, admission, state)
   }
 }

@@ -27,6 +27,9 @@ import CLinux
     system = parsed
   }
 
+  /// Whether the other differs in nothing but the port.
+  public func isSameHost(as other: Address) -> Bool { with(port: 0) == other.with(port: 0) }
+
   public var port: Int { Int(system.port) }
   public var isIPv6: Bool { system.family == 6 }
 

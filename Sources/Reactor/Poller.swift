@@ -175,6 +175,15 @@ import CLinux
     wheel.arm(timer, at: deadline(after: milliseconds))
   }
 
+  /// A deadline for an entry that something else holds as long as it is armed.
+  public func arm(_ entry: TimerEntry, after milliseconds: Int) {
+    wheel.arm(entry, at: deadline(after: milliseconds))
+  }
+
+  public func disarm(_ entry: TimerEntry) {
+    wheel.disarm(entry)
+  }
+
   public func disarm(_ timer: Timer) {
     timer.owner = nil
     wheel.disarm(timer)
@@ -201,7 +210,7 @@ public final class Timer: TimerEntry {
 
   public override init() {}
 
-  override func expired() {
+  public override func expired() {
     let owner = owner
     self.owner = nil
     owner?.timerExpired()

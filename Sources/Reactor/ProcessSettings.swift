@@ -12,6 +12,13 @@ public enum ProcessSettings {
     cl_set_undumpable()
   }
 
+  /// Gives the pages of the program's code back. Starting touches three quarters of it once (the runtime looks through all
+  /// types for the conformances that reading a command line and a policy asks for); serving uses a small part, which the
+  /// kernel maps again from its cache as it is needed.
+  public static func releaseCode() {
+    cl_release_code()
+  }
+
   public static var identifier: Int { Int(cl_process_id()) }
 
   /// What stands on the command line, the program's name first. Unlike `CommandLine.arguments` it needs no `/proc`.

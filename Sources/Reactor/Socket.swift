@@ -59,14 +59,22 @@ public enum Transfer: Equatable, Sendable {
     Descriptors.opened()
   }
 
-  /// A stream of a connection that carries several, as a socket of its own: the same code serves both.
-  public init(_ stream: any StreamTransport, _ poller: Poller) {
+  /// A socket for a stream of a connection that carries several: the same code serves both. It is closed.
+  public init(_ poller: Poller) {
     descriptor = -1
     generation = 0
     self.poller = poller
     counter = nil
     unsafe waiter = nil
+  }
+
+  /// Opens a closed socket that has no descriptor for another stream: it knows nothing of the one before.
+  public func open(_ stream: any StreamTransport) {
+    precondition(!isOpen, "a stream for a socket that has one")
     self.stream = stream
+    readiness = []
+    interest = []
+    isAborted = false
   }
 
   deinit {

@@ -149,7 +149,7 @@
 ///
 /// The links are unowned, because counting references for each would cost more than the rest of arming. That is sound:
 /// an entry leaves its wheel before it goes (`deinit`), and it keeps the wheel alive as long as it may be linked.
-@safe public class TimerEntry {
+@safe open class TimerEntry {
   fileprivate(set) var deadline: UInt64 = .max
   fileprivate var tick: UInt64 = 0
   fileprivate var slot = -1
@@ -157,7 +157,7 @@
   fileprivate unowned(unsafe) var previous: TimerEntry?
   fileprivate var wheel: TimerWheel?
 
-  init() {
+  public init() {
     unsafe next = nil
     unsafe previous = nil
   }
@@ -166,5 +166,6 @@
     wheel?.disarm(self)
   }
 
-  func expired() {}
+  /// The deadline has come; it is not armed any more.
+  open func expired() {}
 }

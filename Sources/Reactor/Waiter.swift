@@ -77,6 +77,11 @@ public enum Wake: Equatable, Sendable {
     return wake
   }
 
+  /// Waits until someone calls `resume`; a deadline of an earlier wait may end it too.
+  public func rest() async {
+    await suspend()
+  }
+
   /// Lets everything else that is queued run first.
   public func yield() async {
     isYielding = true
@@ -119,7 +124,7 @@ public enum Wake: Equatable, Sendable {
     poller.loop.resume(job)
   }
 
-  override func expired() {
+  public override func expired() {
     resume(.timedOut)
   }
 

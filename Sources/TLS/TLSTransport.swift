@@ -34,7 +34,8 @@ enum TLSTransport {
     return true
   }
 
-  private static func read(_ transport: OpaquePointer?, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int32) -> Int32 {
+  private static func read(_ transport: OpaquePointer?, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int32) -> Int32
+  {
     guard let transport = unsafe transport, let bytes = unsafe bytes, let data = unsafe BIO_get_data(transport) else {
       return -1
     }
@@ -49,7 +50,9 @@ enum TLSTransport {
       unsafe BIO_set_flags(transport, BIO_FLAGS_IN_EOF)
       return 0
     }
-    if IOError(code: Int32(-received)) == .wouldBlock { unsafe BIO_set_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY) }
+    if IOError(code: Int32(-received)) == .wouldBlock {
+      unsafe BIO_set_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
+    }
     return -1
   }
 
@@ -62,7 +65,9 @@ enum TLSTransport {
     unsafe BIO_clear_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
     let sent = unsafe cl_send(descriptor, bytes, Int(count))
     if sent > 0 { return Int32(sent) }
-    if sent == 0 || IOError(code: Int32(-sent)) == .wouldBlock { unsafe BIO_set_flags(transport, BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY) }
+    if sent == 0 || IOError(code: Int32(-sent)) == .wouldBlock {
+      unsafe BIO_set_flags(transport, BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
+    }
     return -1
   }
 }

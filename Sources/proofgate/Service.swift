@@ -70,6 +70,7 @@ final class Service {
     announce(parts)
     poller.start(
       UpstreamNotice(poller, configuration.policy.upstream.origin, upstreamTLS.client.withLock { $0 }))
+    ProcessSettings.releaseCode()
     while true {
       while !orders.isEmpty {
         switch orders.removeFirst() {

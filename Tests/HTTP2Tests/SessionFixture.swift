@@ -38,7 +38,7 @@ final class SessionFixture {
   }
 
   private func news() {
-    for stream in session.takeNews() where !stream.isRefused { streams[stream.id] = stream }
+    session.takeNews { if !$0.isRefused { streams[$0.id] = $0 } }
   }
 
   /// What the session sends.

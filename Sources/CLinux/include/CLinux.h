@@ -82,6 +82,8 @@ int32_t cl_affinity_count(void);
 int32_t cl_raise_descriptor_limit(void);
 void cl_ignore_sigpipe(void);
 void cl_set_undumpable(void);
+/// Gives the program's code pages back: the kernel maps those that are still used again from its cache.
+void cl_release_code(void);
 /// Blocks TERM, INT, HUP and USR1 in this and every later thread and returns a descriptor that reads them.
 int32_t cl_signal_descriptor(void);
 /// The next signal's number, or -EAGAIN.

@@ -47,8 +47,8 @@ enum HTTP2Target {
       let end = min(wire.count, position + step)
       let failed = receive(session, wire[position..<end])
       position = end
-      for stream in session.takeNews() where !stream.isRefused && !streams.contains(where: { $0 === stream }) {
-        streams.append(stream)
+      session.takeNews { stream in
+        if !stream.isRefused, !streams.contains(where: { $0 === stream }) { streams.append(stream) }
       }
       for stream in streams where !stream.isTooLarge { read(session, stream, buffers, &texts[stream.id, default: []]) }
       drain(session, buffers)

@@ -1,0 +1,58 @@
+import HTTP1
+import Reactor
+import Telemetry
+
+/// What is kept of a connection that has been idle for a while: a fifth of what serving it takes.
+///
+/// There may be very many of these. The next byte makes a `ServerConnection` of it again, which is all that either knows.
+final class ParkedConnection: TimerEntry, SocketObserver {
+  let socket: Socket
+  let worker: ProxyWorker
+  let peer: Address
+  let neighbour: Address
+  let told: ProxyHeader.Client?
+  let admission: Admission
+  let state: ConnectionState
+  /// Whether it is still a connection of this one's.
+  private var isParked = true
+
+  init(
+    _ socket: Socket, _ worker: ProxyWorker, peer: Address, neighbour: Address, told: ProxyHeader.Client?,
+    _ admission: Admission, _ state: ConnectionState
+  ) {
+    self.socket = socket
+    self.worker = worker
+    self.peer = peer
+    self.neighbour = neighbour
+    self.told = told
+    self.admission = admission
+    self.state = state
+    super.init()
+    // The only reference, until the socket is closed.
+    socket.observer = self
+    worker.poller.arm(self, after: worker.settings.configuration.idleTimeout)
+  }
+
+  deinit {
+    if isParked { worker.metrics.connectionClosed() }
+  }
+
+  func socketIsReady(_ socket: Socket) {
+    if socket.satisfies(.readable) { resume() }
+  }
+
+  /// Ends at its next step, unless a request has come in the meantime.
+  func workerIsDraining() { resume() }
+
+  private func resume() {
+    isParked = false
+    worker.poller.disarm(self)
+    socket.observer = nil
+    worker.poller.start(ServerConnection(self))
+  }
+
+  override func expired() {
+    worker.metrics.limited(.idleTimeout)
+    socket.close()
+  }
+}

@@ -1,0 +1,57 @@
+import HTTP2TestSupport
+import Reactor
+import Testing
+
+@testable import HTTP2
+
+@Suite("Streams whose objects are used again")
+struct StreamReuseTests {
+  @Test("A stream that begins again knows nothing of the one that it was")
+  func begins() throws {
+    let fixture = try SessionFixture()
+    fixture.receive(
+      .headers(1, Frame.request("POST", "/secret") + [("content-length", "9")], endsStream: false),
+      .data(1, "secret"))
+    let stream = try #require(fixture.streams[1])
+    fixture.respond(1, "secret")
+    fixture.session.stopReading(stream)
+    stream.mark = 7
+    let fresh = HTTP2Stream(3, fixture.buffers)
+    #expect(String(describing: stream.state) != String(describing: fresh.state))
+    stream.begin(3)
+    #expect(String(describing: stream.state) == String(describing: fresh.state))
+    for (used, new) in zip(Mirror(reflecting: stream).children, Mirror(reflecting: fresh).children) {
+      if let used = used.value as? Buffer, let new = new.value as? Buffer {
+        #expect(used.isEmpty && !used.hasBlock && !new.hasBlock)
+      } else {
+        #expect(String(describing: used.value) == String(describing: new.value))
+      }
+    }
+  }
+
+  @Test("An object serves a later stream of its connection, and none while somebody still has it")
+  func isUsedAgain() throws {
+    let fixture = try SessionFixture()
+    fixture.receive(.get(1))
+    let first = try #require(fixture.streams[1])
+    fixture.respond(1)
+    _ = fixture.frames()
+    #expect(first.isClosed)
+    fixture.receive(.get(3))
+    #expect(fixture.streams[3] !== first)
+    fixture.session.recycle(first)
+    fixture.receive(.get(5, "/five"))
+    #expect(fixture.streams[5] === first)
+    #expect(fixture.text(5)?.hasPrefix("GET /five HTTP/1.1\r\n") == true)
+  }
+
+  @Test("An open stream's object is not taken back")
+  func open() throws {
+    let fixture = try SessionFixture()
+    fixture.receive(.get(1))
+    let first = try #require(fixture.streams[1])
+    fixture.session.recycle(first)
+    fixture.receive(.get(3))
+    #expect(fixture.streams[3] !== first)
+  }
+}
