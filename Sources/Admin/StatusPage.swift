@@ -23,7 +23,7 @@ enum StatusPage {
       mode         \(policy.mode.rawValue), unknown clients: \(policy.unknownClients.rawValue)
       clients      \(policy.clients), \(policy.reportedClients) of them only reported
       workers      \(numbers.workers), \(numbers.workersStalled) stalled
-      connections  \(numbers.connectionsActive + numbers.connectionsIdle) open, \(numbers.connectionsAccepted) accepted
+      connections  \(numbers.connections) open, \(numbers.connectionsAccepted) accepted
       requests     \(Handling.allCases.map { "\(numbers.requests[$0] ?? 0) \($0.rawValue)" }.joined(separator: ", "))
       log          \(numbers.logLinesDropped) lines dropped
 

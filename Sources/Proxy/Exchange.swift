@@ -426,6 +426,7 @@ final class Exchange {
       throw .upstream(error)
     }
     guard let parsed else { return }
+    worker.metrics.upstreamAnswered(nanoseconds: Clock.monotonicNanoseconds() - began)
     let input = upstream.input
     if !uploadEnded { stopUpload() }
     if parsed.status == 101 {

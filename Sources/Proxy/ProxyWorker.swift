@@ -116,6 +116,8 @@ public final class ProxyWorker {
 public protocol ProxyMetrics: AnyObject {
   /// A request was answered. `nanoseconds` from its head to the response's last byte.
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64)
+  /// A response's head came from the upstream, so long after the request was sent; after its head came, where it passes.
+  func upstreamAnswered(nanoseconds: UInt64)
   func upstreamFailed(_ failure: UpstreamFailure)
   /// A limit was met.
   func limited(_ limit: LimitKind)

@@ -6,6 +6,7 @@ public final class Unmeasured: ProxyMetrics {
   public init() {}
 
   public func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {}
+  public func upstreamAnswered(nanoseconds: UInt64) {}
   public func upstreamFailed(_ failure: UpstreamFailure) {}
   public func limited(_ limit: LimitKind) {}
   public func handshakeFinished(_ outcome: HandshakeOutcome) {}

@@ -144,6 +144,7 @@ public final class Upstream {
     of upstream: UpstreamConnection, method: Method, _ client: Socket?
   ) async throws(UpstreamFailure) -> UpstreamResponse {
     let deadline = poller.deadline(after: worker.settings.configuration.responseTimeout)
+    let began = Clock.monotonicNanoseconds()
     var reader = ResponseHeadReader()
     while true {
       switch upstream.receive() {
@@ -151,6 +152,7 @@ public final class Upstream {
       case .ended, .failed: throw .reset
       case .moved:
         guard let head = try reader.parse(upstream.input, to: method, into: worker.responseFields) else { continue }
+        worker.metrics.upstreamAnswered(nanoseconds: Clock.monotonicNanoseconds() - began)
         let response = worker.values(of: head, upstream.input)
         upstream.input.consume(head.length)
         return UpstreamResponse(response, upstream, head, connection)

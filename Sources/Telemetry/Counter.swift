@@ -12,9 +12,4 @@ struct Counter: ~Copyable, Sendable {
   func add(_ amount: UInt64) {
     cell.store(cell.load(ordering: .relaxed) &+ amount, ordering: .relaxed)
   }
-
-  /// The writer's thread only. A difference of two sums may be negative for a moment; it is read as 0.
-  func subtract(_ amount: UInt64) {
-    cell.store(cell.load(ordering: .relaxed) &- amount, ordering: .relaxed)
-  }
 }

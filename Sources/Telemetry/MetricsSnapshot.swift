@@ -8,8 +8,8 @@ public struct MetricsSnapshot: Equatable, Sendable {
   public internal(set) var upstreamErrors: [UpstreamErrorKind: UInt64] = [:]
   public internal(set) var limits: [LimitKind: UInt64] = [:]
   public internal(set) var connectionsAccepted: UInt64 = 0
-  public internal(set) var connectionsActive: UInt64 = 0
-  public internal(set) var connectionsIdle: UInt64 = 0
+  /// Open ones.
+  public internal(set) var connections: UInt64 = 0
   /// TLS handshakes with clients, the resumed ones among them.
   public internal(set) var handshakes: UInt64 = 0
   public internal(set) var resumptions: UInt64 = 0
@@ -21,8 +21,6 @@ public struct MetricsSnapshot: Equatable, Sendable {
   /// How often accepting began to pause, and on how many listeners, each worker's counted, it pauses now.
   public internal(set) var acceptPauses: UInt64 = 0
   public internal(set) var listenersPaused: UInt64 = 0
-  public internal(set) var bytesReceived: UInt64 = 0
-  public internal(set) var bytesSent: UInt64 = 0
   public internal(set) var workers = 0
   public internal(set) var workersStalled = 0
   public internal(set) var decisions: [DecisionLabels: UInt64] = [:]

@@ -37,10 +37,6 @@ public struct PrometheusText: Sendable {
         "proofgate_request_duration_seconds", [("handling", handling.rawValue)],
         snapshot.durations[handling] ?? HistogramSnapshot())
     }
-    family("proofgate_received_bytes_total", "counter", "Bytes from clients.")
-    sample("proofgate_received_bytes_total", [], snapshot.bytesReceived)
-    family("proofgate_sent_bytes_total", "counter", "Bytes to clients.")
-    sample("proofgate_sent_bytes_total", [], snapshot.bytesSent)
   }
 
   private mutating func decisions(_ snapshot: MetricsSnapshot) {
@@ -66,8 +62,7 @@ public struct PrometheusText: Sendable {
     family("proofgate_connections_accepted_total", "counter", "Connections from clients.")
     sample("proofgate_connections_accepted_total", [], snapshot.connectionsAccepted)
     family("proofgate_connections", "gauge", "Open connections from clients.")
-    sample("proofgate_connections", [("state", "active")], snapshot.connectionsActive)
-    sample("proofgate_connections", [("state", "idle")], snapshot.connectionsIdle)
+    sample("proofgate_connections", [], snapshot.connections)
     family("proofgate_accept_pauses_total", "counter", "How often accepting paused, for want of descriptors or memory.")
     sample("proofgate_accept_pauses_total", [], snapshot.acceptPauses)
     family("proofgate_listeners_paused", "gauge", "Listeners that accept nothing for now, counted for each worker.")

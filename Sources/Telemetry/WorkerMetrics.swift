@@ -13,14 +13,11 @@ public final class WorkerMetrics: Sendable {
   private let limits = InlineArray<23, Counter> { _ in Counter() }
   private let accepted = Counter()
   private let closed = Counter()
-  private let active = Counter()
   private let handshakes = Counter()
   private let resumptions = Counter()
   private let failedHandshakes = Counter()
   private let upstreamOpened = Counter()
   private let upstreamClosed = Counter()
-  private let bytesIn = Counter()
-  private let bytesOut = Counter()
   private let http2Connections = Counter()
   private let http2Streams = Counter()
   private let pauses = Counter()
@@ -49,7 +46,7 @@ public final class WorkerMetrics: Sendable {
     requestFinished(.pass, status: status, durationNanoseconds: durationNanoseconds)
   }
 
-  /// The upstream's response head arrived, so long after the request's last byte.
+  /// The upstream's response head arrived, so long after the request went out.
   public func upstreamAnswered(nanoseconds: UInt64) {
     upstreamDuration.observe(nanoseconds: nanoseconds)
   }
@@ -71,10 +68,6 @@ public final class WorkerMetrics: Sendable {
   public func acceptingPaused() { pauses.add(1) }
   /// It accepts again, or was closed.
   public func acceptingResumed() { pausesEnded.add(1) }
-  /// A connection has a request in progress.
-  public func connectionBecameActive() { active.add(1) }
-  /// Its request is over, or the connection with it.
-  public func connectionBecameIdle() { active.subtract(1) }
 
   /// A client's TLS handshake is done.
   public func handshakeFinished(isResumed: Bool) {
@@ -86,11 +79,6 @@ public final class WorkerMetrics: Sendable {
 
   public func upstreamConnectionOpened() { upstreamOpened.add(1) }
   public func upstreamConnectionClosed() { upstreamClosed.add(1) }
-
-  /// Bytes from clients.
-  public func received(_ count: Int) { bytesIn.add(UInt64(truncatingIfNeeded: count)) }
-  /// Bytes to clients.
-  public func sent(_ count: Int) { bytesOut.add(UInt64(truncatingIfNeeded: count)) }
 
   /// Set and cleared by whoever watches the loop, on any thread.
   public func setStalled(_ isStalled: Bool) { stalled.store(isStalled, ordering: .relaxed) }
@@ -119,12 +107,10 @@ public final class WorkerMetrics: Sendable {
     }
     for kind in LimitKind.allCases { snapshot.limits[kind, default: 0] += limits[kind.index].value }
     // Read in this order, so that a connection that ends in between does not make a gauge negative.
-    let busy = active.value
     let gone = closed.value
     let total = accepted.value
     snapshot.connectionsAccepted += total
-    snapshot.connectionsActive += busy
-    snapshot.connectionsIdle += total > gone &+ busy ? total - gone - busy : 0
+    snapshot.connections += total > gone ? total - gone : 0
     snapshot.handshakes += handshakes.value
     snapshot.resumptions += resumptions.value
     snapshot.failedHandshakes += failedHandshakes.value
@@ -138,8 +124,6 @@ public final class WorkerMetrics: Sendable {
     let paused = pauses.value
     snapshot.acceptPauses += paused
     snapshot.listenersPaused += paused > resumed ? paused - resumed : 0
-    snapshot.bytesReceived += bytesIn.value
-    snapshot.bytesSent += bytesOut.value
     snapshot.workers += 1
     snapshot.workersStalled += stalled.load(ordering: .relaxed) ? 1 : 0
     let counted = decisions.withLock { $0 }

@@ -7,6 +7,7 @@ final class CountedLimits: ProxyMetrics {
   private(set) var counts: [LimitKind: Int] = [:]
 
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {}
+  func upstreamAnswered(nanoseconds: UInt64) {}
   func upstreamFailed(_ failure: UpstreamFailure) {}
   func limited(_ limit: LimitKind) { counts[limit, default: 0] += 1 }
   func handshakeFinished(_ outcome: HandshakeOutcome) {}

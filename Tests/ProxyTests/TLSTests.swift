@@ -297,6 +297,7 @@ final class CountedHandshakes: Sendable {
     }
 
     func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {}
+    func upstreamAnswered(nanoseconds: UInt64) {}
     func upstreamFailed(_ failure: UpstreamFailure) {}
     func limited(_ limit: LimitKind) {}
     func connectionOpened() {}

@@ -23,6 +23,8 @@ final class GatewayMetrics: ProxyMetrics {
     metrics.requestFinished(kind, status: status, durationNanoseconds: nanoseconds)
   }
 
+  func upstreamAnswered(nanoseconds: UInt64) { metrics.upstreamAnswered(nanoseconds: nanoseconds) }
+
   func upstreamFailed(_ failure: UpstreamFailure) {
     let kind: UpstreamErrorKind =
       switch failure {
