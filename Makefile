@@ -128,7 +128,7 @@ bench-growth: deps-bench build
 soak: build
 	$(call install,python3)
 	Tests/Bench/flows --demo $(BINARY) --resource /api/me $(or $(SOAK_OPTIONS),--sequential 10000 --concurrent 1000 \
-	  --rate 250 --warm-up 90 --rounds 3 --growth 4 --descriptors 32 --limit 1800)
+	  --rate 110 --warm-up 90 --rounds 3 --growth 4 --descriptors 32 --limit 1800)
 
 ## load: idle and slow clients, reloads, drains and an hour's traffic against the static binary; LOAD_OPTIONS="PART..."
 load: deps-load build
