@@ -154,7 +154,7 @@ let package = Package(
 // needs the fuzzer's run-time library, and every other build replays the committed corpus as a test.
 let fuzzed: [Target.Dependency] = [
   "HTTP1", "HTTP2", "HTTP2TestSupport", "Proxy", "Reactor", "Enforcement", "Policy", "PolicyFile", "YAML", "OAuth",
-  "Sealing",
+  "Sealing", "Gateway", "HTTP",
 ]
 if Context.environment["PROOFGATE_FUZZ"] == nil {
   package.targets.append(

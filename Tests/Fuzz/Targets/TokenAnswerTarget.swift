@@ -1,0 +1,42 @@
+import HTTP
+
+@testable import Gateway
+
+/// Input: what a token endpoint answers; what stands before a first line feed is its media type. Plain JSON is read and
+/// written as Foundation reads and writes it, and what a client gets reads the same.
+enum TokenAnswerTarget {
+  static func check(_ input: [UInt8]) throws(Violation) {
+    let type = input.prefix { $0 != 0x0a }
+    let body = type.count < input.count ? Array(input[(type.count + 1)...]) : input
+    try checkJSON(body)
+    let headers: Headers = ["Content-Type": String(decoding: type, as: UTF8.self)]
+    for status in [200, 400, 500] {
+      switch TokenAnswer(status: status, headers: headers, body: body) {
+      case .unusable: break
+      case .tokens(let members):
+        try Violation.unless(status == 200, "tokens under status \(status)")
+        try Violation.unless(members["access_token"]?.text?.isEmpty == false, "tokens without an access token")
+        try Violation.unless(members["token_type"]?.text?.isEmpty == false, "tokens without a type")
+        try checkText(members)
+      case .error(_, let description):
+        try Violation.unless(status < 500, "an answer of a server in trouble is believed")
+        // RFC 6749, section 5.2: what an error_description may contain.
+        let isDescription = description?.utf8.allSatisfy { 0x20...0x7e ~= $0 && $0 != 0x22 && $0 != 0x5c } ?? true
+        try Violation.unless(isDescription, "a description has a forbidden character")
+      }
+    }
+  }
+
+  private static func checkJSON(_ body: [UInt8]) throws(Violation) {
+    guard let members = PlainJSON.members(of: body.span) else { return }
+    try Violation.unless(JSONValue.decoded(body) == members, "Foundation reads another value")
+    try checkText(members)
+  }
+
+  private static func checkText(_ members: [String: JSONValue]) throws(Violation) {
+    let text = JSONValue.text(of: members)
+    try Violation.unless(JSONValue.decoded(text) == members, "what is written is read in another way")
+    guard let plain = PlainJSON.text(of: members) else { return }
+    try Violation.unless(plain == JSONValue.encoded(members), "Foundation writes another text")
+  }
+}
