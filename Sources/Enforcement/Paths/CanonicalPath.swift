@@ -68,13 +68,13 @@ struct CanonicalPath: Equatable, Sendable {
   ]
 
   /// The path with encodings and dot segments resolved, in each way in which servers resolve them: a control character
-  /// ends the path (C strings) or is left out (WHATWG URL), a semicolon ends its segment or everything.
+  /// ends the path or its segment (C strings) or is left out (WHATWG URL), a semicolon ends its segment or everything.
   static func spellings(of path: [UInt8]) -> [CanonicalPath] {
     // An encoded question mark or number sign ends the path for servers that decode first.
     let bytes = LiberalDecoding.decoded(path).prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
     let cut = Array(bytes.prefix { !isControl($0) })
-    let dropped = bytes.filter { !isControl($0) }
-    var variants = [cut, dropped]
+    var variants = [cut]
+    if cut.count < bytes.count { variants += [bytes.filter { !isControl($0) }, endingSegmentsAtControls(bytes)] }
     if bytes.contains(UInt8(ascii: "(")) {
       variants += [withoutSessions(cut, joining: false), withoutSessions(cut, joining: true)]
     }
@@ -97,6 +97,13 @@ struct CanonicalPath: Equatable, Sendable {
 
   private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7f }
 
+  private static func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") }
+
+  private static func endingSegmentsAtControls(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    let segments = bytes.split(omittingEmptySubsequences: false, whereSeparator: isSlash)
+    return Array(segments.map { $0.prefix { !isControl($0) } }.joined(separator: [UInt8(ascii: "/")]))
+  }
+
   /// Segments that come down to nothing and that `..` takes away all the same, on some servers: RFC 3986, section 5.2.4
   /// and the WHATWG parser read `/authorize//..` as `/authorize/`, others merge the slashes first.
   private struct Hollow: OptionSet {
@@ -117,7 +124,7 @@ struct CanonicalPath: Equatable, Sendable {
   /// Splits at slashes and backslashes, cuts `;` parameters, drops empty and `.` segments, and lets `..` go up.
   private static func resolved(_ bytes: [UInt8], keeping hollow: Hollow = []) -> [[UInt8]] {
     var resolved: [[UInt8]] = []
-    let pieces = bytes.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+    let pieces = bytes.split(omittingEmptySubsequences: false, whereSeparator: isSlash)
     // Before the first slash there is nothing.
     for piece in pieces.first?.isEmpty ?? false ? pieces.dropFirst() : pieces[...] {
       var segment = piece.prefix { $0 != UInt8(ascii: ";") }.drop { $0 == UInt8(ascii: " ") }
@@ -141,9 +148,7 @@ struct CanonicalPath: Equatable, Sendable {
     var index = 0
     while index < bytes.count {
       if let end = endOfSession(bytes, at: index) {
-        if joining, let last = result.last, last == UInt8(ascii: "/") || last == UInt8(ascii: "\\") {
-          result.removeLast()
-        }
+        if joining, let last = result.last, isSlash(last) { result.removeLast() }
         index = end
       } else {
         result.append(bytes[index])
