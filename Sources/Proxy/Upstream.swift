@@ -147,8 +147,9 @@ public final class Upstream {
     let began = Clock.monotonicNanoseconds()
     var reader = ResponseHeadReader()
     while true {
+      try await wait(upstream.socket, .readable, client, until: deadline)
       switch upstream.receive() {
-      case .wouldBlock: try await wait(upstream.socket, .readable, client, until: deadline)
+      case .wouldBlock: continue
       case .ended, .failed: throw .reset
       case .moved:
         guard let head = try reader.parse(upstream.input, to: method, into: worker.responseFields) else { continue }

@@ -3,8 +3,8 @@ import Policy
 
 /// What the rules of the authorization endpoint look at: the request, what was parsed from it, and the client.
 ///
-/// Computed once; rules only read it.
-struct AuthorizationContext: Sendable {
+/// Computed once; rules only read it, each by reference.
+final class AuthorizationContext: Sendable {
   let request: AuthorizationRequest
   let policy: Policy
   /// Whether `state` opens as a state that the gateway sealed.

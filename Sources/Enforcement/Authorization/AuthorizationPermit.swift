@@ -2,7 +2,7 @@ public import OAuth
 public import Policy
 
 /// Leave to send an authorization request upstream, with everything in it verified. Only this module gives it.
-public struct AuthorizationPermit: Sendable {
+public final class AuthorizationPermit: Sendable {
   public let client: Client
   /// Where the answer will go: as requested, or the registered one that was left out.
   public let redirectURI: RedirectURI

@@ -19,7 +19,7 @@ public struct CompletionFacts: Sendable {
 }
 
 /// Leave to send the client its answer. Only this module gives it.
-public struct CompletionPermit: Sendable {
+public final class CompletionPermit: Sendable {
   public let client: Client
   public let transaction: AuthorizationTransaction
   /// The upstream's code, to be wrapped: browsers never see it.
@@ -28,6 +28,18 @@ public struct CompletionPermit: Sendable {
   public let code: IssuedCode
   let redirect: VerifiedRedirect
   let extra: [FormParameters.Entry]
+
+  init(
+    client: Client, transaction: AuthorizationTransaction, upstreamCode: Secret, code: IssuedCode,
+    redirect: VerifiedRedirect, extra: [FormParameters.Entry]
+  ) {
+    self.client = client
+    self.transaction = transaction
+    self.upstreamCode = upstreamCode
+    self.code = code
+    self.redirect = redirect
+    self.extra = extra
+  }
 
   /// The response, with the wrapped code.
   public func response(code: String) -> AuthorizationResponse {

@@ -81,21 +81,22 @@ public struct RequestContent: Sendable {
 
   /// Percent-escapes decoded once, broken ones kept.
   private static func decoded(_ text: [UInt8]) -> [UInt8] {
+    guard text.span.contains(UInt8(ascii: "%")) else { return text }
     let text = text.span
     var result: [UInt8] = []
     result.reserveCapacity(text.count)
     var index = 0
-    while index < text.count {
-      if text[index] == UInt8(ascii: "%"), index + 2 < text.count, let high = digit(text[index + 1]),
-        let low = digit(text[index + 2])
-      {
+    while let mark = text.firstIndex(of: UInt8(ascii: "%"), from: index) {
+      result.append(copying: text.extracting(index..<mark))
+      if mark + 2 < text.count, let high = digit(text[mark + 1]), let low = digit(text[mark + 2]) {
         result.append(high << 4 | low)
-        index &+= 3
+        index = mark + 3
       } else {
-        result.append(text[index])
-        index &+= 1
+        result.append(text[mark])
+        index = mark + 1
       }
     }
+    result.append(copying: text.extracting(index..<text.count))
     return result
   }
 

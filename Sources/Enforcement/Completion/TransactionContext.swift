@@ -8,8 +8,16 @@ struct TransactionContext: Sendable {
   let now: Int64
   /// Whether the browser's secret is the one whose hash the transaction carries.
   let browserMatches: Bool
+  /// As the policy has it now; `nil` where it is not there any more.
+  let client: Client?
 
-  var client: Client? { policy.clients[transaction.clientID] }
+  init(transaction: AuthorizationTransaction, policy: Policy, now: Int64, browserMatches: Bool) {
+    self.transaction = transaction
+    self.policy = policy
+    self.now = now
+    self.browserMatches = browserMatches
+    client = policy.clients[transaction.clientID]
+  }
 
   /// Where the answer goes. The redirect URI is compared again with what is registered now, so a value that was sealed
   /// before a change, or by mistake, does not stay valid.
