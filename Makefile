@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 .PHONY: help deps deps-bench deps-interop deps-attack deps-load demo test conformance mutation lint build bench \
-  bench-instructions bench-flows bench-growth soak load image interop tls-check check sanitize fuzz attack clean
+  bench-report bench-instructions bench-flows bench-growth soak load image interop tls-check check sanitize fuzz attack clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -107,6 +107,13 @@ tls-check: deps
 ## bench: processor time of a proxied request beside nginx and HAProxy; BENCH_OPTIONS="--gate all" judges
 bench: deps-bench build
 	Tests/Bench/run --proofgate $(BINARY) $(BENCH_OPTIONS)
+
+## bench-report: every scenario in three runs one after the other (about an hour), and the table of docs/performance.md
+bench-report: deps-bench build
+	for run in 1 2 3; do \
+	  Tests/Bench/run --proofgate $(BINARY) --json .build/bench/run-$$run.json $(BENCH_OPTIONS) all; \
+	done
+	Tests/Bench/report .build/bench/run-{1,2,3}.json
 
 ## bench-instructions: instructions of requests and of the functions that matter, against the committed baseline; and the
 ## budgets that are exact: system calls of a request, threads, wake-ups of an idle process

@@ -305,7 +305,7 @@ function done() print(string.format("lasted %d us", only:get("ended") - only:get
 
 
 SCENARIOS = [
-    Scenario("small", "keep-alive, 200 bytes", small, 0.95),
+    Scenario("small", "keep-alive, 200 bytes", small, 0.85),
     Scenario("new", "a connection per request, 200 bytes", new_connections),
     Scenario("large", "keep-alive, answers of 1 MiB", large),
     Scenario("upload", "keep-alive, requests of 1 MiB", upload),
