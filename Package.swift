@@ -27,8 +27,8 @@ func module(
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
-  .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
 let package = Package(
@@ -89,7 +89,10 @@ let package = Package(
       ],
       swiftSettings: settings),
 
-    tests("OAuthTests", ["OAuth"], resources: [.copy("vectors.json")]),
+    // The known answers of the field's standards.
+    .target(
+      name: "VectorsTestSupport", path: "Tests/VectorsTestSupport", exclude: ["vectors.json"], swiftSettings: settings),
+    tests("OAuthTests", ["VectorsTestSupport", "OAuth"]),
     tests("CryptographyTests", ["TLSTestSupport", "Cryptography"]),
     tests("PolicyFileTests", ["TLSTestSupport", "Cryptography", "PolicyFile", "Policy", "OAuth", "YAML"]),
     tests("EnforcementTests", ["Enforcement", "Policy", "OAuth"]),
@@ -143,8 +146,9 @@ let package = Package(
     tests(
       "ConformanceTests",
       [
-        "GatewayTestSupport", "TLSTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy", "PolicyFile",
-        "Sealing", "Stores", "OAuth", "TLS", "Cryptography", "HTTP", "Reactor", "Telemetry", "proofgate",
+        "VectorsTestSupport", "GatewayTestSupport", "TLSTestSupport", "Gateway", "Enforcement", "LegacyServer",
+        "Policy", "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Cryptography", "HTTP", "Reactor", "Telemetry",
+        "proofgate",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
   ]

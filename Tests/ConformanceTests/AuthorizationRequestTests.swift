@@ -4,6 +4,7 @@ import LegacyServer
 import OAuth
 import Policy
 import Testing
+import VectorsTestSupport
 
 /// RFC 6749, section 3.1, and the extensions that could go around it.
 @Suite("Authorization requests")

@@ -4,6 +4,7 @@ import LegacyServer
 import OAuth
 import Policy
 import Testing
+import VectorsTestSupport
 
 /// The settings in which the drafts of RFC 8252 differ, each for one client beside others that keep the default.
 @Suite("Settings of one client")

@@ -6,6 +6,7 @@ import OAuth
 import Policy
 import PolicyFile
 import Testing
+import VectorsTestSupport
 
 @testable import proofgate
 

@@ -6,6 +6,7 @@ import OAuth
 import Policy
 import Telemetry
 import Testing
+import VectorsTestSupport
 
 /// RFC 9126: the gateway's own endpoint for pushed authorization requests.
 @Suite("Pushed authorization requests")

@@ -4,6 +4,7 @@ import LegacyServer
 import OAuth
 import Policy
 import Testing
+import VectorsTestSupport
 
 /// RFC 8252, sections 7 and 8.4: which redirect URI is the registered one.
 @Suite("Redirect URIs")

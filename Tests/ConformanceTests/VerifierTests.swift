@@ -5,6 +5,7 @@ import LegacyServer
 import OAuth
 import Policy
 import Testing
+import VectorsTestSupport
 
 /// RFC 7636 at the token endpoint.
 @Suite("PKCE at the token endpoint")

@@ -1,4 +1,5 @@
 import Testing
+import VectorsTestSupport
 
 @testable import OAuth
 
