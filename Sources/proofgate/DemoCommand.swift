@@ -2,7 +2,6 @@ import ArgumentParser
 import LegacyServer
 import Proxy
 import Reactor
-import Synchronization
 
 /// `proofgate demo`: a legacy server, the gateway before it and a native app, all in this process and on loopback.
 struct DemoCommand: ParsableCommand {
@@ -25,28 +24,10 @@ struct DemoCommand: ParsableCommand {
   var log: String?
 
   func run() throws {
-    ProcessSettings.ignoreBrokenPipes()
-    ProcessSettings.forbidDumps()
-    Descriptors.raiseLimit()
-    let signals: Signals
-    let control: Worker
-    do throws(IOError) {
-      signals = try Signals()
-      control = try Worker(index: 0)
-    } catch {
-      Console.fail("cannot start: \(error)")
-      throw ExitCode.systemFailure
-    }
-    let code = Atomic<Int32>(0)
     let (port, log, headless) = (port, log, headless)
-    control.runHere { worker in
-      code.store(
-        await DemoCommand.play(worker.poller, signals, port: port, log: log, headless: headless).rawValue,
-        ordering: .relaxed)
-      worker.stop()
+    try MainLoop().run { worker, signals in
+      await DemoCommand.play(worker.poller, signals, port: port, log: log, headless: headless)
     }
-    let result = ExitCode(code.load(ordering: .relaxed))
-    if !result.isSuccess { throw result }
   }
 
   private static func play(

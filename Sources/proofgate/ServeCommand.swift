@@ -3,11 +3,8 @@ import FoundationEssentials
 import PolicyFile
 import Reactor
 import Sealing
-import Synchronization
 
-/// `proofgate serve`: the gateway itself.
-///
-/// Everything is synchronous up to the event loop, which then is this thread's: no task ever runs on a thread pool.
+/// `proofgate serve`: the gateway itself. Everything is synchronous up to the event loop.
 struct ServeCommand: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
@@ -25,18 +22,7 @@ struct ServeCommand: ParsableCommand {
   var log = "-"
 
   func run() throws {
-    ProcessSettings.ignoreBrokenPipes()
-    ProcessSettings.forbidDumps()
-    Descriptors.raiseLimit()
-    let signals: Signals
-    let control: Worker
-    do throws(IOError) {
-      signals = try Signals()
-      control = try Worker(index: 0)
-    } catch {
-      Console.fail("cannot start: \(error)")
-      throw ExitCode.systemFailure
-    }
+    let loop = try MainLoop()
     let source = PolicySource(path: policy, environment: ProcessInfo.processInfo.environment)
     let configuration: Configuration
     switch source.load() {
@@ -47,14 +33,9 @@ struct ServeCommand: ParsableCommand {
     }
     for line in configuration.warnings { Console.write(line) }
     let log = log
-    let code = Atomic<Int32>(0)
-    control.runHere { worker in
-      let service = Service(worker.poller, source, configuration, log: LogWriter.destination(log))
-      code.store(await service.run(signals).rawValue, ordering: .relaxed)
-      worker.stop()
+    try loop.run { worker, signals in
+      await Service(worker.poller, source, configuration, log: LogWriter.destination(log)).run(signals)
     }
-    let result = ExitCode(code.load(ordering: .relaxed))
-    if !result.isSuccess { throw result }
   }
 }
 

@@ -1,0 +1,35 @@
+import ArgumentParser
+import Reactor
+import Synchronization
+
+/// The event loop of a command that runs until a signal ends it. It is this thread's: no task ever runs on a thread pool.
+struct MainLoop {
+  private let worker: Worker
+  private let signals: Signals
+
+  /// Prepares the process. Throws `ExitCode.systemFailure` when the kernel has nothing left, and has said so then.
+  init() throws {
+    ProcessSettings.ignoreBrokenPipes()
+    ProcessSettings.forbidDumps()
+    Descriptors.raiseLimit()
+    do throws(IOError) {
+      signals = try Signals()
+      worker = try Worker(index: 0)
+    } catch {
+      Console.fail("cannot start: \(error)")
+      throw ExitCode.systemFailure
+    }
+  }
+
+  /// Runs the loop until `main` returns. Throws its exit code unless that is success.
+  func run(_ main: @escaping @Sendable (isolated Worker, Signals) async -> ExitCode) throws {
+    let code = Atomic<Int32>(0)
+    let signals = signals
+    worker.runHere { worker in
+      code.store(await main(worker, signals).rawValue, ordering: .relaxed)
+      worker.stop()
+    }
+    let result = ExitCode(code.load(ordering: .relaxed))
+    if !result.isSuccess { throw result }
+  }
+}
