@@ -1,7 +1,5 @@
-/// What a path comes down to for a server that forgives everything: segments in lower-case ASCII.
-///
-/// No server does all of this; each step is known of some, and a path that needs even one step is not written exactly.
-struct CanonicalPath: Equatable, Sendable {
+/// What a path comes down to for a server: segments in lower case.
+struct CanonicalPath: Hashable, Sendable {
   let segments: [[UInt8]]
 
   /// The first segment of everything that is the gateway's own.
@@ -13,18 +11,21 @@ struct CanonicalPath: Equatable, Sendable {
 
   /// The reading of an endpoint's own path, to which every reading of a request's path is compared.
   init(endpoint path: [UInt8]) {
-    let resolved = CanonicalPath.resolved(LiberalDecoding.decoded(path))
-    segments = CanonicalPath.withoutFrontController(CanonicalPath.withoutSuffix(resolved))
+    let plain = CanonicalPath(text: LiberalDecoding.decoded(path))
+    segments = CanonicalPath.withoutFrontController(CanonicalPath.withoutSuffix(plain.segments))
   }
 
-  /// Everything that some server could take the path for: the whole, and what follows a program's name, as
-  /// `/index.php/authorize` is `/authorize` to programs that read what follows their own name.
-  static func readings(of path: [UInt8]) -> [CanonicalPath] {
-    var readings: [CanonicalPath] = []
-    for spelling in spellings(of: path) {
-      for reading in spelling.tails where !readings.contains(reading) { readings.append(reading) }
-    }
-    return readings
+  /// The segments as they are written, in lower case; empty ones and `.` mean nothing.
+  init(text: [UInt8]) {
+    segments = text.split(separator: UInt8(ascii: "/")).filter { !$0.elementsEqual(".".utf8) }
+      .map { $0.map(CanonicalPath.lowercased) }
+  }
+
+  /// Everything that some server could take the path for: the whole in each of its spellings, and what follows a program's
+  /// name, as `/index.php/authorize` is `/authorize` to programs that read what follows their own. `nil` when there are
+  /// too many.
+  static func readings(of path: [UInt8]) -> Set<CanonicalPath>? {
+    spellings(of: path).map { Set($0.flatMap(\.tails)) }
   }
 
   /// The path, and what follows each program in it.
@@ -67,108 +68,15 @@ struct CanonicalPath: Equatable, Sendable {
     "dispatcher", "controller",
   ]
 
-  /// The path with encodings and dot segments resolved, in each way in which servers resolve them: a control character
-  /// ends the path or its segment (C strings) or is left out (WHATWG URL), a semicolon ends its segment or everything.
-  static func spellings(of path: [UInt8]) -> [CanonicalPath] {
-    // An encoded question mark or number sign ends the path for servers that decode first.
-    let bytes = LiberalDecoding.decoded(path).prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-    let cut = Array(bytes.prefix { !isControl($0) })
-    var variants = [cut]
-    if cut.count < bytes.count { variants += [bytes.filter { !isControl($0) }, endingSegmentsAtControls(bytes)] }
-    if bytes.contains(UInt8(ascii: "(")) {
-      variants += [withoutSessions(cut, joining: false), withoutSessions(cut, joining: true)]
-    }
-    var spellings: [CanonicalPath] = []
-    for variant in variants {
-      for text in [variant, Array(variant.prefix { $0 != UInt8(ascii: ";") })] {
-        for kept in Hollow.choices(for: text) {
-          let spelling = CanonicalPath(segments: resolved(text, keeping: kept))
-          if !spellings.contains(spelling) { spellings.append(spelling) }
-        }
-      }
-    }
-    return spellings
+  /// The path in every way in which servers spell it for themselves; `nil` when there are too many.
+  static func spellings(of path: [UInt8]) -> Set<CanonicalPath>? {
+    PathSpellings.texts(of: path).map { Set($0.map(CanonicalPath.init(text:))) }
   }
 
   var isOwn: Bool { segments.first == CanonicalPath.ownName }
 
   /// Whether this path begins with every segment of `prefix`.
   func lies(under prefix: CanonicalPath) -> Bool { segments.starts(with: prefix.segments) }
-
-  private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7f }
-
-  private static func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") }
-
-  private static func endingSegmentsAtControls(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-    let segments = bytes.split(omittingEmptySubsequences: false, whereSeparator: isSlash)
-    return Array(segments.map { $0.prefix { !isControl($0) } }.joined(separator: [UInt8(ascii: "/")]))
-  }
-
-  /// Segments that come down to nothing and that `..` takes away all the same, on some servers: RFC 3986, section 5.2.4
-  /// and the WHATWG parser read `/authorize//..` as `/authorize/`, others merge the slashes first.
-  private struct Hollow: OptionSet {
-    let rawValue: UInt8
-
-    /// Between two slashes.
-    static let empty = Hollow(rawValue: 1)
-    /// Of spaces, periods or parameters alone.
-    static let blank = Hollow(rawValue: 2)
-
-    /// It makes no difference without a `..`.
-    static func choices(for bytes: [UInt8]) -> [Hollow] {
-      let hasParent = zip(bytes, bytes.dropFirst()).contains { $0 == UInt8(ascii: ".") && $1 == UInt8(ascii: ".") }
-      return hasParent ? [[], [.empty], [.blank], [.empty, .blank]] : [[]]
-    }
-  }
-
-  /// Splits at slashes and backslashes, cuts `;` parameters, drops empty and `.` segments, and lets `..` go up.
-  private static func resolved(_ bytes: [UInt8], keeping hollow: Hollow = []) -> [[UInt8]] {
-    var resolved: [[UInt8]] = []
-    let pieces = bytes.split(omittingEmptySubsequences: false, whereSeparator: isSlash)
-    // Before the first slash there is nothing.
-    for piece in pieces.first?.isEmpty ?? false ? pieces.dropFirst() : pieces[...] {
-      var segment = piece.prefix { $0 != UInt8(ascii: ";") }.drop { $0 == UInt8(ascii: " ") }
-      while segment.last == UInt8(ascii: " ") { segment.removeLast() }
-      if segment.elementsEqual("..".utf8) {
-        _ = resolved.popLast()
-        continue
-      }
-      // Windows drops periods and spaces at the end of a name.
-      while let last = segment.last, last == UInt8(ascii: ".") || last == UInt8(ascii: " ") { segment.removeLast() }
-      let isKept = piece.isEmpty ? hollow.contains(.empty) : !piece.elementsEqual(".".utf8) && hollow.contains(.blank)
-      if !segment.isEmpty || isKept { resolved.append(Array(segment)) }
-    }
-    return resolved.filter { !$0.isEmpty }
-  }
-
-  /// Leaves out `(S(x))`, where ASP.NET keeps a session without cookies; with `joining` the slash before it, too, so that
-  /// `to/(S(x))ken` is `token`.
-  private static func withoutSessions(_ bytes: [UInt8], joining: Bool) -> [UInt8] {
-    var result: [UInt8] = []
-    var index = 0
-    while index < bytes.count {
-      if let end = endOfSession(bytes, at: index) {
-        if joining, let last = result.last, isSlash(last) { result.removeLast() }
-        index = end
-      } else {
-        result.append(bytes[index])
-        index += 1
-      }
-    }
-    return result
-  }
-
-  /// The offset behind `(` 1*( letter `(` text `)` ) `)`; `nil` when there is no such thing at `start`.
-  private static func endOfSession(_ bytes: [UInt8], at start: Int) -> Int? {
-    guard bytes[start] == UInt8(ascii: "(") else { return nil }
-    var index = start + 1
-    while index + 1 < bytes.count, bytes[index] &- 0x61 < 26, bytes[index + 1] == UInt8(ascii: "(") {
-      guard let end = bytes[index...].firstIndex(of: UInt8(ascii: ")")) else { return nil }
-      index = end + 1
-    }
-    guard index > start + 1, index < bytes.count, bytes[index] == UInt8(ascii: ")") else { return nil }
-    return index + 1
-  }
 
   /// `authorize.json` is `authorize` to frameworks that choose a format by suffix.
   private static func withoutSuffix(_ segments: [[UInt8]]) -> [[UInt8]] {

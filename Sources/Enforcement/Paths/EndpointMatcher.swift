@@ -64,7 +64,7 @@ public struct EndpointMatcher: Sendable {
       }
     }
     passed = pass.flatMap { prefix in
-      CanonicalPath.spellings(of: Array(prefix.utf8)).map { (Array(prefix.utf8), $0) }
+      (CanonicalPath.spellings(of: Array(prefix.utf8)) ?? []).map { (Array(prefix.utf8), $0) }
     }
   }
 
@@ -101,7 +101,8 @@ public struct EndpointMatcher: Sendable {
 
     let bytes = [UInt8](copying: path)
     if EndpointMatcher.isOwn(bytes) { return .exact(.own) }
-    for reading in CanonicalPath.readings(of: bytes) {
+    guard let readings = CanonicalPath.readings(of: bytes) else { return .ambiguous }
+    for reading in readings {
       if reading.isOwn { return .ambiguous }
       for entry in entries where reading.reaches(entry.reading) && !isPassed(bytes, below: entry.reading) {
         return .ambiguous
@@ -130,8 +131,8 @@ public struct EndpointMatcher: Sendable {
       prefix.reading.segments.count > endpoint.segments.count && prefix.reading.reaches(endpoint)
         && EndpointMatcher.lies(path, under: prefix.text)
     }
-    guard !below.isEmpty else { return false }
-    return CanonicalPath.spellings(of: path).allSatisfy { spelling in
+    guard !below.isEmpty, let spellings = CanonicalPath.spellings(of: path) else { return false }
+    return spellings.allSatisfy { spelling in
       below.contains { spelling.lies(under: $0.reading) }
     }
   }
@@ -168,9 +169,10 @@ public struct EndpointMatcher: Sendable {
   private func passes(_ path: Span<UInt8>) -> Bool {
     guard !passed.isEmpty else { return true }
     let bytes = [UInt8](copying: path)
-    guard !EndpointMatcher.isIntricate(path), passed.contains(where: { EndpointMatcher.lies(bytes, under: $0.text) })
+    guard !EndpointMatcher.isIntricate(path), passed.contains(where: { EndpointMatcher.lies(bytes, under: $0.text) }),
+      let spellings = CanonicalPath.spellings(of: bytes)
     else { return false }
-    return CanonicalPath.spellings(of: bytes).allSatisfy { spelling in
+    return spellings.allSatisfy { spelling in
       passed.contains { spelling.lies(under: $0.reading) }
     }
   }

@@ -7,23 +7,28 @@ enum LiberalDecoding {
   static func decoded(_ path: [UInt8]) -> [UInt8] {
     var bytes = path
     for _ in 0..<rounds {
-      let next = folded(unescaped(bytes))
+      let next = folded(unescaped(bytes, takesUnicode: true))
       guard next != bytes else { break }
       bytes = next
     }
     return bytes
   }
 
-  /// `%XX`, and `%uXXXX` of older Microsoft servers; what is no escape stays.
-  private static func unescaped(_ bytes: [UInt8]) -> [UInt8] {
+  /// `%XX` once, and the `%uXXXX` of older Microsoft servers; what is no escape stays, and so does what is not to be
+  /// decoded.
+  static func unescaped(
+    _ bytes: [UInt8], takesUnicode: Bool = false, where isDecoded: (UInt8) -> Bool = { _ in true }
+  ) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
     var index = 0
     while index < bytes.count {
-      if bytes[index] == UInt8(ascii: "%"), let value = number(bytes, from: index + 1, digits: 2) {
-        result.append(UInt8(truncatingIfNeeded: value))
+      if bytes[index] == UInt8(ascii: "%"),
+        let byte = number(bytes, from: index + 1, digits: 2).map(UInt8.init(truncatingIfNeeded:)), isDecoded(byte)
+      {
+        result.append(byte)
         index += 3
-      } else if bytes[index] == UInt8(ascii: "%"), index + 1 < bytes.count,
+      } else if takesUnicode, bytes[index] == UInt8(ascii: "%"), index + 1 < bytes.count,
         bytes[index + 1] | 0x20 == UInt8(ascii: "u"),
         let value = number(bytes, from: index + 2, digits: 4)
       {
@@ -52,7 +57,7 @@ enum LiberalDecoding {
   }
 
   /// Lower-case ASCII: overlong UTF-8 taken at its value, look-alikes folded, invisible characters left out.
-  private static func folded(_ bytes: [UInt8]) -> [UInt8] {
+  static func folded(_ bytes: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
     var index = 0

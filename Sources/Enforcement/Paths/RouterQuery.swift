@@ -47,7 +47,7 @@ struct RouterQuery {
 
   /// Whether some program at `path` could take the query for the path of one of the endpoints.
   func routes(_ query: [UInt8], at path: [UInt8], to endpoints: [CanonicalPath]) -> Bool {
-    let places = CanonicalPath.spellings(of: path)
+    guard let places = CanonicalPath.spellings(of: path) else { return true }
     let isController = path.last == UInt8(ascii: "/") || places.contains(where: \.isController)
     let isFrontController = places.contains(where: \.isFrontController)
     var routes: [(text: [UInt8], takesAnyBase: Bool)] = []
@@ -78,7 +78,8 @@ struct RouterQuery {
     guard routes.count <= RouterQuery.limit else { return true }
     return routes.contains { route in
       if EndpointMatcher.isIntricate(route.text.span) { return true }
-      return CanonicalPath.readings(of: route.text).contains { reading in
+      guard let readings = CanonicalPath.readings(of: route.text) else { return true }
+      return readings.contains { reading in
         endpoints.contains { endpoint in
           places.contains { reading.routes(to: endpoint, from: $0) }
             || (route.takesAnyBase && reading.routes(to: endpoint, from: endpoint))

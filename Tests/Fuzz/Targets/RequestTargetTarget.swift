@@ -28,20 +28,26 @@ enum RequestTargetTarget {
       try Violation.unless(endpoints[text] == nil || reading == .ambiguous, "an endpoint is not recognised")
     }
     let isConfined = confined.read(path: path.span, query: query.span) == .other
-    for (decodings, merging) in [(1, true), (2, true), (3, true), (1, false), (2, false), (3, false)] {
-      let folded = folded(path, decodings, merging: merging)
-      if reading == .other || reading == .notPassed {
+    // Some programs in a row: each decodes so often, and then resolves what it has.
+    for (first, second) in [(0, 0), (1, 0), (2, 0), (3, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 1)] {
+      for merging in [true, false] {
+        let text = folded(folded(path, first, merging: merging), second, merging: merging)
+        let folded = String(decoding: text, as: UTF8.self).lowercased()
+        if reading == .other || reading == .notPassed {
+          try Violation.unless(
+            endpoints[folded] == nil && !folded.hasPrefix("/.proofgate/"),
+            "`\(folded)` in another spelling is passed on"
+          )
+        }
         try Violation.unless(
-          endpoints[folded] == nil && !folded.hasPrefix("/.proofgate/"), "`\(folded)` in another spelling is passed on")
+          !isConfined || "\(folded)/".hasPrefix("/static/"), "a path that leads out of the prefix is passed on")
       }
-      try Violation.unless(
-        !isConfined || "\(folded)/".hasPrefix("/static/"), "a path that leads out of the prefix is passed on")
     }
   }
 
   /// The path after so many decodings, with backslashes, parameters, empty and dot segments taken as servers do that
   /// merge slashes before they resolve dots, or after.
-  private static func folded(_ path: [UInt8], _ decodings: Int, merging: Bool) -> String {
+  private static func folded(_ path: [UInt8], _ decodings: Int, merging: Bool) -> [UInt8] {
     var bytes = path
     for _ in 0..<decodings { bytes = decoded(bytes) }
     var segments: [[UInt8]] = []
@@ -51,10 +57,10 @@ enum RequestTargetTarget {
       if segment == Array("..".utf8) {
         _ = segments.popLast()
       } else if !merging || !segment.isEmpty, segment != Array(".".utf8) {
-        segments.append(segment.map { $0 &- 0x41 < 26 ? $0 | 0x20 : $0 })
+        segments.append(segment)
       }
     }
-    return "/" + segments.filter { !$0.isEmpty }.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
+    return Array("/".utf8) + segments.filter { !$0.isEmpty }.joined(separator: Array("/".utf8))
   }
 
   private static func decoded(_ bytes: [UInt8]) -> [UInt8] {
