@@ -178,20 +178,6 @@ import Glibc
     end += range.count
   }
 
-  /// Appends with the letters of ASCII in lower case.
-  public func appendLowercased(_ bytes: Span<UInt8>, in range: Range<Int>) {
-    precondition(room >= range.count && range.lowerBound >= 0 && range.upperBound <= bytes.count)
-    unsafe bytes.withUnsafeBufferPointer { source in
-      guard let from = source.baseAddress else { return }
-      let to = unsafe base + end
-      for offset in 0..<range.count {
-        let byte = unsafe from[range.lowerBound + offset]
-        unsafe to.storeBytes(of: byte &- 0x41 < 26 ? byte | 0x20 : byte, toByteOffset: offset, as: UInt8.self)
-      }
-    }
-    end += range.count
-  }
-
   // Literals are to take the `StaticString` version: no count of references.
   @_disfavoredOverload
   public func append(_ text: String) {
@@ -220,6 +206,8 @@ import Glibc
     append(radix: 16, value)
   }
 
+  // A division by what is known is none.
+  @inline(__always)
   private func append(radix: Int, _ value: Int) {
     var digits = 1
     var rest = value
