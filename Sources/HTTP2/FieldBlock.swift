@@ -81,8 +81,7 @@ public final class FieldBlock {
   func append(_ name: Span<UInt8>, _ value: Span<UInt8>) {
     guard hasRoom(for: name.count + value.count) else { return }
     let start = buffer.count
-    buffer.append(name, in: 0..<name.count)
-    buffer.append(value, in: 0..<value.count)
+    buffer.append(name, value)
     add(start, name.count)
   }
 

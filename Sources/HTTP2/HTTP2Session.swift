@@ -147,6 +147,7 @@ public import Reactor
   /// Streams on which something happened since the last call: a request began, bytes of it came, it ended, or the stream
   /// was closed.
   public func takeNews(_ body: (HTTP2Stream) -> Void) {
+    guard !news.isEmpty else { return }
     var position = 0
     while position < news.count {
       let stream = news[position]
@@ -269,6 +270,12 @@ public import Reactor
     if buffer.room < count { buffer.compact() }
     buffer.append(from: source, offset: offset, count: count)
     outbound += count
+    resume(stream)
+  }
+
+  private func resume(_ stream: HTTP2Stream) {
+    guard stream.state.isDeferred else { return }
+    stream.state.isDeferred = false
     _ = unsafe nghttp2_session_resume_data(session, stream.id)
   }
 
@@ -276,7 +283,7 @@ public import Reactor
   public func finish(_ stream: HTTP2Stream) {
     guard !stream.state.responseEnded, !stream.isClosed else { return }
     stream.state.responseEnded = true
-    _ = unsafe nghttp2_session_resume_data(session, stream.id)
+    resume(stream)
   }
 
   /// What the client still sends on the stream is of no use: it is told so once the response has ended.
@@ -315,7 +322,10 @@ public import Reactor
   /// nghttp2 asks for bytes of a response: so many, or `nil` when there are none for now.
   func fill(_ destination: UnsafeMutableRawPointer, _ limit: Int, of stream: HTTP2Stream) -> Int? {
     let count = min(limit, stream.outboundBytes)
-    guard count > 0 else { return stream.state.responseEnded ? 0 : nil }
+    guard count > 0 else {
+      stream.state.isDeferred = !stream.state.responseEnded
+      return stream.state.isDeferred ? nil : 0
+    }
     let buffer = stream.outbound
     unsafe buffer.withReadable { unsafe destination.copyMemory(from: $0, byteCount: count) }
     buffer.consume(count)

@@ -178,6 +178,19 @@ import Glibc
     end += range.count
   }
 
+  /// Appends both, one behind the other.
+  public func append(_ first: Span<UInt8>, _ second: Span<UInt8>) {
+    precondition(room - first.count >= second.count)
+    let to = unsafe base + end
+    unsafe first.withUnsafeBufferPointer { source in
+      if let from = source.baseAddress { unsafe to.copyMemory(from: from, byteCount: source.count) }
+    }
+    unsafe second.withUnsafeBufferPointer { source in
+      if let from = source.baseAddress { unsafe (to + first.count).copyMemory(from: from, byteCount: source.count) }
+    }
+    end += first.count + second.count
+  }
+
   // Literals are to take the `StaticString` version: no count of references.
   @_disfavoredOverload
   public func append(_ text: String) {
