@@ -58,7 +58,7 @@ struct FoldedName: Equatable {
   mutating func append(_ folded: UInt8) {
     high = high << 8 | low >> 56
     low = low << 8 | UInt64(folded)
-    count += 1
+    count &+= 1
   }
 
   /// Whether it is the option `close`, the only name of which no field is known.

@@ -7,10 +7,11 @@ public final class FieldBlock {
   struct Field {
     let nameStart: Int32
     let nameEnd: Int32
+    let valueStart: Int32
     let valueEnd: Int32
 
     var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
-    var value: Range<Int> { Int(nameEnd)..<Int(valueEnd) }
+    var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
   }
 
   private let buffers: BufferPool
@@ -18,7 +19,7 @@ public final class FieldBlock {
   let buffer = Buffer()
   private(set) var fields: [Field] = []
   /// All that was appended, kept or not.
-  private(set) var decodedBytes = 0
+  public private(set) var decodedBytes = 0
   private(set) var decodedFields = 0
   /// Not all of it was kept.
   public private(set) var isTooLarge = false
@@ -29,6 +30,7 @@ public final class FieldBlock {
 
   /// Forgets what is in it and wipes it: fields hold cookies and credentials.
   public func clear() {
+    guard decodedFields > 0 else { return }
     fields.removeAll(keepingCapacity: true)
     decodedBytes = 0
     decodedFields = 0
@@ -43,53 +45,67 @@ public final class FieldBlock {
     decodedFields <= limits.decodedFields && decodedBytes <= limits.decodedBytes
   }
 
-  /// Appends a field with a name in lower case. What does not fit is counted and not kept.
-  public func append(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>) {
-    guard hasRoom(for: name.count + value.count) else { return }
+  /// Appends a field of a response, whose name nghttp2 writes in lower case. What does not fit is counted and not kept.
+  ///
+  /// - Parameters:
+  ///   - value: behind `name`. What stands between them is in nobody's way.
+  ///   - suffix: is added to the value.
+  public func append(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>, suffix: StaticString = "") {
+    let range = name.lowerBound..<value.upperBound
+    guard hasRoom(for: range.count + suffix.utf8CodeUnitCount) else { return }
     let start = buffer.count
-    buffer.appendLowercased(bytes, in: name)
-    buffer.append(bytes, in: value)
-    add(start, name.count, value.count)
+    buffer.append(bytes, in: range)
+    if suffix.utf8CodeUnitCount > 0 { buffer.append(suffix) }
+    add(start, name.count, value: start + value.lowerBound - name.lowerBound)
   }
 
-  /// Appends a field whose name is in lower case.
-  public func append(_ name: StaticString, _ value: String) {
-    guard hasRoom(for: name.utf8CodeUnitCount + value.utf8.count) else { return }
+  /// Appends a field of the gateway's own.
+  public func append(_ name: StaticString, _ value: [UInt8]) {
+    guard hasRoom(for: name.utf8CodeUnitCount + value.count) else { return }
     let start = buffer.count
     buffer.append(name)
     buffer.append(value)
-    add(start, name.utf8CodeUnitCount, value.utf8.count)
+    add(start, name.utf8CodeUnitCount)
   }
 
-  /// Appends the pseudo-header of a response (RFC 9113, section 8.3.2); `status` has three digits.
-  public func append(status: Int) {
-    guard hasRoom(for: 10) else { return }
+  /// Appends a field whose value is a number.
+  public func append(_ name: StaticString, decimal value: Int) {
+    guard hasRoom(for: name.utf8CodeUnitCount + FieldBlock.digits) else { return }
     let start = buffer.count
-    buffer.append(":status")
-    buffer.append(decimal: status)
-    add(start, 7, buffer.count - start - 7)
+    buffer.append(name)
+    buffer.append(decimal: value)
+    add(start, name.utf8CodeUnitCount)
   }
 
   /// Appends a field exactly as it is.
   func append(_ name: Span<UInt8>, _ value: Span<UInt8>) {
     guard hasRoom(for: name.count + value.count) else { return }
     let start = buffer.count
-    buffer.append(name, in: 0..<name.count)
-    buffer.append(value, in: 0..<value.count)
-    add(start, name.count, value.count)
+    buffer.append(name, value)
+    add(start, name.count)
   }
 
+  /// The most that a number has.
+  private static let digits = 20
+
+  // Both are a few instructions of each field.
+  @inline(__always)
   private func hasRoom(for count: Int) -> Bool {
     decodedFields += 1
     decodedBytes += count
-    buffers.fill(buffer)
+    if !buffer.hasBlock { buffers.fill(buffer) }
     if count > buffer.room { isTooLarge = true }
     return !isTooLarge
   }
 
-  private func add(_ start: Int, _ name: Int, _ value: Int) {
+  /// Notes the field that was written at `start`, with its value right behind the name if nothing else is said.
+  @inline(__always)
+  private func add(_ start: Int, _ name: Int, value: Int? = nil) {
+    // All are at most a buffer's size.
     fields.append(
       Field(
-        nameStart: Int32(start), nameEnd: Int32(start + name), valueEnd: Int32(start + name + value)))
+        nameStart: Int32(truncatingIfNeeded: start), nameEnd: Int32(truncatingIfNeeded: start + name),
+        valueStart: Int32(truncatingIfNeeded: value ?? start + name),
+        valueEnd: Int32(truncatingIfNeeded: buffer.count)))
   }
 }

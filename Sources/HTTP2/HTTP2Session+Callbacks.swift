@@ -5,9 +5,11 @@ import Reactor
 ///
 /// Sound: the session deletes nghttp2's before it goes, and nghttp2 calls back only while one of its functions runs.
 extension HTTP2Session {
-  private static func session(_ data: UnsafeMutableRawPointer?) -> HTTP2Session? {
-    guard let data = unsafe data else { return nil }
-    return unsafe Unmanaged<HTTP2Session>.fromOpaque(data).takeUnretainedValue()
+  /// Not counted: each request takes many calls.
+  @inline(__always)
+  private static func with(_ data: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> Void) -> Int32 {
+    if let data = unsafe data { unsafe Unmanaged<HTTP2Session>.fromOpaque(data)._withUnsafeGuaranteedRef(body) }
+    return 0
   }
 
   /// Makes nghttp2's session.
@@ -24,12 +26,14 @@ extension HTTP2Session {
     unsafe nghttp2_option_set_no_closed_streams(options, 1)
     unsafe setReceiving(callbacks)
     unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, data in
-      unsafe HTTP2Session.frameSent(frame, data)
+      unsafe HTTP2Session.with(data) { session in
+        if let frame = unsafe frame { unsafe session.frameSent(frame.pointee.hd) }
+      }
     }
     unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, _, data in
-      guard let session = unsafe HTTP2Session.session(data), let stream = session.stream(id) else { return 0 }
-      session.closed(stream)
-      return 0
+      unsafe HTTP2Session.with(data) { session in
+        if let stream = session.stream(id) { session.closed(stream) }
+      }
     }
     var session: OpaquePointer?
     guard unsafe nghttp2_session_server_new2(&session, callbacks, data, options) == 0 else { return nil }
@@ -38,13 +42,13 @@ extension HTTP2Session {
 
   private static func setReceiving(_ callbacks: OpaquePointer?) {
     unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, data in
-      guard let session = unsafe HTTP2Session.session(data), let frame = unsafe frame else { return 0 }
-      session.fields.clear()
-      let id = unsafe frame.pointee.hd.stream_id
-      if unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST {
-        session.begin(id)
+      unsafe HTTP2Session.with(data) { session in
+        guard let frame = unsafe frame else { return }
+        session.fields.clear()
+        if unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST {
+          unsafe session.begin(frame.pointee.hd.stream_id)
+        }
       }
-      return 0
     }
     unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
       _, _, name, nameLength, value, valueLength, _, data in
@@ -56,13 +60,15 @@ extension HTTP2Session {
       unsafe HTTP2Session.field(name, nameLength, value, valueLength, data)
     }
     unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, data in
-      unsafe HTTP2Session.frameReceived(frame, data)
+      unsafe HTTP2Session.with(data) { session in
+        if let frame = unsafe frame { unsafe session.frameReceived(frame) }
+      }
     }
     unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, id, bytes, count, data in
-      guard let session = unsafe HTTP2Session.session(data) else { return 0 }
-      let part = unsafe UnsafeBufferPointer(start: bytes, count: count)
-      unsafe session.dataReceived(id, Span(_unsafeElements: part))
-      return 0
+      unsafe HTTP2Session.with(data) { session in
+        let part = unsafe UnsafeBufferPointer(start: bytes, count: count)
+        unsafe session.dataReceived(id, Span(_unsafeElements: part))
+      }
     }
   }
 
@@ -75,7 +81,6 @@ extension HTTP2Session {
     guard let data = unsafe data else { return 0 }
     let name = unsafe UnsafeBufferPointer(start: name, count: nameLength)
     let value = unsafe UnsafeBufferPointer(start: value, count: valueLength)
-    // Called for each field: not counted.
     return unsafe Unmanaged<HTTP2Session>.fromOpaque(data)._withUnsafeGuaranteedRef { session in
       unsafe session.fields.append(Span(_unsafeElements: name), Span(_unsafeElements: value))
       if session.fields.isWithin(session.limits) { return 0 }
@@ -84,22 +89,20 @@ extension HTTP2Session {
     }
   }
 
-  private static func frameReceived(_ frame: UnsafePointer<nghttp2_frame>?, _ data: UnsafeMutableRawPointer?) -> Int32 {
-    guard let session = unsafe session(data), let frame = unsafe frame else { return 0 }
+  private func frameReceived(_ frame: UnsafePointer<nghttp2_frame>) {
     let head = unsafe frame.pointee.hd
     let endsStream = UInt32(head.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
     switch UInt32(head.type) {
     case NGHTTP2_PING.rawValue:
-      if UInt32(head.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 { session.isNoticeAcknowledged = true }
+      if UInt32(head.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 { isNoticeAcknowledged = true }
     case NGHTTP2_HEADERS.rawValue:
-      guard let stream = session.stream(head.stream_id) else { break }
+      guard let stream = stream(head.stream_id) else { break }
       let isRequest = unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
-      session.fieldsReceived(stream, isRequest: isRequest, endsStream: endsStream)
+      fieldsReceived(stream, isRequest: isRequest, endsStream: endsStream)
     case NGHTTP2_DATA.rawValue:
-      if endsStream, let stream = session.stream(head.stream_id) { session.requestEnded(stream) }
+      if endsStream, let stream = stream(head.stream_id) { requestEnded(stream) }
     default: break
     }
-    return 0
   }
 
   private func fieldsReceived(_ stream: HTTP2Stream, isRequest: Bool, endsStream: Bool) {
@@ -163,21 +166,18 @@ extension HTTP2Session {
 
   // MARK: Sending
 
-  private static func frameSent(_ frame: UnsafePointer<nghttp2_frame>?, _ data: UnsafeMutableRawPointer?) -> Int32 {
-    guard let session = unsafe session(data), let frame = unsafe frame else { return 0 }
-    let head = unsafe frame.pointee.hd
+  private func frameSent(_ head: nghttp2_frame_hd) {
     let endsStream = UInt32(head.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
     switch UInt32(head.type) {
     case NGHTTP2_RST_STREAM.rawValue:
-      session.resetSent(head.stream_id)
+      resetSent(head.stream_id)
     case NGHTTP2_DATA.rawValue, NGHTTP2_HEADERS.rawValue:
-      session.budget.earnControlFrames()
-      if endsStream, let stream = session.stream(head.stream_id), !stream.state.requestEnded {
-        session.responseSent(stream)
+      budget.earnControlFrames()
+      if endsStream, let stream = stream(head.stream_id), !stream.state.requestEnded {
+        responseSent(stream)
       }
     default: break
     }
-    return 0
   }
 
   /// The answer is whole, the rest of the request is not wanted (RFC 9113, section 8.1): a bounded part of it is taken.
@@ -200,16 +200,19 @@ extension HTTP2Session {
   static var provider: nghttp2_data_provider {
     var provider = unsafe nghttp2_data_provider()
     unsafe provider.read_callback = { _, id, destination, limit, flags, _, data in
-      guard let session = unsafe HTTP2Session.session(data), let destination = unsafe destination,
-        let stream = session.stream(id)
-      else { return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
-      guard let count = unsafe session.fill(destination, limit, of: stream) else {
-        return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+      var result = Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+      _ = unsafe HTTP2Session.with(data) { session in
+        guard let destination = unsafe destination, let stream = session.stream(id) else { return }
+        guard let count = unsafe session.fill(destination, limit, of: stream) else {
+          result = Int(NGHTTP2_ERR_DEFERRED.rawValue)
+          return
+        }
+        if stream.state.responseEnded, stream.outboundBytes == 0 {
+          unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+        }
+        result = count
       }
-      if stream.state.responseEnded, stream.outboundBytes == 0 {
-        unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
-      }
-      return count
+      return result
     }
     return unsafe provider
   }

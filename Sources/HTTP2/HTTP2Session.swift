@@ -20,8 +20,6 @@ public import Reactor
   /// Objects of streams that are over, for those that begin.
   private var spare: [HTTP2Stream] = []
   private var news: [HTTP2Stream] = []
-  /// The fields of the head that is being sent, as nghttp2 takes them.
-  private var values: [nghttp2_nv] = unsafe []
   let fields: FieldBlock
   private var meter: FrameMeter
   var budget: FloodBudget
@@ -112,9 +110,8 @@ public import Reactor
 
   /// Takes back a stream that is closed and that nobody serves any more, to use its object again.
   public func recycle(_ stream: HTTP2Stream) {
-    // One with news is still to be handed out.
+    // One with news is still to be handed out. What it kept went when it was closed.
     guard stream.isClosed, !stream.state.hasNews, spare.count < HTTP2Session.spareLimit else { return }
-    stream.release()
     spare.append(stream)
   }
 
@@ -150,6 +147,7 @@ public import Reactor
   /// Streams on which something happened since the last call: a request began, bytes of it came, it ended, or the stream
   /// was closed.
   public func takeNews(_ body: (HTTP2Stream) -> Void) {
+    guard !news.isEmpty else { return }
     var position = 0
     while position < news.count {
       let stream = news[position]
@@ -223,18 +221,17 @@ public import Reactor
   /// Sends a head. `isFinal` is false for an interim response, `endsStream` true when no body follows.
   public func respond(_ stream: HTTP2Stream, _ head: FieldBlock, isFinal: Bool, endsStream: Bool) {
     guard !stream.isClosed, !head.isEmpty else { return }
-    var values = unsafe self.values
-    unsafe self.values = []
-    let result = unsafe head.buffer.withReadable { (start: UnsafeRawPointer) -> Int32 in
-      // Sound: nghttp2 copies names and values before it returns, and does not write to them.
-      let base = unsafe UnsafeMutablePointer(mutating: start.assumingMemoryBound(to: UInt8.self))
-      for field in head.fields {
-        unsafe values.append(
-          nghttp2_nv(
-            name: base + field.name.lowerBound, value: base + field.value.lowerBound, namelen: field.name.count,
-            valuelen: field.value.count, flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)))
-      }
-      return unsafe values.withUnsafeBufferPointer { values in
+    let result = unsafe withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: head.fields.count) { values in
+      unsafe head.buffer.withReadable { (start: UnsafeRawPointer) -> Int32 in
+        // Sound: nghttp2 copies names and values before it returns, and does not write to them.
+        let base = unsafe UnsafeMutablePointer(mutating: start.assumingMemoryBound(to: UInt8.self))
+        for (index, field) in head.fields.enumerated() {
+          unsafe values.initializeElement(
+            at: index,
+            to: nghttp2_nv(
+              name: base + field.name.lowerBound, value: base + field.value.lowerBound, namelen: field.name.count,
+              valuelen: field.value.count, flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)))
+        }
         if !isFinal {
           return unsafe nghttp2_submit_headers(
             session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, nil, values.baseAddress, values.count, nil)
@@ -246,9 +243,6 @@ public import Reactor
         return unsafe nghttp2_submit_response(session, stream.id, values.baseAddress, values.count, &provider)
       }
     }
-    // No pointer stays behind.
-    unsafe values.removeAll(keepingCapacity: true)
-    unsafe self.values = values
     if result != 0 { return reset(stream, .internalError) }
     if isFinal {
       stream.state.isResponding = true
@@ -276,6 +270,12 @@ public import Reactor
     if buffer.room < count { buffer.compact() }
     buffer.append(from: source, offset: offset, count: count)
     outbound += count
+    resume(stream)
+  }
+
+  private func resume(_ stream: HTTP2Stream) {
+    guard stream.state.isDeferred else { return }
+    stream.state.isDeferred = false
     _ = unsafe nghttp2_session_resume_data(session, stream.id)
   }
 
@@ -283,7 +283,7 @@ public import Reactor
   public func finish(_ stream: HTTP2Stream) {
     guard !stream.state.responseEnded, !stream.isClosed else { return }
     stream.state.responseEnded = true
-    _ = unsafe nghttp2_session_resume_data(session, stream.id)
+    resume(stream)
   }
 
   /// What the client still sends on the stream is of no use: it is told so once the response has ended.
@@ -322,7 +322,10 @@ public import Reactor
   /// nghttp2 asks for bytes of a response: so many, or `nil` when there are none for now.
   func fill(_ destination: UnsafeMutableRawPointer, _ limit: Int, of stream: HTTP2Stream) -> Int? {
     let count = min(limit, stream.outboundBytes)
-    guard count > 0 else { return stream.state.responseEnded ? 0 : nil }
+    guard count > 0 else {
+      stream.state.isDeferred = !stream.state.responseEnded
+      return stream.state.isDeferred ? nil : 0
+    }
     let buffer = stream.outbound
     unsafe buffer.withReadable { unsafe destination.copyMemory(from: $0, byteCount: count) }
     buffer.consume(count)

@@ -29,6 +29,8 @@ public final class HTTP2Stream {
     // The response.
     var isResponding = false
     var responseEnded = false
+    /// nghttp2 was told that there is nothing to send for now, and asks no more until it is told otherwise.
+    var isDeferred = false
     /// Nothing more of the request is of use.
     var stopsReading = false
     /// Bytes of the request that came since.

@@ -1,3 +1,4 @@
+import Glibc
 import Reactor
 
 /// The one reading of a request's field section (RFC 9113, section 8.3.1): an HTTP/1.1 head, which then goes through the
@@ -31,9 +32,10 @@ struct RequestTranslation {
   init(_ block: FieldBlock, to head: Buffer) throws(Refusal) {
     guard !block.isTooLarge else { throw .tooLarge }
     guard !block.isEmpty else { throw .malformed("no fields") }
+    let fields = block.fields
     try block.buffer.withSpan { (bytes: Span<UInt8>) throws(Refusal) in
-      try validate(block.fields, bytes)
-      try write(block.fields, bytes, to: head)
+      try validate(fields.span, bytes)
+      try write(fields.span, bytes, to: head)
     }
   }
 
@@ -46,9 +48,10 @@ struct RequestTranslation {
 
   // MARK: Validation
 
-  private mutating func validate(_ fields: [FieldBlock.Field], _ bytes: Span<UInt8>) throws(Refusal) {
+  private mutating func validate(_ fields: Span<FieldBlock.Field>, _ bytes: Span<UInt8>) throws(Refusal) {
     var areRegular = false
-    for field in fields {
+    for index in fields.indices {
+      let field = fields[index]
       if !field.name.isEmpty, bytes[field.name.lowerBound] == 0x3a {
         guard !areRegular else { throw .malformed("a pseudo-header behind a field") }
         try readPseudoHeader(field, bytes)
@@ -76,7 +79,7 @@ struct RequestTranslation {
   private mutating func readPseudoHeader(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
     let value = field.value
     guard !value.isEmpty else { throw .malformed("an empty pseudo-header") }
-    for index in value where bytes[index] <= 0x20 || bytes[index] == 0x7f {
+    guard RequestTranslation.areVisible(bytes.extracting(value)) else {
       throw .malformed("a control character or a space in a pseudo-header")
     }
     if RequestTranslation.equal(bytes, field.name, ":method") {
@@ -114,12 +117,9 @@ struct RequestTranslation {
   /// What holds for each field, trailers included (RFC 9113, sections 8.2.1 and 8.2.2).
   private static func checkRegular(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
     guard !field.name.isEmpty else { throw .malformed("a field without a name") }
-    for index in field.name where !isToken(bytes[index]) || bytes[index] &- 0x41 < 26 {
-      throw .malformed("an invalid field name")
-    }
-    for index in field.value where bytes[index] < 0x20 && bytes[index] != 0x09 || bytes[index] == 0x7f {
-      throw .malformed("a control character in a field")
-    }
+    let name = bytes.extracting(field.name)
+    for index in name.indices where !isLowerToken(name[index]) { throw .malformed("an invalid field name") }
+    guard areText(bytes.extracting(field.value)) else { throw .malformed("a control character in a field") }
     if let first = field.value.first, let last = field.value.last, isSpace(bytes[first]) || isSpace(bytes[last]) {
       throw .malformed("white space around a field value")
     }
@@ -153,7 +153,7 @@ struct RequestTranslation {
 
   // MARK: Writing
 
-  private func write(_ fields: [FieldBlock.Field], _ bytes: Span<UInt8>, to head: Buffer) throws(Refusal) {
+  private func write(_ fields: Span<FieldBlock.Field>, _ bytes: Span<UInt8>, to head: Buffer) throws(Refusal) {
     guard let method, let target = path ?? authority else { return }
     try RequestTranslation.reserve(method.count + target.count + 12, head)
     head.append(bytes, in: method)
@@ -166,7 +166,8 @@ struct RequestTranslation {
       head.append(bytes, in: host)
       head.append("\r\n")
     }
-    for field in fields {
+    for index in fields.indices {
+      let field = fields[index]
       let isWritten =
         bytes[field.name.lowerBound] == 0x3a || RequestTranslation.equal(bytes, field.name, "host")
         || RequestTranslation.equal(bytes, field.name, "content-length")
@@ -179,12 +180,15 @@ struct RequestTranslation {
   }
 
   /// HTTP/2 sends cookies one by one; HTTP/1.1 knows one field (RFC 9113, section 8.2.3).
-  private func writeCookies(_ fields: [FieldBlock.Field], _ bytes: Span<UInt8>, to head: Buffer) throws(Refusal) {
+  private func writeCookies(
+    _ fields: Span<FieldBlock.Field>, _ bytes: Span<UInt8>, to head: Buffer
+  ) throws(Refusal) {
     var isFirst = true
-    for field in fields where RequestTranslation.equal(bytes, field.name, "cookie") {
-      try RequestTranslation.reserve(field.value.count + 10, head)
+    for index in fields.indices where RequestTranslation.equal(bytes, fields[index].name, "cookie") {
+      let value = fields[index].value
+      try RequestTranslation.reserve(value.count + 10, head)
       head.append(isFirst ? "cookie: " : "; ")
-      head.append(bytes, in: field.value)
+      head.append(bytes, in: value)
       isFirst = false
     }
     head.append("\r\n")
@@ -205,6 +209,13 @@ struct RequestTranslation {
     return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
   }
 
+  /// The same without the letters in upper case.
+  private static func isLowerToken(_ byte: UInt8) -> Bool {
+    let low: UInt64 = 0x3ff_6cfa_0000_0000
+    let high: UInt64 = 0x57ff_ffff_c000_0000
+    return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
+  }
+
   // Nearly all names differ in length already: that much is compared without a call.
   @inline(__always)
   private static func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: StaticString) -> Bool {
@@ -212,10 +223,37 @@ struct RequestTranslation {
   }
 
   private static func matches(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: StaticString) -> Bool {
-    text.withUTF8Buffer { expected in
-      for index in 0..<range.count where unsafe bytes[range.lowerBound + index] != expected[index] { return false }
-      return true
+    // Sound: the text has as many bytes as the range, which lies within the bytes.
+    unsafe bytes.extracting(range).withUnsafeBufferPointer { found in
+      guard let start = found.baseAddress else { return false }
+      return unsafe memcmp(start, text.utf8Start, found.count) == 0
     }
+  }
+
+  // Whoever looks at all bytes, whatever the first ones are, looks at many at a time.
+
+  /// Neither control characters nor spaces.
+  private static func areVisible(_ bytes: Span<UInt8>) -> Bool {
+    var forbidden: UInt8 = 0
+    var index = 0
+    while index < bytes.count {
+      let byte = bytes[index]
+      forbidden |= byte <= 0x20 || byte == 0x7f ? 1 : 0
+      index &+= 1
+    }
+    return forbidden == 0
+  }
+
+  /// No control characters but tabs.
+  private static func areText(_ bytes: Span<UInt8>) -> Bool {
+    var forbidden: UInt8 = 0
+    var index = 0
+    while index < bytes.count {
+      let byte = bytes[index]
+      forbidden |= byte < 0x20 && byte != 0x09 || byte == 0x7f ? 1 : 0
+      index &+= 1
+    }
+    return forbidden == 0
   }
 
   /// Whether two hosts are the same: names of hosts have no case.

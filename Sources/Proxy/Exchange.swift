@@ -464,10 +464,18 @@ final class Exchange {
     let (settings, field, minorVersion) = (worker.settings, framing.field, head.minorVersion)
     let date = fields.has(.date) ? [] : worker.dateLine
     let strictTransport = server.strictTransport
-    input.withSpan { bytes in
-      ResponseRewriter.write(
-        parsed, bytes, fields, field, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
-        date: date, strictTransport: strictTransport, settings, to: toClient)
+    func write(to sink: some ResponseHeadSink) {
+      input.withSpan { bytes in
+        ResponseRewriter.write(
+          parsed, bytes, fields, field, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
+          date: date, strictTransport: strictTransport, settings, to: sink)
+      }
+    }
+    if let stream = server.stream {
+      guard let count = stream.respond(framing.body, { write(to: $0) }) else { throw .client }
+      downloaded += count
+    } else {
+      write(to: toClient)
     }
     input.consume(parsed.length)
     download = framing.pump

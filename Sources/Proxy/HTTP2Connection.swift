@@ -319,6 +319,7 @@ final class HTTP2Connection: Activity {
 
   /// A stream has something to send.
   func wakeToSend() {
-    if session?.wantsToSend ?? false { wake() }
+    // A task that does not wait sends before it does.
+    if isParked || waiter.isWaiting, session?.wantsToSend ?? false { wake() }
   }
 }

@@ -5,8 +5,9 @@ import Reactor
 /// The client's side of one stream, to the code that serves HTTP/1.1: what that reads is the request as a head and a
 /// body, what it writes becomes HEADERS and DATA.
 ///
-/// Both are read by the parsers that read everything else, so there is one reading of each message. A connection uses the
-/// object again for a later stream: `begin` sets all that is of one.
+/// Both are read by the parsers that read everything else, so there is one reading of each message. The head of a response
+/// that passes has been read by then, and is rewritten into fields at once. A connection uses the object again for a later
+/// stream: `begin` sets all that is of one.
 final class HTTP2StreamLeg: StreamTransport {
   private(set) var stream: HTTP2Stream
   private let connection: HTTP2Connection
@@ -104,6 +105,24 @@ final class HTTP2StreamLeg: StreamTransport {
     return left == count ? .wouldBlock : .moved(count - left)
   }
 
+  /// Begins a response whose fields `write` writes and whose body will come in this framing. Says how many bytes the fields
+  /// have; `nil` when the client is gone.
+  func respond(_ framing: BodyFraming, _ write: (FieldBlock) -> Void) -> Int? {
+    if isBroken { return nil }
+    let block = connection.block
+    defer { block.clear() }
+    write(block)
+    guard !block.isTooLarge else {
+      session.reset(stream, .internalError)
+      connection.wakeToSend()
+      return nil
+    }
+    session.respond(stream, block, isFinal: true, endsStream: framing == .none)
+    body = BodyDecoder(framing)
+    connection.wakeToSend()
+    return block.decodedBytes
+  }
+
   /// Sends the head that stands at the front of `buffer`, which holds it whole; `nil` if it cannot be read.
   private func sendHead(_ buffer: Buffer) -> Int? {
     let worker = connection.worker
@@ -116,7 +135,7 @@ final class HTTP2StreamLeg: StreamTransport {
         let head = try? ResponseHeadParser.parse(
           bytes, length: length, to: stream.isHead ? .head : .get, into: fields)
       else { return nil }
-      block.append(status: head.status)
+      block.append(":status", decimal: head.status)
       for field in fields.fields where !field.isNominated {
         switch field.known {
         case .connection, .keepAlive, .proxyConnection, .transferEncoding, .te, .trailer, .upgrade, .http2Settings:

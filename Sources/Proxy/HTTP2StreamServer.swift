@@ -22,7 +22,7 @@ final class HTTP2StreamServer: Activity {
   /// - Parameter refusal: why its request is refused before it is read.
   func begin(_ leg: HTTP2StreamLeg, _ refusal: ProxyFailure?) {
     hasStream = true
-    server.beginStream(of: connection.base, refusal: refusal)
+    server.begin(leg, of: connection.base, refusal: refusal)
     leg.open(server.socket)
   }
 

@@ -7,6 +7,8 @@ enum ResponseRewriter {
   /// How the client learns where the body ends, and what becomes of the connection.
   struct Framing {
     let pump: BodyPump
+    /// The framing that the pump gives the body.
+    let body: BodyFraming
     let field: Field
     /// The end of the connection ends the body: HTTP/1.0.
     let needsClose: Bool
@@ -21,14 +23,17 @@ enum ResponseRewriter {
       switch body {
       case .none:
         pump = BodyPump(.none, as: .plain)
+        self.body = .none
         field = announcedLength.map { .length($0) } ?? .none
         needsClose = false
       case .length(let count):
         pump = BodyPump(body, as: .plain)
+        self.body = body
         field = .length(count)
         needsClose = false
       case .chunked, .untilClose:
         pump = BodyPump(body, as: minorVersion == 1 ? .chunked : .plain)
+        self.body = minorVersion == 1 ? .chunked : .untilClose
         field = minorVersion == 1 ? .chunked : .none
         needsClose = minorVersion == 0
       }
@@ -78,14 +83,9 @@ enum ResponseRewriter {
   static func write(
     _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing.Field, keepsAlive: Bool,
     minorVersion: Int, _ replacements: borrowing Replacements, date: [UInt8], strictTransport: [UInt8],
-    _ settings: ProxySettings,
-    to buffer: Buffer
+    _ settings: ProxySettings, to sink: some ResponseHeadSink
   ) {
-    buffer.append("HTTP/1.1 ")
-    buffer.append(decimal: head.status)
-    buffer.append(0x20)
-    buffer.append(bytes, in: head.reason)
-    buffer.append("\r\n")
+    sink.appendStart(status: head.status, bytes, reason: head.reason)
     for index in 0..<fields.count where !fields[index].isNominated {
       let field = fields[index]
       switch field.known {
@@ -94,30 +94,20 @@ enum ResponseRewriter {
         continue
       case .setCookie where CookieFilter.sets(settings.configuration.privateCookie, bytes, field.value): continue
       case .setCookie where settings.configuration.securesCookies && !CookieFilter.isSecure(bytes, field.value):
-        buffer.append(bytes, in: field.name)
-        buffer.append(": ")
-        buffer.append(bytes, in: field.value)
-        buffer.append(secureAttribute)
-        buffer.append("\r\n")
+        sink.appendField(bytes, name: field.name, value: field.value, suffix: secureAttribute)
       case .strictTransportSecurity where !strictTransport.isEmpty: continue
       case .location where replacements.location != nil: continue
       case .contentLocation where replacements.contentLocation != nil: continue
       case .refresh where replacements.refresh != nil: continue
-      default: RequestRewriter.append(field, bytes, to: buffer)
+      default: sink.appendField(bytes, name: field.name, value: field.value)
       }
     }
-    if let location = replacements.location { append("Location: ", location, to: buffer) }
-    if let location = replacements.contentLocation { append("Content-Location: ", location, to: buffer) }
-    if let refresh = replacements.refresh { append("Refresh: ", refresh, to: buffer) }
-    buffer.append(date)
-    buffer.append(strictTransport)
-    appendEnd(framing, status: head.status, keepsAlive: keepsAlive, minorVersion: minorVersion, to: buffer)
-  }
-
-  private static func append(_ name: StaticString, _ value: String, to buffer: Buffer) {
-    buffer.append(name)
-    buffer.append(FieldText.encode(value))
-    buffer.append("\r\n")
+    if let location = replacements.location { sink.appendField("Location", FieldText.encode(location)) }
+    if let location = replacements.contentLocation { sink.appendField("Content-Location", FieldText.encode(location)) }
+    if let refresh = replacements.refresh { sink.appendField("Refresh", FieldText.encode(refresh)) }
+    sink.appendLine(date)
+    sink.appendLine(strictTransport)
+    sink.appendEnd(framing, status: head.status, keepsAlive: keepsAlive, minorVersion: minorVersion)
   }
 
   /// The framing fields, what becomes of the connection, and the empty line.

@@ -45,6 +45,8 @@ final class ServerConnection: Activity {
   private var exchange: Exchange?
   /// Whether it serves one stream of an HTTP/2 connection instead of a connection of its own.
   private let isStream: Bool
+  /// The stream that it serves, whose responses need not become HTTP/1.1 where they pass.
+  private(set) var stream: HTTP2StreamLeg?
   /// Why the stream's request is refused before it is read.
   private var refusal: ProxyFailure?
   /// Whether what came so far may be the preface of HTTP/2.
@@ -112,7 +114,7 @@ final class ServerConnection: Activity {
   }
 
   /// Makes it ready for the next stream of `connection`: nothing of the last one is left.
-  func beginStream(of connection: ServerConnection, refusal: ProxyFailure?) {
+  func begin(_ stream: HTTP2StreamLeg, of connection: ServerConnection, refusal: ProxyFailure?) {
     connection.followSettings()
     if identified !== connection.identified {
       identity = connection.identity.overHTTP2
@@ -121,6 +123,7 @@ final class ServerConnection: Activity {
       identified = connection.identified
     }
     state = ConnectionState()
+    self.stream = stream
     self.refusal = refusal
   }
 
@@ -542,6 +545,7 @@ final class ServerConnection: Activity {
     input.clear()
     releaseInput()
     if isStream {
+      stream = nil
       // The rest is used again for the next stream.
       if isRefused { worker.endRefusal() }
       isRefused = false

@@ -178,18 +178,17 @@ import Glibc
     end += range.count
   }
 
-  /// Appends with the letters of ASCII in lower case.
-  public func appendLowercased(_ bytes: Span<UInt8>, in range: Range<Int>) {
-    precondition(room >= range.count && range.lowerBound >= 0 && range.upperBound <= bytes.count)
-    unsafe bytes.withUnsafeBufferPointer { source in
-      guard let from = source.baseAddress else { return }
-      let to = unsafe base + end
-      for offset in 0..<range.count {
-        let byte = unsafe from[range.lowerBound + offset]
-        unsafe to.storeBytes(of: byte &- 0x41 < 26 ? byte | 0x20 : byte, toByteOffset: offset, as: UInt8.self)
-      }
+  /// Appends both, one behind the other.
+  public func append(_ first: Span<UInt8>, _ second: Span<UInt8>) {
+    precondition(room - first.count >= second.count)
+    let to = unsafe base + end
+    unsafe first.withUnsafeBufferPointer { source in
+      if let from = source.baseAddress { unsafe to.copyMemory(from: from, byteCount: source.count) }
     }
-    end += range.count
+    unsafe second.withUnsafeBufferPointer { source in
+      if let from = source.baseAddress { unsafe (to + first.count).copyMemory(from: from, byteCount: source.count) }
+    }
+    end += first.count + second.count
   }
 
   // Literals are to take the `StaticString` version: no count of references.
@@ -220,6 +219,8 @@ import Glibc
     append(radix: 16, value)
   }
 
+  // A division by what is known is none.
+  @inline(__always)
   private func append(radix: Int, _ value: Int) {
     var digits = 1
     var rest = value

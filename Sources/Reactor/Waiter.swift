@@ -116,6 +116,9 @@ public enum Wake: Equatable, Sendable {
     socket.interest = wanted
   }
 
+  /// Whether its task waits: else it runs, or is going to in this turn or the next.
+  public var isWaiting: Bool { visitor != nil }
+
   /// Ends the wait. Harmless when nothing waits: a second event of the same batch, a deadline behind an event.
   public func resume(_ wake: Wake) {
     guard let job = visitor else { return }

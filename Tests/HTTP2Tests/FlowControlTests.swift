@@ -65,7 +65,7 @@ struct FlowControlTests {
     fixture.receive(.get(3))
     let stream = try #require(fixture.streams[3])
     let block = FieldBlock(fixture.buffers)
-    block.append(":status", "200")
+    block.append(":status", decimal: 200)
     fixture.session.respond(stream, block, isFinal: true, endsStream: false)
     block.clear()
     var taken = 0

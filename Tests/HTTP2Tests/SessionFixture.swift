@@ -75,7 +75,7 @@ final class SessionFixture {
   func respond(_ id: Int32, _ body: String? = nil) {
     guard let stream = streams[id] else { return }
     let block = FieldBlock(buffers)
-    block.append(":status", "200")
+    block.append(":status", decimal: 200)
     session.respond(stream, block, isFinal: true, endsStream: body == nil)
     block.clear()
     guard let body else { return }

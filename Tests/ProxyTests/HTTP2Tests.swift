@@ -80,6 +80,48 @@ extension ProxyTests {
       }
     }
 
+    private static let date = "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n"
+
+    @Test(
+      "A response that passes says over HTTP/2 what it says over HTTP/1.1, but for the connection",
+      arguments: [
+        "200 OK\r\n\(date)Content-Length: 4\r\nServer: X\r\nX-Empty:\r\nX-Spaces:  a b\t \r\n\r\nbody",
+        "200\r\n\(date)Content-Length: 0\r\n\r\n",
+        "200 OK\r\n\(date)Transfer-Encoding: chunked\r\nTrailer: x\r\n\r\n2\r\nab\r\n3\r\ncde\r\n0\r\n\r\n",
+        "200 OK\r\n\(date)Connection: x-mine, close\r\nX-Mine: 1\r\nKeep-Alive: 1\r\nUpgrade: h2c\r\n\r\nto the end",
+        "204 No Content\r\n\(date)X-A: 1\r\n\r\n",
+        "304 Not Modified\r\n\(date)ETag: \"a\"\r\nContent-Length: 9\r\n\r\n",
+        "404 \u{e9}\r\n\(date)Content-Length: 1\r\nX-Text: \u{e9}\r\n\r\nx",
+        "302 Found\r\n\(date)Location: http://upstream.test/a\r\nSet-Cookie: a=b\r\nSet-Cookie: c=d; Secure\r\n"
+          + "Set-Cookie: __Host-private=x\r\nContent-Length: 0\r\n\r\n",
+        "200 OK\r\n\(date)Refresh: 0; url=http://upstream.test/b\r\nContent-Location: /replaced\r\nContent-Length: 0\r\n"
+          + "\r\n",
+        "200 OK\r\n\(date)Location: /forbidden\r\nContent-Length: 0\r\n\r\n",
+      ])
+    func sameHead(_ response: String) async throws {
+      try await Self.setup { upstream, peer in
+        let request = try await upstream.read(peer)
+        let head = response.components(separatedBy: "\r\n\r\n")[0] + "\r\n\r\n"
+        try await peer.send("HTTP/1.1 \(request.method == "HEAD" ? head : response)")
+      } _: {
+        $0.securesCookies = true
+      }.run { _, bench in
+        let client = try await bench.connectHTTP2()
+        for (stream, method) in [(1, "GET"), (3, "HEAD")] {
+          try await client.send(.headers(stream, Frame.request(method, "/")))
+          let answer = try await client.answer(stream)
+          let peer = try await bench.connect()
+          try await peer.send("\(method) / HTTP/1.1\r\nHost: gateway.test\r\n\r\n")
+          let message = try await peer.readResponse(to: method)
+          #expect(answer.status == message.status && answer.isWhole && message.isWhole)
+          #expect(answer.body == message.body)
+          let ofConnection = ["connection", "transfer-encoding"]
+          let expected = message.fields.map { ($0.name.lowercased(), $0.value) }.filter { !ofConnection.contains($0.0) }
+          #expect(answer.fields.dropFirst().map { "\($0.name): \($0.value)" } == expected.map { "\($0.0): \($0.1)" })
+        }
+      }
+    }
+
     @Test("A hundred streams at once are served, and one upload each arrives whole")
     func many() async throws {
       try await Self.setup { upstream, peer in
