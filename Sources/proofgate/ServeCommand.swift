@@ -38,23 +38,30 @@ struct ServeCommand: ParsableCommand {
       throw ExitCode.systemFailure
     }
     let source = PolicySource(path: policy, environment: ProcessInfo.processInfo.environment)
-    let configuration: Configuration
-    switch source.load() {
-    case .success(let loaded): configuration = loaded
-    case .failure(let failure):
-      for line in failure.lines { Console.write(line) }
-      throw failure.code
-    }
-    for line in configuration.warnings { Console.write(line) }
     let log = log
     let code = Atomic<Int32>(0)
     control.runHere { worker in
-      let service = Service(worker.poller, source, configuration, log: LogWriter.destination(log))
-      code.store(await service.run(signals).rawValue, ordering: .relaxed)
+      code.store(await ServeCommand.serve(source, signals, log: log, on: worker).rawValue, ordering: .relaxed)
       worker.stop()
     }
     let result = ExitCode(code.load(ordering: .relaxed))
     if !result.isSuccess { throw result }
+  }
+
+  private static func serve(
+    _ source: PolicySource, _ signals: Signals, log: String, on worker: isolated Worker
+  ) async -> ExitCode {
+    let service: Service
+    switch source.load() {
+    case .success(let configuration):
+      for line in configuration.warnings { Console.write(line) }
+      // Nobody else keeps it: a reload ends its life.
+      service = Service(worker.poller, source, configuration, log: LogWriter.destination(log))
+    case .failure(let failure):
+      for line in failure.lines { Console.write(line) }
+      return failure.code
+    }
+    return await service.run(signals)
   }
 }
 
