@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,14 @@ static int release_code(struct dl_phdr_info *object, size_t size, void *data) {
 }
 
 void cl_release_code(void) { dl_iterate_phdr(release_code, NULL); }
+void cl_release_memory(void) { malloc_trim(0); }
+
+void cl_discard(void *block, size_t count) {
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  const uintptr_t start = ((uintptr_t)block + page - 1) & ~(page - 1);
+  const uintptr_t end = ((uintptr_t)block + count) & ~(page - 1);
+  if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
+}
 
 static int32_t write_all(int32_t fd, const char *bytes, size_t count) {
   while (count > 0) {

@@ -1,7 +1,10 @@
 public import OAuth
 
-/// One client of the policy, with the defaults of `enforcement:` filled in.
-public struct Client: Sendable {
+/// One client of the policy.
+///
+/// A reference, because a decision hands its client on at each step, and a copy of the settings would count references of
+/// each text in them.
+public final class Client: Sendable {
   /// RFC 6749, section 2.1.
   public enum Kind: String, Sendable, CaseIterable {
     case `public`
@@ -41,89 +44,44 @@ public struct Client: Sendable {
     case linux
   }
 
-  public let id: ClientID
-  public var name: String?
-  public var kind: Kind
-  public var application: Application
-  public var platform: Platform?
-  public var redirectURIs: [RedirectURI]
-  public var grants: Set<GrantType>
-  public var pkce: PKCE
-  public var profile: Profile
-  /// Whether it checks the `nonce` of ID tokens, and may therefore leave PKCE out where the profile is OAuth 2.1's.
-  public var reliesOnNonce: Bool
-  public var pkceMethods: Set<CodeChallengeMethod>
-  public var pkceSyntax: PKCESyntax
-  public var responseModes: Set<ResponseMode>
-  public var mode: Mode
-  public var state: StateRule
-  public var localhost: LocalhostRule
-  public var schemes: SchemeRule
-  public var embeddedUserAgents: EmbeddedUserAgentRule
-  /// Seconds, at most 600 (RFC 6749, section 4.1.2).
-  public var codeLifetime: Int
-  /// Seconds, at most 1800 (RFC 8628, section 5.4).
-  public var deviceCodeLifetime: Int
-  /// Seconds in which a refresh token that was just used gives the same answer again; 0: it is a reuse at once.
-  public var refreshReuseWindow: Int
-  /// Seconds without use after which a sealed refresh token expires (RFC 9700, section 4.14.2).
-  public var refreshIdle: Int
-  /// Seconds since 1970 until which refresh tokens from before the gateway are taken; `nil`: none are.
-  public var rawRefreshUntil: Int64?
-  /// Whether it may, or must, push its authorization requests (RFC 9126).
-  public var pushedAuthorization: PushedAuthorizationRule
-  /// Whether redirects to https end in a fragment of their own (RFC 9700, section 4.1.3).
-  public var fragmentGuard: Bool
-  public var consent: Consent
-  /// What a confidential client proves itself with to the gateway.
-  public var secret: Secret?
-  public var upstream: UpstreamClient
-  public var registration: Registration
+  public let settings: ClientSettings
 
-  public init(
-    id: ClientID, name: String? = nil, kind: Kind, application: Application, platform: Platform? = nil,
-    redirectURIs: [RedirectURI], grants: Set<GrantType> = [.authorizationCode, .refreshToken], pkce: PKCE = .required,
-    profile: Profile = .standard, reliesOnNonce: Bool = false,
-    pkceMethods: Set<CodeChallengeMethod> = [.s256], pkceSyntax: PKCESyntax = .strict,
-    responseModes: Set<ResponseMode> = [.query], mode: Mode = .enforce, state: StateRule = .report,
-    localhost: LocalhostRule = .exact, schemes: SchemeRule = .strict,
-    embeddedUserAgents: EmbeddedUserAgentRule = .report, codeLifetime: Int = 60,
-    deviceCodeLifetime: Int = 600, refreshReuseWindow: Int = 0, refreshIdle: Int = 90 * 86_400,
-    rawRefreshUntil: Int64? = nil, pushedAuthorization: PushedAuthorizationRule = .off, fragmentGuard: Bool = false,
-    consent: Consent,
-    secret: Secret? = nil, upstream: UpstreamClient,
-    registration: Registration = .policy
-  ) {
-    self.id = id
-    self.name = name
-    self.kind = kind
-    self.application = application
-    self.platform = platform
-    self.redirectURIs = redirectURIs
-    self.grants = grants
-    self.pkce = pkce
-    self.profile = profile
-    self.reliesOnNonce = reliesOnNonce
-    self.pkceMethods = pkceMethods
-    self.pkceSyntax = pkceSyntax
-    self.responseModes = responseModes
-    self.mode = mode
-    self.state = state
-    self.localhost = localhost
-    self.schemes = schemes
-    self.embeddedUserAgents = embeddedUserAgents
-    self.codeLifetime = codeLifetime
-    self.deviceCodeLifetime = deviceCodeLifetime
-    self.refreshReuseWindow = refreshReuseWindow
-    self.refreshIdle = refreshIdle
-    self.rawRefreshUntil = rawRefreshUntil
-    self.pushedAuthorization = pushedAuthorization
-    self.fragmentGuard = fragmentGuard
-    self.consent = consent
-    self.secret = secret
-    self.upstream = upstream
-    self.registration = registration
+  public init(_ settings: ClientSettings) {
+    self.settings = settings
   }
+}
+
+/// The settings, each as `ClientSettings` explains it.
+extension Client {
+  public var id: ClientID { settings.id }
+  public var name: String? { settings.name }
+  public var kind: Kind { settings.kind }
+  public var application: Application { settings.application }
+  public var platform: Platform? { settings.platform }
+  public var redirectURIs: [RedirectURI] { settings.redirectURIs }
+  public var grants: Set<GrantType> { settings.grants }
+  public var pkce: PKCE { settings.pkce }
+  public var profile: Profile { settings.profile }
+  public var reliesOnNonce: Bool { settings.reliesOnNonce }
+  public var pkceMethods: Set<CodeChallengeMethod> { settings.pkceMethods }
+  public var pkceSyntax: PKCESyntax { settings.pkceSyntax }
+  public var responseModes: Set<ResponseMode> { settings.responseModes }
+  public var mode: Mode { settings.mode }
+  public var state: StateRule { settings.state }
+  public var localhost: LocalhostRule { settings.localhost }
+  public var schemes: SchemeRule { settings.schemes }
+  public var embeddedUserAgents: EmbeddedUserAgentRule { settings.embeddedUserAgents }
+  public var codeLifetime: Int { settings.codeLifetime }
+  public var deviceCodeLifetime: Int { settings.deviceCodeLifetime }
+  public var refreshReuseWindow: Int { settings.refreshReuseWindow }
+  public var refreshIdle: Int { settings.refreshIdle }
+  public var rawRefreshUntil: Int64? { settings.rawRefreshUntil }
+  public var pushedAuthorization: PushedAuthorizationRule { settings.pushedAuthorization }
+  public var fragmentGuard: Bool { settings.fragmentGuard }
+  public var consent: Consent { settings.consent }
+  public var secret: Secret? { settings.secret }
+  public var upstream: UpstreamClient { settings.upstream }
+  public var registration: Registration { settings.registration }
 }
 
 extension Client {
@@ -149,8 +107,8 @@ public struct UpstreamClient: Sendable {
 
   public var clientID: ClientID
   public var clientSecret: Secret?
-  public var authentication: Authentication
   public var redirectURI: RedirectURI
+  public var authentication: Authentication
 
   public init(
     clientID: ClientID, clientSecret: Secret? = nil, authentication: Authentication, redirectURI: RedirectURI

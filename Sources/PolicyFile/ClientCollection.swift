@@ -4,25 +4,30 @@ import YAML
 
 /// The clients read so far, and what only all of them together can tell.
 struct ClientCollection {
+  /// A client that has an id. There may be very many, so what is kept of each is little, and nothing keeps its nodes.
   struct Entry {
-    var client: Client
+    /// `nil` where the entry has errors that leave none.
+    var client: Client?
     /// Where the client begins.
-    let node: YAMLNode
-    /// What the file says, and where; absent: the default of `I-consent`.
-    let consent: (value: Consent, node: YAMLNode)?
-    let upstreamID: YAMLNode?
+    let place: Place
+    /// Where the file says who asks; absent: the default of `I-consent`.
+    let consent: Place?
+    let upstreamID: Place?
   }
 
-  /// Something that belongs to one client, and where it stands first.
+  /// A redirect URI that apps or servers could mistake for another's, with its scheme where that is private.
   struct Site {
     let client: ClientID
-    let node: YAMLNode
+    let uri: String
+    let scheme: String?
+    let place: Place
   }
 
-  var entries: [Entry] = []
-  var ids: [ClientID: YAMLNode] = [:]
-  var schemes: [String: Site] = [:]
-  var redirectURIs: [String: Site] = [:]
+  private(set) var entries: [Entry] = []
+  /// Where each client is among the entries.
+  private var positions: [ClientID: Int32] = [:]
+  /// In the order of the files.
+  private(set) var sites: [Site] = []
   /// Equal sets share their storage, and are found by the list that says them: most clients of a large policy have the
   /// same grants and modes.
   private var grantSets: [(list: [GrantType], set: Set<GrantType>)] = []
@@ -31,9 +36,54 @@ struct ClientCollection {
 
   mutating func reserveCapacity(_ count: Int) {
     entries.reserveCapacity(count)
-    ids.reserveCapacity(count)
-    schemes.reserveCapacity(count)
-    redirectURIs.reserveCapacity(count)
+    positions.reserveCapacity(count)
+    sites.reserveCapacity(count)
+  }
+
+  subscript(id: ClientID) -> Entry? { positions[id].map { entries[Int($0)] } }
+
+  /// The id must be new.
+  mutating func add(_ id: ClientID, _ entry: Entry) {
+    positions[id] = Int32(entries.count)
+    entries.append(entry)
+  }
+
+  mutating func replace(_ client: Client, at position: Int) {
+    entries[position].client = client
+  }
+
+  mutating func add(_ site: Site) {
+    sites.append(site)
+  }
+
+  /// The sites that have a text which another client had before, and that client, by their positions.
+  func sharedSites(_ text: (Site) -> String?) -> [Int: ClientID] {
+    var owners: [String: Int32] = [:]
+    owners.reserveCapacity(sites.count)
+    var shared: [Int: ClientID] = [:]
+    for (position, site) in sites.enumerated() {
+      // The new owner replaces the old one, so that a client's second URI with the scheme is no second finding.
+      guard let text = text(site), let owner = owners.updateValue(Int32(position), forKey: text) else { continue }
+      let client = sites[Int(owner)].client
+      if client != site.client { shared[position] = client }
+    }
+    return shared
+  }
+
+  /// Lets go of what finds clients by their ids.
+  mutating func closeEntries() {
+    positions = [:]
+  }
+
+  /// The clients by their ids; none of them stays here.
+  mutating func takeClients() -> [ClientID: Client] {
+    var clients: [ClientID: Client] = [:]
+    clients.reserveCapacity(entries.count)
+    for entry in entries {
+      if let client = entry.client { clients[client.id] = client }
+    }
+    entries = []
+    return clients
   }
 
   mutating func shared(_ grants: [GrantType]) -> Set<GrantType> {

@@ -47,22 +47,23 @@ public enum PolicyFile {
   public static func check(paths: [String], environment: [String: String]) -> Check {
     var outcomes: [Outcome] = []
     var between: [Diagnostic] = []
-    var owners: [String: (path: String, issuer: String, node: ClientCollection.Site)] = [:]
+    var owners: [String: (path: String, issuer: String, site: ClientCollection.Site)] = [:]
     for path in paths {
       let reader = PolicyReader(environment: environment)
       outcomes.append(outcome(of: reader, path))
       guard let issuer = reader.gateway?.issuer else { continue }
-      let sites = reader.clients.redirectURIs.sorted { ($0.value.node.mark, $0.key) < ($1.value.node.mark, $1.key) }
-      for (uri, site) in sites {
-        guard let owner = owners[uri] else {
-          owners[uri] = (path, issuer, site)
+      // The last that has a URI stands for all that have it in this policy.
+      let sites = Dictionary(reader.clients.sites.lazy.map { ($0.uri, $0) }) { $1 }.values
+      for site in sites.sorted(by: { ($0.place.mark, $0.uri) < ($1.place.mark, $1.uri) }) {
+        guard let owner = owners[site.uri] else {
+          owners[site.uri] = (path, issuer, site)
           continue
         }
         guard owner.issuer != issuer else { continue }
         between.append(
           PolicyReader.diagnostic(
-            .sharedRedirectURI, .warning, site.node,
-            "client \(quoted(site.client.rawValue)) has redirect URI \(quoted(uri)) here and with issuer "
+            .sharedRedirectURI, .warning, site.place,
+            "client \(quoted(site.client.rawValue)) has redirect URI \(quoted(site.uri)) here and with issuer "
               + "\(quoted(owner.issuer)) in \(quoted(owner.path)); an app needs one per authorization server"))
       }
     }

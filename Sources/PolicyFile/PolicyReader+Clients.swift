@@ -8,11 +8,19 @@ extension PolicyReader {
     switch field.node.kind {
     case .sequence:
       clients.reserveCapacity(field.node.count)
-      for item in field.node.items { readClientOrInclude(item) }
+      readEach(of: field.node, readClientOrInclude)
     case .mapping:
       fields(field.node, named: "clients", IncludeKey.self) { _, field in include(field) }
     case .scalar:
       error(.wrongType, field.node, "`clients` must be a list of clients, or a mapping with `include`")
+    }
+  }
+
+  /// Reads the items of a list one by one, and gives back what was read: by then it is part of the policy.
+  func readEach(of list: YAMLNode, _ read: (YAMLNode) -> Void) {
+    for item in list.items {
+      read(item)
+      list.document.forget(list, through: item)
     }
   }
 
@@ -28,14 +36,17 @@ extension PolicyReader {
     guard let draft = draft(node) else { return }
     lint(draft)
     guard let id = draft.id else { return }
-    if let first = clients.ids[id] {
+    if let first = clients[id] {
       error(
-        .duplicateValue, draft.node, "\(draft.title) occurs twice, first in \(place(first, draft.node)); remove one")
+        .duplicateValue, draft.node,
+        "\(draft.title) occurs twice, first in \(line(of: first.place, from: draft.node)); remove one")
       return
     }
-    clients.ids[id] = draft.node
-    guard let kind = draft.kind else { return }
-    add(draft, id: id, kind: kind)
+    clients.add(
+      id,
+      ClientCollection.Entry(
+        client: draft.kind.map { client(draft, id: id, kind: $0) }, place: Place(draft.node),
+        consent: draft.consent.map { Place($0.node) }, upstreamID: draft.upstreamID.map { Place($0.node) }))
   }
 
   private func draft(_ node: YAMLNode) -> ClientDraft? {
@@ -60,9 +71,9 @@ extension PolicyReader {
   }
 
   /// A line, with its file where that is another one.
-  func place(_ node: YAMLNode, _ from: YAMLNode) -> String {
-    let file = node.document.file == from.document.file ? "" : "\(node.document.file), "
-    return "\(file)line \(node.mark.line)"
+  private func line(of place: Place, from node: YAMLNode) -> String {
+    let file = place.file == node.document.file ? "" : "\(place.file), "
+    return "\(file)line \(place.mark.line)"
   }
 
   private func readClientKey(_ key: ClientKey, _ field: Field, _ draft: ClientDraft) {
@@ -183,7 +194,7 @@ extension PolicyReader {
     }
   }
 
-  private func add(_ draft: ClientDraft, id: ClientID, kind: Client.Kind) {
+  private func client(_ draft: ClientDraft, id: ClientID, kind: Client.Kind) -> Client {
     let rules = draft.rules
     // Where the secret could not be read there is an error already; what follows assumes that it is held.
     let holdsCredentials = draft.upstreamSecretNode != nil
@@ -191,7 +202,7 @@ extension PolicyReader {
       clientID: draft.upstreamID?.value ?? id, clientSecret: draft.upstreamSecret,
       authentication: draft.authentication?.value ?? (holdsCredentials ? .basic : .none),
       redirectURI: draft.upstreamRedirect ?? (holdsCredentials ? .callback : .requested))
-    let client = Client(
+    let settings = ClientSettings(
       id: id, name: draft.name, kind: kind, application: draft.effectiveApplication, platform: draft.platform,
       redirectURIs: draft.redirectURIs.map(\.value), grants: draft.grants ?? clients.shared(draft.defaultGrants),
       pkce: draft.pkce?.value ?? .required, profile: rules.profile, reliesOnNonce: draft.reliesOnNonce,
@@ -204,8 +215,6 @@ extension PolicyReader {
       fragmentGuard: rules.fragmentGuard,
       consent: draft.consent?.value ?? .gateway, secret: draft.secret, upstream: upstream,
       registration: draft.isTrusted ? .policy : .dynamic)
-    clients.entries.append(
-      ClientCollection.Entry(
-        client: client, node: draft.node, consent: draft.consent, upstreamID: draft.upstreamID?.node))
+    return Client(settings)
   }
 }

@@ -5,38 +5,49 @@ import YAML
 extension PolicyReader {
   /// Settles who asks the user, which needs all clients: an upstream client that several share has asked for one of
   /// them only (`I-consent`; RFC 8252, section 8.6).
-  func finishClients() -> [ClientID: Client] {
-    var users: [ClientID: Int] = [:]
-    users.reserveCapacity(clients.entries.count)
-    for index in clients.entries.indices { users[clients.entries[index].client.upstream.clientID, default: 0] += 1 }
+  func settleConsent() {
+    let users = usersOfForeignClients()
     var seen: [ClientID: Int] = [:]
-    var result: [ClientID: Client] = [:]
-    result.reserveCapacity(clients.entries.count)
-    // From the back, so that every entry is moved rather than copied; the note belongs to the second in the file.
-    while let entry = clients.entries.popLast() {
-      var client = entry.client
+    // From the back: the note belongs to the second in the file.
+    for position in clients.entries.indices.reversed() {
+      let entry = clients.entries[position]
+      guard let client = entry.client else { continue }
       let upstreamID = client.upstream.clientID
       let count = users[upstreamID] ?? 1
       if count > 1 {
         seen[upstreamID, default: 0] += 1
         if seen[upstreamID] == count - 1 {
-          note(
-            .sharedUpstreamClient, entry.upstreamID ?? entry.node,
+          report(
+            .sharedUpstreamClient, .note, entry.upstreamID ?? entry.place,
             "upstream client \(quoted(upstreamID.rawValue)) serves \(count) clients, so what the user granted one of "
               + "them the upstream takes for all; the gateway asks for each")
         }
       }
       let reason = Self.reasonToAsk(client, sharing: count)
-      client.consent = entry.consent?.value ?? (reason == nil ? .upstream : .gateway)
-      if let consent = entry.consent, consent.value == .upstream, let reason {
-        warn(
-          .consentUpstream, consent.node,
+      let standard = reason == nil ? Consent.upstream : .gateway
+      let consent = entry.consent == nil ? standard : client.consent
+      if let place = entry.consent, consent == .upstream, let reason {
+        report(
+          .consentUpstream, .warning, place,
           "client \(quoted(client.id.rawValue)) is not asked about by the gateway although \(reason); use "
             + "`consent: gateway`")
       }
-      result[client.id] = client
+      if consent != client.consent {
+        var settings = client.settings
+        settings.consent = consent
+        clients.replace(Client(settings), at: position)
+      }
     }
-    return result
+  }
+
+  /// How many clients use each upstream client that is not only its namesake's.
+  private func usersOfForeignClients() -> [ClientID: Int] {
+    var users: [ClientID: Int] = [:]
+    for client in clients.entries.lazy.compactMap(\.client) where client.upstream.clientID != client.id {
+      users[client.upstream.clientID, default: 0] += 1
+    }
+    for id in Array(users.keys) where clients[id]?.client?.upstream.clientID == id { users[id, default: 0] += 1 }
+    return users
   }
 
   /// Why the upstream would not ask about this very client; `nil` when it would.

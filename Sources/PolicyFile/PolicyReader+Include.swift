@@ -12,6 +12,7 @@ extension PolicyReader {
         }
         guard let document = document(path, namedBy: item.node) else { continue }
         readIncluded(document)
+        document.forget()
       }
     }
   }
@@ -20,7 +21,7 @@ extension PolicyReader {
     let root = document.root
     switch root.kind {
     case .sequence:
-      for item in root.items { readIncludedClient(item) }
+      readEach(of: root, readIncludedClient)
     case .mapping:
       fields(root, named: "included file", IncludedFileKey.self) { _, field in
         for item in list(field) { readIncludedClient(item.node) }

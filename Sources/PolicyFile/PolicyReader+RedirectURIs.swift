@@ -42,7 +42,7 @@ extension PolicyReader {
       case .localhost: lintLocalhost(uri, draft)
       }
     }
-    lintSharing(draft)
+    keepSites(draft)
   }
 
   private func isNative(_ draft: ClientDraft) -> Bool { draft.effectiveApplication == .native }
@@ -147,29 +147,35 @@ extension PolicyReader {
     return false
   }
 
-  /// The operating system cannot tell apart two apps with one scheme, nor a client two servers with one redirect URI.
-  private func lintSharing(_ draft: ClientDraft) {
+  private func keepSites(_ draft: ClientDraft) {
     guard let id = draft.id else { return }
     for uri in draft.redirectURIs {
       switch uri.value.kind {
       case .loopback, .localhost: continue
       case .privateUse, .https, .broker: break
       }
-      let site = ClientCollection.Site(client: id, node: uri.node)
-      // The new owner replaces the old one, so that a client's second URI with the scheme is no second finding.
-      let owner = clients.redirectURIs.updateValue(site, forKey: uri.value.text)
-      let scheme = uri.value.privateUseScheme
-      let schemeOwner = scheme.flatMap { clients.schemes.updateValue(site, forKey: $0) }
-      if let owner, owner.client != id {
-        warn(
-          .sharedRedirectURI, uri.node,
-          "\(draft.title) and client \(quoted(owner.client.rawValue)) both have redirect URI "
-            + "\(quoted(uri.value.text)); give each its own")
-      } else if let scheme, let schemeOwner, schemeOwner.client != id {
-        warn(
-          .sharedScheme, uri.node,
-          "\(draft.title) and client \(quoted(schemeOwner.client.rawValue)) both have scheme \(quoted(scheme)), which a "
-            + "device gives to one app; use a scheme per app")
+      clients.add(
+        ClientCollection.Site(
+          client: id, uri: uri.value.text, scheme: uri.value.privateUseScheme, place: Place(uri.node)))
+    }
+  }
+
+  /// The operating system cannot tell apart two apps with one scheme, nor a client two servers with one redirect URI.
+  func lintSharing() {
+    let uris = clients.sharedSites(\.uri)
+    let schemes = clients.sharedSites(\.scheme)
+    for position in Set(uris.keys).union(schemes.keys).sorted() {
+      let site = clients.sites[position]
+      let title = "client \(quoted(site.client.rawValue))"
+      if let owner = uris[position] {
+        report(
+          .sharedRedirectURI, .warning, site.place,
+          "\(title) and client \(quoted(owner.rawValue)) both have redirect URI \(quoted(site.uri)); give each its own")
+      } else if let scheme = site.scheme, let owner = schemes[position] {
+        report(
+          .sharedScheme, .warning, site.place,
+          "\(title) and client \(quoted(owner.rawValue)) both have scheme \(quoted(scheme)), which a device gives to one "
+            + "app; use a scheme per app")
       }
     }
   }

@@ -5,10 +5,23 @@ import YAML
 extension PolicyReader {
   /// Reads the policy and everything that it names.
   func read(_ path: String) -> Policy? {
-    guard let document = document(path) else { return nil }
+    readDocument(path)
+    settleConsent()
+    // As little as can be beside the policy: while a reload reads, the old one is there, too.
+    clients.closeEntries()
+    lintSharing()
+    guard !diagnostics.hasErrors, let gateway, let upstream else { return nil }
+    return Policy(
+      gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: defaults.mode,
+      redirects: redirects, clients: clients.takeClients(), version: version)
+  }
+
+  private func readDocument(_ path: String) {
+    guard let document = document(path) else { return }
+    defer { document.forget() }
     var sections: [RootKey: Field] = [:]
     let isMapping = fields(document.root, named: "policy", RootKey.self) { sections[$0] = $1 }
-    guard isMapping else { return nil }
+    guard isMapping else { return }
 
     readVersion(sections[.version], document.root)
     if let field = sections[.gateway] {
@@ -24,12 +37,6 @@ extension PolicyReader {
     if let field = sections[.enforcement] { readEnforcement(field) }
     if let node = pushedNode { lintPushedEndpoint(node, defaults.pushedAuthorization) }
     if let field = sections[.clients] { readClients(field) }
-    let clients = finishClients()
-
-    guard !diagnostics.hasErrors, let gateway, let upstream else { return nil }
-    return Policy(
-      gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: defaults.mode,
-      redirects: redirects, clients: clients, version: version)
   }
 
   /// Reads and parses one file, or reports why not.

@@ -53,7 +53,11 @@ final class PolicyReader {
   }
 
   func report(_ id: DiagnosticID, _ severity: Diagnostic.Severity, _ node: YAMLNode, _ message: String) {
-    diagnostics.append(Self.diagnostic(id, severity, node, message))
+    report(id, severity, Place(node), message)
+  }
+
+  func report(_ id: DiagnosticID, _ severity: Diagnostic.Severity, _ place: Place, _ message: String) {
+    diagnostics.append(Self.diagnostic(id, severity, place, message))
   }
 
   func report(_ diagnostic: Diagnostic) {
@@ -61,11 +65,10 @@ final class PolicyReader {
   }
 
   static func diagnostic(
-    _ id: DiagnosticID, _ severity: Diagnostic.Severity, _ node: YAMLNode, _ message: String
+    _ id: DiagnosticID, _ severity: Diagnostic.Severity, _ place: Place, _ message: String
   ) -> Diagnostic {
     Diagnostic(
-      id: id, severity: severity, file: node.document.file, line: node.mark.line, column: node.mark.column,
-      message: message)
+      id: id, severity: severity, file: place.file, line: place.mark.line, column: place.mark.column, message: message)
   }
 
   /// All findings in the order of the files, and within one from top to bottom.

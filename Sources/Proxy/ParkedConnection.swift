@@ -6,23 +6,21 @@ import Telemetry
 ///
 /// There may be very many of these. The next byte makes a `ServerConnection` of it again, which is all that either knows.
 final class ParkedConnection: TimerEntry, SocketObserver {
+  /// Whether it is still a connection of this one's.
+  private var isParked = true
   let socket: Socket
   let worker: ProxyWorker
-  let peer: Address
   let neighbour: Address
   let told: ProxyHeader.Client?
   let admission: Admission
   let state: ConnectionState
-  /// Whether it is still a connection of this one's.
-  private var isParked = true
 
   init(
-    _ socket: Socket, _ worker: ProxyWorker, peer: Address, neighbour: Address, told: ProxyHeader.Client?,
-    _ admission: Admission, _ state: ConnectionState
+    _ socket: Socket, _ worker: ProxyWorker, neighbour: Address, told: ProxyHeader.Client?, _ admission: Admission,
+    _ state: ConnectionState
   ) {
     self.socket = socket
     self.worker = worker
-    self.peer = peer
     self.neighbour = neighbour
     self.told = told
     self.admission = admission

@@ -84,7 +84,7 @@ final class ServerConnection: Activity {
     identified = parked.worker.settings
     let isTold = parked.told != nil && identified.configuration.trusts(parked.neighbour)
     told = isTold ? parked.told : nil
-    peer = isTold || parked.told == nil ? parked.peer : parked.neighbour
+    peer = told?.address ?? neighbour
     identity = ServerConnection.identity(of: peer, told, parked.socket, parked.worker)
     admission = parked.admission
     hasEntered = true
@@ -569,6 +569,6 @@ final class ServerConnection: Activity {
     releaseInput()
     isParked = true
     // The socket holds it.
-    _ = ParkedConnection(socket, worker, peer: peer, neighbour: neighbour, told: told, admission, state)
+    _ = ParkedConnection(socket, worker, neighbour: neighbour, told: told, admission, state)
   }
 }

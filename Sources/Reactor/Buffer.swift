@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A fixed block of bytes between a read position and a write position, or nothing while it has no block.
@@ -34,7 +35,14 @@ import Glibc
     fileprivate nonisolated(unsafe) static let none = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 16)
 
     static func allocate() -> UnsafeMutableRawPointer {
-      UnsafeMutableRawPointer.allocate(byteCount: Buffer.capacity, alignment: 16)
+      // So that whole pages of it can be discarded.
+      UnsafeMutableRawPointer.allocate(byteCount: Buffer.capacity, alignment: 4096)
+    }
+
+    /// Gives the memory back and keeps the address. Sound: what is in the pages is lost, and nobody reads what a block held
+    /// when it was given back.
+    static func discard(_ block: UnsafeMutableRawPointer) {
+      unsafe cl_discard(block, Buffer.capacity)
     }
   }
 

@@ -3,6 +3,9 @@
   private var free: [UnsafeMutableRawPointer] = unsafe []
   /// Kept for reuse; above this a burst's memory goes back to the system.
   private let keep: Int
+  /// The blocks of bursts: addresses without memory. To the allocator they would be holes between what is smaller and stays,
+  /// which the next burst's blocks and objects fill anew at other places, until all of them have memory.
+  private var empty: [UnsafeMutableRawPointer] = unsafe []
   /// Blocks that buffers have.
   public private(set) var inUse = 0
   /// Bytes beside the buffers that requests hold: bodies that are read whole.
@@ -15,7 +18,7 @@
   }
 
   deinit {
-    while let block = unsafe free.popLast() { unsafe block.deallocate() }
+    while let block = unsafe free.popLast() ?? empty.popLast() { unsafe block.deallocate() }
   }
 
   /// Bytes in use.
@@ -40,7 +43,7 @@
   public func fill(_ buffer: Buffer) {
     guard !buffer.hasBlock else { return }
     inUse += 1
-    unsafe buffer.take(free.popLast() ?? Buffer.Block.allocate())
+    unsafe buffer.take(free.popLast() ?? empty.popLast() ?? Buffer.Block.allocate())
   }
 
   /// Takes the buffer's block, if it has one, with what is in it.
@@ -48,7 +51,12 @@
     guard buffer.hasBlock else { return }
     inUse -= 1
     let block = unsafe buffer.releaseBlock()
-    if unsafe free.count < keep { unsafe free.append(block) } else { unsafe block.deallocate() }
+    if unsafe free.count < keep {
+      unsafe free.append(block)
+    } else {
+      unsafe Buffer.Block.discard(block)
+      unsafe empty.append(block)
+    }
   }
 
   /// Gives back after overwriting what was in it: for buffers that held a secret.

@@ -19,6 +19,12 @@ public enum ProcessSettings {
     cl_release_code()
   }
 
+  /// Gives freed memory back to the system. Reading a policy frees much between what stays, and the allocator by itself only
+  /// returns what lies at its end: the next reload, on a thread with memory of its own, would find none of it.
+  public static func releaseMemory() {
+    cl_release_memory()
+  }
+
   public static var identifier: Int { Int(cl_process_id()) }
 
   /// What stands on the command line, the program's name first. Unlike `CommandLine.arguments` it needs no `/proc`.

@@ -32,19 +32,20 @@ public enum Transfer: Equatable, Sendable {
 @safe public final class Socket {
   public private(set) var descriptor: Int32
   let generation: UInt32
-  let poller: Poller
+  // What takes one byte stands together: there may be very many sockets.
   public package(set) var readiness: Readiness = []
+  var interest: Readiness = []
+  /// Set when the worker stops before the connection was done: every further call fails.
+  package private(set) var isAborted = false
+  let poller: Poller
   /// TLS, once its handshake is done; `nil` for plaintext.
   public private(set) var layer: (any RecordLayer)?
-  /// The task that waits for it, if one does, and what for. Not counted: the task holds its waiter while it waits, and
-  /// takes it away from here when the wait is over.
+  /// The task that waits for it, if one does, for what `interest` says. Not counted: the task holds its waiter while it
+  /// waits, and takes it away from here when the wait is over.
   var waiter: Unmanaged<Waiter>?
-  var interest: Readiness = []
   /// Told of events while no task waits: a parked connection, an idle upstream connection.
   /// Held strongly: for a parked connection this is the only reference.
   public var observer: (any SocketObserver)?
-  /// Set when the worker stops before the connection was done: every further call fails.
-  package private(set) var isAborted = false
   private let counter: ConnectionCounter?
   /// Carries the bytes when there is no descriptor.
   private var stream: (any StreamTransport)?

@@ -51,7 +51,7 @@
     if isFar { firstFar = min(firstFar, tick) }
     if entry.wheel == nil { entry.wheel = self }
     entry.tick = tick
-    entry.slot = slot
+    entry.slot = Int16(slot)
     unsafe entry.previous = nil
     unsafe entry.next = slots[slot]?._withUnsafeGuaranteedRef { $0 }
     unsafe entry.next?.previous = entry
@@ -61,7 +61,7 @@
   }
 
   private func unlink(_ entry: TimerEntry) {
-    let slot = entry.slot
+    let slot = Int(entry.slot)
     if let previous = unsafe entry.previous {
       unsafe previous.next = entry.next
     } else if let next = unsafe entry.next {
@@ -152,10 +152,11 @@
 @safe open class TimerEntry {
   fileprivate(set) var deadline: UInt64 = .max
   fileprivate var tick: UInt64 = 0
-  fileprivate var slot = -1
   fileprivate unowned(unsafe) var next: TimerEntry?
   fileprivate unowned(unsafe) var previous: TimerEntry?
   fileprivate var wheel: TimerWheel?
+  /// Small and last, so that what is small in a parked connection shares its word.
+  fileprivate var slot: Int16 = -1
 
   public init() {
     unsafe next = nil

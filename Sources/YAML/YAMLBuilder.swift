@@ -8,18 +8,14 @@ struct YAMLBuilder {
 
   private let file: String
   private let limits: YAMLLimits
-  private var records: [YAMLDocument.Record] = []
-  private var text: [UInt8] = []
+  private var pages: [YAMLDocument.Page] = []
+  private var count = 0
   private var stack: [Open] = []
   private var documents = 0
 
-  init(file: String, limits: YAMLLimits, capacity: Int) {
+  init(file: String, limits: YAMLLimits) {
     self.file = file
     self.limits = limits
-    // Measured on policies of many clients: a value every 13 bytes, three quarters of the bytes are text. What is not
-    // used is never touched, so it costs no memory; growing would copy everything.
-    records.reserveCapacity(min(capacity / 12 + 16, limits.nodes))
-    text.reserveCapacity(capacity)
   }
 
   mutating func startDocument(at mark: YAMLMark) throws(YAMLError) {
@@ -28,12 +24,12 @@ struct YAMLBuilder {
   }
 
   mutating func scalar(_ bytes: Span<UInt8>, style: YAMLNode.Style, at mark: YAMLMark) throws(YAMLError) {
-    let start = text.count
     var hasControl = false
     for index in bytes.indices where bytes[index] < 0x20 || bytes[index] == 0x7f { hasControl = true }
+    try add(.scalar, style: style, hasControl: hasControl, count: bytes.count, at: mark)
+    let page = pages.count - 1
     // Sound: the array copies the bytes before the closure returns. One by one they would cost three times as much.
-    unsafe bytes.withUnsafeBufferPointer { unsafe text.append(contentsOf: $0) }
-    try add(.scalar, style: style, hasControl: hasControl, first: start, count: bytes.count, at: mark)
+    unsafe bytes.withUnsafeBufferPointer { unsafe pages[page].text.append(contentsOf: $0) }
     let isMergeKey = bytes.count == 2 && style == .plain && bytes[0] == UInt8(ascii: "<") && bytes[1] == bytes[0]
     guard !isMergeKey else { throw error(.mergeKey, at: mark) }
   }
@@ -43,20 +39,21 @@ struct YAMLBuilder {
     if let parent = stack.last, parent.isMapping, parent.children.isMultiple(of: 2) {
       throw error(.keyIsNotText, at: mark)
     }
-    try add(isMapping ? .mapping : .sequence, style: .plain, first: 0, count: 0, at: mark)
-    stack.append(Open(index: records.count - 1, isMapping: isMapping))
+    try add(isMapping ? .mapping : .sequence, style: .plain, count: 0, at: mark)
+    stack.append(Open(index: count - 1, isMapping: isMapping))
   }
 
   mutating func endCollection() throws(YAMLError) {
     guard let open = stack.popLast() else { return }
-    records[open.index].first = UInt32(records.count)
-    records[open.index].count = UInt32(open.isMapping ? open.children / 2 : open.children)
+    let (page, position) = open.index.quotientAndRemainder(dividingBy: YAMLDocument.Page.length)
+    pages[page].records[position].first = UInt32(count)
+    pages[page].records[position].count = UInt32(open.isMapping ? open.children / 2 : open.children)
     if open.isMapping { try refuseRepeatedKeys(from: open.index + 1) }
   }
 
   func finish() throws(YAMLError) -> YAMLDocument {
-    guard !records.isEmpty else { throw error(.emptyDocument, at: YAMLMark(line: 1, column: 1)) }
-    return YAMLDocument(file: file, records: records, text: text)
+    guard count > 0 else { throw error(.emptyDocument, at: YAMLMark(line: 1, column: 1)) }
+    return YAMLDocument(file: file, pages: pages)
   }
 
   func error(_ problem: YAMLError.Problem, at mark: YAMLMark) -> YAMLError {
@@ -64,16 +61,22 @@ struct YAMLBuilder {
   }
 
   private mutating func add(
-    _ kind: YAMLNode.Kind, style: YAMLNode.Style, hasControl: Bool = false, first: Int, count: Int,
-    at mark: YAMLMark
+    _ kind: YAMLNode.Kind, style: YAMLNode.Style, hasControl: Bool = false, count bytes: Int, at mark: YAMLMark
   ) throws(YAMLError) {
-    guard records.count < limits.nodes else { throw error(.tooManyNodes(limit: limits.nodes), at: mark) }
+    guard count < limits.nodes else { throw error(.tooManyNodes(limit: limits.nodes), at: mark) }
     let column = UInt32(min(mark.column, 0x7ff_ffff))
-    records.append(
+    if count.isMultiple(of: YAMLDocument.Page.length) {
+      var page = YAMLDocument.Page()
+      page.records.reserveCapacity(YAMLDocument.Page.length)
+      pages.append(page)
+    }
+    let page = pages.count - 1
+    let start = pages[page].text.count
+    pages[page].records.append(
       YAMLDocument.Record(
         head: kind.rawValue | style.rawValue << 2 | (hasControl ? 16 : 0) | column << 5,
-        line: UInt32(clamping: mark.line),
-        first: UInt32(first), count: UInt32(count)))
+        line: UInt32(clamping: mark.line), first: UInt32(start), count: UInt32(bytes)))
+    count += 1
     if !stack.isEmpty { stack[stack.count - 1].children += 1 }
   }
 
@@ -81,10 +84,10 @@ struct YAMLBuilder {
   private func refuseRepeatedKeys(from start: Int) throws(YAMLError) {
     var keys: [Int] = []
     var index = start
-    while index < records.count {
+    while index < count {
       keys.append(index)
       let value = index + 1
-      index = isScalar(value) ? value + 1 : Int(records[value].first)
+      index = isScalar(value) ? value + 1 : Int(record(value).first)
     }
     if keys.count <= 24 {
       for (position, key) in keys.enumerated() {
@@ -104,18 +107,22 @@ struct YAMLBuilder {
     return error(.duplicateKey(name, first: mark(earlier)), at: mark(key))
   }
 
-  private func isScalar(_ index: Int) -> Bool { records[index].head & 3 == YAMLNode.Kind.scalar.rawValue }
+  private func record(_ index: Int) -> YAMLDocument.Record {
+    pages[index / YAMLDocument.Page.length].records[index % YAMLDocument.Page.length]
+  }
+
+  private func isScalar(_ index: Int) -> Bool { record(index).head & 3 == YAMLNode.Kind.scalar.rawValue }
 
   private func mark(_ index: Int) -> YAMLMark {
-    YAMLMark(line: Int(records[index].line), column: Int(records[index].head >> 5))
+    YAMLMark(line: Int(record(index).line), column: Int(record(index).head >> 5))
   }
 
   private func content(_ index: Int) -> ArraySlice<UInt8> {
-    let start = Int(records[index].first)
-    return text[start..<start + Int(records[index].count)]
+    let record = record(index)
+    return pages[index / YAMLDocument.Page.length].text[Int(record.first)..<Int(record.first + record.count)]
   }
 
   private func same(_ left: Int, _ right: Int) -> Bool {
-    records[left].count == records[right].count && content(left).elementsEqual(content(right))
+    record(left).count == record(right).count && content(left).elementsEqual(content(right))
   }
 }

@@ -1,5 +1,5 @@
 /// A value of a document and where it stands.
-public struct YAMLNode: Sendable {
+public struct YAMLNode {
   public enum Kind: UInt32, Sendable {
     case scalar
     case sequence
@@ -17,7 +17,7 @@ public struct YAMLNode: Sendable {
   public let document: YAMLDocument
   let index: Int
 
-  private var record: YAMLDocument.Record { document.records[index] }
+  private var record: YAMLDocument.Record { document.record(index) }
 
   public var kind: Kind { Kind(rawValue: record.head & 3) ?? .scalar }
   public var style: Style { Style(rawValue: record.head >> 2 & 3) ?? .plain }
@@ -25,10 +25,7 @@ public struct YAMLNode: Sendable {
 
   /// The text of a scalar; `nil` for a collection.
   public var text: String? {
-    guard kind == .scalar else { return nil }
-    let record = record
-    let start = Int(record.first)
-    return String(decoding: document.text[start..<start + Int(record.count)], as: UTF8.self)
+    kind == .scalar ? document.text(index) : nil
   }
 
   /// Whether a scalar has control characters, line ends among them: such text does not fit on one line.
@@ -51,7 +48,7 @@ public struct YAMLNode: Sendable {
 }
 
 /// Walks over the children of a collection.
-public struct YAMLItems: Sequence, IteratorProtocol, Sendable {
+public struct YAMLItems: Sequence, IteratorProtocol {
   private let document: YAMLDocument
   private var index: Int
   private let end: Int
@@ -71,8 +68,8 @@ public struct YAMLItems: Sequence, IteratorProtocol, Sendable {
 }
 
 /// Walks over the entries of a mapping.
-public struct YAMLEntries: Sequence, IteratorProtocol, Sendable {
-  public struct Entry: Sendable {
+public struct YAMLEntries: Sequence, IteratorProtocol {
+  public struct Entry {
     public let key: YAMLNode
     public let value: YAMLNode
   }

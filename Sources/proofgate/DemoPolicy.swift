@@ -30,9 +30,11 @@ enum DemoPolicy {
     var redirectURIs: [RedirectURI] = []
     for uri in uris { redirectURIs.append(try RedirectURI(parsing: uri)) }
     return Client(
-      id: ClientID(id), name: name, kind: .public, application: .native, redirectURIs: redirectURIs, consent: .gateway,
-      upstream: UpstreamClient(
-        clientID: ClientID(legacyID), clientSecret: Secret(legacySecret), authentication: .basic,
-        redirectURI: .callback))
+      ClientSettings(
+        id: ClientID(id), name: name, kind: .public, application: .native, redirectURIs: redirectURIs,
+        consent: .gateway,
+        upstream: UpstreamClient(
+          clientID: ClientID(legacyID), clientSecret: Secret(legacySecret), authentication: .basic,
+          redirectURI: .callback)))
   }
 }

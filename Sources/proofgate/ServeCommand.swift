@@ -4,7 +4,7 @@ import PolicyFile
 import Reactor
 import Sealing
 
-/// `proofgate serve`: the gateway itself. Everything is synchronous up to the event loop.
+/// `proofgate serve`: the gateway itself.
 struct ServeCommand: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
@@ -22,20 +22,27 @@ struct ServeCommand: ParsableCommand {
   var log = "-"
 
   func run() throws {
-    let loop = try MainLoop()
     let source = PolicySource(path: policy, environment: ProcessInfo.processInfo.environment)
-    let configuration: Configuration
+    let log = log
+    try MainLoop().run { worker, signals in
+      await ServeCommand.serve(source, signals, log: log, on: worker)
+    }
+  }
+
+  private static func serve(
+    _ source: PolicySource, _ signals: Signals, log: String, on worker: isolated Worker
+  ) async -> ExitCode {
+    let service: Service
     switch source.load() {
-    case .success(let loaded): configuration = loaded
+    case .success(let configuration):
+      for line in configuration.warnings { Console.write(line) }
+      // Nobody else keeps it: a reload ends its life.
+      service = Service(worker.poller, source, configuration, log: LogWriter.destination(log))
     case .failure(let failure):
       for line in failure.lines { Console.write(line) }
-      throw failure.code
+      return failure.code
     }
-    for line in configuration.warnings { Console.write(line) }
-    let log = log
-    try loop.run { worker, signals in
-      await Service(worker.poller, source, configuration, log: LogWriter.destination(log)).run(signals)
-    }
+    return await service.run(signals)
   }
 }
 

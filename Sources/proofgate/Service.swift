@@ -71,6 +71,7 @@ final class Service {
     poller.start(
       UpstreamNotice(poller, configuration.policy.upstream.origin, upstreamTLS.client.withLock { $0 }))
     ProcessSettings.releaseCode()
+    ProcessSettings.releaseMemory()
     while true {
       while !orders.isEmpty {
         switch orders.removeFirst() {
@@ -198,6 +199,7 @@ final class Service {
       upstreamTLS.client.withLock { $0 = tls.upstream }
       configuration = next
       parts.status.adopted(next.policy)
+      ProcessSettings.releaseMemory()
       parts.metrics.policyReloaded(version: next.policy.version)
       for line in certificates.lines { Console.say(line) }
       Console.say(

@@ -32,7 +32,7 @@ struct AdminFixture {
 
   static func policy(upstreamPort: Int, replicas: Int = 1, version: String = "v1") throws -> Policy {
     let origin = Origin(scheme: .https, host: "id.example.com")
-    let client = Client(
+    let client = ClientSettings(
       id: ClientID("app"), kind: .public, application: .native,
       redirectURIs: [try RedirectURI(parsing: "com.example.app:/cb")], mode: .report, consent: .upstream,
       upstream: UpstreamClient(
@@ -44,7 +44,7 @@ struct AdminFixture {
       upstream: UpstreamSettings(
         origin: Origin(scheme: .http, host: "127.0.0.1", port: upstreamPort),
         endpoints: Endpoints(authorization: ["/authorize"], token: ["/token"])),
-      unknownClients: .reject, mode: .enforce, clients: [client.id: client], version: version)
+      unknownClients: .reject, mode: .enforce, clients: [client.id: Client(client)], version: version)
   }
 
   /// A port on which nobody listens.

@@ -8,7 +8,7 @@ import Testing
 /// `profile: oauth_2_1`.
 @Suite("The profile of OAuth 2.1")
 struct OAuth21Tests {
-  private static func policy(_ adjust: @escaping (inout Client) -> Void = { _ in }) throws -> Policy {
+  private static func policy(_ adjust: @escaping (inout ClientSettings) -> Void = { _ in }) throws -> Policy {
     try FixturePolicy.with {
       $0.editAll { $0.profile = .oauth21 }
       $0.edit("w1", adjust)

@@ -21,8 +21,8 @@ enum Fixture {
     _ id: String, kind: Client.Kind = .public, application: Client.Application = .native, _ uris: [String],
     consent: Consent = .upstream, secret: String? = nil,
     upstream: UpstreamClient? = nil, registration: Client.Registration = .policy
-  ) -> Client {
-    Client(
+  ) -> ClientSettings {
+    ClientSettings(
       id: ClientID(id), kind: kind, application: application, redirectURIs: uris.map(uri), consent: consent,
       secret: secret.map { Secret($0) },
       upstream: upstream
@@ -32,7 +32,7 @@ enum Fixture {
       registration: registration)
   }
 
-  static var clients: [Client] {
+  static var clients: [ClientSettings] {
     var w1 = client(
       "w1", kind: .confidential, application: .web, ["https://web.example.com/cb?x=1"], secret: "w1secret")
     w1.pkce = .optional
@@ -60,7 +60,7 @@ enum Fixture {
 
   static func policy(
     unknown: UnknownClients = .reject, mode: Mode = .enforce, callback: CallbackMode = .inPlace,
-    forwardsPKCE: Bool = false, parameters: Set<String> = [], change: (inout Client) -> Void = { _ in }
+    forwardsPKCE: Bool = false, parameters: Set<String> = [], change: (inout ClientSettings) -> Void = { _ in }
   ) -> Policy {
     let listed = clients.map { client in
       var client = client
@@ -76,7 +76,7 @@ enum Fixture {
         endpoints: Endpoints(authorization: ["/authorize"], token: ["/token"]), callback: callback,
         forwardsPKCE: forwardsPKCE, parameters: parameters),
       unknownClients: unknown, mode: mode,
-      clients: Dictionary(uniqueKeysWithValues: listed.map { ($0.id, $0) }), version: "test")
+      clients: Dictionary(uniqueKeysWithValues: listed.map { ($0.id, Client($0)) }), version: "test")
   }
 
   /// The request that the conformance rows call AZ; `nil` leaves a parameter out.

@@ -17,7 +17,7 @@ public struct FixturePolicy: Sendable {
   public var upstream: UpstreamSettings
   public var unknownClients = UnknownClients.reject
   public var mode = Mode.enforce
-  public var clients: [ClientID: Client] = [:]
+  public var clients: [ClientID: ClientSettings] = [:]
 
   /// What the gateway holds for the shared upstream client.
   public static let nativeSecret = "upstream-secret-of-native"
@@ -47,14 +47,14 @@ public struct FixturePolicy: Sendable {
     try with(origin: Origin(scheme: .http, host: "127.0.0.1", port: 0), adjust)
   }
 
-  public mutating func edit(_ id: String, _ adjust: (inout Client) -> Void) {
+  public mutating func edit(_ id: String, _ adjust: (inout ClientSettings) -> Void) {
     guard var client = clients[ClientID(id)] else { preconditionFailure("no client \(id) in the fixture") }
     adjust(&client)
     clients[client.id] = client
   }
 
   /// Changes every client.
-  public mutating func editAll(_ adjust: (inout Client) -> Void) {
+  public mutating func editAll(_ adjust: (inout ClientSettings) -> Void) {
     for id in clients.keys { edit(id.rawValue, adjust) }
   }
 
@@ -64,8 +64,8 @@ public struct FixturePolicy: Sendable {
 
   public var policy: Policy {
     Policy(
-      gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: mode, clients: clients,
-      version: "fixture")
+      gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: mode,
+      clients: clients.mapValues { Client($0) }, version: "fixture")
   }
 
   /// A policy taken apart again.
@@ -74,12 +74,12 @@ public struct FixturePolicy: Sendable {
     upstream = policy.upstream
     unknownClients = policy.unknownClients
     mode = policy.mode
-    clients = policy.clients
+    clients = policy.clients.mapValues(\.settings)
   }
 }
 
 extension FixturePolicy {
-  private static func vectorClients() throws(RedirectURIError) -> [Client] {
+  private static func vectorClients() throws(RedirectURIError) -> [ClientSettings] {
     var tv1 = try native("tv1", [])
     tv1.application = .device
     tv1.grants = [.deviceCode, .refreshToken]
@@ -107,16 +107,16 @@ extension FixturePolicy {
       clientID: ClientID(id), clientSecret: Secret(secret), authentication: .basic, redirectURI: .callback)
   }
 
-  private static func native(_ id: String, _ uris: [String]) throws(RedirectURIError) -> Client {
-    Client(
+  private static func native(_ id: String, _ uris: [String]) throws(RedirectURIError) -> ClientSettings {
+    ClientSettings(
       id: ClientID(id), name: "App \(id)", kind: .public, application: .native, redirectURIs: try parsed(uris),
       consent: .gateway, upstream: held("legacy-native", nativeSecret))
   }
 
   private static func web(
     _ id: String, secret: String?, _ uri: String, _ upstream: UpstreamClient
-  ) throws(RedirectURIError) -> Client {
-    Client(
+  ) throws(RedirectURIError) -> ClientSettings {
+    ClientSettings(
       id: ClientID(id), name: "Site \(id)", kind: .confidential, application: .web, redirectURIs: try parsed([uri]),
       pkce: .optional, consent: secret == nil ? .upstream : .gateway, secret: secret.map { Secret($0) },
       upstream: upstream)

@@ -396,6 +396,31 @@ struct PolicyValuesTests {
     #expect(policy?.clients[ClientID("w")]?.secret?.reveal() == "s3 cret")
   }
 
+  @Test("Of a large policy, findings between clients tell where those stand that were read long before")
+  func largePolicy() throws {
+    let client = { (id: String, uri: String) in
+      "  - { id: \(id), type: public, redirect_uris: [com.example.\(uri)] }\n"
+    }
+    let many = (0..<2_000).map { client("c\($0)", "c\($0):/callback") }.joined()
+    let text = FindingCase.base + "clients:\n" + many
+    let policy = try #require(try PolicyFolder.load(text).policy)
+    #expect(policy.clients.count == 2_000)
+    #expect(policy.clients[ClientID("c1234")]?.redirectURIs.map(\.text) == ["com.example.c1234:/callback"])
+
+    let more = client("c0", "c1:/other") + client("z", "c2:/callback")
+    let folder = try PolicyFolder(["policy.yaml": text + more, "keys": "k1\n"])
+    defer { folder.remove() }
+    let findings = folder.load().diagnostics
+    #expect(
+      folder.lines(findings.filter { $0.line > 11 }) == """
+        policy.yaml:2012:11: error: client `c0` occurs twice, first in line 12; remove one
+        policy.yaml:2012:45: warning: client `c0` and client `c1` both have scheme `com.example.c1`, which a \
+        device gives to one app; use a scheme per app (RFC 8252, section 7.1) [shared-scheme]
+        policy.yaml:2013:44: warning: client `z` and client `c2` both have redirect URI \
+        `com.example.c2:/callback`; give each its own (RFC 8252, section 8.10) [shared-redirect-uri]
+        """)
+  }
+
   @Test("Included files are read in the order of their names, and a star stays in one directory")
   func includes() throws {
     let client = { (id: String) in "- { id: \(id), type: public, redirect_uris: [com.example.\(id):/callback] }\n" }

@@ -33,6 +33,24 @@ struct YAMLTests {
     #expect(block.style == .block)
   }
 
+  @Test("What was read of a long list is given back, and what stands around it stays")
+  func forgetting() throws {
+    let items = (0..<5_000).map { "- k\($0): v\($0)\n" }.joined()
+    let root = try parse("a: first\nlist:\n" + items + "z: last\n").root
+    let list = try #require(root.entries.first { $0.key.text == "list" }?.value)
+    var number = 0
+    for item in list.items {
+      let entry = try #require(item.entries.first { _ in true })
+      #expect(entry.key.text == "k\(number)" && entry.value.text == "v\(number)")
+      #expect(entry.value.mark.line == number + 3)
+      list.document.forget(list, through: item)
+      number += 1
+    }
+    #expect(number == 5_000)
+    #expect(root.entries.map(\.key.text) == ["a", "list", "z"])
+    #expect(root.entries.map(\.value.text) == ["first", nil, "last"])
+  }
+
   @Test("Columns count characters, not bytes")
   func columns() throws {
     let root = try parse("{ \u{fc}\u{1F600}: x }").root

@@ -84,6 +84,10 @@ void cl_ignore_sigpipe(void);
 void cl_set_undumpable(void);
 /// Gives the program's code pages back: the kernel maps those that are still used again from its cache.
 void cl_release_code(void);
+/// Gives freed memory back.
+void cl_release_memory(void);
+/// Gives the whole pages of an allocation back; what was in them is lost.
+void cl_discard(void *_Nonnull block, size_t count);
 /// Blocks TERM, INT, HUP and USR1 in this and every later thread and returns a descriptor that reads them.
 int32_t cl_signal_descriptor(void);
 /// The next signal's number, or -EAGAIN.

@@ -5,16 +5,21 @@ import Proxy
 
 /// Knows where authorization responses go, so that none passes from a path where nobody looks at it (`I-path`).
 struct LocationGuard: Sendable {
-  private let addresses: Set<ResolvedLocation>
+  /// The redirect URIs' hashes: of a hundred thousand clients the locations themselves would take a quarter of the policy's
+  /// memory. Where two share one by chance, a response too many is refused.
+  private let addresses: Set<Int>
   private let origin: ResolvedLocation
   private let callbackPath: String
 
   init(_ policy: Policy) {
     origin = ResolvedLocation(policy.gateway.origin.description + "/", on: nil)
-    var addresses: Set<ResolvedLocation> = []
+    var addresses: Set<Int> = []
+    addresses.reserveCapacity(policy.clients.count)
     for client in policy.clients.values {
-      for uri in client.redirectURIs { addresses.insert(ResolvedLocation(uri.text, on: nil)) }
-      if case .fixed(let text) = client.upstream.redirectURI { addresses.insert(ResolvedLocation(text, on: nil)) }
+      for uri in client.redirectURIs { addresses.insert(ResolvedLocation(uri.text, on: nil).hashValue) }
+      if case .fixed(let text) = client.upstream.redirectURI {
+        addresses.insert(ResolvedLocation(text, on: nil).hashValue)
+      }
     }
     self.addresses = addresses
     callbackPath = GatewaySettings.ownPath + "callback"
@@ -32,7 +37,9 @@ struct LocationGuard: Sendable {
     let target = RefreshField.target(of: field).unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
     let location = ResolvedLocation(String(decoding: target, as: UTF8.self), on: origin)
     // On whatever host: the gateway may have more names than its policy says.
-    if location.path == callbackPath || addresses.contains(location) || location.isInternational { return true }
+    if location.path == callbackPath || location.isInternational || addresses.contains(location.hashValue) {
+      return true
+    }
     // Every loopback port may be an app's.
     return location.isLoopback && location.authority != origin.authority
   }
