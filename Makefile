@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 .PHONY: help deps deps-bench deps-interop deps-attack deps-load demo test conformance mutation lint build bench \
-  bench-report bench-instructions bench-flows bench-growth soak load image interop tls-check check sanitize fuzz attack clean
+  bench-report bench-instructions gates bench-flows bench-growth soak load image interop tls-check check sanitize fuzz attack clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -115,11 +115,14 @@ bench-report: deps-bench build
 	done
 	Tests/Bench/report .build/bench/run-{1,2,3}.json
 
-## bench-instructions: instructions of requests and of the functions that matter, against the committed baseline; and the
-## budgets that are exact: system calls of a request, threads, wake-ups of an idle process
+## bench-instructions: instructions of requests and of the functions that matter, against the committed baseline
 bench-instructions: deps-bench build
-	$(call install,valgrind binutils strace)
+	$(call install,valgrind binutils)
 	Tests/Bench/instructions $(BENCH_OPTIONS)
+
+## gates: the budgets that are exact: system calls of a request, threads, wake-ups of an idle process
+gates: deps-bench build
+	$(call install,strace)
 	Tests/Bench/gates --proofgate $(BINARY)
 
 ## bench-flows: whole OAuth flows per processor second, beside FastMCP's OAuthProxy

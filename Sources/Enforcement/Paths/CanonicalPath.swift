@@ -21,36 +21,47 @@ struct CanonicalPath: Hashable, Sendable {
       .map { $0.map(CanonicalPath.lowercased) }
   }
 
-  /// Everything that some server could take the path for: the whole in each of its spellings, and what follows a program's
-  /// name, as `/index.php/authorize` is `/authorize` to programs that read what follows their own. `nil` when there are
-  /// too many.
-  static func readings(of path: [UInt8]) -> Set<CanonicalPath>? {
-    spellings(of: path).map { Set($0.flatMap(\.tails)) }
+  /// Programs in one path: each may be the one that runs.
+  private static let mostPrograms = 4
+
+  /// Everything that some server could take a path with these spellings for; `nil` for more programs than any path has.
+  static func readings(of spellings: Set<CanonicalPath>) -> Set<CanonicalPath>? {
+    var readings = spellings
+    for spelling in spellings {
+      guard let others = spelling.otherReadings else { return nil }
+      readings.formUnion(others)
+    }
+    return readings
   }
 
-  /// The path, and what follows each program in it.
-  private var tails: [CanonicalPath] {
-    [self]
-      + segments.indices.dropLast().filter { CanonicalPath.isProgram(segments[$0]) }
-      .map { CanonicalPath(segments: Array(segments[($0 + 1)...])) }
+  /// What follows a program's name, as `/index.php/authorize` is `/authorize` to programs that read what follows their own,
+  /// the same below the program's directory, and a name that is looked up wherever it stands.
+  private var otherReadings: [CanonicalPath]? {
+    let programs = segments.indices.dropLast().filter { CanonicalPath.isProgram(segments[$0]) }
+    guard programs.count <= CanonicalPath.mostPrograms else { return nil }
+    var readings: [CanonicalPath] = []
+    for index in programs {
+      let rest = segments[(index + 1)...]
+      readings.append(CanonicalPath(segments: Array(rest)))
+      if index > 0 { readings.append(CanonicalPath(segments: Array(segments[..<index]) + rest)) }
+    }
+    if segments.count > 1, let last = segments.last, CanonicalPath.isHandler(last) {
+      readings.append(CanonicalPath(segments: [last]))
+    }
+    return readings
   }
 
   /// Whether a server that has `endpoint` could run it for this path: what follows goes to it as path information, as
   /// `/token/x`, `/token.php/x` and `/token/.json` do (RFC 3875, section 4.1.5), and a suffix chooses a format.
   func reaches(_ endpoint: CanonicalPath) -> Bool {
-    guard let last = endpoint.segments.last, segments.count >= endpoint.segments.count else { return false }
-    let end = endpoint.segments.count - 1
-    guard segments[..<end] == endpoint.segments[..<end] else { return false }
-    return segments[end] == last || CanonicalPath.withoutSuffix([segments[end]]) == [last]
+    guard !endpoint.segments.isEmpty, segments.count >= endpoint.segments.count else { return false }
+    return zip(segments, endpoint.segments).allSatisfy { PathName($0).isRead(as: $1) }
   }
 
-  /// Whether a program that reads its route from the query could run `endpoint` for this value, at `path` or below one of
-  /// the directories above it.
-  func routes(to endpoint: CanonicalPath, from path: CanonicalPath) -> Bool {
-    endpoint.segments.indices.contains { kept in
-      path.segments.starts(with: endpoint.segments[..<kept])
-        && reaches(CanonicalPath(segments: Array(endpoint.segments[kept...])))
-    }
+  /// How many segments of this endpoint's path a program can stand for that is at one of the places, or in a directory above
+  /// it: what it reads from the query makes up the rest.
+  func bases(among places: Set<CanonicalPath>) -> [Int] {
+    segments.indices.filter { count in places.contains { $0.segments.starts(with: segments[..<count]) } }
   }
 
   /// Whether the path runs a program, or the one of a directory.
@@ -68,15 +79,18 @@ struct CanonicalPath: Hashable, Sendable {
     "dispatcher", "controller",
   ]
 
-  /// The path in every way in which servers spell it for themselves; `nil` when there are too many.
-  static func spellings(of path: [UInt8]) -> Set<CanonicalPath>? {
-    PathSpellings.texts(of: path).map { Set($0.map(CanonicalPath.init(text:))) }
-  }
-
   var isOwn: Bool { segments.first == CanonicalPath.ownName }
 
   /// Whether this path begins with every segment of `prefix`.
   func lies(under prefix: CanonicalPath) -> Bool { segments.starts(with: prefix.segments) }
+
+  /// Programs that some servers find in any directory.
+  private static let handlers: Set<String> = ["action", "ashx", "axd", "asmx", "svc"]
+
+  private static func isHandler(_ segment: [UInt8]) -> Bool {
+    guard let period = segment.lastIndex(of: UInt8(ascii: ".")), period > 0 else { return false }
+    return handlers.contains(String(decoding: segment[(period + 1)...], as: UTF8.self))
+  }
 
   /// `authorize.json` is `authorize` to frameworks that choose a format by suffix.
   private static func withoutSuffix(_ segments: [[UInt8]]) -> [[UInt8]] {

@@ -37,7 +37,7 @@ public struct EndpointMatcher: Sendable {
     let endpoint: Endpoint
     /// What the path comes down to in its most liberal reading.
     let reading: CanonicalPath
-    /// The letters of `reading` in order, for the quick look.
+    /// The letters and digits of `reading` in order, for the quick look.
     let letters: [UInt8]
   }
 
@@ -59,12 +59,15 @@ public struct EndpointMatcher: Sendable {
       paths.map { path in
         let bytes = Array(path.utf8)
         let reading = CanonicalPath(endpoint: bytes)
-        return Entry(
-          path: bytes, endpoint: endpoint, reading: reading, letters: Array(reading.segments.joined()))
+        let letters = reading.segments.joined().filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 }
+        return Entry(path: bytes, endpoint: endpoint, reading: reading, letters: letters)
       }
     }
     passed = pass.flatMap { prefix in
-      (CanonicalPath.spellings(of: Array(prefix.utf8)) ?? []).map { (Array(prefix.utf8), $0) }
+      let text = Array(prefix.utf8)
+      var budget = PathSpellings.Budget()
+      let spellings = PathSpellings.texts(of: text, within: &budget) ?? []
+      return Set(spellings.map(CanonicalPath.init(text:))).map { (text, $0) }
     }
   }
 
@@ -74,12 +77,22 @@ public struct EndpointMatcher: Sendable {
   ///   - path: What stands before the first question mark.
   ///   - query: What follows it; empty without one. Programs that route by it are reached by any path.
   public func read(path: Span<UInt8>, query: Span<UInt8>) -> PathReading {
-    let reading = read(path)
-    guard !query.isEmpty, reading != .ambiguous, reading != .notPassed, router.mayRoute(query) else { return reading }
-    guard !EndpointMatcher.isIntricate(path) else { return .ambiguous }
-    let isRouted = router.routes(
-      [UInt8](copying: query), at: [UInt8](copying: path), to: entries.map(\.reading))
-    return isRouted ? .ambiguous : reading
+    for entry in entries where path.isEqual(to: entry.path.span) {
+      return routes(query, at: path) ? .ambiguous : .exact(entry.endpoint)
+    }
+    let isSuspicious = couldBeAnEndpoint(path)
+    guard isSuspicious || !passed.isEmpty || !query.isEmpty && router.mayRoute(query) else { return .other }
+    guard !EndpointMatcher.isIntricate(path) else { return isSuspicious || passed.isEmpty ? .ambiguous : .notPassed }
+
+    let bytes = [UInt8](copying: path)
+    var budget = PathSpellings.Budget()
+    guard let texts = PathSpellings.texts(of: bytes, within: &budget) else { return .ambiguous }
+    let spellings = Set(texts.map(CanonicalPath.init(text:)))
+    let isOwn = EndpointMatcher.isOwn(bytes)
+    if isSuspicious, !isOwn, reachesEndpoint(bytes, spellings) || routesItself(texts, &budget) { return .ambiguous }
+    if routes(query, at: spellings, bytes, &budget) { return .ambiguous }
+    if isOwn { return .exact(.own) }
+    return passes(bytes, spellings) ? .other : .notPassed
   }
 
   /// Reads a target that is at hand as text.
@@ -94,24 +107,44 @@ public struct EndpointMatcher: Sendable {
     read(path: path.utf8.span, query: query.utf8.span)
   }
 
-  private func read(_ path: Span<UInt8>) -> PathReading {
-    for entry in entries where path.isEqual(to: entry.path.span) { return .exact(entry.endpoint) }
-    guard couldBeAnEndpoint(path) else { return passes(path) ? .other : .notPassed }
-    guard !EndpointMatcher.isIntricate(path) else { return .ambiguous }
-
-    let bytes = [UInt8](copying: path)
-    if EndpointMatcher.isOwn(bytes) { return .exact(.own) }
-    guard let readings = CanonicalPath.readings(of: bytes) else { return .ambiguous }
+  /// Whether some server runs an endpoint for one of the spellings.
+  private func reachesEndpoint(_ path: [UInt8], _ spellings: Set<CanonicalPath>) -> Bool {
+    guard let readings = CanonicalPath.readings(of: spellings) else { return true }
     for reading in readings {
-      if reading.isOwn { return .ambiguous }
-      for entry in entries where reading.reaches(entry.reading) && !isPassed(bytes, below: entry.reading) {
-        return .ambiguous
+      if reading.isOwn { return true }
+      for entry in entries where reading.reaches(entry.reading) {
+        if !isPassed(path, spellings, below: entry.reading) { return true }
       }
     }
-    return passes(path) ? .other : .notPassed
+    return false
   }
 
-  /// More than 64 segments, or longer than 1 KiB with something escaped: nobody writes such a path, and reading it in
+  /// Whether a rewriting rule could make a query of the path's end: it puts the path into one as it is, or takes a decoded
+  /// question mark for the real one.
+  private func routesItself(_ texts: [[UInt8]], _ budget: inout PathSpellings.Budget) -> Bool {
+    let root: Set<CanonicalPath> = [CanonicalPath(segments: [])]
+    let queries = texts.compactMap { text in
+      text.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "&") }.map { Array(text[($0 + 1)...]) }
+    }
+    return Set(queries).contains { routes($0.span, at: root, [UInt8(ascii: "/")], &budget) }
+  }
+
+  private func routes(
+    _ query: Span<UInt8>, at places: Set<CanonicalPath>, _ path: [UInt8], _ budget: inout PathSpellings.Budget
+  ) -> Bool {
+    guard !query.isEmpty, router.mayRoute(query) else { return false }
+    return router.routes(
+      [UInt8](copying: query), at: path, places, to: entries.map(\.reading), within: &budget)
+  }
+
+  /// The same at an endpoint's own path.
+  private func routes(_ query: Span<UInt8>, at path: Span<UInt8>) -> Bool {
+    var budget = PathSpellings.Budget()
+    let bytes = [UInt8](copying: path)
+    return routes(query, at: [CanonicalPath(text: bytes)], bytes, &budget)
+  }
+
+  /// More than 64 segments, or longer than 4 KiB with something escaped: nobody writes such a path, and reading it in
   /// every way costs time in proportion.
   static func isIntricate(_ path: Span<UInt8>) -> Bool {
     var slashes = 0
@@ -121,25 +154,25 @@ public struct EndpointMatcher: Sendable {
       if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") { slashes += 1 }
       if byte == UInt8(ascii: "%") || byte >= 0x80 { isEscaped = true }
     }
-    return slashes > 64 || (isEscaped && path.count > 1_024)
+    return slashes > 64 || (isEscaped && path.count > 4_096)
   }
 
   /// Whether a prefix that is longer than the endpoint's own path, and so names what is below it, lets the path by, in
   /// every spelling.
-  private func isPassed(_ path: [UInt8], below endpoint: CanonicalPath) -> Bool {
+  private func isPassed(_ path: [UInt8], _ spellings: Set<CanonicalPath>, below endpoint: CanonicalPath) -> Bool {
     let below = passed.filter { prefix in
       prefix.reading.segments.count > endpoint.segments.count && prefix.reading.reaches(endpoint)
         && EndpointMatcher.lies(path, under: prefix.text)
     }
-    guard !below.isEmpty, let spellings = CanonicalPath.spellings(of: path) else { return false }
-    return spellings.allSatisfy { spelling in
-      below.contains { spelling.lies(under: $0.reading) }
-    }
+    return !below.isEmpty
+      && spellings.allSatisfy { spelling in below.contains { spelling.lies(under: $0.reading) } }
   }
 
   /// The quick look: whether the slow reading could find an endpoint at all.
   private func couldBeAnEndpoint(_ path: Span<UInt8>) -> Bool {
-    for index in path.indices where path[index] >= 0x80 || path[index] == UInt8(ascii: "%") { return true }
+    // The short names of Windows lack letters.
+    for index in path.indices
+    where path[index] >= 0x80 || path[index] == UInt8(ascii: "%") || path[index] == UInt8(ascii: "~") { return true }
     if EndpointMatcher.contains(path, lettersOf: CanonicalPath.ownName) { return true }
     return entries.contains { EndpointMatcher.contains(path, lettersOf: $0.letters) }
   }
@@ -165,16 +198,11 @@ public struct EndpointMatcher: Sendable {
       }
   }
 
-  /// Whether the path lies under a prefix that is passed through, in every reading.
-  private func passes(_ path: Span<UInt8>) -> Bool {
+  /// Whether the path lies under a prefix that is passed through, in every spelling.
+  private func passes(_ path: [UInt8], _ spellings: Set<CanonicalPath>) -> Bool {
     guard !passed.isEmpty else { return true }
-    let bytes = [UInt8](copying: path)
-    guard !EndpointMatcher.isIntricate(path), passed.contains(where: { EndpointMatcher.lies(bytes, under: $0.text) }),
-      let spellings = CanonicalPath.spellings(of: bytes)
-    else { return false }
-    return spellings.allSatisfy { spelling in
-      passed.contains { spelling.lies(under: $0.reading) }
-    }
+    return passed.contains { EndpointMatcher.lies(path, under: $0.text) }
+      && spellings.allSatisfy { spelling in passed.contains { spelling.lies(under: $0.reading) } }
   }
 
   /// `/app` holds `/app` and `/app/x`, and not `/apple`.

@@ -42,6 +42,13 @@ enum LiberalDecoding {
     return result
   }
 
+  /// Whether the percent sign at `index` begins an escape of either kind.
+  static func isEscape(_ bytes: [UInt8], at index: Int) -> Bool {
+    if number(bytes, from: index + 1, digits: 2) != nil { return true }
+    return index + 1 < bytes.count && bytes[index + 1] | 0x20 == UInt8(ascii: "u")
+      && number(bytes, from: index + 2, digits: 4) != nil
+  }
+
   private static func number(_ bytes: [UInt8], from start: Int, digits: Int) -> UInt32? {
     guard start + digits <= bytes.count else { return nil }
     var value: UInt32 = 0
@@ -85,12 +92,15 @@ enum LiberalDecoding {
       case 0xc0...0xdf: (2, UInt32(lead & 0x1f))
       case 0xe0...0xef: (3, UInt32(lead & 0x0f))
       case 0xf0...0xf7: (4, UInt32(lead & 0x07))
+      case 0xf8...0xfb: (5, UInt32(lead & 0x03))
+      case 0xfc...0xfd: (6, UInt32(lead & 0x01))
       default: (1, UInt32(lead))
       }
     guard length > 1, index + length <= bytes.count else { return (UInt32(lead), 1) }
     var scalar = bits
     for byte in bytes[(index + 1)..<(index + length)] {
-      guard byte & 0xc0 == 0x80 else { return (UInt32(lead), 1) }
+      // Too short a lead has its value from whatever follows (CVE-2000-0884).
+      guard byte & 0xc0 == 0x80 || lead < 0xc2 else { return (UInt32(lead), 1) }
       scalar = scalar << 6 | UInt32(byte & 0x3f)
     }
     return (scalar, length)
@@ -108,7 +118,8 @@ enum LiberalDecoding {
     case 0x130, 0x131: UInt8(ascii: "i")
     case 0x2024, 0x3002, 0xff61: UInt8(ascii: ".")
     case 0x2044, 0x2215, 0x29f8: UInt8(ascii: "/")
-    case 0x2216, 0x29f5, 0xfe68: UInt8(ascii: "\\")
+    // The last two are where Japanese and Korean code pages have the backslash.
+    case 0x2216, 0x29f5, 0xfe68, 0xa5, 0x20a9: UInt8(ascii: "\\")
     case 0xa0, 0x2000...0x200a, 0x202f, 0x205f, 0x3000: UInt8(ascii: " ")
     case 0x37e: UInt8(ascii: ";")
     default: nil

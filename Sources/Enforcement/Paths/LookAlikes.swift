@@ -8,7 +8,7 @@ enum LookAlikes {
 
   private static let table: [UInt32: [UInt8]] = {
     var table: [UInt32: [UInt8]] = [:]
-    for (ascii, alike) in single + several {
+    for (ascii, alike) in single + bestFit + several {
       for scalar in alike.unicodeScalars { table[scalar.value] = Array(ascii.utf8) }
     }
     return table
@@ -56,6 +56,12 @@ enum LookAlikes {
     ("x", "ˣẊẋẌẍₓⅩⅹ\u{1f147}"),
     ("y", "ÝýÿŶŷŸȲȳʸẎẏẙỲỳỴỵỶỷỸỹ\u{1f148}"),
     ("z", "ŹźŻżŽžᶻẐẑẒẓẔẕℤℨ\u{1f149}"),
+  ]
+
+  /// What the best-fit table of Windows code page 1252 has besides.
+  private static let bestFit: [(String, String)] = [
+    ("a", "α"), ("b", "ƀ"), ("d", "đδ"), ("e", "ε"), ("f", "Φφ"), ("g", "Γɡ"), ("h", "Ħħһ"), ("i", "Ɨ"), ("l", "Łłƚ"),
+    ("o", "ΩƟ"), ("p", "π"), ("s", "Σσ"), ("t", "ΘŦŧƫƮτ"), ("z", "ƶ"),
   ]
 
   private static let several: [(String, String)] = [

@@ -8,24 +8,36 @@ internal import Bytes
 enum PathSpellings {
   private typealias Step = @Sendable ([UInt8]) -> [UInt8]
 
+  /// What reading one request's target may cost: some two milliseconds.
+  struct Budget {
+    /// Bytes that all steps together may read.
+    private(set) var bytes = 96 * 1024
+    /// What a step costs besides, in the time that bytes take.
+    private static let step = 64
+
+    var isSpent: Bool { bytes <= 0 }
+
+    mutating func spend(on text: [UInt8]) { bytes -= text.count + Budget.step }
+  }
+
   /// More texts than any path has that somebody wrote without wanting to be misread.
   private static let limit = 64
-  /// Bytes that all steps together may read: a long path has to be a plain one.
-  private static let work = 256 * 1024
+  /// Bytes of a session that is kept in a path.
+  private static let longestSession = 256
 
   /// The path and all that it can become; `nil` when that is too much to look at.
-  static func texts(of path: [UInt8]) -> [[UInt8]]? {
+  static func texts(of path: [UInt8], within budget: inout Budget) -> [[UInt8]]? {
+    guard !budget.isSpent else { return nil }
     var texts = [path]
     var known: Set<[UInt8]> = [path]
     var index = 0
-    var left = work
     while index < texts.count {
       let text = texts[index]
       for step in steps(for: text) {
-        left -= text.count
+        budget.spend(on: text)
         let next = step(text)
         guard known.insert(next).inserted else { continue }
-        guard texts.count < limit, left > 0 else { return nil }
+        guard texts.count < limit, !budget.isSpent else { return nil }
         texts.append(next)
       }
       index += 1
@@ -40,9 +52,13 @@ enum PathSpellings {
     if bytes.contains(UInt8(ascii: "%")) {
       steps += [
         unreservedDecoded, { LiberalDecoding.unescaped($0) }, { LiberalDecoding.unescaped($0, takesUnicode: true) },
+        decodedButSlashes, withoutStrayPercents,
       ]
     }
-    if !bytes.isASCII { steps.append(LiberalDecoding.folded) }
+    // What is no text in the encoding that a program expects, it may leave out.
+    if !bytes.isASCII { steps += [LiberalDecoding.folded, { $0.filter { $0 < 0x80 } }] }
+    if bytes.contains(UInt8(ascii: "+")) { steps.append { $0.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 } } }
+    if bytes.starts(with: "//".utf8.span) { steps.append(withoutAuthority) }
     if bytes.contains(UInt8(ascii: "\\")) { steps.append(withSlashes) }
     if bytes.contains(UInt8(ascii: ";")) { steps += [withoutParameters, { upTo(UInt8(ascii: ";"), $0) }] }
     // An encoded question mark or number sign ends the path for servers that decode first.
@@ -55,7 +71,7 @@ enum PathSpellings {
     if bytes.contains(UInt8(ascii: " ")) || bytes.contains(UInt8(ascii: ".")) { steps.append(trimmed) }
     if bytes.contains("..") {
       // Only what `..` takes away tells whether there are empty segments and `.` between others.
-      steps += [withoutEmptySegments, resolved]
+      steps += [withoutEmptySegments, resolved, withoutParents]
     }
     return steps
   }
@@ -66,6 +82,24 @@ enum PathSpellings {
   /// parser sees `%2e%2e`.
   private static func unreservedDecoded(_ text: [UInt8]) -> [UInt8] {
     LiberalDecoding.unescaped(text) { CanonicalPath.isPlain(CanonicalPath.lowercased($0)) || $0 == UInt8(ascii: "~") }
+  }
+
+  /// Leaves encoded slashes as they are, and decodes the rest: what Tomcat can be told to do.
+  private static func decodedButSlashes(_ text: [UInt8]) -> [UInt8] {
+    LiberalDecoding.unescaped(text) { $0 != UInt8(ascii: "/") }
+  }
+
+  /// Leaves out percent signs that begin no escape, as classic ASP does.
+  private static func withoutStrayPercents(_ text: [UInt8]) -> [UInt8] {
+    text.indices.filter { text[$0] != UInt8(ascii: "%") || LiberalDecoding.isEscape(text, at: $0) }.map { text[$0] }
+  }
+
+  /// What follows `//host`: parsers of references take it for an authority (RFC 3986, section 4.2), with any number of
+  /// slashes before it.
+  private static func withoutAuthority(_ text: [UInt8]) -> [UInt8] {
+    let host = text.drop { $0 == UInt8(ascii: "/") }
+    let path = host.drop { $0 != UInt8(ascii: "/") }
+    return path.isEmpty ? [UInt8(ascii: "/")] : Array(path)
   }
 
   private static func withSlashes(_ text: [UInt8]) -> [UInt8] {
@@ -129,6 +163,12 @@ enum PathSpellings {
     return [UInt8(ascii: "/")] + kept.joined(separator: [UInt8(ascii: "/")])
   }
 
+  /// With `..` left out instead of resolved.
+  private static func withoutParents(_ text: [UInt8]) -> [UInt8] {
+    let segments = text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    return Array(segments.filter { !$0.elementsEqual("..".utf8) }.joined(separator: [UInt8(ascii: "/")]))
+  }
+
   // MARK: Sessions
 
   /// Leaves out `(S(x))`, where ASP.NET keeps a session without cookies; with `joining` the slash before it, too, so that
@@ -152,11 +192,12 @@ enum PathSpellings {
   private static func endOfSession(_ bytes: [UInt8], at start: Int) -> Int? {
     guard bytes[start] == UInt8(ascii: "(") else { return nil }
     var index = start + 1
-    while index + 1 < bytes.count, bytes[index] | 0x20 &- 0x61 < 26, bytes[index + 1] == UInt8(ascii: "(") {
+    let bytes = bytes[..<min(bytes.count, start + longestSession)]
+    while index + 1 < bytes.endIndex, bytes[index] | 0x20 &- 0x61 < 26, bytes[index + 1] == UInt8(ascii: "(") {
       guard let end = bytes[index...].firstIndex(of: UInt8(ascii: ")")) else { return nil }
       index = end + 1
     }
-    guard index > start + 1, index < bytes.count, bytes[index] == UInt8(ascii: ")") else { return nil }
+    guard index > start + 1, index < bytes.endIndex, bytes[index] == UInt8(ascii: ")") else { return nil }
     return index + 1
   }
 }

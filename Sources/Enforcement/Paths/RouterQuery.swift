@@ -3,13 +3,19 @@ struct RouterQuery {
   /// Parameters by which frameworks route, whatever the path is: they have it rewritten to one program.
   private static let routers: Set<String> = [
     "q", "r", "s", "rt", "route", "_route", "_route_", "__route__", "rest_route", "oauth", "oauth2", "_url",
-    "kohana_uri",
-    "pathinfo", "path_info",
+    "kohana_uri", "pathinfo", "path_info", "pagename", "routestring",
   ]
   /// Parameters by which a site's one program routes. Elsewhere they are addresses to return to, or pages of a list.
   private static let ofFrontControllers: Set<String> = [
     "path", "url", "uri", "page", "p", "action", "a", "act", "do", "op", "cmd", "mod", "task", "view", "option", "go",
-    "load", "method", "endpoint", "service", "handler", "query", "api", "module", "m", "controller", "c", "ctrl",
+    "load", "method", "endpoint", "service", "handler", "query", "api", "module", "m", "controller", "c", "ctrl", "ctl",
+    "app", "class", "d",
+  ]
+  /// Those of them that name a part of a route each: which part, every framework says otherwise.
+  private static let partNames: Set<String> = [
+    "module", "mod", "m", "controller", "c", "ctrl", "ctl", "class", "app", "d", "action", "act", "a", "do", "op",
+    "task",
+    "method",
   ]
   /// More routes than any request names; each is read in every way that a path is.
   private static let limit = 16
@@ -45,47 +51,68 @@ struct RouterQuery {
 
   private static func separates(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "&") || byte == UInt8(ascii: ";") }
 
-  /// Whether some program at `path` could take the query for the path of one of the endpoints.
-  func routes(_ query: [UInt8], at path: [UInt8], to endpoints: [CanonicalPath]) -> Bool {
-    guard let places = CanonicalPath.spellings(of: path) else { return true }
+  /// Whether some program at `path`, which is spelled as one of the places, could take the query for the path of one of the
+  /// endpoints.
+  func routes(
+    _ query: [UInt8], at path: [UInt8], _ places: Set<CanonicalPath>, to endpoints: [CanonicalPath],
+    within budget: inout PathSpellings.Budget
+  ) -> Bool {
     let isController = path.last == UInt8(ascii: "/") || places.contains(where: \.isController)
     let isFrontController = places.contains(where: \.isFrontController)
     var routes: [(text: [UInt8], takesAnyBase: Bool)] = []
-    var words: [[UInt8]?] = [nil, nil, nil]
+    var parts: [[UInt8]] = []
     for pair in query.split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) {
       let name = RouterQuery.name(pair.prefix { $0 != UInt8(ascii: "=") })
       let value = pair.drop { $0 != UInt8(ascii: "=") }.dropFirst().map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }
-      if !pair.contains(UInt8(ascii: "=")) || name.utf8.contains(UInt8(ascii: "/")) {
+      if let colon = name.utf8.firstIndex(of: UInt8(ascii: ":")) {
+        // `action:authorize` of Struts.
+        routes.append((Array(name.utf8[colon...].dropFirst()), false))
+      } else if !pair.contains(UInt8(ascii: "=")) || name.utf8.contains(UInt8(ascii: "/")) {
         // `/index.php?/oauth/token`
         if isController || RouterQuery.hasSlash(Array(pair)) { routes.append((Array(pair), false)) }
       } else if RouterQuery.routers.contains(name) {
         // One word is a search as well as a route.
         if isController || RouterQuery.hasSlash(value) { routes.append((value, name == "rest_route")) }
         routes.append((Array(name.utf8) + [UInt8(ascii: "/")] + value, false))
-      } else if isFrontController, RouterQuery.ofFrontControllers.contains(name) {
-        routes.append((value, false))
-        switch name {
-        case "module", "m": words[0] = value
-        case "controller", "c", "ctrl": words[1] = value
-        case "action", "a": words[2] = value
-        default: break
-        }
+      } else if RouterQuery.ofFrontControllers.contains(name) {
+        // A rewriting rule sends any path to the site's one program, and the client's query with it. There, what has no
+        // slash before it is no address to return to.
+        let isRelative =
+          RouterQuery.hasSlash(value) && value.first != UInt8(ascii: "/") && value.first != UInt8(ascii: "%")
+        if isFrontController || isRelative { routes.append((value, false)) }
+        if isFrontController, RouterQuery.partNames.contains(name) { parts.append(value) }
       }
     }
-    if words.compactMap({ $0 }).count > 1 {
-      routes.append((Array(words.compactMap { $0 }.joined(separator: [UInt8(ascii: "/")])), false))
-    }
-    guard routes.count <= RouterQuery.limit else { return true }
+    guard routes.count <= RouterQuery.limit, parts.count <= RouterQuery.mostParts else { return true }
+    routes += RouterQuery.arrangements(of: parts).map { (Array($0.joined(separator: [UInt8(ascii: "/")])), false) }
+    let bases = endpoints.map { $0.bases(among: places) }
     return routes.contains { route in
       if EndpointMatcher.isIntricate(route.text.span) { return true }
-      guard let readings = CanonicalPath.readings(of: route.text) else { return true }
+      guard let texts = PathSpellings.texts(of: route.text, within: &budget),
+        let readings = CanonicalPath.readings(of: Set(texts.map(CanonicalPath.init(text:))))
+      else { return true }
       return readings.contains { reading in
-        endpoints.contains { endpoint in
-          places.contains { reading.routes(to: endpoint, from: $0) }
-            || (route.takesAnyBase && reading.routes(to: endpoint, from: endpoint))
+        zip(endpoints, bases).contains { endpoint, bases in
+          (route.takesAnyBase ? Array(endpoint.segments.indices) : bases).contains {
+            reading.reaches(CanonicalPath(segments: Array(endpoint.segments[$0...])))
+          }
         }
       }
     }
+  }
+
+  /// Parts of a route that one query names.
+  private static let mostParts = 4
+
+  /// Two or three of the parts, in every order.
+  private static func arrangements(of parts: [[UInt8]]) -> [[[UInt8]]] {
+    let pairs = parts.indices.flatMap { first in
+      parts.indices.filter { $0 != first }.map { [first, $0] }
+    }
+    let triples = pairs.flatMap { pair in
+      parts.indices.filter { !pair.contains($0) }.map { pair + [$0] }
+    }
+    return (pairs + triples).map { $0.map { parts[$0] } }
   }
 
   /// The name as the most liberal program reads it: PHP writes an underscore for a period, a space and a bracket.
