@@ -59,32 +59,15 @@ struct RouterQuery {
   ) -> Bool {
     let isController = path.last == UInt8(ascii: "/") || places.contains(where: \.isController)
     let isFrontController = places.contains(where: \.isFrontController)
-    var routes: [(text: [UInt8], takesAnyBase: Bool)] = []
+    var routes: [Route] = []
     var parts: [[UInt8]] = []
     for pair in query.split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) {
-      let name = RouterQuery.name(pair.prefix { $0 != UInt8(ascii: "=") })
-      let value = pair.drop { $0 != UInt8(ascii: "=") }.dropFirst().map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }
-      if let colon = name.utf8.firstIndex(of: UInt8(ascii: ":")) {
-        // `action:authorize` of Struts.
-        routes.append((Array(name.utf8[colon...].dropFirst()), false))
-      } else if !pair.contains(UInt8(ascii: "=")) || name.utf8.contains(UInt8(ascii: "/")) {
-        // `/index.php?/oauth/token`
-        if isController || RouterQuery.hasSlash(Array(pair)) { routes.append((Array(pair), false)) }
-      } else if RouterQuery.routers.contains(name) {
-        // One word is a search as well as a route.
-        if isController || RouterQuery.hasSlash(value) { routes.append((value, name == "rest_route")) }
-        routes.append((Array(name.utf8) + [UInt8(ascii: "/")] + value, false))
-      } else if RouterQuery.ofFrontControllers.contains(name) {
-        // A rewriting rule sends any path to the site's one program, and the client's query with it. There, what has no
-        // slash before it is no address to return to.
-        let isRelative =
-          RouterQuery.hasSlash(value) && value.first != UInt8(ascii: "/") && value.first != UInt8(ascii: "%")
-        if isFrontController || isRelative { routes.append((value, false)) }
-        if isFrontController, RouterQuery.partNames.contains(name) { parts.append(value) }
-      }
+      let (name, value) = RouterQuery.halves(of: pair)
+      routes += RouterQuery.routes(in: pair, name, value, isController, isFrontController)
+      if isFrontController, RouterQuery.partNames.contains(name) { parts.append(value) }
     }
     guard routes.count <= RouterQuery.limit, parts.count <= RouterQuery.mostParts else { return true }
-    routes += RouterQuery.arrangements(of: parts).map { (Array($0.joined(separator: [UInt8(ascii: "/")])), false) }
+    routes += RouterQuery.arrangements(of: parts).map { Route(Array($0.joined(separator: [UInt8(ascii: "/")]))) }
     let bases = endpoints.map { $0.bases(among: places) }
     return routes.contains { route in
       if EndpointMatcher.isIntricate(route.text.span) { return true }
@@ -101,8 +84,48 @@ struct RouterQuery {
     }
   }
 
+  /// What a program may take for a path.
+  private struct Route {
+    let text: [UInt8]
+    /// Wherever the program is.
+    let takesAnyBase: Bool
+
+    init(_ text: [UInt8], takesAnyBase: Bool = false) {
+      self.text = text
+      self.takesAnyBase = takesAnyBase
+    }
+  }
+
+  private static func halves(of pair: ArraySlice<UInt8>) -> (name: String, value: [UInt8]) {
+    let value = pair.drop { $0 != UInt8(ascii: "=") }.dropFirst().map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }
+    return (name(pair.prefix { $0 != UInt8(ascii: "=") }), value)
+  }
+
+  private static func routes(
+    in pair: ArraySlice<UInt8>, _ name: String, _ value: [UInt8], _ isController: Bool, _ isFrontController: Bool
+  ) -> [Route] {
+    if let colon = name.utf8.firstIndex(of: UInt8(ascii: ":")) {
+      // `action:authorize` of Struts.
+      return [Route(Array(name.utf8[colon...].dropFirst()))]
+    }
+    if !pair.contains(UInt8(ascii: "=")) || name.utf8.contains(UInt8(ascii: "/")) {
+      // `/index.php?/oauth/token`
+      return isController || hasSlash(Array(pair)) ? [Route(Array(pair))] : []
+    }
+    if routers.contains(name) {
+      // One word is a search as well as a route.
+      let own = isController || hasSlash(value) ? [Route(value, takesAnyBase: name == "rest_route")] : []
+      return own + [Route(Array(name.utf8) + [UInt8(ascii: "/")] + value)]
+    }
+    guard ofFrontControllers.contains(name) else { return [] }
+    // A rewriting rule sends any path to the site's one program, and the client's query with it. There, what has no slash
+    // before it is no address to return to.
+    let isRelative = hasSlash(value) && value.first != UInt8(ascii: "/") && value.first != UInt8(ascii: "%")
+    return isFrontController || isRelative ? [Route(value)] : []
+  }
+
   /// Parts of a route that one query names.
-  private static let mostParts = 4
+  private static let mostParts = 6
 
   /// Two or three of the parts, in every order.
   private static func arrangements(of parts: [[UInt8]]) -> [[[UInt8]]] {
