@@ -77,11 +77,12 @@ public struct EndpointMatcher: Sendable {
   ///   - path: What stands before the first question mark.
   ///   - query: What follows it; empty without one. Programs that route by it are reached by any path.
   public func read(path: Span<UInt8>, query: Span<UInt8>) -> PathReading {
+    let mayRoute = !query.isEmpty && router.mayRoute(query)
     for entry in entries where path.isEqual(to: entry.path.span) {
-      return routes(query, at: path) ? .ambiguous : .exact(entry.endpoint)
+      return mayRoute && routes(query, at: path) ? .ambiguous : .exact(entry.endpoint)
     }
     let isSuspicious = couldBeAnEndpoint(path)
-    guard isSuspicious || !passed.isEmpty || !query.isEmpty && router.mayRoute(query) else { return .other }
+    guard isSuspicious || mayRoute || !passed.isEmpty else { return .other }
     guard !EndpointMatcher.isIntricate(path) else { return isSuspicious || passed.isEmpty ? .ambiguous : .notPassed }
 
     let bytes = [UInt8](copying: path)
@@ -90,7 +91,7 @@ public struct EndpointMatcher: Sendable {
     let spellings = Set(texts.map(CanonicalPath.init(text:)))
     let isOwn = EndpointMatcher.isOwn(bytes)
     if isSuspicious, !isOwn, reachesEndpoint(bytes, spellings) || routesItself(texts, &budget) { return .ambiguous }
-    if routes(query, at: spellings, bytes, &budget) { return .ambiguous }
+    if mayRoute, routes(query, at: spellings, bytes, &budget) { return .ambiguous }
     if isOwn { return .exact(.own) }
     return passes(bytes, spellings) ? .other : .notPassed
   }
@@ -126,15 +127,15 @@ public struct EndpointMatcher: Sendable {
     let queries = texts.compactMap { text in
       text.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "&") }.map { Array(text[($0 + 1)...]) }
     }
-    return Set(queries).contains { routes($0.span, at: root, [UInt8(ascii: "/")], &budget) }
+    return Set(queries).contains { query in
+      router.mayRoute(query.span) && routes(query.span, at: root, [UInt8(ascii: "/")], &budget)
+    }
   }
 
   private func routes(
     _ query: Span<UInt8>, at places: Set<CanonicalPath>, _ path: [UInt8], _ budget: inout PathSpellings.Budget
   ) -> Bool {
-    guard !query.isEmpty, router.mayRoute(query) else { return false }
-    return router.routes(
-      [UInt8](copying: query), at: path, places, to: entries.map(\.reading), within: &budget)
+    router.routes([UInt8](copying: query), at: path, places, to: entries.map(\.reading), within: &budget)
   }
 
   /// The same at an endpoint's own path.
