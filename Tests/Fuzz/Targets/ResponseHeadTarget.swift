@@ -54,10 +54,15 @@ enum ResponseHeadTarget {
       "a connection is kept that will be closed")
   }
 
+  /// Fields of the gateway's own in one response.
+  private static let mostAdded = 8
+
   /// Writes what goes to the client and reads it again.
   private static func rewrite(
     _ head: ResponseHead, _ index: HeadIndex, _ bytes: [UInt8], _ method: Method, _ options: UInt8
   ) throws(Violation) {
+    // With as many fields as the gateway itself takes there is no room for what it adds; clients have other limits.
+    guard index.count + mostAdded <= HeadIndex.fieldLimit else { return }
     let minorVersion = options & 2 == 0 ? 1 : 0
     var configuration = ProxyConfiguration()
     configuration.privateCookie = cookie
