@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,6 +50,14 @@ static int release_code(struct dl_phdr_info *object, size_t size, void *data) {
 
 void cl_release_code(void) { dl_iterate_phdr(release_code, NULL); }
 void cl_release_memory(void) { malloc_trim(0); }
+
+void cl_map_large_blocks(void) {
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  mallopt(M_TRIM_THRESHOLD, 2 << 20);
+}
+
+// Each thread has a priority of its own in Linux, whatever POSIX says.
+void cl_lower_priority(void) { setpriority(PRIO_PROCESS, (id_t)gettid(), 19); }
 
 void cl_discard(void *block, size_t count) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

@@ -25,6 +25,17 @@ public enum ProcessSettings {
     cl_release_memory()
   }
 
+  /// Has large blocks come from the system and go back to it when they are freed. By itself the allocator raises what it
+  /// calls large with every such block that is freed: then a policy's file and tables, which are in use for a moment, stay.
+  public static func mapLargeBlocks() {
+    cl_map_large_blocks()
+  }
+
+  /// Lets the calling thread run only when others leave it time (`nice 19`): for work that nobody waits for.
+  public static func lowerPriority() {
+    cl_lower_priority()
+  }
+
   public static var identifier: Int { Int(cl_process_id()) }
 
   /// What stands on the command line, the program's name first. Unlike `CommandLine.arguments` it needs no `/proc`.

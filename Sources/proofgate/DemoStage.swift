@@ -38,7 +38,7 @@ final class DemoStage {
     gateway = try await GatewayServer(policy: first, keyRing: keyRing, tls: tls, workers: 1, resources: resources)
     let bound = gateway.server.addresses.first?.port ?? 0
     let policy = try DemoPolicy.make(gatewayPort: bound, upstreamPort: legacy.port)
-    await gateway.reload(policy: policy, keyRing: keyRing, tls: tls)
+    await gateway.reload(GatewaySnapshot(policy: policy, keyRing: keyRing), tls: tls)
 
     let known = LegacyClient(
       id: DemoPolicy.legacyID, secret: DemoPolicy.legacySecret, name: "The gateway",

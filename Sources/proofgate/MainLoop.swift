@@ -11,6 +11,7 @@ struct MainLoop {
   init() throws {
     ProcessSettings.ignoreBrokenPipes()
     ProcessSettings.forbidDumps()
+    ProcessSettings.mapLargeBlocks()
     Descriptors.raiseLimit()
     do throws(IOError) {
       signals = try Signals()

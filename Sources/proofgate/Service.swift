@@ -172,16 +172,20 @@ final class Service {
 
   private func reload(_ parts: Parts) async {
     let source = source
-    let loaded: Result<Configuration, Configuration.Failure>
+    let loaded: Result<Loaded, Configuration.Failure>
     do throws(IOError) {
       // A large policy takes a second to read.
-      loaded = try await poller.runOnThread("reload") { source.load() }
+      loaded = try await poller.runOnThread("reload") {
+        ProcessSettings.lowerPriority()
+        return source.load().map { Loaded($0) }
+      }
     } catch {
       return refuse(["proofgate: error: no thread for the reload: \(error)"], parts)
     }
     switch loaded {
     case .failure(let failure): refuse(failure.lines, parts)
-    case .success(let next):
+    case .success(let loaded):
+      let next = loaded.configuration
       let changes = RestartChanges(from: configuration.policy, to: next.policy)
       if let refusal = changes.refusal { return refuse(next.warnings + ["proofgate: error: \(refusal)"], parts) }
       let tls: GatewayTLS
@@ -193,18 +197,50 @@ final class Service {
       for line in next.warnings { Console.write(line) }
       if let warning = changes.warning { Console.warn(warning) }
       let before = parts.gateway.certificates
-      await parts.gateway.reload(policy: next.policy, keyRing: next.keyRing, tls: tls)
+      await parts.gateway.reload(loaded.snapshot, tls: tls)
       let certificates = CertificateReport(parts.gateway.certificates, before: before)
       parts.metrics.certificatesServed(parts.gateway.certificates.map(\.expiry))
       upstreamTLS.client.withLock { $0 = tls.upstream }
-      configuration = next
       parts.status.adopted(next.policy)
-      ProcessSettings.releaseMemory()
+      await replaceConfiguration(with: next)
       parts.metrics.policyReloaded(version: next.policy.version)
       for line in certificates.lines { Console.say(line) }
       Console.say(
         "policy \(next.policy.version) with \(Service.counted(next.policy.clients.count, "client"))"
           + "\(certificates.summary) in force")
+    }
+  }
+
+  private struct Loaded: Sendable {
+    let configuration: Configuration
+    let snapshot: GatewaySnapshot
+
+    init(_ configuration: Configuration) {
+      self.configuration = configuration
+      snapshot = GatewaySnapshot(policy: configuration.policy, keyRing: configuration.keyRing)
+    }
+  }
+
+  /// What was in force before. Freeing a large policy takes a while, too.
+  private final class Retired: Sendable {
+    private let configuration: Mutex<Configuration?>
+
+    init(_ configuration: Configuration) { self.configuration = Mutex(configuration) }
+
+    func release() { configuration.withLock { $0 = nil } }
+  }
+
+  private func replaceConfiguration(with next: Configuration) async {
+    let retired = Retired(configuration)
+    configuration = next
+    do throws(IOError) {
+      try await poller.runOnThread("release") {
+        ProcessSettings.lowerPriority()
+        retired.release()
+        ProcessSettings.releaseMemory()
+      }
+    } catch {
+      // Without a thread it is freed here, when the last reference goes.
     }
   }
 

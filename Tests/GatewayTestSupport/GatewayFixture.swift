@@ -176,7 +176,7 @@ public final class GatewayFixture: Sendable {
     // What a test set on purpose stays: an upstream that is dead, for example.
     let placed = GatewayFixture.placed(policy, port: port, upstream: nil)
     guard let tls = try? GatewayTLS(placed, tickets: tickets) else { return }
-    await server.reload(policy: placed, keyRing: keyRing, tls: tls)
+    await server.reload(GatewaySnapshot(policy: placed, keyRing: keyRing), tls: tls)
     current.withLock { $0 = placed }
   }
 

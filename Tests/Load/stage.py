@@ -79,7 +79,7 @@ class Gateway(peers.Program):
     """`proofgate serve` with a plaintext and a TLS listener."""
 
     def __init__(self, folder, program, upstream, name="proofgate", origin=None, workers=1, gateway="", limits="",
-                 legacy_uri=None, core=None):
+                 legacy_uri=None, core=None, clients=0):
         self.name = name
         super().__init__(folder)
         if core:
@@ -88,7 +88,7 @@ class Gateway(peers.Program):
         self.tls_port, self.admin = peers.free_port(), peers.free_port()
         self.origin = origin or f"http://127.0.0.1:{self.port}"
         self.workers, self.extra, self.limits = workers, gateway, limits
-        self.title = "Load"
+        self.title, self.clients = "Load", clients
         self.install("gateway")
 
     # A request that it refuses without a look at the upstream.
@@ -144,7 +144,10 @@ clients:
     redirect_uris: ["https://office.example/callback"]
     secret: {{ file: secret }}
     upstream: {{ client_id: legacy-web, client_secret: {{ file: secret }} }}
-""")
+""" + "".join(
+            f"  - id: other-{n}\n    type: public\n    application: native\n"
+            f"    redirect_uris: [com.example.other{n}:/cb]\n"
+            for n in range(self.clients)))
         fresh.replace(self.folder / "policy.yaml")
         return str(self.folder / "policy.yaml")
 

@@ -86,6 +86,10 @@ void cl_set_undumpable(void);
 void cl_release_code(void);
 /// Gives freed memory back.
 void cl_release_memory(void);
+/// Takes blocks of a megabyte and more from the system, whatever was freed before.
+void cl_map_large_blocks(void);
+/// The calling thread runs when others leave it time.
+void cl_lower_priority(void);
 /// Gives the whole pages of an allocation back; what was in them is lost.
 void cl_discard(void *_Nonnull block, size_t count);
 /// Blocks TERM, INT, HUP and USR1 in this and every later thread and returns a descriptor that reads them.

@@ -52,8 +52,9 @@ public final class GatewayServer: Sendable {
 
   /// Gives every worker the new policy, between two of its requests. Requests in progress end under the old one, and
   /// connections that stand keep the certificate that they began with.
-  public func reload(policy: Policy, keyRing: KeyRing, tls: GatewayTLS) async {
-    let snapshot = GatewaySnapshot(policy: policy, keyRing: keyRing)
+  ///
+  /// - Parameter snapshot: made beforehand, because a large policy's takes a while.
+  public func reload(_ snapshot: GatewaySnapshot, tls: GatewayTLS) async {
     let listeners = inForce.withLock { inForce in
       inForce.listeners = opened.listeners(from: tls, in: inForce.listeners)
       inForce.upstreamCertificate = tls.upstreamCertificate
@@ -65,6 +66,7 @@ public final class GatewayServer: Sendable {
       worker.resident(ProxyWorker.self)?.adopt(settings, Gateway(snapshot, resources, worker: worker.index))
     }
   }
+
   /// What the listeners show to clients now, in their order, and what the upstream is shown.
   public var certificates: [ServedCertificate] {
     let (listeners, own) = inForce.withLock { ($0.listeners, $0.upstreamCertificate) }

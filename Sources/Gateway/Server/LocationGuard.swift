@@ -1,3 +1,4 @@
+internal import Bytes
 import Enforcement
 import OAuth
 import Policy
@@ -9,7 +10,7 @@ struct LocationGuard: Sendable {
   /// memory. Where two share one by chance, a response too many is refused.
   private let addresses: Set<Int>
   private let origin: ResolvedLocation
-  private let callbackPath: String
+  private let callbackPath: [UInt8]
 
   init(_ policy: Policy) {
     origin = ResolvedLocation(policy.gateway.origin.description + "/", on: nil)
@@ -22,7 +23,7 @@ struct LocationGuard: Sendable {
       }
     }
     self.addresses = addresses
-    callbackPath = GatewaySettings.ownPath + "callback"
+    callbackPath = Array((GatewaySettings.ownPath + "callback").utf8)
   }
 
   private static let names = ["code=", "access_token=", "id_token="]
@@ -32,10 +33,9 @@ struct LocationGuard: Sendable {
   ///
   /// - Parameter field: The value of `Location`, or of `Refresh` with its delay.
   func isAnswer(_ field: String) -> Bool {
-    let field = ResolvedLocation.bytewise(field)
-    guard LocationGuard.carriesAnswer(field) else { return false }
-    let target = RefreshField.target(of: field).unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
-    let location = ResolvedLocation(String(decoding: target, as: UTF8.self), on: origin)
+    guard LocationGuard.carriesAnswer(field.utf8.span) else { return false }
+    let target = RefreshField.target(of: LocationGuard.bytewise(field)).unicodeScalars
+    let location = ResolvedLocation(target.map { UInt8(truncatingIfNeeded: $0.value) }, on: origin)
     // On whatever host: the gateway may have more names than its policy says.
     if location.path == callbackPath || location.isInternational || addresses.contains(location.hashValue) {
       return true
@@ -44,11 +44,18 @@ struct LocationGuard: Sendable {
     return location.isLoopback && location.authority != origin.authority
   }
 
-  private static func carriesAnswer(_ field: String) -> Bool {
-    if names.contains(where: { field.contains($0) }) { return true }
+  private static func carriesAnswer(_ field: Span<UInt8>) -> Bool {
+    for name in names where field.contains(name) { return true }
     // An app decodes the names of parameters.
-    guard field.contains("%") else { return false }
-    let decoded = ResolvedLocation.decoded(field)
-    return names.contains { decoded.contains($0) }
+    guard field.contains(UInt8(ascii: "%")) else { return false }
+    let decoded = ResolvedLocation.decoded(Array(copying: field))
+    return names.contains { decoded.span.contains($0) }
+  }
+
+  /// The text with each byte as a character of its own, so that none joins another.
+  private static func bytewise(_ text: String) -> String {
+    var scalars = String.UnicodeScalarView()
+    for byte in text.utf8 { scalars.append(Unicode.Scalar(byte)) }
+    return String(scalars)
   }
 }

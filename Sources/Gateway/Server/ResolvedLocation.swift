@@ -1,83 +1,82 @@
+internal import Bytes
+
 /// A URI reference as a browser resolves it, without query and fragment, in one spelling of the many that lead to the
 /// same place (RFC 3986, section 6.2; WHATWG URL, "basic URL parser").
 ///
-/// It is compared, never sent: where servers differ it takes the liberal reading.
+/// It is compared, never sent: where servers differ it takes the liberal reading. It is bytes, because a slash next to a
+/// combining mark is no character to Swift, and a slash to everybody else.
 struct ResolvedLocation: Hashable, Sendable {
   /// Lower case.
-  let scheme: String
+  let scheme: [UInt8]
   /// Lower case, without user information and default port; empty where the scheme has none.
-  let authority: String
+  let authority: [UInt8]
   /// Decoded, without dot segments and empty ones. Of other schemes than http and https it is empty: the app that owns a
   /// scheme gets all that is addressed to it.
-  let path: String
+  let path: [UInt8]
 
   /// - Parameter base: what a relative reference is resolved against: an origin, so its path counts from the root.
-  init(_ reference: some StringProtocol, on base: ResolvedLocation?) {
-    // Browsers drop controls and spaces at the ends and tabs everywhere.
-    let kept = ResolvedLocation.bytewise(reference).unicodeScalars.filter { $0 != "\t" && $0 != "\n" && $0 != "\r" }
-    let trimmed = kept.drop { $0.value <= 0x20 }.prefix { $0 != "?" && $0 != "#" }
-    let text = String(String.UnicodeScalarView(trimmed))
+  init(_ reference: some Collection<UInt8>, on base: ResolvedLocation?) {
+    // Browsers drop controls and spaces at the beginning, tabs and line ends everywhere.
+    let kept = reference.filter { $0 != 0x09 && $0 != 0x0a && $0 != 0x0d }
+    let text = kept.drop { $0 <= 0x20 }.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
     let named = ResolvedLocation.scheme(of: text)
-    scheme = named ?? base?.scheme ?? ""
-    let rest = named.map { text.dropFirst($0.count + 1) } ?? text[...]
-    guard scheme == "http" || scheme == "https" else {
-      authority = ""
-      path = ""
+    scheme = named ?? base?.scheme ?? []
+    guard scheme == ResolvedLocation.http || scheme == ResolvedLocation.https else {
+      authority = []
+      path = []
       return
     }
-    let slashed = rest.replacing("\\", with: "/")
-    let leading = slashed.prefix { $0 == "/" }.count
+    let slashed = ResolvedLocation.slashed(text.dropFirst(named.map { $0.count + 1 } ?? 0))
+    let leading = slashed.prefix { $0 == ResolvedLocation.slash }.count
     // With a scheme of its own any number of slashes comes before the authority; without one, two or more do.
     if named != nil || leading >= 2 {
       let remainder = slashed.dropFirst(leading)
-      let end = remainder.firstIndex(of: "/") ?? remainder.endIndex
-      authority = ResolvedLocation.authority(remainder[..<end], scheme: scheme)
+      let end = remainder.firstIndex(of: ResolvedLocation.slash) ?? remainder.endIndex
+      authority = ResolvedLocation.authority(remainder[..<end], isSecure: scheme == ResolvedLocation.https)
       path = ResolvedLocation.path(remainder[end...])
     } else {
-      authority = base?.authority ?? ""
+      authority = base?.authority ?? []
       path = ResolvedLocation.path(slashed[...])
     }
   }
 
+  init(_ reference: String, on base: ResolvedLocation?) { self.init(reference.utf8, on: base) }
+
+  private static let http = Array("http".utf8)
+  private static let https = Array("https".utf8)
+  private static let slash = UInt8(ascii: "/")
+
   /// Whether it leads to the machine that the browser runs on.
   var isLoopback: Bool {
-    guard scheme == "http" || scheme == "https" else { return false }
+    guard scheme == ResolvedLocation.http || scheme == ResolvedLocation.https else { return false }
+    let authority = String(decoding: authority, as: UTF8.self)
     let host = authority.hasPrefix("[") ? authority.prefix { $0 != "]" } : authority.prefix { $0 != ":" }
     return host == "localhost" || host.hasSuffix(".localhost") || host.hasPrefix("127.") || host == "[::1"
       || host.hasPrefix("[::ffff:127.") || host.hasPrefix("[::ffff:7f") || host == "[0:0:0:0:0:0:0:1"
   }
 
   /// Whether the host has a character that browsers may turn into one of ASCII, as they do with full-width letters.
-  var isInternational: Bool { !authority.utf8.allSatisfy { $0 < 0x80 } }
+  var isInternational: Bool { !authority.span.isASCII }
 
-  /// The text with each byte as a character of its own: a slash next to a combining mark is no character to Swift, and a
-  /// slash to everybody else.
-  static func bytewise(_ text: some StringProtocol) -> String {
-    var scalars = String.UnicodeScalarView()
-    for byte in text.utf8 { scalars.append(Unicode.Scalar(byte)) }
-    return String(scalars)
-  }
-
-  /// Every `%XX` of a bytewise text that can be decoded, once; bytewise again.
-  static func decoded(_ text: some StringProtocol) -> String {
-    var bytes: [UInt8] = []
-    // A bytewise text has no scalar above 0xff.
-    let source = text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+  /// Every `%XX` that can be decoded, once.
+  static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
+    var bytes = Array(text)
+    var kept = 0
     var index = 0
-    while index < source.count {
-      if source[index] == UInt8(ascii: "%"), index + 2 < source.count,
-        let high = hexValue(source[index + 1]), let low = hexValue(source[index + 2])
+    while index < bytes.count {
+      if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count,
+        let high = hexValue(bytes[index + 1]), let low = hexValue(bytes[index + 2])
       {
-        bytes.append(high << 4 | low)
+        bytes[kept] = high << 4 | low
         index += 3
       } else {
-        bytes.append(source[index])
+        bytes[kept] = bytes[index]
         index += 1
       }
+      kept += 1
     }
-    var scalars = String.UnicodeScalarView()
-    for byte in bytes { scalars.append(Unicode.Scalar(byte)) }
-    return String(scalars)
+    bytes.removeLast(bytes.count - kept)
+    return bytes
   }
 
   private static func hexValue(_ byte: UInt8) -> UInt8? {
@@ -89,44 +88,46 @@ struct ResolvedLocation: Hashable, Sendable {
     }
   }
 
+  /// With slashes for backslashes, as browsers read them.
+  private static func slashed(_ text: some Collection<UInt8>) -> [UInt8] {
+    text.map { $0 == UInt8(ascii: "\\") ? slash : $0 }
+  }
+
   /// RFC 3986, section 3.1.
-  private static func scheme(of text: String) -> String? {
-    guard let colon = text.firstIndex(of: ":"), let first = text.first, first.isASCII, first.isLetter else {
+  private static func scheme(of text: ArraySlice<UInt8>) -> [UInt8]? {
+    guard let colon = text.firstIndex(of: UInt8(ascii: ":")), let first = text.first, (first | 0x20) &- 0x61 < 26 else {
       return nil
     }
     let name = text[..<colon]
-    let isName = name.utf8.allSatisfy {
+    let isName = name.allSatisfy {
       ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || $0 == 0x2b || $0 == 0x2d || $0 == 0x2e
     }
-    return isName ? name.lowercased() : nil
+    return isName ? name.map(\.lowercasedASCII) : nil
   }
 
-  private static func authority(_ text: Substring, scheme: String) -> String {
-    let host = decoded(text.lastIndex(of: "@").map { text[text.index(after: $0)...] } ?? text).lowercased()
-    let isBracketed = host.hasPrefix("[")
-    guard let colon = host.lastIndex(of: ":"), !isBracketed || host[colon...].allSatisfy({ $0 != "]" }) else {
-      return withoutDot(host[...])
-    }
-    let port = Int(host[host.index(after: colon)...])
+  private static func authority(_ text: ArraySlice<UInt8>, isSecure: Bool) -> [UInt8] {
+    let named = text.lastIndex(of: UInt8(ascii: "@")).map { text[($0 + 1)...] } ?? text
+    let host = decoded(named).map(\.lowercasedASCII)
+    let isBracketed = host.first == UInt8(ascii: "[")
+    guard let colon = host.lastIndex(of: UInt8(ascii: ":")), !isBracketed || !host[colon...].contains(UInt8(ascii: "]"))
+    else { return withoutDot(host[...]) }
     let name = withoutDot(host[..<colon])
-    guard let port, port != (scheme == "https" ? 443 : 80) else { return name }
-    return "\(name):\(port)"
+    let port = Int(String(decoding: host[(colon + 1)...], as: UTF8.self))
+    guard let port, port != (isSecure ? 443 : 80) else { return name }
+    return name + Array(":\(port)".utf8)
   }
 
   /// A name with a dot at its end is the same name.
-  private static func withoutDot(_ name: Substring) -> String {
-    String(name.hasSuffix(".") ? name.dropLast() : name)
+  private static func withoutDot(_ name: ArraySlice<UInt8>) -> [UInt8] {
+    Array(name.last == UInt8(ascii: ".") ? name.dropLast() : name)
   }
 
-  private static func path(_ text: Substring) -> String {
-    var segments: [Substring] = []
-    for segment in decoded(text).replacing("\\", with: "/").split(separator: "/") {
-      switch segment {
-      case ".": continue
-      case "..": _ = segments.popLast()
-      default: segments.append(segment)
-      }
+  private static func path(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    var segments: [ArraySlice<UInt8>] = []
+    for segment in slashed(decoded(text)).split(separator: slash) {
+      if segment.elementsEqual(".".utf8) { continue }
+      if segment.elementsEqual("..".utf8) { _ = segments.popLast() } else { segments.append(segment) }
     }
-    return "/" + segments.joined(separator: "/")
+    return [slash] + Array(segments.joined(separator: [slash]))
   }
 }

@@ -1,0 +1,55 @@
+"""A reload of a large policy beside normal traffic: no request fails, and p99 hardly notices."""
+
+import signal
+import statistics
+import time
+
+import stage
+from latency import normal, percentile
+
+CLIENTS, FEWER = 100_000, 10_000
+FACTOR = 1.2  # p99 of normal traffic may grow by this
+UNNOTICED = 0.5  # milliseconds: what a machine's own moods make of a p99 that is a fraction of one
+CALM = 0.25  # the share of rounds that are compared: a virtual machine is left standing now and then
+WAIT = 60  # seconds until a reload must be in force
+
+
+def reloads(gateway):
+    return gateway.said().count(" in force\n")
+
+
+def duration(gateway, before, began):
+    """Seconds that a reload took; it may be over."""
+    while reloads(gateway) == before:
+        if time.time() - began > WAIT:
+            raise RuntimeError(f"no reload in {WAIT} seconds: {gateway.said()[-500:]}")
+        time.sleep(0.05)
+    return (gateway.folder / "log").stat().st_mtime - began
+
+
+def run(options, folder, judge):
+    count, rounds = (FEWER, 1) if options.short else (CLIENTS, options.rounds_of(11))
+    upstream = stage.Upstream(folder).start()
+    gateway = None
+    try:
+        gateway = stage.Gateway(folder, options.proofgate, upstream.port, clients=count).start()
+        normal(gateway, 1, options.rate)
+        problems, quiet, loaded, took = [], [], [], []
+        for _ in range(rounds):
+            sample = normal(gateway, options.seconds, options.rate)
+            problems += sample["failures"][:3]
+            quiet.append(percentile(sample["latencies"], 0.99))
+            before, began = reloads(gateway), time.time()
+            sample = normal(gateway, options.seconds, options.rate, lambda: gateway.child.send_signal(signal.SIGHUP))
+            problems += sample["failures"][:3]
+            loaded.append(percentile(sample["latencies"], 0.99))
+            took.append(duration(gateway, before, began))
+        without, beside = percentile(quiet, CALM), percentile(loaded, CALM)
+        if not options.short and beside > FACTOR * without and beside > without + UNNOTICED:
+            problems.append(f"p99 is {beside / without:.2f} times what it is without a reload, more than {FACTOR}")
+        judge("large", f"{rounds} reloads of {count:,} clients, of {statistics.median(took):.1f} s each: p99 "
+              f"{without:.2f} ms without, {beside:.2f} ms with, {beside / without:.2f} x", problems)
+    finally:
+        if gateway:
+            gateway.stop()
+        upstream.stop()

@@ -1,0 +1,30 @@
+import Foundation
+import Reactor
+import Synchronization
+import Testing
+
+@Suite("ProcessSettings")
+struct ProcessSettingsTests {
+  /// The calling thread's `nice` value, the 19th field of its `stat` (proc(5)).
+  private static func niceness() -> Int? {
+    guard let stat = try? String(contentsOfFile: "/proc/thread-self/stat", encoding: .utf8) else { return nil }
+    // The name before may hold anything but ends in the last parenthesis.
+    let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ")
+    return fields.count > 17 ? Int(fields[17]) : nil
+  }
+
+  @Test("A thread that lowers its priority leaves all others as they were")
+  func lowerPriority() throws {
+    let before = try #require(Self.niceness())
+    let inside = Mutex<Int?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      ProcessSettings.lowerPriority()
+      inside.withLock { $0 = Self.niceness() }
+      done.signal()
+    }
+    done.wait()
+    #expect(inside.withLock { $0 } == 19)
+    #expect(Self.niceness() == before)
+  }
+}
