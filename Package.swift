@@ -67,7 +67,7 @@ let package = Package(
     module("HTTP", ["Bytes"]),
     module("HTTP1", ["HTTP"], settings: dataPath),
     module("HTTP2", ["CNghttp2", "Reactor"], settings: dataPath),
-    module("Telemetry", ["HTTP"]),
+    module("Telemetry", ["HTTP", "Bytes"]),
     module("Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "Bytes", "Telemetry"], settings: dataPath),
 
     // What the operator runs.

@@ -13,19 +13,22 @@ public enum Base64URL {
   }()
 
   public static func encode(_ bytes: [UInt8]) -> String {
-    let alphabet = alphabet
+    let alphabet = alphabet.span
+    let bytes = bytes.span
     // One character for every six bits begun. The output has room for exactly those: four for each whole group of three
     // bytes, then two or three for the rest; indices are checked.
     return unsafe String(unsafeUninitializedCapacity: (bytes.count * 4 + 2) / 3) { output in
       var written = 0
+      var index = 0
       let whole = bytes.count - bytes.count % 3
-      for index in stride(from: 0, to: whole, by: 3) {
-        let group = Int(bytes[index]) << 16 | Int(bytes[index + 1]) << 8 | Int(bytes[index + 2])
+      while index < whole {
+        let group = Int(bytes[index]) << 16 | Int(bytes[index &+ 1]) << 8 | Int(bytes[index &+ 2])
         unsafe output[written] = alphabet[group >> 18]
         unsafe output[written + 1] = alphabet[group >> 12 & 0x3f]
         unsafe output[written + 2] = alphabet[group >> 6 & 0x3f]
         unsafe output[written + 3] = alphabet[group & 0x3f]
         written += 4
+        index &+= 3
       }
       guard whole < bytes.count else { return written }
       let second = whole + 1 < bytes.count ? Int(bytes[whole + 1]) : nil
@@ -44,22 +47,26 @@ public enum Base64URL {
   /// character that carries nothing.
   public static func decode(_ text: String) -> [UInt8]? {
     let input = text.utf8.span
-    let values = values
+    let values = values.span
     guard input.count % 4 != 1 else { return nil }
     let whole = input.count & ~3
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(input.count * 3 / 4)
     // Every value that is not 0xff is below 0x40, so a bad character shows in the disjunction of all.
     var seen: UInt8 = 0
-    for index in stride(from: 0, to: whole, by: 4) {
+    var bytes = [UInt8](repeating: 0, count: whole / 4 * 3)
+    var output = bytes.mutableSpan
+    var index = 0
+    var written = 0
+    while index < whole {
       let first = values[Int(input[index])]
-      let second = values[Int(input[index + 1])]
-      let third = values[Int(input[index + 2])]
-      let fourth = values[Int(input[index + 3])]
+      let second = values[Int(input[index &+ 1])]
+      let third = values[Int(input[index &+ 2])]
+      let fourth = values[Int(input[index &+ 3])]
       seen |= first | second | third | fourth
-      bytes.append(first << 2 | second >> 4)
-      bytes.append(second << 4 | third >> 2)
-      bytes.append(third << 6 | fourth)
+      output[written] = first << 2 | second >> 4
+      output[written &+ 1] = second << 4 | third >> 2
+      output[written &+ 2] = third << 6 | fourth
+      index &+= 4
+      written &+= 3
     }
     if whole < input.count {
       let first = values[Int(input[whole])]

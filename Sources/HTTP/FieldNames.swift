@@ -11,7 +11,13 @@ public struct FieldNames: Sendable, ExpressibleByArrayLiteral {
   }
 
   public func contains(_ name: String) -> Bool {
-    for each in names where name.isEqualIgnoringCase(to: each) { return true }
+    // Names are looked at where they are: a loop over them would count their references.
+    let names = names.span
+    var index = 0
+    while index < names.count {
+      if names[index].isEqualIgnoringCase(to: name) { return true }
+      index &+= 1
+    }
     return false
   }
 }

@@ -21,6 +21,12 @@ public struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     self.fields = fields
   }
 
+  /// No fields, and room for so many.
+  public init(capacity: Int) {
+    fields = []
+    fields.reserveCapacity(capacity)
+  }
+
   public init(dictionaryLiteral elements: (String, String)...) {
     fields = elements.map { Field(name: $0.0, value: $0.1) }
   }

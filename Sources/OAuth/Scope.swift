@@ -30,7 +30,7 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
   public var tokens: Set<Substring> { Set(text.split(separator: " ")) }
 
   /// Whether this scope asks for nothing beyond `other`.
-  public func isWithin(_ other: Scope) -> Bool { tokens.isSubset(of: other.tokens) }
+  public func isWithin(_ other: Scope) -> Bool { text == other.text || tokens.isSubset(of: other.tokens) }
 
   public var description: String { text }
 

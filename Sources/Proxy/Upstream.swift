@@ -92,7 +92,7 @@ public final class Upstream {
     guard headers.contains("Cookie") else { return headers }
     return Headers(
       headers.fields.compactMap { field in
-        guard field.name.lowercased() == "cookie" else { return field }
+        guard field.name.isEqualIgnoringCase(to: "cookie") else { return field }
         let value = CookieFilter.value(field.value, without: name)
         return value.isEmpty ? nil : Headers.Field(name: field.name, value: value)
       })

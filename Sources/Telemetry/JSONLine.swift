@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Writes lines of JSON (RFC 8259), one flat object each, into one buffer.
 ///
 /// Control characters, the delete character and Unicode's line separators are escaped, so no text can end a line (RFC
@@ -44,8 +46,9 @@ struct JSONLine: Sendable {
     if !isFirst { bytes.append(UInt8(ascii: ",")) }
     isFirst = false
     bytes.append(UInt8(ascii: "\""))
-    bytes.append(contentsOf: name.utf8)
-    bytes.append(contentsOf: "\":".utf8)
+    bytes.append(copying: name.utf8.span)
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(UInt8(ascii: ":"))
   }
 
   private mutating func string(_ text: String) {

@@ -83,6 +83,25 @@ struct CompletionTests {
   }
 
   @Test(
+    "I-completion: a code of unreserved characters is found between escapes and in them",
+    arguments: [
+      "/a?x=abc-ef_h", "/a?x=%2F%3Fcode%3Dabc-ef_h%26", "/a?x=%2abc-ef_h", "/a?x=abc%2Def_h", "/a?x=abc%252def_h",
+      "/a?x=%2Fabc-%65f_h%20", "/a?x=%2Fabc-e%%36%36_h", "/a?x=abc-ef_h%", "/a?x=%zzabc-ef_h",
+      "/a?x=%41bc-ef_h%61bc-ef_h",
+    ])
+  func echoedUnreserved(target: String) {
+    #expect(RequestContent(target: target).holds("abc-ef_h"))
+    #expect(!RequestContent(target: target).holds("abc-ef_i"))
+  }
+
+  @Test(
+    "A code is not found where something else stands in it",
+    arguments: ["/a?x=abc%2Fef_h", "/a?x=abc-%20ef_h", "/a?x=abc-e%3D%66_", "/a?x=abc-e%66%3D_h", "/a?x=abc-e&y=f_h"])
+  func notEchoed(target: String) {
+    #expect(!RequestContent(target: target).holds("abc-ef_h"))
+  }
+
+  @Test(
     "I-completion: a request that carries an answer with a code is refused",
     arguments: [
       "next=https%3A%2F%2Fgw.example%2F.proofgate%2Fcallback%3Fcode%3Dx%26state%3Dy",

@@ -25,8 +25,10 @@ struct ReentryContext: Sendable {
 
   var neverSent: Set<String> {
     let isChallengeSent = forwardsPKCE && transaction.challenge != nil
-    return isChallengeSent ? ParameterNames.requestObjects : ParameterNames.requestObjects.union(ParameterNames.pkce)
+    return isChallengeSent ? ParameterNames.requestObjects : ReentryContext.requestObjectsAndPKCE
   }
+
+  private static let requestObjectsAndPKCE = ParameterNames.requestObjects.union(ParameterNames.pkce)
 }
 
 /// Leave to forward a request of a running transaction as it is. Only this module gives it.

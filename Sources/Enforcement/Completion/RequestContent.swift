@@ -27,25 +27,50 @@ public struct RequestContent: Sendable {
 
   /// Whether a value, decoded to the end, holds one of the addresses together with a code: an answer that somebody made
   /// up, on its way to an open redirect.
-  func carriesAnswer(to addresses: [String]) -> Bool {
-    let wanted = addresses.map { RequestContent.lowercased(Array($0.utf8)) }
-    return texts.contains { text in
-      text.split(separator: UInt8(ascii: "&")).contains { pair in
-        let name = pair.prefix { $0 != UInt8(ascii: "=") }
-        let isNamed = name.endIndex < pair.endIndex && !name.contains(UInt8(ascii: "?"))
-        let value = !isNamed ? pair : pair[(name.endIndex + 1)...]
-        let decoded = RequestContent.lowercased(RequestContent.fullyDecoded(Array(value)))
-        return RequestContent.holdsCode(decoded) && wanted.contains { decoded.contains($0) }
-      }
-    }
+  func carriesAnswer(to addresses: @autoclosure () -> [String]) -> Bool {
+    // Hardly a request has a code in it, so the addresses come last.
+    let values = texts.flatMap { RequestContent.valuesWithCode($0.span) }
+    guard !values.isEmpty else { return false }
+    let wanted = addresses().map { RequestContent.lowercased(Array($0.utf8)) }
+    return values.contains { value in wanted.contains { value.contains($0) } }
   }
 
-  /// Whether there is a parameter `code`, in lower-case text.
-  private static func holdsCode(_ text: [UInt8]) -> Bool {
-    let name = Array("code=".utf8)
-    return text.indices.contains { start in
-      text[start...].starts(with: name) && (start == 0 || !isWord(text[start - 1]))
+  /// The values with a parameter `code` in them, decoded to the end and in lower case.
+  private static func valuesWithCode(_ text: Span<UInt8>) -> [[UInt8]] {
+    var found: [[UInt8]] = []
+    var start = 0
+    while start < text.count {
+      let end = text.firstIndex(of: UInt8(ascii: "&"), from: start) ?? text.count
+      let pair = text.extracting(start..<end)
+      let value = pair.extracting(valueOffset(in: pair)..<pair.count)
+      start = end + 1
+      // Its equals sign is there, plain or escaped.
+      guard value.contains(UInt8(ascii: "=")) || value.contains(UInt8(ascii: "%")) else { continue }
+      let decoded = fullyDecoded(value)
+      if holdsCode(decoded.span) { found.append(lowercased(decoded)) }
     }
+    return found
+  }
+
+  /// Where the value begins: after the name, or with it where that is a part of an address.
+  private static func valueOffset(in pair: Span<UInt8>) -> Int {
+    guard let equals = pair.firstIndex(of: UInt8(ascii: "=")),
+      !pair.extracting(0..<equals).contains(UInt8(ascii: "?"))
+    else { return 0 }
+    return equals + 1
+  }
+
+  /// Whether there is a parameter `code`.
+  private static func holdsCode(_ text: Span<UInt8>) -> Bool {
+    let name = "code"
+    var next = text.firstIndex(of: UInt8(ascii: "="), from: name.utf8.count)
+    while let equals = next {
+      let start = equals - name.utf8.count
+      let isCode = text.extracting(start..<equals).isEqualIgnoringCase(to: name.utf8.span)
+      if isCode, start == 0 || !isWord(text[start - 1]) { return true }
+      next = text.firstIndex(of: UInt8(ascii: "="), from: equals + 1)
+    }
+    return false
   }
 
   private static func lowercased(_ text: [UInt8]) -> [UInt8] {
@@ -56,10 +81,12 @@ public struct RequestContent: Sendable {
   func holds(_ code: String) -> Bool {
     let wanted = RequestContent.withoutPlus(Array(code.utf8))
     // A code that is itself an escaped text is found only where both sides are decoded to the end.
-    let fully = RequestContent.withoutPlus(RequestContent.fullyDecoded(Array(code.utf8)))
+    let fully = RequestContent.withoutPlus(RequestContent.fullyDecoded(code.utf8.span))
+    let isPlain = wanted.count >= RequestContent.distinctive && wanted.allSatisfy(RequestContent.isUnreserved)
     return texts.contains { text in
+      if isPlain, RequestContent.keepsUnreserved(text.span) { return RequestContent.occurs(wanted, in: text) }
       var text = RequestContent.withoutPlus(text)
-      let end = RequestContent.withoutPlus(RequestContent.fullyDecoded(text))
+      let end = RequestContent.withoutPlus(RequestContent.fullyDecoded(text.span))
       if RequestContent.occurs(fully, in: end) { return true }
       for _ in 0...RequestContent.rounds {
         // This is what has just been searched, for the same.
@@ -71,6 +98,22 @@ public struct RequestContent: Sendable {
       }
       return false
     }
+  }
+
+  /// Whether decoding, however often, neither makes nor joins unreserved characters: no escape stands for one, nor for a
+  /// percent sign, so each stays one byte that is none of these. What consists of such characters then occurs in what is
+  /// decoded only where it occurs in the text. Browsers and libraries never escape them (RFC 3986, section 2.3).
+  private static func keepsUnreserved(_ text: Span<UInt8>) -> Bool {
+    var next = text.firstIndex(of: UInt8(ascii: "%"))
+    while let mark = next {
+      guard mark + 2 < text.count, let high = digit(text[mark + 1]), let low = digit(text[mark + 2]) else {
+        return false
+      }
+      let byte = high << 4 | low
+      guard byte != UInt8(ascii: "%"), !isUnreserved(byte) else { return false }
+      next = text.firstIndex(of: UInt8(ascii: "%"), from: mark + 3)
+    }
+    return true
   }
 
   /// A plus is itself to one reader and a space to another: here they are the same.
@@ -102,9 +145,8 @@ public struct RequestContent: Sendable {
 
   /// Percent-escapes decoded until none is left, in one pass: an escape whose last digit comes of an escape is seen when
   /// that digit is written.
-  private static func fullyDecoded(_ text: [UInt8]) -> [UInt8] {
-    guard text.span.contains(UInt8(ascii: "%")) else { return text }
-    let text = text.span
+  private static func fullyDecoded(_ text: Span<UInt8>) -> [UInt8] {
+    guard text.contains(UInt8(ascii: "%")) else { return Array(copying: text) }
     var result: [UInt8] = []
     result.reserveCapacity(text.count)
     // What is written so far ends in a percent sign, or in one and a digit.
@@ -153,6 +195,11 @@ public struct RequestContent: Sendable {
       if standsAlone { return true }
     }
     return false
+  }
+
+  /// RFC 3986, section 2.3.
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    isWord(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "~")
   }
 
   private static func isWord(_ byte: UInt8) -> Bool {

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// What a query says to programs that take the path to run from it, e.g. `/?rest_route=/oauth/token`.
 struct RouterQuery {
   /// Parameters by which frameworks route, whatever the path is: they have it rewritten to one program.
@@ -27,11 +29,13 @@ struct RouterQuery {
 
   /// The quick look, in one pass: whether a parameter routes, or has a name that has to be decoded or none.
   func mayRoute(_ query: Span<UInt8>) -> Bool {
+    // Hardly a query separates like that, and a value that has one is not looked at.
+    if query.contains(UInt8(ascii: ";")) { return true }
     var index = 0
     while index < query.count {
       var hash: UInt64 = 0
       let start = index
-      while index < query.count, query[index] != UInt8(ascii: "="), !RouterQuery.separates(query[index]) {
+      while index < query.count, query[index] != UInt8(ascii: "="), query[index] != UInt8(ascii: "&") {
         let lower = CanonicalPath.lowercased(query[index])
         guard CanonicalPath.isPlain(lower), lower != UInt8(ascii: ".") else { return true }
         hash = RouterQuery.hash(hash, lower)
@@ -39,7 +43,7 @@ struct RouterQuery {
       }
       if index < query.count, query[index] == UInt8(ascii: "=") {
         if hashes.contains(hash) { return true }
-        while index < query.count, !RouterQuery.separates(query[index]) { index &+= 1 }
+        index = query.firstIndex(of: UInt8(ascii: "&"), from: index) ?? query.count
       } else if index > start {
         // A name alone may be a route.
         return true
@@ -48,8 +52,6 @@ struct RouterQuery {
     }
     return false
   }
-
-  private static func separates(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "&") || byte == UInt8(ascii: ";") }
 
   /// Whether some program at `path`, which is spelled as one of the places, could take the query for the path of one of the
   /// endpoints.

@@ -1,3 +1,4 @@
+internal import Bytes
 import Cryptography
 import Enforcement
 import HTTP
@@ -25,16 +26,25 @@ struct BrowserCookie: Sendable {
 
   /// The same from the values of all `Cookie` fields.
   func read(_ fields: [String], _ sealer: Sealer) -> BrowserSession? {
-    guard !fields.isEmpty else { return nil }
-    let values = fields.flatMap { field in
-      field.utf8.split(separator: UInt8(ascii: ";")).compactMap { pair -> Substring? in
-        let trimmed = pair.drop { $0 == 0x20 }
-        guard trimmed.starts(with: "\(name)=".utf8) else { return nil }
-        return Substring(trimmed.dropFirst(name.utf8.count + 1))
-      }
-    }
+    let values = fields.flatMap { self.values(in: $0.utf8.span) }
     guard values.count == 1, let value = values.first else { return nil }
-    return try? sealer.open(BrowserSession.self, from: String(value))
+    return try? sealer.open(BrowserSession.self, from: value)
+  }
+
+  /// The values of the pairs with this cookie's name.
+  private func values(in field: Span<UInt8>) -> [String] {
+    let name = name.utf8.span
+    var values: [String] = []
+    var start = 0
+    while start < field.count {
+      let end = field.firstIndex(of: UInt8(ascii: ";"), from: start) ?? field.count
+      while start < end, field[start] == UInt8(ascii: " ") { start += 1 }
+      let pair = field.extracting(start..<end)
+      start = end + 1
+      guard pair.starts(with: name), name.count < pair.count, pair[name.count] == UInt8(ascii: "=") else { continue }
+      if let value = String(validating: pair.extracting(name.count + 1..<pair.count)) { values.append(value) }
+    }
+    return values
   }
 
   /// The `Set-Cookie` value for a session.

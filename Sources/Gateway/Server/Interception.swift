@@ -69,15 +69,13 @@ final class Interception {
 
   /// The fields of the request that go upstream with a request of the gateway's own.
   ///
-  /// Left out: the gateway's cookie, what belongs to the client's connection, and fields by which some servers let a
-  /// request change its method.
+  /// Left out: what belongs to the client's connection, and fields by which some servers let a request change its method.
+  /// `Upstream` takes the gateway's cookie out of whatever it sends.
   func forwardedHeaders(keepingBody: Bool) -> Headers {
-    var headers = Headers()
+    var headers = Headers(capacity: request.headers.fields.count)
     for field in request.headers.fields where !Interception.ownedFields.contains(field.name) {
       if Interception.bodyFields.contains(field.name) {
         if keepingBody { headers.append(field.name, field.value) }
-      } else if field.name.isEqualIgnoringCase(to: "cookie") {
-        if let value = withoutOwnCookie(field.value) { headers.append(field.name, value) }
       } else {
         headers.append(field.name, field.value)
       }
@@ -91,18 +89,6 @@ final class Interception {
     "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range",
   ]
   private static let bodyFields: FieldNames = ["content-type", "content-encoding", "content-language"]
-
-  private func withoutOwnCookie(_ value: String) -> String? {
-    let name = gateway.snapshot.cookie.name.lowercased()
-    // Bytes: next to a combining mark a semicolon is no character of its own, and still ends a pair.
-    let kept = value.utf8.split(separator: UInt8(ascii: ";")).filter { pair in
-      let own = pair.drop { $0 == 0x20 || $0 == 0x09 }.prefix { $0 != UInt8(ascii: "=") }
-      let trimmed = own.reversed().drop { $0 == 0x20 || $0 == 0x09 }.reversed()
-      return String(decoding: trimmed, as: UTF8.self).lowercased() != name
-    }
-    guard !kept.isEmpty else { return nil }
-    return kept.map { String(Substring($0.drop { $0 == 0x20 })) }.joined(separator: "; ")
-  }
 
   /// The request as the client sent it, for what passes.
   func unchanged() -> OutboundRequest {
