@@ -47,10 +47,16 @@ final class Exchange {
   private var uploaded = 0
   private var downloaded = 0
   private var requestDeadline = Deadline.never
+  /// Since when the client has taken nothing although something waits for it, be it in the kernel, and what it had moved by
+  /// then.
+  private var stall: (since: UInt64, moved: Int)?
   private var uploadStopped = false
   private var reader = ResponseHeadReader()
 
   private static let yieldAfter = 64 * 1024
+  /// How often within its time it is looked at whether a client that took nothing has taken something: when it does, no
+  /// event tells.
+  private static let looks = 4
 
   init(_ server: ServerConnection) {
     self.server = server
@@ -83,6 +89,7 @@ final class Exchange {
     responseDeadline = nil
     moved = 0
     pace = Pace()
+    stall = nil
     uploaded = 0
     downloaded = 0
     requestDeadline = poller.deadline(after: worker.settings.configuration.limits.requestTimeout)
@@ -189,7 +196,7 @@ final class Exchange {
         let interest = interest()
         let wake = await server.waiter.wait(
           server.socket, interest.ofClient, upstream.socket, interest.ofUpstream, until: interest.end)
-        if interest.isPaced || wake == .timedOut { try judge(wake, interest, upstream) }
+        if interest.isPaced || wake == .timedOut { try judge(wake, interest) }
       }
     } catch {
       let isStale = upstream.isReused && keepsHead && upstream.input.isEmpty
@@ -220,16 +227,25 @@ final class Exchange {
     var end: Deadline
     /// Whether nothing but the client is waited for, since when.
     var isPaced = false
+    /// Whether the client has to take something before anything else can happen.
+    let needsReader: Bool
     let began: UInt64
   }
 
   private func interest() -> Interest {
-    let deadline =
-      uploadEnded && download == nil
-      ? answerDeadline() : poller.deadline(after: worker.settings.configuration.bodyTimeout)
-    var interest = Interest(deadline: deadline, end: deadline, began: poller.now)
     let blockedUp = !toUpstream.isEmpty || upload.direct > 0
     let blockedDown = !toClient.isEmpty || (download?.direct ?? 0) > 0
+    let needsReader = blockedDown && !isTunnel
+    let deadline =
+      if needsReader {
+        stallDeadline()
+      } else if uploadEnded, download == nil {
+        answerDeadline()
+      } else {
+        poller.deadline(after: worker.settings.configuration.bodyTimeout)
+      }
+    if !needsReader, let stall, movedByClient() > stall.moved { self.stall = nil }
+    var interest = Interest(deadline: deadline, end: deadline, needsReader: needsReader, began: poller.now)
     if !uploadEnded {
       if blockedUp { interest.ofUpstream.insert(.writable) } else { interest.ofClient.insert(.readable) }
     }
@@ -237,6 +253,10 @@ final class Exchange {
     // What a switched protocol does in its time is its own affair.
     guard !isTunnel else { return interest }
     interest.end = min(deadline, requestDeadline)
+    if stall != nil {
+      let timeout = worker.settings.configuration.bodyTimeout
+      interest.end = min(interest.end, poller.deadline(after: timeout / Exchange.looks))
+    }
     guard blockedDown || !uploadEnded && !blockedUp && download == nil else { return interest }
     let limits = worker.settings.configuration.limits
     interest.isPaced = limits.minimumRate > 0
@@ -245,7 +265,7 @@ final class Exchange {
   }
 
   /// Whether a wait has shown that the exchange must end.
-  private func judge(_ wake: Wake, _ interest: Interest, _ upstream: UpstreamConnection) throws(Failure) {
+  private func judge(_ wake: Wake, _ interest: Interest) throws(Failure) {
     let limits = worker.settings.configuration.limits
     if interest.isPaced, !pace.keeps(limits, waited: poller.now - interest.began, moved: movedByClient) {
       throw .tooSlow
@@ -253,12 +273,22 @@ final class Exchange {
     guard wake == .timedOut else { return }
     let now = Deadline(milliseconds: poller.now)
     if !isTunnel, requestDeadline <= now { throw .tooLong }
-    if interest.deadline <= now { throw timeoutFailure(upstream) }
+    if interest.deadline <= now { throw interest.needsReader ? .clientTimeout : timeoutFailure() }
   }
 
   /// Bytes that the client has given and taken. What the kernel holds for it, it has not taken.
   private func movedByClient() -> Int {
     uploaded + downloaded - (downloaded > 0 ? server.socket.unacknowledged : 0)
+  }
+
+  /// When a client that takes nothing has had its time. The kernel makes room for more now and then whether or not it takes
+  /// any, so that more can be sent is no progress.
+  private func stallDeadline() -> Deadline {
+    let moved = movedByClient()
+    var current = stall ?? (poller.now, moved)
+    if moved > current.moved { current = (poller.now, moved) }
+    stall = current
+    return Deadline(milliseconds: current.since + UInt64(worker.settings.configuration.bodyTimeout))
   }
 
   private func answerDeadline() -> Deadline {
@@ -268,7 +298,7 @@ final class Exchange {
     return deadline
   }
 
-  private func timeoutFailure(_ upstream: UpstreamConnection) -> Failure {
+  private func timeoutFailure() -> Failure {
     let waitsForClient = !uploadEnded && toUpstream.isEmpty && upload.direct == 0
     return waitsForClient && download == nil ? .clientTimeout : .upstream(.responseTimeout)
   }

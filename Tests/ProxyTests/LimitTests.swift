@@ -248,6 +248,26 @@ extension ProxyTests {
       }
     }
 
+    @Test("A client that takes nothing is cut off in its time, which is its own and not the upstream's")
+    func stoppedReader() async throws {
+      let size = 20_000_000
+      try await Bench.Setup(
+        upstream: { upstream, peer in
+          _ = try await upstream.read(peer)
+          try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n")
+          try await peer.send([UInt8](repeating: 0x61, count: size))
+        }, configure: { $0.bodyTimeout = 100 }
+      ).run { _, bench in
+        let idle = try await bench.connect()
+        try await idle.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        await bench.eventually("it is cut") { await bench.count(.bodyTimeout) == 1 }
+        await bench.eventually("its connection is let go") { await bench.counters().open == 0 }
+        let count = await bench.count(.responseTimeout)
+        #expect(count == 0)
+        #expect(try await idle.readResponse().isWhole == false)
+      }
+    }
+
     @Test("A request as a whole takes at most so long")
     func requestTimeout() async throws {
       try await Bench.Setup(
