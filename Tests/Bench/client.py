@@ -78,7 +78,6 @@ def handshakes(options):
                 "p50": times[len(times) // 2] * 1000,
                 "p99": times[len(times) * 99 // 100] * 1000,
                 "errors": errors,
-                "cpu": time.process_time(),
             }
         )
     )

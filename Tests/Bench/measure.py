@@ -3,6 +3,7 @@
 import os
 import random
 import statistics
+import time
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -46,20 +47,45 @@ def threads(pids):
 
 
 class Machine:
-    """Processor time of the whole machine since this was made."""
+    """What others take of the machine since this was made: processes that do not descend from this one, and the
+    hypervisor. Processes, because the kernel knows their time exactly; the machine's it only samples, at moments at which
+    those that wait for a timer are always found at work."""
 
     def __init__(self):
-        self.start = self._read()
+        self.began, self.start, self.stolen = time.monotonic(), self._processes(), self._stolen()
 
     @staticmethod
-    def _read():
+    def _stolen():
         with open("/proc/stat") as file:
-            user, nice, system, idle, wait, irq, softirq, steal = map(int, file.readline().split()[1:9])
-        return user + nice + system + irq + softirq, steal, idle + wait
+            return int(file.readline().split()[8])
 
-    def since(self):
-        """Seconds: busy, stolen by the hypervisor, idle."""
-        return [(now - then) / TICKS for now, then in zip(self._read(), self.start)]
+    @staticmethod
+    def _processes():
+        """Ticks of each process that is not ours."""
+        parents, ticks = {}, {}
+        for name in os.listdir("/proc"):
+            if not name.isdigit():
+                continue
+            try:
+                with open(f"/proc/{name}/stat") as file:
+                    fields = file.read().rpartition(")")[2].split()
+            except OSError:
+                continue  # gone meanwhile
+            parents[int(name)] = int(fields[1])
+            ticks[int(name)] = int(fields[11]) + int(fields[12])
+
+        def is_ours(pid):
+            while pid > 1 and pid != os.getpid():
+                pid = parents.get(pid, 0)
+            return pid == os.getpid()
+
+        return {pid: used for pid, used in ticks.items() if not is_ours(pid)}
+
+    def others(self):
+        """Shares of a core: other processes, the hypervisor."""
+        elapsed = max(time.monotonic() - self.began, 0.001) * TICKS
+        used = sum(now - self.start.get(pid, 0) for pid, now in self._processes().items())
+        return used / elapsed, (self._stolen() - self.stolen) / elapsed
 
 
 def median(values):

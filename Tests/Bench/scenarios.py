@@ -5,7 +5,6 @@ import base64
 import dataclasses
 import hashlib
 import json
-import os
 import pathlib
 import re
 import socket
@@ -31,7 +30,6 @@ class Load:
     p50: typing.Optional[float]  # milliseconds
     p99: typing.Optional[float]  # milliseconds
     errors: int
-    cpu: float  # seconds of the load program itself
 
 
 @dataclasses.dataclass
@@ -55,7 +53,7 @@ def duration(text):
 
 
 def spend(command, limit):
-    """Runs a load program on its core; its output and the CPU seconds it took."""
+    """Runs a load program on its core; its output."""
     child = subprocess.Popen(
         ["taskset", "-c", peers.LOAD_CORE] + command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -80,9 +78,7 @@ def wrk(proxy, path, seconds, connections=CONNECTIONS, headers=(), script=None, 
         command += ["-H", header]
     if script:
         command += ["-s", str(script)]
-    before = os.times()
     output = spend(command + [f"{origin}{path}"], seconds + 30)
-    after = os.times()
     total = re.search(r"(\d+) requests in ([\d.]+\w+)", output)
     lasted = re.search(r"^lasted (\d+) us", output, re.M)
     errors = sum(int(n) for n in re.findall(r"Non-2xx or 3xx responses: (\d+)", output))
@@ -95,12 +91,7 @@ def wrk(proxy, path, seconds, connections=CONNECTIONS, headers=(), script=None, 
         p50=percentile.get("50", 0.0),
         p99=percentile.get("99", 0.0),
         errors=errors,
-        cpu=children_cpu(before, after),
     )
-
-
-def children_cpu(before, after):
-    return after.children_user + after.children_system - before.children_user - before.children_system
 
 
 def h2load(proxy, path, seconds, connections, streams, tls=False, body=None):
@@ -111,14 +102,12 @@ def h2load(proxy, path, seconds, connections, streams, tls=False, body=None):
     if body:
         command += ["-d", str(body)]
     origin = f"https://127.0.0.1:{proxy.tls_port}" if tls else f"http://127.0.0.1:{proxy.h2c_port}"
-    before = os.times()
     output = spend(command + [f"{origin}{path}"], seconds + 30)
-    after = os.times()
     done = re.search(r"(\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout", output)
     if not done or f"Application protocol: {'h2' if tls else 'h2c'}" not in output:
         raise RuntimeError(f"h2load did not speak HTTP/2 with {proxy.name}: {output.strip()[-500:]}")
     succeeded, *failed = map(int, done.groups())
-    return Load(succeeded, seconds, None, None, sum(failed), children_cpu(before, after))
+    return Load(succeeded, seconds, None, None, sum(failed))
 
 
 CLIENT = pathlib.Path(__file__).resolve().parent / "client.py"

@@ -169,7 +169,7 @@ def run(options, folder, judge):
             rounds, problems, used, held = Rounds(), [], [], []
             normal(gateway, 1, options.rate)
             for number in range(options.rounds_of(7)):
-                busy = stage.Busy(gateway.pids() + upstream.pids())
+                machine = measure.Machine()
                 problems += rounds.add("quiet", normal(gateway, options.seconds, options.rate))
                 # In the second in which they come they all want something; afterwards they only are there.
                 crowd = Crowd(gateway, kinds, options.seconds * 6 + 60)
@@ -181,7 +181,7 @@ def run(options, folder, judge):
                 seen = crowd.end()
                 if seen is None or seen["idle_gone"]:
                     problems.append(f"idle connections were closed: {seen and seen['idle_gone']}")
-                others, stolen = busy.others()
+                others, stolen = machine.others()
                 all_rounds += 1
                 is_busy = others > stage.OTHERS or stolen > stage.STEAL
                 busy_rounds += is_busy

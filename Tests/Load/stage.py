@@ -12,7 +12,6 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "Tests" / "Bench"))
 
-import measure  # noqa: E402
 import peers  # noqa: E402
 
 CERTIFICATES = ROOT / "Tests" / "Certificates"
@@ -189,24 +188,6 @@ clients:
             text = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
         values = re.findall(rf"^{re.escape(name)}(?:{{[^}}]*}})? ([\d.e+]+)$", text, re.M)
         return sum(float(value) for value in values)
-
-
-class Busy:
-    """What others did on this machine meanwhile."""
-
-    def __init__(self, own=()):
-        self.own, self.machine, self.began = list(own), measure.Machine(), time.monotonic()
-        self.before = self.used()
-
-    def used(self):
-        times = os.times()
-        return measure.cpu_seconds(self.own) + times.user + times.system + times.children_user + times.children_system
-
-    def others(self):
-        """Shares of a core: other programs, stolen by the hypervisor."""
-        elapsed = max(time.monotonic() - self.began, 0.001)
-        busy, stolen, _ = self.machine.since()
-        return max(0.0, busy - (self.used() - self.before)) / elapsed, stolen / elapsed
 
 
 class Judge:
