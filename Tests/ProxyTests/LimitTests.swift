@@ -223,15 +223,13 @@ extension ProxyTests {
       }
     }
 
+    /// Bytes: more than all buffers between an upstream and a client.
+    private static let much = 20_000_000
+
     @Test("A client that reads a byte now and then does not hold an upstream connection, one that reads on gets all")
     func slowDownload() async throws {
-      let size = 20_000_000
       try await Bench.Setup(
-        upstream: { upstream, peer in
-          _ = try await upstream.read(peer)
-          try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n")
-          try await peer.send([UInt8](repeating: 0x61, count: size))
-        },
+        upstream: ScriptedUpstream.sending(Self.much),
         configure: {
           $0.limits.rateWindow = 200
           $0.limits.minimumRate = 10_000
@@ -242,7 +240,7 @@ extension ProxyTests {
         await bench.eventually("it is cut") { await bench.count(.minimumRate) == 1 }
         await bench.eventually("its connection is let go") { await bench.counters().open == 0 }
         let response = try await bench.get("/")
-        #expect(response.body.count == size && response.isWhole)
+        #expect(response.body.count == Self.much && response.isWhole)
         let count = await bench.count(.minimumRate)
         #expect(count == 1)
       }
@@ -250,13 +248,8 @@ extension ProxyTests {
 
     @Test("A client that takes nothing is cut off in its time, which is its own and not the upstream's")
     func stoppedReader() async throws {
-      let size = 20_000_000
       try await Bench.Setup(
-        upstream: { upstream, peer in
-          _ = try await upstream.read(peer)
-          try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n")
-          try await peer.send([UInt8](repeating: 0x61, count: size))
-        }, configure: { $0.bodyTimeout = 100 }
+        upstream: ScriptedUpstream.sending(Self.much), configure: { $0.bodyTimeout = 100 }
       ).run { _, bench in
         let idle = try await bench.connect()
         try await idle.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")

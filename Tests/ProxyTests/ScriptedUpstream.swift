@@ -54,6 +54,15 @@ final class ScriptedUpstream {
     for peer in peers { peer.close() }
   }
 
+  /// Answers one request with so many bytes.
+  static func sending(_ count: Int) -> Script {
+    { upstream, peer in
+      _ = try await upstream.read(peer)
+      try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n")
+      try await peer.send([UInt8](repeating: 0x61, count: count))
+    }
+  }
+
   /// Answers every request with 200 and its target.
   static let plain: Script = { upstream, peer in
     while true {
