@@ -111,4 +111,15 @@ extension UInt8 {
   /// The letter in lower case; every other byte as it is.
   @inlinable
   public var lowercasedASCII: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
+
+  /// What a hexadecimal digit of either case stands for; `nil` for every other byte.
+  @inlinable
+  public var hexadecimalValue: UInt8? {
+    switch self {
+    case 0x30...0x39: self - 0x30
+    case 0x41...0x46: self - 0x37
+    case 0x61...0x66: self - 0x57
+    default: nil
+    }
+  }
 }

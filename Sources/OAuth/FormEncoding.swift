@@ -13,8 +13,8 @@ public enum FormEncoding {
       case UInt8(ascii: "+"):
         decoded.append(UInt8(ascii: " "))
       case UInt8(ascii: "%"):
-        guard index + 2 < bytes.count, let high = ASCII.hexValue(bytes[index + 1]),
-          let low = ASCII.hexValue(bytes[index + 2])
+        guard index + 2 < bytes.count, let high = bytes[index + 1].hexadecimalValue,
+          let low = bytes[index + 2].hexadecimalValue
         else { return nil }
         decoded.append(high << 4 | low)
         index &+= 2

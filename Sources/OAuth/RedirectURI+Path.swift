@@ -1,3 +1,5 @@
+internal import Bytes
+
 extension RedirectURI {
   /// What the path and the query may hold. A path is refused wherever servers or browsers are known to rewrite it: dot
   /// segments, their encoded forms, and `;` parameters that hide them.
@@ -31,8 +33,8 @@ extension RedirectURI {
         index += 1
         continue
       }
-      guard index + 2 < bytes.endIndex, let high = ASCII.hexValue(bytes[index + 1]),
-        let low = ASCII.hexValue(bytes[index + 2])
+      guard index + 2 < bytes.endIndex, let high = bytes[index + 1].hexadecimalValue,
+        let low = bytes[index + 2].hexadecimalValue
       else { throw .malformedEscape }
       let byte = high << 4 | low
       guard byte >= 0x20, byte != 0x7f else { throw .encodedControl }

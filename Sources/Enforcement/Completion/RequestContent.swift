@@ -106,7 +106,8 @@ public struct RequestContent: Sendable {
   private static func keepsUnreserved(_ text: Span<UInt8>) -> Bool {
     var next = text.firstIndex(of: UInt8(ascii: "%"))
     while let mark = next {
-      guard mark + 2 < text.count, let high = digit(text[mark + 1]), let low = digit(text[mark + 2]) else {
+      guard mark + 2 < text.count, let high = text[mark + 1].hexadecimalValue, let low = text[mark + 2].hexadecimalValue
+      else {
         return false
       }
       let byte = high << 4 | low
@@ -131,7 +132,7 @@ public struct RequestContent: Sendable {
     var index = 0
     while let mark = text.firstIndex(of: UInt8(ascii: "%"), from: index) {
       result.append(copying: text.extracting(index..<mark))
-      if mark + 2 < text.count, let high = digit(text[mark + 1]), let low = digit(text[mark + 2]) {
+      if mark + 2 < text.count, let high = text[mark + 1].hexadecimalValue, let low = text[mark + 2].hexadecimalValue {
         result.append(high << 4 | low)
         index = mark + 3
       } else {
@@ -161,8 +162,9 @@ public struct RequestContent: Sendable {
       }
       result.append(text[index])
       index &+= 1
-      while result.count > 2, result[result.count - 3] == UInt8(ascii: "%"), let high = digit(result[result.count - 2]),
-        let low = digit(result[result.count - 1])
+      while result.count > 2, result[result.count - 3] == UInt8(ascii: "%"),
+        let high = result[result.count - 2].hexadecimalValue,
+        let low = result[result.count - 1].hexadecimalValue
       {
         result.removeLast(3)
         result.append(high << 4 | low)
@@ -170,15 +172,6 @@ public struct RequestContent: Sendable {
       mayEscape = result.suffix(2).contains(UInt8(ascii: "%"))
     }
     return result
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
   }
 
   private static func occurs(_ wanted: [UInt8], in text: [UInt8]) -> Bool {

@@ -65,7 +65,7 @@ struct ResolvedLocation: Hashable, Sendable {
     var index = 0
     while index < bytes.count {
       if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count,
-        let high = hexValue(bytes[index + 1]), let low = hexValue(bytes[index + 2])
+        let high = bytes[index + 1].hexadecimalValue, let low = bytes[index + 2].hexadecimalValue
       {
         bytes[kept] = high << 4 | low
         index += 3
@@ -77,15 +77,6 @@ struct ResolvedLocation: Hashable, Sendable {
     }
     bytes.removeLast(bytes.count - kept)
     return bytes
-  }
-
-  private static func hexValue(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case 0x30...0x39: byte - 0x30
-    case 0x41...0x46: byte - 0x37
-    case 0x61...0x66: byte - 0x57
-    default: nil
-    }
   }
 
   /// With slashes for backslashes, as browsers read them.
