@@ -227,25 +227,18 @@ final class Exchange {
     var end: Deadline
     /// Whether nothing but the client is waited for, since when.
     var isPaced = false
-    /// Whether the client has to take something before anything else can happen.
-    let needsReader: Bool
     let began: UInt64
   }
 
   private func interest() -> Interest {
     let blockedUp = !toUpstream.isEmpty || upload.direct > 0
     let blockedDown = !toClient.isEmpty || (download?.direct ?? 0) > 0
-    let needsReader = blockedDown && !isTunnel
-    let deadline =
-      if needsReader {
-        stallDeadline()
-      } else if uploadEnded, download == nil {
-        answerDeadline()
-      } else {
-        poller.deadline(after: worker.settings.configuration.bodyTimeout)
-      }
-    if !needsReader, let stall, movedByClient() > stall.moved { self.stall = nil }
-    var interest = Interest(deadline: deadline, end: deadline, needsReader: needsReader, began: poller.now)
+    noteStall(blockedDown)
+    var deadline =
+      uploadEnded && download == nil
+      ? answerDeadline() : poller.deadline(after: worker.settings.configuration.bodyTimeout)
+    if let stall { deadline = blockedDown ? self.deadline(of: stall) : min(deadline, self.deadline(of: stall)) }
+    var interest = Interest(deadline: deadline, end: deadline, began: poller.now)
     if !uploadEnded {
       if blockedUp { interest.ofUpstream.insert(.writable) } else { interest.ofClient.insert(.readable) }
     }
@@ -273,7 +266,8 @@ final class Exchange {
     guard wake == .timedOut else { return }
     let now = Deadline(milliseconds: poller.now)
     if !isTunnel, requestDeadline <= now { throw .tooLong }
-    if interest.deadline <= now { throw interest.needsReader ? .clientTimeout : timeoutFailure() }
+    if let stall, self.deadline(of: stall) <= now { throw .clientTimeout }
+    if interest.deadline <= now { throw timeoutFailure() }
   }
 
   /// Bytes that the client has given and taken. What the kernel holds for it, it has not taken.
@@ -281,14 +275,23 @@ final class Exchange {
     uploaded + downloaded - (downloaded > 0 ? server.socket.unacknowledged : 0)
   }
 
-  /// When a client that takes nothing has had its time. The kernel makes room for more now and then whether or not it takes
-  /// any, so that more can be sent is no progress.
-  private func stallDeadline() -> Deadline {
-    let moved = movedByClient()
-    var current = stall ?? (poller.now, moved)
-    if moved > current.moved { current = (poller.now, moved) }
-    stall = current
-    return Deadline(milliseconds: current.since + UInt64(worker.settings.configuration.bodyTimeout))
+  /// Notes since when the client takes nothing. The kernel makes room for more now and then whether or not it takes any, so
+  /// that more could be sent is no progress.
+  private func noteStall(_ isBlocked: Bool) {
+    guard isBlocked || stall != nil else { return }
+    guard !isTunnel else {
+      stall = nil
+      return
+    }
+    // What is left of the answer before counts as well: below zero then, and rising.
+    let moved = uploaded + downloaded - server.socket.unacknowledged
+    if let stall, moved <= stall.moved { return }
+    stall = isBlocked ? (poller.now, moved) : nil
+  }
+
+  /// When a client that takes nothing has had its time.
+  private func deadline(of stall: (since: UInt64, moved: Int)) -> Deadline {
+    Deadline(milliseconds: stall.since + UInt64(worker.settings.configuration.bodyTimeout))
   }
 
   private func answerDeadline() -> Deadline {

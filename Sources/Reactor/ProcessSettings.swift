@@ -31,7 +31,8 @@ public enum ProcessSettings {
     cl_map_large_blocks()
   }
 
-  /// Lets the calling thread run only when others leave it time (`nice 19`): for work that nobody waits for.
+  /// Lets the calling thread run only when others leave it time (`nice 19`; where they do not, it has a sixtieth): for work
+  /// that must not be in the way of traffic.
   public static func lowerPriority() {
     cl_lower_priority()
   }

@@ -18,14 +18,10 @@ final class Service {
   private var configuration: Configuration
   private let tickets = TicketKeys()
   private let upstreamTLS = UpstreamTLSInForce()
-  private var orders: [Order] = []
   private let waiter: Waiter
+  private var wantsReload = false
+  private var isReloading = false
   private var isEnding = false
-
-  private enum Order {
-    case reload
-    case end
-  }
 
   /// What exists once everything has started.
   private final class UpstreamTLSInForce: Sendable {
@@ -72,17 +68,18 @@ final class Service {
       UpstreamNotice(poller, configuration.policy.upstream.origin, upstreamTLS.client.withLock { $0 }))
     ProcessSettings.releaseCode()
     ProcessSettings.releaseMemory()
-    while true {
-      while !orders.isEmpty {
-        switch orders.removeFirst() {
-        case .reload: await reload(parts)
-        case .end:
-          await end(parts)
-          return .success
-        }
+    while !isEnding {
+      if wantsReload, !isReloading {
+        wantsReload = false
+        isReloading = true
+        // Beside this, so that the end does not wait for a large policy.
+        poller.start(Reload(self, parts))
+      } else {
+        _ = await waiter.sleep(until: .never)
       }
-      _ = await waiter.sleep(until: .never)
     }
+    await end(parts)
+    return .success
   }
 
   // MARK: Start
@@ -155,7 +152,7 @@ final class Service {
     switch signal {
     case .hangup:
       parts.writer.log.reopen()
-      if !orders.contains(.reload) { orders.append(.reload) }
+      wantsReload = true
     case .user1:
       parts.writer.log.reopen()
     case .terminate, .interrupt:
@@ -163,12 +160,27 @@ final class Service {
       if isEnding { ProcessSettings.exitNow(signal == .terminate ? 143 : 130) }
       isEnding = true
       parts.status.beginDraining()
-      orders.append(.end)
     }
     waiter.resume(.ready)
   }
 
   // MARK: Reload
+
+  private final class Reload: Activity {
+    private let service: Service
+    private let parts: Parts
+
+    init(_ service: Service, _ parts: Parts) {
+      self.service = service
+      self.parts = parts
+    }
+
+    func run() async {
+      await service.reload(parts)
+      service.isReloading = false
+      service.waiter.resume(.ready)
+    }
+  }
 
   private func reload(_ parts: Parts) async {
     let source = source
@@ -182,6 +194,7 @@ final class Service {
     } catch {
       return refuse(["proofgate: error: no thread for the reload: \(error)"], parts)
     }
+    guard !isEnding else { return }
     switch loaded {
     case .failure(let failure): refuse(failure.lines, parts)
     case .success(let loaded):
@@ -202,12 +215,14 @@ final class Service {
       parts.metrics.certificatesServed(parts.gateway.certificates.map(\.expiry))
       upstreamTLS.client.withLock { $0 = tls.upstream }
       parts.status.adopted(next.policy)
-      await replaceConfiguration(with: next)
+      let retired = Retired(configuration)
+      configuration = next
       parts.metrics.policyReloaded(version: next.policy.version)
       for line in certificates.lines { Console.say(line) }
       Console.say(
         "policy \(next.policy.version) with \(Service.counted(next.policy.clients.count, "client"))"
           + "\(certificates.summary) in force")
+      await release(retired)
     }
   }
 
@@ -230,18 +245,17 @@ final class Service {
     func release() { configuration.withLock { $0 = nil } }
   }
 
-  private func replaceConfiguration(with next: Configuration) async {
-    let retired = Retired(configuration)
-    configuration = next
+  private func release(_ retired: Retired) async {
     do throws(IOError) {
       try await poller.runOnThread("release") {
         ProcessSettings.lowerPriority()
         retired.release()
-        ProcessSettings.releaseMemory()
       }
     } catch {
-      // Without a thread it is freed here, when the last reference goes.
+      retired.release()
     }
+    // Of usual priority: it holds locks of the workers' memory.
+    ProcessSettings.releaseMemory()
   }
 
   private func refuse(_ lines: [String], _ parts: Parts) {
