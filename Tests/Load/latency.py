@@ -16,6 +16,7 @@ HEADER_TIMEOUT = 5  # seconds, as the policy says
 BODY_TIMEOUT = 10  # seconds, as the policy says
 RATE_WINDOW = 20  # seconds over which the gateway measures a client's rate
 SLACK = 3  # seconds: what a busy machine and a timer's own granularity add
+FILLING = 10  # seconds in which hundreds of readers at once get all that the kernels hold for them
 FACTOR = 2  # p99 of normal traffic may grow by this
 # A quiet p99 is a fraction of a millisecond; below this nobody notices, and a scheduler's tick is as long.
 UNNOTICED = 2.0  # milliseconds
@@ -207,8 +208,9 @@ def deadlines(options, gateway, judge):
     allowed = dict(headers=HEADER_TIMEOUT, bodies=RATE_WINDOW, readers=BODY_TIMEOUT)
     if options.short:
         allowed.pop("bodies")
-    longest = max(allowed.values()) + SLACK
-    crowd = Crowd(gateway, {kind: options.slow for kind in allowed}, longest + 2, renew=False)
+    longest = max(allowed.values()) + SLACK + FILLING
+    # It ends when all are gone.
+    crowd = Crowd(gateway, {kind: options.slow for kind in allowed}, longest, renew=False)
     crowd.come()
     seen = crowd.wait(longest + 10)
     for kind, deadline in allowed.items():
