@@ -266,7 +266,11 @@ final class Exchange {
     guard wake == .timedOut else { return }
     let now = Deadline(milliseconds: poller.now)
     if !isTunnel, requestDeadline <= now { throw .tooLong }
-    if let stall, self.deadline(of: stall) <= now { throw .clientTimeout }
+    if let stall, self.deadline(of: stall) <= now {
+      // It may have taken something since the last look.
+      guard taken() > stall.moved else { throw .clientTimeout }
+      return
+    }
     if interest.deadline <= now { throw timeoutFailure() }
   }
 
@@ -283,11 +287,14 @@ final class Exchange {
       stall = nil
       return
     }
-    // What is left of the answer before counts as well: below zero then, and rising.
-    let moved = uploaded + downloaded - server.socket.unacknowledged
+    let moved = taken()
     if let stall, moved <= stall.moved { return }
     stall = isBlocked ? (poller.now, moved) : nil
   }
+
+  /// Bytes that the client has given and taken. What is left of the answer before counts as well: below zero then, and
+  /// rising.
+  private func taken() -> Int { uploaded + downloaded - server.socket.unacknowledged }
 
   /// When a client that takes nothing has had its time.
   private func deadline(of stall: (since: UInt64, moved: Int)) -> Deadline {
