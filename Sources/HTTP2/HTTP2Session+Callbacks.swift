@@ -25,6 +25,11 @@ extension HTTP2Session {
     // Closed streams are kept for a tree of priorities that is not used.
     unsafe nghttp2_option_set_no_closed_streams(options, 1)
     unsafe setReceiving(callbacks)
+    // How much a DATA frame may carry: what both windows and the client's setting allow, and no more than the record.
+    unsafe nghttp2_session_callbacks_set_data_source_read_length_callback(callbacks) {
+      _, _, _, whole, window, limit, _ in
+      min(HTTP2Session.dataLimit, Int(whole), Int(window), Int(limit))
+    }
     unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, data in
       unsafe HTTP2Session.with(data) { session in
         if let frame = unsafe frame { unsafe session.frameSent(frame.pointee.hd) }

@@ -2,41 +2,30 @@ internal import CNghttp2
 public import Reactor
 
 extension HTTP2Session {
-  /// The largest frame payload that nghttp2 makes, and its head.
-  private static let frameLimit = 16_384 + 9
+  /// Bytes of a frame's head.
+  private static let frameHead = 9
+  /// The largest frame that nghttp2 makes: the payload that every client takes (RFC 9113, section 4.2), and its head.
+  private static let frameLimit = 16_384 + frameHead
+  /// The largest payload of a DATA frame: with its head it fills a TLS record.
+  static let dataLimit = 16_384 - frameHead
 
   /// Whether `produce` would give something.
-  public var wantsToSend: Bool { unsafe spill != nil || nghttp2_session_want_write(session) != 0 }
+  public var wantsToSend: Bool { unsafe nghttp2_session_want_write(session) != 0 }
 
   /// Whether the session is over once everything was sent.
   public var isOver: Bool { unsafe !wantsToSend && nghttp2_session_want_read(session) == 0 }
 
-  /// Appends what is to be sent to `buffer`, as far as it has room.
+  /// Appends what is to be sent to `buffer`, as long as it has room for a whole frame.
   public func produce(into buffer: Buffer) throws(HTTP2Failure) {
     budget.advance(to: now)
-    if let spill {
-      let count = min(buffer.room, spill.count)
-      buffer.append(from: spill, offset: 0, count: count)
-      spill.consume(count)
-      guard spill.isEmpty else { return }
-      buffers.wipeAndGiveBack(spill)
-      self.spill = nil
-    }
-    while spill == nil, buffer.room > 0 {
+    while buffer.room >= HTTP2Session.frameLimit {
       var bytes: UnsafePointer<UInt8>?
       let count = unsafe nghttp2_session_mem_send(session, &bytes)
       guard count >= 0 else { throw .broken }
       guard count > 0, let start = unsafe bytes else { break }
       // Sound: the bytes stay until the next call.
       let part = unsafe Span(_unsafeElements: UnsafeBufferPointer(start: start, count: count))
-      let fitting = min(count, buffer.room)
-      buffer.append(part, in: 0..<fitting)
-      if fitting < count {
-        let rest = buffers.take()
-        precondition(count <= HTTP2Session.frameLimit + Buffer.slack)
-        rest.append(part, in: fitting..<count)
-        spill = rest
-      }
+      buffer.append(part, in: 0..<count)
     }
     if let flood {
       self.flood = nil

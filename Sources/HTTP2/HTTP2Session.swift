@@ -31,8 +31,6 @@ public import Reactor
   private var withheld = 0
   /// Bytes of responses that are kept, over all streams.
   private var outbound = 0
-  /// What nghttp2 gave out last and did not fit.
-  var spill: Buffer?
   var now: UInt64 = 0
   /// The client has answered the PING that went with the notice of a shutdown.
   public internal(set) var isNoticeAcknowledged = false
@@ -58,7 +56,6 @@ public import Reactor
     unsafe nghttp2_session_del(session)
     for stream in open { stream.release() }
     fields.clear()
-    if let spill { buffers.wipeAndGiveBack(spill) }
   }
 
   private func submitSettings() -> Bool {

@@ -193,6 +193,7 @@ final class Exchange {
           await server.waiter.giveWay()
           continue
         }
+        server.socket.push()
         let interest = interest()
         let wake = await server.waiter.wait(
           server.socket, interest.ofClient, upstream.socket, interest.ofUpstream, until: interest.end)
@@ -204,6 +205,7 @@ final class Exchange {
       if case .upstream(.reset) = error, isStale, head.method.isIdempotent { throw .stale }
       throw error
     }
+    server.socket.push()
     server.state.finishedResponse()
     worker.metrics.requestFinished(
       .passed, status: status, nanoseconds: Clock.monotonicNanoseconds() - began)
@@ -425,7 +427,7 @@ final class Exchange {
   }
 
   private func receive(_ upstream: UpstreamConnection) throws(Failure) {
-    switch upstream.receive() {
+    switch download == nil ? upstream.receive() : upstream.receiveBody() {
     case .moved(let count): moved += count
     case .wouldBlock: return
     case .ended:
@@ -437,14 +439,16 @@ final class Exchange {
   private func sendToClient(_ upstream: UpstreamConnection) throws(Failure) -> Bool {
     let direct = download?.direct ?? 0
     let before = toClient.count
+    // What the kernel holds back is pushed before the next wait.
+    let more = upstream.socket.readiness.contains(.readable) && download?.isDecoded == false
     let result: Transfer
     if direct > 0 {
       result =
         toClient.isEmpty
-        ? server.socket.send(upstream.input, upTo: direct)
-        : server.socket.send(toClient, then: upstream.input, upTo: direct)
+        ? server.socket.send(upstream.input, upTo: direct, more: more)
+        : server.socket.send(toClient, then: upstream.input, upTo: direct, more: more)
     } else {
-      result = server.socket.send(toClient)
+      result = server.socket.send(toClient, upTo: toClient.count, more: more)
     }
     switch result {
     case .moved(let count):

@@ -243,15 +243,16 @@ final class HTTP2Connection: Activity {
   /// Sends what can be sent; false when the client takes no more for now.
   private func flush(_ session: HTTP2Session) throws(HTTP2Failure) -> Bool {
     while true {
-      poller.buffers.fill(output)
+      if !output.hasBlock { poller.buffers.widen(output) }
       output.compact()
       if session.wantsToSend { try session.produce(into: output) }
       dispatch(session)
       if output.isEmpty {
+        socket.push()
         deadlines.sending = nil
         return true
       }
-      switch socket.send(output) {
+      switch socket.send(output, upTo: output.count, more: session.wantsToSend) {
       case .moved(let count):
         moved += count
         deadlines.sending = nil

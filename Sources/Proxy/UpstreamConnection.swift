@@ -8,6 +8,8 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   let epoch: Int
   /// Received and not yet consumed; without a block while there is nothing.
   let input = Buffer()
+  /// Whether reads of the body have filled a block.
+  private(set) var isBulk = false
   private(set) var isReused = false
   private let timer = Timer()
   private var isIdle = false
@@ -43,7 +45,17 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
     return socket.receive(into: input)
   }
 
+  /// Receives more of a body into `input`. One that fills a block comes faster than it is read, and gets a wide one; TLS
+  /// gives no more than a record at once.
+  func receiveBody() -> Transfer {
+    if isBulk, input.isEmpty { pool.poller.buffers.widen(input) }
+    let result = receive()
+    if case .moved(Buffer.readSize) = result, socket.layer == nil { isBulk = true }
+    return result
+  }
+
   func releaseInput() {
+    isBulk = false
     pool.poller.buffers.giveBack(input)
   }
 

@@ -188,7 +188,7 @@ public final class UpstreamPool {
     guard connection.input.isEmpty, connection.epoch == epoch, !connection.socket.hasInput(), !poller.isDraining else {
       return retire(connection)
     }
-    if idle.count >= UpstreamPool.buffered { connection.releaseInput() }
+    if idle.count >= UpstreamPool.buffered || connection.isBulk { connection.releaseInput() }
     connection.park(now: poller.now, timeout: settings.configuration.upstreamIdleTimeout)
     idle.append(connection)
     wakeNext()

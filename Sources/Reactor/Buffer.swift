@@ -11,6 +11,8 @@ import Glibc
   /// Room beyond a read, for the header fields that the gateway adds to a head that filled a whole read.
   public static let slack = 2 * 1024
   public static let capacity = readSize + slack
+  /// What a wide block holds, for bodies that come faster than they are read: each read takes twice as much.
+  static let wideCapacity = 2 * readSize + slack
 
   /// Points to nothing while `limit` is 0, so every access that is within bounds is to a block.
   private var base: UnsafeMutableRawPointer
@@ -34,24 +36,25 @@ import Glibc
     // Never read and never written: no access is within the bounds of a buffer without a block.
     fileprivate nonisolated(unsafe) static let none = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 16)
 
-    static func allocate() -> UnsafeMutableRawPointer {
+    static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
       // So that whole pages of it can be discarded.
-      UnsafeMutableRawPointer.allocate(byteCount: Buffer.capacity, alignment: 4096)
+      UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 4096)
     }
 
     /// Gives the memory back and keeps the address. Sound: what is in the pages is lost, and nobody reads what a block held
     /// when it was given back.
-    static func discard(_ block: UnsafeMutableRawPointer) {
-      unsafe cl_discard(block, Buffer.capacity)
+    static func discard(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
+      unsafe cl_discard(block, capacity)
     }
   }
 
   public var hasBlock: Bool { limit != 0 }
+  public var isWide: Bool { limit == Buffer.wideCapacity }
 
-  func take(_ block: UnsafeMutableRawPointer) {
+  func take(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
     precondition(!hasBlock, "a block for a buffer that has one")
     unsafe base = block
-    limit = Buffer.capacity
+    limit = capacity
     clear()
     written = 0
   }

@@ -1,28 +1,27 @@
 /// The blocks of one worker's receive and send buffers, last in first out so that the warmest memory is used first.
 @safe public final class BufferPool {
-  private var free: [UnsafeMutableRawPointer] = unsafe []
-  /// Kept for reuse; above this a burst's memory goes back to the system.
-  private let keep: Int
-  /// The blocks of bursts: addresses without memory. To the allocator they would be holes between what is smaller and stays,
-  /// which the next burst's blocks and objects fill anew at other places, until all of them have memory.
-  private var empty: [UnsafeMutableRawPointer] = unsafe []
-  /// Blocks that buffers have.
-  public private(set) var inUse = 0
+  private var narrow: BlockStack
+  private var wide: BlockStack
   /// Bytes beside the buffers that requests hold: bodies that are read whole.
   private var charged = 0
   /// Bytes that may be in use before new work is refused. This worker's share of the process's.
   public var limit = Int.max
 
   public init(keep: Int = 256) {
-    self.keep = keep
+    narrow = BlockStack(Buffer.capacity, keep: keep)
+    wide = BlockStack(Buffer.wideCapacity, keep: keep / 4)
   }
 
   deinit {
-    while let block = unsafe free.popLast() ?? empty.popLast() { unsafe block.deallocate() }
+    narrow.deallocate()
+    wide.deallocate()
   }
 
+  /// Blocks that buffers have.
+  public var inUse: Int { narrow.inUse + wide.inUse }
+
   /// Bytes in use.
-  public var bytes: Int { inUse * Buffer.capacity + charged }
+  public var bytes: Int { narrow.inUse * Buffer.capacity + wide.inUse * Buffer.wideCapacity + charged }
 
   /// Whether there is room for `count` bytes more.
   public func hasRoom(for count: Int) -> Bool { bytes <= limit - count }
@@ -42,26 +41,63 @@
   /// Gives the buffer a block if it has none.
   public func fill(_ buffer: Buffer) {
     guard !buffer.hasBlock else { return }
-    inUse += 1
-    unsafe buffer.take(free.popLast() ?? empty.popLast() ?? Buffer.Block.allocate())
+    unsafe buffer.take(narrow.pop(), Buffer.capacity)
+  }
+
+  /// Gives the empty buffer a wide block in place of what it has.
+  public func widen(_ buffer: Buffer) {
+    guard !buffer.isWide else { return }
+    precondition(buffer.isEmpty, "a block that holds something is not exchanged")
+    giveBack(buffer)
+    unsafe buffer.take(wide.pop(), Buffer.wideCapacity)
   }
 
   /// Takes the buffer's block, if it has one, with what is in it.
   public func giveBack(_ buffer: Buffer) {
     guard buffer.hasBlock else { return }
-    inUse -= 1
-    let block = unsafe buffer.releaseBlock()
-    if unsafe free.count < keep {
-      unsafe free.append(block)
-    } else {
-      unsafe Buffer.Block.discard(block)
-      unsafe empty.append(block)
-    }
+    if buffer.isWide { unsafe wide.push(buffer.releaseBlock()) } else { unsafe narrow.push(buffer.releaseBlock()) }
   }
 
   /// Gives back after overwriting what was in it: for buffers that held a secret.
   public func wipeAndGiveBack(_ buffer: Buffer) {
     buffer.wipe()
     giveBack(buffer)
+  }
+}
+
+/// Blocks of one size.
+@safe private struct BlockStack {
+  private let capacity: Int
+  /// So many are kept for reuse; above this a burst's memory goes back to the system.
+  private let keep: Int
+  private var free: [UnsafeMutableRawPointer] = unsafe []
+  /// The blocks of bursts: addresses without memory. To the allocator they would be holes between what is smaller and stays,
+  /// which the next burst's blocks and objects fill anew at other places, until all of them have memory.
+  private var empty: [UnsafeMutableRawPointer] = unsafe []
+  /// Blocks that buffers have.
+  private(set) var inUse = 0
+
+  init(_ capacity: Int, keep: Int) {
+    self.capacity = capacity
+    self.keep = keep
+  }
+
+  mutating func pop() -> UnsafeMutableRawPointer {
+    inUse += 1
+    return unsafe free.popLast() ?? empty.popLast() ?? Buffer.Block.allocate(capacity)
+  }
+
+  mutating func push(_ block: UnsafeMutableRawPointer) {
+    inUse -= 1
+    if unsafe free.count < keep {
+      unsafe free.append(block)
+    } else {
+      unsafe Buffer.Block.discard(block, capacity)
+      unsafe empty.append(block)
+    }
+  }
+
+  mutating func deallocate() {
+    while let block = unsafe free.popLast() ?? empty.popLast() { unsafe block.deallocate() }
   }
 }

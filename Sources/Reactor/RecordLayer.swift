@@ -7,8 +7,8 @@ public protocol RecordLayer: AnyObject {
   var applicationProtocol: String? { get }
   /// As `Socket.receive(into:)`. An end that the peer did not announce is a failure: the bytes before it may be cut off.
   func receive(into buffer: Buffer, _ socket: Socket) -> Transfer
-  /// Sends at most `count` of the buffer's bytes and consumes what was taken.
-  func send(_ buffer: Buffer, upTo count: Int, _ socket: Socket) -> Transfer
+  /// Sends at most `count` of the buffer's bytes and consumes what was taken. `more`: as for the socket.
+  func send(_ buffer: Buffer, upTo count: Int, more: Bool, _ socket: Socket) -> Transfer
   /// What becomes possible when the kernel reports `bits`.
   func readiness(after bits: Readiness) -> Readiness
   /// Whether there is something to receive, an end included; takes in what is the layer's own business.

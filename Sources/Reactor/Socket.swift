@@ -37,6 +37,8 @@ public enum Transfer: Equatable, Sendable {
   var interest: Readiness = []
   /// Set when the worker stops before the connection was done: every further call fails.
   package private(set) var isAborted = false
+  /// Whether the last bytes were sent with more to follow.
+  private var holdsBack = false
   let poller: Poller
   /// TLS, once its handshake is done; `nil` for plaintext.
   public private(set) var layer: (any RecordLayer)?
@@ -143,10 +145,14 @@ public enum Transfer: Equatable, Sendable {
   }
 
   /// Sends at most `count` of the buffer's bytes and consumes what the kernel took.
-  public func send(_ buffer: Buffer, upTo count: Int) -> Transfer {
+  ///
+  /// - Parameter more: Whether more follows at once. The kernel may hold the bytes back then, to send fewer and larger
+  ///   packets, until something is sent without `more` or until `push`: 16 KiB at a time, a body costs a fifth more.
+  public func send(_ buffer: Buffer, upTo count: Int, more: Bool = false) -> Transfer {
     if isAborted || descriptor < 0 { return sendToStream(buffer, count) }
-    if let layer { return layer.send(buffer, upTo: count, self) }
-    let sent = unsafe buffer.withReadable { bytes in unsafe cl_send(descriptor, bytes, count) }
+    holdsBack = more
+    if let layer { return layer.send(buffer, upTo: count, more: more, self) }
+    let sent = unsafe buffer.withReadable { bytes in unsafe cl_send(descriptor, bytes, count, more) }
     guard sent >= 0 else { return failed(sent) }
     if sent < count { readiness.remove(.writable) }
     buffer.consume(Int(sent))
@@ -154,12 +160,13 @@ public enum Transfer: Equatable, Sendable {
   }
 
   /// Sends all of `head` and then at most `count` bytes of `body` in one system call, and consumes what was taken.
-  public func send(_ head: Buffer, then body: Buffer, upTo count: Int) -> Transfer {
+  public func send(_ head: Buffer, then body: Buffer, upTo count: Int, more: Bool = false) -> Transfer {
     if isAborted || descriptor < 0 { return sendToStream(head, then: body, count) }
-    if layer != nil { return sendJoined(head, then: body, upTo: count) }
+    if layer != nil { return sendJoined(head, then: body, upTo: count, more: more) }
+    holdsBack = more
     let headCount = head.count
     let sent = unsafe head.withReadable { first in
-      unsafe body.withReadable { second in unsafe cl_send2(descriptor, first, headCount, second, count) }
+      unsafe body.withReadable { second in unsafe cl_send2(descriptor, first, headCount, second, count, more) }
     }
     guard sent >= 0 else { return failed(sent) }
     if sent < headCount + count { readiness.remove(.writable) }
@@ -169,13 +176,13 @@ public enum Transfer: Equatable, Sendable {
   }
 
   /// A record is made of one piece of memory: a copy costs less than a record of its own for a short head.
-  private func sendJoined(_ head: Buffer, then body: Buffer, upTo count: Int) -> Transfer {
+  private func sendJoined(_ head: Buffer, then body: Buffer, upTo count: Int, more: Bool) -> Transfer {
     let headCount = head.count
     let joined = poller.buffers.take()
     defer { poller.buffers.wipeAndGiveBack(joined) }
     joined.append(from: head, offset: 0, count: headCount)
     joined.append(from: body, offset: 0, count: min(count, joined.room))
-    let result = send(joined)
+    let result = send(joined, upTo: joined.count, more: more)
     if case .moved(let sent) = result {
       head.consume(min(sent, headCount))
       if sent > headCount { body.consume(sent - headCount) }
@@ -191,6 +198,13 @@ public enum Transfer: Equatable, Sendable {
     }
     readiness.insert(.broken)
     return .failed(error)
+  }
+
+  /// Sends what the kernel holds back: what was to follow does not come yet.
+  public func push() {
+    guard holdsBack else { return }
+    holdsBack = false
+    if descriptor >= 0 { _ = cl_push(descriptor) }
   }
 
   /// Tells the peer that nothing more comes, and goes on receiving.

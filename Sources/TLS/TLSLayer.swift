@@ -17,6 +17,8 @@ public import Reactor
   let descriptor: Int32
   /// Whether the last read of the socket took all that the kernel had.
   var isDrained = false
+  /// Whether more follows what OpenSSL sends now.
+  private(set) var sendsMore = false
   private var readWantsWrite = false
   private var writeWantsRead = false
   private var isEstablished = false
@@ -163,7 +165,7 @@ public import Reactor
     }
   }
 
-  public func send(_ buffer: Buffer, upTo count: Int, _ socket: Socket) -> Transfer {
+  public func send(_ buffer: Buffer, upTo count: Int, more: Bool, _ socket: Socket) -> Transfer {
     guard !isBroken, !hasAnnouncedEnd else { return .failed(TLSLayer.broken) }
     guard count > 0 else { return .wouldBlock }
     if pending.count > 0, count < pending.count || TLSLayer.mark(of: buffer, pending.count) != pending.mark {
@@ -171,6 +173,8 @@ public import Reactor
       return fail(socket)
     }
     TLSLibrary.forgetErrors()
+    sendsMore = more
+    defer { sendsMore = false }
     let sent = unsafe buffer.withReadable { bytes in
       // The caller's count is within the buffer's, as for a plain send.
       unsafe SSL_write(connection, bytes, Int32(clamping: count))

@@ -61,9 +61,11 @@ enum TLSTransport {
       return -1
     }
     // Only called while a function of the layer runs.
-    let descriptor = unsafe Unmanaged<TLSLayer>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.descriptor }
+    let (descriptor, more) = unsafe Unmanaged<TLSLayer>.fromOpaque(data)._withUnsafeGuaranteedRef {
+      ($0.descriptor, $0.sendsMore)
+    }
     unsafe BIO_clear_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
-    let sent = unsafe cl_send(descriptor, bytes, Int(count))
+    let sent = unsafe cl_send(descriptor, bytes, Int(count), more)
     if sent > 0 { return Int32(sent) }
     if sent == 0 || IOError(code: Int32(-sent)) == .wouldBlock {
       unsafe BIO_set_flags(transport, BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)

@@ -81,6 +81,32 @@ struct FlowControlTests {
     #expect(more == 1000)
   }
 
+  @Test("Frames come whole, as many as there is room for, and one of DATA fills a TLS record")
+  func wholeFrames() throws {
+    let fixture = try SessionFixture()
+    for stream in stride(from: 1, through: 5, by: 2) { fixture.receive(.get(stream)) }
+    _ = fixture.frames()
+    let body = String(repeating: "x", count: 16_384)
+    for stream in stride(from: 1, through: 5, by: 2) { fixture.respond(Int32(stream), body) }
+    let buffer = Buffer()
+    fixture.buffers.widen(buffer)
+    var frames: [Int] = []
+    var turns: [Int] = []
+    while fixture.session.wantsToSend {
+      try fixture.session.produce(into: buffer)
+      var bytes = buffer.bytes(from: 0, count: buffer.count)
+      buffer.clear()
+      let lengths = Frame.take(from: &bytes).filter { $0.kind == .data }.map { $0.payload.count + 9 }
+      #expect(bytes.isEmpty)
+      frames += lengths
+      turns.append(lengths.reduce(0, +))
+    }
+    fixture.buffers.giveBack(buffer)
+    // Each body takes a frame that fills a record, and one for its last bytes.
+    #expect(frames.max() == 16_384 && frames.reduce(0, +) == 3 * (16_384 + 2 * 9))
+    #expect(turns.contains { $0 > 2 * 16_384 })
+  }
+
   @Test("An answer that does not wait for its request ends the stream, after a bounded part of the rest")
   func early() throws {
     let fixture = try SessionFixture()

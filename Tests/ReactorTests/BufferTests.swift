@@ -84,6 +84,28 @@ struct BufferTests {
     #expect(pool.inUse == 2)
   }
 
+  @Test("A wide block takes two reads, counts as such and goes back to its own kind")
+  func wide() {
+    let pool = BufferPool()
+    let (a, b) = (pool.take(), Buffer())
+    pool.widen(a)
+    pool.widen(a)  // is wide
+    pool.widen(b)
+    #expect(a.isWide && a.readRoom == 2 * Buffer.readSize && a.room == a.readRoom + Buffer.slack)
+    #expect(pool.inUse == 2 && pool.bytes == 2 * (2 * Buffer.readSize + Buffer.slack))
+    a.append([UInt8](repeating: 1, count: 2 * Buffer.readSize))
+    #expect(a.readRoom == 0)
+    let block = BufferTests.block(of: a)
+    pool.giveBack(a)
+    pool.fill(a)
+    #expect(!a.isWide && a.isEmpty && BufferTests.block(of: a) != block && a.room == Buffer.capacity)
+    pool.widen(a)
+    #expect(BufferTests.block(of: a) == block)
+    pool.wipeAndGiveBack(a)
+    pool.giveBack(b)
+    #expect(pool.inUse == 0 && pool.bytes == 0)
+  }
+
   @Test("Line feeds are found from where one looks, up to the last byte")
   func lineFeeds() {
     let buffer = BufferPool().take()

@@ -19,6 +19,32 @@ struct WaiterTests {
     }
   }
 
+  @Test("What is sent with more to follow stays here until it is pushed, and what follows pushes it")
+  func heldBack() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: 0).first)
+      let (client, server) = try await poller.pair(on: worker, listener)
+      let (given, taken) = (poller.buffers.take(), poller.buffers.take())
+      let began = Clock.monotonicNanoseconds()
+      given.append("abc")
+      #expect(client.send(given, upTo: 3, more: true) == .moved(3))
+      let early = server.receive(into: taken)
+      // The kernel keeps nothing for longer than 200 ms.
+      #expect(early == .wouldBlock || Clock.monotonicNanoseconds() - began > 150_000_000)
+      client.push()
+      if early == .wouldBlock { #expect(server.receive(into: taken) == .moved(3)) }
+      given.append("de")
+      #expect(client.send(given, upTo: 1, more: true) == .moved(1))
+      #expect(client.send(given) == .moved(1))
+      while taken.count < 5 { guard case .moved = server.receive(into: taken) else { break } }
+      #expect(taken.bytes(from: 0, count: taken.count) == Array("abcde".utf8))
+      client.close()
+      server.close()
+      for buffer in [given, taken] { poller.buffers.giveBack(buffer) }
+    }
+  }
+
   @Test("A wait over two sockets ends with either")
   func either() async throws {
     try await OnWorker.run { worker in

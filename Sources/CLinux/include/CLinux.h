@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -58,9 +59,11 @@ int64_t cl_receive(int32_t fd, void *_Nonnull bytes, size_t count);
 int64_t cl_peek(int32_t fd, void *_Nonnull bytes, size_t count);
 /// Bytes that were sent and that the peer has not acknowledged yet.
 int64_t cl_unacknowledged(int32_t fd);
-int64_t cl_send(int32_t fd, const void *_Nonnull bytes, size_t count);
+int64_t cl_send(int32_t fd, const void *_Nonnull bytes, size_t count, bool more);
 int64_t cl_send2(
-  int32_t fd, const void *_Nonnull first, size_t first_count, const void *_Nonnull second, size_t second_count);
+  int32_t fd, const void *_Nonnull first, size_t first_count, const void *_Nonnull second, size_t second_count,
+  bool more);
+int32_t cl_push(int32_t fd);
 int32_t cl_shutdown_write(int32_t fd);
 void cl_close(int32_t fd);
 
