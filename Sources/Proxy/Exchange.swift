@@ -47,16 +47,11 @@ final class Exchange {
   private var uploaded = 0
   private var downloaded = 0
   private var requestDeadline = Deadline.never
-  /// Since when the client has taken nothing although something waits for it, be it in the kernel, and what it had moved by
-  /// then.
-  private var stall: (since: UInt64, moved: Int)?
+  private var stall = Stall()
   private var uploadStopped = false
   private var reader = ResponseHeadReader()
 
   private static let yieldAfter = 64 * 1024
-  /// How often within its time it is looked at whether a client that took nothing has taken something: when it does, no
-  /// event tells.
-  private static let looks = 4
 
   init(_ server: ServerConnection) {
     self.server = server
@@ -89,7 +84,7 @@ final class Exchange {
     responseDeadline = nil
     moved = 0
     pace = Pace()
-    stall = nil
+    stall = Stall()
     uploaded = 0
     downloaded = 0
     requestDeadline = poller.deadline(after: worker.settings.configuration.limits.requestTimeout)
@@ -235,23 +230,18 @@ final class Exchange {
   private func interest() -> Interest {
     let blockedUp = !toUpstream.isEmpty || upload.direct > 0
     let blockedDown = !toClient.isEmpty || (download?.direct ?? 0) > 0
-    noteStall(blockedDown)
-    var deadline =
-      uploadEnded && download == nil
-      ? answerDeadline() : poller.deadline(after: worker.settings.configuration.bodyTimeout)
-    if let stall { deadline = blockedDown ? self.deadline(of: stall) : min(deadline, self.deadline(of: stall)) }
+    let timeout = worker.settings.configuration.bodyTimeout
+    // What a switched protocol does in its time is its own affair.
+    if isTunnel { stall.end() } else { stall.note(isBlocked: blockedDown, now: poller.now, taken: taken) }
+    var deadline = uploadEnded && download == nil ? answerDeadline() : poller.deadline(after: timeout)
+    if stall.isRunning { deadline = blockedDown ? stall.deadline(timeout) : min(deadline, stall.deadline(timeout)) }
     var interest = Interest(deadline: deadline, end: deadline, began: poller.now)
     if !uploadEnded {
       if blockedUp { interest.ofUpstream.insert(.writable) } else { interest.ofClient.insert(.readable) }
     }
     if blockedDown { interest.ofClient.insert(.writable) } else { interest.ofUpstream.insert(.readable) }
-    // What a switched protocol does in its time is its own affair.
     guard !isTunnel else { return interest }
-    interest.end = min(deadline, requestDeadline)
-    if stall != nil {
-      let timeout = worker.settings.configuration.bodyTimeout
-      interest.end = min(interest.end, poller.deadline(after: timeout / Exchange.looks))
-    }
+    interest.end = min(deadline, requestDeadline, stall.nextLook(timeout, now: poller.now))
     guard blockedDown || !uploadEnded && !blockedUp && download == nil else { return interest }
     let limits = worker.settings.configuration.limits
     interest.isPaced = limits.minimumRate > 0
@@ -268,9 +258,9 @@ final class Exchange {
     guard wake == .timedOut else { return }
     let now = Deadline(milliseconds: poller.now)
     if !isTunnel, requestDeadline <= now { throw .tooLong }
-    if let stall, self.deadline(of: stall) <= now {
-      // It may have taken something since the last look.
-      guard taken() > stall.moved else { throw .clientTimeout }
+    let timeout = worker.settings.configuration.bodyTimeout
+    if stall.deadline(timeout) <= now {
+      if stall.isOver(timeout, now: poller.now, taken: taken) { throw .clientTimeout }
       return
     }
     if interest.deadline <= now { throw timeoutFailure() }
@@ -281,27 +271,9 @@ final class Exchange {
     uploaded + downloaded - (downloaded > 0 ? server.socket.unacknowledged : 0)
   }
 
-  /// Notes since when the client takes nothing. The kernel makes room for more now and then whether or not it takes any, so
-  /// that more could be sent is no progress.
-  private func noteStall(_ isBlocked: Bool) {
-    guard isBlocked || stall != nil else { return }
-    guard !isTunnel else {
-      stall = nil
-      return
-    }
-    let moved = taken()
-    if let stall, moved <= stall.moved { return }
-    stall = isBlocked ? (poller.now, moved) : nil
-  }
-
   /// Bytes that the client has given and taken. What is left of the answer before counts as well: below zero then, and
   /// rising.
   private func taken() -> Int { uploaded + downloaded - server.socket.unacknowledged }
-
-  /// When a client that takes nothing has had its time.
-  private func deadline(of stall: (since: UInt64, moved: Int)) -> Deadline {
-    Deadline(milliseconds: stall.since + UInt64(worker.settings.configuration.bodyTimeout))
-  }
 
   private func answerDeadline() -> Deadline {
     if let responseDeadline { return responseDeadline }

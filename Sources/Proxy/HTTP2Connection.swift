@@ -37,6 +37,9 @@ final class HTTP2Connection: Activity {
   var isParked = false
   /// Bytes moved since the last yield.
   private var moved = 0
+  /// Bytes that the socket took in all.
+  private var sent = 0
+  private var stall = Stall()
   var deadlines = HTTP2Deadlines()
   var hasNoticed = false
   var hasShutDown = false
@@ -64,7 +67,7 @@ final class HTTP2Connection: Activity {
   var poller: Poller { worker.poller }
   var configuration: ProxyConfiguration { worker.settings.configuration }
 
-  /// Until when a client must have taken something.
+  /// Until when a client must have taken something of a response.
   var progressDeadline: Deadline { poller.deadline(after: configuration.bodyTimeout) }
 
   /// Until when a client that has its response may go on with its request.
@@ -249,20 +252,23 @@ final class HTTP2Connection: Activity {
       dispatch(session)
       if output.isEmpty {
         socket.push()
-        deadlines.sending = nil
+        stall.note(isBlocked: false, now: poller.now, taken: taken)
         return true
       }
       switch socket.send(output, upTo: output.count, more: session.wantsToSend) {
       case .moved(let count):
         moved += count
-        deadlines.sending = nil
+        sent += count
       case .wouldBlock:
-        deadlines.sending = deadlines.sending ?? progressDeadline
+        stall.note(isBlocked: true, now: poller.now, taken: taken)
         return false
       case .ended, .failed: throw .broken
       }
     }
   }
+
+  /// Bytes that the client has taken of what was sent.
+  private func taken() -> Int { sent - socket.unacknowledged }
 
   // MARK: Waiting
 
@@ -276,25 +282,25 @@ final class HTTP2Connection: Activity {
       deadlines.fields = nil
     }
     let wake: Wake
-    if legs.isEmpty, deadlines.sending == nil, deadlines.fields == nil, !hasNoticed {
+    if legs.isEmpty, !stall.isRunning, deadlines.fields == nil, !hasNoticed {
       let pause = poller.deadline(after: HTTP2Connection.pause)
       wake = await waiter.waitIdle(socket, until: min(pause, deadlines.idle ?? pause))
       isPausing = wake == .park || wake == .timedOut
     } else {
-      let wanted: Readiness = deadlines.sending == nil ? .readable : [.readable, .writable]
+      let wanted: Readiness = output.isEmpty ? .readable : [.readable, .writable]
       wake = await waiter.wait(socket, wanted, until: nextDeadline)
     }
     if wake == .timedOut { try expire(session) }
   }
 
   private var nextDeadline: Deadline {
-    var next = deadlines.first
+    var next = min(deadlines.first, stall.nextLook(configuration.bodyTimeout, now: poller.now))
     if lingering > 0 { for leg in legs where leg.socket == nil { next = min(next, leg.deadline) } }
     return next
   }
 
   private func expire(_ session: HTTP2Session) throws(HTTP2Failure) {
-    if deadlines.sending.hasPassed(at: poller.now) {
+    if stall.isOver(configuration.bodyTimeout, now: poller.now, taken: taken) {
       worker.metrics.limited(.bodyTimeout)
       throw .broken
     }

@@ -4,8 +4,6 @@ import Reactor
 struct HTTP2Deadlines {
   /// The rest of a field section.
   var fields: Deadline?
-  /// The client takes what is sent.
-  var sending: Deadline?
   /// The next request.
   var idle: Deadline?
   /// The client has heard that nothing new is served.
@@ -13,7 +11,7 @@ struct HTTP2Deadlines {
 
   /// The next of them.
   var first: Deadline {
-    min(min(fields ?? .never, sending ?? .never), min(idle ?? .never, notice ?? .never))
+    min(fields ?? .never, idle ?? .never, notice ?? .never)
   }
 }
 

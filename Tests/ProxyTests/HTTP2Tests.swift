@@ -4,6 +4,7 @@ import Proxy
 import Reactor
 import TLS
 import TLSTestSupport
+import Telemetry
 import Testing
 
 extension ProxyTests {
@@ -280,6 +281,19 @@ extension ProxyTests {
         let goAway = try await client.next(.goAway)
         #expect(goAway?.word(at: 4) == 0)
         #expect(try await client.next() == nil)
+      }
+    }
+
+    @Test("A client that gives credit without end and reads nothing loses the connection at the deadline")
+    func stoppedReader() async throws {
+      // Bytes: more than all buffers between an upstream and a client.
+      try await Self.setup(ScriptedUpstream.sending(20_000_000)) { $0.bodyTimeout = 100 }.run { _, bench in
+        let client = try await bench.connectHTTP2()
+        try await client.send(.get(1), .window(0, 1_000_000_000), .window(1, 1_000_000_000))
+        await bench.eventually("it is cut") { await bench.count(.bodyTimeout) > 0 }
+        await bench.eventually("its connection is let go") { await bench.counters().open == 0 }
+        let count = await bench.count(.responseTimeout)
+        #expect(count == 0)
       }
     }
 
