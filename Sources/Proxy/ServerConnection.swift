@@ -18,8 +18,8 @@ final class ServerConnection: Activity {
   private(set) var identity: ClientIdentity
   /// Who `identity` is about: the socket's other end, or whom a trusted proxy told of.
   private(set) var peer: Address
-  private let neighbour: Address
-  private var told: ProxyHeader.Client?
+  let neighbour: Address
+  var told: ProxyHeader.Client?
   /// The settings that `identity` follows.
   private var identified: ProxySettings
   let speaksProxyProtocol: Bool
@@ -34,23 +34,21 @@ final class ServerConnection: Activity {
   /// Received and not yet consumed; without a block while there is nothing.
   let input = Buffer()
   /// Whether `input` held a request that was intercepted, so that it is wiped.
-  private var holdsSecrets = false
-  /// Milliseconds after which an idle connection parks: longer than a busy client waits between two requests.
-  private static let pauseLimit = 1_000
+  var holdsSecrets = false
   /// A `ParkedConnection` has taken its place.
-  private var isParked = false
+  var isParked = false
   /// Pipelined requests that are answered in one go.
   private static let yieldAfter = 16
   let waiter: Waiter
-  private var exchange: Exchange?
+  var exchange: Exchange?
   /// Whether it serves one stream of an HTTP/2 connection instead of a connection of its own.
-  private let isStream: Bool
+  let isStream: Bool
   /// The stream that it serves, whose responses need not become HTTP/1.1 where they pass.
-  private(set) var stream: HTTP2StreamLeg?
+  var stream: HTTP2StreamLeg?
   /// Why the stream's request is refused before it is read.
-  private var refusal: ProxyFailure?
+  var refusal: ProxyFailure?
   /// Whether what came so far may be the preface of HTTP/2.
-  private var mayBeHTTP2: Bool
+  var mayBeHTTP2: Bool
 
   init(_ socket: Socket, peer: Address, tls: TLSServer?, speaksProxyProtocol: Bool, _ worker: ProxyWorker) {
     self.socket = socket
@@ -231,108 +229,6 @@ final class ServerConnection: Activity {
     if let limit = failure.limit(in: part) { worker.metrics.limited(limit) }
   }
 
-  // MARK: Heads
-
-  private enum HeadOutcome {
-    case head(RequestHead)
-    case http2
-    case refused(ProxyFailure)
-    case parked
-    case closed
-  }
-
-  /// Waits for a head and parses it. Its bytes stay at the front of `input`.
-  private func nextHead() async -> HeadOutcome {
-    var scanner = HeadScanner()
-    var deadline: Deadline?
-    while true {
-      if !input.isEmpty {
-        if mayBeHTTP2, let isPreface = input.withSpan({ HTTP2Preface.matches($0) }) {
-          if isPreface { return .http2 }
-          mayBeHTTP2 = false
-        }
-        // The preface begins with a head of its own, which is not one of HTTP/1.1.
-        switch mayBeHTTP2 ? .success(nil) : parse(&scanner) {
-        case .success(let head?): return .head(head)
-        case .success(nil): break
-        case .failure(let error): return .refused(.request(error))
-        }
-        let limits = settings.configuration.limits.head
-        if input.count >= min(Buffer.readSize, limits.bytes) {
-          return .refused(.request(input.withSpan { RequestHeadParser.overlong($0, limits) }))
-        }
-        if input.readRoom == 0 { input.compact() }
-        let until = deadline ?? poller.deadline(after: settings.configuration.headTimeout)
-        deadline = until
-        if await waiter.wait(socket, .readable, until: until) == .timedOut { return .refused(.timeout) }
-      } else {
-        if holdsSecrets { releaseInput() }
-        let wake: Wake
-        if state.requests == 0 {
-          // The client has just connected: a drain must not take the request that is on its way.
-          wake = await waiter.wait(socket, .readable, until: poller.deadline(after: settings.configuration.headTimeout))
-        } else {
-          wake = await waiter.waitIdle(socket, until: poller.deadline(after: pause))
-        }
-        switch wake {
-        case .ready where !input.hasBlock && !hasMemory:
-          if case .refused(let failure) = refusal(.overloaded(.bufferMemory)) { return .refused(failure) }
-          return .closed
-        case .ready: break
-        case .timedOut where state.requests > 0 && pause < settings.configuration.idleTimeout, .park:
-          // Readable in the meantime: no further event would start a parked connection.
-          if socket.satisfies(.readable) { break }
-          if poller.isDraining { return .closed }
-          park()
-          return .parked
-        case .timedOut:
-          worker.metrics.limited(state.requests == 0 ? .headerTimeout : .idleTimeout)
-          return .closed
-        case .draining:
-          // What had come by then is answered, though no event has told of it yet.
-          guard case .moved = receive() else { return .closed }
-          continue
-        }
-      }
-      switch receive() {
-      case .moved, .wouldBlock: continue
-      case .ended, .failed: return .closed
-      }
-    }
-  }
-
-  /// A connection that pauses gives its task and buffers back, however few others are idle.
-  private var pause: Int { min(ServerConnection.pauseLimit, settings.configuration.idleTimeout) }
-
-  private func parse(_ scanner: inout HeadScanner) -> Result<RequestHead?, MessageError> {
-    do throws(MessageError) {
-      let head = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> RequestHead? in
-        guard let length = try scanner.end(of: bytes, nextLineFeed: { input.nextLineFeed($0) }) else { return nil }
-        return try RequestHeadParser.parse(
-          bytes, length: length, limits: settings.configuration.limits.head, into: worker.requestFields)
-      }
-      return .success(head)
-    } catch {
-      return .failure(error)
-    }
-  }
-
-  /// Receives into `input`.
-  func receive() -> Transfer {
-    poller.buffers.fill(input)
-    if input.readRoom == 0 { input.compact() }
-    return socket.receive(into: input)
-  }
-
-  /// Gives the receive buffer back when nothing is in it.
-  func releaseInput() {
-    guard input.isEmpty else { return }
-    if holdsSecrets { poller.buffers.wipeAndGiveBack(input) } else { poller.buffers.giveBack(input) }
-    holdsSecrets = false
-  }
-
-  // MARK: Requests
-
   /// Decides what happens to the request whose head stands at the front of the input.
   private func route(_ head: RequestHead) -> Route {
     let settings = settings
@@ -419,156 +315,5 @@ final class ServerConnection: Activity {
     poller.buffers.charge(count)
     charged += count
     return true
-  }
-
-  // MARK: Answers
-
-  /// Sends a response that the gateway holds whole.
-  func answer(
-    _ given: Response, to method: Method, minorVersion: Int, began: UInt64, _ handling: RequestHandling
-  ) async {
-    let (response, fields) = encoded(given)
-    let buffer = poller.buffers.take()
-    if poller.isDraining || worker.isWindingDown { state.refuseFurtherRequests() }
-    buffer.append("HTTP/1.1 \(response.status) \(ReasonPhrase.of(response.status))\r\n")
-    buffer.append(worker.dateLine)
-    buffer.append(fields)
-    ResponseRewriter.appendEnd(
-      .length(response.body.count), status: response.status, keepsAlive: state.announcesKeepAlive,
-      minorVersion: minorVersion, to: buffer)
-    if !state.announcesKeepAlive { state.refuseFurtherRequests() }
-    state.startedResponse()
-    let body = method == .head || response.status == 204 || response.status == 304 ? [] : response.body
-    let deadline = answerDeadline(body.count)
-    var position = 0
-    var isCut = false
-    while true {
-      let count = min(buffer.room, body.count - position)
-      if count > 0 {
-        buffer.append(body, in: position..<position + count)
-        position += count
-      }
-      if buffer.isEmpty { break }
-      guard await flush(buffer, until: deadline) else {
-        isCut = true
-        break
-      }
-    }
-    poller.buffers.wipeAndGiveBack(buffer)
-    if isCut { state.cutResponse() } else { state.finishedResponse() }
-    let ended = began == 0 ? 0 : Clock.monotonicNanoseconds() - began
-    worker.metrics.requestFinished(handling, status: response.status, nanoseconds: ended)
-  }
-
-  /// The response and its fields; a failure in its place if it cannot be written as it is meant.
-  private func encoded(_ response: Response) -> (Response, [UInt8]) {
-    let room = Buffer.capacity - ResponseEncoder.reserve
-    if let fields = ResponseEncoder.fields(response.headers, strictTransport: strictTransport), fields.count <= room {
-      return (response, fields)
-    }
-    let failure = worker.handler.failure(.upstream(.malformed))
-    if let fields = ResponseEncoder.fields(failure.headers, strictTransport: strictTransport), fields.count <= room {
-      return (failure, fields)
-    }
-    return (Response(status: 502), [])
-  }
-
-  /// Until when a client has taken an answer of so many bytes, if it keeps up.
-  private func answerDeadline(_ count: Int) -> Deadline {
-    let rate = settings.configuration.limits.minimumRate
-    return poller.deadline(after: settings.configuration.bodyTimeout + (rate > 0 ? count * 1_000 / rate : 0))
-  }
-
-  /// Sends all of the buffer; false when the client is gone or does not read.
-  private func flush(_ buffer: Buffer, until deadline: Deadline) async -> Bool {
-    while !buffer.isEmpty {
-      switch socket.send(buffer) {
-      case .moved: continue
-      case .wouldBlock:
-        let progress = poller.deadline(after: settings.configuration.bodyTimeout)
-        switch await waiter.wait(socket, .writable, until: min(deadline, progress)) {
-        case .ready: continue
-        case .timedOut:
-          worker.metrics.limited(.bodyTimeout)
-          return false
-        case .draining, .park: return false
-        }
-      case .ended, .failed: return false
-      }
-    }
-    return true
-  }
-
-  // MARK: The end of an exchange and of the connection
-
-  /// Ends the connection as the state says.
-  private func finish() async {
-    switch state.next {
-    case .readHead, .close: close()
-    case .reset:
-      releaseAll()
-      socket.reset()
-    case .drainAndClose:
-      await linger()
-      close()
-    }
-  }
-
-  /// Reads a bounded part of what the client still sends: closing at once would send a reset, which can overtake the
-  /// answer (RFC 9112, section 9.6).
-  private func linger() async {
-    socket.shutdownWrite()
-    let deadline = poller.deadline(after: settings.configuration.lingerTimeout)
-    var left = settings.configuration.lingerBytes
-    input.clear()
-    while left > 0 {
-      switch receive() {
-      case .moved(let count):
-        left -= count
-        input.clear()
-      case .wouldBlock:
-        if await waiter.wait(socket, .readable, until: deadline) != .ready { return }
-      case .ended, .failed: return
-      }
-    }
-  }
-
-  private func currentExchange() -> Exchange {
-    if let exchange { return exchange }
-    let made = Exchange(self)
-    exchange = made
-    return made
-  }
-
-  private func releaseAll() {
-    exchange?.release()
-    input.clear()
-    releaseInput()
-    if isStream {
-      stream = nil
-      // The rest is used again for the next stream.
-      if isRefused { worker.endRefusal() }
-      isRefused = false
-    } else {
-      exchange = nil
-      waiter.retire()
-    }
-  }
-
-  private func close() {
-    releaseAll()
-    socket.close()
-  }
-
-  // MARK: Parking
-
-  private func park() {
-    waiter.retire()
-    exchange?.release()
-    exchange = nil
-    releaseInput()
-    isParked = true
-    // The socket holds it.
-    _ = ParkedConnection(socket, worker, neighbour: neighbour, told: told, admission, state)
   }
 }

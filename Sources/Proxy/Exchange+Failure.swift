@@ -1,0 +1,45 @@
+import HTTP1
+import Reactor
+import Telemetry
+
+/// The end of an exchange that failed.
+extension Exchange {
+  func fail(_ failure: Failure, _ head: RequestHead) async {
+    clear()
+    dropUnsentBody()
+    if case .upstream(let error) = failure { worker.metrics.upstreamFailed(error) }
+    if let limit = limit(of: failure) { worker.metrics.limited(limit) }
+    if server.state.hasStartedResponse {
+      server.state.cutResponse()
+      worker.metrics.requestFinished(
+        .passed, status: status, nanoseconds: Clock.monotonicNanoseconds() - began)
+      return
+    }
+    if keepsHead {
+      server.input.consume(head.length)
+      keepsHead = false
+    }
+    let answer: ProxyFailure
+    switch failure {
+    case .client: return
+    case .clientTimeout, .tooSlow: answer = .timeout
+    case .tooLong: answer = uploadEnded ? .upstream(.responseTimeout) : .timeout
+    case .request(let error): answer = .request(error)
+    case .upstream(let error): answer = .upstream(error)
+    case .stale: answer = .upstream(.reset)
+    case .forbidden: answer = .forbiddenResponse
+    }
+    await server.answer(
+      worker.handler.failure(answer), to: head.method, minorVersion: head.minorVersion, began: began, .refused)
+  }
+
+  private func limit(of failure: Failure) -> LimitKind? {
+    switch failure {
+    case .clientTimeout: .bodyTimeout
+    case .tooSlow: .minimumRate
+    case .tooLong: .requestTimeout
+    case .upstream(let error): ProxyFailure.upstream(error).limit(in: .body)
+    case .client, .request, .stale, .forbidden: nil
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import HTTP
+import HTTP1
+import Reactor
+
+/// Where a response begins: its head is judged, rewritten, and says how its body is framed.
+extension Exchange {
+  /// Parses the head when it is whole, and begins the response.
+  func readResponseHead(_ upstream: UpstreamConnection, _ head: RequestHead) throws(Failure) {
+    let parsed: ResponseHead?
+    do throws(UpstreamFailure) {
+      parsed = try reader.parse(
+        upstream.input, to: head.method, acceptsSwitch: isTunnel, into: worker.responseFields)
+    } catch {
+      throw .upstream(error)
+    }
+    guard let parsed else { return }
+    worker.metrics.upstreamAnswered(nanoseconds: Clock.monotonicNanoseconds() - began)
+    let input = upstream.input
+    if !uploadEnded { stopUpload() }
+    if parsed.status == 101 {
+      beginTunnel(parsed, input, head)
+      return
+    }
+    isTunnel = false
+    if carriesCookie {
+      var edited = worker.values(of: parsed, input)
+      for name in ["Location", "Refresh", "Content-Location"] {
+        guard let location = edited.headers[name] else { continue }
+        guard edited.headers.all(name).count == 1 else { throw .upstream(.malformed) }
+        if let replacement = try judge(location) { edited.headers.set(name, replacement) }
+      }
+      worker.handler.editPassing(&edited)
+      input.consume(parsed.length)
+      try begin(edited, parsed, head)
+    } else {
+      try beginPassing(parsed, input, head)
+    }
+  }
+
+  /// The fast path: the head is rewritten from bytes to bytes.
+  private func beginPassing(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) throws(Failure) {
+    let fields = worker.responseFields
+    let replacements =
+      fields.hasLocation
+      ? try judgeFields(input, fields) : ResponseRewriter.Replacements()
+    let added = replacements.count + ResponseRewriter.growth(of: fields, worker.settings)
+    guard parsed.length + added + 256 <= Buffer.capacity else { throw .upstream(.malformed) }
+    open(parsed, head)
+    let framing = ResponseRewriter.Framing(
+      parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
+    let keepsAlive = keepAlive(framing)
+    let (settings, field, minorVersion) = (worker.settings, framing.field, head.minorVersion)
+    let date = fields.has(.date) ? [] : worker.dateLine
+    let strictTransport = server.strictTransport
+    func write(to sink: some ResponseHeadSink) {
+      input.withSpan { bytes in
+        ResponseRewriter.write(
+          parsed, bytes, fields, field, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
+          date: date, strictTransport: strictTransport, settings, to: sink)
+      }
+    }
+    if let stream = server.stream {
+      guard let count = stream.respond(framing.body, { write(to: $0) }) else { throw .client }
+      downloaded += count
+    } else {
+      write(to: toClient)
+    }
+    input.consume(parsed.length)
+    download = framing.pump
+  }
+
+  /// What becomes of the locations of a response that passes.
+  private func judgeFields(
+    _ input: Buffer, _ fields: HeadIndex
+  ) throws(Failure) -> ResponseRewriter.Replacements {
+    var replacements = ResponseRewriter.Replacements()
+    for field in fields.fields where field.known.isLocation {
+      // Of two, each reader may follow another one.
+      guard fields.only(field.known) != nil else { throw .upstream(.malformed) }
+      let text = input.withSpan { RequestReader.text($0, field.value) }
+      replacements.set(field.known, try judge(text))
+    }
+    return replacements
+  }
+
+  /// Begins the response to an intercepted request; an upstream whose answer cannot be relayed is let go.
+  func begin(
+    _ response: Response, _ parsed: ResponseHead, _ head: RequestHead, of upstream: UpstreamConnection
+  ) throws(Failure) {
+    do throws(Failure) {
+      try begin(response, parsed, head)
+    } catch {
+      worker.pool.retire(upstream)
+      throw error
+    }
+  }
+
+  /// Begins a response whose head is held as values.
+  func begin(_ response: Response, _ parsed: ResponseHead, _ head: RequestHead) throws(Failure) {
+    guard let fields = ResponseEncoder.fields(response.headers, strictTransport: server.strictTransport),
+      fields.count + ResponseEncoder.reserve <= Buffer.capacity
+    else { throw .upstream(.malformed) }
+    open(parsed, head)
+    let framing = ResponseRewriter.Framing(
+      parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
+    status = response.status
+    toClient.append("HTTP/1.1 \(response.status) \(ReasonPhrase.of(response.status))\r\n")
+    toClient.append(fields)
+    if !response.headers.contains("Date") { toClient.append(worker.dateLine) }
+    ResponseRewriter.appendEnd(
+      framing.field, status: response.status, keepsAlive: keepAlive(framing), minorVersion: head.minorVersion,
+      to: toClient)
+    download = framing.pump
+    if head.method == .head || response.status == 204 || response.status == 304, parsed.body != .none {
+      // The answer to another kind of request than the client's: its body must not follow.
+      download = BodyPump(.none, as: .plain)
+      upstreamKeepsAlive = false
+    }
+  }
+
+  private func open(_ parsed: ResponseHead, _ head: RequestHead) {
+    status = parsed.status
+    upstreamKeepsAlive = parsed.keepsAlive && !uploadStopped
+    if keepsHead {
+      server.input.consume(head.length)
+      keepsHead = false
+    }
+  }
+
+  private func keepAlive(_ framing: ResponseRewriter.Framing) -> Bool {
+    if framing.needsClose || poller.isDraining || worker.isWindingDown { server.state.refuseFurtherRequests() }
+    let keepsAlive = server.state.announcesKeepAlive
+    if !keepsAlive { server.state.refuseFurtherRequests() }
+    server.state.startedResponse()
+    return keepsAlive
+  }
+
+  /// What becomes of a location; throws when it must not reach the browser.
+  func judge(_ location: String) throws(Failure) -> String? {
+    switch LocationJudge.judge(location, worker.handler, worker.settings.configuration) {
+    case .refuse: throw .forbidden
+    case .replace(let replacement): return replacement
+    case .keep: return nil
+    }
+  }
+
+  /// The protocol was switched: from here on bytes move both ways until one side closes.
+  private func beginTunnel(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) {
+    status = 101
+    // What the client sent behind the head is already of the new protocol.
+    if keepsHead { server.input.consume(head.length) }
+    keepsHead = false
+    toClient.append("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n")
+    input.withSpan { bytes in
+      for field in worker.responseFields.fields where !field.isNominated {
+        switch field.known {
+        case .connection, .keepAlive, .proxyConnection, .contentLength, .transferEncoding, .te, .trailer: continue
+        case .setCookie where CookieFilter.sets(worker.settings.configuration.privateCookie, bytes, field.value):
+          continue
+        default: RequestRewriter.append(field, bytes, to: toClient)
+        }
+      }
+    }
+    toClient.append("\r\n")
+    input.consume(parsed.length)
+    server.state.refuseFurtherRequests()
+    server.state.startedResponse()
+    download = BodyPump(.untilClose, as: .plain)
+    upload = BodyPump(.untilClose, as: .plain)
+    uploadEnded = false
+  }
+}

@@ -1,0 +1,78 @@
+import Reactor
+
+/// What an exchange waits for, and when a wait has shown that it must end.
+extension Exchange {
+  /// What one wait is for: everything that would help.
+  struct Interest {
+    // A client that goes away ends the exchange at any time. A broken upstream is of interest only once more is to be read.
+    var ofClient: Readiness = .broken
+    var ofUpstream: Readiness = []
+    /// When the lack of any progress is a failure.
+    let deadline: Deadline
+    /// When the wait ends at the latest.
+    var end: Deadline
+    /// Whether nothing but the client is waited for, since when.
+    var isPaced = false
+    let began: UInt64
+  }
+
+  func interest() -> Interest {
+    let blockedUp = !toUpstream.isEmpty || upload.direct > 0
+    let blockedDown = !toClient.isEmpty || (download?.direct ?? 0) > 0
+    let timeout = worker.settings.configuration.bodyTimeout
+    // What a switched protocol does in its time is its own affair.
+    if isTunnel { stall.end() } else { stall.note(isBlocked: blockedDown, now: poller.now, taken: taken) }
+    var deadline = uploadEnded && download == nil ? answerDeadline() : poller.deadline(after: timeout)
+    if stall.isRunning { deadline = blockedDown ? stall.deadline(timeout) : min(deadline, stall.deadline(timeout)) }
+    var interest = Interest(deadline: deadline, end: deadline, began: poller.now)
+    if !uploadEnded {
+      if blockedUp { interest.ofUpstream.insert(.writable) } else { interest.ofClient.insert(.readable) }
+    }
+    if blockedDown { interest.ofClient.insert(.writable) } else { interest.ofUpstream.insert(.readable) }
+    guard !isTunnel else { return interest }
+    interest.end = min(deadline, requestDeadline, stall.nextLook(timeout, now: poller.now))
+    guard blockedDown || !uploadEnded && !blockedUp && download == nil else { return interest }
+    let limits = worker.settings.configuration.limits
+    interest.isPaced = limits.minimumRate > 0
+    if interest.isPaced { interest.end = min(interest.end, poller.deadline(after: pace.left(limits))) }
+    return interest
+  }
+
+  /// Whether a wait has shown that the exchange must end.
+  func judge(_ wake: Wake, _ interest: Interest) throws(Failure) {
+    let limits = worker.settings.configuration.limits
+    if interest.isPaced, !pace.keeps(limits, waited: poller.now - interest.began, moved: movedByClient) {
+      throw .tooSlow
+    }
+    guard wake == .timedOut else { return }
+    let now = Deadline(milliseconds: poller.now)
+    if !isTunnel, requestDeadline <= now { throw .tooLong }
+    let timeout = worker.settings.configuration.bodyTimeout
+    if stall.deadline(timeout) <= now {
+      if stall.isOver(timeout, now: poller.now, taken: taken) { throw .clientTimeout }
+      return
+    }
+    if interest.deadline <= now { throw timeoutFailure() }
+  }
+
+  /// Bytes that the client has given and taken. What the kernel holds for it, it has not taken.
+  private func movedByClient() -> Int {
+    uploaded + downloaded - (downloaded > 0 ? server.socket.unacknowledged : 0)
+  }
+
+  /// Bytes that the client has given and taken. What is left of the answer before counts as well: below zero then, and
+  /// rising.
+  private func taken() -> Int { uploaded + downloaded - server.socket.unacknowledged }
+
+  private func answerDeadline() -> Deadline {
+    if let responseDeadline { return responseDeadline }
+    let deadline = poller.deadline(after: worker.settings.configuration.responseTimeout)
+    responseDeadline = deadline
+    return deadline
+  }
+
+  private func timeoutFailure() -> Failure {
+    let waitsForClient = !uploadEnded && toUpstream.isEmpty && upload.direct == 0
+    return waitsForClient && download == nil ? .clientTimeout : .upstream(.responseTimeout)
+  }
+}

@@ -1,0 +1,83 @@
+import HTTP
+import HTTP1
+import Reactor
+import Telemetry
+
+/// Responses that the gateway holds whole.
+extension ServerConnection {
+  /// Sends a response that the gateway holds whole.
+  func answer(
+    _ given: Response, to method: Method, minorVersion: Int, began: UInt64, _ handling: RequestHandling
+  ) async {
+    let (response, fields) = encoded(given)
+    let buffer = poller.buffers.take()
+    if poller.isDraining || worker.isWindingDown { state.refuseFurtherRequests() }
+    buffer.append("HTTP/1.1 \(response.status) \(ReasonPhrase.of(response.status))\r\n")
+    buffer.append(worker.dateLine)
+    buffer.append(fields)
+    ResponseRewriter.appendEnd(
+      .length(response.body.count), status: response.status, keepsAlive: state.announcesKeepAlive,
+      minorVersion: minorVersion, to: buffer)
+    if !state.announcesKeepAlive { state.refuseFurtherRequests() }
+    state.startedResponse()
+    let body = method == .head || response.status == 204 || response.status == 304 ? [] : response.body
+    let deadline = answerDeadline(body.count)
+    var position = 0
+    var isCut = false
+    while true {
+      let count = min(buffer.room, body.count - position)
+      if count > 0 {
+        buffer.append(body, in: position..<position + count)
+        position += count
+      }
+      if buffer.isEmpty { break }
+      guard await flush(buffer, until: deadline) else {
+        isCut = true
+        break
+      }
+    }
+    poller.buffers.wipeAndGiveBack(buffer)
+    if isCut { state.cutResponse() } else { state.finishedResponse() }
+    let ended = began == 0 ? 0 : Clock.monotonicNanoseconds() - began
+    worker.metrics.requestFinished(handling, status: response.status, nanoseconds: ended)
+  }
+
+  /// The response and its fields; a failure in its place if it cannot be written as it is meant.
+  private func encoded(_ response: Response) -> (Response, [UInt8]) {
+    let room = Buffer.capacity - ResponseEncoder.reserve
+    if let fields = ResponseEncoder.fields(response.headers, strictTransport: strictTransport), fields.count <= room {
+      return (response, fields)
+    }
+    let failure = worker.handler.failure(.upstream(.malformed))
+    if let fields = ResponseEncoder.fields(failure.headers, strictTransport: strictTransport), fields.count <= room {
+      return (failure, fields)
+    }
+    return (Response(status: 502), [])
+  }
+
+  /// Until when a client has taken an answer of so many bytes, if it keeps up.
+  private func answerDeadline(_ count: Int) -> Deadline {
+    let rate = settings.configuration.limits.minimumRate
+    return poller.deadline(after: settings.configuration.bodyTimeout + (rate > 0 ? count * 1_000 / rate : 0))
+  }
+
+  /// Sends all of the buffer; false when the client is gone or does not read.
+  private func flush(_ buffer: Buffer, until deadline: Deadline) async -> Bool {
+    while !buffer.isEmpty {
+      switch socket.send(buffer) {
+      case .moved: continue
+      case .wouldBlock:
+        let progress = poller.deadline(after: settings.configuration.bodyTimeout)
+        switch await waiter.wait(socket, .writable, until: min(deadline, progress)) {
+        case .ready: continue
+        case .timedOut:
+          worker.metrics.limited(.bodyTimeout)
+          return false
+        case .draining, .park: return false
+        }
+      case .ended, .failed: return false
+      }
+    }
+    return true
+  }
+}

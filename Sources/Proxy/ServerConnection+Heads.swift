@@ -1,0 +1,108 @@
+import HTTP1
+import HTTP2
+import Reactor
+import Telemetry
+
+/// How a connection waits for a head, and what it takes for one.
+extension ServerConnection {
+  /// Milliseconds after which an idle connection parks: longer than a busy client waits between two requests.
+  private static let pauseLimit = 1_000
+
+  enum HeadOutcome {
+    case head(RequestHead)
+    case http2
+    case refused(ProxyFailure)
+    case parked
+    case closed
+  }
+
+  /// Waits for a head and parses it. Its bytes stay at the front of `input`.
+  func nextHead() async -> HeadOutcome {
+    var scanner = HeadScanner()
+    var deadline: Deadline?
+    while true {
+      if !input.isEmpty {
+        if mayBeHTTP2, let isPreface = input.withSpan({ HTTP2Preface.matches($0) }) {
+          if isPreface { return .http2 }
+          mayBeHTTP2 = false
+        }
+        // The preface begins with a head of its own, which is not one of HTTP/1.1.
+        switch mayBeHTTP2 ? .success(nil) : parse(&scanner) {
+        case .success(let head?): return .head(head)
+        case .success(nil): break
+        case .failure(let error): return .refused(.request(error))
+        }
+        let limits = settings.configuration.limits.head
+        if input.count >= min(Buffer.readSize, limits.bytes) {
+          return .refused(.request(input.withSpan { RequestHeadParser.overlong($0, limits) }))
+        }
+        if input.readRoom == 0 { input.compact() }
+        let until = deadline ?? poller.deadline(after: settings.configuration.headTimeout)
+        deadline = until
+        if await waiter.wait(socket, .readable, until: until) == .timedOut { return .refused(.timeout) }
+      } else {
+        if holdsSecrets { releaseInput() }
+        let wake: Wake
+        if state.requests == 0 {
+          // The client has just connected: a drain must not take the request that is on its way.
+          wake = await waiter.wait(socket, .readable, until: poller.deadline(after: settings.configuration.headTimeout))
+        } else {
+          wake = await waiter.waitIdle(socket, until: poller.deadline(after: pause))
+        }
+        switch wake {
+        case .ready where !input.hasBlock && !hasMemory:
+          if case .refused(let failure) = refusal(.overloaded(.bufferMemory)) { return .refused(failure) }
+          return .closed
+        case .ready: break
+        case .timedOut where state.requests > 0 && pause < settings.configuration.idleTimeout, .park:
+          // Readable in the meantime: no further event would start a parked connection.
+          if socket.satisfies(.readable) { break }
+          if poller.isDraining { return .closed }
+          park()
+          return .parked
+        case .timedOut:
+          worker.metrics.limited(state.requests == 0 ? .headerTimeout : .idleTimeout)
+          return .closed
+        case .draining:
+          // What had come by then is answered, though no event has told of it yet.
+          guard case .moved = receive() else { return .closed }
+          continue
+        }
+      }
+      switch receive() {
+      case .moved, .wouldBlock: continue
+      case .ended, .failed: return .closed
+      }
+    }
+  }
+
+  /// A connection that pauses gives its task and buffers back, however few others are idle.
+  private var pause: Int { min(ServerConnection.pauseLimit, settings.configuration.idleTimeout) }
+
+  private func parse(_ scanner: inout HeadScanner) -> Result<RequestHead?, MessageError> {
+    do throws(MessageError) {
+      let head = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> RequestHead? in
+        guard let length = try scanner.end(of: bytes, nextLineFeed: { input.nextLineFeed($0) }) else { return nil }
+        return try RequestHeadParser.parse(
+          bytes, length: length, limits: settings.configuration.limits.head, into: worker.requestFields)
+      }
+      return .success(head)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Receives into `input`.
+  func receive() -> Transfer {
+    poller.buffers.fill(input)
+    if input.readRoom == 0 { input.compact() }
+    return socket.receive(into: input)
+  }
+
+  /// Gives the receive buffer back when nothing is in it.
+  func releaseInput() {
+    guard input.isEmpty else { return }
+    if holdsSecrets { poller.buffers.wipeAndGiveBack(input) } else { poller.buffers.giveBack(input) }
+    holdsSecrets = false
+  }
+}
