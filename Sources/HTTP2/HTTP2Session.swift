@@ -247,16 +247,20 @@ public import Reactor
     }
   }
 
+  /// Bytes of response that a stream may keep: a whole frame's.
+  private var responseLimit: Int {
+    outbound < limits.bufferedResponses ? HTTP2Session.dataLimit : limits.crowdedResponse
+  }
+
   /// Bytes of response that `stream` may be given now.
   public func room(_ stream: HTTP2Stream) -> Int {
     let kept = stream.outboundBytes
-    let limit = outbound < limits.bufferedResponses ? Buffer.readSize : limits.crowdedResponse
-    return max(0, limit - kept)
+    return max(0, responseLimit - kept)
   }
 
   /// Whether enough of what the stream kept has gone that it is worth to bring more.
   public func isReadyForMore(_ stream: HTTP2Stream) -> Bool {
-    stream.outboundBytes <= (outbound < limits.bufferedResponses ? Buffer.readSize : limits.crowdedResponse) / 2
+    stream.outboundBytes <= responseLimit / 2
   }
 
   /// Takes bytes of the response, at most `room`.

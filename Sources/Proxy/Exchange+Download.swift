@@ -26,7 +26,7 @@ extension Exchange {
   }
 
   private func receive(_ upstream: UpstreamConnection) throws(Failure) {
-    switch download == nil ? upstream.receive() : upstream.receiveBody() {
+    switch download == nil || isTunnel ? upstream.receive() : upstream.receiveBody() {
     case .moved(let count): moved += count
     case .wouldBlock: return
     case .ended:
@@ -51,7 +51,6 @@ extension Exchange {
     }
     switch result {
     case .moved(let count):
-      downloaded += count
       if direct > 0 { download?.sentDirect(max(0, count - before)) }
       return true
     case .wouldBlock: return false

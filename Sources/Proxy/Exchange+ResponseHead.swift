@@ -60,8 +60,7 @@ extension Exchange {
       }
     }
     if let stream = server.stream {
-      guard let count = stream.respond(framing.body, { write(to: $0) }) else { throw .client }
-      downloaded += count
+      guard stream.respond(framing.body, { write(to: $0) }) else { throw .client }
     } else {
       write(to: toClient)
     }

@@ -34,14 +34,17 @@ extension Exchange {
     guard blockedDown || !uploadEnded && !blockedUp && download == nil else { return interest }
     let limits = worker.settings.configuration.limits
     interest.isPaced = limits.minimumRate > 0
-    if interest.isPaced { interest.end = min(interest.end, poller.deadline(after: pace.left(limits))) }
+    if interest.isPaced {
+      pace.begin(moved: taken)
+      interest.end = min(interest.end, poller.deadline(after: pace.left(limits)))
+    }
     return interest
   }
 
   /// Whether a wait has shown that the exchange must end.
   func judge(_ wake: Wake, _ interest: Interest) throws(Failure) {
     let limits = worker.settings.configuration.limits
-    if interest.isPaced, !pace.keeps(limits, waited: poller.now - interest.began, moved: movedByClient) {
+    if interest.isPaced, !pace.keeps(limits, waited: poller.now - interest.began, moved: taken) {
       throw .tooSlow
     }
     guard wake == .timedOut else { return }
@@ -55,14 +58,8 @@ extension Exchange {
     if interest.deadline <= now { throw timeoutFailure() }
   }
 
-  /// Bytes that the client has given and taken. What the kernel holds for it, it has not taken.
-  private func movedByClient() -> Int {
-    uploaded + downloaded - (downloaded > 0 ? server.socket.unacknowledged : 0)
-  }
-
-  /// Bytes that the client has given and taken. What is left of the answer before counts as well: below zero then, and
-  /// rising.
-  private func taken() -> Int { uploaded + downloaded - server.socket.unacknowledged }
+  /// Bytes that the client has given and taken, over this connection's life. What the kernel holds for it, it has not taken.
+  private func taken() -> Int { uploaded + server.socket.acknowledged }
 
   private func answerDeadline() -> Deadline {
     if let responseDeadline { return responseDeadline }

@@ -43,9 +43,8 @@ final class Exchange {
   /// Bytes moved since the last yield.
   var moved = 0
   var pace = Pace()
-  /// Bytes of the body from the client, and bytes to the client.
+  /// Bytes of the body from the client.
   var uploaded = 0
-  var downloaded = 0
   var requestDeadline = Deadline.never
   var stall = Stall()
   var uploadStopped = false
@@ -86,7 +85,6 @@ final class Exchange {
     pace = Pace()
     stall = Stall()
     uploaded = 0
-    downloaded = 0
     requestDeadline = poller.deadline(after: worker.settings.configuration.limits.requestTimeout)
   }
 

@@ -37,9 +37,12 @@ final class HTTP2Connection: Activity {
   var isParked = false
   /// Bytes moved since the last yield.
   private var moved = 0
-  /// Bytes that the socket took in all.
-  private var sent = 0
   private var stall = Stall()
+  private var pace = Pace()
+  /// More is to be sent at once than a block holds.
+  private var isBulk = false
+  /// The client owed the rest of its fields for too long, and is told so.
+  private var isRefused = false
   var deadlines = HTTP2Deadlines()
   var hasNoticed = false
   var hasShutDown = false
@@ -166,7 +169,8 @@ final class HTTP2Connection: Activity {
       }
     }
     if legs.isEmpty {
-      if deadlines.idle == nil { deadlines.idle = poller.deadline(after: configuration.idleTimeout) }
+      // Once: what the client has not taken yet may keep the connection for longer.
+      if deadlines.idle == nil, !hasShutDown { deadlines.idle = poller.deadline(after: configuration.idleTimeout) }
     } else {
       deadlines.idle = nil
       isPausing = false
@@ -246,29 +250,39 @@ final class HTTP2Connection: Activity {
   /// Sends what can be sent; false when the client takes no more for now.
   private func flush(_ session: HTTP2Session) throws(HTTP2Failure) -> Bool {
     while true {
-      if !output.hasBlock { poller.buffers.widen(output) }
+      if isBulk, output.isEmpty { poller.buffers.widen(output) }
+      poller.buffers.fill(output)
       output.compact()
-      if session.wantsToSend { try session.produce(into: output) }
+      if session.wantsToSend {
+        try session.produce(into: output)
+        isBulk = isBulk || session.wantsToSend
+      }
       dispatch(session)
       if output.isEmpty {
         socket.push()
         stall.note(isBlocked: false, now: poller.now, taken: taken)
+        if legs.isEmpty, isBulk {
+          isBulk = false
+          poller.buffers.wipeAndGiveBack(output)
+        }
         return true
       }
       switch socket.send(output, upTo: output.count, more: session.wantsToSend) {
-      case .moved(let count):
-        moved += count
-        sent += count
+      case .moved(let count): moved += count
       case .wouldBlock:
         stall.note(isBlocked: true, now: poller.now, taken: taken)
+        // Here, since a client that keeps this task busy lets no wait end by its deadline.
+        guard !stall.isOver(configuration.bodyTimeout, now: poller.now, taken: taken) else {
+          worker.metrics.limited(.bodyTimeout)
+          throw .broken
+        }
         return false
       case .ended, .failed: throw .broken
       }
     }
   }
 
-  /// Bytes that the client has taken of what was sent.
-  private func taken() -> Int { sent - socket.unacknowledged }
+  private func taken() -> Int { socket.acknowledged }
 
   // MARK: Waiting
 
@@ -276,7 +290,7 @@ final class HTTP2Connection: Activity {
   var isPausing = false
 
   private func wait(_ session: HTTP2Session) async throws(HTTP2Failure) {
-    if session.awaitsFields {
+    if session.awaitsFields, !isRefused {
       deadlines.fields = deadlines.fields ?? poller.deadline(after: configuration.headTimeout)
     } else {
       deadlines.fields = nil
@@ -288,7 +302,19 @@ final class HTTP2Connection: Activity {
       isPausing = wake == .park || wake == .timedOut
     } else {
       let wanted: Readiness = output.isEmpty ? .readable : [.readable, .writable]
-      wake = await waiter.wait(socket, wanted, until: nextDeadline)
+      let limits = configuration.limits
+      let isPaced = !output.isEmpty && limits.minimumRate > 0
+      var end = nextDeadline
+      if isPaced {
+        pace.begin(moved: taken)
+        end = min(end, poller.deadline(after: pace.left(limits)))
+      }
+      let began = poller.now
+      wake = await waiter.wait(socket, wanted, until: end)
+      if isPaced, !pace.keeps(limits, waited: poller.now - began, moved: taken) {
+        worker.metrics.limited(.minimumRate)
+        throw .broken
+      }
     }
     if wake == .timedOut { try expire(session) }
   }
@@ -306,14 +332,18 @@ final class HTTP2Connection: Activity {
     }
     if deadlines.fields.hasPassed(at: poller.now) {
       worker.metrics.limited(.headerTimeout)
+      deadlines.fields = nil
+      isRefused = true
       session.end(.enhanceYourCalm)
     }
     if deadlines.idle.hasPassed(at: poller.now) {
       worker.metrics.limited(.idleTimeout)
+      deadlines.idle = nil
       session.shutDown()
       hasShutDown = true
     }
     for leg in legs where leg.socket == nil && leg.deadline.hasPassed(at: poller.now) {
+      leg.giveUp()
       if !leg.stream.isOverdue { worker.metrics.limited(.bodyTimeout) }
       session.reset(leg.stream, leg.stream.isOverdue ? .none : .cancel)
     }

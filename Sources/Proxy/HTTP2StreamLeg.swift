@@ -23,6 +23,11 @@ final class HTTP2StreamLeg: StreamTransport {
   /// The connection is over.
   private var isAbandoned = false
 
+  /// Has had its time: it is reset once.
+  func giveUp() {
+    deadline = .never
+  }
+
   init(_ stream: HTTP2Stream, _ connection: HTTP2Connection, _ session: HTTP2Session) {
     self.stream = stream
     self.connection = connection
@@ -105,22 +110,21 @@ final class HTTP2StreamLeg: StreamTransport {
     return left == count ? .wouldBlock : .moved(count - left)
   }
 
-  /// Begins a response whose fields `write` writes and whose body will come in this framing. Says how many bytes the fields
-  /// have; `nil` when the client is gone.
-  func respond(_ framing: BodyFraming, _ write: (FieldBlock) -> Void) -> Int? {
-    if isBroken { return nil }
+  /// Begins a response whose fields `write` writes and whose body will come in this framing; false when the client is gone.
+  func respond(_ framing: BodyFraming, _ write: (FieldBlock) -> Void) -> Bool {
+    if isBroken { return false }
     let block = connection.block
     defer { block.clear() }
     write(block)
     guard !block.isTooLarge else {
       session.reset(stream, .internalError)
       connection.wakeToSend()
-      return nil
+      return false
     }
     session.respond(stream, block, isFinal: true, endsStream: framing == .none)
     body = BodyDecoder(framing)
     connection.wakeToSend()
-    return block.decodedBytes
+    return true
   }
 
   /// Sends the head that stands at the front of `buffer`, which holds it whole; `nil` if it cannot be read.

@@ -6,8 +6,13 @@
 struct Pace {
   /// Milliseconds of waiting in this window.
   private var waited: UInt64 = 0
-  /// What had moved when the window began.
-  private var before = 0
+  /// What had moved when the window began; `nil` before the first.
+  private var before: Int?
+
+  /// A wait begins. What moved before the first of them, an earlier answer's rest among it, is nobody's merit or fault.
+  mutating func begin(moved: () -> Int) {
+    if before == nil { before = moved() }
+  }
 
   /// Milliseconds of waiting that are left in this window.
   func left(_ limits: ProxyLimits) -> Int {
@@ -22,7 +27,7 @@ struct Pace {
     guard waited >= UInt64(limits.rateWindow) else { return true }
     let moved = moved()
     let expected = limits.minimumRate * Int(clamping: waited) / 1_000
-    let isFast = moved - before >= expected
+    let isFast = moved - (before ?? 0) >= expected
     before = moved
     waited = 0
     return isFast

@@ -44,9 +44,9 @@
     unsafe buffer.take(narrow.pop(), Buffer.capacity)
   }
 
-  /// Gives the empty buffer a wide block in place of what it has.
+  /// Gives the empty buffer a wide block in place of what it has, if there is room for that.
   public func widen(_ buffer: Buffer) {
-    guard !buffer.isWide else { return }
+    guard !buffer.isWide, hasRoom(for: Buffer.wideCapacity) else { return }
     precondition(buffer.isEmpty, "a block that holds something is not exchanged")
     giveBack(buffer)
     unsafe buffer.take(wide.pop(), Buffer.wideCapacity)

@@ -5,6 +5,8 @@
 public protocol RecordLayer: AnyObject {
   /// The protocol that both sides chose by ALPN (RFC 7301), e.g. `http/1.1`; `nil` without a choice.
   var applicationProtocol: String? { get }
+  /// Bytes that the socket took in all, the layer's own among them.
+  var written: Int { get }
   /// As `Socket.receive(into:)`. An end that the peer did not announce is a failure: the bytes before it may be cut off.
   func receive(into buffer: Buffer, _ socket: Socket) -> Transfer
   /// Sends at most `count` of the buffer's bytes and consumes what was taken. `more`: as for the socket.

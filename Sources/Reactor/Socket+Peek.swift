@@ -28,8 +28,11 @@ extension Socket {
     return .moved(Int(received))
   }
 
-  /// Bytes that were handed to the kernel and that the peer has not acknowledged yet; 0 when that is not known.
-  public var unacknowledged: Int {
-    descriptor >= 0 ? Int(max(0, cl_unacknowledged(descriptor))) : 0
+  /// Bytes on the wire that the peer has acknowledged; those of a stream as soon as its connection took them.
+  ///
+  /// The kernel is asked, so it costs a system call.
+  public var acknowledged: Int {
+    guard descriptor >= 0 else { return written }
+    return (layer?.written ?? written) - Int(max(0, cl_unacknowledged(descriptor)))
   }
 }

@@ -39,6 +39,10 @@ public enum Transfer: Equatable, Sendable {
   package private(set) var isAborted = false
   /// Whether the last bytes were sent with more to follow.
   private var holdsBack = false
+  /// Bytes that were sent in all, those of a layer aside.
+  private(set) var written = 0
+  /// What a layer takes at once: a TLS record.
+  private static let recordSize = 16 * 1024
   let poller: Poller
   /// TLS, once its handshake is done; `nil` for plaintext.
   public private(set) var layer: (any RecordLayer)?
@@ -150,10 +154,16 @@ public enum Transfer: Equatable, Sendable {
   ///   packets, until something is sent without `more` or until `push`: 16 KiB at a time, a body costs a fifth more.
   public func send(_ buffer: Buffer, upTo count: Int, more: Bool = false) -> Transfer {
     if isAborted || descriptor < 0 { return sendToStream(buffer, count) }
-    holdsBack = more
-    if let layer { return layer.send(buffer, upTo: count, more: more, self) }
+    if let layer {
+      let more = more || count > Socket.recordSize
+      let result = layer.send(buffer, upTo: count, more: more, self)
+      if case .moved = result { holdsBack = more }
+      return result
+    }
     let sent = unsafe buffer.withReadable { bytes in unsafe cl_send(descriptor, bytes, count, more) }
     guard sent >= 0 else { return failed(sent) }
+    holdsBack = more
+    written += Int(sent)
     if sent < count { readiness.remove(.writable) }
     buffer.consume(Int(sent))
     return sent == 0 ? .wouldBlock : .moved(Int(sent))
@@ -163,12 +173,13 @@ public enum Transfer: Equatable, Sendable {
   public func send(_ head: Buffer, then body: Buffer, upTo count: Int, more: Bool = false) -> Transfer {
     if isAborted || descriptor < 0 { return sendToStream(head, then: body, count) }
     if layer != nil { return sendJoined(head, then: body, upTo: count, more: more) }
-    holdsBack = more
     let headCount = head.count
     let sent = unsafe head.withReadable { first in
       unsafe body.withReadable { second in unsafe cl_send2(descriptor, first, headCount, second, count, more) }
     }
     guard sent >= 0 else { return failed(sent) }
+    holdsBack = more
+    written += Int(sent)
     if sent < headCount + count { readiness.remove(.writable) }
     head.consume(min(Int(sent), headCount))
     if Int(sent) > headCount { body.consume(Int(sent) - headCount) }
@@ -260,6 +271,7 @@ public enum Transfer: Equatable, Sendable {
   private func sendToStream(_ buffer: Buffer, _ count: Int) -> Transfer {
     guard let stream, !isAborted else { return .failed(IOError(code: 103)) }
     let result = stream.send(buffer, upTo: count)
+    if case .moved(let sent) = result { written += sent }
     if result != .moved(count) { readiness.remove(.writable) }
     if case .failed = result { readiness.insert(.broken) }
     return result

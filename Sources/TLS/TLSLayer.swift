@@ -19,6 +19,7 @@ public import Reactor
   var isDrained = false
   /// Whether more follows what OpenSSL sends now.
   private(set) var sendsMore = false
+  public internal(set) var written = 0
   private var readWantsWrite = false
   private var writeWantsRead = false
   private var isEstablished = false

@@ -61,11 +61,12 @@ enum TLSTransport {
       return -1
     }
     // Only called while a function of the layer runs.
-    let (descriptor, more) = unsafe Unmanaged<TLSLayer>.fromOpaque(data)._withUnsafeGuaranteedRef {
-      ($0.descriptor, $0.sendsMore)
-    }
     unsafe BIO_clear_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
-    let sent = unsafe cl_send(descriptor, bytes, Int(count), more)
+    let sent = unsafe Unmanaged<TLSLayer>.fromOpaque(data)._withUnsafeGuaranteedRef { layer in
+      let sent = unsafe cl_send(layer.descriptor, bytes, Int(count), layer.sendsMore)
+      if sent > 0 { layer.written += Int(sent) }
+      return sent
+    }
     if sent > 0 { return Int32(sent) }
     if sent == 0 || IOError(code: Int32(-sent)) == .wouldBlock {
       unsafe BIO_set_flags(transport, BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)

@@ -291,9 +291,24 @@ extension ProxyTests {
         let client = try await bench.connectHTTP2()
         try await client.send(.get(1), .window(0, 1_000_000_000), .window(1, 1_000_000_000))
         await bench.eventually("it is cut") { await bench.count(.bodyTimeout) > 0 }
-        await bench.eventually("its connection is let go") { await bench.counters().open == 0 }
+        await bench.eventually("its connection is let go") { await bench.counters().connections == 0 }
         let count = await bench.count(.responseTimeout)
         #expect(count == 0)
+      }
+    }
+
+    @Test("A client that gives credit without end and takes too little loses the connection before any deadline")
+    func slowReader() async throws {
+      try await Self.setup(ScriptedUpstream.sending(20_000_000)) {
+        $0.bodyTimeout = 600_000
+        $0.limits.rateWindow = 200
+        $0.limits.minimumRate = 10_000
+      }.run { _, bench in
+        let client = try await bench.connectHTTP2()
+        try await client.send(.get(1), .window(0, 1_000_000_000), .window(1, 1_000_000_000))
+        await bench.eventually("its connection is let go") { await bench.counters().connections == 0 }
+        let count = await bench.count(.minimumRate)
+        #expect(count > 0)
       }
     }
 
