@@ -65,7 +65,7 @@ let package = Package(
     module("Reactor", ["CLinux"], settings: dataPath),
     module("TLS", ["Reactor", "Cryptography", "COpenSSL", "CLinux"], settings: dataPath),
     module("HTTP", ["Bytes"]),
-    module("HTTP1", ["HTTP"], settings: dataPath),
+    module("HTTP1", ["HTTP", "Bytes"], settings: dataPath),
     module("HTTP2", ["CNghttp2", "Reactor"], settings: dataPath),
     module("Telemetry", ["HTTP", "Bytes"]),
     module("Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "Bytes", "Telemetry"], settings: dataPath),
@@ -100,6 +100,7 @@ let package = Package(
     tests("StoresTests", ["Stores", "OAuth", "Cryptography"]),
     tests("TelemetryTests", ["Telemetry"]),
     tests("ReactorTests", ["Reactor"]),
+    tests("BytesTests", ["Bytes"]),
     tests("HTTP1Tests", ["HTTP1", "HTTP"]),
     // Frames as a test writes and reads them.
     .target(

@@ -7,6 +7,11 @@ extension Span where Element == UInt8 {
   @inlinable
   public func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
     var index = start
+    while index <= count &- 8 {
+      let found = word(at: index).places(of: byte)
+      if found != 0 { return index &+ found.trailingZeroBitCount &>> 3 }
+      index &+= 8
+    }
     while index < count {
       if self[index] == byte { return index }
       index &+= 1
@@ -57,6 +62,8 @@ extension Span where Element == UInt8 {
   public func isEqualIgnoringCase(to other: Span<UInt8>) -> Bool {
     guard count == other.count else { return false }
     var index = 0
+    // What is the same in case, too, eight bytes at a time.
+    while index <= count &- 8, word(at: index) == other.word(at: index) { index &+= 8 }
     while index < count {
       guard self[index].lowercasedASCII == other[index].lowercasedASCII else { return false }
       index &+= 1
@@ -104,6 +111,49 @@ extension Span where Element == UInt8 {
       index &+= 1
     }
     return all < 0x80
+  }
+}
+
+extension Span where Element == UInt8 {
+  /// The eight bytes at `offset`, the first of them in the lowest place. The compiler makes one load of it.
+  @inlinable @inline(__always)
+  public func word(at offset: Int) -> UInt64 {
+    // A sum that is not checked tells the compiler that there are eight; the range is checked.
+    let part = extracting(offset..<offset &+ 8)
+    let low = UInt64(part[0]) | UInt64(part[1]) << 8 | UInt64(part[2]) << 16 | UInt64(part[3]) << 24
+    let high = UInt64(part[4]) << 32 | UInt64(part[5]) << 40 | UInt64(part[6]) << 48 | UInt64(part[7]) << 56
+    return low | high
+  }
+}
+
+/// Eight bytes as one number. A byte's place is told by its highest bit.
+extension UInt64 {
+  /// The places where `byte` stands. Exact up to the first.
+  @inlinable @inline(__always)
+  public func places(of byte: UInt8) -> UInt64 {
+    // What differs in nothing is below 1, so that taking 1 away sets the highest bit.
+    let others = self ^ (0x0101_0101_0101_0101 &* UInt64(byte))
+    return (others &- 0x0101_0101_0101_0101) & ~others & 0x8080_8080_8080_8080
+  }
+
+  /// The places of control characters of ASCII. Exact up to the first.
+  @inlinable @inline(__always)
+  public var controls: UInt64 {
+    // Taking 0x20 away sets the highest bit of what is below and had it not set.
+    let areLow = (self &- 0x2020_2020_2020_2020) & ~self & 0x8080_8080_8080_8080
+    return areLow | places(of: 0x7f)
+  }
+
+  /// The places of all but letters, digits and hyphens.
+  @inlinable @inline(__always)
+  public var unlikeNames: UInt64 {
+    // Sums of seven bits each do not run into the next byte.
+    let bytes = self & 0x7f7f_7f7f_7f7f_7f7f
+    let folded = bytes | 0x2020_2020_2020_2020
+    let areLetters = (folded &+ 0x1f1f_1f1f_1f1f_1f1f) & ~(folded &+ 0x0505_0505_0505_0505)
+    let areDigits = (bytes &+ 0x5050_5050_5050_5050) & ~(bytes &+ 0x4646_4646_4646_4646)
+    let areHyphens = ~((bytes ^ 0x2d2d_2d2d_2d2d_2d2d) &+ 0x7f7f_7f7f_7f7f_7f7f)
+    return (~(areLetters | areDigits | areHyphens) | self) & 0x8080_8080_8080_8080
   }
 }
 

@@ -1,13 +1,15 @@
+internal import Bytes
+
 /// Where the fields of a head stand in the receive buffer: offsets, no copies.
 ///
 /// One is reused for every message of a worker, since a head is parsed and rewritten without a wait in between.
 public final class HeadIndex {
   public struct Field: Sendable {
-    fileprivate let nameStart: UInt16
-    fileprivate let nameEnd: UInt16
-    fileprivate let valueStart: UInt16
-    fileprivate let valueEnd: UInt16
-    public fileprivate(set) var known: KnownField
+    fileprivate var nameStart: UInt16 = 0
+    fileprivate var nameEnd: UInt16 = 0
+    fileprivate var valueStart: UInt16 = 0
+    fileprivate var valueEnd: UInt16 = 0
+    public fileprivate(set) var known = KnownField.none
     /// Named by a `Connection` option, so it ends at this hop.
     public fileprivate(set) var isNominated = false
 
@@ -16,7 +18,7 @@ public final class HeadIndex {
     public var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
   }
 
-  /// More fields than any browser or server sends; each costs a record and time in every rewrite.
+  /// More fields than any browser or server sends; each costs a record and time in every rewrite. So many are `records`.
   public static let fieldLimit = 100
 
   /// More `Connection` options than anyone sends; each is compared with every field.
@@ -24,30 +26,27 @@ public final class HeadIndex {
   /// Offsets are records of 16 bits.
   private static let lengthLimit = Int(UInt16.max)
 
-  public private(set) var fields: [Field] = []
+  /// The records stand in the object: an array would be checked for other owners with each one.
+  private var records = InlineArray<100, Field>(repeating: Field())
+  /// How many fields there are.
+  public private(set) var count = 0
   /// A bit for each known field that occurs, so that what does not occur is not searched for.
   private var present: UInt64 = 0
   private let table = KnownFieldTable()
   /// For each byte its folded form if it can stand in a token, else 0.
   private let foldedTokens: InlineArray<256, UInt8>
-  /// For each byte whether it can stand in a field value: a load, where the comparisons are ten instructions.
-  private let areValues: InlineArray<256, Bool>
 
   public init() {
     foldedTokens = InlineArray { ASCII.isToken(UInt8($0)) ? ASCII.folded(UInt8($0)) : 0 }
-    areValues = InlineArray { ASCII.isFieldValue(UInt8($0)) }
-    fields.reserveCapacity(HeadIndex.fieldLimit)
   }
 
-  /// How many fields there are. The data path reads them one by one: an iterator counts references to the array.
-  @inlinable
-  public var count: Int { fields.count }
-
-  @inlinable
-  public subscript(index: Int) -> Field { fields[index] }
+  public subscript(index: Int) -> Field {
+    precondition(index < count, "no such field")
+    return records[index]
+  }
 
   func clear() {
-    fields.removeAll(keepingCapacity: true)
+    count = 0
     present = 0
   }
 
@@ -61,22 +60,22 @@ public final class HeadIndex {
   public func only(_ known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
     var found: Range<Int>?
-    for index in 0..<count where fields[index].known == known {
+    for index in 0..<count where records[index].known == known {
       if found != nil { return nil }
-      found = fields[index].value
+      found = records[index].value
     }
     return found
   }
 
   public func first(_ known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
-    for index in 0..<count where fields[index].known == known { return fields[index].value }
+    for index in 0..<count where records[index].known == known { return records[index].value }
     return nil
   }
 
   public func last(_ known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
-    for index in (0..<count).reversed() where fields[index].known == known { return fields[index].value }
+    for index in (0..<count).reversed() where records[index].known == known { return records[index].value }
     return nil
   }
 
@@ -92,45 +91,72 @@ public final class HeadIndex {
     }
     var position = start
     while position < end - 2 {
-      if fields.count == limit {
+      if count == limit {
         throw MessageError(status: 431, "more than \(limit) header fields", limit: .fields)
       }
       let nameStart = position
-      var name = FoldedName()
-      // Bits in which the name differs from its folded form; case is one bit.
-      var difference: UInt8 = 0
-      while true {
-        let byte = bytes[position]
-        let folded = foldedTokens[Int(byte)]
-        if folded == 0 { break }
-        difference |= byte ^ folded
-        name.append(folded)
-        // Within the span, which is checked: it cannot overflow.
-        position &+= 1
-      }
+      let (nameEnd, isPlain) = nameEnd(bytes, from: nameStart)
+      position = nameEnd
       guard bytes[position] == ASCII.colon else {
         throw HeadIndex.nameError(bytes[position], isFirst: position == nameStart)
       }
-      let nameEnd = position
       guard nameEnd > nameStart else { throw .malformed("a header field without a name") }
+      var known = table.find(bytes, nameStart..<nameEnd, FoldedName(bytes, nameStart..<nameEnd, isPlain: isPlain))
+      if !isPlain, known != .none { known = .disguised }
       position += 1
       while bytes[position] == ASCII.space || bytes[position] == ASCII.tab { position += 1 }
       let valueStart = position
-      while areValues[Int(bytes[position])] { position &+= 1 }
+      position = HeadIndex.valueEnd(bytes, from: valueStart)
       guard bytes[position] == ASCII.cr else { throw .malformed("a control character in a header field") }
       var valueEnd = position
       while valueEnd > valueStart, bytes[valueEnd - 1] == ASCII.space || bytes[valueEnd - 1] == ASCII.tab {
         valueEnd -= 1
       }
       position = try ASCII.lineEnd(bytes, position)
-      var known = table.find(bytes, nameStart..<nameEnd, name)
-      if difference & ~0x20 != 0, known != .none { known = .disguised }
       present |= 1 << UInt64(known.rawValue)
-      fields.append(
-        Field(
-          nameStart: UInt16(nameStart), nameEnd: UInt16(nameEnd), valueStart: UInt16(valueStart),
-          valueEnd: UInt16(valueEnd), known: known))
+      records[count] = Field(
+        nameStart: UInt16(nameStart), nameEnd: UInt16(nameEnd), valueStart: UInt16(valueStart),
+        valueEnd: UInt16(valueEnd), known: known)
+      count &+= 1
     }
+  }
+
+  /// The offset of the first byte at or behind `start` that cannot stand in a token, and whether what stands before it
+  /// differs from its folded form in the case of letters at most.
+  @inline(__always)
+  private func nameEnd(_ bytes: Span<UInt8>, from start: Int) -> (offset: Int, isPlain: Bool) {
+    var position = start
+    while position <= bytes.count &- 8 {
+      let others = bytes.word(at: position).unlikeNames
+      position &+= others == 0 ? 8 : others.trailingZeroBitCount &>> 3
+      if others != 0 { break }
+    }
+    if position < bytes.count, bytes[position] == ASCII.colon { return (position, true) }
+    // Bits in which the name differs from its folded form; case is one bit.
+    var difference: UInt8 = 0
+    while true {
+      let byte = bytes[position]
+      let folded = foldedTokens[Int(byte)]
+      if folded == 0 { return (position, difference & ~0x20 == 0) }
+      difference |= byte ^ folded
+      // Within the span, which is checked: it cannot overflow.
+      position &+= 1
+    }
+  }
+
+  /// The offset of the first byte at or behind `start` that cannot stand in a field value.
+  @inline(__always)
+  private static func valueEnd(_ bytes: Span<UInt8>, from start: Int) -> Int {
+    var position = start
+    while position <= bytes.count &- 8 {
+      let controls = bytes.word(at: position).controls
+      position &+= controls == 0 ? 8 : controls.trailingZeroBitCount &>> 3
+      if controls == 0 { continue }
+      guard bytes[position] == ASCII.tab else { return position }
+      position &+= 1
+    }
+    while ASCII.isFieldValue(bytes[position]) { position &+= 1 }
+    return position
   }
 
   private static func nameError(_ byte: UInt8, isFirst: Bool) -> MessageError {
@@ -161,9 +187,9 @@ public final class HeadIndex {
       return options
     }
     var count = 0
-    for index in 0..<self.count where fields[index].known == .connection {
-      var position = fields[index].value.lowerBound
-      let end = fields[index].value.upperBound
+    for index in 0..<self.count where records[index].known == .connection {
+      var position = records[index].value.lowerBound
+      let end = records[index].value.upperBound
       while position < end {
         let start = position
         while position < end, bytes[position] != 0x2c { position += 1 }
@@ -181,11 +207,8 @@ public final class HeadIndex {
   private func apply(
     _ token: Range<Int>, _ bytes: Span<UInt8>, _ options: inout ConnectionOptions
   ) throws(MessageError) {
-    var name = FoldedName()
-    for index in token {
-      guard ASCII.isToken(bytes[index]) else { throw .malformed("an invalid Connection option") }
-      name.append(ASCII.folded(bytes[index]))
-    }
+    for index in token where !ASCII.isToken(bytes[index]) { throw .malformed("an invalid Connection option") }
+    let name = FoldedName(bytes, token, isPlain: false)
     if name.isClose {
       options.close = true
       return
@@ -195,8 +218,8 @@ public final class HeadIndex {
     case .upgrade: options.upgrade = true
     case .te, .trailer, .proxyConnection, .http2Settings: break
     case .none:
-      for index in fields.indices where HeadIndex.equal(bytes, fields[index].name, token) {
-        fields[index].isNominated = true
+      for index in 0..<count where HeadIndex.equal(bytes, records[index].name, token) {
+        records[index].isNominated = true
       }
     default: throw .malformed("a Connection option that names a protected header field")
     }
@@ -246,4 +269,9 @@ public final class HeadIndex {
     where ASCII.folded(bytes[a.lowerBound + offset]) != ASCII.folded(bytes[b.lowerBound + offset]) { return false }
     return true
   }
+}
+
+extension HeadIndex: RandomAccessCollection {
+  public var startIndex: Int { 0 }
+  public var endIndex: Int { count }
 }

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Finds the end of a head in bytes that arrive piece by piece, each line looked at once.
 ///
 /// A bare line feed is refused at once (RFC 9112, section 2.2 lets a recipient accept it; servers that disagree on it
@@ -11,21 +13,7 @@ public struct HeadScanner {
 
   /// The length of the head with its empty line, or `nil` when more bytes are needed.
   public mutating func end(of bytes: Span<UInt8>) throws(MessageError) -> Int? {
-    try end(of: bytes) { offset in
-      var position = offset
-      while position < bytes.count, bytes[position] != ASCII.lf { position += 1 }
-      return position < bytes.count ? position : nil
-    }
-  }
-
-  /// The length of the head with its empty line, or `nil` when more bytes are needed.
-  ///
-  /// - Parameter nextLineFeed: The offset of the first line feed at or behind an offset. Whoever owns the bytes finds it
-  ///   many bytes at a time, where a loop over a span takes them one by one.
-  public mutating func end(
-    of bytes: Span<UInt8>, nextLineFeed: (_ offset: Int) -> Int?
-  ) throws(MessageError) -> Int? {
-    while let found = nextLineFeed(scanned) {
+    while let found = bytes.firstIndex(of: ASCII.lf, from: scanned) {
       guard found > 0, bytes[found - 1] == ASCII.cr else { throw .malformed("a bare line feed in the head") }
       if found - 1 == lineStart, lineStart > 0 { return found + 1 }
       lineStart = found + 1

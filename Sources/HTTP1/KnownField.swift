@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Field names that the proxy treats specially, recognised without regard to case.
 ///
 /// The raw value indexes `KnownFieldTable.entries`.
@@ -44,8 +46,8 @@ extension KnownField {
   public var isLocation: Bool { self == .location || self == .contentLocation || self == .refresh }
 }
 
-/// A field name in lower case with `-` for all but letters and digits, its last 16 bytes in two words: made while the name
-/// is validated, so that a look-up compares words and not bytes.
+/// A field name in lower case with `-` for all but letters and digits, its last 16 bytes in two words, so that a look-up
+/// compares words and not bytes.
 struct FoldedName: Equatable {
   private(set) var low: UInt64 = 0
   private(set) var high: UInt64 = 0
@@ -54,8 +56,33 @@ struct FoldedName: Equatable {
   /// What the words do not hold has to be compared byte by byte.
   static let wordBytes = 16
 
+  /// - Parameter isPlain: whether the name differs from its folded form in the case of letters at most. Then the one bit
+  ///   that letters differ in, which digits and hyphens have set, makes it of whole words.
   @inline(__always)
-  mutating func append(_ folded: UInt8) {
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>, isPlain: Bool) {
+    let end = range.upperBound
+    guard isPlain, end >= FoldedName.wordBytes else {
+      for index in range { append(ASCII.folded(bytes[index])) }
+      return
+    }
+    count = range.count
+    low = FoldedName.last(count, of: bytes.word(at: end &- 8).byteSwapped)
+    high = FoldedName.last(count &- 8, of: bytes.word(at: end &- 16).byteSwapped)
+  }
+
+  init(_ name: [UInt8]) {
+    for byte in name { append(byte) }
+  }
+
+  /// The last `count` bytes of the word, in lower case.
+  @inline(__always)
+  private static func last(_ count: Int, of word: UInt64) -> UInt64 {
+    guard count > 0 else { return 0 }
+    let folded = word | 0x2020_2020_2020_2020
+    return count < 8 ? folded & ~(~0 &<< UInt64(count &* 8)) : folded
+  }
+
+  private mutating func append(_ folded: UInt8) {
     high = high << 8 | low >> 56
     low = low << 8 | UInt64(folded)
     count &+= 1
@@ -120,9 +147,7 @@ struct KnownFieldTable {
   init() {
     known = KnownFieldTable.entries.map { name, field in
       let bytes = Array(name.utf8)
-      var folded = FoldedName()
-      for byte in bytes { folded.append(byte) }
-      return Entry(name: folded, field: field, bytes: bytes.count > FoldedName.wordBytes ? bytes : [])
+      return Entry(name: FoldedName(bytes), field: field, bytes: bytes.count > FoldedName.wordBytes ? bytes : [])
     }
     var slots = [UInt8](repeating: 0, count: KnownFieldTable.size)
     for (index, entry) in known.enumerated() {

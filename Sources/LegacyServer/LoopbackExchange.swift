@@ -78,7 +78,7 @@ package final class LoopbackExchange {
         }
         if let parsed {
           let headers = buffer.withSpan { bytes in
-            Headers(fields.fields.map { .init(name: text(bytes, $0.name), value: text(bytes, $0.value)) })
+            Headers(fields.map { .init(name: text(bytes, $0.name), value: text(bytes, $0.value)) })
           }
           buffer.consume(parsed.length)
           if parsed.status >= 200 { return (Response(status: parsed.status, headers: headers), parsed.body) }

@@ -4,7 +4,9 @@ import HTTP1
 import Reactor
 
 /// Who a connection's client is, and what is said of it to the upstream (RFC 7239).
-struct ClientIdentity {
+///
+/// A reference, so that a request counts one and not each of its texts.
+final class ClientIdentity {
   private let peerHost: String
   private let isLoopback: Bool
   private let isTrusted: Bool
@@ -17,18 +19,24 @@ struct ClientIdentity {
     isLoopback = peer.isLoopback && !isTold
     self.isTrusted = isTrusted
     self.isSecure = isSecure
+    isHTTP2 = false
     plainPrefix = ClientIdentity.prefix(address: peer.host, chain: peer.host, isSecure: isSecure)
   }
 
   private let isSecure: Bool
   /// Whether its requests come as streams of an HTTP/2 connection.
-  private(set) var isHTTP2 = false
+  let isHTTP2: Bool
 
   /// The same client, on an HTTP/2 connection.
-  var overHTTP2: ClientIdentity {
-    var identity = self
-    identity.isHTTP2 = true
-    return identity
+  var overHTTP2: ClientIdentity { ClientIdentity(self, isHTTP2: true) }
+
+  private init(_ other: ClientIdentity, isHTTP2: Bool) {
+    peerHost = other.peerHost
+    isLoopback = other.isLoopback
+    isTrusted = other.isTrusted
+    isSecure = other.isSecure
+    plainPrefix = other.plainPrefix
+    self.isHTTP2 = isHTTP2
   }
 
   private static func prefix(address: String, chain: String, isSecure: Bool) -> [UInt8] {

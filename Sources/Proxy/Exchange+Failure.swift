@@ -16,7 +16,7 @@ extension Exchange {
       return
     }
     if keepsHead {
-      server.input.consume(head.length)
+      fromClient.consume(head.length)
       keepsHead = false
     }
     let answer: ProxyFailure

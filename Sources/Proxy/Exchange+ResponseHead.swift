@@ -9,7 +9,7 @@ extension Exchange {
     let parsed: ResponseHead?
     do throws(UpstreamFailure) {
       parsed = try reader.parse(
-        upstream.input, to: head.method, acceptsSwitch: isTunnel, into: worker.responseFields)
+        upstream.input, to: head.method, acceptsSwitch: isTunnel, into: responseFields)
     } catch {
       throw .upstream(error)
     }
@@ -39,7 +39,7 @@ extension Exchange {
 
   /// The fast path: the head is rewritten from bytes to bytes.
   private func beginPassing(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) throws(Failure) {
-    let fields = worker.responseFields
+    let fields = responseFields
     let replacements =
       fields.hasLocation
       ? try judgeFields(input, fields) : ResponseRewriter.Replacements()
@@ -60,7 +60,9 @@ extension Exchange {
       }
     }
     if let stream = server.stream {
-      guard stream.respond(framing.body, { write(to: $0) }) else { throw .client }
+      // Not by a closure: it would count references to all that it uses.
+      write(to: stream.block)
+      guard stream.respond(framing.body) else { throw .client }
     } else {
       write(to: toClient)
     }
@@ -73,7 +75,7 @@ extension Exchange {
     _ input: Buffer, _ fields: HeadIndex
   ) throws(Failure) -> ResponseRewriter.Replacements {
     var replacements = ResponseRewriter.Replacements()
-    for field in fields.fields where field.known.isLocation {
+    for field in fields where field.known.isLocation {
       // Of two, each reader may follow another one.
       guard fields.only(field.known) != nil else { throw .upstream(.malformed) }
       let text = input.withSpan { RequestReader.text($0, field.value) }
@@ -121,7 +123,7 @@ extension Exchange {
     status = parsed.status
     upstreamKeepsAlive = parsed.keepsAlive && !uploadStopped
     if keepsHead {
-      server.input.consume(head.length)
+      fromClient.consume(head.length)
       keepsHead = false
     }
   }
@@ -147,11 +149,11 @@ extension Exchange {
   private func beginTunnel(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) {
     status = 101
     // What the client sent behind the head is already of the new protocol.
-    if keepsHead { server.input.consume(head.length) }
+    if keepsHead { fromClient.consume(head.length) }
     keepsHead = false
     toClient.append("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n")
     input.withSpan { bytes in
-      for field in worker.responseFields.fields where !field.isNominated {
+      for field in responseFields where !field.isNominated {
         switch field.known {
         case .connection, .keepAlive, .proxyConnection, .contentLength, .transferEncoding, .te, .trailer: continue
         case .setCookie where CookieFilter.sets(worker.settings.configuration.privateCookie, bytes, field.value):

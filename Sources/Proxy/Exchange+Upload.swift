@@ -6,9 +6,9 @@ extension Exchange {
   /// Moves what can be moved towards the upstream.
   func stepUpload(_ upstream: UpstreamConnection) throws(Failure) {
     while true {
-      if !server.input.isEmpty, !keepsHead, upload.direct == 0, !upload.isDecoded {
+      if !fromClient.isEmpty, !keepsHead, upload.direct == 0, !upload.isDecoded {
         do throws(MessageError) {
-          try upload.advance(from: server.input, to: toUpstream)
+          try upload.advance(from: fromClient, to: toUpstream)
         } catch {
           throw .request(error)
         }
@@ -47,8 +47,8 @@ extension Exchange {
     if direct > 0 {
       result =
         toUpstream.isEmpty
-        ? upstream.socket.send(server.input, upTo: direct)
-        : upstream.socket.send(toUpstream, then: server.input, upTo: direct)
+        ? upstream.socket.send(fromClient, upTo: direct)
+        : upstream.socket.send(toUpstream, then: fromClient, upTo: direct)
     } else {
       result = upstream.socket.send(toUpstream)
     }
@@ -77,7 +77,7 @@ extension Exchange {
   /// the next head is read from the buffer's front.
   func dropUnsentBody() {
     guard upload.direct > 0 else { return }
-    server.input.consume(upload.direct)
+    fromClient.consume(upload.direct)
     upload.sentDirect(upload.direct)
   }
 }

@@ -27,6 +27,11 @@ final class Exchange {
   let server: ServerConnection
   let worker: ProxyWorker
   let poller: Poller
+  // What each request uses of these: a constant of one's own is used without counting a reference.
+  let buffers: BufferPool
+  let fromClient: Buffer
+  let requestFields: HeadIndex
+  let responseFields: HeadIndex
   var upload = BodyPump(.none, as: .plain)
   var uploadEnded = false
   var download: BodyPump?
@@ -56,20 +61,24 @@ final class Exchange {
     self.server = server
     worker = server.worker
     poller = server.poller
+    buffers = server.poller.buffers
+    fromClient = server.input
+    requestFields = server.worker.requestFields
+    responseFields = server.worker.responseFields
     toUpstream = Buffer()
     toClient = Buffer()
   }
 
   /// Gives the buffers' blocks back: the connection parks or ends, or the stream does. The next exchange takes them again.
   func release() {
-    poller.buffers.giveBack(toUpstream)
-    poller.buffers.giveBack(toClient)
+    buffers.giveBack(toUpstream)
+    buffers.giveBack(toClient)
   }
 
   /// Makes it ready for the next exchange of its connection: one serves them all, so that none costs an allocation.
   private func reset(_ began: UInt64) {
-    poller.buffers.fill(toUpstream)
-    poller.buffers.fill(toClient)
+    buffers.fill(toUpstream)
+    buffers.fill(toClient)
     self.began = began
     upload = BodyPump(.none, as: .plain)
     uploadEnded = false
@@ -95,7 +104,7 @@ final class Exchange {
     reset(began)
     rewrite(head)
     keepsHead = head.body == .none
-    if !keepsHead { server.input.consume(head.length) }
+    if !keepsHead { fromClient.consume(head.length) }
     upload = BodyPump(head.body, as: head.body == .chunked ? .chunked : .plain)
     var mayReuse = true
     while true {
@@ -156,17 +165,17 @@ final class Exchange {
 
   /// Writes the head for the upstream. `requestFields` is that of this request: nothing was awaited since it was parsed.
   private func rewrite(_ head: RequestHead) {
-    server.input.withSpan { bytes in
-      carriesCookie = RequestRewriter.write(
-        head, bytes, worker.requestFields, server.identity, worker.settings, to: toUpstream)
-      if RequestRewriter.allowedUpgrade(head, bytes, worker.settings) != nil { isTunnel = true }
+    let settings = worker.settings
+    fromClient.withSpan { bytes in
+      carriesCookie = RequestRewriter.write(head, bytes, requestFields, server.identity, settings, to: toUpstream)
+      if RequestRewriter.allowedUpgrade(head, bytes, settings) != nil { isTunnel = true }
     }
   }
 
   /// Fills `requestFields` anew: other connections have used it meanwhile.
   private func reparse(_ head: RequestHead) {
-    server.input.withSpan { bytes in
-      _ = try? RequestHeadParser.parse(bytes, length: head.length, into: worker.requestFields)
+    fromClient.withSpan { bytes in
+      _ = try? RequestHeadParser.parse(bytes, length: head.length, into: requestFields)
     }
   }
 
@@ -175,7 +184,7 @@ final class Exchange {
   private func transfer(_ upstream: UpstreamConnection, _ head: RequestHead) async throws(Failure) {
     do throws(Failure) {
       reader = ResponseHeadReader()
-      if head.expectsContinue, !uploadEnded, server.input.isEmpty { sendContinue() }
+      if head.expectsContinue, !uploadEnded, fromClient.isEmpty { sendContinue() }
       while true {
         if server.socket.readiness.contains(.broken) { throw .client }
         if !uploadEnded { try stepUpload(upstream) }
@@ -208,14 +217,14 @@ final class Exchange {
   /// Whether a tunnel has begun with bytes that the client sent behind its request: no event will tell of them.
   private var startsTunnel: Bool {
     isTunnel && !uploadEnded && download != nil && upload.direct == 0 && toUpstream.isEmpty
-      && !server.input.isEmpty
+      && !fromClient.isEmpty
   }
 
   private func sendContinue() {
-    let buffer = poller.buffers.take()
+    let buffer = buffers.take()
     buffer.append("HTTP/1.1 100 Continue\r\n\r\n")
     _ = server.socket.send(buffer)
-    poller.buffers.giveBack(buffer)
+    buffers.giveBack(buffer)
   }
 
   func clear() {

@@ -272,10 +272,7 @@ final class HTTP2Connection: Activity {
       case .wouldBlock:
         stall.note(isBlocked: true, now: poller.now, taken: taken)
         // Here, since a client that keeps this task busy lets no wait end by its deadline.
-        guard !stall.isOver(configuration.bodyTimeout, now: poller.now, taken: taken) else {
-          worker.metrics.limited(.bodyTimeout)
-          throw .broken
-        }
+        try checkStall()
         return false
       case .ended, .failed: throw .broken
       }
@@ -283,6 +280,13 @@ final class HTTP2Connection: Activity {
   }
 
   private func taken() -> Int { socket.acknowledged }
+
+  /// Throws when the client has taken nothing for too long.
+  private func checkStall() throws(HTTP2Failure) {
+    guard stall.isOver(configuration.bodyTimeout, now: poller.now, taken: taken) else { return }
+    worker.metrics.limited(.bodyTimeout)
+    throw .broken
+  }
 
   // MARK: Waiting
 
@@ -326,10 +330,7 @@ final class HTTP2Connection: Activity {
   }
 
   private func expire(_ session: HTTP2Session) throws(HTTP2Failure) {
-    if stall.isOver(configuration.bodyTimeout, now: poller.now, taken: taken) {
-      worker.metrics.limited(.bodyTimeout)
-      throw .broken
-    }
+    try checkStall()
     if deadlines.fields.hasPassed(at: poller.now) {
       worker.metrics.limited(.headerTimeout)
       deadlines.fields = nil

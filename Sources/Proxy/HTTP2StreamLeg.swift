@@ -110,12 +110,14 @@ final class HTTP2StreamLeg: StreamTransport {
     return left == count ? .wouldBlock : .moved(count - left)
   }
 
-  /// Begins a response whose fields `write` writes and whose body will come in this framing; false when the client is gone.
-  func respond(_ framing: BodyFraming, _ write: (FieldBlock) -> Void) -> Bool {
-    if isBroken { return false }
-    let block = connection.block
+  /// Where the fields of a response are written just before it begins; empty before.
+  var block: FieldBlock { connection.block }
+
+  /// Begins a response whose fields stand in `block` and whose body will come in this framing; false when the client is
+  /// gone.
+  func respond(_ framing: BodyFraming) -> Bool {
     defer { block.clear() }
-    write(block)
+    if isBroken { return false }
     guard !block.isTooLarge else {
       session.reset(stream, .internalError)
       connection.wakeToSend()
@@ -135,12 +137,12 @@ final class HTTP2StreamLeg: StreamTransport {
     defer { block.clear() }
     let head = buffer.withSpan { bytes -> ResponseHead? in
       var scanner = HeadScanner()
-      guard let length = try? scanner.end(of: bytes, nextLineFeed: { buffer.nextLineFeed($0) }),
+      guard let length = try? scanner.end(of: bytes),
         let head = try? ResponseHeadParser.parse(
           bytes, length: length, to: stream.isHead ? .head : .get, into: fields)
       else { return nil }
       block.append(":status", decimal: head.status)
-      for field in fields.fields where !field.isNominated {
+      for field in fields where !field.isNominated {
         switch field.known {
         case .connection, .keepAlive, .proxyConnection, .transferEncoding, .te, .trailer, .upgrade, .http2Settings:
           continue

@@ -9,7 +9,7 @@ enum RequestReader {
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ identity: ClientIdentity
   ) -> Request {
     var headers = Headers()
-    for field in fields.fields where !field.isNominated {
+    for field in fields where !field.isNominated {
       switch field.known {
       case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
         .http2Settings, .expect, .forwarded, .forwardedFor, .forwardedProto, .forwardedHost, .assertion, .disguised:
@@ -29,7 +29,7 @@ enum RequestReader {
   /// The fields of an upstream's response, without those that end at this hop or that set the private cookie.
   static func fields(_ bytes: Span<UInt8>, _ fields: HeadIndex, privateCookie: String) -> Headers {
     var headers = Headers()
-    for field in fields.fields where !field.isNominated {
+    for field in fields where !field.isNominated {
       switch field.known {
       case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
         .http2Settings:

@@ -77,7 +77,7 @@ enum RequestRewriter {
   static func isLoop(_ bytes: Span<UInt8>, _ fields: HeadIndex, _ settings: ProxySettings) -> Bool {
     guard fields.has(.via) else { return false }
     let pseudonym = settings.loopMark
-    for field in fields.fields where field.known == .via {
+    for field in fields where field.known == .via {
       var position = field.value.lowerBound
       while position < field.value.upperBound {
         let start = position

@@ -20,7 +20,7 @@ struct ResponseHeadReader {
       let head: ResponseHead?
       do throws(MessageError) {
         head = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> ResponseHead? in
-          guard let length = try scanner.end(of: bytes, nextLineFeed: { input.nextLineFeed($0) }) else { return nil }
+          guard let length = try scanner.end(of: bytes) else { return nil }
           return try ResponseHeadParser.parse(bytes, length: length, to: method, into: fields)
         }
       } catch {

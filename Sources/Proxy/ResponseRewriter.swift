@@ -71,7 +71,7 @@ enum ResponseRewriter {
   static func growth(of fields: HeadIndex, _ settings: ProxySettings) -> Int {
     var growth = settings.strictTransportLine.count
     guard settings.configuration.securesCookies, fields.has(.setCookie) else { return growth }
-    for field in fields.fields where field.known == .setCookie { growth += secureAttribute.utf8CodeUnitCount }
+    for field in fields where field.known == .setCookie { growth += secureAttribute.utf8CodeUnitCount }
     return growth
   }
 

@@ -82,9 +82,9 @@ extension ServerConnection {
   private func parse(_ scanner: inout HeadScanner) -> Result<RequestHead?, MessageError> {
     do throws(MessageError) {
       let head = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> RequestHead? in
-        guard let length = try scanner.end(of: bytes, nextLineFeed: { input.nextLineFeed($0) }) else { return nil }
+        guard let length = try scanner.end(of: bytes) else { return nil }
         return try RequestHeadParser.parse(
-          bytes, length: length, limits: settings.configuration.limits.head, into: worker.requestFields)
+          bytes, length: length, limits: settings.configuration.limits.head, into: requestFields)
       }
       return .success(head)
     } catch {

@@ -33,6 +33,8 @@ final class ServerConnection: Activity {
   var state = ConnectionState()
   /// Received and not yet consumed; without a block while there is nothing.
   let input = Buffer()
+  /// The worker's: a constant of one's own is used without counting a reference.
+  let requestFields: HeadIndex
   /// Whether `input` held a request that was intercepted, so that it is wiped.
   var holdsSecrets = false
   /// A `ParkedConnection` has taken its place.
@@ -54,6 +56,7 @@ final class ServerConnection: Activity {
     self.socket = socket
     carrier = socket
     self.worker = worker
+    requestFields = worker.requestFields
     self.peer = peer
     neighbour = peer
     self.speaksProxyProtocol = speaksProxyProtocol
@@ -75,6 +78,7 @@ final class ServerConnection: Activity {
     socket = parked.socket
     carrier = parked.socket
     worker = parked.worker
+    requestFields = worker.requestFields
     neighbour = parked.neighbour
     speaksProxyProtocol = false
     // Its handshake is done.
@@ -97,6 +101,7 @@ final class ServerConnection: Activity {
     socket = Socket(connection.poller)
     carrier = connection.socket
     worker = connection.worker
+    requestFields = worker.requestFields
     identity = connection.identity.overHTTP2
     peer = connection.peer
     neighbour = connection.neighbour
@@ -239,7 +244,7 @@ final class ServerConnection: Activity {
       state.refuseFurtherRequests()
     }
     followSettings()
-    let fields = worker.requestFields
+    let fields = requestFields
     return input.withSpan { bytes -> Route in
       if RequestRewriter.isLoop(bytes, fields, settings) {
         return .answer(worker.handler.failure(.loop))
@@ -250,7 +255,7 @@ final class ServerConnection: Activity {
 
   private func intercept(_ head: RequestHead, bodyLimit: Int, began: UInt64) async {
     holdsSecrets = true
-    var request = input.withSpan { RequestReader.read(head, $0, worker.requestFields, identity) }
+    var request = input.withSpan { RequestReader.read(head, $0, requestFields, identity) }
     input.consume(head.length)
     defer {
       poller.buffers.release(charged)

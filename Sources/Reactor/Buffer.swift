@@ -121,14 +121,6 @@ import Glibc
     return try unsafe body(Span(_unsafeElements: bytes.bindMemory(to: UInt8.self)))
   }
 
-  /// The offset, from the read position, of the first line feed at or behind `offset`.
-  public func nextLineFeed(_ offset: Int) -> Int? {
-    precondition(offset >= 0 && offset <= count)
-    let from = unsafe base + start + offset
-    guard let found = unsafe memchr(from, 0x0a, count - offset) else { return nil }
-    return unsafe offset + (UnsafeRawPointer(found) - UnsafeRawPointer(from))
-  }
-
   public func append(_ byte: UInt8) {
     precondition(room >= 1)
     unsafe base.storeBytes(of: byte, toByteOffset: end, as: UInt8.self)

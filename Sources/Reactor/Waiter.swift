@@ -21,6 +21,11 @@ public enum Wake: Equatable, Sendable {
   /// How it yields.
   private var givesWay = false
   private let poller: Poller
+  // What a wait uses of the poller: a constant of one's own is used without counting a reference.
+  private let loop: EventLoop
+  private let room: WaitingRoom
+  private let wheel: TimerWheel
+  private let idle: IdleList
   // The list of idle waits, oldest first.
   // Unowned: a waiter is in the list only while its task waits, which holds it.
   fileprivate var idleNext: Unmanaged<Waiter>?
@@ -31,13 +36,17 @@ public enum Wake: Equatable, Sendable {
     unsafe idleNext = nil
     unsafe idlePrevious = nil
     self.poller = poller
+    loop = poller.loop
+    room = poller.room
+    wheel = poller.wheel
+    idle = poller.idle
   }
 
   /// Waits until `socket` is ready for `wanted`, or is broken.
   public func wait(_ socket: Socket, _ wanted: Readiness, until deadline: Deadline) async -> Wake {
     if socket.satisfies(wanted) { return .ready }
     listen(to: socket, for: wanted)
-    poller.wheel.arm(self, at: deadline)
+    wheel.arm(self, at: deadline)
     await suspend()
     unsafe socket.waiter = nil
     return wake
@@ -50,7 +59,7 @@ public enum Wake: Equatable, Sendable {
     if first.satisfies(firstWanted) || second.satisfies(secondWanted) { return .ready }
     listen(to: first, for: firstWanted)
     listen(to: second, for: secondWanted)
-    poller.wheel.arm(self, at: deadline)
+    wheel.arm(self, at: deadline)
     await suspend()
     unsafe first.waiter = nil
     unsafe second.waiter = nil
@@ -62,17 +71,17 @@ public enum Wake: Equatable, Sendable {
     if socket.satisfies(.readable) { return .ready }
     if poller.isDraining { return .draining }
     listen(to: socket, for: .readable)
-    poller.wheel.arm(self, at: deadline)
-    poller.idle.append(self)
+    wheel.arm(self, at: deadline)
+    idle.append(self)
     await suspend()
-    poller.idle.remove(self)
+    idle.remove(self)
     unsafe socket.waiter = nil
     return wake
   }
 
   /// Waits for the deadline, or until someone calls `resume`.
   public func sleep(until deadline: Deadline) async -> Wake {
-    poller.wheel.arm(self, at: deadline)
+    wheel.arm(self, at: deadline)
     await suspend()
     return wake
   }
@@ -98,14 +107,14 @@ public enum Wake: Equatable, Sendable {
   }
 
   private func suspend() async {
-    unsafe poller.room.door.host = Unmanaged.passUnretained(self)
-    await poller.room.enter()
+    unsafe room.door.host = Unmanaged.passUnretained(self)
+    await room.enter()
   }
 
   override func receive(_ job: UnownedJob) {
     if isYielding {
       isYielding = false
-      if givesWay { poller.loop.postpone(job) } else { poller.loop.resume(job) }
+      if givesWay { loop.postpone(job) } else { loop.resume(job) }
     } else {
       visitor = job
     }
@@ -124,7 +133,7 @@ public enum Wake: Equatable, Sendable {
     guard let job = visitor else { return }
     visitor = nil
     self.wake = wake
-    poller.loop.resume(job)
+    loop.resume(job)
   }
 
   public override func expired() {
@@ -133,7 +142,7 @@ public enum Wake: Equatable, Sendable {
 
   /// Takes the entry out of the wheel: the task ends.
   public func retire() {
-    poller.wheel.disarm(self)
+    wheel.disarm(self)
   }
 }
 

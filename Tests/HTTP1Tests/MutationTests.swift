@@ -47,7 +47,7 @@ struct MutationTests {
       let ranges = [head.methodRange, head.target, head.path, head.query, head.host, head.upgrade].compactMap { $0 }
       let isInside = head.length <= bytes.count && ranges.allSatisfy { $0.upperBound <= head.length }
       // What passes has one reading: no control character anywhere, no line end inside.
-      let isClean = parsed.index.fields.allSatisfy { field in
+      let isClean = parsed.index.allSatisfy { field in
         field.value.upperBound <= head.length - 2
           && !bytes[field.value].contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7f }
       }

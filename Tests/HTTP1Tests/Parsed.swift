@@ -12,11 +12,11 @@ struct Parsed<Head> {
 
   /// The values of all fields that are recognised as `known`.
   func values(_ known: KnownField) -> [String] {
-    index.fields.filter { $0.known == known }.compactMap { text($0.value) }
+    index.filter { $0.known == known }.compactMap { text($0.value) }
   }
 
-  var names: [String] { index.fields.compactMap { text($0.name) } }
-  var nominated: [String] { index.fields.filter(\.isNominated).compactMap { text($0.name) } }
+  var names: [String] { index.compactMap { text($0.name) } }
+  var nominated: [String] { index.filter(\.isNominated).compactMap { text($0.name) } }
 }
 
 /// `nil` when the head is incomplete.

@@ -106,18 +106,6 @@ struct BufferTests {
     #expect(pool.inUse == 0 && pool.bytes == 0)
   }
 
-  @Test("Line feeds are found from where one looks, up to the last byte")
-  func lineFeeds() {
-    let buffer = BufferPool().take()
-    #expect(buffer.nextLineFeed(0) == nil)
-    buffer.append("x\n\r\ny")
-    buffer.consume(1)
-    #expect([0, 1, 2, 3, 4].map { buffer.nextLineFeed($0) } == [0, 2, 2, nil, nil])
-    buffer.append("\n")
-    #expect(buffer.nextLineFeed(3) == 4)
-    #expect(buffer.nextLineFeed(5) == nil)
-  }
-
   @Test("A buffer without a block is empty and has no room")
   func withoutBlock() {
     let pool = BufferPool()

@@ -38,11 +38,12 @@ public struct EndpointMatcher: Sendable {
     /// What the path comes down to in its most liberal reading.
     let reading: CanonicalPath
     /// The letters and digits of `reading` in order, for the quick look.
-    let letters: [UInt8]
+    let letters: PathLetters
   }
 
   private let entries: [Entry]
   private let router = RouterQuery()
+  private let own = PathLetters(of: [CanonicalPath.ownName])
   private let passed: [(text: [UInt8], reading: CanonicalPath)]
 
   /// - Parameters:
@@ -59,7 +60,7 @@ public struct EndpointMatcher: Sendable {
       paths.map { path in
         let bytes = Array(path.utf8)
         let reading = CanonicalPath(endpoint: bytes)
-        let letters = reading.segments.joined().filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 }
+        let letters = PathLetters(of: reading.segments)
         return Entry(path: bytes, endpoint: endpoint, reading: reading, letters: letters)
       }
     }
@@ -171,21 +172,14 @@ public struct EndpointMatcher: Sendable {
 
   /// The quick look: whether the slow reading could find an endpoint at all.
   private func couldBeAnEndpoint(_ path: Span<UInt8>) -> Bool {
+    let found = PathLetters.set(of: path)
     // The short names of Windows lack letters.
-    for index in path.indices
-    where path[index] >= 0x80 || path[index] == UInt8(ascii: "%") || path[index] == UInt8(ascii: "~") { return true }
-    if EndpointMatcher.contains(path, lettersOf: CanonicalPath.ownName) { return true }
-    return entries.contains { EndpointMatcher.contains(path, lettersOf: $0.letters) }
-  }
-
-  /// Whether `letters` occur in the path, in order, with anything between them.
-  private static func contains(_ path: Span<UInt8>, lettersOf letters: [UInt8]) -> Bool {
-    var next = 0
-    for index in path.indices {
-      guard next < letters.count else { return true }
-      if CanonicalPath.lowercased(path[index]) == letters[next] { next += 1 }
+    if found & PathLetters.disguise != 0 { return true }
+    if own.isPart(of: found), own.isInOrder(in: path) { return true }
+    for index in entries.indices where entries[index].letters.isPart(of: found) {
+      if entries[index].letters.isInOrder(in: path) { return true }
     }
-    return next == letters.count
+    return false
   }
 
   /// Whether the path is one of the gateway's own and written plainly.

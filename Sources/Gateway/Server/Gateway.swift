@@ -66,7 +66,7 @@ public final class Gateway: Handler {
     guard fields.has(.cookie) else { return .pass }
     var cookies: [String] = []
     var userAgent = ""
-    for field in fields.fields {
+    for field in fields {
       if field.known == .cookie {
         cookies.append(Gateway.text(bytes, field.value))
       } else if HeadIndex.equal(bytes, field.name, "user-agent") {

@@ -56,7 +56,7 @@ enum RequestHeadTarget {
     for line in FieldReader.lines(text) where FieldReader.hasSecondReading(line) {
       throw Violation("accepted with a control character in a line")
     }
-    let fields = index.fields.map { FieldReader.Field(name: name(bytes, $0), value: Array(bytes[$0.value])) }
+    let fields = index.map { FieldReader.Field(name: name(bytes, $0), value: Array(bytes[$0.value])) }
     try Violation.unless(fields == seen.fields, "the fields are read in two ways")
     let parts = seen.startLine.split(separator: 0x20, omittingEmptySubsequences: false)
     try Violation.unless(parts.count == 3, "the request line has \(parts.count) parts")
@@ -122,7 +122,7 @@ enum RequestHeadTarget {
     var scanner = HeadScanner()
     let second = HeadIndex()
     // With what the gateway adds, a request of nearly a hundred fields has more than the gateway itself would take.
-    guard index.fields.count <= HeadIndex.fieldLimit - 8 else { return }
+    guard index.count <= HeadIndex.fieldLimit - 8 else { return }
     guard let end = try? scanner.end(of: sent.span), end == sent.count,
       let again = try? RequestHeadParser.parse(sent.span, length: end, into: second), let out = FieldReader(sent)
     else { throw Violation("what goes upstream is not one head that the gateway itself would accept") }
@@ -154,8 +154,8 @@ enum RequestHeadTarget {
   private static func checkPassed(
     _ index: HeadIndex, _ bytes: [UInt8], _ second: HeadIndex, _ sent: [UInt8]
   ) throws(Violation) {
-    let before = index.fields.filter { $0.known == .none && !$0.isNominated }
-    let after = second.fields.filter { $0.known == .none }
+    let before = index.filter { $0.known == .none && !$0.isNominated }
+    let after = second.filter { $0.known == .none }
     let sameNames = before.map { Array(bytes[$0.name]) } == after.map { Array(sent[$0.name]) }
     let sameValues = before.map { Array(bytes[$0.value]) } == after.map { Array(sent[$0.value]) }
     try Violation.unless(sameNames && sameValues, "fields were lost or made")

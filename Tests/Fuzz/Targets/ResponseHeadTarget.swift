@@ -34,9 +34,9 @@ enum ResponseHeadTarget {
     for line in FieldReader.lines(text) where FieldReader.hasSecondReading(line) {
       throw Violation("accepted with a control character in a line")
     }
-    let names = index.fields.map { String(decoding: bytes[$0.name], as: UTF8.self).lowercased() }
+    let names = index.map { String(decoding: bytes[$0.name], as: UTF8.self).lowercased() }
     try Violation.unless(
-      names == seen.fields.map(\.name) && index.fields.map { Array(bytes[$0.value]) } == seen.fields.map(\.value),
+      names == seen.fields.map(\.name) && index.map { Array(bytes[$0.value]) } == seen.fields.map(\.value),
       "the fields are read in two ways")
     let start = String(decoding: seen.startLine.prefix(12), as: UTF8.self)
     try Violation.unless(start == "HTTP/1.\(head.minorVersion) \(head.status)", "the status is read in two ways")
@@ -104,8 +104,8 @@ enum ResponseHeadTarget {
       try Violation.unless(
         out.all("location").map(\.text) == ["https://gateway.test/there"], "another location stands beside the new one")
     }
-    let before = index.fields.filter { $0.known == .none && !$0.isNominated }
-    let after = second.fields.filter { $0.known == .none }
+    let before = index.filter { $0.known == .none && !$0.isNominated }
+    let after = second.filter { $0.known == .none }
     try Violation.unless(
       before.map { Array(bytes[$0.name]) } == after.map { Array(sent[$0.name]) }
         && before.map { Array(bytes[$0.value]) } == after.map { Array(sent[$0.value]) }, "fields were lost or made")

@@ -1,0 +1,96 @@
+import Bytes
+import Testing
+
+/// What looks at eight bytes at once, against the same done byte by byte.
+struct WordTests {
+  /// What stands around the byte in question: what is below, at and above the limits of each class, and what would carry
+  /// into its neighbours.
+  private static let surroundings: [UInt8] = [
+    0x00, 0x1f, 0x20, 0x2d, 0x2f, 0x39, 0x41, 0x5b, 0x61, 0x7a, 0x7f, 0x80, 0xff,
+  ]
+
+  /// Every byte at every place, between equal bytes of each kind.
+  private static func words(_ body: ([UInt8], UInt64) -> Bool) -> Bool {
+    for around in surroundings {
+      for place in 0..<8 {
+        for byte in UInt8.min...UInt8.max {
+          var bytes = [UInt8](repeating: around, count: 8)
+          bytes[place] = byte
+          guard body(bytes, bytes.span.word(at: 0)) else {
+            Issue.record("\(bytes)")
+            return false
+          }
+        }
+      }
+    }
+    return true
+  }
+
+  /// The first byte whose place is marked.
+  private static func first(_ places: UInt64) -> Int? {
+    places == 0 ? nil : places.trailingZeroBitCount / 8
+  }
+
+  @Test("A word has its first byte lowest, wherever it begins")
+  func order() {
+    let bytes: [UInt8] = Array(1...12)
+    for offset in 0...4 {
+      let expected = (0..<8).reduce(UInt64(0)) { $0 | UInt64(bytes[offset + $1]) << UInt64(8 * $1) }
+      let word = bytes.span.word(at: offset)
+      #expect(word == expected)
+    }
+  }
+
+  @Test("The first control character is found, and none where there is none")
+  func controls() {
+    let areAllFound = WordTests.words { bytes, word in
+      WordTests.first(word.controls) == bytes.firstIndex { $0 < 0x20 || $0 == 0x7f }
+    }
+    #expect(areAllFound)
+  }
+
+  @Test("The first of any byte is found, and none where there is none")
+  func places() {
+    for byte: UInt8 in [0x00, 0x0a, 0x3a, 0x7f, 0x80, 0xff] {
+      let areAllFound = WordTests.words { bytes, word in
+        WordTests.first(word.places(of: byte)) == bytes.firstIndex(of: byte)
+      }
+      #expect(areAllFound)
+    }
+  }
+
+  @Test("All but letters, digits and hyphens are marked, each at its place")
+  func unlikeNames() {
+    let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-".utf8)
+    let areAllFound = WordTests.words { bytes, word in
+      word.unlikeNames == (0..<8).reduce(0) { plain.contains(bytes[$1]) ? $0 : $0 | 0x80 << UInt64(8 * $1) }
+    }
+    #expect(areAllFound)
+  }
+
+  @Test("Bytes are found from where one looks, up to the last one", arguments: 0...20)
+  func search(count: Int) {
+    var bytes = [UInt8](repeating: UInt8(ascii: "x"), count: count)
+    let finds = { (from: Int) -> Int? in bytes.span.firstIndex(of: 0x0a, from: from) }
+    #expect((0...count).allSatisfy { finds($0) == nil })
+    for place in 0..<count {
+      bytes[place] = 0x0a
+      #expect((0...place).allSatisfy { finds($0) == place })
+      #expect(finds(place + 1) == nil)
+      bytes[place] = UInt8(ascii: "x")
+    }
+  }
+
+  @Test("Texts are compared without regard to case at every place", arguments: 1...20)
+  func equality(count: Int) {
+    let text = [UInt8]("Authorization-Server".utf8.prefix(count))
+    for place in 0..<count {
+      var other = text
+      if other[place] | 0x20 >= 0x61 { other[place] ^= 0x20 }
+      let isEqual = text.span.isEqualIgnoringCase(to: other.span)
+      other[place] = UInt8(ascii: "_")
+      let isStillEqual = text.span.isEqualIgnoringCase(to: other.span)
+      #expect(isEqual && !isStillEqual)
+    }
+  }
+}
