@@ -1,0 +1,259 @@
+import OAuth
+import Policy
+import Testing
+@testable import Enforcement
+
+extension AuthorizationTests {
+  @Test("7636-4.4.1-missing, 9207-2-error: no challenge is told by redirect with state and iss")
+  func noChallenge() throws {
+    let outcome = Fixture.authorize(["code_challenge": nil, "code_challenge_method": nil])
+    #expect(outcome.rejection == .challengeMissing)
+    #expect(
+      outcome.refusal?.response?.location
+        == "com.example.app:/cb?error=invalid_request&error_description=code%20challenge%20required&state=s1"
+        + "&iss=https%3A%2F%2Fgw.example")
+  }
+
+  @Test(
+    "7636-4.3: an empty challenge and a method alone are no PKCE",
+    arguments: [["code_challenge": ""], ["code_challenge": nil]] as [[String: String?]])
+  func emptyChallenge(changes: [String: String?]) {
+    #expect(Fixture.authorize(changes).redirected?["error_description"] == "code challenge required")
+  }
+
+  @Test(
+    "7636-4.3-default-plain, 7636-4.3-method-case, 7636-7.2-plain-off: methods other than S256 are refused",
+    arguments: [nil, "", "plain", "s256", "S512"] as [String?])
+  func methodNames(method: String?) {
+    let outcome = Fixture.authorize(["code_challenge_method": method])
+    #expect(outcome.redirected?["error"] == "invalid_request")
+    #expect(outcome.redirected?["error_description"] == "transform algorithm not supported")
+  }
+
+  @Test(
+    "7636-4.2-challenge-syntax, 7636-4.2-s256-43: a challenge that can never match is refused",
+    arguments: [
+      "\(Fixture.challenge)=", "\(Fixture.challenge)A", String(Fixture.challenge.dropLast()),
+      "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cN",
+      "13d31e961a1ad8ec2f16b10c4c982e0876a878ad6df144566ee1894acb70f9c3",
+      "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw+cM",
+    ])
+  func challengeSyntax(challenge: String) {
+    #expect(Fixture.authorize(["code_challenge": challenge]).rejection == .challengeMalformed)
+  }
+
+  @Test("Lenient syntax accepts padding, and the challenge is what stands before it")
+  func lenientChallenge() throws {
+    let policy = Fixture.policy { $0.pkceSyntax = .lenient }
+    let permit = try #require(Fixture.authorize(["code_challenge": Fixture.challenge + "="], policy: policy).permit)
+    #expect(permit.challenge?.text == Fixture.challenge)
+  }
+
+  @Test("7636-5-compat, 8252-7.2-type-from-record: a web client may go without where the policy says so")
+  func optionalChallenge() {
+    let changes: [String: String?] = [
+      "client_id": "w1", "redirect_uri": "https://web.example.com/cb?x=1", "code_challenge": nil,
+      "code_challenge_method": nil,
+    ]
+    #expect(Fixture.authorize(changes).permit != nil)
+    #expect(
+      Fixture.authorize(["redirect_uri": "https://app.example.com/cb", "code_challenge": nil]).rejection
+        == .challengeMissing)
+    // A challenge that is sent all the same is held to its syntax.
+    var broken = changes
+    broken["code_challenge"] = "short"
+    broken["code_challenge_method"] = "S256"
+    #expect(Fixture.authorize(broken).rejection == .challengeMalformed)
+  }
+
+  @Test("8252-8.5-secret-not-identity: a native client with a secret in it needs PKCE all the same")
+  func secretInTheApp() {
+    let outcome = Fixture.authorize([
+      "client_id": "n3", "redirect_uri": "com.example.app3:/cb", "code_challenge": nil,
+    ])
+    #expect(outcome.redirected?["error"] == "invalid_request")
+  }
+
+  @Test("7636-4.4.1-redirect-first: client and redirect URI come before PKCE")
+  func orderOfChecks() {
+    #expect(
+      Fixture.authorize(["code_challenge": nil, "redirect_uri": "https://evil.example/"]).rejection
+        == .redirectURIMismatch)
+    #expect(
+      Fixture.authorize(["client_id": "nobody", "redirect_uri": "https://evil.example/"]).rejection == .clientUnknown)
+  }
+
+  @Test("7636-4.4-strip-upstream: PKCE stays here, unless the upstream understands it")
+  func pkceUpstream() throws {
+    #expect(!(try #require(Fixture.authorize().permit)).upstreamQuery(state: "x").contains("code_challenge"))
+    let permit = try #require(Fixture.authorize(policy: Fixture.policy(forwardsPKCE: true)).permit)
+    #expect(permit.upstreamQuery(state: "x").contains("code_challenge=\(Fixture.challenge)&code_challenge_method=S256"))
+  }
+
+  @Test("The allow-list forwards more, and nothing that the gateway decides itself")
+  func allowList() throws {
+    let policy = Fixture.policy(parameters: ["audience", "resource", "response_mode", "request", "state", "client_id"])
+    let permit = try #require(
+      Fixture.authorize(["audience": "api", "resource": "https://a.example", "unknown": "x"], policy: policy).permit)
+    let names = permit.parameters.map(\.name)
+    #expect(names == ["response_type", "client_id", "redirect_uri", "audience", "resource"])
+  }
+
+  @Test("9101-7, 9101-5-both: request objects are refused by redirect, or on a page without a redirect URI")
+  func requestObjects() {
+    #expect(Fixture.authorize(["request": "eyJ"]).redirected?["error"] == "request_not_supported")
+    #expect(Fixture.authorize(["request_uri": "https://e.example"]).redirected?["error"] == "request_uri_not_supported")
+    #expect(Fixture.authorize(["request": "x", "request_uri": "y"]).redirected?["error"] == "invalid_request")
+    #expect(Fixture.authorize(["registration": "{}"]).redirected?["error"] == "registration_not_supported")
+    #expect(Fixture.authorize(["redirect_uri": nil, "request": "eyJ"]).isPage)
+  }
+
+  @Test("8252-8.6-prompt-none: where the gateway must ask, nothing is silent")
+  func promptNone() {
+    let changes: [String: String?] = ["client_id": "n2", "redirect_uri": "com.example.app2:/cb", "prompt": "none"]
+    #expect(Fixture.authorize(changes).redirected?["error"] == "consent_required")
+    #expect(Fixture.authorize(["prompt": "none"]).permit != nil)
+    #expect(Fixture.authorize(["prompt": "none login"]).redirected?["error"] == "invalid_request")
+    #expect(
+      Fixture.authorize(["client_id": "n2", "redirect_uri": "com.example.app2:/cb"]).permit?.needsConsent == true)
+  }
+
+  @Test("A scope that is none is refused")
+  func scope() {
+    #expect(Fixture.authorize(["scope": "\"bad\""]).redirected?["error"] == "invalid_scope")
+    #expect(Fixture.authorize(["scope": "a  b"]).redirected?["error"] == "invalid_scope")
+  }
+
+  @Test("8252-8.9-state: no state is noted, required or ignored, as the policy says")
+  func state() {
+    let noted = Fixture.authorize(["state": nil])
+    #expect(noted.permit != nil)
+    #expect(noted.findings == [.note(.stateMissing)])
+    let required = Fixture.authorize(["state": nil], policy: Fixture.policy { $0.state = .require })
+    #expect(required.rejection == .stateMissing)
+    #expect(Fixture.authorize(["state": nil], policy: Fixture.policy { $0.state = .off }).findings.isEmpty)
+  }
+
+  @Test("6749-4.1.2-state: the state comes back decoded, exactly")
+  func stateIsExact() throws {
+    let outcome = Fixture.authorize(["state": "a+b &=%", "code_challenge": nil])
+    #expect(outcome.redirected?["state"] == "a+b &=%")
+    #expect(try #require(outcome.refusal?.response?.location).contains("state=a%2Bb%20%26%3D%25"))
+  }
+
+  @Test("6749-3.1-dup-page: two redirect URIs are refused before anybody asks whose they are")
+  func redirectURITwice() {
+    let outcome = Fixture.authorize(["client_id": "nobody"], adding: "&redirect_uri=com.example.app%3A%2Fcb")
+    #expect(outcome.rejection == .redirectURIRepeated)
+  }
+
+  @Test("I-request: a state that the gateway sealed is refused outside re-entry, on a page")
+  func foreignState() {
+    let outcome = Fixture.authorize(stateIsSealed: true)
+    #expect(outcome.rejection == .stateForeign)
+    #expect(outcome.isPage)
+  }
+
+  @Test("8252-8.12-block, 8252-8.12-in-app-tabs: only what looks embedded is blocked, on a 403 page")
+  func embedded() {
+    let webView = "Mozilla/5.0 (Linux; Android 10; Pixel; wv) AppleWebKit/537.36 Version/4.0 Chrome/99.0 Mobile"
+    let tab =
+      "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/125.0.0.0 Mobile Safari/537.36"
+    let block = Fixture.policy { $0.embeddedUserAgents = .block }
+    let blocked = Fixture.authorize(policy: block, userAgent: webView)
+    #expect(blocked.rejection == .userAgentEmbedded)
+    #expect(blocked.rejection?.status == 403)
+    #expect(blocked.isPage)
+    #expect(Fixture.authorize(policy: block, userAgent: tab).permit != nil)
+    #expect(Fixture.authorize(userAgent: webView).findings == [.note(.embeddedUserAgent)])
+    #expect(
+      Fixture.authorize(policy: Fixture.policy { $0.embeddedUserAgents = .off }, userAgent: webView).findings.isEmpty)
+  }
+
+  @Test(
+    "8252-6-unknown-ua: no user agent and an unknown one are served", arguments: [nil, "FooBrowser/1.0"] as [String?])
+  func unknownUserAgent(agent: String?) {
+    let block = Fixture.policy { $0.embeddedUserAgents = .block }
+    #expect(Fixture.authorize(policy: block, userAgent: agent).permit != nil)
+  }
+
+  @Test("8252-B.3-wab-sso: the Windows broker is external with an msapp redirect only")
+  func broker() {
+    let agent = "Mozilla/5.0 (compatible; MSIE 10.0; Windows NT 6.2; MSAuthHost/1.0)"
+    let block = Fixture.policy { $0.embeddedUserAgents = .block }
+    let changes: [String: String?] = ["client_id": "b1", "redirect_uri": "msapp://s-1-15-2-1111-2222-3333"]
+    #expect(Fixture.authorize(changes, policy: block, userAgent: agent).permit != nil)
+    #expect(
+      Fixture.authorize(["redirect_uri": "https://app.example.com/cb"], policy: block, userAgent: agent).rejection
+        == .userAgentEmbedded)
+    var noChallenge = changes
+    noChallenge["code_challenge"] = .some(nil)
+    #expect(Fixture.authorize(noChallenge).rejection == .challengeMissing)
+  }
+
+  @Test("9700-4.11.2-untrusted-errors: nobody is sent to a client that registered itself before doing anything")
+  func untrusted() {
+    let changes: [String: String?] = [
+      "client_id": "d1", "redirect_uri": "https://dyn.example.net/cb", "scope": "\"",
+    ]
+    let outcome = Fixture.authorize(changes)
+    #expect(outcome.rejection == .scopeMalformed)
+    #expect(outcome.isPage)
+  }
+
+  @Test("The grant that the policy does not list is refused")
+  func grant() {
+    let policy = Fixture.policy { $0.grants = [.refreshToken] }
+    #expect(Fixture.authorize(policy: policy).redirected?["error"] == "unauthorized_client")
+  }
+
+  @Test("I-failure: faults of the upstream reach the client by redirect, with its state")
+  func upstreamFailure() throws {
+    let permit = try #require(Fixture.authorize().permit)
+    let refusal = permit.refusal(.upstreamTimedOut)
+    let location = try #require(refusal.response?.location)
+    #expect(location.contains("error=temporarily_unavailable"))
+    #expect(location.contains("state=s1"))
+    #expect(permit.refusal(.upstreamFailed).response?.location?.contains("error=server_error") == true)
+  }
+
+  @Test("I-report: report mode refuses nothing, says what it would have refused, and completes only what it verified")
+  func reportMode() throws {
+    let report = Fixture.policy(mode: .report)
+    let noChallenge = Fixture.authorize(["code_challenge": nil, "code_challenge_method": nil], policy: report)
+    #expect(noChallenge.permit != nil)
+    #expect(noChallenge.findings == [.wouldReject(.challengeMissing)])
+    let mismatch = Fixture.authorize(["redirect_uri": "https://other.example/"], policy: report)
+    #expect(mismatch.isPassed)
+    #expect(mismatch.findings == [.wouldReject(.redirectURIMismatch)])
+    #expect(Fixture.authorize(["response_type": "token"], policy: report).isPassed)
+    #expect(Fixture.authorize(adding: "&client_id=n2", policy: report).rejection == .clientIDRepeated)
+    #expect(Fixture.authorize(adding: "&client_id[]=n2", policy: report).rejection == .parameterSpelling)
+    #expect(Fixture.authorize(adding: "&scope=a&scope=b", policy: report).rejection == .parameterRepeated)
+    #expect(Fixture.authorize(policy: report, stateIsSealed: true).rejection == .stateForeign)
+  }
+
+  @Test("An explanation names every rule that ran and what it said")
+  func explanation() {
+    let request = AuthorizationRequest(method: "GET", query: Fixture.query(["code_challenge": nil])[...])
+    let explained = Enforcement.explainAuthorization(request, policy: Fixture.policy())
+    #expect(explained.trace.first?.rule == "the method is GET or POST")
+    #expect(explained.trace.last?.rule == "there is a code challenge")
+    guard case .refuse(.challengeMissing, _)? = explained.trace.last?.verdict else {
+      Issue.record("the last rule should have refused")
+      return
+    }
+  }
+
+  @Test("The transaction holds what the answer needs")
+  func transaction() throws {
+    let permit = try #require(Fixture.authorize(["redirect_uri": "http://127.0.0.1:51004/cb", "scope": "read"]).permit)
+    let transaction = permit.transaction(id: Fixture.transactionID, expiry: 9, browserSecretHash: [1])
+    #expect(transaction.redirectURI.text == "http://127.0.0.1:51004/cb")
+    #expect(transaction.redirectURIWasSent)
+    #expect(transaction.scope?.text == "read")
+    #expect(transaction.upstreamClientID.rawValue == "legacy-n1")
+    #expect(transaction.upstreamRedirectURI == "https://gw.example/.proofgate/callback")
+    #expect(transaction.expiry == 9)
+  }
+}

@@ -1,0 +1,228 @@
+import OAuth
+import Policy
+import Testing
+@testable import Enforcement
+
+extension TokenTests {
+  @Test(
+    "7636-4.1-length, 7636-4.1-charset: a malformed verifier is invalid_request",
+    arguments: [
+      "short", String(repeating: "a", count: 129), Fixture.verifier + "=", String(Fixture.verifier.dropLast()) + "+",
+    ])
+  func malformedVerifier(verifier: String) {
+    let outcome = decide(["code_verifier": verifier])
+    #expect(outcome.rejection == .verifierMalformed)
+    #expect(outcome.refusal?.errorCode == .invalidRequest)
+  }
+
+  @Test("Lenient syntax accepts a padded verifier and compares it with its padding")
+  func lenientVerifier() {
+    let lenient = Fixture.policy { $0.pkceSyntax = .lenient }
+    #expect(Fixture.redeem(["code_verifier": Fixture.verifier + "="], policy: lenient)?.rejection == .verifierMismatch)
+  }
+
+  @Test(
+    "I-token, 7636-4.5-missing-verifier: a code that is bound to a challenge needs its verifier",
+    arguments: [nil, ""] as [String?])
+  func missingVerifier(verifier: String?) {
+    let outcome = Fixture.redeem(["code_verifier": verifier])
+    #expect(outcome?.rejection == .verifierMissing)
+    #expect(outcome?.refusal?.errorCode == .invalidRequest)
+  }
+
+  @Test(
+    "I-token, 7636-4.6-mismatch, 7636-7.2-no-fallback: a wrong verifier is invalid_grant",
+    arguments: ["dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXl", Fixture.challenge])
+  func wrongVerifier(verifier: String) {
+    let outcome = Fixture.redeem(["code_verifier": verifier, "code_challenge_method": "plain"])
+    #expect(outcome?.rejection == .verifierMismatch)
+    #expect(outcome?.refusal?.errorCode == .invalidGrant)
+  }
+
+  @Test("7636-4.6-plain: a plain challenge is the verifier itself")
+  func plain() {
+    var code = Fixture.code
+    code.challenge = CodeChallenge(text: Fixture.verifier, method: .plain)
+    #expect(Fixture.redeem(code: code)?.permit != nil)
+    #expect(Fixture.redeem(["code_verifier": Fixture.challenge], code: code)?.rejection == .verifierMismatch)
+  }
+
+  @Test("I-token, 9700-4.8.2-downgrade: a verifier without a challenge is refused")
+  func surplusVerifier() {
+    var code = Fixture.code
+    code.challenge = nil
+    let outcome = Fixture.redeem(code: code)
+    #expect(outcome?.rejection == .verifierSurplus)
+    #expect(outcome?.refusal?.errorCode == .invalidRequest)
+  }
+
+  @Test("9700-2.1.1-enforce-any: a confidential client that sent a challenge needs the verifier too")
+  func confidentialVerifier() {
+    var code = Fixture.code
+    code.clientID = ClientID("w1")
+    code.upstreamClientID = ClientID("legacy-w1")
+    code.redirectURI = Fixture.uri("https://web.example.com/cb?x=1")
+    let changes: [String: String?] = [
+      "client_id": "w1", "client_secret": "w1secret", "redirect_uri": "https://web.example.com/cb?x=1",
+      "code_verifier": nil,
+    ]
+    #expect(Fixture.redeem(changes, code: code)?.rejection == .verifierMissing)
+    code.challenge = nil
+    #expect(Fixture.redeem(changes, code: code)?.permit?.upstream.authorization != nil)
+  }
+
+  @Test("6749-4.1.3-client-binding, 7636-4.6-continue: a code is redeemed by its own client only")
+  func clientBinding() {
+    let outcome = Fixture.redeem(["client_id": "n2"])
+    #expect(outcome?.rejection == .codeForeign)
+    #expect(outcome?.refusal?.errorCode == .invalidGrant)
+  }
+
+  @Test(
+    "6749-4.1.3-redirect-equal: redirect_uri is repeated exactly, port included",
+    arguments: ["http://127.0.0.1/cb", "http://127.0.0.1:51005/cb", nil, ""] as [String?])
+  func redirectURI(uri: String?) {
+    var code = Fixture.code
+    code.redirectURI = Fixture.uri("http://127.0.0.1:51004/cb")
+    #expect(Fixture.redeem(["redirect_uri": uri], code: code)?.rejection == .codeRedirectURI)
+    #expect(Fixture.redeem(["redirect_uri": "http://127.0.0.1:51004/cb"], code: code)?.permit != nil)
+  }
+
+  @Test("A redirect_uri that was not sent before may be absent, and is compared when it is not")
+  func redirectURINotSent() {
+    var code = Fixture.code
+    code.redirectURIWasSent = false
+    #expect(Fixture.redeem(["redirect_uri": nil], code: code)?.permit != nil)
+    #expect(Fixture.redeem(code: code)?.permit != nil)
+    #expect(Fixture.redeem(["redirect_uri": "com.example.app:/x"], code: code)?.rejection == .codeRedirectURI)
+  }
+
+  @Test("6749-4.1.2-lifetime: an expired code is invalid_grant from the very second")
+  func expiry() {
+    #expect(Fixture.redeem(now: Fixture.code.expiry - 1)?.permit != nil)
+    #expect(Fixture.redeem(now: Fixture.code.expiry)?.rejection == .codeExpired)
+  }
+
+  @Test("7636-4.4-unbound-code: what is not sealed is refused, and an unknown key is no fault of the client's")
+  func unsealed() {
+    #expect(Fixture.redeem(opened: .invalid)?.refusal?.errorCode == .invalidGrant)
+    let unknownKey = Fixture.redeem(opened: .keyUnknown)
+    #expect(unknownKey?.rejection?.status == 503)
+    #expect(unknownKey?.refusal?.errorCode == .temporarilyUnavailable)
+  }
+
+  @Test("I-report: a value that only looks sealed by an unknown key is the upstream's business")
+  func unknownKeyInReportMode() {
+    let report = Fixture.policy(mode: .report)
+    let redeemed = Fixture.redeem(opened: .keyUnknown, policy: report)
+    #expect(redeemed?.isPassed == true)
+    #expect(redeemed?.findings == [.wouldReject(.codeKeyUnknown)])
+    #expect(refresh(opened: .keyUnknown, policy: report)?.isPassed == true)
+    #expect(refresh(["client_id": "w3", "client_secret": "own"], opened: .keyUnknown)?.permit?.grant == nil)
+    #expect(refresh(["client_id": "w3", "client_secret": "own"], opened: .keyUnknown)?.permit != nil)
+  }
+
+  @Test("7009-2.2: a token that the gateway cannot open passes to be revoked")
+  func foreignRevocation() {
+    for opened in [Opened<RefreshGrant>.invalid] {
+      let request = Fixture.tokenRequest(["token": "AQforeign"])
+      #expect(Enforcement.decideRevocation(request, opened: opened, policy: Fixture.policy()).isPassed)
+    }
+  }
+
+  @Test("A code is no longer good for credentials that the client lost")
+  func outdated() {
+    let policy = Fixture.policy { $0.upstream.clientID = ClientID("other") }
+    #expect(Fixture.redeem(policy: policy)?.rejection == .codeOutdated)
+  }
+
+  @Test("I-report: what was challenged is verified, and held credentials go to the proven only")
+  func reportMode() throws {
+    let report = Fixture.policy(mode: .report)
+    #expect(Fixture.redeem(["code_verifier": Fixture.challenge], policy: report)?.rejection == .verifierMismatch)
+    #expect(Fixture.redeem(["code_verifier": nil], policy: report)?.rejection == .verifierMissing)
+    #expect(Fixture.redeem(["code_verifier": "short"], policy: report)?.rejection == .verifierMismatch)
+    #expect(Fixture.redeem(["client_id": "n2"], policy: report)?.rejection == .codeForeign)
+    #expect(Fixture.redeem(opened: .invalid, policy: report)?.isPassed == true)
+    #expect(decide(["grant_type": "password"], policy: report).isPassed)
+    #expect(decide(adding: "&code=x", policy: report).rejection == .parameterRepeated)
+    var code = Fixture.code
+    code.challenge = nil
+    let unproven = try #require(Fixture.redeem(["code_verifier": nil], code: code, policy: report)?.permit)
+    #expect(unproven.upstream.authorization == nil)
+    #expect(body(unproven.upstream)["client_id"] == "legacy-n1")
+  }
+
+  private func refresh(
+    _ changes: [String: String?] = [:], grant: RefreshGrant? = nil, opened: Opened<RefreshGrant>? = nil,
+    policy: Policy = Fixture.policy(), now: Int64 = 0
+  ) -> Outcome<RefreshPermit>? {
+    var all: [String: String?] = [
+      "grant_type": "refresh_token", "refresh_token": "sealed", "code": nil, "redirect_uri": nil, "code_verifier": nil,
+    ]
+    for (name, value) in changes { all[name] = value }
+    guard case .refresh(let intent) = decide(all, policy: policy).permit else { return nil }
+    let standard = RefreshGrant(
+      family: Fixture.transactionID, generation: 0, clientID: ClientID("n1"), scope: Scope(parsing: "read write"),
+      upstreamClientID: ClientID("legacy-n1"), upstreamRefreshToken: Secret("upstream-refresh"), issuedAt: 0)
+    return Enforcement.decideRefresh(
+      intent, opened: opened ?? .value(grant ?? standard), policy: policy, now: now)
+  }
+
+  @Test("6749-6-refresh-binding: a refresh token is its client's, and scope only narrows")
+  func refreshBinding() throws {
+    let permit = try #require(refresh(["scope": "read"])?.permit)
+    #expect(
+      body(permit.upstream) == ["grant_type": "refresh_token", "refresh_token": "upstream-refresh", "scope": "read"])
+    #expect(permit.upstream.authorization != nil)
+    #expect(refresh(["client_id": "n2"])?.rejection == .refreshTokenForeign)
+    #expect(refresh(["scope": "read admin"])?.rejection == .refreshScopeWider)
+    #expect(refresh(["scope": "read admin"])?.refusal?.errorCode == .invalidScope)
+    #expect(
+      refresh(policy: Fixture.policy { $0.upstream.clientID = ClientID("x") })?.rejection == .refreshTokenOutdated)
+  }
+
+  @Test("9700-4.14.2-idle: a refresh token that nobody used for too long has expired")
+  func refreshIdle() throws {
+    let policy = Fixture.policy { $0.refreshIdle = 3_600 }
+    #expect(refresh(policy: policy, now: 3_599)?.permit != nil)
+    #expect(refresh(policy: policy, now: 3_600)?.rejection == .refreshTokenExpired)
+    #expect(Rejection.refreshTokenExpired.errorCode == .invalidGrant)
+  }
+
+  @Test("9700-2.2.2-refresh-rotation: the refresh tokens of public clients are good for one use")
+  func rotation() throws {
+    #expect(try #require(refresh()?.permit).rotates)
+    let web = try #require(refresh(["client_id": "w3", "client_secret": "own"], opened: .invalid)?.permit)
+    #expect(!web.rotates)
+    let form = try #require(refresh()?.permit).revocation(of: Secret("upstream-access"), hint: .accessToken)
+    #expect(body(form) == ["token": "upstream-access", "token_type_hint": "access_token"])
+    #expect(form.usesHeldCredentials)
+  }
+
+  @Test("I-credentials: the gateway lends no credentials for a raw refresh token")
+  func rawRefresh() throws {
+    #expect(refresh(opened: .invalid)?.rejection == .refreshTokenUnbound)
+    let elsewhere = Fixture.policy { $0.rawRefreshUntil = 1_000 }
+    #expect(refresh(opened: .invalid, policy: elsewhere)?.rejection == .refreshTokenUnbound)
+    let itself = Fixture.policy { client in
+      client.upstream.clientID = client.id
+      client.rawRefreshUntil = 1_000
+    }
+    #expect(refresh(opened: .invalid, policy: itself, now: 1_000)?.rejection == .refreshTokenUnbound)
+    let permit = try #require(refresh(opened: .invalid, policy: itself, now: 999)?.permit)
+    #expect(permit.upstream.authorization == nil)
+    #expect(permit.isFromBeforeTheGateway)
+    #expect(body(permit.upstream)["refresh_token"] == "sealed")
+    #expect(permit.sealsRefreshToken)
+    let web = try #require(refresh(["client_id": "w3", "client_secret": "own"], opened: .invalid)?.permit)
+    #expect(body(web.upstream)["client_secret"] == "own")
+    #expect(refresh(opened: .keyUnknown)?.rejection?.status == 503)
+  }
+
+  @Test("An explanation of a token request names the rules")
+  func explanation() {
+    let explained = Enforcement.explainToken(Fixture.tokenRequest(["code": nil]), policy: Fixture.policy())
+    #expect(explained.trace.last?.rule == "the grant's own parameter is there")
+  }
+}

@@ -1,0 +1,131 @@
+extension PolicyValuesTests {
+  /// Every setting that there is, each with a value of its own.
+  static let complete = """
+    version: 1
+    gateway:
+      origin: https://id.example.com:8443
+      issuer: https://id.example.com:8443/tenant/
+      listeners:
+        - address: 0.0.0.0:8080
+          proxy_protocol: true
+        - address: "[::1]:8443"
+          tls:
+            certificate: gateway.pem
+            private_key: gateway.key
+            certificates: [{ certificate: other.pem, private_key: other.key }]
+            min_version: 1.3
+            ciphers: [TLS_AES_128_GCM_SHA256, ECDHE-RSA-AES128-GCM-SHA256]
+            client_ca: client-ca.pem
+            client_certificate: request
+            handshake_timeout: 3s
+      http2: false
+      admin: off
+      workers: 2
+      replicas: 3
+      sealing_keys: { file: keys }
+      store: redis://127.0.0.1:6379/0
+      trusted_proxies: [10.0.0.0/8, "fd00::/8", 192.0.2.1]
+      drain_delay: 5s
+      drain_timeout: 1m
+      branding: { name: Example, support_url: https://example.com/help }
+      strict_transport_security: { max_age: 24h, include_subdomains: true }
+      limits:
+        header_bytes: 8KiB
+        header_fields: 50
+        target_length: 4KiB
+        body: 32KiB
+        header_timeout: 5s
+        body_timeout: 30s
+        idle_timeout: 1m
+        request_timeout: 10m
+        minimum_rate: 1KiB
+        connections: 1000
+        connections_per_address: 100
+        requests_per_connection: 500
+        concurrent_streams: 50
+        stream_resets: 20
+        control_frames: 200
+        max_buffer_memory: 64MiB
+        token_requests_per_client: 600
+        token_requests_per_address: off
+    upstream:
+      url: https://legacy.example.com
+      endpoints:
+        authorization: [/authorize, /v1/authorize]
+        token: /token
+        revocation: /revoke
+        introspection: /introspect
+        pushed_authorization: /par
+        device_authorization: /device
+        registration: /register
+      callback: network
+      pass: [/login, /static/]
+      state_limit: 1KiB
+      pkce: forward
+      parameters: [audience, tenant]
+      max_connections: 64
+      reserved_connections: 4
+      connect_timeout: 250ms
+      response_timeout: 2m
+      upgrades: websocket
+      tls: { ca: server-ca.pem, server_name: Inner.example, certificate: client.pem, private_key: client.key, min_version: 1.3 }
+    enforcement:
+      mode: report
+      unknown_clients: pass
+      redirects: [private_use, loopback]
+      pkce_methods: [S256, plain]
+      pkce_syntax: lenient
+      state: require
+      localhost: any_port
+      schemes: minimum
+      embedded_user_agents: block
+      code_lifetime: 2m
+      device_code_lifetime: 15m
+      refresh_reuse_window: 10s
+      refresh_idle: 720h
+      raw_refresh_until: 2027-03-31
+      pushed_authorization: optional
+      fragment_guard: true
+      profile: oauth_2_1
+    clients:
+      - id: com.example.mail
+        name: Example Mail
+        type: public
+        application: native
+        platform: ios
+        redirect_uris: [com.example.mail:/callback, "http://127.0.0.1/callback"]
+        grants: [authorization_code, device_code]
+        pkce: required
+        pkce_methods: [S256]
+        pkce_syntax: strict
+        response_modes: [query, fragment]
+        mode: enforce
+        state: off
+        localhost: exact
+        schemes: strict
+        embedded_user_agents: report
+        code_lifetime: 30s
+        device_code_lifetime: 5m
+        refresh_reuse_window: 0s
+        refresh_idle: 1h
+        raw_refresh_until: 2028-02-29
+        pushed_authorization: required
+        fragment_guard: false
+        profile: standard
+        consent: upstream
+        upstream:
+          client_id: legacy-mail
+          client_secret: { env: LEGACY_SECRET }
+          authentication: post
+          redirect_uri: https://legacy.example.com/callback
+      - id: web
+        type: confidential
+        application: web
+        redirect_uris: [https://web.example.com/callback]
+        pkce: optional
+        relies_on_nonce: true
+        trusted: false
+        secret: { file: secret }
+        upstream: { client_id: legacy-web }
+    """
+}
