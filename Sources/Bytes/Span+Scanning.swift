@@ -136,6 +136,14 @@ extension UInt64 {
     return (others &- 0x0101_0101_0101_0101) & ~others & 0x8080_8080_8080_8080
   }
 
+  /// The places where `byte` stands, all of them.
+  @inlinable @inline(__always)
+  public func everyPlace(of byte: UInt8) -> UInt64 {
+    // Sums of seven bits each do not run into the next byte.
+    let others = self ^ (0x0101_0101_0101_0101 &* UInt64(byte))
+    return ~((others & 0x7f7f_7f7f_7f7f_7f7f) &+ 0x7f7f_7f7f_7f7f_7f7f | others) & 0x8080_8080_8080_8080
+  }
+
   /// The places of control characters of ASCII. Exact up to the first.
   @inlinable @inline(__always)
   public var controls: UInt64 {

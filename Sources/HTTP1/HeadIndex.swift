@@ -2,7 +2,8 @@ internal import Bytes
 
 /// Where the fields of a head stand in the receive buffer: offsets, no copies.
 ///
-/// One is reused for every message of a worker, since a head is parsed and rewritten without a wait in between.
+/// One is reused for every message of a worker, since a head is parsed and rewritten without a wait in between. So a loop
+/// over it, which sees it as it is at each step, must neither wait nor parse.
 public final class HeadIndex {
   public struct Field: Sendable {
     fileprivate var nameStart: UInt16 = 0
@@ -18,7 +19,7 @@ public final class HeadIndex {
     public var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
   }
 
-  /// More fields than any browser or server sends; each costs a record and time in every rewrite. So many are `records`.
+  /// More fields than any browser or server sends; each costs a record and time in every rewrite.
   public static let fieldLimit = 100
 
   /// More `Connection` options than anyone sends; each is compared with every field.
@@ -37,6 +38,7 @@ public final class HeadIndex {
   private let foldedTokens: InlineArray<256, UInt8>
 
   public init() {
+    precondition(records.count == HeadIndex.fieldLimit, "a record for each field")
     foldedTokens = InlineArray { ASCII.isToken(UInt8($0)) ? ASCII.folded(UInt8($0)) : 0 }
   }
 
@@ -89,13 +91,14 @@ public final class HeadIndex {
     guard end <= HeadIndex.lengthLimit else {
       throw MessageError(status: 431, "a head longer than \(HeadIndex.lengthLimit) bytes")
     }
+    let limit = Swift.min(limit, HeadIndex.fieldLimit)
     var position = start
     while position < end - 2 {
-      if count == limit {
+      if count >= limit {
         throw MessageError(status: 431, "more than \(limit) header fields", limit: .fields)
       }
       let nameStart = position
-      let (nameEnd, isPlain) = nameEnd(bytes, from: nameStart)
+      let (nameEnd, isPlain) = endOfName(bytes, from: nameStart)
       position = nameEnd
       guard bytes[position] == ASCII.colon else {
         throw HeadIndex.nameError(bytes[position], isFirst: position == nameStart)
@@ -106,7 +109,7 @@ public final class HeadIndex {
       position += 1
       while bytes[position] == ASCII.space || bytes[position] == ASCII.tab { position += 1 }
       let valueStart = position
-      position = HeadIndex.valueEnd(bytes, from: valueStart)
+      position = HeadIndex.endOfValue(bytes, from: valueStart)
       guard bytes[position] == ASCII.cr else { throw .malformed("a control character in a header field") }
       var valueEnd = position
       while valueEnd > valueStart, bytes[valueEnd - 1] == ASCII.space || bytes[valueEnd - 1] == ASCII.tab {
@@ -124,7 +127,7 @@ public final class HeadIndex {
   /// The offset of the first byte at or behind `start` that cannot stand in a token, and whether what stands before it
   /// differs from its folded form in the case of letters at most.
   @inline(__always)
-  private func nameEnd(_ bytes: Span<UInt8>, from start: Int) -> (offset: Int, isPlain: Bool) {
+  private func endOfName(_ bytes: Span<UInt8>, from start: Int) -> (offset: Int, isPlain: Bool) {
     var position = start
     while position <= bytes.count &- 8 {
       let others = bytes.word(at: position).unlikeNames
@@ -146,7 +149,7 @@ public final class HeadIndex {
 
   /// The offset of the first byte at or behind `start` that cannot stand in a field value.
   @inline(__always)
-  private static func valueEnd(_ bytes: Span<UInt8>, from start: Int) -> Int {
+  private static func endOfValue(_ bytes: Span<UInt8>, from start: Int) -> Int {
     var position = start
     while position <= bytes.count &- 8 {
       let controls = bytes.word(at: position).controls

@@ -13,13 +13,26 @@ public struct HeadScanner {
 
   /// The length of the head with its empty line, or `nil` when more bytes are needed.
   public mutating func end(of bytes: Span<UInt8>) throws(MessageError) -> Int? {
-    while let found = bytes.firstIndex(of: ASCII.lf, from: scanned) {
-      guard found > 0, bytes[found - 1] == ASCII.cr else { throw .malformed("a bare line feed in the head") }
-      if found - 1 == lineStart, lineStart > 0 { return found + 1 }
-      lineStart = found + 1
-      scanned = lineStart
+    while scanned <= bytes.count &- 8 {
+      var found = bytes.word(at: scanned).everyPlace(of: ASCII.lf)
+      while found != 0 {
+        if try endsHead(bytes, at: scanned &+ found.trailingZeroBitCount &>> 3) { return lineStart }
+        found &= found &- 1
+      }
+      scanned &+= 8
     }
-    scanned = bytes.count
+    while scanned < bytes.count {
+      if bytes[scanned] == ASCII.lf, try endsHead(bytes, at: scanned) { return lineStart }
+      scanned &+= 1
+    }
     return nil
+  }
+
+  /// Whether the line that ends with the line feed at `offset` is the empty one behind all others.
+  private mutating func endsHead(_ bytes: Span<UInt8>, at offset: Int) throws(MessageError) -> Bool {
+    guard offset > 0, bytes[offset &- 1] == ASCII.cr else { throw .malformed("a bare line feed in the head") }
+    let isEmpty = offset &- 1 == lineStart && lineStart > 0
+    lineStart = offset &+ 1
+    return isEmpty
   }
 }

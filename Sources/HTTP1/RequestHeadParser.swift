@@ -98,7 +98,7 @@ public enum RequestHeadParser {
   private static func isHostCharacter(_ byte: UInt8) -> Bool {
     let low: UInt64 = 0x03ff_6000_0000_0000
     let high: UInt64 = 0x07ff_fffe_87ff_fffe
-    return byte < 0x80 && (byte < 64 ? low : high) &>> UInt64(byte) & 1 == 1
+    return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
   }
 
   private static func readFraming(

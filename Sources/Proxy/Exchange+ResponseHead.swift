@@ -61,7 +61,7 @@ extension Exchange {
     }
     if let stream = server.stream {
       // Not by a closure: it would count references to all that it uses.
-      write(to: stream.block)
+      write(to: stream.emptyBlock())
       guard stream.respond(framing.body) else { throw .client }
     } else {
       write(to: toClient)

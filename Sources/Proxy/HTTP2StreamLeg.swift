@@ -110,12 +110,17 @@ final class HTTP2StreamLeg: StreamTransport {
     return left == count ? .wouldBlock : .moved(count - left)
   }
 
-  /// Where the fields of a response are written just before it begins; empty before.
-  var block: FieldBlock { connection.block }
+  /// An empty block for the fields of a response that begins right after.
+  func emptyBlock() -> FieldBlock {
+    // The connection's streams share it: whatever became of the last response, nothing of it is left.
+    connection.block.clear()
+    return connection.block
+  }
 
-  /// Begins a response whose fields stand in `block` and whose body will come in this framing; false when the client is
+  /// Begins a response whose fields stand in the block and whose body will come in this framing; false when the client is
   /// gone.
   func respond(_ framing: BodyFraming) -> Bool {
+    let block = connection.block
     defer { block.clear() }
     if isBroken { return false }
     guard !block.isTooLarge else {

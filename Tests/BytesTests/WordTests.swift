@@ -6,7 +6,7 @@ struct WordTests {
   /// What stands around the byte in question: what is below, at and above the limits of each class, and what would carry
   /// into its neighbours.
   private static let surroundings: [UInt8] = [
-    0x00, 0x1f, 0x20, 0x2d, 0x2f, 0x39, 0x41, 0x5b, 0x61, 0x7a, 0x7f, 0x80, 0xff,
+    0x00, 0x0a, 0x0b, 0x1f, 0x20, 0x2d, 0x2f, 0x39, 0x41, 0x5b, 0x61, 0x7a, 0x7f, 0x80, 0xff,
   ]
 
   /// Every byte at every place, between equal bytes of each kind.
@@ -54,6 +54,16 @@ struct WordTests {
     for byte: UInt8 in [0x00, 0x0a, 0x3a, 0x7f, 0x80, 0xff] {
       let areAllFound = WordTests.words { bytes, word in
         WordTests.first(word.places(of: byte)) == bytes.firstIndex(of: byte)
+      }
+      #expect(areAllFound)
+    }
+  }
+
+  @Test("Every place of a byte is marked, and no other")
+  func everyPlace() {
+    for byte: UInt8 in [0x00, 0x0a, 0x3a, 0x7f, 0x80, 0xff] {
+      let areAllFound = WordTests.words { bytes, word in
+        word.everyPlace(of: byte) == (0..<8).reduce(0) { bytes[$1] == byte ? $0 | 0x80 << UInt64(8 * $1) : $0 }
       }
       #expect(areAllFound)
     }

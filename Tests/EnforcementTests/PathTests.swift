@@ -212,6 +212,11 @@ struct PathTests {
     #expect(Self.matcher.read(path: "/" + String(repeating: "a", count: 4_096) + "%20") == .ambiguous)
     #expect(Self.matcher.read(path: "/" + String(repeating: "authorize", count: 200)) == .other)
     #expect(Self.matcher.read(path: "/x", query: "q=" + String(repeating: "/%61", count: 65)) == .ambiguous)
+    // Letters in another order, and the letters of the gateway's own name without its period, are no reason to look.
+    let strange = String(repeating: "/b", count: 65)
+    #expect(Self.matcher.read(path: "/nekot" + strange) == .other)
+    #expect(Self.matcher.read(path: "/p/r/o/o/f/g/a/t/e" + strange) == .other)
+    #expect(Self.matcher.read(path: "/.p/r/o/o/f/g/a/t/e" + strange) == .ambiguous)
     let passing = EndpointMatcher(endpoints: Self.endpoints, pass: ["/static/"])
     #expect(passing.read(path: "/static" + String(repeating: "/b", count: 65)) == .notPassed)
   }

@@ -90,6 +90,46 @@ struct FieldTests {
     #expect(parsed.index.last?.known == .assertion)
   }
 
+  @Test(
+    "A name is known wherever it stands, in any case, and another one in no place",
+    arguments: [
+      "te", "via", "host", "origin", "upgrade", "location", "forwarded", "connection", "x-real-ip", "client-cert",
+      "content-type", "content-length", "x-forwarded-for", "x-forwarded-host", "transfer-encoding",
+      "content-security-policy", "strict-transport-security", "x-forwarded-tls-client-cert",
+    ])
+  func namesByWords(_ name: String) throws {
+    func known(_ name: String, behind before: Int) throws -> KnownField? {
+      let first = before > 0 ? String(repeating: "y", count: before) + ":\r\n" : ""
+      let value = name.lowercased() == "content-length" ? "1" : "chunked"
+      return try parseResponse("HTTP/1.1 200\r\n\(first)\(name): \(value)\r\n\r\n")?.index.last?.known
+    }
+    let expected = try #require(try known(name, behind: 20))
+    #expect(expected != KnownField.none)
+    for before in 0...20 {
+      #expect(try known(name, behind: before) == expected)
+      #expect(try known(name.uppercased(), behind: before) == expected)
+      #expect(try known(name + "x", behind: before) == KnownField.none)
+      #expect(try known("x" + name, behind: before) == KnownField.none)
+    }
+    for place in name.indices where name[place] != "-" {
+      var other = name
+      other.replaceSubrange(place...place, with: name[place] == "z" ? "q" : "z")
+      #expect(try known(other, behind: 20) == KnownField.none, "\(other)")
+    }
+  }
+
+  @Test("No caller gets more fields than there are records")
+  func mostFields() {
+    let fields = (1...HeadIndex.fieldLimit).map { "X\($0): y\r\n" }.joined()
+    let head = Array("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n".utf8)
+    #expect {
+      try RequestHeadParser.parse(
+        head.span, length: head.count, limits: HeadLimits(fields: 1_000), into: HeadIndex())
+    } throws: {
+      ($0 as? MessageError)?.status == 431
+    }
+  }
+
   @Test("Known names are recognised in any case", arguments: ["COOKIE", "cookie", "CoOkIe"])
   func knownNames(_ name: String) throws {
     let parsed = try #require(try parseRequest("GET / HTTP/1.1\r\nHost: a\r\n\(name): z\r\n\r\n"))

@@ -43,7 +43,7 @@ public struct EndpointMatcher: Sendable {
 
   private let entries: [Entry]
   private let router = RouterQuery()
-  private let own = PathLetters(of: [CanonicalPath.ownName])
+  private let own = PathLetters(CanonicalPath.ownName)
   private let passed: [(text: [UInt8], reading: CanonicalPath)]
 
   /// - Parameters:
@@ -60,7 +60,7 @@ public struct EndpointMatcher: Sendable {
       paths.map { path in
         let bytes = Array(path.utf8)
         let reading = CanonicalPath(endpoint: bytes)
-        let letters = PathLetters(of: reading.segments)
+        let letters = PathLetters(reading.segments.joined().filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 })
         return Entry(path: bytes, endpoint: endpoint, reading: reading, letters: letters)
       }
     }

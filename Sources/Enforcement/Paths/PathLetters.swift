@@ -1,15 +1,13 @@
-/// The letters and digits of a name, in lower case: what of it no server's reading of a path leaves out.
+/// What of a name no server's reading of a path leaves out, in order and in lower case.
 struct PathLetters: Sendable {
   private let letters: [UInt8]
-  /// A bit for each of them.
+  /// A bit for each of them that is a letter or a digit.
   private let set: UInt64
 
   /// The bit of what may stand for letters that are not written: escapes, bytes beyond ASCII, and short names.
   static let disguise: UInt64 = 1 << 63
 
-  /// - Parameter segments: a path, in lower case.
-  init(of segments: [[UInt8]]) {
-    let letters = segments.joined().filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 }
+  init(_ letters: [UInt8]) {
     self.letters = letters
     set = PathLetters.set(of: letters.span)
   }
