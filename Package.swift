@@ -58,7 +58,7 @@ let package = Package(
     module("YAML", ["CYAML"]),
 
     // What is kept and how it is sealed.
-    module("Sealing", ["OAuth", "Cryptography"], settings: dataPath),
+    module("Sealing", ["OAuth", "Bytes", "Cryptography"], settings: dataPath),
     module("Stores", ["OAuth", "Cryptography"]),
 
     // The proxy: knows no OAuth.

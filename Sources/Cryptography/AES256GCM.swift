@@ -27,7 +27,7 @@ internal import COpenSSL
   public func seal(_ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], authenticating data: [UInt8]) -> [UInt8] {
     precondition(key.count == Self.keyLength && nonce.count == Self.nonceLength, "wrong key or nonce length")
     let length = plaintext.count + Self.tagLength
-    let sealed = unsafe [UInt8](unsafeUninitializedCapacity: length) { output, count in
+    let sealed = unsafe [UInt8](filling: length) { output, count in
       // Key and nonce have the lengths that the algorithm reads, as checked above; a stream mode writes as many bytes as
       // it is given, so ciphertext and tag fill the buffer exactly.
       guard let start = output.baseAddress else { return }
@@ -55,7 +55,7 @@ internal import COpenSSL
     let length = sealed.count - Self.tagLength
     var authentic = false
     var plaintext = unsafe sealed.withUnsafeBufferPointer { input in
-      unsafe [UInt8](unsafeUninitializedCapacity: length + 1) { output, count in
+      unsafe [UInt8](filling: length + 1) { output, count in
         // As in `seal`; the tag is copied by the library, which takes it as mutable but only reads it. One spare byte
         // keeps the output's address from being null for an empty plaintext.
         guard let start = input.baseAddress, let target = output.baseAddress else { return }

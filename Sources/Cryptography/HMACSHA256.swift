@@ -32,7 +32,7 @@ internal import COpenSSL
   public func authenticate(key: [UInt8], _ message: [UInt8], _ rest: [UInt8] = []) -> [UInt8] {
     // An empty array may pass a null pointer, which would mean the previous key.
     precondition(!key.isEmpty, "HMAC needs a key")
-    let digest = unsafe [UInt8](unsafeUninitializedCapacity: 32) { output, count in
+    let digest = unsafe [UInt8](filling: 32) { output, count in
       // Every pointer is valid for the length given beside it and is not kept; the output has room for 32 bytes.
       guard unsafe EVP_MAC_init(context, key, key.count, nil) == 1,
         unsafe EVP_MAC_update(context, message, message.count) == 1,

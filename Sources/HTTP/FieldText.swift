@@ -34,7 +34,7 @@ public enum FieldText {
   /// Appends the bytes that stand for a text.
   public static func encode(_ text: String, onto bytes: inout [UInt8]) {
     guard isEscaped(text) else {
-      bytes += text.utf8
+      bytes.append(text)
       return
     }
     for scalar in text.unicodeScalars {

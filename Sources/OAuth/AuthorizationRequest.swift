@@ -1,5 +1,7 @@
 /// A request at the authorization endpoint (RFC 6749, sections 3.1 and 4.1.1), parsed but not yet judged.
-public struct AuthorizationRequest: Sendable {
+///
+/// A reference: its context and its endpoint share it, and a copy of the values would count references of each.
+public final class AuthorizationRequest: Sendable {
   /// Why there is no one set of parameters to judge.
   public enum Problem: Sendable, Equatable {
     case method

@@ -45,17 +45,25 @@ public enum FormEncoding {
   }
 
   /// `name=value` pairs joined with ampersands.
-  public static func serialise(_ entries: [FormParameters.Entry]) -> String {
+  ///
+  /// - Parameter last: one more, behind the others.
+  public static func serialise(_ entries: [FormParameters.Entry], then last: FormParameters.Entry? = nil) -> String {
+    let entries = entries.span
     var encoded: [UInt8] = []
     // What is to be escaped takes two bytes more; a redirect URI has a few such.
-    encoded.reserveCapacity(entries.reduce(32) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 })
-    for entry in entries {
-      if !encoded.isEmpty { encoded.append(UInt8(ascii: "&")) }
-      append(entry.name, to: &encoded)
-      encoded.append(UInt8(ascii: "="))
-      append(entry.value, to: &encoded)
-    }
+    var size = 32 + (last.map { $0.name.utf8.count + $0.value.utf8.count + 2 } ?? 0)
+    for index in entries.indices { size += entries[index].name.utf8.count + entries[index].value.utf8.count + 2 }
+    encoded.reserveCapacity(size)
+    for index in entries.indices { append(entries[index], to: &encoded) }
+    if let last { append(last, to: &encoded) }
     return String(decoding: encoded, as: UTF8.self)
+  }
+
+  private static func append(_ entry: FormParameters.Entry, to encoded: inout [UInt8]) {
+    if !encoded.isEmpty { encoded.append(UInt8(ascii: "&")) }
+    append(entry.name, to: &encoded)
+    encoded.append(UInt8(ascii: "="))
+    append(entry.value, to: &encoded)
   }
 
   /// Whether nothing is to be escaped: `ASCII.isUnreserved` of all, several bytes at once.
@@ -75,7 +83,7 @@ public enum FormEncoding {
   private static func append(_ text: String, to encoded: inout [UInt8]) {
     let bytes = text.utf8.span
     // Nearly all names and values, sealed ones above all.
-    if isUnreserved(bytes) { return encoded.append(contentsOf: text.utf8) }
+    if isUnreserved(bytes) { return encoded.append(copying: bytes) }
     var index = 0
     while index < bytes.count {
       let byte = bytes[index]

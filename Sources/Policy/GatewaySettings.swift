@@ -1,5 +1,8 @@
 /// How the gateway itself runs (`gateway:` in the policy file).
 public struct GatewaySettings: Sendable {
+  /// The path under which everything of the gateway's own lives.
+  public static let ownPath = "/.proofgate/"
+
   /// Where clients reach the gateway: scheme, host and port, e.g. `https://id.example.com`.
   public var origin: Origin
   /// The issuer identifier (RFC 8414, section 2; RFC 9207), sent as `iss`. May have a path.

@@ -15,6 +15,8 @@ public final class Policy: Sendable {
   /// The kinds of redirect URI that native clients may have.
   public let redirects: Set<RedirectKind>
   public let clients: [ClientID: Client]
+  /// The one redirect URI that a legacy server must know.
+  public let callback: String
   /// A short hash of the files that the policy came from: the version that metrics and logs show.
   public let version: String
   /// Upstream identifiers whose credentials the gateway holds: never "unknown", even where no client has that id.
@@ -35,6 +37,7 @@ public final class Policy: Sendable {
     self.redirects = redirects
     self.clients = clients
     self.version = version
+    callback = gateway.origin.description + GatewaySettings.ownPath + "callback"
     takesPushedRequests = clients.values.contains { $0.pushedAuthorization != .off }
     blocksEmbeddedUserAgents = clients.values.contains { $0.blocksEmbeddedUserAgents }
     heldUpstreamIDs = Set(clients.values.lazy.map(\.upstream).filter { $0.clientSecret != nil }.map(\.clientID))

@@ -44,14 +44,14 @@ final class ClientIdentity {
     let isIPv6 = address.utf8.span.contains(UInt8(ascii: ":"))
     var prefix: [UInt8] = []
     prefix.reserveCapacity(192)
-    prefix += "X-Forwarded-For: ".utf8
-    prefix += chain.utf8
-    prefix += "\r\nX-Forwarded-Proto: ".utf8
-    prefix += scheme.utf8
-    prefix += (isIPv6 ? "\r\nForwarded: for=\"[" : "\r\nForwarded: for=").utf8
-    prefix += address.utf8
-    prefix += (isIPv6 ? "]\";proto=" : ";proto=").utf8
-    prefix += scheme.utf8
+    prefix.append("X-Forwarded-For: ")
+    prefix.append(chain)
+    prefix.append("\r\nX-Forwarded-Proto: ")
+    prefix.append(scheme)
+    prefix.append(isIPv6 ? "\r\nForwarded: for=\"[" : "\r\nForwarded: for=")
+    prefix.append(address)
+    prefix.append(isIPv6 ? "]\";proto=" : ";proto=")
+    prefix.append(scheme)
     return prefix
   }
 
@@ -135,12 +135,12 @@ final class ClientIdentity {
   private static func append(_ belief: Belief, host: String?, to lines: inout [UInt8]) {
     lines += prefix(address: belief.address, chain: belief.chain, isSecure: belief.isSecure)
     if let host {
-      lines += ";host=\"".utf8
-      lines += host.utf8
-      lines += "\"\r\nX-Forwarded-Host: ".utf8
-      lines += host.utf8
+      lines.append(";host=\"")
+      lines.append(host)
+      lines.append("\"\r\nX-Forwarded-Host: ")
+      lines.append(host)
     }
-    lines += "\r\n".utf8
+    lines.append("\r\n")
   }
 
   /// Only what can stand in a quoted string and in a `Host` field.

@@ -64,9 +64,10 @@ public final class Upstream {
 
   /// The head as it goes out, whole or not at all.
   private func encode(_ request: OutboundRequest) throws(UpstreamFailure) -> [UInt8] {
-    let configuration = worker.settings.configuration
+    let settings = worker.settings
     guard Upstream.isVisible(request.method), Upstream.isVisible(request.target),
-      let fields = ResponseEncoder.fields(Upstream.withoutPrivateCookie(request.headers, configuration.privateCookie))
+      let fields = ResponseEncoder.fields(
+        Upstream.withoutPrivateCookie(request.headers, settings.configuration.privateCookie))
     else {
       worker.metrics.upstreamFailed(.unsendable)
       throw .unsendable
@@ -74,16 +75,16 @@ public final class Upstream {
     var head: [UInt8] = []
     // What most heads need beside them, so that the array grows once.
     head.reserveCapacity(request.target.utf8.count + fields.count + 512)
-    head += request.method.utf8
+    head.append(request.method)
     head.append(0x20)
-    head += request.target.utf8
-    head += " HTTP/1.1\r\n".utf8
-    head += worker.settings.hostLine
+    head.append(request.target)
+    head.append(" HTTP/1.1\r\n")
+    head += settings.hostLine
     head += fields
-    if !request.body.isEmpty || request.method == "POST" { head += "Content-Length: \(request.body.count)\r\n".utf8 }
-    head += worker.settings.viaLine
-    ClientIdentity.append(request.peer, host: configuration.authority, to: &head)
-    head += "\r\n".utf8
+    if !request.body.isEmpty || request.method == "POST" { head.append("Content-Length: \(request.body.count)\r\n") }
+    head += settings.viaLine
+    ClientIdentity.append(request.peer, host: settings.configuration.authority, to: &head)
+    head.append("\r\n")
     return head
   }
 

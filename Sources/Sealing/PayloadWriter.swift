@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Writes the fields of a payload, one after the other, without names.
 public struct PayloadWriter: Sendable {
   var bytes: [UInt8] = []
@@ -35,6 +37,6 @@ public struct PayloadWriter: Sendable {
   /// A count of UTF-8 bytes, then those.
   public mutating func text(_ value: String) {
     number(UInt64(value.utf8.count))
-    bytes.append(contentsOf: value.utf8)
+    bytes.append(value)
   }
 }

@@ -25,7 +25,8 @@ public final class Sealer {
 
   /// Replaced on reload.
   public var keyRing: KeyRing
-  private let issuer: [UInt8]
+  /// The associated data of the value that was sealed or opened last: the issuer in it stays for the next.
+  private var data: [UInt8]
   private let hkdf = HKDFSHA256()
   private let cipher = AES256GCM()
   private let random: RandomPool
@@ -36,7 +37,7 @@ public final class Sealer {
   public init(keyRing: KeyRing, issuer: String, random: RandomPool = RandomPool()) {
     self.keyRing = keyRing
     self.random = random
-    self.issuer = Array(issuer.utf8)
+    data = [Sealer.version] + [UInt8](repeating: 0, count: KeyID.byteCount + 1) + issuer.utf8
   }
 
   /// The characters that `seal` gives for a payload of `count` bytes.
@@ -57,7 +58,7 @@ public final class Sealer {
     envelope.append(
       contentsOf: cipher.seal(
         payload, key: messageKey, nonce: Array(salt.prefix(AES256GCM.nonceLength)),
-        authenticating: associatedData(key.id.bytes, purpose)))
+        authenticating: associatedData(key.id, purpose)))
     return Base64URL.encode(envelope)
   }
 
@@ -75,19 +76,15 @@ public final class Sealer {
     defer { wipe(&messageKey) }
     let payload = cipher.open(
       envelope[Sealer.headerLength...], key: messageKey, nonce: Array(salt.prefix(AES256GCM.nonceLength)),
-      authenticating: associatedData(key.id.bytes, purpose))
+      authenticating: associatedData(key.id, purpose))
     guard let payload else { throw .notAuthentic }
     return payload
   }
 
-  /// The parts before the issuer have fixed lengths, so no two combinations read alike.
-  private func associatedData(_ keyID: [UInt8], _ purpose: Purpose) -> [UInt8] {
-    var data: [UInt8] = []
-    data.reserveCapacity(2 + KeyID.byteCount + issuer.count)
-    data.append(Sealer.version)
-    data.append(contentsOf: keyID)
-    data.append(purpose.rawValue)
-    data.append(contentsOf: issuer)
+  /// Version, key id, purpose, issuer. The parts before the issuer have fixed lengths, so no two combinations read alike.
+  private func associatedData(_ id: KeyID, _ purpose: Purpose) -> [UInt8] {
+    for index in 0..<KeyID.byteCount { data[1 + index] = id.bytes[index] }
+    data[1 + KeyID.byteCount] = purpose.rawValue
     return data
   }
 }

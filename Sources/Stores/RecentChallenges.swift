@@ -7,7 +7,8 @@ internal import Synchronization
 /// makes it forget and nothing else; where challenges land depends on a seed that differs in every process.
 public final class RecentChallenges: Sendable {
   private struct Place: Sendable {
-    /// 64 bits of keyed hashes stand for the values; 0 is an empty place.
+    /// 64 bits stand for the values: of a keyed hash, as clients choose challenges, and of the browser's own hash. 0 is an
+    /// empty place.
     var challenge: UInt64 = 0
     var browser: UInt64 = 0
   }
@@ -22,10 +23,10 @@ public final class RecentChallenges: Sendable {
   }
 
   /// Whether the challenge was seen from another browser before. It is remembered as this one's now.
-  /// - Parameter browser: what tells browsers apart.
+  /// - Parameter browser: a hash that tells browsers apart; its first 8 bytes count.
   public func isRepeated(_ challenge: String, from browser: [UInt8]) -> Bool {
     let mark = RecentChallenges.mark(challenge)
-    let place = Place(challenge: mark, browser: RecentChallenges.mark(browser))
+    let place = Place(challenge: mark, browser: browser.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     return places.withLock { places in
       let index = Int(mark % UInt64(capacity))
       let before = places[index]
@@ -34,9 +35,9 @@ public final class RecentChallenges: Sendable {
     }
   }
 
-  private static func mark(_ value: some Hashable) -> UInt64 {
+  private static func mark(_ challenge: String) -> UInt64 {
     var hasher = Hasher()
-    hasher.combine(value)
+    hasher.combine(challenge)
     return max(1, UInt64(truncatingIfNeeded: hasher.finalize()))
   }
 }

@@ -2,30 +2,32 @@
 ///
 /// There is no field for a secret, and none for text of a request but the client id: codes, tokens, verifiers, states and
 /// URIs have no place here (RFC 6819, section 4.4.1.1).
-public struct DecisionRecord: Equatable, Sendable {
+///
+/// A reference: it goes from its worker through a ring to the writer, and a copy of the values would count references of each.
+public final class DecisionRecord: Sendable {
   /// Milliseconds since 1970.
-  public var time: Int64
+  public let time: Int64
   /// Joins the legs of one flow; `nil` before a flow has begun.
-  public var transaction: String?
-  public var endpoint: DecisionEndpoint
+  public let transaction: String?
+  public let endpoint: DecisionEndpoint
   /// As the request says it, cut to 256 bytes; it need not be configured.
-  public var client: String?
-  public var decision: DecisionKind
+  public let client: String?
+  public let decision: DecisionKind
   /// The stable id of the rule that decided.
-  public var rule: String?
+  public let rule: String?
   /// As sent to the client.
-  public var status: Int
+  public let status: Int
   /// `enforce` or `report`.
-  public var mode: String
+  public let mode: String
   /// Ids of what was noticed without being decisive.
-  public var findings: [String]
+  public let findings: [String]
   /// The kind of redirect URI, e.g. `loopback`; never the URI.
-  public var redirectKind: String?
+  public let redirectKind: String?
   /// `nil` when the upstream was not asked or did not answer.
-  public var upstreamStatus: Int?
-  public var durationNanoseconds: UInt64
-  public var peer: String
-  public var policyVersion: String
+  public let upstreamStatus: Int?
+  public let durationNanoseconds: UInt64
+  public let peer: String
+  public let policyVersion: String
 
   public init(
     time: Int64, transaction: String? = nil, endpoint: DecisionEndpoint, client: String? = nil, decision: DecisionKind,

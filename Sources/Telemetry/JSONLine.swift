@@ -14,7 +14,7 @@ struct JSONLine: Sendable {
   }
 
   mutating func close() {
-    bytes.append(contentsOf: "}\n".utf8)
+    bytes.append("}\n")
   }
 
   mutating func clear() {
@@ -29,7 +29,7 @@ struct JSONLine: Sendable {
 
   mutating func field(_ name: String, _ value: Int) {
     key(name)
-    bytes.append(contentsOf: String(value).utf8)
+    bytes.append(String(value))
   }
 
   mutating func field(_ name: String, _ values: [String]) {
@@ -46,7 +46,7 @@ struct JSONLine: Sendable {
     if !isFirst { bytes.append(UInt8(ascii: ",")) }
     isFirst = false
     bytes.append(UInt8(ascii: "\""))
-    bytes.append(copying: name.utf8.span)
+    bytes.append(name)
     bytes.append(UInt8(ascii: "\""))
     bytes.append(UInt8(ascii: ":"))
   }
@@ -54,17 +54,17 @@ struct JSONLine: Sendable {
   private mutating func string(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
     guard !JSONLine.isPlain(text.utf8.span) else {
-      bytes.append(contentsOf: text.utf8)
+      bytes.append(text)
       bytes.append(UInt8(ascii: "\""))
       return
     }
     for scalar in text.unicodeScalars {
       switch scalar {
-      case "\"": bytes.append(contentsOf: "\\\"".utf8)
-      case "\\": bytes.append(contentsOf: "\\\\".utf8)
-      case "\n": bytes.append(contentsOf: "\\n".utf8)
-      case "\r": bytes.append(contentsOf: "\\r".utf8)
-      case "\t": bytes.append(contentsOf: "\\t".utf8)
+      case "\"": bytes.append("\\\"")
+      case "\\": bytes.append("\\\\")
+      case "\n": bytes.append("\\n")
+      case "\r": bytes.append("\\r")
+      case "\t": bytes.append("\\t")
       case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{2028}", "\u{2029}": escape(scalar)
       default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
       }
@@ -87,8 +87,8 @@ struct JSONLine: Sendable {
   /// The scalars that come here fit into one `\u` escape.
   private mutating func escape(_ scalar: Unicode.Scalar) {
     let digits = String(scalar.value, radix: 16)
-    bytes.append(contentsOf: "\\u".utf8)
+    bytes.append("\\u")
     bytes.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: 4 - digits.utf8.count))
-    bytes.append(contentsOf: digits.utf8)
+    bytes.append(digits)
   }
 }

@@ -42,7 +42,7 @@ final class DemoStage {
 
     let known = LegacyClient(
       id: DemoPolicy.legacyID, secret: DemoPolicy.legacySecret, name: "The gateway",
-      redirectURI: policy.gateway.callback)
+      redirectURI: policy.callback)
     let recorder = RequestRecorder()
     await legacy.serve(LegacyAuthorizationServer(LegacyConfiguration(clients: [known]), recorder: recorder))
 

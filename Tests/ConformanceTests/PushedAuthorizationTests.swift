@@ -171,7 +171,7 @@ struct PushedAuthorizationTests {
       #expect(sent["request_uri"] == nil)
       #expect(sent["scope"] == nil)
       #expect(sent["login_hint"] == "alice")
-      #expect(sent["redirect_uri"] == gateway.policy.gateway.callback)
+      #expect(sent["redirect_uri"] == gateway.policy.callback)
       #expect(gateway.upstream.recorder.requests(to: "/par").isEmpty)
       try await gateway.expectErrorPage(target)
     }

@@ -210,8 +210,8 @@ public final class GatewayFixture: Sendable {
       let id = client.upstream.clientID.rawValue
       let redirectURI =
         switch client.upstream.redirectURI {
-        case .callback: policy.gateway.callback
-        case .requested: client.redirectURIs.first?.text ?? policy.gateway.callback
+        case .callback: policy.callback
+        case .requested: client.redirectURIs.first?.text ?? policy.callback
         case .fixed(let text): text
         }
       known[id] = LegacyClient(

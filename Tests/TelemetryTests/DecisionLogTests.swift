@@ -30,14 +30,11 @@ struct DecisionLogTests {
   @Test("A record is one line of JSON with every field that is known")
   func fullRecord() {
     let log = log()
-    var full = record()
-    full.transaction = "000102030405060708090a0b0c0d0e0f"
-    full.rule = "pkce-verifier-mismatch"
-    full.decision = .reject
-    full.status = 400
-    full.findings = ["state-missing", "localhost"]
-    full.redirectKind = "loopback"
-    full.upstreamStatus = 502
+    let full = DecisionRecord(
+      time: 1_795_000_000_123, transaction: "000102030405060708090a0b0c0d0e0f", endpoint: .token, client: "mail",
+      decision: .reject, rule: "pkce-verifier-mismatch", status: 400, mode: "enforce",
+      findings: ["state-missing", "localhost"], redirectKind: "loopback", upstreamStatus: 502,
+      durationNanoseconds: 1_234_567, peer: "192.0.2.1", policyVersion: "v1")
     log.append(full, worker: 0)
     log.append(record(nil), worker: 1)
     run(log)

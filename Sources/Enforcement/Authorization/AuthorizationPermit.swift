@@ -33,7 +33,7 @@ public final class AuthorizationPermit: Sendable {
     scope = context.parameters["scope"].flatMap { Scope(parsing: $0) }
     needsConsent = context.needsConsent
     upstreamClientID = client.upstream.clientID
-    upstreamRedirectURI = client.upstreamRedirectURI(for: redirect.redirectURI, gateway: context.policy.gateway)
+    upstreamRedirectURI = client.upstreamRedirectURI(for: redirect.redirectURI, context.policy)
     parameters = AuthorizationPermit.upstreamParameters(
       context, client: client, redirectURI: upstreamRedirectURI, challenge: challenge, scope: scope)
   }
@@ -41,29 +41,32 @@ public final class AuthorizationPermit: Sendable {
   private static func upstreamParameters(
     _ context: AuthorizationContext, client: Client, redirectURI: String, challenge: CodeChallenge?, scope: Scope?
   ) -> [FormParameters.Entry] {
-    var entries = [
-      FormParameters.Entry("response_type", "code"),
-      FormParameters.Entry("client_id", client.upstream.clientID.rawValue),
-      FormParameters.Entry("redirect_uri", redirectURI),
-    ]
+    var entries: [FormParameters.Entry] = []
+    entries.reserveCapacity(8)
+    entries.append(FormParameters.Entry("response_type", "code"))
+    entries.append(FormParameters.Entry("client_id", client.upstream.clientID.rawValue))
+    entries.append(FormParameters.Entry("redirect_uri", redirectURI))
     if let scope { entries.append(FormParameters.Entry("scope", scope.text)) }
     if context.policy.upstream.forwardsPKCE, let challenge {
       entries.append(FormParameters.Entry("code_challenge", challenge.text))
       entries.append(FormParameters.Entry("code_challenge_method", challenge.method.rawValue))
     }
     let allowed = context.policy.upstream.parameters
-    for entry in context.parameters.entries where !entry.value.isEmpty {
+    let requested = context.parameters.entries.span
+    // In their places: a copy of each would count references to both texts.
+    for index in requested.indices where !requested[index].value.isEmpty {
       let isForwarded =
-        ParameterNames.openIDConnect.contains(entry.name)
-        || allowed.contains(entry.name) && !ParameterNames.reservedForGateway.contains(entry.name)
-      if isForwarded { entries.append(entry) }
+        ParameterNames.openIDConnect.contains(requested[index].name)
+        || !allowed.isEmpty && allowed.contains(requested[index].name)
+          && !ParameterNames.reservedForGateway.contains(requested[index].name)
+      if isForwarded { entries.append(requested[index]) }
     }
     return entries
   }
 
   /// The query of the upstream request, with the state that takes the place of the client's own.
   public func upstreamQuery(state: String) -> String {
-    FormEncoding.serialise(parameters + [FormParameters.Entry("state", state)])
+    FormEncoding.serialise(parameters, then: FormParameters.Entry("state", state))
   }
 
   /// What is sealed into that state.
@@ -92,19 +95,11 @@ extension ParameterNames {
 
 extension Client {
   /// The redirect URI that the upstream gets to see.
-  func upstreamRedirectURI(for requested: RedirectURI, gateway: GatewaySettings) -> String {
+  func upstreamRedirectURI(for requested: RedirectURI, _ policy: Policy) -> String {
     switch upstream.redirectURI {
-    case .callback: gateway.callback
+    case .callback: policy.callback
     case .requested: requested.text
     case .fixed(let text): text
     }
   }
-}
-
-extension GatewaySettings {
-  /// The path under which everything of the gateway's own lives.
-  public static let ownPath = "/.proofgate/"
-
-  /// The one redirect URI that a legacy server must know.
-  public var callback: String { origin.description + GatewaySettings.ownPath + "callback" }
 }

@@ -5,7 +5,7 @@ import OAuth
 import Stores
 
 /// A transaction that has just begun: its state is sealed and its browser is bound.
-struct TransactionStart {
+final class TransactionStart {
   let transaction: AuthorizationTransaction
   let session: BrowserSession
   /// What carries the transaction through the upstream.
