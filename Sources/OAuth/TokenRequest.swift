@@ -1,6 +1,8 @@
 /// A request at the token endpoint (RFC 6749, sections 3.2, 4.1.3 and 6), or at another one that clients call in the same
 /// way, parsed but not yet judged.
-public struct TokenRequest: Sendable {
+///
+/// A reference, as `AuthorizationRequest` is.
+public final class TokenRequest: Sendable {
   /// Why the body's parameters are not looked at.
   public enum Problem: Sendable, Equatable {
     case method

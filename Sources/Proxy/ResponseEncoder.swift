@@ -18,15 +18,13 @@ enum ResponseEncoder {
     // What most heads need, so that the array grows once.
     bytes.reserveCapacity(1_024)
     bytes += strictTransport
-    let fields = headers.fields.span
-    // In their places: a copy of each would count references to both texts.
-    for index in fields.indices {
-      if !strictTransport.isEmpty, fields[index].name.isEqualIgnoringCase(to: "strict-transport-security") { continue }
-      guard !fields[index].name.isEmpty, isSafe(fields[index].name), isSafe(fields[index].value) else { return nil }
-      bytes.append(fields[index].name)
+    for field in headers.fields {
+      if !strictTransport.isEmpty, field.name.isEqualIgnoringCase(to: "strict-transport-security") { continue }
+      guard !field.name.isEmpty, isSafe(field.name), isSafe(field.value) else { return nil }
+      bytes.append(field.name)
       bytes.append(0x3a)
       bytes.append(0x20)
-      FieldText.encode(fields[index].value, onto: &bytes)
+      FieldText.encode(field.value, onto: &bytes)
       bytes.append(0x0d)
       bytes.append(0x0a)
     }

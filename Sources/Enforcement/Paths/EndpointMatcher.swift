@@ -31,7 +31,7 @@ public enum PathReading: Sendable, Equatable {
 ///
 /// The common path costs one pass and no allocation: a path whose letters do not even contain an endpoint's, in order,
 /// cannot be read as that endpoint, unless something in it is encoded.
-public struct EndpointMatcher: Sendable {
+public final class EndpointMatcher: Sendable {
   private struct Entry {
     let path: [UInt8]
     let endpoint: Endpoint

@@ -10,7 +10,7 @@ struct RedemptionContext: Sendable {
 
 /// Leave to redeem the upstream's code. Only this module gives it. The caller claims the single use of
 /// `transactionID` before it contacts the upstream.
-public struct RedemptionPermit: Sendable {
+public final class RedemptionPermit: Sendable {
   public let client: Client
   public let code: IssuedCode
   /// What the client proved itself with; `nil` for a code without a challenge.
@@ -19,8 +19,30 @@ public struct RedemptionPermit: Sendable {
   /// Whether refresh tokens in the answer are sealed to the client: always for public clients, and wherever the
   /// gateway's credentials redeem the code, for only they can refresh later.
   public let sealsRefreshToken: Bool
-  let credentials: UpstreamCredentials
-  let parameters: FormParameters
+  private let credentials: UpstreamCredentials
+  private let parameters: FormParameters
+
+  init(_ context: RedemptionContext, policy: Policy) {
+    let intent = context.intent
+    code = context.code
+    client = intent.client
+    verifier = intent.verifier?.secret
+    parameters = intent.parameters
+    // The rules have compared the verifier wherever there was a challenge.
+    credentials = UpstreamCredentials(
+      client: client, authentication: intent.authentication, isProven: intent.clientIsProven || code.challenge != nil)
+    sealsRefreshToken = client.kind == .public || credentials.isHeld
+    var entries = [
+      FormParameters.Entry("grant_type", GrantType.authorizationCode.rawValue),
+      FormParameters.Entry("code", code.upstreamCode.reveal()),
+      FormParameters.Entry("redirect_uri", code.upstreamRedirectURI),
+    ]
+    if policy.upstream.forwardsPKCE, code.challenge != nil, let verifier {
+      entries.append(FormParameters.Entry("code_verifier", verifier.reveal()))
+    }
+    entries += policy.allowListed(parameters)
+    upstream = UpstreamTokenRequest(credentials, parameters: parameters, entries: entries)
+  }
 
   public var transactionID: TransactionID { code.transactionID }
 
@@ -66,7 +88,7 @@ extension Enforcement {
       switch run.run(RuleTable.redemption, on: context) {
       case .refused(let rejection, let detail): .reject(Refusal(rejection, detail: detail))
       case .passed: .reject(Refusal(.codeUnbound))
-      case .allowed: .forward(permit(context, policy: policy))
+      case .allowed: .forward(RedemptionPermit(context, policy: policy))
       }
     return (Outcome(decision: decision, findings: run.findings), run.trace)
   }
@@ -77,28 +99,5 @@ extension Enforcement {
       return Outcome(decision: .reject(Refusal(rejection)), findings: [])
     }
     return Outcome(decision: .pass(Passage()), findings: [.wouldReject(rejection)])
-  }
-
-  private static func permit(_ context: RedemptionContext, policy: Policy) -> RedemptionPermit {
-    let intent = context.intent
-    let code = context.code
-    // The rules have compared the verifier wherever there was a challenge.
-    let credentials = UpstreamCredentials(
-      client: intent.client, authentication: intent.authentication,
-      isProven: intent.clientIsProven || code.challenge != nil)
-    var entries = [
-      FormParameters.Entry("grant_type", GrantType.authorizationCode.rawValue),
-      FormParameters.Entry("code", code.upstreamCode.reveal()),
-      FormParameters.Entry("redirect_uri", code.upstreamRedirectURI),
-    ]
-    if policy.upstream.forwardsPKCE, code.challenge != nil, let verifier = intent.verifier {
-      entries.append(FormParameters.Entry("code_verifier", verifier.secret.reveal()))
-    }
-    entries += policy.allowListed(intent.parameters)
-    return RedemptionPermit(
-      client: intent.client, code: code, verifier: intent.verifier?.secret,
-      upstream: UpstreamTokenRequest(credentials, parameters: intent.parameters, entries: entries),
-      sealsRefreshToken: intent.client.kind == .public || credentials.isHeld, credentials: credentials,
-      parameters: intent.parameters)
   }
 }
