@@ -141,6 +141,7 @@ final class Exchange {
     let upstream = answer.take()
     do throws(Failure) {
       try begin(response, answer.parsed, head, of: upstream)
+      await server.waiter.gather()
       try await transfer(upstream, head)
     } catch {
       await fail(error, head)

@@ -22,6 +22,7 @@ extension ServerConnection {
     state.startedResponse()
     let body = method == .head || response.status == 204 || response.status == 304 ? [] : response.body
     let deadline = answerDeadline(body.count)
+    await waiter.gather()
     var position = 0
     var isCut = false
     while true {

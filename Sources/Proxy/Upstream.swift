@@ -28,6 +28,8 @@ public final class Upstream {
     let isIdempotent = request.method == "GET" || request.method == "HEAD"
     let head = try encode(request)
     let client = isIdempotent ? connection.socket : nil
+    // Before a connection is taken, so that it is as fresh as it was when it is used.
+    await waiter.gather()
     var mayReuse = true
     while true {
       let upstream: UpstreamConnection
@@ -40,8 +42,7 @@ public final class Upstream {
       }
       let wasReused = upstream.isReused
       do throws(UpstreamFailure) {
-        try await send(head, request.isSecret, to: upstream, client)
-        try await send(request.body, request.isSecret, to: upstream, client)
+        try await send(head, request, to: upstream, client)
         return try await readHead(of: upstream, method: request.method == "HEAD" ? .head : .get, client)
       } catch {
         let answered = !upstream.input.isEmpty
@@ -104,18 +105,23 @@ public final class Upstream {
     !text.isEmpty && text.utf8.span.isVisible
   }
 
+  /// Sends head and body, in as few pieces as the buffer allows: each costs a system call, and most fit into one.
   private func send(
-    _ bytes: [UInt8], _ isSecret: Bool, to upstream: UpstreamConnection, _ client: Socket?
+    _ head: [UInt8], _ request: OutboundRequest, to upstream: UpstreamConnection, _ client: Socket?
   ) async throws(UpstreamFailure) {
-    guard !bytes.isEmpty else { return }
+    let body = request.body
     let buffer = poller.buffers.take()
-    defer { if isSecret { poller.buffers.wipeAndGiveBack(buffer) } else { poller.buffers.giveBack(buffer) } }
+    defer { if request.isSecret { poller.buffers.wipeAndGiveBack(buffer) } else { poller.buffers.giveBack(buffer) } }
     let deadline = poller.deadline(after: worker.settings.configuration.bodyTimeout)
-    var position = 0
+    var ofHead = 0
+    var ofBody = 0
     while true {
-      let count = min(buffer.room, bytes.count - position)
-      buffer.append(bytes, in: position..<position + count)
-      position += count
+      let next = min(buffer.room, head.count - ofHead)
+      buffer.append(head, in: ofHead..<ofHead + next)
+      ofHead += next
+      let more = min(buffer.room, body.count - ofBody)
+      buffer.append(body, in: ofBody..<ofBody + more)
+      ofBody += more
       if buffer.isEmpty { return }
       while !buffer.isEmpty {
         switch upstream.socket.send(buffer) {

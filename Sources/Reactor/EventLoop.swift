@@ -10,6 +10,9 @@ import Synchronization
 ///
 /// A task gives way when it has moved its share of bytes and could go on. Of those only a few go on in each turn, the
 /// oldest first: what hundreds of large bodies move would else stand between every two steps of a small request.
+///
+/// A task that has worked for long on what it is going to send gathers: the others of its turn work first, and then all
+/// send, one right after the other. Whoever receives it is woken up once instead of for each (docs/adr/0014).
 public final class EventLoop: SerialExecutor {
   private let inbox = Mutex<[UnownedJob]>([])
   private let epoll: Int32
@@ -20,6 +23,14 @@ public final class EventLoop: SerialExecutor {
   nonisolated(unsafe) private var ready: [UnownedJob] = []
   /// Those that have given way, the oldest first. Touched only by the loop's own thread.
   nonisolated(unsafe) private var waiting: [UnownedJob] = []
+
+  /// Those that have gathered. Touched only by the loop's own thread.
+  nonisolated(unsafe) private var gathered: [UnownedJob] = []
+  /// Whether others of this turn have yet to run or to send. Touched only by the loop's own thread.
+  nonisolated(unsafe) private(set) var hasOthers = false
+
+  /// So many gather at most: that is enough to share one wake-up among, and the first does not wait for long.
+  static let mostGathered = 32
 
   /// So many of those that have given way go on in a turn: with 64 KiB each about a millisecond's work. Smaller shares
   /// would make more turns of the same bytes, and each turn asks the kernel.
@@ -64,6 +75,12 @@ public final class EventLoop: SerialExecutor {
     unsafe waiting.append(job)
   }
 
+  /// Queues a job that runs in this turn, after others that do what it has done: only where there are any (`hasOthers`), on
+  /// the loop's own thread.
+  func gather(_ job: UnownedJob) {
+    unsafe gathered.append(job)
+  }
+
   /// Queues a job, from any thread.
   func queue(_ job: UnownedJob) {
     if isCurrent {
@@ -102,7 +119,7 @@ public final class EventLoop: SerialExecutor {
 
     while true {
       unsafe swap(&batch, &ready)
-      for job in batch { unsafe job.runSynchronously(on: serial) }
+      unsafe runReady(batch, serial)
       batch.removeAll(keepingCapacity: true)
       if unsafe !waiting.isEmpty { unsafe runWaiting(serial) }
 
@@ -132,6 +149,23 @@ public final class EventLoop: SerialExecutor {
       poller.expire()
       if !poller.pending.isEmpty { worker.assumeIsolated { $0.startPending() } }
     }
+  }
+
+  private func runReady(_ batch: [UnownedJob], _ serial: UnownedSerialExecutor) {
+    for index in batch.indices {
+      let isLast = index + 1 == batch.count
+      unsafe hasOthers = !isLast || !gathered.isEmpty
+      unsafe batch[index].runSynchronously(on: serial)
+      guard unsafe !gathered.isEmpty else { continue }
+      if unsafe isLast || gathered.count == EventLoop.mostGathered { unsafe runGathered(serial) }
+    }
+  }
+
+  private func runGathered(_ serial: UnownedSerialExecutor) {
+    // So that none of them gathers again.
+    unsafe hasOthers = false
+    for index in unsafe gathered.indices { unsafe gathered[index].runSynchronously(on: serial) }
+    unsafe gathered.removeAll(keepingCapacity: true)
   }
 
   private func runWaiting(_ serial: UnownedSerialExecutor) {

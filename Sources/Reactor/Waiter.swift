@@ -17,9 +17,8 @@ public enum Wake: Equatable, Sendable {
   /// The task while it waits.
   private var visitor: UnownedJob?
   private var wake = Wake.ready
-  private var isYielding = false
-  /// How it yields.
-  private var givesWay = false
+  /// Set for a wait for nothing but a place in the queue.
+  private var pause: Pause?
   private let poller: Poller
   // What a wait uses of the poller: a constant of one's own is used without counting a reference.
   private let loop: EventLoop
@@ -31,6 +30,12 @@ public enum Wake: Equatable, Sendable {
   fileprivate var idleNext: Unmanaged<Waiter>?
   fileprivate var idlePrevious: Unmanaged<Waiter>?
   var isIdle = false
+
+  private enum Pause {
+    case yield
+    case giveWay
+    case gather
+  }
 
   public init(_ poller: Poller) {
     unsafe idleNext = nil
@@ -93,16 +98,22 @@ public enum Wake: Equatable, Sendable {
 
   /// Lets everything else that is queued run first.
   public func yield() async {
-    isYielding = true
-    givesWay = false
+    pause = .yield
     await suspend()
   }
 
   /// The same, for who has moved many bytes and has more: only a few of those go on in a turn, in the order in which they
   /// gave way.
   public func giveWay() async {
-    isYielding = true
-    givesWay = true
+    pause = .giveWay
+    await suspend()
+  }
+
+  /// The same within this turn, for who is going to send what took long to make: what all of those send then goes out
+  /// together. Does not wait where no others run.
+  public func gather() async {
+    guard unsafe loop.hasOthers else { return }
+    pause = .gather
     await suspend()
   }
 
@@ -112,11 +123,15 @@ public enum Wake: Equatable, Sendable {
   }
 
   override func receive(_ job: UnownedJob) {
-    if isYielding {
-      isYielding = false
-      if givesWay { loop.postpone(job) } else { loop.resume(job) }
-    } else {
+    guard let pause else {
       visitor = job
+      return
+    }
+    self.pause = nil
+    switch pause {
+    case .yield: loop.resume(job)
+    case .giveWay: loop.postpone(job)
+    case .gather: loop.gather(job)
     }
   }
 

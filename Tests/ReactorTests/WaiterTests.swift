@@ -215,6 +215,41 @@ struct WaiterTests {
       #expect(least > turns / tasks && highest - least <= 1)
     }
   }
+
+  @Test("Those of one turn that gather work first and send then, some at a time; who is alone does not wait")
+  func gathering() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      let tasks = 40
+      var steps: [String] = []
+      for index in 0..<tasks {
+        poller.start(
+          Script {
+            let waiter = Waiter(poller)
+            await waiter.yield()
+            steps.append("works \(index)")
+            await waiter.gather()
+            steps.append("sends \(index)")
+            // Behind the others of its turn nobody gathers again.
+            await waiter.gather()
+            steps.append("ends \(index)")
+            waiter.retire()
+          })
+      }
+      await poller.turn()
+      let expected = [0..<32, 32..<40].flatMap { together in
+        together.map { "works \($0)" } + together.flatMap { ["sends \($0)", "ends \($0)"] }
+      }
+      #expect(steps == expected)
+      let waiter = Waiter(poller)
+      var isOver = false
+      poller.start(Script { isOver = true })
+      // Alone in its turn: what was started runs in the next.
+      await waiter.gather()
+      #expect(!isOver)
+      waiter.retire()
+    }
+  }
 }
 
 extension Poller {
