@@ -10,6 +10,8 @@ extension ServerConnection {
     _ given: Response, to method: Method, minorVersion: Int, began: UInt64, _ handling: RequestHandling
   ) async {
     let (response, fields) = encoded(given)
+    // Before a buffer is taken: many may gather.
+    await waiter.gather()
     let buffer = poller.buffers.take()
     if poller.isDraining || worker.isWindingDown { state.refuseFurtherRequests() }
     buffer.append("HTTP/1.1 \(response.status) \(ReasonPhrase.of(response.status))\r\n")
@@ -22,7 +24,6 @@ extension ServerConnection {
     state.startedResponse()
     let body = method == .head || response.status == 204 || response.status == 304 ? [] : response.body
     let deadline = answerDeadline(body.count)
-    await waiter.gather()
     var position = 0
     var isCut = false
     while true {

@@ -203,7 +203,7 @@ final class ServerConnection: Activity {
           return
         }
         if isStream { return close() }
-        // Answers that need no upstream never suspend: a client that pipelines must not hold the worker up.
+        // Answers that need no upstream need not suspend: a client that pipelines must not hold the worker up.
         if !input.isEmpty, state.requests % ServerConnection.yieldAfter == 0 { await waiter.yield() }
       case .refused(let failure): return await refuse(failure)
       case .http2: return handOver()

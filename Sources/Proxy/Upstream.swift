@@ -30,6 +30,7 @@ public final class Upstream {
     let client = isIdempotent ? connection.socket : nil
     // Before a connection is taken, so that it is as fresh as it was when it is used.
     await waiter.gather()
+    if let client, client.readiness.contains(.broken) { throw .clientGone(afterSending: false) }
     var mayReuse = true
     while true {
       let upstream: UpstreamConnection

@@ -29,8 +29,9 @@ public final class EventLoop: SerialExecutor {
   /// Whether others of this turn have yet to run or to send. Touched only by the loop's own thread.
   nonisolated(unsafe) private(set) var hasOthers = false
 
-  /// So many gather at most: that is enough to share one wake-up among, and the first does not wait for long.
-  static let mostGathered = 32
+  /// So many jobs are waited for at most, whether they gather or not: enough to share one wake-up among, and the first does
+  /// not wait for long.
+  static let gatheringJobs = 32
 
   /// So many of those that have given way go on in a turn: with 64 KiB each about a millisecond's work. Smaller shares
   /// would make more turns of the same bytes, and each turn asks the kernel.
@@ -78,6 +79,7 @@ public final class EventLoop: SerialExecutor {
   /// Queues a job that runs in this turn, after others that do what it has done: only where there are any (`hasOthers`), on
   /// the loop's own thread.
   func gather(_ job: UnownedJob) {
+    assert(unsafe hasOthers, "gathered where nothing will run it")
     unsafe gathered.append(job)
   }
 
@@ -152,12 +154,14 @@ public final class EventLoop: SerialExecutor {
   }
 
   private func runReady(_ batch: [UnownedJob], _ serial: UnownedSerialExecutor) {
+    var since = 0
     for index in batch.indices {
       let isLast = index + 1 == batch.count
+      if unsafe gathered.isEmpty { since = index }
       unsafe hasOthers = !isLast || !gathered.isEmpty
       unsafe batch[index].runSynchronously(on: serial)
       guard unsafe !gathered.isEmpty else { continue }
-      if unsafe isLast || gathered.count == EventLoop.mostGathered { unsafe runGathered(serial) }
+      if isLast || index + 1 - since >= EventLoop.gatheringJobs { unsafe runGathered(serial) }
     }
   }
 

@@ -109,8 +109,8 @@ public enum Wake: Equatable, Sendable {
     await suspend()
   }
 
-  /// The same within this turn, for who is going to send what took long to make: what all of those send then goes out
-  /// together. Does not wait where no others run.
+  /// Lets others of this turn run first, for who is going to send what took long to make: what all of those send then goes
+  /// out together. Does not wait where no others run.
   public func gather() async {
     guard unsafe loop.hasOthers else { return }
     pause = .gather

@@ -8,13 +8,16 @@ import scenarios
 CONNECTIONS = 8
 
 
-def send(port, requests):
-    """Sends the requests over a few connections in turn and reads each answer; all must be answered."""
-    connections = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(CONNECTIONS)]
+def connect(port):
+    return [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(CONNECTIONS)]
+
+
+def send(connections, requests):
+    """Sends the requests over the connections in turn and reads each answer; all must be answered."""
     readers = [each.makefile("rb") for each in connections]
     for number, request in enumerate(requests):
-        connections[number % CONNECTIONS].sendall(request)
-        reader, length = readers[number % CONNECTIONS], 0
+        connections[number % len(connections)].sendall(request)
+        reader, length = readers[number % len(connections)], 0
         status = reader.readline()
         while (line := reader.readline().strip()) != b"":
             name, _, value = line.partition(b":")
@@ -23,8 +26,6 @@ def send(port, requests):
         reader.read(length)
         if not status.startswith((b"HTTP/1.1 2", b"HTTP/1.1 3")):
             raise RuntimeError(f"answered with {status.decode(errors='replace').strip()}")
-    for each in connections:
-        each.close()
 
 
 def authorizations(proxy, count):

@@ -11,7 +11,7 @@ final class Bench {
   let upstream: ScriptedUpstream
   let poller: Poller
   private var clients: [Peer] = []
-  /// Connections that the listener's kernel has taken, closed ones with them.
+  /// Connections that the listener's kernel has taken or is going to take, closed ones with them.
   private var made = 0
   private var isDrained = false
   private var configuration: ProxyConfiguration
@@ -118,10 +118,15 @@ final class Bench {
     guard let address = server.addresses.first else { throw IOError(code: 22) }
     let waiter = Waiter(poller)
     defer { waiter.retire() }
-    let client = Peer(try await poller.connect(to: address, with: waiter, until: poller.patience), poller)
-    clients.append(client)
     made += 1
-    return client
+    do {
+      let client = Peer(try await poller.connect(to: address, with: waiter, until: poller.patience), poller)
+      clients.append(client)
+      return client
+    } catch {
+      made -= 1
+      throw error
+    }
   }
 
   /// Whether a new connection is refused.

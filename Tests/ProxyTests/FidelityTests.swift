@@ -39,6 +39,23 @@ extension ProxyTests {
       }
     }
 
+    @Test("A body of a handler's own request follows its head, however it fits beside it")
+    func longBody() async throws {
+      try await Bench.Setup().run { _, bench in
+        // Around what is left of a buffer behind the head, and what two and more of them hold.
+        for count in [0, 1] + Array(15_990...16_400).filter({ $0 % 5 == 0 }) + [32_768, 32_769, 60_000] {
+          let body = (0..<count).map { UInt8(0x61 + $0 % 26) }
+          let client = try await bench.connect()
+          try await client.send(
+            Array("POST /intercept/long/post HTTP/1.1\r\nHost: a\r\nContent-Length: \(count)\r\n\r\n".utf8) + body)
+          let response = try await client.readResponse()
+          #expect(response.status == 200)
+          #expect(bench.upstream.requests.last?.body == body)
+          client.close()
+        }
+      }
+    }
+
     @Test("Bytes that are not UTF-8 arrive as they were sent, whoever asks")
     func latin() async throws {
       let value: [UInt8] = Array("a".utf8) + [0xe9, 0x80, 0xff, 0xf4, 0x8f, 0xbe, 0x80] + Array("b".utf8)

@@ -11,6 +11,8 @@ final class ScriptedUpstream {
   /// What scripts note.
   var notes: [String] = []
   private(set) var peers: [Peer] = []
+  /// Answers that a script has counted.
+  var answered = 0
   /// Scripts that have not ended.
   private(set) var running = 0
 

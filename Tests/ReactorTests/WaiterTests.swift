@@ -216,7 +216,7 @@ struct WaiterTests {
     }
   }
 
-  @Test("Those of one turn that gather work first and send then, some at a time; who is alone does not wait")
+  @Test("Those of one turn that gather work first and send then, some at a time, in their order")
   func gathering() async throws {
     try await OnWorker.run { worker in
       let poller = worker.poller
@@ -241,12 +241,57 @@ struct WaiterTests {
         together.map { "works \($0)" } + together.flatMap { ["sends \($0)", "ends \($0)"] }
       }
       #expect(steps == expected)
+    }
+  }
+
+  @Test("Who gathers waits for a few others only, also where those do not gather")
+  func gatheringAmongOthers() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      var others = 0
+      var waitedFor: Int?
+      for index in 0..<200 {
+        poller.start(
+          Script {
+            let waiter = Waiter(poller)
+            await waiter.yield()
+            if index == 0 {
+              await waiter.gather()
+              waitedFor = others
+            } else {
+              others += 1
+            }
+            waiter.retire()
+          })
+      }
+      await poller.turn()
+      #expect(others == 199)
+      #expect(waitedFor == 31)
+    }
+  }
+
+  @Test("Who is alone, has just begun or has given way does not gather")
+  func gatheringAlone() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      var steps: [String] = []
+      for index in 0..<2 {
+        poller.start(
+          Script {
+            let waiter = Waiter(poller)
+            await waiter.gather()
+            steps.append("begins \(index)")
+            await waiter.giveWay()
+            await waiter.gather()
+            steps.append("goes on \(index)")
+            waiter.retire()
+          })
+      }
+      await poller.turn()
+      #expect(steps == ["begins 0", "begins 1", "goes on 0", "goes on 1"])
       let waiter = Waiter(poller)
-      var isOver = false
-      poller.start(Script { isOver = true })
-      // Alone in its turn: what was started runs in the next.
+      await waiter.yield()
       await waiter.gather()
-      #expect(!isOver)
       waiter.retire()
     }
   }
