@@ -5,8 +5,8 @@ public import Cryptography
 ///     base64url( version | mark | key id | salt | AES-256-GCM ciphertext and tag )
 ///          bytes:    1       3       4      16            n + 16
 ///
-/// The message key is HKDF-SHA256 of the ring's key, with the salt and the purpose: a key per message, so no nonce can
-/// repeat under one. The nonce is the front of the salt, so that it differs even if two message keys were ever equal.
+/// The message key is HKDF-SHA256 of the ring's key for the purpose and the salt (docs/adr/0015): a key per message, so no
+/// nonce can repeat under one. The nonce is the front of the salt, so that it differs even if two message keys were ever equal.
 /// Version, key id, purpose and issuer are associated data; the salt is authenticated as part of key and nonce. The mark
 /// tells what the gateway sealed from what others made: a value of theirs looks like one once in 2^32, and only then is
 /// the question whether another replica knows its key.
@@ -24,10 +24,13 @@ public final class Sealer {
   public static let longest = 65_536
 
   /// Replaced on reload.
-  public var keyRing: KeyRing
+  public var keyRing: KeyRing {
+    didSet { derivation = nil }
+  }
+  /// Derives the message keys of the key that was used last: extracting takes longer than all that follows.
+  private var derivation: (id: KeyID, hkdf: HKDFSHA256)?
   /// The associated data of the value that was sealed or opened last: the issuer in it stays for the next.
   private var data: [UInt8]
-  private let hkdf = HKDFSHA256()
   private let cipher = AES256GCM()
   private let random: RandomPool
 
@@ -47,7 +50,7 @@ public final class Sealer {
   public func seal(_ payload: [UInt8], for purpose: Purpose) -> String {
     let key = keyRing.sealingKey
     let salt = random.take(Sealer.saltLength)
-    var messageKey = hkdf.derive(key: key.secret, salt: salt, info: purpose.info, length: AES256GCM.keyLength)
+    var messageKey = messageKey(key, purpose, salt)
     defer { wipe(&messageKey) }
     var envelope: [UInt8] = []
     envelope.reserveCapacity(Sealer.shortest + payload.count)
@@ -72,13 +75,25 @@ public final class Sealer {
     let saltOffset = Sealer.keyOffset + KeyID.byteCount
     let key = try keyRing.key(envelope[Sealer.keyOffset..<saltOffset])
     let salt = Array(envelope[saltOffset..<Sealer.headerLength])
-    var messageKey = hkdf.derive(key: key.secret, salt: salt, info: purpose.info, length: AES256GCM.keyLength)
+    var messageKey = messageKey(key, purpose, salt)
     defer { wipe(&messageKey) }
     let payload = cipher.open(
       envelope[Sealer.headerLength...], key: messageKey, nonce: Array(salt.prefix(AES256GCM.nonceLength)),
       authenticating: associatedData(key.id, purpose))
     guard let payload else { throw .notAuthentic }
     return payload
+  }
+
+  /// The salt has a fixed length, so no two combinations read alike.
+  private func messageKey(_ key: SealingKey, _ purpose: Purpose, _ salt: [UInt8]) -> [UInt8] {
+    let hkdf: HKDFSHA256
+    if let derivation, derivation.id == key.id {
+      hkdf = derivation.hkdf
+    } else {
+      hkdf = HKDFSHA256(key: key.secret)
+      derivation = (key.id, hkdf)
+    }
+    return hkdf.expand(info: purpose.info + salt, length: AES256GCM.keyLength)
   }
 
   /// Version, key id, purpose, issuer. The parts before the issuer have fixed lengths, so no two combinations read alike.

@@ -19,31 +19,33 @@ struct KnownAnswerTests {
         == "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54")
   }
 
-  @Test("A context that is used again does not remember the last key or message")
+  @Test("A context that is used again keeps its key and does not remember the last message")
   func reuse() {
-    let hmac = HMACSHA256()
-    let first = hmac.authenticate(key: [1], [1, 2], [3])
-    #expect(hmac.authenticate(key: [2], [1, 2, 3]) != first)
-    #expect(hmac.authenticate(key: [1], [1, 2, 3]) == first)
+    let hmac = HMACSHA256(key: [1])
+    let first = hmac.authenticate([1, 2], [3])
+    #expect(hmac.authenticate([4]) == hmacSHA256(key: [1], message: [4]))
+    #expect(HMACSHA256(key: [2]).authenticate([1, 2, 3]) != first)
+    #expect(hmac.authenticate([1, 2, 3]) == first)
     #expect(first == hmacSHA256(key: [1], message: [1, 2, 3]))
   }
 
   @Test("HKDF gives RFC 5869's answers for SHA-256 (appendices A.1 to A.3)")
   func hkdf() {
-    let hkdf = HKDFSHA256()
+    let first = HKDFSHA256(key: [UInt8](repeating: 0x0b, count: 22), salt: Array(0x00...0x0c))
     #expect(
-      Hex.encode(
-        hkdf.derive(
-          key: [UInt8](repeating: 0x0b, count: 22), salt: Array(0x00...0x0c), info: Array(0xf0...0xf9), length: 42))
+      Hex.encode(first.expand(info: Array(0xf0...0xf9), length: 42))
         == "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865")
     #expect(
       Hex.encode(
-        hkdf.derive(key: Array(0x00...0x4f), salt: Array(0x60...0xaf), info: Array(0xb0...0xff), length: 82))
+        HKDFSHA256(key: Array(0x00...0x4f), salt: Array(0x60...0xaf)).expand(info: Array(0xb0...0xff), length: 82))
         == "b11e398dc80327a1c8e7f78c596a49344f012eda2d4efad8a050cc4c19afa97c"
         + "59045a99cac7827271cb41c65e590e09da3275600c2f09b8367793a9aca3db71cc30c58179ec3e87c14c01d5c1f3434f1d87")
     #expect(
-      Hex.encode(hkdf.derive(key: [UInt8](repeating: 0x0b, count: 22), salt: [], info: [], length: 42))
+      Hex.encode(HKDFSHA256(key: [UInt8](repeating: 0x0b, count: 22)).expand(info: [], length: 42))
         == "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8")
+    // What was extracted stays as it was.
+    #expect(first.expand(info: [1], length: 32) != first.expand(info: [2], length: 32))
+    #expect(Hex.encode(first.expand(info: Array(0xf0...0xf9), length: 32)).hasPrefix("3cb25f25faacd57a"))
   }
 
   @Test(

@@ -13,6 +13,33 @@ struct SealerTests {
     #expect(try sealer.open(sealer.seal([], for: purpose), as: purpose).isEmpty)
   }
 
+  private static func ring(_ secret: String) throws -> KeyRing {
+    try #require(KeyFile(parsing: "3f9a01c2 2026-01-01T00:00:00Z \(secret) seals").ring)
+  }
+
+  @Test("A value that another implementation of the format sealed opens")
+  func known() throws {
+    // Made with Python's `cryptography`: the key is 1 to 32, the salt 0 to 15.
+    let ring = try Self.ring("AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA")
+    let other = Sealer(keyRing: ring, issuer: "https://id.example.com")
+    let text = "AZ1c4z-aAcIAAQIDBAUGBwgJCgsMDQ4P2e9EPxZEC7eXYVDlJjfzsrUPXP8k9zvcgQ"
+    #expect(try other.open(text, as: .code) == payload)
+  }
+
+  @Test("A new ring's key counts at once, also under the name of an old one")
+  func replacedRing() throws {
+    let first = try Self.ring("AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA")
+    let second = try Self.ring("AgIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA")
+    let sealer = Sealer(keyRing: first, issuer: "https://id.example.com")
+    let old = sealer.seal(payload, for: .code)
+    sealer.keyRing = second
+    #expect(throws: OpenError.notAuthentic) { try sealer.open(old, as: .code) }
+    let new = sealer.seal(payload, for: .code)
+    sealer.keyRing = first
+    #expect(throws: OpenError.notAuthentic) { try sealer.open(new, as: .code) }
+    #expect(try sealer.open(old, as: .code) == payload)
+  }
+
   @Test("I-token: no flipped bit of a sealed value opens")
   func flippedBits() throws {
     let envelope = try #require(Base64URL.decode(sealer.seal(payload, for: .code)))
