@@ -6,6 +6,14 @@ extension [UInt8] {
   @inline(__always)
   init(filling capacity: Int, _ fill: (_ output: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int) -> Void) {
     self.init()
+    unsafe append(filling: capacity, fill)
+  }
+
+  /// The same behind what is there.
+  @inline(__always)
+  mutating func append(
+    filling capacity: Int, _ fill: (_ output: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int) -> Void
+  ) {
     append(addingCapacity: capacity) { output in
       // Whoever fills it stays within the buffer's bounds and counts only what is written, as each caller shows.
       unsafe output.withUnsafeMutableBufferPointer { unsafe fill($0, &$1) }

@@ -3,17 +3,21 @@
 /// Decoding takes the canonical form only: four spellings of a last character would otherwise mean one value, and a
 /// sealed value could be altered without being noticed.
 public enum Base64URL {
-  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+  /// Of a length that the compiler knows, so that an index of six bits needs no check.
+  private static let alphabet: InlineArray<64, UInt8> = {
+    let text = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    return InlineArray { text[$0] }
+  }()
 
   /// Six bits for each byte that stands in the alphabet, 0xff for the others.
   private static let values: [UInt8] = {
     var table = [UInt8](repeating: 0xff, count: 256)
-    for (value, character) in alphabet.enumerated() { table[Int(character)] = UInt8(value) }
+    for value in alphabet.indices { table[Int(alphabet[value])] = UInt8(value) }
     return table
   }()
 
   public static func encode(_ bytes: [UInt8]) -> String {
-    let alphabet = alphabet.span
+    let alphabet = alphabet
     let bytes = bytes.span
     // One character for every six bits begun. The output has room for exactly those: four for each whole group of three
     // bytes, then two or three for the rest; indices are checked.
@@ -22,7 +26,9 @@ public enum Base64URL {
       var index = 0
       let whole = bytes.count - bytes.count % 3
       while index < whole {
-        let group = Int(bytes[index]) << 16 | Int(bytes[index &+ 1]) << 8 | Int(bytes[index &+ 2])
+        // One check for all three.
+        let part = bytes.extracting(index..<index &+ 3)
+        let group = Int(part[0]) << 16 | Int(part[1]) << 8 | Int(part[2])
         unsafe output[written] = alphabet[group >> 18]
         unsafe output[written + 1] = alphabet[group >> 12 & 0x3f]
         unsafe output[written + 2] = alphabet[group >> 6 & 0x3f]

@@ -23,7 +23,10 @@ public struct BasicCredentials: Sendable {
 
   /// The value of an `Authorization` field.
   public var header: Secret {
-    let pair = FormEncoding.encode(user) + ":" + FormEncoding.encode(password.reveal())
-    return Secret("Basic " + Base64.encode(Array(pair.utf8)))
+    var pair: [UInt8] = []
+    FormEncoding.append(user, to: &pair)
+    pair.append(UInt8(ascii: ":"))
+    FormEncoding.append(password.reveal(), to: &pair)
+    return Secret("Basic " + Base64.encode(pair))
   }
 }

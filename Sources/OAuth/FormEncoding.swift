@@ -80,7 +80,8 @@ public enum FormEncoding {
     return other == 0
   }
 
-  private static func append(_ text: String, to encoded: inout [UInt8]) {
+  /// What ``encode(_:)`` gives, behind what is there.
+  static func append(_ text: String, to encoded: inout [UInt8]) {
     let bytes = text.utf8.span
     // Nearly all names and values, sealed ones above all.
     if isUnreserved(bytes) { return encoded.append(copying: bytes) }

@@ -8,7 +8,7 @@ enum RequestReader {
   static func read(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ identity: ClientIdentity
   ) -> Request {
-    var headers = Headers()
+    var headers = Headers(capacity: fields.count)
     for field in fields where !field.isNominated {
       switch field.known {
       case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
@@ -28,7 +28,7 @@ enum RequestReader {
 
   /// The fields of an upstream's response, without those that end at this hop or that set the private cookie.
   static func fields(_ bytes: Span<UInt8>, _ fields: HeadIndex, privateCookie: String) -> Headers {
-    var headers = Headers()
+    var headers = Headers(capacity: fields.count)
     for field in fields where !field.isNominated {
       switch field.known {
       case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,

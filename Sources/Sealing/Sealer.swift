@@ -1,3 +1,4 @@
+internal import Bytes
 public import Cryptography
 
 /// Seals values that leave the gateway and come back, and opens them again.
@@ -5,8 +6,9 @@ public import Cryptography
 ///     base64url( version | mark | key id | salt | AES-256-GCM ciphertext and tag )
 ///          bytes:    1       3       4      16            n + 16
 ///
-/// The message key is HKDF-SHA256 of the ring's key for the purpose and the salt (docs/adr/0015): a key per message, so no
-/// nonce can repeat under one. The nonce is the front of the salt, so that it differs even if two message keys were ever equal.
+/// The message key is HKDF-SHA256 of the ring's key for the purpose and the salt (docs/adr/0015): a key per message, so
+/// no nonce can repeat under one. The nonce is the front of the salt, so that it differs even if two message keys were
+/// ever equal.
 /// Version, key id, purpose and issuer are associated data; the salt is authenticated as part of key and nonce. The mark
 /// tells what the gateway sealed from what others made: a value of theirs looks like one once in 2^32, and only then is
 /// the question whether another replica knows its key.
@@ -18,6 +20,8 @@ public final class Sealer {
   private static let mark: [UInt8] = [0x9d, 0x5c, 0xe3]
   private static let keyOffset = 1 + mark.count
   private static let saltLength = 16
+  /// Where the nonce stands in the salt.
+  private static let nonce = 0..<AES256GCM.nonceLength
   private static let headerLength = keyOffset + KeyID.byteCount + saltLength
   private static let shortest = headerLength + AES256GCM.tagLength
   /// Characters. Nothing that the gateway seals comes near; longer input is not worth decoding.
@@ -31,6 +35,8 @@ public final class Sealer {
   private var derivation: (id: KeyID, hkdf: HKDFSHA256)?
   /// The associated data of the value that was sealed or opened last: the issuer in it stays for the next.
   private var data: [UInt8]
+  /// What the message key was derived for last: the room stays for the next.
+  private var info: [UInt8] = []
   private let cipher = AES256GCM()
   private let random: RandomPool
 
@@ -50,18 +56,17 @@ public final class Sealer {
   public func seal(_ payload: [UInt8], for purpose: Purpose) -> String {
     let key = keyRing.sealingKey
     let salt = random.take(Sealer.saltLength)
-    var messageKey = messageKey(key, purpose, salt)
+    var messageKey = messageKey(key, purpose, salt.span)
     defer { wipe(&messageKey) }
     var envelope: [UInt8] = []
     envelope.reserveCapacity(Sealer.shortest + payload.count)
     envelope.append(Sealer.version)
-    envelope.append(contentsOf: Sealer.mark)
-    envelope.append(contentsOf: key.id.bytes)
-    envelope.append(contentsOf: salt)
-    envelope.append(
-      contentsOf: cipher.seal(
-        payload, key: messageKey, nonce: Array(salt.prefix(AES256GCM.nonceLength)),
-        authenticating: associatedData(key.id, purpose)))
+    envelope.append(copying: Sealer.mark.span)
+    envelope.append(copying: key.id.bytes.span)
+    envelope.append(copying: salt.span)
+    cipher.seal(
+      payload, key: messageKey, nonce: salt.span.extracting(Sealer.nonce),
+      authenticating: associatedData(key.id, purpose), onto: &envelope)
     return Base64URL.encode(envelope)
   }
 
@@ -74,18 +79,18 @@ public final class Sealer {
     else { throw .malformed }
     let saltOffset = Sealer.keyOffset + KeyID.byteCount
     let key = try keyRing.key(envelope[Sealer.keyOffset..<saltOffset])
-    let salt = Array(envelope[saltOffset..<Sealer.headerLength])
+    let salt = envelope.span.extracting(saltOffset..<Sealer.headerLength)
     var messageKey = messageKey(key, purpose, salt)
     defer { wipe(&messageKey) }
     let payload = cipher.open(
-      envelope[Sealer.headerLength...], key: messageKey, nonce: Array(salt.prefix(AES256GCM.nonceLength)),
+      envelope.span.extracting(Sealer.headerLength...), key: messageKey, nonce: salt.extracting(Sealer.nonce),
       authenticating: associatedData(key.id, purpose))
     guard let payload else { throw .notAuthentic }
     return payload
   }
 
   /// The salt has a fixed length, so no two combinations read alike.
-  private func messageKey(_ key: SealingKey, _ purpose: Purpose, _ salt: [UInt8]) -> [UInt8] {
+  private func messageKey(_ key: SealingKey, _ purpose: Purpose, _ salt: Span<UInt8>) -> [UInt8] {
     let hkdf: HKDFSHA256
     if let derivation, derivation.id == key.id {
       hkdf = derivation.hkdf
@@ -93,7 +98,10 @@ public final class Sealer {
       hkdf = HKDFSHA256(key: key.secret)
       derivation = (key.id, hkdf)
     }
-    return hkdf.expand(info: purpose.info + salt, length: AES256GCM.keyLength)
+    info.removeAll(keepingCapacity: true)
+    info.append(copying: purpose.info.span)
+    info.append(copying: salt)
+    return hkdf.expand(info: info, length: AES256GCM.keyLength)
   }
 
   /// Version, key id, purpose, issuer. The parts before the issuer have fixed lengths, so no two combinations read alike.
