@@ -45,6 +45,16 @@ struct AuthorizationTests {
     #expect(outcome.rejection == .redirectURIMismatch || outcome.rejection == .redirectURISyntax)
   }
 
+  @Test("8252-8.4-exact: text that Unicode calls equal to a registered URI is another one")
+  func canonicallyEquivalent() {
+    let policy = Fixture.policy { $0.redirectURIs = [Fixture.uri("com.example.app:/Kb")] }
+    // The Kelvin sign is equal to the letter by its canonical decomposition.
+    let sign = "com.example.app:/\u{212A}b"
+    #expect(sign == "com.example.app:/Kb")
+    #expect(Fixture.authorize(["redirect_uri": sign], policy: policy).rejection == .redirectURISyntax)
+    #expect(Fixture.authorize(["redirect_uri": "com.example.app:/Kb"], policy: policy).permit != nil)
+  }
+
   @Test("A mismatch says which byte differs from the nearest registered URI")
   func differingByte() {
     let outcome = Fixture.authorize(["redirect_uri": "com.example.app:/cB"])
