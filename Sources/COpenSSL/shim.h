@@ -4,12 +4,16 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/kdf.h>
 #include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+
+// Before 3.0.3 an HMAC context that is started anew without a key goes on with the message before.
+#if OPENSSL_VERSION_NUMBER < 0x30000030L
+#error "OpenSSL 3.0.3 or newer is needed"
+#endif
 
 // What OpenSSL has as macros only, which Swift does not import. No behaviour of its own.
 

@@ -18,6 +18,8 @@ public enum CryptographyLibrary {
   }
 
   private static let started: Bool = {
+    // The headers' version is checked where they are included; what is loaded may be another one.
+    guard OpenSSL_version_num() >= 0x3000_0030 else { preconditionFailure("OpenSSL 3.0.3 or newer is needed") }
     let options = UInt64(OPENSSL_INIT_NO_LOAD_CONFIG) | UInt64(OPENSSL_INIT_NO_ATEXIT)
     guard OPENSSL_init_crypto(options, nil) == 1 else {
       preconditionFailure("OpenSSL does not start")

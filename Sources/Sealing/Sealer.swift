@@ -7,8 +7,8 @@ public import Cryptography
 ///          bytes:    1       3       4      16            n + 16
 ///
 /// The message key is HKDF-SHA256 of the ring's key for the purpose and the salt (docs/adr/0015): a key per message, so
-/// no nonce can repeat under one. The nonce is the front of the salt, so that it differs even if two message keys were
-/// ever equal.
+/// no nonce can repeat under one. The nonce is the front of the salt.
+///
 /// Version, key id, purpose and issuer are associated data; the salt is authenticated as part of key and nonce. The mark
 /// tells what the gateway sealed from what others made: a value of theirs looks like one once in 2^32, and only then is
 /// the question whether another replica knows its key.
@@ -27,12 +27,10 @@ public final class Sealer {
   /// Characters. Nothing that the gateway seals comes near; longer input is not worth decoding.
   public static let longest = 65_536
 
-  /// Replaced on reload.
-  public var keyRing: KeyRing {
-    didSet { derivation = nil }
-  }
-  /// Derives the message keys of the key that was used last: extracting takes longer than all that follows.
-  private var derivation: (id: KeyID, hkdf: HKDFSHA256)?
+  /// A reload makes another sealer.
+  public let keyRing: KeyRing
+  /// What derives message keys, for each key that is not retired: extracting takes longer than all that follows.
+  private let derivations: [(id: KeyID, hkdf: HKDFSHA256)]
   /// The associated data of the value that was sealed or opened last: the issuer in it stays for the next.
   private var data: [UInt8]
   /// What the message key was derived for last: the room stays for the next.
@@ -45,6 +43,7 @@ public final class Sealer {
   ///   - random: where salts come from.
   public init(keyRing: KeyRing, issuer: String, random: RandomPool = RandomPool()) {
     self.keyRing = keyRing
+    derivations = keyRing.keys.filter { $0.state != .retired }.map { ($0.id, HKDFSHA256(key: $0.secret)) }
     self.random = random
     data = [Sealer.version] + [UInt8](repeating: 0, count: KeyID.byteCount + 1) + issuer.utf8
   }
@@ -56,7 +55,7 @@ public final class Sealer {
   public func seal(_ payload: [UInt8], for purpose: Purpose) -> String {
     let key = keyRing.sealingKey
     let salt = random.take(Sealer.saltLength)
-    var messageKey = messageKey(key, purpose, salt.span)
+    var messageKey = messageKey(key.id, purpose, salt.span)
     defer { wipe(&messageKey) }
     var envelope: [UInt8] = []
     envelope.reserveCapacity(Sealer.shortest + payload.count)
@@ -80,7 +79,7 @@ public final class Sealer {
     let saltOffset = Sealer.keyOffset + KeyID.byteCount
     let key = try keyRing.key(envelope[Sealer.keyOffset..<saltOffset])
     let salt = envelope.span.extracting(saltOffset..<Sealer.headerLength)
-    var messageKey = messageKey(key, purpose, salt)
+    var messageKey = messageKey(key.id, purpose, salt)
     defer { wipe(&messageKey) }
     let payload = cipher.open(
       envelope.span.extracting(Sealer.headerLength...), key: messageKey, nonce: salt.extracting(Sealer.nonce),
@@ -90,13 +89,9 @@ public final class Sealer {
   }
 
   /// The salt has a fixed length, so no two combinations read alike.
-  private func messageKey(_ key: SealingKey, _ purpose: Purpose, _ salt: Span<UInt8>) -> [UInt8] {
-    let hkdf: HKDFSHA256
-    if let derivation, derivation.id == key.id {
-      hkdf = derivation.hkdf
-    } else {
-      hkdf = HKDFSHA256(key: key.secret)
-      derivation = (key.id, hkdf)
+  private func messageKey(_ id: KeyID, _ purpose: Purpose, _ salt: Span<UInt8>) -> [UInt8] {
+    guard let hkdf = derivations.first(where: { $0.id == id })?.hkdf else {
+      preconditionFailure("the ring gives no key that is retired")
     }
     info.removeAll(keepingCapacity: true)
     info.append(copying: purpose.info.span)
