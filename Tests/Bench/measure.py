@@ -32,6 +32,17 @@ def resident_bytes(pids):
     return total
 
 
+def let_go_of(path):
+    """Has the kernel read a file from the disk when it is used next.
+
+    It maps a program that was just written in larger pieces than one that it has read, and all of a piece counts as
+    resident: 13 to 15 MiB instead of 8.5.
+    """
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 def peak_bytes(pid):
     """The largest resident set so far."""
     with open(f"/proc/{pid}/status") as file:
