@@ -1,4 +1,3 @@
-internal import Bytes
 import OAuth
 import Policy
 
@@ -29,28 +28,16 @@ enum RedirectResolution: Sendable {
 
   private static func resolve(_ text: String, client: Client) -> RedirectResolution {
     let requested: RedirectURI
-    if let same = registered(as: text, by: client) {
-      // Parsed with the policy.
-      requested = same
-    } else {
-      do {
-        requested = try RedirectURI(parsing: text)
-      } catch {
-        return .refused(.redirectURISyntax, .redirectURI(error))
-      }
+    do {
+      requested = try RedirectURI(parsing: text)
+    } catch {
+      return .refused(.redirectURISyntax, .redirectURI(error))
     }
     guard client.registers(requested) else {
       return .refused(.redirectURIMismatch, nearest(to: requested, among: client.redirectURIs))
     }
     if case .localhost = requested.kind, client.localhost == .reject { return .refused(.redirectURILocalhost, nil) }
     return .verified(requested, wasSent: true)
-  }
-
-  /// Compared byte for byte: text of the standard library is equal to other text of the same meaning.
-  private static func registered(as text: String, by client: Client) -> RedirectURI? {
-    let uris = client.redirectURIs.span
-    for index in uris.indices where uris[index].text.utf8.span.isEqual(to: text.utf8.span) { return uris[index] }
-    return nil
   }
 
   private static func nearest(to requested: RedirectURI, among registered: [RedirectURI]) -> Detail? {
