@@ -35,8 +35,8 @@ internal import COpenSSL
   /// The 32 bytes that authenticate `message`, followed by `rest`.
   public func authenticate(_ message: [UInt8], _ rest: [UInt8] = []) -> [UInt8] {
     let digest = unsafe [UInt8](filling: 32) { output, count in
-      // No key means the context's own once more, from OpenSSL 3.0.3 on. Every pointer is valid for the length given beside it and is not kept;
-      // the output has room for 32 bytes.
+      // No key means the context's own once more, from OpenSSL 3.0.3 on. Every pointer is valid for the length given
+      // beside it and is not kept; the output has room for 32 bytes.
       guard unsafe EVP_MAC_init(context, nil, 0, nil) == 1,
         unsafe EVP_MAC_update(context, message, message.count) == 1,
         unsafe EVP_MAC_update(context, rest, rest.count) == 1
