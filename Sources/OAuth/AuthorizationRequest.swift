@@ -45,7 +45,7 @@ public final class AuthorizationRequest: Sendable {
     let inBody = parsedBody ?? FormParameters()
     sources = [inQuery, inBody]
     hasUnreadBody = !body.isEmpty && !isForm
-    states = inQuery.all("state") + inBody.all("state")
+    states = inQuery.all(.state) + inBody.all(.state)
     let usesBody = method == "POST" && !inBody.isEmpty
     parameters = usesBody ? inBody : inQuery
     problem =
@@ -61,15 +61,18 @@ public final class AuthorizationRequest: Sendable {
   /// The query and the body, byte for byte.
   public var texts: [[UInt8]] { [Array(query.utf8), body] }
 
-  /// All values under `name`, of the query and of the body.
-  public func all(_ name: String) -> [String] { sources.flatMap { $0.all(name) } }
+  /// All values under a name, of the query and of the body.
+  public func all(_ parameter: ParameterName) -> [String] { sources.flatMap { $0.all(parameter) } }
 
-  /// Whether `name` occurs in the query or in the body.
-  public func contains(_ name: String) -> Bool { sources.contains { $0.contains(name) } }
+  /// Whether a name occurs in the query or in the body.
+  public func contains(_ parameter: ParameterName) -> Bool { occurring.contains(parameter) }
+
+  /// The parameters that occur in the query or in the body.
+  public var occurring: ParameterNames { sources.reduce([]) { $0.union($1.occurring) } }
 
   /// Whether any parameter is OAuth's, in whatever spelling.
   public static func speaksOAuth(_ parameters: FormParameters) -> Bool {
-    parameters.hasMalformedName || ParameterNames.atAuthorization.contains(where: parameters.contains)
-      || parameters.secondRepresentation(of: ParameterNames.atAuthorization) != nil
+    parameters.hasMalformedName || !parameters.occurring.isDisjoint(with: .atAuthorization)
+      || parameters.secondRepresentation(of: .atAuthorization) != nil
   }
 }

@@ -19,9 +19,9 @@ public struct AuthorizationResponse: Sendable, Equatable {
     }
     self.redirectURI = redirectURI
     self.mode = mode
-    var all = parameters.filter { $0.name != "iss" && $0.name != "state" }
-    if let state { all.append(FormParameters.Entry("state", state)) }
-    all.append(FormParameters.Entry("iss", issuer))
+    var all = parameters.filter { $0.parameter != .issuer && $0.parameter != .state }
+    if let state { all.append(FormParameters.Entry(.state, state)) }
+    all.append(FormParameters.Entry(.issuer, issuer))
     self.parameters = all
   }
 

@@ -27,19 +27,19 @@ public struct ClientAuthentication: Sendable {
   public static func read(
     authorization: [String], body: FormParameters
   ) throws(ClientAuthenticationError) -> ClientAuthentication? {
-    let inBody = body["client_secret"].map { Secret($0) }
-    let hasAssertion = body["client_assertion"] != nil || body["client_assertion_type"] != nil
+    let inBody = body[.clientSecret].map { Secret($0) }
+    let hasAssertion = body[.clientAssertion] != nil || body[.clientAssertionType] != nil
     guard authorization.count <= 1 else { throw .severalMethods }
     guard !(inBody != nil && hasAssertion) else { throw .severalMethods }
     guard let header = authorization.first else {
-      guard let id = body["client_id"] else { return nil }
+      guard let id = body[.clientID] else { return nil }
       let method: Method = hasAssertion ? .assertion : inBody == nil ? .none : .post
       return ClientAuthentication(clientID: ClientID(id), method: method, secret: inBody, authorizationHeader: nil)
     }
 
     let basic = try BasicCredentials(parsing: header)
     guard inBody == nil, !hasAssertion else { throw .severalMethods }
-    if let id = body["client_id"], id != basic.user { throw .severalIdentifiers }
+    if let id = body[.clientID], id != basic.user { throw .severalIdentifiers }
     // An identifier with an empty secret says who, and proves nothing.
     guard !basic.password.isEmpty else {
       return ClientAuthentication(

@@ -3,11 +3,11 @@
 /// `a=b;client_id=c`. Whoever sends one wants two readers to disagree.
 extension FormParameters {
   /// The first parameter of `known` that occurs in another spelling; `nil` when each name means one thing.
-  public func secondRepresentation(of known: Set<String>) -> String? {
-    for index in entries.indices where !known.contains(entries[index].name) {
+  public func secondRepresentation(of known: ParameterNames) -> ParameterName? {
+    for index in entries.indices where !known.contains(entries[index].parameter) {
       if let second = FormParameters.parameter(of: known, in: entries[index].name) { return second }
     }
-    for name in malformedNames where !known.contains(name) {
+    for name in malformedNames where !known.contains(ParameterName(name)) {
       if let second = FormParameters.parameter(of: known, in: name) { return second }
     }
     for name in namesAfterSemicolon {
@@ -17,18 +17,19 @@ extension FormParameters {
   }
 
   /// The parameter that the most liberal server would take the name for.
-  private static func parameter(of known: Set<String>, in name: String) -> String? {
+  private static func parameter(of known: ParameterNames, in name: String) -> ParameterName? {
     let decoded = FormParameters.decoded(name)
     let folded = FormParameters.folded(decoded)
-    if known.contains(folded) { return folded }
+    if let parameter = ParameterName(folded), known.contains(parameter) { return parameter }
     guard decoded.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }) else { return nil }
     // PHP writes an underscore for a bracket that nothing closes, so `client[id` is `client_id`; others drop brackets
     // or flatten what is in them. A name of several words that is anywhere in such a name is meant. One word could well
     // be a form's own, as in `address[state]`, and has to be all of it.
     let letters = FormParameters.letters(decoded)
-    return known.sorted().first { parameter in
-      let wanted = FormParameters.letters(Array(parameter.utf8))
-      return wanted == letters || (parameter.utf8.contains(UInt8(ascii: "_")) && letters.contains(wanted))
+    return known.sorted.first { parameter in
+      let name = Array(parameter.text.utf8)
+      let wanted = FormParameters.letters(name)
+      return wanted == letters || (name.contains(UInt8(ascii: "_")) && letters.contains(wanted))
     }
   }
 

@@ -7,13 +7,26 @@ internal import Bytes
 /// (`FormParameters+Spellings.swift`).
 public struct FormParameters: Sendable, Equatable {
   public struct Entry: Sendable, Equatable {
-    public let name: String
+    /// The parameter that it is; `nil` for one that means nothing anywhere, and for it alone.
+    public let parameter: ParameterName?
+    /// The name where that is none of the parameters.
+    private let other: String
     public let value: String
 
-    public init(_ name: String, _ value: String) {
-      self.name = name
+    public init(_ parameter: ParameterName, _ value: String) {
+      self.parameter = parameter
+      other = ""
       self.value = value
     }
+
+    public init(_ name: String, _ value: String) {
+      parameter = ParameterName(name)
+      other = parameter == nil ? name : ""
+      self.value = value
+    }
+
+    /// Decoded.
+    public var name: String { parameter?.text ?? other }
   }
 
   /// What stands under one name.
@@ -37,9 +50,17 @@ public struct FormParameters: Sendable, Equatable {
   public private(set) var hasMalformedName = false
   /// Names that a server which also separates at semicolons would see.
   private(set) var namesAfterSemicolon: [String] = []
+  /// The parameters among ``entries``.
+  private var present: ParameterNames = []
+  /// Those of them that are there more than once.
+  private var repeated: ParameterNames = []
+  /// The parameters among ``malformedNames``.
+  private var malformed: ParameterNames = []
 
-  public init(_ entries: [Entry] = []) {
-    self.entries = entries
+  public init() {}
+
+  public init(_ entries: [Entry]) {
+    for entry in entries { append(entry) }
   }
 
   /// `nil` when there are more than ``maximumCount`` parameters.
@@ -69,20 +90,37 @@ public struct FormParameters: Sendable, Equatable {
   private mutating func add(_ pair: Span<UInt8>) {
     let (name, value) = FormParameters.parts(of: pair)
     noteSemicolons(pair)
-    guard let name = FormEncoding.decode(pair.extracting(name)) else {
-      hasMalformedName = true
-      return
+    // A parameter that is written plainly needs no text of its own.
+    let parameter = ParameterName(pair.extracting(name))
+    var other = ""
+    if parameter == nil {
+      guard let decoded = FormEncoding.decode(pair.extracting(name)) else {
+        hasMalformedName = true
+        return
+      }
+      other = decoded
     }
     guard let value = FormEncoding.decode(pair.extracting(value)), !value.utf8.span.hasControl else {
+      let name = parameter?.text ?? other
       malformedNames.append(name)
+      if let parameter = ParameterName(name) { malformed.insert(parameter) }
       return
     }
-    entries.append(Entry(name, value))
+    append(parameter.map { Entry($0, value) } ?? Entry(other, value))
   }
 
-  /// The name of a pair as the parser reads it; `nil` when it does not decode.
-  public static func name(of pair: Span<UInt8>) -> String? {
-    FormEncoding.decode(pair.extracting(parts(of: pair).name))
+  private mutating func append(_ entry: Entry) {
+    if let parameter = entry.parameter {
+      if present.contains(parameter) { repeated.insert(parameter) }
+      present.insert(parameter)
+    }
+    entries.append(entry)
+  }
+
+  /// The parameter that a pair is, as the parser reads it; `nil` for every other one.
+  public static func parameter(of pair: Span<UInt8>) -> ParameterName? {
+    let name = pair.extracting(parts(of: pair).name)
+    return ParameterName(name) ?? FormEncoding.decode(name).flatMap { ParameterName($0) }
   }
 
   private static func parts(of pair: Span<UInt8>) -> (name: Range<Int>, value: Range<Int>) {
@@ -101,67 +139,76 @@ public struct FormParameters: Sendable, Equatable {
     }
   }
 
-  /// What stands under `name`.
-  public func reading(_ name: String) -> Reading {
-    if !malformedNames.isEmpty, malformedNames.contains(name) { return .malformed }
-    guard let index = index(of: name, from: 0) else { return .absent }
-    guard self.index(of: name, from: index + 1) == nil else { return .repeated }
+  /// What stands under a name.
+  public func reading(_ parameter: ParameterName) -> Reading {
+    if malformed.contains(parameter) { return .malformed }
+    guard let index = index(of: parameter, from: 0) else { return .absent }
+    if repeated.contains(parameter) { return .repeated }
     let value = entries[index].value
     return value.isEmpty ? .absent : .value(value)
   }
 
-  /// Where the next entry under `name` stands. Entries are looked at where they are: a loop over them would count
-  /// references of both texts of each.
-  private func index(of name: String, from start: Int) -> Int? {
+  /// Where the next entry under a name stands. Entries are looked at where they are: a loop over them would count
+  /// references of each.
+  private func index(of parameter: ParameterName, from start: Int) -> Int? {
+    guard present.contains(parameter) else { return nil }
     let entries = entries.span
     var index = start
     while index < entries.count {
-      if entries[index].name.utf8.count == name.utf8.count, entries[index].name == name { return index }
+      if entries[index].parameter == parameter { return index }
       index &+= 1
     }
     return nil
   }
 
-  /// The value under `name`; `nil` unless it is there exactly once, decodes and is not empty.
-  public subscript(_ name: String) -> String? {
-    guard case .value(let value) = reading(name) else { return nil }
+  /// The value under a name; `nil` unless it is there exactly once, decodes and is not empty.
+  public subscript(_ parameter: ParameterName) -> String? {
+    guard case .value(let value) = reading(parameter) else { return nil }
     return value
   }
 
-  /// All values under `name`, in order, the empty ones left out.
-  public func all(_ name: String) -> [String] {
+  /// What stands under any name, e.g. one of a form of the gateway's own.
+  public func reading(named name: String) -> Reading {
+    if let parameter = ParameterName(name) { return reading(parameter) }
+    if malformedNames.contains(name) { return .malformed }
+    let values = entries.filter { $0.name == name }.map(\.value)
+    guard values.count < 2 else { return .repeated }
+    return values.first.map { $0.isEmpty ? .absent : .value($0) } ?? .absent
+  }
+
+  public subscript(named name: String) -> String? {
+    guard case .value(let value) = reading(named: name) else { return nil }
+    return value
+  }
+
+  /// All values under a name, in order, the empty ones left out.
+  public func all(_ parameter: ParameterName) -> [String] {
     var values: [String] = []
-    var next = index(of: name, from: 0)
+    var next = index(of: parameter, from: 0)
     while let index = next {
       if !entries[index].value.isEmpty { values.append(entries[index].value) }
-      next = self.index(of: name, from: index + 1)
+      next = self.index(of: parameter, from: index + 1)
     }
     return values
   }
 
-  /// Whether `name` occurs at all, with whatever value.
-  public func contains(_ name: String) -> Bool {
-    index(of: name, from: 0) != nil || !malformedNames.isEmpty && malformedNames.contains(name)
-  }
+  /// Whether a name occurs at all, with whatever value.
+  public func contains(_ parameter: ParameterName) -> Bool { occurring.contains(parameter) }
+
+  /// The parameters that occur at all, with whatever value.
+  public var occurring: ParameterNames { present.union(malformed) }
 
   public var isEmpty: Bool { entries.isEmpty && malformedNames.isEmpty && !hasMalformedName }
 
   /// The names under which a decision would find more than one value, each as often as it occurs.
   public var repeatedNames: [String] {
-    var names: [String] = []
-    for position in entries.indices where reading(entries[position].name) == .repeated {
-      names.append(entries[position].name)
-    }
-    return names
+    entries.lazy.filter { ($0.parameter.map(reading) ?? reading(named: $0.name)) == .repeated }.map(\.name)
   }
 
-  /// The first name that occurs more than once and is not among `exceptions`.
-  public func firstRepeated(except exceptions: Set<String>) -> String? {
+  /// The first name that occurs more than once.
+  public var firstRepeated: String? {
     var seen: Set<String> = []
-    for name in entries.map(\.name) + malformedNames where !exceptions.contains(name) {
-      guard seen.insert(name).inserted else { return name }
-    }
-    return nil
+    return (entries.map(\.name) + malformedNames).first { !seen.insert($0).inserted }
   }
 
   /// The one canonical spelling: as the WHATWG serialiser writes it, with `%20` for a space so that a server which

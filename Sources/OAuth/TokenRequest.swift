@@ -16,7 +16,7 @@ public final class TokenRequest: Sendable {
   public let parameters: FormParameters
   public let problem: Problem?
   /// The parameters that mean something at the endpoint.
-  public let names: Set<String>
+  public let names: ParameterNames
   /// The values of all `Authorization` fields.
   let authorization: [Secret]
 
@@ -30,7 +30,7 @@ public final class TokenRequest: Sendable {
   ///   - names: The parameters that mean something at the endpoint.
   public init(
     method: String, query: Substring?, contentTypes: [String], contentEncodings: [String] = [],
-    authorization: [String] = [], body: [UInt8], names: Set<String> = ParameterNames.atToken
+    authorization: [String] = [], body: [UInt8], names: ParameterNames = .atToken
   ) {
     self.names = names
     self.authorization = authorization.map { Secret($0) }
@@ -55,8 +55,8 @@ public final class TokenRequest: Sendable {
     try ClientAuthentication.read(authorization: authorization.map { $0.reveal() }, body: parameters)
   }
 
-  private static func speaks(_ names: Set<String>, in parameters: FormParameters) -> Bool {
-    parameters.hasMalformedName || names.contains(where: parameters.contains)
+  private static func speaks(_ names: ParameterNames, in parameters: FormParameters) -> Bool {
+    parameters.hasMalformedName || !parameters.occurring.isDisjoint(with: names)
       || parameters.secondRepresentation(of: names) != nil
   }
 }

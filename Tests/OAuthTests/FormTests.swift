@@ -12,28 +12,36 @@ struct FormTests {
   func decoding() throws {
     let form = try parse("a=1+2&b=%2B%25&c&=x&&d=%C3%A9&redirect%5Furi=u")
     #expect(form.entries.map(\.name) == ["a", "b", "c", "", "d", "redirect_uri"])
-    #expect(form["a"] == "1 2")
-    #expect(form["b"] == "+%")
-    #expect(form["c"] == nil)
-    #expect(form["d"] == "\u{e9}")
-    #expect(form["redirect_uri"] == "u")
+    #expect(form[named: "a"] == "1 2")
+    #expect(form[named: "b"] == "+%")
+    #expect(form[named: "c"] == nil)
+    #expect(form[named: "d"] == "\u{e9}")
+    #expect(form[.redirectURI] == "u")
   }
 
   @Test("6749-3.1: a parameter without a value counts as absent, and twice is twice even so")
   func emptyValues() throws {
-    #expect(try parse("a=").reading("a") == .absent)
-    #expect(try parse("a=&a=1").reading("a") == .repeated)
-    #expect(try parse("a=1&a=1").reading("a") == .repeated)
-    #expect(try parse("a=1").reading("a") == .value("1"))
-    #expect(try parse("").reading("a") == .absent)
+    #expect(try parse("a=").reading(named: "a") == .absent)
+    #expect(try parse("a=&a=1").reading(named: "a") == .repeated)
+    #expect(try parse("a=1&a=1").reading(named: "a") == .repeated)
+    #expect(try parse("a=1").reading(named: "a") == .value("1"))
+    #expect(try parse("").reading(named: "a") == .absent)
+    #expect(try parse("scope=").reading(.scope) == .absent)
+    #expect(try parse("scope=&%73cope=1").reading(.scope) == .repeated)
+    #expect(try parse("scope=1&Scope=2").reading(.scope) == .value("1"))
+    #expect(try parse("scope=1").reading(named: "scope") == .value("1"))
+    #expect(try parse("scopes=1").reading(.scope) == .absent)
   }
 
   @Test(
     "6749-B-utf8: broken escapes, broken UTF-8 and control characters make a value malformed",
     arguments: ["%", "%4", "%zz", "%FF", "%C0%AF", "%ED%A0%80", "%00", "a%0Ab", "%7F"])
   func malformedValues(value: String) throws {
-    #expect(try parse("a=" + value).reading("a") == .malformed)
-    #expect(try parse("a=1&a=" + value).reading("a") == .malformed)
+    #expect(try parse("a=" + value).reading(named: "a") == .malformed)
+    #expect(try parse("a=1&a=" + value).reading(named: "a") == .malformed)
+    #expect(try parse("%73cope=" + value).reading(.scope) == .malformed)
+    #expect(try parse("scope=1&scope=" + value).reading(.scope) == .malformed)
+    #expect(try parse("scope=" + value).contains(.scope))
   }
 
   @Test("A name that cannot be decoded is remembered")
@@ -59,16 +67,17 @@ struct FormTests {
       "client]id=x", "Client[Id=x", "x[client_id]=x", "client[id[]=x", "client.[id=x", "a=b;client[id=x",
     ])
   func spellings(text: String) throws {
-    #expect(try parse(text).secondRepresentation(of: ["client_id"]) == "client_id")
+    #expect(try parse(text).secondRepresentation(of: ParameterNames(.clientID)) == .clientID)
   }
 
   @Test(
     "Brackets in a parameter's name make another spelling of it",
     arguments: [
-      ("redirect[uri", "redirect_uri"), ("redirect%5Buri", "redirect_uri"), ("sco[pe", "scope"), ("[state", "state"),
+      ("redirect[uri", ParameterName.redirectURI), ("redirect%5Buri", .redirectURI), ("sco[pe", .scope),
+      ("[state", .state),
     ])
-  func brackets(name: String, parameter: String) throws {
-    let known: Set = ["redirect_uri", "scope", "state"]
+  func brackets(name: String, parameter: ParameterName) throws {
+    let known = ParameterNames(.redirectURI, .scope, .state)
     #expect(try parse(name + "=x").secondRepresentation(of: known) == parameter)
     for own in ["address[state]", "user[name]", "scopes[a]", "a[]"] {
       #expect(try parse(own + "=x").secondRepresentation(of: known) == nil)
@@ -79,7 +88,7 @@ struct FormTests {
     "Ordinary parameters are no second spelling",
     arguments: ["client_id=x", "client=x", "id=client_id", "a=b;c", "login_hint=a;b=c", "my_client_id=x"])
   func ordinary(text: String) throws {
-    #expect(try parse(text).secondRepresentation(of: ["client_id"]) == nil)
+    #expect(try parse(text).secondRepresentation(of: ParameterNames(.clientID)) == nil)
   }
 
   @Test("What is serialised is canonical and parses to the same")
@@ -89,10 +98,27 @@ struct FormTests {
     #expect(try parse(form.serialised) == form)
   }
 
-  @Test("Repetitions are found by decoded name, exceptions aside")
+  @Test("Repetitions are found by decoded name; what is malformed is that alone")
   func repetitions() throws {
-    #expect(try parse("a=1&%61=2").firstRepeated(except: []) == "a")
-    #expect(try parse("a=1&a=2").firstRepeated(except: ["a"]) == nil)
-    #expect(try parse("a=1&b=2").firstRepeated(except: []) == nil)
+    #expect(try parse("a=1&%61=2").firstRepeated == "a")
+    #expect(try parse("a=1&a=%").firstRepeated == "a")
+    #expect(try parse("a=1&b=2").firstRepeated == nil)
+    #expect(try parse("a=1&state=1&b=2&%61=3&%73tate=").repeatedNames == ["a", "state", "a", "state"])
+    #expect(try parse("a=1&a=%").repeatedNames.isEmpty)
+    #expect(try parse("state=1&state=2&state=%").repeatedNames.isEmpty)
+  }
+
+  @Test("Each parameter is known by its text, in this case only, and has a place of its own among them")
+  func names() {
+    for name in ParameterName.allCases {
+      #expect(ParameterName(name.text) == name)
+      #expect(ParameterName(name.text.uppercased()) == nil)
+      #expect(ParameterName(name.text + "\u{301}") == nil)
+      #expect(ParameterNames(name).sorted == [name])
+    }
+    #expect(ParameterName("") == nil)
+    #expect(ParameterName(String(repeating: "a", count: 1_000)) == nil)
+    #expect(Set(ParameterName.allCases.map(\.text)).count == ParameterName.allCases.count)
+    #expect(!ParameterNames.atAuthorization.contains(nil))
   }
 }

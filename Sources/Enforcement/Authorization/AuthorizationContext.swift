@@ -21,10 +21,10 @@ final class AuthorizationContext: Sendable {
     self.request = request
     self.policy = policy
     self.stateIsSealed = stateIsSealed
-    let client = request.parameters["client_id"].flatMap { Client.find($0, in: policy) }
+    let client = request.parameters[.clientID].flatMap { Client.find($0, in: policy) }
     self.client = client
-    redirect = RedirectResolution(request.parameters.reading("redirect_uri"), client: client)
-    responseType = request.parameters["response_type"].map(ResponseType.init(parsing:))
+    redirect = RedirectResolution(request.parameters.reading(.redirectURI), client: client)
+    responseType = request.parameters[.responseType].map(ResponseType.init(parsing:))
     challenge = ChallengeReading(request.parameters, client: client)
   }
 
@@ -36,13 +36,13 @@ final class AuthorizationContext: Sendable {
   var mode: Mode {
     if isPushed { return .enforce }
     if let client { return client.mode }
-    guard parameters["client_id"] != nil else { return policy.mode }
+    guard parameters[.clientID] != nil else { return policy.mode }
     return policy.unknownClients == .reject ? .enforce : .report
   }
 
   /// How an answer travels, errors included: as asked where that is allowed, and else as the response type has it.
   var responseMode: ResponseMode {
-    if let asked = parameters["response_mode"].flatMap(ResponseMode.init(rawValue:)), allows(asked) { return asked }
+    if let asked = parameters[.responseMode].flatMap(ResponseMode.init(rawValue:)), allows(asked) { return asked }
     return responseType?.returnsTokens == true ? .fragment : .query
   }
 
@@ -69,7 +69,7 @@ final class AuthorizationContext: Sendable {
   var verifiedRedirect: VerifiedRedirect? {
     guard let client, let uri = redirect.verified else { return nil }
     return VerifiedRedirect(
-      redirectURI: uri, mode: responseMode, state: parameters["state"], issuer: policy.gateway.issuer,
+      redirectURI: uri, mode: responseMode, state: parameters[.state], issuer: policy.gateway.issuer,
       isUntrusted: client.registration == .dynamic, guardsFragment: client.fragmentGuard)
   }
 

@@ -30,7 +30,7 @@ public final class AuthorizationPermit: Sendable {
     challenge = context.challenge.value
     responseMode = redirect.mode
     state = redirect.state
-    scope = context.parameters["scope"].flatMap { Scope(parsing: $0) }
+    scope = context.parameters[.scope].flatMap { Scope(parsing: $0) }
     needsConsent = context.needsConsent
     upstreamClientID = client.upstream.clientID
     upstreamRedirectURI = client.upstreamRedirectURI(for: redirect.redirectURI, context.policy)
@@ -43,22 +43,22 @@ public final class AuthorizationPermit: Sendable {
   ) -> [FormParameters.Entry] {
     var entries: [FormParameters.Entry] = []
     entries.reserveCapacity(8)
-    entries.append(FormParameters.Entry("response_type", "code"))
-    entries.append(FormParameters.Entry("client_id", client.upstream.clientID.rawValue))
-    entries.append(FormParameters.Entry("redirect_uri", redirectURI))
-    if let scope { entries.append(FormParameters.Entry("scope", scope.text)) }
+    entries.append(FormParameters.Entry(.responseType, "code"))
+    entries.append(FormParameters.Entry(.clientID, client.upstream.clientID.rawValue))
+    entries.append(FormParameters.Entry(.redirectURI, redirectURI))
+    if let scope { entries.append(FormParameters.Entry(.scope, scope.text)) }
     if context.policy.upstream.forwardsPKCE, let challenge {
-      entries.append(FormParameters.Entry("code_challenge", challenge.text))
-      entries.append(FormParameters.Entry("code_challenge_method", challenge.method.rawValue))
+      entries.append(FormParameters.Entry(.codeChallenge, challenge.text))
+      entries.append(FormParameters.Entry(.codeChallengeMethod, challenge.method.rawValue))
     }
     let allowed = context.policy.upstream.parameters
     let requested = context.parameters.entries.span
     // In their places: a copy of each would count references to both texts.
     for index in requested.indices where !requested[index].value.isEmpty {
       let isForwarded =
-        ParameterNames.openIDConnect.contains(requested[index].name)
+        ParameterNames.openIDConnect.contains(requested[index].parameter)
         || !allowed.isEmpty && allowed.contains(requested[index].name)
-          && !ParameterNames.reservedForGateway.contains(requested[index].name)
+          && !ParameterNames.reservedForGateway.contains(requested[index].parameter)
       if isForwarded { entries.append(requested[index]) }
     }
     return entries
@@ -66,7 +66,7 @@ public final class AuthorizationPermit: Sendable {
 
   /// The query of the upstream request, with the state that takes the place of the client's own.
   public func upstreamQuery(state: String) -> String {
-    FormEncoding.serialise(parameters, then: FormParameters.Entry("state", state))
+    FormEncoding.serialise(parameters, then: FormParameters.Entry(.state, state))
   }
 
   /// What is sealed into that state.
@@ -89,8 +89,9 @@ public final class AuthorizationPermit: Sendable {
 
 extension ParameterNames {
   /// What no allow-list can forward: the gateway sets it itself, or it could replace what was checked.
-  static let reservedForGateway: Set<String> =
-    authorization.union(pkce).union(requestObjects).union(["response_mode"])
+  static let reservedForGateway: ParameterNames = [
+    authorization, pkce, requestObjects, ParameterNames(.responseMode),
+  ]
 }
 
 extension Client {

@@ -10,12 +10,12 @@ enum ChallengeReading: Sendable {
   case value(CodeChallenge)
 
   init(_ parameters: FormParameters, client: Client?) {
-    guard let client, let text = parameters["code_challenge"] else {
+    guard let client, let text = parameters[.codeChallenge] else {
       self = .absent
       return
     }
     // Without a method it is plain, never S256 (RFC 7636, section 4.3); names are case-sensitive.
-    let name = parameters["code_challenge_method"] ?? CodeChallengeMethod.plain.rawValue
+    let name = parameters[.codeChallengeMethod] ?? CodeChallengeMethod.plain.rawValue
     guard let method = CodeChallengeMethod(rawValue: name), client.pkceMethods.contains(method) else {
       self = .unsupportedMethod
       return

@@ -51,11 +51,11 @@ extension Enforcement {
     guard let client = context.client else {
       return Outcome(decision: .reject(Refusal(.clientUnidentified)), findings: run.findings)
     }
-    var entries = request.parameters.entries.filter { !ParameterNames.clientAuthentication.contains($0.name) }
+    var entries = request.parameters.entries.filter { !ParameterNames.clientAuthentication.contains($0.parameter) }
     // With HTTP Basic the identifier may stand there alone.
-    if request.parameters["client_id"] == nil {
-      entries.removeAll { $0.name == "client_id" }
-      entries.append(FormParameters.Entry("client_id", client.id.rawValue))
+    if request.parameters[.clientID] == nil {
+      entries.removeAll { $0.parameter == .clientID }
+      entries.append(FormParameters.Entry(.clientID, client.id.rawValue))
     }
     let query = FormEncoding.serialise(entries)
     let outcome = decideAuthorization(
@@ -80,15 +80,15 @@ extension Enforcement {
   public static func pushedReference(
     in request: AuthorizationRequest, policy: Policy
   ) -> Outcome<PushedReference>? {
-    let isReference = request.all("request_uri").contains { $0.hasPrefix(PushedReference.prefix) }
-    guard policy.takesPushedRequests, isReference, !request.contains("request") else { return nil }
+    let isReference = request.all(.requestURI).contains { $0.hasPrefix(PushedReference.prefix) }
+    guard policy.takesPushedRequests, isReference, !request.contains(.request) else { return nil }
     let context = AuthorizationContext(request: request, policy: policy, stateIsSealed: false)
     var run = RuleRun(mode: .enforce)
     if case .refused(let rejection, let detail) = run.run(RuleTable.reference, on: context) {
       return Outcome(decision: .reject(Refusal(rejection, detail: detail)), findings: run.findings)
     }
     // One reference to one request: a second value is none at all.
-    guard let client = context.client, let uri = request.parameters["request_uri"] else {
+    guard let client = context.client, let uri = request.parameters[.requestURI] else {
       return Outcome(decision: .reject(Refusal(.pushedUnknown)), findings: run.findings)
     }
     return Outcome(decision: .forward(PushedReference(clientID: client.id, uri: uri)), findings: run.findings)

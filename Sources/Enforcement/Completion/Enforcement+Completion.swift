@@ -43,7 +43,7 @@ public final class CompletionPermit: Sendable {
 
   /// The response, with the wrapped code.
   public func response(code: String) -> AuthorizationResponse {
-    redirect.response([FormParameters.Entry("code", code)] + extra)
+    redirect.response([FormParameters.Entry(.code, code)] + extra)
   }
 }
 
@@ -84,7 +84,7 @@ extension Enforcement {
     _ answer: UpstreamAnswer, transaction: AuthorizationTransaction, facts: CompletionFacts, policy: Policy
   ) -> Rejection? {
     // Only an error may come without a state, and only in place, where it is known whose answer it is.
-    let hasCode = answer.parameters.contains("code")
+    let hasCode = answer.parameters.contains(.code)
     switch answer.place {
     case .callback:
       guard policy.upstream.callback == .network else { return .callbackClosed }
@@ -96,7 +96,7 @@ extension Enforcement {
       guard let address = answer.address, address.utf8.span.isEqual(to: sent.utf8.span) else {
         return .answerElsewhere
       }
-      return answer.parameters.all("code").contains(where: facts.request.holds) ? .answerEchoed : nil
+      return answer.parameters.all(.code).contains(where: facts.request.holds) ? .answerEchoed : nil
     }
   }
 
@@ -104,9 +104,9 @@ extension Enforcement {
     of answer: UpstreamAnswer, client: Client, redirect: VerifiedRedirect, transaction: AuthorizationTransaction,
     now: Int64
   ) -> Decision<CompletionPermit> {
-    switch (answer.parameters.reading("code"), answer.parameters.reading("error")) {
+    switch (answer.parameters.reading(.code), answer.parameters.reading(.error)) {
     case (.value(let code), .absent):
-      let extra = ["session_state", "scope"].compactMap { name in
+      let extra = [ParameterName.sessionState, .scope].compactMap { name in
         answer.parameters[name].map { FormParameters.Entry(name, $0) }
       }
       return .forward(
@@ -116,7 +116,7 @@ extension Enforcement {
           extra: extra))
     case (.absent, .value(let error)):
       let mapped = OAuthErrorCode(upstreamAuthorizationError: error)
-      let words = answer.parameters["error_description"] ?? answer.parameters["error_message"]
+      let words = answer.parameters[.errorDescription] ?? answer.parameters[.errorMessage]
       let upstream = UpstreamError(code: mapped, description: words.map { ErrorDescription.sanitised($0) })
       return .reject(
         Refusal(

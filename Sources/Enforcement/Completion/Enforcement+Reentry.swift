@@ -11,24 +11,22 @@ struct ReentryContext: Sendable {
   let client: Client?
 
   /// What went upstream and may come back only as it went.
-  var sent: [(name: String, value: String)] {
-    var sent = [
-      ("client_id", transaction.upstreamClientID.rawValue), ("redirect_uri", transaction.upstreamRedirectURI),
-      ("response_type", "code"), ("response_mode", ResponseMode.query.rawValue), ("state", sealedState),
+  var sent: [(parameter: ParameterName, value: String)] {
+    var sent: [(ParameterName, String)] = [
+      (.clientID, transaction.upstreamClientID.rawValue), (.redirectURI, transaction.upstreamRedirectURI),
+      (.responseType, "code"), (.responseMode, ResponseMode.query.rawValue), (.state, sealedState),
     ]
     if forwardsPKCE, let challenge = transaction.challenge {
-      sent.append(("code_challenge", challenge.text))
-      sent.append(("code_challenge_method", challenge.method.rawValue))
+      sent.append((.codeChallenge, challenge.text))
+      sent.append((.codeChallengeMethod, challenge.method.rawValue))
     }
     return sent
   }
 
-  var neverSent: Set<String> {
+  var neverSent: ParameterNames {
     let isChallengeSent = forwardsPKCE && transaction.challenge != nil
-    return isChallengeSent ? ParameterNames.requestObjects : ReentryContext.requestObjectsAndPKCE
+    return isChallengeSent ? .requestObjects : [.requestObjects, .pkce]
   }
-
-  private static let requestObjectsAndPKCE = ParameterNames.requestObjects.union(ParameterNames.pkce)
 }
 
 /// Leave to forward a request of a running transaction as it is. Only this module gives it.

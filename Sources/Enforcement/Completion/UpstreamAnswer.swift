@@ -46,7 +46,7 @@ public struct UpstreamAnswer: Sendable {
       let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
       let pair = query.extracting(start..<end)
       start = end + 1
-      if let name = FormParameters.name(of: pair), ParameterNames.inResponse.contains(name) { continue }
+      if ParameterNames.inResponse.contains(FormParameters.parameter(of: pair)) { continue }
       if !isFirst { rest.append(UInt8(ascii: "&")) }
       isFirst = false
       rest.append(copying: pair)
@@ -62,5 +62,5 @@ public struct UpstreamAnswer: Sendable {
   }
 
   /// The sealed state that the answer carries; `nil` unless there is exactly one.
-  public var state: String? { parameters["state"] }
+  public var state: String? { parameters[.state] }
 }

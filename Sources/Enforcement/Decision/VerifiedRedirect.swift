@@ -32,8 +32,8 @@ public struct VerifiedRedirect: Sendable {
   /// An error response (RFC 6749, section 4.1.2.1) with `state` and `iss`.
   public func response(error: OAuthErrorCode, description: String) -> AuthorizationResponse {
     response([
-      FormParameters.Entry("error", error.rawValue),
-      FormParameters.Entry("error_description", ErrorDescription.sanitised(description)),
+      FormParameters.Entry(.error, error.rawValue),
+      FormParameters.Entry(.errorDescription, ErrorDescription.sanitised(description)),
     ])
   }
 

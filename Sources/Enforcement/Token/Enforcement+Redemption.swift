@@ -33,12 +33,12 @@ public final class RedemptionPermit: Sendable {
       client: client, authentication: intent.authentication, isProven: intent.clientIsProven || code.challenge != nil)
     sealsRefreshToken = client.kind == .public || credentials.isHeld
     var entries = [
-      FormParameters.Entry("grant_type", GrantType.authorizationCode.rawValue),
-      FormParameters.Entry("code", code.upstreamCode.reveal()),
-      FormParameters.Entry("redirect_uri", code.upstreamRedirectURI),
+      FormParameters.Entry(.grantType, GrantType.authorizationCode.rawValue),
+      FormParameters.Entry(.code, code.upstreamCode.reveal()),
+      FormParameters.Entry(.redirectURI, code.upstreamRedirectURI),
     ]
     if policy.upstream.forwardsPKCE, code.challenge != nil, let verifier {
-      entries.append(FormParameters.Entry("code_verifier", verifier.reveal()))
+      entries.append(FormParameters.Entry(.codeVerifier, verifier.reveal()))
     }
     entries += policy.allowListed(parameters)
     upstream = UpstreamTokenRequest(credentials, parameters: parameters, entries: entries)

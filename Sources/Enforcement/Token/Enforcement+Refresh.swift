@@ -84,10 +84,10 @@ extension Enforcement {
     let credentials = UpstreamCredentials(
       client: intent.client, authentication: intent.authentication, isProven: mayLendCredentials)
     var entries = [
-      FormParameters.Entry("grant_type", GrantType.refreshToken.rawValue),
-      FormParameters.Entry("refresh_token", token.reveal()),
+      FormParameters.Entry(.grantType, GrantType.refreshToken.rawValue),
+      FormParameters.Entry(.refreshToken, token.reveal()),
     ]
-    if let scope = intent.scope { entries.append(FormParameters.Entry("scope", scope.text)) }
+    if let scope = intent.scope { entries.append(FormParameters.Entry(.scope, scope.text)) }
     entries += policy.allowListed(intent.parameters)
     return RefreshPermit(
       client: intent.client, grant: grant, scope: intent.scope,

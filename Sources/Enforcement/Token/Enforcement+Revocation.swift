@@ -48,7 +48,7 @@ extension Enforcement {
     case .bodyType: .bodyType
     case .tooManyParameters: .parametersTooMany
     case .query: .tokenParametersInQuery
-    case nil: request.parameters.firstRepeated(except: []) == nil ? nil : .parameterRepeated
+    case nil: request.parameters.firstRepeated == nil ? nil : .parameterRepeated
     }
   }
 }
@@ -64,7 +64,7 @@ extension UpstreamTokenRequest {
     self.init(
       credentials, parameters: parameters,
       entries: [
-        FormParameters.Entry("token", token.reveal()), FormParameters.Entry("token_type_hint", hint.rawValue),
+        FormParameters.Entry(.token, token.reveal()), FormParameters.Entry(.tokenTypeHint, hint.rawValue),
       ])
   }
 }

@@ -39,24 +39,24 @@ extension Enforcement {
     let isProven = if case .verified = context.proof { true } else { false }
     switch grant {
     case .authorizationCode:
-      guard let code = parameters["code"] else { return nil }
+      guard let code = parameters[.code] else { return nil }
       return .redeem(
         RedemptionIntent(
-          client: client, code: Secret(code), redirectURI: parameters["redirect_uri"], verifier: context.verifier,
-          sentVerifier: parameters["code_verifier"] != nil, authentication: authentication, clientIsProven: isProven,
+          client: client, code: Secret(code), redirectURI: parameters[.redirectURI], verifier: context.verifier,
+          sentVerifier: parameters[.codeVerifier] != nil, authentication: authentication, clientIsProven: isProven,
           parameters: parameters))
     case .refreshToken:
-      guard let token = parameters["refresh_token"] else { return nil }
+      guard let token = parameters[.refreshToken] else { return nil }
       return .refresh(
         RefreshIntent(
-          client: client, token: Secret(token), scope: parameters["scope"].flatMap { Scope(parsing: $0) },
+          client: client, token: Secret(token), scope: parameters[.scope].flatMap { Scope(parsing: $0) },
           authentication: authentication, clientIsProven: isProven, parameters: parameters))
     case .deviceCode:
-      return parameters["device_code"].map { .device(DeviceIntent(client: client, deviceCode: Secret($0))) }
+      return parameters[.deviceCode].map { .device(DeviceIntent(client: client, deviceCode: Secret($0))) }
     case .clientCredentials:
       // The client's own credentials and no others: the gateway's are never for this grant.
-      var entries = [FormParameters.Entry("grant_type", grant.rawValue)]
-      if let scope = parameters["scope"] { entries.append(FormParameters.Entry("scope", scope)) }
+      var entries = [FormParameters.Entry(.grantType, grant.rawValue)]
+      if let scope = parameters[.scope] { entries.append(FormParameters.Entry(.scope, scope)) }
       entries += context.policy.allowListed(parameters)
       return .forward(
         UpstreamTokenRequest(.presented(authentication), parameters: parameters, entries: entries))
@@ -72,7 +72,7 @@ extension Policy {
     guard !upstream.parameters.isEmpty else { return [] }
     return parameters.entries.filter { entry in
       let isReserved =
-        ParameterNames.atToken.contains(entry.name) && !ParameterNames.repeatable.contains(entry.name)
+        ParameterNames.atToken.contains(entry.parameter) && !ParameterNames.repeatable.contains(entry.parameter)
       return upstream.parameters.contains(entry.name) && !isReserved && !entry.value.isEmpty
     }
   }

@@ -40,11 +40,11 @@ struct TokenContext: Sendable {
   }
 
   var parameters: FormParameters { request.parameters }
-  var grant: GrantType? { parameters["grant_type"].flatMap(GrantType.init(rawValue:)) }
+  var grant: GrantType? { parameters[.grantType].flatMap(GrantType.init(rawValue:)) }
 
   /// The verifier to compare. Report mode compares what it would otherwise have refused for its padding.
   var verifier: CodeVerifier? {
-    guard let client, let text = parameters["code_verifier"] else { return nil }
+    guard let client, let text = parameters[.codeVerifier] else { return nil }
     return CodeVerifier(parsing: text, padding: client.mode == .report ? .tolerated : client.verifierPadding)
   }
 

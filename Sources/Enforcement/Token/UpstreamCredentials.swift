@@ -45,14 +45,14 @@ enum UpstreamCredentials: Sendable {
     case .held(let client, let secret):
       guard client.authentication == .post else { return [] }
       return [
-        FormParameters.Entry("client_id", client.clientID.rawValue),
-        FormParameters.Entry("client_secret", secret.reveal()),
+        FormParameters.Entry(.clientID, client.clientID.rawValue),
+        FormParameters.Entry(.clientSecret, secret.reveal()),
       ]
     case .presented(let authentication) where authentication.method == .basic: return []
     case .presented:
-      let names: Set = ["client_id", "client_secret", "client_assertion", "client_assertion_type"]
-      return parameters.entries.filter { names.contains($0.name) && !$0.value.isEmpty }
-    case .identifier(let id): return [FormParameters.Entry("client_id", id.rawValue)]
+      let names: ParameterNames = [.clientAuthentication, ParameterNames(.clientID)]
+      return parameters.entries.filter { names.contains($0.parameter) && !$0.value.isEmpty }
+    case .identifier(let id): return [FormParameters.Entry(.clientID, id.rawValue)]
     }
   }
 }

@@ -69,20 +69,20 @@ extension Interception {
   private func startPath(_ transaction: AuthorizationTransaction) -> String? {
     guard policy.clients[transaction.clientID]?.pushedAuthorization != .required else { return nil }
     var entries = [
-      FormParameters.Entry("response_type", "code"),
-      FormParameters.Entry("client_id", transaction.clientID.rawValue),
+      FormParameters.Entry(.responseType, "code"),
+      FormParameters.Entry(.clientID, transaction.clientID.rawValue),
     ]
     if transaction.redirectURIWasSent {
-      entries.append(FormParameters.Entry("redirect_uri", transaction.redirectURI.text))
+      entries.append(FormParameters.Entry(.redirectURI, transaction.redirectURI.text))
     }
-    if let scope = transaction.scope { entries.append(FormParameters.Entry("scope", scope.text)) }
-    if let state = transaction.state { entries.append(FormParameters.Entry("state", state)) }
+    if let scope = transaction.scope { entries.append(FormParameters.Entry(.scope, scope.text)) }
+    if let state = transaction.state { entries.append(FormParameters.Entry(.state, state)) }
     if let challenge = transaction.challenge {
-      entries.append(FormParameters.Entry("code_challenge", challenge.text))
-      entries.append(FormParameters.Entry("code_challenge_method", challenge.method.rawValue))
+      entries.append(FormParameters.Entry(.codeChallenge, challenge.text))
+      entries.append(FormParameters.Entry(.codeChallengeMethod, challenge.method.rawValue))
     }
     if transaction.responseMode != .query {
-      entries.append(FormParameters.Entry("response_mode", transaction.responseMode.rawValue))
+      entries.append(FormParameters.Entry(.responseMode, transaction.responseMode.rawValue))
     }
     return authorizationPath + "?" + FormEncoding.serialise(entries)
   }

@@ -10,14 +10,13 @@ extension Interception {
   func passing(_ parsed: TokenRequest) -> OutboundRequest {
     var outbound = unchanged()
     let inHeader = request.headers.all("Authorization").compactMap { try? BasicCredentials(parsing: $0).user }
-    let named = inHeader + parsed.parameters.all("client_id")
+    let named = inHeader + parsed.parameters.all(.clientID)
     guard named.contains(where: provesItselfHere) else { return outbound }
     outbound.target = String(request.path)
     outbound.headers.remove("Authorization")
     outbound.headers.remove("Content-Encoding")
     outbound.headers.set("Content-Type", "application/x-www-form-urlencoded")
-    let credentials: Set = ["client_secret", "client_assertion", "client_assertion_type"]
-    let entries = parsed.parameters.entries.filter { !credentials.contains($0.name) }
+    let entries = parsed.parameters.entries.filter { !ParameterNames.clientAuthentication.contains($0.parameter) }
     // Of a body that is no form nothing was read, and nothing of it goes on.
     outbound.body = Array(FormEncoding.serialise(entries).utf8)
     return outbound

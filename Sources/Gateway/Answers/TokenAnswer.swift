@@ -32,7 +32,7 @@ enum TokenAnswer {
       return JSONValue.members(of: body)
     }
     guard let form = FormParameters(parsing: body), !form.hasMalformedName, form.malformedNames.isEmpty,
-      form.firstRepeated(except: []) == nil
+      form.firstRepeated == nil
     else { return nil }
     var members: [String: JSONValue] = [:]
     for entry in form.entries { members[entry.name] = .string(entry.value) }

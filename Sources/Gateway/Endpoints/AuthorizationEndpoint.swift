@@ -46,7 +46,7 @@ struct AuthorizationEndpoint {
   /// Whether the request can only be a client's own: pages of the upstream come back with the upstream's client id. Its
   /// state is then its own too, however much it looks like a sealed one of another deployment.
   private var isClients: Bool {
-    guard let id = request.parameters["client_id"], let client = exchange.policy.clients[ClientID(id)] else {
+    guard let id = request.parameters[.clientID], let client = exchange.policy.clients[ClientID(id)] else {
       return false
     }
     return client.upstream.clientID != client.id
@@ -55,7 +55,7 @@ struct AuthorizationEndpoint {
   // MARK: A new request
 
   private func begin() async -> Reply {
-    exchange.note(clientID: request.parameters["client_id"])
+    exchange.note(clientID: request.parameters[.clientID])
     if let outcome = Enforcement.pushedReference(in: request, policy: exchange.policy) {
       return await beginPushed(outcome)
     }

@@ -103,14 +103,14 @@ struct Completion {
       }
     }
     // Without a state only an error counts, and only where it is certain whose it is.
-    guard let transaction, answer.parameters.contains("error"), isAt(location, transaction.upstreamRedirectURI) else {
+    guard let transaction, answer.parameters.contains(.error), isAt(location, transaction.upstreamRedirectURI) else {
       return nil
     }
     return complete(answer, transaction)
   }
 
   private func isAnswer(_ answer: UpstreamAnswer) -> Bool {
-    answer.parameters.contains("code") || answer.parameters.contains("error")
+    answer.parameters.contains(.code) || answer.parameters.contains(.error)
   }
 
   private func complete(_ answer: UpstreamAnswer, _ transaction: AuthorizationTransaction) -> Response {

@@ -47,7 +47,7 @@ struct ConsentEndpoint {
     let isForm = FormContent.isForm(
       types: request.headers.all("Content-Type"), encodings: request.headers.all("Content-Encoding"))
     guard request.method == "POST", isForm, let form = FormParameters(parsing: request.body),
-      let token = form[ConsentPage.Field.token],
+      let token = form[named: ConsentPage.Field.token],
       let ticket = try? exchange.gateway.sealer.open(ConsentTicket.self, from: token),
       let session = exchange.session(), session.isBound(to: ticket.browserHash)
     else { return forged() }
@@ -55,7 +55,7 @@ struct ConsentEndpoint {
 
     let original = AuthorizationRequest(
       method: "GET", query: Substring(ticket.query), userAgent: request.headers["User-Agent"])
-    exchange.note(clientID: original.parameters["client_id"])
+    exchange.note(clientID: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(
       original, policy: exchange.policy, stateIsSealed: false, isPushed: ticket.isPushed)
     exchange.trail.note(outcome)
@@ -63,7 +63,7 @@ struct ConsentEndpoint {
       return exchange.answer(outcome.refusal ?? .here(.transactionOutdated))
     }
     exchange.trail.note(permit.redirectURI)
-    guard form[ConsentPage.Field.decision] == ConsentPage.Field.approve else {
+    guard form[named: ConsentPage.Field.decision] == ConsentPage.Field.approve else {
       return exchange.answer(permit.refusal(.consentDenied))
     }
     return await proceed(permit, ticket, session)

@@ -42,7 +42,7 @@ struct PushedAuthorizationEndpoint {
   }
 
   private func stateIsSealed() async throws(StoreError) -> Bool {
-    guard let state = request.parameters["state"] else { return false }
+    guard let state = request.parameters[.state] else { return false }
     switch try await exchange.gateway.states.open(state, now: exchange.now) {
     case .value: return true
     case .invalid, .keyUnknown: return false

@@ -23,7 +23,7 @@ struct RevocationEndpoint {
     let claimed = (try? request.clientAuthentication())?.map(\.clientID)
     exchange.note(clientID: claimed?.rawValue)
     if let throttled = exchange.throttledRequest(of: claimed) { return .response(throttled) }
-    let token = request.parameters["token"].map { Secret($0) }
+    let token = request.parameters[.token].map { Secret($0) }
     let opened: Opened<RefreshGrant> = token.map { exchange.gateway.sealer.opened($0.reveal()) } ?? .invalid
     let outcome = Enforcement.decideRevocation(request, opened: opened, policy: exchange.policy)
     exchange.trail.note(outcome)

@@ -72,17 +72,20 @@ enum FormTarget {
   private static func checkSpellings(_ parameters: FormParameters, _ body: [UInt8]) throws(Violation) {
     let known = ParameterNames.atAuthorization
     guard parameters.secondRepresentation(of: known) == nil else { return }
-    for name in parameters.entries.map(\.name) where !known.contains(name) {
+    for name in parameters.entries.map(\.name) where !known.contains(ParameterName(name)) {
       let text = name.utf8.prefix { $0 != 0 && $0 != UInt8(ascii: "[") }.drop { $0 == 0x20 }
       let php = String(
         decoding: text.map { $0 == UInt8(ascii: ".") || $0 == 0x20 ? UInt8(ascii: "_") : $0 }, as: UTF8.self)
-      try Violation.unless(!known.contains(php), "another spelling of a parameter is not recognised")
-      try Violation.unless(!known.contains(name.lowercased()), "a parameter in another case is not recognised")
+      try Violation.unless(!known.contains(ParameterName(php)), "another spelling of a parameter is not recognised")
+      let lower = ParameterName(name.lowercased())
+      try Violation.unless(!known.contains(lower), "a parameter in another case is not recognised")
     }
     for pair in body.split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") })
     where pair.contains(UInt8(ascii: "=")) {
-      guard let name = decoded(pair.prefix { $0 != UInt8(ascii: "=") }), known.contains(name) else { continue }
-      try Violation.unless(parameters.contains(name), "a parameter behind a semicolon is not recognised")
+      guard let name = decoded(pair.prefix { $0 != UInt8(ascii: "=") }), let parameter = ParameterName(name),
+        known.contains(parameter)
+      else { continue }
+      try Violation.unless(parameters.contains(parameter), "a parameter behind a semicolon is not recognised")
     }
   }
 

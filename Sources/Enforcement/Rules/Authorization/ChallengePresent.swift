@@ -12,7 +12,7 @@ extension Rule where Context == AuthorizationContext {
         if client.pkce != .required { return .pass }
       case .oauth21:
         let isExcused = client.kind == .confidential && client.reliesOnNonce
-        if isExcused, client.pkce != .required, context.parameters["nonce"] != nil { return .pass }
+        if isExcused, client.pkce != .required, context.parameters[.nonce] != nil { return .pass }
       }
       return .refuse(.challengeMissing)
     }

@@ -6,7 +6,7 @@ extension Rule where Context == AuthorizationContext {
   /// ASCII (appendix A.1), so no other spelling of one exists.
   static var clientIDOnce: Rule {
     Rule(name: "client_id occurs once") { context in
-      switch context.parameters.reading("client_id") {
+      switch context.parameters.reading(.clientID) {
       case .repeated: .refuse(.clientIDRepeated)
       case .malformed: .refuse(.clientIDMalformed)
       case .value(let text) where !Client.isIdentifier(text): .refuse(.clientIDMalformed)

@@ -7,7 +7,7 @@ extension Rule where Context == AuthorizationContext {
   static var clientKnown: Rule {
     Rule(name: "the client is registered") { context in
       guard context.client == nil else { return .pass }
-      guard let id = context.parameters["client_id"] else { return .refuse(.clientIDMissing) }
+      guard let id = context.parameters[.clientID] else { return .refuse(.clientIDMissing) }
       return .refuse(context.policy.heldUpstreamIDs.contains(ClientID(id)) ? .clientIDOfUpstream : .clientUnknown)
     }
   }

@@ -6,7 +6,7 @@ extension Rule where Context == AuthorizationContext {
     Rule(name: "every parameter name means one thing") { context in
       if context.parameters.hasMalformedName { return .refuse(.parameterNameMalformed) }
       guard let name = context.parameters.secondRepresentation(of: ParameterNames.atAuthorization) else { return .pass }
-      return .refuse(.parameterSpelling, .parameter(name))
+      return .refuse(.parameterSpelling, .parameter(name.text))
     }
   }
 }

@@ -7,8 +7,10 @@ extension Rule where Context == AuthorizationContext {
     Rule(name: "no other parameter repeats") { context in
       // Repetitions are rare, so they are looked for first.
       for name in context.parameters.repeatedNames {
-        let isKnown = ParameterNames.atAuthorization.contains(name) || context.policy.upstream.parameters.contains(name)
-        guard isKnown, !ParameterNames.repeatable.contains(name) else { continue }
+        let parameter = ParameterName(name)
+        let isKnown =
+          ParameterNames.atAuthorization.contains(parameter) || context.policy.upstream.parameters.contains(name)
+        guard isKnown, !ParameterNames.repeatable.contains(parameter) else { continue }
         return .refuse(.parameterRepeated, .parameter(name))
       }
       return .pass

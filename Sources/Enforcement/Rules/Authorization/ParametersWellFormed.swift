@@ -5,7 +5,8 @@ extension Rule where Context == AuthorizationContext {
   static var parametersWellFormed: Rule {
     Rule(name: "every parameter decodes") { context in
       guard let name = context.parameters.malformedNames.first else { return .pass }
-      return .refuse(.parameterMalformed, ParameterNames.atAuthorization.contains(name) ? .parameter(name) : nil)
+      let isKnown = ParameterNames.atAuthorization.contains(ParameterName(name))
+      return .refuse(.parameterMalformed, isKnown ? .parameter(name) : nil)
     }
   }
 }

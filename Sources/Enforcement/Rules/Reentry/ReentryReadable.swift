@@ -11,8 +11,9 @@ extension Rule where Context == ReentryContext {
         if parameters.secondRepresentation(of: ParameterNames.atAuthorization) != nil || parameters.hasMalformedName {
           return .refuse(.parameterSpelling)
         }
-        if let name = parameters.malformedNames.first(where: ParameterNames.atAuthorization.contains) {
-          return .refuse(.parameterMalformed, .parameter(name))
+        let malformed = parameters.malformedNames.compactMap { ParameterName($0) }
+        if let parameter = malformed.first(where: { ParameterNames.atAuthorization.contains($0) }) {
+          return .refuse(.parameterMalformed, .parameter(parameter.text))
         }
       }
       return .pass

@@ -5,9 +5,9 @@ extension Rule where Context == TokenContext {
   static var grantComplete: Rule {
     Rule(name: "the grant's own parameter is there") { context in
       switch context.grant {
-      case .authorizationCode: context.parameters["code"] == nil ? .refuse(.codeMissing) : .pass
-      case .refreshToken: context.parameters["refresh_token"] == nil ? .refuse(.refreshTokenMissing) : .pass
-      case .deviceCode: context.parameters["device_code"] == nil ? .refuse(.deviceCodeMissing) : .pass
+      case .authorizationCode: context.parameters[.code] == nil ? .refuse(.codeMissing) : .pass
+      case .refreshToken: context.parameters[.refreshToken] == nil ? .refuse(.refreshTokenMissing) : .pass
+      case .deviceCode: context.parameters[.deviceCode] == nil ? .refuse(.deviceCodeMissing) : .pass
       case .clientCredentials, .password, nil: .pass
       }
     }

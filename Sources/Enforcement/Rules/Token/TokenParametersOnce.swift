@@ -7,8 +7,9 @@ extension Rule where Context == TokenContext {
     Rule(name: "no parameter repeats") { context in
       // Repetitions are rare, so they are looked for first.
       for name in context.parameters.repeatedNames {
-        let isKnown = context.request.names.contains(name) || context.policy.upstream.parameters.contains(name)
-        guard isKnown, !ParameterNames.repeatable.contains(name) else { continue }
+        let parameter = ParameterName(name)
+        let isKnown = context.request.names.contains(parameter) || context.policy.upstream.parameters.contains(name)
+        guard isKnown, !ParameterNames.repeatable.contains(parameter) else { continue }
         return .refuse(.parameterRepeated, .parameter(name))
       }
       return .pass

@@ -5,7 +5,7 @@ extension Rule where Context == TokenContext {
   static var tokenParametersWellFormed: Rule {
     Rule(name: "every parameter decodes") { context in
       guard let name = context.parameters.malformedNames.first else { return .pass }
-      return .refuse(.parameterMalformed, context.request.names.contains(name) ? .parameter(name) : nil)
+      return .refuse(.parameterMalformed, context.request.names.contains(ParameterName(name)) ? .parameter(name) : nil)
     }
   }
 }

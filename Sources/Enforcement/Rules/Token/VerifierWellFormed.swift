@@ -6,7 +6,7 @@ extension Rule where Context == TokenContext {
   static var verifierWellFormed: Rule {
     Rule(name: "the code verifier is well-formed") { context in
       guard let client = context.client, context.grant == .authorizationCode,
-        let text = context.parameters["code_verifier"]
+        let text = context.parameters[.codeVerifier]
       else { return .pass }
       return CodeVerifier(parsing: text, padding: client.verifierPadding) == nil ? .refuse(.verifierMalformed) : .pass
     }
