@@ -22,34 +22,52 @@ struct RouterQuery {
   /// More routes than any request names; each is read in every way that a path is.
   private static let limit = 16
 
-  private let hashes: Set<UInt64> = Set(
-    routers.union(ofFrontControllers).map { name in name.utf8.reduce(0) { RouterQuery.hash($0, $1) } })
-
-  private static func hash(_ hash: UInt64, _ byte: UInt8) -> UInt64 { (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+  /// The names of both, by their length.
+  private let names: [[[UInt8]]] = {
+    let all = routers.union(ofFrontControllers).map { Array($0.utf8) }
+    let longest = all.map(\.count).max() ?? 0
+    return (0...longest).map { length in all.filter { $0.count == length } }
+  }()
 
   /// The quick look, in one pass: whether a parameter routes, or has a name that has to be decoded or none.
   func mayRoute(_ query: Span<UInt8>) -> Bool {
     // Hardly a query separates like that, and a value that has one is not looked at.
     if query.contains(UInt8(ascii: ";")) { return true }
-    var index = 0
-    while index < query.count {
-      var hash: UInt64 = 0
-      let start = index
-      while index < query.count, query[index] != UInt8(ascii: "="), query[index] != UInt8(ascii: "&") {
-        let lower = CanonicalPath.lowercased(query[index])
-        guard CanonicalPath.isPlain(lower), lower != UInt8(ascii: ".") else { return true }
-        hash = RouterQuery.hash(hash, lower)
-        index &+= 1
+    var start = 0
+    while start < query.count {
+      let end = RouterQuery.endOfName(in: query, from: start)
+      guard end < query.count, query[end] == UInt8(ascii: "=") else {
+        // A name alone may be a route, and one with other characters may be read as any.
+        guard end == start, query[end] == UInt8(ascii: "&") else { return true }
+        start = end + 1
+        continue
       }
-      if index < query.count, query[index] == UInt8(ascii: "=") {
-        if hashes.contains(hash) { return true }
-        index = query.firstIndex(of: UInt8(ascii: "&"), from: index) ?? query.count
-      } else if index > start {
-        // A name alone may be a route.
-        return true
-      }
-      index &+= 1
+      if isRouting(query.extracting(start..<end)) { return true }
+      start = (query.firstIndex(of: UInt8(ascii: "&"), from: end) ?? query.count) + 1
     }
+    return false
+  }
+
+  /// Where what stands at `start` has its first character that is neither a letter, a digit, a hyphen nor an underscore.
+  private static func endOfName(in query: Span<UInt8>, from start: Int) -> Int {
+    var index = start
+    while index <= query.count - 8 {
+      let word = query.word(at: index)
+      let others = word.unlikeNames & ~word.everyPlace(of: UInt8(ascii: "_"))
+      if others != 0 { return index + others.trailingZeroBitCount >> 3 }
+      index += 8
+    }
+    while index < query.count, query[index] != UInt8(ascii: "."), CanonicalPath.isPlain(query[index].lowercasedASCII) {
+      index += 1
+    }
+    return index
+  }
+
+  private func isRouting(_ name: Span<UInt8>) -> Bool {
+    let names = names.span
+    guard name.count < names.count else { return false }
+    let candidates = names[name.count].span
+    for index in candidates.indices where candidates[index].span.isEqualIgnoringCase(to: name) { return true }
     return false
   }
 

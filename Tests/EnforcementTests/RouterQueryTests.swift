@@ -1,0 +1,53 @@
+import Testing
+
+@testable import Enforcement
+
+@Suite("Queries by which programs route: the quick look")
+struct RouterQueryTests {
+  private let router = RouterQuery()
+
+  private func mayRoute(_ query: String) -> Bool { mayRoute(Array(query.utf8)) }
+  private func mayRoute(_ query: [UInt8]) -> Bool { router.mayRoute(query.span) }
+
+  /// Names of every length up to eight bytes and beyond, each read from every place in a query.
+  @Test(
+    "A routing name is found wherever it stands, in either case",
+    arguments: [
+      "q", "rt", "url", "path", "route", "option", "service", "pathinfo", "path_info", "rest_route", "routestring",
+    ])
+  func routing(name: String) {
+    for length in 0...9 {
+      let filler = String(repeating: "x", count: length)
+      for spelling in [name, name.uppercased()] {
+        #expect(mayRoute("\(filler)=1&\(spelling)=oauth/token"))
+        #expect(mayRoute("\(spelling)=&\(filler)=1"))
+        #expect(!mayRoute("\(spelling)\(filler)x=oauth/token&scope\(filler)=\(spelling)"))
+      }
+    }
+  }
+
+  @Test("A name with any other character may be read as any, wherever the character stands")
+  func other() {
+    let name = Array("code_challenge-1".utf8)
+    #expect(!mayRoute(String(decoding: name, as: UTF8.self) + "=1"))
+    for byte in UInt8.min...UInt8.max {
+      let isPlain =
+        byte < 0x80 && (Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber)
+      // These end a name or are plain.
+      if isPlain || "-_=&".utf8.contains(byte) { continue }
+      for place in name.indices {
+        var query = name
+        query[place] = byte
+        #expect(mayRoute(query + Array("=1".utf8)), "\(byte) at \(place)")
+      }
+    }
+  }
+
+  @Test("A name alone may be a route; empty pairs are nothing")
+  func alone() {
+    for query in ["id", "id=1&n", "n&id=1", "oauth_token_abc", "id=1&oauth_token_abc", "id=1&&n"] {
+      #expect(mayRoute(query))
+    }
+    for query in ["", "&", "&&id=1&&", "id=1", "id=1&", "=1", "id=1&=1"] { #expect(!mayRoute(query)) }
+  }
+}
