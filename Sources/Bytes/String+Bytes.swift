@@ -12,27 +12,3 @@ extension String {
     utf8.count == other.utf8.count && utf8.span.isEqualIgnoringCase(to: other.utf8.span)
   }
 }
-
-extension [UInt8] {
-  /// Not by an initialiser that takes a capacity: those look the array's type up, for three times the instructions.
-  @inlinable
-  public init(copying bytes: Span<UInt8>) {
-    self.init()
-    append(copying: bytes)
-  }
-
-  /// Appends the text in UTF-8, for two thirds of what appending its `utf8` takes, whose code counts references.
-  @inlinable
-  public mutating func append(_ text: String) { append(copying: text.utf8.span) }
-
-  @inlinable
-  public mutating func append(copying bytes: Span<UInt8>) {
-    append(addingCapacity: bytes.count) { output in
-      var index = 0
-      while index < bytes.count {
-        output.append(bytes[index])
-        index &+= 1
-      }
-    }
-  }
-}
