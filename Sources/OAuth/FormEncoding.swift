@@ -61,7 +61,8 @@ public enum FormEncoding {
 
   private static func append(_ entry: FormParameters.Entry, to encoded: inout [UInt8]) {
     if !encoded.isEmpty { encoded.append(UInt8(ascii: "&")) }
-    append(entry.name, to: &encoded)
+    // The parameters have nothing in their names that is to be escaped.
+    if let parameter = entry.parameter { encoded.append(parameter.text) } else { append(entry.name, to: &encoded) }
     encoded.append(UInt8(ascii: "="))
     append(entry.value, to: &encoded)
   }

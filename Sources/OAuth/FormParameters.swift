@@ -202,7 +202,14 @@ public struct FormParameters: Sendable, Equatable {
 
   /// The names under which a decision would find more than one value, each as often as it occurs.
   public var repeatedNames: [String] {
-    entries.lazy.filter { ($0.parameter.map(reading) ?? reading(named: $0.name)) == .repeated }.map(\.name)
+    var names: [String] = []
+    for index in entries.indices where isRepeated(index) { names.append(entries[index].name) }
+    return names
+  }
+
+  private func isRepeated(_ index: Int) -> Bool {
+    guard let parameter = entries[index].parameter else { return reading(named: entries[index].name) == .repeated }
+    return repeated.contains(parameter) && !malformed.contains(parameter)
   }
 
   /// The first name that occurs more than once.

@@ -16,9 +16,14 @@ extension RedirectURI {
 
   private static func checkPath(_ path: ArraySlice<UInt8>) throws(RedirectURIError) {
     guard !path.contains(UInt8(ascii: ";")) else { throw .pathParameter }
-    for segment in path.split(separator: UInt8(ascii: "/")) {
-      guard !segment.elementsEqual(".".utf8), !segment.elementsEqual("..".utf8) else { throw .dotSegment }
+    // Hardly a path has a dot.
+    if path.contains(UInt8(ascii: ".")) {
+      for segment in path.split(separator: UInt8(ascii: "/")) {
+        guard !segment.elementsEqual(".".utf8), !segment.elementsEqual("..".utf8) else { throw .dotSegment }
+      }
     }
+    // What has no escape is the ASCII that all of the text is.
+    guard path.contains(UInt8(ascii: "%")) else { return }
     let decoded = try decode(path, inPath: true)
     guard String(validating: decoded, as: UTF8.self) != nil else { throw .invalidUTF8 }
   }

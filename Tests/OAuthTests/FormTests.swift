@@ -115,6 +115,8 @@ struct FormTests {
       #expect(ParameterName(name.text.uppercased()) == nil)
       #expect(ParameterName(name.text + "\u{301}") == nil)
       #expect(ParameterNames(name).sorted == [name])
+      #expect(FormParameters([.init(name, "1")]).serialised == name.text + "=1")
+      #expect(FormEncoding.encode(name.text) == name.text)
     }
     #expect(ParameterName("") == nil)
     #expect(ParameterName(String(repeating: "a", count: 1_000)) == nil)

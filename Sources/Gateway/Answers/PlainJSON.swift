@@ -154,7 +154,7 @@ enum PlainJSON {
       return false
     }
     text.append(UInt8(ascii: "\""))
-    text += string.utf8
+    text.append(string)
     text.append(UInt8(ascii: "\""))
     return true
   }

@@ -68,7 +68,7 @@ enum TokenAnswer {
       members["expires_in"] = .integer(seconds)
     }
     switch members["scope"] {
-    case .string(let text) where text.contains(","):
+    case .string(let text) where text.utf8.span.contains(UInt8(ascii: ",")):
       members["scope"] = .string(text.split { $0 == "," || $0 == " " }.joined(separator: " "))
     case .array(let scopes):
       members["scope"] = .string(scopes.compactMap(\.text).joined(separator: " "))

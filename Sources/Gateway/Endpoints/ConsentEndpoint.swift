@@ -27,9 +27,10 @@ struct ConsentEndpoint {
     let expiry = exchange.now + AuthorizationEndpoint.transactionLifetime
     let session = BrowserSession.beginning(
       known, permit, until: expiry, now: exchange.now, exchange.gateway.random)
-    exchange.note(permit.challenge, from: session)
+    let browserHash = session.hash
+    exchange.note(permit.challenge, from: browserHash)
     let ticket = ConsentTicket(
-      path: exchange.authorizationPath, query: request.parameters.serialised, browserHash: session.hash,
+      path: exchange.authorizationPath, query: request.parameters.serialised, browserHash: browserHash,
       expiry: expiry, isPushed: isPushed)
     var response = exchange.pages.consent(
       ConsentPage(

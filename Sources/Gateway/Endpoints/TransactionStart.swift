@@ -27,6 +27,6 @@ final class TransactionStart {
     query = permit.upstreamQuery(state: state)
     cookie = exchange.gateway.snapshot.cookie.field(session, exchange.gateway.sealer)
     exchange.trail.transaction = id
-    exchange.note(permit.challenge, from: session)
+    exchange.note(permit.challenge, from: transaction.browserSecretHash)
   }
 }

@@ -62,8 +62,10 @@ final class Interception {
   }
 
   /// Notes a challenge that another browser sent before: the app's verifiers are not random (RFC 9700, section 2.1.1).
-  func note(_ challenge: CodeChallenge?, from session: BrowserSession) {
-    guard let challenge, gateway.resources.challenges.isRepeated(challenge.text, from: session.hash) else { return }
+  ///
+  /// - Parameter browserHash: The hash of the browser's secret.
+  func note(_ challenge: CodeChallenge?, from browserHash: [UInt8]) {
+    guard let challenge, gateway.resources.challenges.isRepeated(challenge.text, from: browserHash) else { return }
     trail.findings.append("challenge-reused")
   }
 
