@@ -9,24 +9,24 @@ public struct FormParameters: Sendable, Equatable {
   public struct Entry: Sendable, Equatable {
     /// The parameter that it is; `nil` for one that means nothing anywhere, and for it alone.
     public let parameter: ParameterName?
-    /// The name where that is none of the parameters.
-    private let other: String
+    /// The name where that is none of the parameters; empty otherwise.
+    fileprivate let otherName: String
     public let value: String
 
     public init(_ parameter: ParameterName, _ value: String) {
       self.parameter = parameter
-      other = ""
+      otherName = ""
       self.value = value
     }
 
     public init(_ name: String, _ value: String) {
       parameter = ParameterName(name)
-      other = parameter == nil ? name : ""
+      otherName = parameter == nil ? name : ""
       self.value = value
     }
 
     /// Decoded.
-    public var name: String { parameter?.text ?? other }
+    public var name: String { parameter?.text ?? otherName }
   }
 
   /// What stands under one name.
@@ -92,27 +92,27 @@ public struct FormParameters: Sendable, Equatable {
     noteSemicolons(pair)
     // A parameter that is written plainly needs no text of its own.
     let parameter = ParameterName(pair.extracting(name))
-    var other = ""
+    var otherName = ""
     if parameter == nil {
       guard let decoded = FormEncoding.decode(pair.extracting(name)) else {
         hasMalformedName = true
         return
       }
-      other = decoded
+      otherName = decoded
     }
     guard let value = FormEncoding.decode(pair.extracting(value)), !value.utf8.span.hasControl else {
-      let name = parameter?.text ?? other
+      let name = parameter?.text ?? otherName
       malformedNames.append(name)
-      if let parameter = ParameterName(name) { malformed.insert(parameter) }
+      if let parameter = ParameterName(name) { malformed.formUnion(ParameterNames(parameter)) }
       return
     }
-    append(parameter.map { Entry($0, value) } ?? Entry(other, value))
+    append(parameter.map { Entry($0, value) } ?? Entry(otherName, value))
   }
 
   private mutating func append(_ entry: Entry) {
     if let parameter = entry.parameter {
-      if present.contains(parameter) { repeated.insert(parameter) }
-      present.insert(parameter)
+      if present.contains(parameter) { repeated.formUnion(ParameterNames(parameter)) }
+      present.formUnion(ParameterNames(parameter))
     }
     entries.append(entry)
   }
@@ -171,9 +171,24 @@ public struct FormParameters: Sendable, Equatable {
   public func reading(named name: String) -> Reading {
     if let parameter = ParameterName(name) { return reading(parameter) }
     if malformedNames.contains(name) { return .malformed }
-    let values = entries.filter { $0.name == name }.map(\.value)
-    guard values.count < 2 else { return .repeated }
-    return values.first.map { $0.isEmpty ? .absent : .value($0) } ?? .absent
+    guard let index = index(ofOther: name, from: 0) else { return .absent }
+    guard self.index(ofOther: name, from: index + 1) == nil else { return .repeated }
+    let value = entries[index].value
+    return value.isEmpty ? .absent : .value(value)
+  }
+
+  /// Where the next entry under a name that is none of the parameters stands. Bytes are compared: what Unicode calls equal
+  /// is another name.
+  private func index(ofOther name: String, from start: Int) -> Int? {
+    let entries = entries.span
+    let length = name.utf8.count
+    var index = start
+    while index < entries.count {
+      let isCandidate = entries[index].parameter == nil && entries[index].otherName.utf8.count == length
+      if isCandidate, entries[index].otherName.utf8.span.isEqual(to: name.utf8.span) { return index }
+      index &+= 1
+    }
+    return nil
   }
 
   public subscript(named name: String) -> String? {
@@ -200,16 +215,20 @@ public struct FormParameters: Sendable, Equatable {
 
   public var isEmpty: Bool { entries.isEmpty && malformedNames.isEmpty && !hasMalformedName }
 
-  /// The names under which a decision would find more than one value, each as often as it occurs.
-  public var repeatedNames: [String] {
-    var names: [String] = []
-    for index in entries.indices where isRepeated(index) { names.append(entries[index].name) }
-    return names
+  /// The entries under whose name a decision would find more than one value.
+  public var repeatedEntries: [Entry] {
+    var found: [Entry] = []
+    for index in entries.indices where isRepeated(index) { found.append(entries[index]) }
+    return found
   }
 
   private func isRepeated(_ index: Int) -> Bool {
-    guard let parameter = entries[index].parameter else { return reading(named: entries[index].name) == .repeated }
-    return repeated.contains(parameter) && !malformed.contains(parameter)
+    if let parameter = entries[index].parameter {
+      return repeated.contains(parameter) && !malformed.contains(parameter)
+    }
+    let name = entries[index].otherName
+    let isAlone = self.index(ofOther: name, from: 0) == index && self.index(ofOther: name, from: index + 1) == nil
+    return !isAlone && !malformedNames.contains(name)
   }
 
   /// The first name that occurs more than once.

@@ -17,10 +17,6 @@ public struct ParameterNames: OptionSet, Sendable {
     return rawValue & 1 << UInt64(name.rawValue) != 0
   }
 
-  public mutating func insert(_ name: ParameterName) {
-    self = ParameterNames(rawValue: rawValue | 1 << UInt64(name.rawValue))
-  }
-
   /// All of them, in the order of their text.
   public var sorted: [ParameterName] {
     ParameterName.allCases.filter { contains($0) }.sorted { $0.text < $1.text }

@@ -29,6 +29,15 @@ struct CompletionTests {
         == "com.example.app:/cb?code=wrapped&state=s1&iss=https%3A%2F%2Fgw.example")
   }
 
+  @Test("What an answer says beside the code is passed on where the specifications name it")
+  func extra() throws {
+    let permit = try #require(
+      complete(Self.callback + "?%63ode=abcdefghij&state=sealed&session_state=a.b&scope=read").permit)
+    #expect(
+      permit.response(code: "wrapped").location
+        == "com.example.app:/cb?code=wrapped&session_state=a.b&scope=read&state=s1&iss=https%3A%2F%2Fgw.example")
+  }
+
   @Test("6749-3.1.2-append: the query of a redirect URI is kept")
   func keptQuery() throws {
     var transaction = Fixture.transaction

@@ -43,6 +43,19 @@ struct RouterQueryTests {
     }
   }
 
+  /// Fewer than eight bytes are looked at one by one.
+  @Test(
+    "The same at a query's end", arguments: [".", "%", "+", "~", "[", "/", "@", "{", "`", "\u{e9}", "\u{0}", "\u{7f}"])
+  func otherAtTheEnd(character: String) {
+    for length in 0...6 {
+      let name = String(repeating: "x", count: length)
+      for place in 0...length {
+        let query = name.prefix(place) + character + name.dropFirst(place) + "="
+        #expect(mayRoute(String(query)), "\(query)")
+      }
+    }
+  }
+
   @Test("A name alone may be a route; empty pairs are nothing")
   func alone() {
     for query in ["id", "id=1&n", "n&id=1", "oauth_token_abc", "id=1&oauth_token_abc", "id=1&&n"] {

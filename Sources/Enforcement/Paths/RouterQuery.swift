@@ -48,19 +48,23 @@ struct RouterQuery {
     return false
   }
 
-  /// Where what stands at `start` has its first character that is neither a letter, a digit, a hyphen nor an underscore.
+  /// The offset of the first byte from `start` on that is no plain part of a name; the query's length when all are.
   private static func endOfName(in query: Span<UInt8>, from start: Int) -> Int {
     var index = start
     while index <= query.count - 8 {
       let word = query.word(at: index)
+      // `isPlain` below, of eight bytes.
       let others = word.unlikeNames & ~word.everyPlace(of: UInt8(ascii: "_"))
       if others != 0 { return index + others.trailingZeroBitCount >> 3 }
       index += 8
     }
-    while index < query.count, query[index] != UInt8(ascii: "."), CanonicalPath.isPlain(query[index].lowercasedASCII) {
-      index += 1
-    }
+    while index < query.count, isPlain(query[index]) { index += 1 }
     return index
+  }
+
+  /// Letters, digits, hyphens and underscores. A period is one to some programs and an underscore to others.
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte != UInt8(ascii: ".") && CanonicalPath.isPlain(byte.lowercasedASCII)
   }
 
   private func isRouting(_ name: Span<UInt8>) -> Bool {

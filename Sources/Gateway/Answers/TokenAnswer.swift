@@ -59,6 +59,12 @@ enum TokenAnswer {
     }
   }
 
+  /// A list with commas as the one with spaces that it should be (RFC 6749, section 3.3).
+  private static func scope(of list: String) -> String {
+    let parts = list.utf8.split { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: " ") }
+    return parts.map { String(Substring($0)) }.joined(separator: " ")
+  }
+
   /// Adds what RFC 6749 demands, and gives numbers and lists the form that it wants.
   private static func completed(_ members: [String: JSONValue]) -> [String: JSONValue] {
     var members = members
@@ -69,7 +75,7 @@ enum TokenAnswer {
     }
     switch members["scope"] {
     case .string(let text) where text.utf8.span.contains(UInt8(ascii: ",")):
-      members["scope"] = .string(text.split { $0 == "," || $0 == " " }.joined(separator: " "))
+      members["scope"] = .string(scope(of: text))
     case .array(let scopes):
       members["scope"] = .string(scopes.compactMap(\.text).joined(separator: " "))
     default: break

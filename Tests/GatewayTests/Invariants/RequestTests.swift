@@ -152,12 +152,14 @@ struct RequestTests {
 
   @Test("I-request: OpenID Connect's parameters go upstream, others only from the list")
   func parameters() async throws {
-    let policy = try FixturePolicy.with { $0.upstream.parameters = ["tenant"] }
+    // What the gateway sets itself goes up once, whatever the list says.
+    let reserved = ["client_id", "code_challenge", "redirect_uri", "response_mode", "response_type", "scope", "state"]
+    let policy = try FixturePolicy.with { $0.upstream.parameters = Set(reserved + ["tenant"]) }
     try await GatewayFixture.run(policy) { gateway in
       let forwarded: Form = [
         "nonce": "n-0", "prompt": "login", "max_age": "60", "acr_values": "a b", "login_hint": "al@x",
         "display": "page",
-        "id_token_hint": "t", "ui_locales": "de", "tenant": "blue",
+        "id_token_hint": "t", "ui_locales": "de", "claims_locales": "fr", "claims": "{}", "tenant": "blue",
       ]
       let begun = try await gateway.begin { form in
         form.fields += forwarded.fields
@@ -165,6 +167,15 @@ struct RequestTests {
       }
       for field in forwarded.fields { #expect(begun.query[field.name] == field.value) }
       #expect(begun.query["admin"] == nil)
+      for name in reserved { #expect(begun.query.fields.count { $0.name == name } < 2, "\(name)") }
+      #expect(begun.query["code_challenge"] == nil && begun.query["response_mode"] == nil)
+
+      let code = try await gateway.code("p1")
+      #expect(try await gateway.redeem(code, "p1").status == 200)
+      let sent = try #require(gateway.upstream.recorder.requests(to: "/token").first)
+      let form = Form(decoding: String(decoding: sent.body, as: UTF8.self))
+      #expect(form.fields.count { $0.name == "redirect_uri" } == 1)
+      #expect(form["client_id"].map { $0 != "p1" } ?? true)
     }
   }
 

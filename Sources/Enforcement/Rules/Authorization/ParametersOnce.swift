@@ -6,12 +6,12 @@ extension Rule where Context == AuthorizationContext {
   static var parametersOnce: Rule {
     Rule(name: "no other parameter repeats") { context in
       // Repetitions are rare, so they are looked for first.
-      for name in context.parameters.repeatedNames {
-        let parameter = ParameterName(name)
+      for entry in context.parameters.repeatedEntries {
         let isKnown =
-          ParameterNames.atAuthorization.contains(parameter) || context.policy.upstream.parameters.contains(name)
-        guard isKnown, !ParameterNames.repeatable.contains(parameter) else { continue }
-        return .refuse(.parameterRepeated, .parameter(name))
+          ParameterNames.atAuthorization.contains(entry.parameter)
+          || context.policy.upstream.parameters.contains(entry.name)
+        guard isKnown, !ParameterNames.repeatable.contains(entry.parameter) else { continue }
+        return .refuse(.parameterRepeated, .parameter(entry.name))
       }
       return .pass
     }

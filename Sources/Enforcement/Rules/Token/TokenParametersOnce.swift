@@ -6,11 +6,11 @@ extension Rule where Context == TokenContext {
   static var tokenParametersOnce: Rule {
     Rule(name: "no parameter repeats") { context in
       // Repetitions are rare, so they are looked for first.
-      for name in context.parameters.repeatedNames {
-        let parameter = ParameterName(name)
-        let isKnown = context.request.names.contains(parameter) || context.policy.upstream.parameters.contains(name)
-        guard isKnown, !ParameterNames.repeatable.contains(parameter) else { continue }
-        return .refuse(.parameterRepeated, .parameter(name))
+      for entry in context.parameters.repeatedEntries {
+        let isKnown =
+          context.request.names.contains(entry.parameter) || context.policy.upstream.parameters.contains(entry.name)
+        guard isKnown, !ParameterNames.repeatable.contains(entry.parameter) else { continue }
+        return .refuse(.parameterRepeated, .parameter(entry.name))
       }
       return .pass
     }
