@@ -191,6 +191,7 @@ public struct FormParameters: Sendable, Equatable {
     return nil
   }
 
+  /// The value under any name; `nil` unless it is there exactly once, decodes and is not empty.
   public subscript(named name: String) -> String? {
     guard case .value(let value) = reading(named: name) else { return nil }
     return value
