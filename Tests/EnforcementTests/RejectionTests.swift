@@ -6,23 +6,41 @@ import Testing
 
 @Suite("Rejections")
 struct RejectionTests {
-  private static let documentation: Set<String> = {
+  /// The sections of docs/rules.md: rule id to the lines of its section.
+  private static let sections: [String: [String]] = {
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appendingPathComponent("docs/rules.md")
-    guard let data = try? Data(contentsOf: file) else { return [] }
-    let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
-    return Set(lines.filter { $0.hasPrefix("## ") }.map { String($0.dropFirst(3)) })
+    guard let data = try? Data(contentsOf: file) else { return [:] }
+    var sections: [String: [String]] = [:]
+    var id: String?
+    for line in String(decoding: data, as: UTF8.self).split(separator: "\n") {
+      if line.hasPrefix("## ") { id = String(line.dropFirst(3)) }
+      if let id { sections[id, default: []].append(String(line)) }
+    }
+    return sections
   }()
 
   @Test("Every rule has its section in docs/rules.md", arguments: Rejection.allCases)
   func documented(rejection: Rejection) {
-    #expect(Self.documentation.contains(rejection.ruleID))
+    #expect(Self.sections[rejection.ruleID] != nil)
     #expect(rejection.documentation == "docs/rules.md#\(rejection.ruleID)")
   }
 
   @Test("docs/rules.md has no section without a rule")
   func noStaleSections() {
-    #expect(Self.documentation == Set(Rejection.allCases.map(\.ruleID)))
+    #expect(Set(Self.sections.keys) == Set(Rejection.allCases.map(\.ruleID)))
+  }
+
+  @Test("docs/rules.md gives the source and the answer that the table gives", arguments: Rejection.allCases)
+  func documentedAnswer(rejection: Rejection) throws {
+    let lines = try #require(Self.sections[rejection.ruleID])
+    #expect(lines.contains("- Source: \(rejection.reference)"))
+    let answer =
+      rejection.mayRedirect
+      ? "`\(rejection.errorCode.rawValue)`, by redirect where the redirect URI is verified, else status \(rejection.status)"
+      : "`\(rejection.errorCode.rawValue)`, status \(rejection.status), never a redirect"
+    let documented = try #require(lines.first { $0.hasPrefix("- Answer: ") }).dropFirst("- Answer: ".count)
+    #expect(documented == answer || documented.hasPrefix("\(answer);"))
   }
 
   @Test(

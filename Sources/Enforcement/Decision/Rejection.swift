@@ -1,7 +1,7 @@
 /// Every way in which a request is refused. The raw value is the stable rule id: it stands in logs, metrics, error pages
 /// and in `docs/rules.md`, and never changes its meaning.
 ///
-/// What each case means to a client is in `Rejection+Answer.swift`, its words in `Rejection+Words.swift`.
+/// The answer to each case is a row of `Rejection+Table.swift`.
 public enum Rejection: String, Sendable, CaseIterable {
   case methodNotAllowed = "method-not-allowed"
   case bodyType = "body-type"
