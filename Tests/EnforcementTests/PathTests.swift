@@ -176,12 +176,35 @@ struct PathTests {
   }
 
   @Test(
+    "I-path: a colon in a query hides no route",
+    arguments: [
+      ("/", "/oauth/token/a:b"), ("/", "/oauth/token:x"), ("/", "/oauth/token/a:b:c=d"), ("/", "/oauth/token%3ax"),
+      ("/index.php", "/oauth/token?x:y"), ("/", "/authorize/http://x"), ("/", "/x:y/../oauth/token"),
+      ("/", "x:r=/oauth/token"), ("/", "r:x=/oauth/token"), ("/", "x%3Aroute=oauth/token"), ("/", "a:b:/oauth/token"),
+      ("/x", "redirect:/authorize"), ("/", "x:controller=oauth&action:x=token"),
+    ])
+  func routedBehindColon(path: String, query: String) {
+    #expect(Self.matcher.read(path: path, query: query) == .ambiguous)
+  }
+
+  @Test(
+    "I-path: a semicolon and an ampersand in a query are read as separators and as parts of a route",
+    arguments: [
+      ("/", "r=/oauth;/token"), ("/", "q=/x/..;y/oauth/token"), ("/", "a=b;r=/oauth/token"), ("/", "/oauth;x/token"),
+      ("/", "controller=oauth;action=token"), ("/", "/oauth/x&y/../token"), ("/", "%2Foauth/x&y/../token"),
+    ])
+  func routedAroundSeparators(path: String, query: String) {
+    #expect(Self.matcher.read(path: path, query: query) == .ambiguous)
+  }
+
+  @Test(
     "A query that routes nowhere near an endpoint is passed on",
     arguments: [
       ("/", "q=news"), ("/search", "q=token"), ("/search", "q=authorize"), ("/login", "url=%2Fauthorize%3Fa%3Db"),
       ("/login.php", "path=/authorize"), ("/style.css", "v2"), ("/", "utm.source=authorize"),
       ("/", "page=2&action=edit"),
-      ("/a", "user[name]=x"), ("/index.php", "route=account/login"), ("/", ""),
+      ("/a", "user[name]=x"), ("/index.php", "route=account/login"), ("/", ""), ("/", "/news/a:b"),
+      ("/odata", "$filter=a:b"), ("/", "xmlns:a=b&xsi:type=c"), ("/", "a=b;c=d"), ("/page", "12:30:45"),
     ])
   func unroutedQuery(path: String, query: String) {
     #expect(Self.matcher.read(path: path, query: query) == .other)

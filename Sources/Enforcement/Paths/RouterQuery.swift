@@ -83,17 +83,43 @@ struct RouterQuery {
   ) -> Bool {
     let isController = path.last == UInt8(ascii: "/") || places.contains(where: \.isController)
     let isFrontController = places.contains(where: \.isFrontController)
+    let bases = endpoints.map { $0.bases(among: places) }
+    return RouterQuery.separations(of: query).contains { pairs in
+      guard var routes = RouterQuery.routes(in: pairs, isController, isFrontController) else { return true }
+      // Some programs take the query for a path as it is, `&` included.
+      if pairs.count > 1, query.first == UInt8(ascii: "/") || query.first == UInt8(ascii: "%") {
+        routes.append(Route(query))
+      }
+      return reaches(endpoints, bases, by: routes, within: &budget)
+    }
+  }
+
+  /// The pairs of the query as servers separate them: PHP at `&` only, others at `;` too.
+  private static func separations(of query: [UInt8]) -> [[ArraySlice<UInt8>]] {
+    let pairs = query.split(separator: UInt8(ascii: "&"))
+    guard query.contains(UInt8(ascii: ";")) else { return [pairs] }
+    return [pairs, pairs.flatMap { $0.split(separator: UInt8(ascii: ";")) }]
+  }
+
+  /// What some program at a path of this kind may take for a path; `nil` for more than any request names.
+  private static func routes(
+    in pairs: [ArraySlice<UInt8>], _ isController: Bool, _ isFrontController: Bool
+  ) -> [Route]? {
     var routes: [Route] = []
     var parts: [[UInt8]] = []
-    for pair in query.split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) {
-      let (name, value) = RouterQuery.halves(of: pair)
-      routes += RouterQuery.routes(in: pair, name, value, isController, isFrontController)
-      if isFrontController, RouterQuery.partNames.contains(name) { parts.append(value) }
+    for pair in pairs {
+      let (names, value) = halves(of: pair)
+      routes += self.routes(in: pair, names, value, isController, isFrontController)
+      if isFrontController, names.contains(where: partNames.contains) { parts.append(value) }
     }
-    guard routes.count <= RouterQuery.limit, parts.count <= RouterQuery.mostParts else { return true }
-    routes += RouterQuery.arrangements(of: parts).map { Route(Array($0.joined(separator: [UInt8(ascii: "/")]))) }
-    let bases = endpoints.map { $0.bases(among: places) }
-    return routes.contains { route in
+    guard routes.count <= limit, parts.count <= mostParts else { return nil }
+    return routes + arrangements(of: parts).map { Route(Array($0.joined(separator: [UInt8(ascii: "/")]))) }
+  }
+
+  private func reaches(
+    _ endpoints: [CanonicalPath], _ bases: [[Int]], by routes: [Route], within budget: inout PathSpellings.Budget
+  ) -> Bool {
+    routes.contains { route in
       if EndpointMatcher.isIntricate(route.text.span) { return true }
       guard let texts = PathSpellings.texts(of: route.text, within: &budget),
         let readings = CanonicalPath.readings(of: Set(texts.map(CanonicalPath.init(text:))))
@@ -120,22 +146,32 @@ struct RouterQuery {
     }
   }
 
-  private static func halves(of pair: ArraySlice<UInt8>) -> (name: String, value: [UInt8]) {
+  /// The names that a pair may have: all in front of `=`, and what is between colons, since frameworks put a prefix in front
+  /// of a name (`action:` of Struts).
+  private static func halves(of pair: ArraySlice<UInt8>) -> (names: [String], value: [UInt8]) {
     let value = pair.drop { $0 != UInt8(ascii: "=") }.dropFirst().map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }
-    return (name(pair.prefix { $0 != UInt8(ascii: "=") }), value)
+    let name = name(pair.prefix { $0 != UInt8(ascii: "=") })
+    guard name.utf8.contains(UInt8(ascii: ":")) else { return ([name], value) }
+    return ([name] + name.split(separator: ":").map(String.init), value)
   }
 
   private static func routes(
-    in pair: ArraySlice<UInt8>, _ name: String, _ value: [UInt8], _ isController: Bool, _ isFrontController: Bool
+    in pair: ArraySlice<UInt8>, _ names: [String], _ value: [UInt8], _ isController: Bool, _ isFrontController: Bool
   ) -> [Route] {
-    if let colon = name.utf8.firstIndex(of: UInt8(ascii: ":")) {
-      // `action:authorize` of Struts.
-      return [Route(Array(name.utf8[colon...].dropFirst()))]
-    }
-    if !pair.contains(UInt8(ascii: "=")) || name.utf8.contains(UInt8(ascii: "/")) {
+    let whole = names[0].utf8
+    // `action:authorize` of Struts. The pair is read in every other way too: a path may contain a colon.
+    var routes = whole.indices.filter { whole[$0] == UInt8(ascii: ":") }.map { Route(Array(whole[$0...].dropFirst())) }
+    if !pair.contains(UInt8(ascii: "=")) || whole.contains(UInt8(ascii: "/")) {
       // `/index.php?/oauth/token`
-      return isController || hasSlash(Array(pair)) ? [Route(Array(pair))] : []
+      if isController || hasSlash(Array(pair)) { routes.append(Route(Array(pair))) }
     }
+    for name in names { routes += self.routes(named: name, value, isController, isFrontController) }
+    return routes
+  }
+
+  private static func routes(
+    named name: String, _ value: [UInt8], _ isController: Bool, _ isFrontController: Bool
+  ) -> [Route] {
     if routers.contains(name) {
       // One word is a search as well as a route.
       let own = isController || hasSlash(value) ? [Route(value, takesAnyBase: name == "rest_route")] : []

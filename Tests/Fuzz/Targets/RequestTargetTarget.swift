@@ -27,6 +27,7 @@ enum RequestTargetTarget {
     } else {
       try Violation.unless(endpoints[text] == nil || reading == .ambiguous, "an endpoint is not recognised")
     }
+    if reading == .other { try checkRoutes(path, query) }
     let isConfined = confined.read(path: path.span, query: query.span) == .other
     // Some programs in a row: each decodes so often, and then resolves what it has.
     for (first, second) in [(0, 0), (1, 0), (2, 0), (3, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 1)] {
@@ -41,6 +42,28 @@ enum RequestTargetTarget {
         }
         try Violation.unless(
           !isConfined || "\(folded)/".hasPrefix("/static/"), "a path that leads out of the prefix is passed on")
+      }
+    }
+  }
+
+  /// Programs that take their route from the query, as frameworks do by default: `/?/oauth/token/a:b` of CodeIgniter, where
+  /// the path is that of a directory or of `index.php`, a parameter such as `r`, and a name behind `action:` of Struts.
+  private static func checkRoutes(_ path: [UInt8], _ query: [UInt8]) throws(Violation) {
+    guard path == Array("/".utf8) || path == Array("/index.php".utf8) else { return }
+    var routes: [[UInt8]] = []
+    if query.first == UInt8(ascii: "/") { routes.append(Array(query.prefix { $0 != UInt8(ascii: "?") })) }
+    for pair in query.split(separator: UInt8(ascii: "&")) {
+      let halves = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+      if halves.count == 2, ["q", "r", "route"].contains(String(decoding: halves[0], as: UTF8.self)) {
+        routes.append(decoded(halves[1].map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }))
+      }
+      if halves[0].starts(with: "action:".utf8) { routes.append(Array(halves[0].dropFirst("action:".utf8.count))) }
+    }
+    for route in routes {
+      for decodings in 0...1 {
+        let text = String(decoding: folded(Array("/".utf8) + route, decodings, merging: true), as: UTF8.self)
+        try Violation.unless(
+          !endpoints.keys.contains { "\(text)/".hasPrefix("\($0)/") }, "a query that routes to `\(text)` is passed on")
       }
     }
   }
