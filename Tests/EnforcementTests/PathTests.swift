@@ -44,6 +44,9 @@ struct PathTests {
       "/oauth/(S(abc))/token", "/oauth/to/(S(x))ken", "/%28S%28abc%29%29/authorize", "/app.svc/authorize",
       "/x.asmx/authorize", "/x.axd/authorize", "/x.php8/authorize", "/x.jsf/authorize", "/oauth/t%E2%84%B4ken",
       "/oauth/t\u{f6}ken", "/oauth/to\u{308}ken", "/par/x", "/authorize%2fx",
+      // A host behind a dot segment or a program.
+      "/.//h/oauth/token", "/%2e//h/oauth/token", "//./h/oauth/token", "/index.php//h/oauth/token",
+      "/index.php/.//h/oauth/token", "/.;x//h/oauth/token", "/%2e%3bx//h/oauth/token",
       "/authorize//..", "/authorize/a//../..", "/authorize/;x/..", "/authorize/%20/..", "/authorize/.../..",
       "/oauth/token//../", "/authorize%2f%2f..", "/.proofgate//..", "/oauth//../token", "/x/authorize/..//../authorize",
     ])

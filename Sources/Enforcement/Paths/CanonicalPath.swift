@@ -109,7 +109,7 @@ struct CanonicalPath: Hashable, Sendable {
     "shtml", "pm", "fpl", "pyc", "tcl", "sh", "bat", "cmd", "nsf", "html", "htm",
   ]
 
-  private static func isProgram(_ segment: [UInt8]) -> Bool {
+  static func isProgram(_ segment: [UInt8]) -> Bool {
     guard let period = segment.lastIndex(of: UInt8(ascii: ".")), period > 0 else { return false }
     return programs.contains(String(decoding: segment[(period + 1)...], as: UTF8.self))
   }

@@ -69,6 +69,8 @@ enum PathSpellings {
     }
     if bytes.hasControl { steps += [upToControl, withoutControls, endingSegmentsAtControls] }
     if bytes.contains(UInt8(ascii: " ")) || bytes.contains(UInt8(ascii: ".")) { steps.append(trimmed) }
+    if bytes.contains("/./") { steps.append(withoutDots) }
+    if bytes.contains("//") { steps.append(behindProgram) }
     if bytes.contains("..") {
       // Only what `..` takes away tells whether there are empty segments and `.` between others.
       steps += [withoutEmptySegments, resolved, withoutParents]
@@ -100,6 +102,19 @@ enum PathSpellings {
     let host = text.drop { $0 == UInt8(ascii: "/") }
     let path = host.drop { $0 != UInt8(ascii: "/") }
     return path.isEmpty ? [UInt8(ascii: "/")] : Array(path)
+  }
+
+  /// The path information of a program (RFC 3875, section 4.1.5) where it begins like an authority.
+  private static func behindProgram(_ text: [UInt8]) -> [UInt8] {
+    var start = text.startIndex
+    while let slash = text[start...].firstIndex(of: UInt8(ascii: "/")) {
+      let isDouble = slash + 1 < text.count && text[slash + 1] == UInt8(ascii: "/")
+      if isDouble, CanonicalPath.isProgram(text[start..<slash].map(CanonicalPath.lowercased)) {
+        return Array(text[slash...])
+      }
+      start = slash + 1
+    }
+    return text
   }
 
   private static func withSlashes(_ text: [UInt8]) -> [UInt8] {
@@ -146,6 +161,12 @@ enum PathSpellings {
 
   private static func withoutEmptySegments(_ text: [UInt8]) -> [UInt8] {
     [UInt8(ascii: "/")] + text.split(separator: UInt8(ascii: "/")).joined(separator: [UInt8(ascii: "/")])
+  }
+
+  /// With `.` left out, and empty segments kept: they may begin an authority.
+  private static func withoutDots(_ text: [UInt8]) -> [UInt8] {
+    let segments = text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    return Array(segments.filter { !$0.elementsEqual(".".utf8) }.joined(separator: [UInt8(ascii: "/")]))
   }
 
   /// With `.` and `..` resolved (RFC 3986, section 5.2.4): an empty segment is one that `..` takes away.
