@@ -53,7 +53,7 @@ test: deps
 conformance: deps
 	Tests/Conformance/run
 
-## mutation: breaks every rule of Enforcement in turn, on a copy, and shows that a test fails each time
+## mutation: switches off every rule of Enforcement in turn and shows that a test fails each time
 mutation: deps
 	Tests/Conformance/mutate $(MUTATION_OPTIONS)
 

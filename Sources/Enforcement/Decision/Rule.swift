@@ -5,6 +5,9 @@ struct Rule<Context>: Sendable {
   /// What holds when the rule passes, in a few words.
   let name: String
   let check: @Sendable (Context) -> Verdict
+
+  /// The context and the name, for example `TokenContext: the method is POST`. Unique in `RuleTable`.
+  var identity: String { "\(Context.self): \(name)" }
 }
 
 /// What one rule says.
