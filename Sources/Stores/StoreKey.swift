@@ -7,6 +7,8 @@ public struct StoreKey: Hashable, Sendable {
   public enum Namespace: UInt8, Sendable, CaseIterable {
     /// The claim on a code's single use, and what came of it.
     case claim = 0x63
+    /// The digest of an upstream code, with the transaction that brought it.
+    case code = 0x78
     /// A redemption whose outcome is unknown.
     case unsettled = 0x75
     /// A state kept behind a short handle.
@@ -27,7 +29,7 @@ public struct StoreKey: Hashable, Sendable {
     public var isOpenToAnybody: Bool {
       switch self {
       case .state, .device, .pushed, .consent, .challenge: true
-      case .claim, .unsettled, .family: false
+      case .claim, .code, .unsettled, .family: false
       }
     }
   }
