@@ -58,6 +58,14 @@ public final class HeadIndex {
   /// Whether a field that leads somewhere occurs.
   public var hasLocation: Bool { has(.location) || has(.contentLocation) || has(.refresh) }
 
+  /// True if another field has the same name with hyphens for its other characters, so that servers which fold names may
+  /// take this one for that.
+  public func isShadow(_ field: Field, _ bytes: Span<UInt8>) -> Bool {
+    for index in 0..<count
+    where records[index].known != .irregular && HeadIndex.equal(bytes, records[index].name, field.name) { return true }
+    return false
+  }
+
   /// The field's value if there is exactly one such field.
   public func only(_ known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
@@ -105,7 +113,7 @@ public final class HeadIndex {
       }
       guard nameEnd > nameStart else { throw .malformed("a header field without a name") }
       var known = table.find(bytes, nameStart..<nameEnd, FoldedName(bytes, nameStart..<nameEnd, isPlain: isPlain))
-      if !isPlain, known != .none { known = .disguised }
+      if !isPlain { known = known.isClaimOrUnknown ? .irregular : .disguised }
       position += 1
       while bytes[position] == ASCII.space || bytes[position] == ASCII.tab { position += 1 }
       let valueStart = position
@@ -220,7 +228,7 @@ public final class HeadIndex {
     case .keepAlive: options.keepAlive = true
     case .upgrade: options.upgrade = true
     case .te, .trailer, .proxyConnection, .http2Settings: break
-    case .none:
+    case .none, .common:
       for index in 0..<count where HeadIndex.equal(bytes, records[index].name, token) {
         records[index].isNominated = true
       }

@@ -21,10 +21,15 @@ public enum KnownField: UInt8, Sendable {
   case forwardedFor
   case forwardedProto
   case forwardedHost
-  /// A claim about who or where the client is, or what it asked for, that some servers believe: never forwarded.
+  /// Another path, method or host than the request's own, which some servers believe: never forwarded.
   case assertion
   /// A known name with other characters for its hyphens, which CGI-like servers fold onto the real one: never forwarded.
   case disguised
+  /// A claim about who or where the client is, which some servers believe: forwarded for trusted proxies only.
+  case identity
+  /// A name with other characters than letters, digits and hyphens that is not `disguised`: forwarded for trusted proxies
+  /// only.
+  case irregular
   case location
   case contentLocation
   /// `url=` in it sends the browser elsewhere, like a Location.
@@ -39,11 +44,16 @@ public enum KnownField: UInt8, Sendable {
   case strictTransportSecurity
   /// Other fields that must not be removable by a `Connection` option (RFC 9110, section 7.6.1).
   case endToEnd
+  /// Fields that many requests have and that mean nothing here, so that no glob has to be compared with them.
+  case common
 }
 
 extension KnownField {
   /// Whether a reader may go where its value leads.
   public var isLocation: Bool { self == .location || self == .contentLocation || self == .refresh }
+
+  /// True for names that the gateway itself neither reads nor writes.
+  var isClaimOrUnknown: Bool { self == .none || self == .identity || self == .common }
 }
 
 /// A field name in lower case with `-` for all but letters and digits, its last 16 bytes in two words, so that a look-up
@@ -112,24 +122,36 @@ struct KnownFieldTable {
     ("www-authenticate", .endToEnd), ("x-http-method-override", .endToEnd),
     ("x-http-method", .endToEnd), ("x-method-override", .endToEnd), ("x-frame-options", .endToEnd),
     ("range", .endToEnd), ("vary", .endToEnd),
-    ("x-forwarded-port", .assertion), ("x-forwarded-server", .assertion), ("x-forwarded-prefix", .assertion),
-    ("x-forwarded-scheme", .assertion), ("x-forwarded-ssl", .assertion), ("x-forwarded-user", .assertion),
-    ("x-forwarded-email", .assertion), ("x-forwarded-preferred-username", .assertion),
-    ("x-forwarded-groups", .assertion), ("x-forwarded-access-token", .assertion), ("x-forwarded-uri", .assertion),
-    ("x-forwarded-method", .assertion), ("x-forwarded-path", .assertion), ("x-forwarded", .assertion),
-    ("x-forwarded-by", .assertion), ("x-forwarded-client-cert", .assertion),
-    ("x-forwarded-tls-client-cert", .assertion),
-    ("x-real-ip", .assertion), ("x-client-ip", .assertion), ("client-ip", .assertion),
-    ("true-client-ip", .assertion), ("x-cluster-client-ip", .assertion), ("cf-connecting-ip", .assertion),
-    ("x-original-url", .assertion), ("x-rewrite-url", .assertion), ("x-original-uri", .assertion),
-    ("x-original-host", .assertion), ("x-host", .assertion), ("x-remote-user", .assertion),
-    ("x-remote-addr", .assertion), ("remote-user", .assertion), ("remote-addr", .assertion),
-    ("x-auth-request-user", .assertion), ("x-auth-request-email", .assertion), ("x-authenticated-user", .assertion),
-    ("client-cert", .assertion), ("client-cert-chain", .assertion), ("x-client-cert", .assertion),
-    ("x-ssl-client-cert", .assertion), ("x-ssl-client-verify", .assertion), ("x-ssl-client-s-dn", .assertion),
-    ("ssl-client-cert", .assertion), ("ssl-client-verify", .assertion), ("front-end-https", .assertion),
-    ("x-url-scheme", .assertion), ("x-scheme", .assertion), ("proxy", .assertion), ("script-name", .assertion),
-    ("path-info", .assertion), ("x-script-name", .assertion),
+    ("x-forwarded-uri", .assertion), ("x-forwarded-method", .assertion), ("x-forwarded-path", .assertion),
+    ("x-forwarded", .assertion), ("x-original-url", .assertion), ("x-rewrite-url", .assertion),
+    ("x-original-uri", .assertion), ("x-original-host", .assertion), ("x-host", .assertion),
+    ("x-original-method", .assertion), ("x-envoy-original-path", .assertion), ("x-envoy-original-method", .assertion),
+    ("x-waws-unencoded-url", .assertion), ("x-unencoded-url", .assertion), ("unencoded-url", .assertion),
+    ("proxy", .assertion), ("script-name", .assertion), ("path-info", .assertion), ("x-script-name", .assertion),
+    ("x-forwarded-port", .identity), ("x-forwarded-server", .identity), ("x-forwarded-prefix", .identity),
+    ("x-forwarded-scheme", .identity), ("x-forwarded-ssl", .identity), ("x-forwarded-user", .identity),
+    ("x-forwarded-email", .identity), ("x-forwarded-preferred-username", .identity),
+    ("x-forwarded-groups", .identity), ("x-forwarded-access-token", .identity), ("x-forwarded-by", .identity),
+    ("x-forwarded-client-cert", .identity), ("x-forwarded-tls-client-cert", .identity), ("x-real-ip", .identity),
+    ("x-client-ip", .identity), ("client-ip", .identity), ("true-client-ip", .identity),
+    ("x-cluster-client-ip", .identity), ("cf-connecting-ip", .identity), ("x-remote-user", .identity),
+    ("x-remote-addr", .identity), ("remote-user", .identity), ("remote-addr", .identity),
+    ("x-auth-request-user", .identity), ("x-auth-request-email", .identity), ("x-authenticated-user", .identity),
+    ("client-cert", .identity), ("client-cert-chain", .identity), ("x-client-cert", .identity),
+    ("x-ssl-client-cert", .identity), ("x-ssl-client-verify", .identity), ("x-ssl-client-s-dn", .identity),
+    ("ssl-client-cert", .identity), ("ssl-client-verify", .identity), ("front-end-https", .identity),
+    ("x-url-scheme", .identity), ("x-scheme", .identity),
+    ("accept", .common), ("accept-encoding", .common), ("accept-language", .common), ("user-agent", .common),
+    ("if-none-match", .common), ("if-modified-since", .common), ("if-match", .common), ("if-range", .common),
+    ("if-unmodified-since", .common), ("upgrade-insecure-requests", .common), ("sec-fetch-site", .common),
+    ("sec-fetch-mode", .common), ("sec-fetch-dest", .common), ("sec-fetch-user", .common), ("sec-ch-ua", .common),
+    ("sec-ch-ua-mobile", .common), ("sec-ch-ua-platform", .common), ("sec-websocket-key", .common),
+    ("sec-websocket-version", .common), ("sec-websocket-extensions", .common), ("sec-websocket-protocol", .common),
+    ("sec-gpc", .common), ("dnt", .common), ("priority", .common), ("x-requested-with", .common),
+    ("x-csrf-token", .common), ("x-xsrf-token", .common), ("x-request-id", .common), ("x-correlation-id", .common),
+    ("traceparent", .common), ("tracestate", .common), ("baggage", .common), ("last-event-id", .common),
+    ("content-language", .common), ("access-control-request-method", .common),
+    ("access-control-request-headers", .common),
   ]
 
   private struct Entry {

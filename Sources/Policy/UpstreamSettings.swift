@@ -21,6 +21,10 @@ public struct UpstreamSettings: Sendable {
   public var responseTimeout: Int
   /// Protocols that an `Upgrade` may name, lower case, e.g. `websocket`; empty: no upgrades.
   public var upgrades: Set<String>
+  /// Globs of names of request fields that only a trusted proxy may send, besides the built-in ones.
+  public var strippedHeaders: [String]
+  /// Globs of names of request fields that every client may send, although a built-in glob matches.
+  public var keptHeaders: [String]
   /// `nil` exactly for an http origin.
   public var tls: UpstreamTLS?
 
@@ -28,7 +32,7 @@ public struct UpstreamSettings: Sendable {
     origin: Origin, endpoints: Endpoints, callback: CallbackMode = .inPlace, pass: [String] = [],
     stateLimit: Int = 2048, forwardsPKCE: Bool = false, parameters: Set<String> = [], maxConnections: Int = 1024,
     reservedConnections: Int? = nil, connectTimeout: Int = 5_000, responseTimeout: Int = 60_000,
-    upgrades: Set<String> = [], tls: UpstreamTLS? = nil
+    upgrades: Set<String> = [], strippedHeaders: [String] = [], keptHeaders: [String] = [], tls: UpstreamTLS? = nil
   ) {
     self.origin = origin
     self.endpoints = endpoints
@@ -42,6 +46,8 @@ public struct UpstreamSettings: Sendable {
     self.connectTimeout = connectTimeout
     self.responseTimeout = responseTimeout
     self.upgrades = upgrades
+    self.strippedHeaders = strippedHeaders
+    self.keptHeaders = keptHeaders
     self.tls = tls
   }
 }

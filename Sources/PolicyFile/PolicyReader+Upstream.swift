@@ -61,6 +61,12 @@ extension PolicyReader {
       case .upgrades:
         let protocols = upgrades(field)
         settings.append { $0.upgrades = protocols }
+      case .stripHeaders:
+        let globs = headerGlobs(field)
+        settings.append { $0.strippedHeaders = globs }
+      case .keepHeaders:
+        let globs = headerGlobs(field)
+        settings.append { $0.keptHeaders = globs }
       }
     }
     guard isMapping else { return }

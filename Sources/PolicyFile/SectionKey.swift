@@ -103,6 +103,8 @@ enum UpstreamKey: String, SectionKey {
   case reservedConnections = "reserved_connections"
   case connectTimeout = "connect_timeout"
   case responseTimeout = "response_timeout"
+  case stripHeaders = "strip_headers"
+  case keepHeaders = "keep_headers"
 }
 
 enum EndpointKey: String, SectionKey {

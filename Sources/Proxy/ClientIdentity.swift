@@ -9,7 +9,8 @@ import Reactor
 final class ClientIdentity {
   private let peerHost: String
   private let isLoopback: Bool
-  private let isTrusted: Bool
+  /// True for a trusted proxy, whose claims about its clients go upstream.
+  let isTrusted: Bool
   /// `X-Forwarded-*` and `Forwarded` up to where the host stands, for a client that is not a trusted proxy.
   private let plainPrefix: [UInt8]
 

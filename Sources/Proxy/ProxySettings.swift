@@ -1,3 +1,4 @@
+import HTTP1
 public import HTTP2
 public import Reactor
 public import TLS
@@ -51,6 +52,10 @@ public struct ProxyConfiguration: Sendable {
   public var strictTransportSecurity = ""
   /// Whether cookies that the upstream sets get `Secure`: browsers reach the gateway over https.
   public var securesCookies = false
+  /// Globs of names of request fields that only a trusted proxy may send, besides the built-in ones.
+  public var strippedFields: [String] = []
+  /// Globs of names of request fields that every client may send, although a built-in glob matches.
+  public var keptFields: [String] = []
   /// Protocols, in lower case, that an `Upgrade` may name.
   public var upgrades: Set<String> = []
   /// Limits of HTTP/2 connections; `nil` where only HTTP/1.1 is spoken.
@@ -64,6 +69,8 @@ public struct ProxyConfiguration: Sendable {
 /// A reference, because it is consulted several times for each request and a copy would count references of each field.
 public final class ProxySettings: Sendable {
   let configuration: ProxyConfiguration
+  /// The request fields that only a trusted proxy may send.
+  let identityFields: IdentityFields
   /// `Host: ...` and `Via: ...` lines, ready to be copied.
   let hostLine: [UInt8]
   let viaLine: [UInt8]
@@ -76,6 +83,7 @@ public final class ProxySettings: Sendable {
 
   public init(_ configuration: ProxyConfiguration) {
     self.configuration = configuration
+    identityFields = IdentityFields(strip: configuration.strippedFields, keep: configuration.keptFields)
     hostLine = Array("Host: \(configuration.upstreamAuthority)\r\n".utf8)
     viaLine = Array("Via: 1.1 \(configuration.pseudonym)\r\n".utf8)
     loopMark = configuration.pseudonym.lowercased()

@@ -6,7 +6,8 @@ import Reactor
 enum RequestReader {
   /// The request without its body; fields that end at this hop, or that claim what only a proxy may, are left out.
   static func read(
-    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ identity: ClientIdentity
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ identity: ClientIdentity,
+    _ settings: ProxySettings
   ) -> Request {
     var headers = Headers(capacity: fields.count)
     for field in fields where !field.isNominated {
@@ -15,6 +16,7 @@ enum RequestReader {
         .http2Settings, .expect, .forwarded, .forwardedFor, .forwardedProto, .forwardedHost, .assertion, .disguised:
         continue
       default:
+        guard settings.identityFields.passes(field, of: fields, bytes, isTrusted: identity.isTrusted) else { continue }
         headers.append(text(bytes, field.name), text(bytes, field.value))
       }
     }

@@ -33,7 +33,8 @@ enum RequestRewriter {
           CookieFilter.append(field.value, of: bytes, without: settings.configuration.privateCookie, to: buffer)
           continue
         }
-      default: break
+      default:
+        guard settings.identityFields.passes(field, of: fields, bytes, isTrusted: identity.isTrusted) else { continue }
       }
       append(field, bytes, to: buffer)
     }

@@ -255,7 +255,7 @@ final class ServerConnection: Activity {
 
   private func intercept(_ head: RequestHead, bodyLimit: Int, began: UInt64) async {
     holdsSecrets = true
-    var request = input.withSpan { RequestReader.read(head, $0, requestFields, identity) }
+    var request = input.withSpan { RequestReader.read(head, $0, requestFields, identity, settings) }
     input.consume(head.length)
     defer {
       poller.buffers.release(charged)

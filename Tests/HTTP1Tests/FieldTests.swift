@@ -65,26 +65,28 @@ struct FieldTests {
 
   @Test(
     "A known name spelled with underscores is recognised as disguised (attack class 11)",
-    arguments: ["X_Forwarded_For", "x-forwarded_for", "REMOTE_USER", "Content_Type", "Host_", "Co_okie"])
+    arguments: [
+      "X_Forwarded_For", "x-forwarded_for", "X_ORIGINAL_URL", "Content_Type", "Host_", "Co_okie", "REMOTE_USER",
+    ])
   func disguises(_ name: String) throws {
     let parsed = try #require(try parseRequest("GET / HTTP/1.1\r\nHost: a\r\n\(name): z\r\n\r\n"))
-    let isKnown = !["Host_", "Co_okie"].contains(name)
-    #expect(parsed.index.last?.known == (isKnown ? .disguised : KnownField.none))
+    let isKnown = !["Host_", "Co_okie", "REMOTE_USER"].contains(name)
+    #expect(parsed.index.last?.known == (isKnown ? .disguised : .irregular))
   }
 
   @Test(
     "A known name with any other character of a token for its hyphens is disguised (attack class 11)",
     arguments: [
-      "X.Original.URL", "X!Rewrite!URL", "x#original-url", "X$Real$IP", "X%Forwarded%For", "X&Forwarded&Host",
-      "X'Client'IP", "X*Real-IP", "Remote+User", "Path^Info", "Script`Name", "X|Forwarded|Proto", "Content~Type",
-      "X.HTTP.Method.Override", "X_Method_Override", "x.forwarded.preferred.username",
+      "X.Original.URL", "X!Rewrite!URL", "x#original-url", "X$Original$Host", "X%Forwarded%For", "X&Forwarded&Host",
+      "X'Forwarded'Path", "X*Unencoded-URL", "X+Host", "Path^Info", "Script`Name", "X|Forwarded|Proto", "Content~Type",
+      "X.HTTP.Method.Override", "X_Method_Override", "x.envoy.original.path",
     ])
   func disguisesInAnyCharacter(_ name: String) throws {
     let parsed = try #require(try parseRequest("GET / HTTP/1.1\r\nHost: a\r\n\(name): z\r\n\r\n"))
     #expect(parsed.index.last?.known == .disguised)
   }
 
-  @Test("A known name in its own characters is no disguise", arguments: ["X-ORIGINAL-URL", "x-real-ip", "Path-Info"])
+  @Test("A known name in its own characters is no disguise", arguments: ["X-ORIGINAL-URL", "x-host", "Path-Info"])
   func undisguised(_ name: String) throws {
     let parsed = try #require(try parseRequest("GET / HTTP/1.1\r\nHost: a\r\n\(name): z\r\n\r\n"))
     #expect(parsed.index.last?.known == .assertion)

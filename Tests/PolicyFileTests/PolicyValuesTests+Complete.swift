@@ -68,6 +68,8 @@ extension PolicyValuesTests {
       connect_timeout: 250ms
       response_timeout: 2m
       upgrades: websocket
+      strip_headers: [X-Badge, x-sso2-*]
+      keep_headers: iv-lang
       tls: { ca: server-ca.pem, server_name: Inner.example, certificate: client.pem, private_key: client.key, min_version: 1.3 }
     enforcement:
       mode: report

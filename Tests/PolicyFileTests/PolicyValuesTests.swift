@@ -56,6 +56,8 @@ struct PolicyValuesTests {
     #expect(upstream.connectTimeout == 250)
     #expect(upstream.responseTimeout == 120_000)
     #expect(upstream.upgrades == ["websocket"])
+    #expect(upstream.strippedHeaders == ["x-badge", "x-sso2-*"])
+    #expect(upstream.keptHeaders == ["iv-lang"])
     #expect(upstream.tls?.serverName == "inner.example")
     #expect(upstream.tls?.authorities.count == 1)
     #expect(upstream.tls?.certificate?.chain.hostNames == ["client.example"])

@@ -15,6 +15,70 @@ struct ValueFindings {
   static let cases: [FindingCase] = [
     FindingCase(
       .invalidValue,
+      "A header glob that matches what OAuth needs",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  strip_headers: [x-sso, auth*]"
+        )
+      ],
+      expected: """
+        policy.yaml:9:26: error: `strip_headers` cannot hold `auth*`; it matches `authorization`, without which \
+        requests do not work
+        """),
+    FindingCase(
+      .invalidValue,
+      "A header glob that matches everything",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  strip_headers: '*x*'"
+        )
+      ],
+      expected: """
+        policy.yaml:9:18: error: `strip_headers` cannot hold `*x*`; it would match nearly every field; write at \
+        least two characters beside `*`
+        """),
+    FindingCase(
+      .invalidValue,
+      "A header to keep that is never forwarded",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  keep_headers: [iv-user, X_Original_URL]"
+        )
+      ],
+      expected: """
+        policy.yaml:9:27: error: `keep_headers` cannot hold `X_Original_URL`; the gateway never forwards \
+        `x-original-url` of a client
+        """),
+    FindingCase(
+      .invalidValue,
+      "A header glob that is no name",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  keep_headers: 'iv user'"
+        )
+      ],
+      expected: """
+        policy.yaml:9:17: error: `keep_headers` cannot hold `iv user`; use a field name such as `X-SSO-User`, or \
+        a glob such as `x-sso-*`
+        """),
+    FindingCase(
+      .duplicateValue,
+      "A header glob twice",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  strip_headers: [x-sso, X-SSO]"
+        )
+      ],
+      expected: """
+        policy.yaml:9:26: error: `X-SSO` occurs twice in `strip_headers`; keep one
+        """),
+    FindingCase(
+      .invalidValue,
       "An unknown version",
       edits: [("version: 1", "version: 2")],
       expected: """

@@ -9,6 +9,8 @@ extension ProxyTests {
       "X-Real-IP: 1.2.3.4", "X-Original-URL: /admin", "X-Rewrite-URL: /admin", "X_Forwarded_For: 1.2.3.4",
       "Remote-User: root",
       "X_Original_URL: /admin", "X-Forwarded-User: root", "Proxy: http://evil.test", "X-Client-Cert: x",
+      "iv-user: root", "SM_USER: root", "OAM_REMOTE_USER: root", "$WSRU: root", "WL-Proxy-Client-Cert: x",
+      "X-ARR-ClientCert: x", "X-MS-Client-Principal: x", "Ssl-Client-S-Dn: CN=root", "X_Case: x",
     ]
 
     @Test("What a client claims about itself does not go upstream (attack class 11)")
@@ -27,6 +29,22 @@ extension ProxyTests {
         #expect(request?["X-Forwarded-Host"] == "gateway.test:81")
         let facts = try await bench.get("/facts", "X-Forwarded-For: 1.2.3.4", "X-Forwarded-Proto: https")
         #expect(facts.text == "127.0.0.1 false -")
+      }
+    }
+
+    @Test("What a trusted proxy says of the client's identity goes upstream, but no other path or host")
+    func trustedIdentity() async throws {
+      try await Bench.Setup(configure: { $0.trusts = { $0.isLoopback } }).run { _, bench in
+        let client = try await bench.connect()
+        let lines = IdentityTests.forged.map { "\($0)\r\n" }.joined()
+        try await client.send("GET / HTTP/1.1\r\nHost: gateway.test\r\nX-Case: y\r\n\(lines)\r\n")
+        _ = try await client.readResponse()
+        #expect(
+          bench.upstream.requests.last?.names == [
+            "Host", "X-Case", "X-Real-IP", "Remote-User", "X-Forwarded-User", "X-Client-Cert", "iv-user", "SM_USER",
+            "OAM_REMOTE_USER", "$WSRU", "WL-Proxy-Client-Cert", "X-ARR-ClientCert", "X-MS-Client-Principal",
+            "Ssl-Client-S-Dn", "Via", "X-Forwarded-For", "X-Forwarded-Proto", "Forwarded", "X-Forwarded-Host",
+          ])
       }
     }
 

@@ -53,6 +53,8 @@ public final class GatewaySnapshot: Sendable {
     settings.connectTimeout = upstream.connectTimeout
     settings.responseTimeout = upstream.responseTimeout
     settings.upgrades = upstream.upgrades
+    settings.strippedFields = upstream.strippedHeaders
+    settings.keptFields = upstream.keptHeaders
     let limits = gateway.limits
     settings.headTimeout = limits.headerTimeout
     settings.bodyTimeout = limits.bodyTimeout

@@ -6,11 +6,15 @@ import Reactor
 /// Input: a byte of settings, then what a client sends. What is accepted has one reading, and what goes upstream is that.
 enum RequestHeadTarget {
   private static let cookie = "__Host-private"
-  /// What must never travel on, whoever sent it.
+  /// Fields that must never travel on, from any client.
   private static let stopped: Set<String> = [
     "connection", "keep-alive", "proxy-connection", "te", "trailer", "upgrade", "http2-settings", "expect",
-    "transfer-encoding", "content-length", "x-original-url", "x-rewrite-url", "x-real-ip", "remote-user",
-    "x-forwarded-port", "x-forwarded-prefix", "client-cert", "proxy",
+    "transfer-encoding", "content-length", "x-original-url", "x-rewrite-url", "x-host", "proxy",
+  ]
+  /// Fields that travel on for trusted proxies only.
+  private static let claims: Set<String> = [
+    "x-real-ip", "remote-user", "x-forwarded-port", "x-forwarded-prefix", "client-cert", "iv-user", "sm-user", "-wsru",
+    "x-arr-ssl", "wl-proxy-ssl", "x-case",
   ]
 
   static func check(_ input: [UInt8]) throws(Violation) {
@@ -114,10 +118,11 @@ enum RequestHeadTarget {
     configuration.upstreamAuthority = "upstream.test"
     configuration.privateCookie = cookie
     configuration.upgrades = options & 4 == 0 ? [] : ["websocket"]
+    let isTrusted = options & 1 == 1
     let settings = ProxySettings(configuration)
     let buffer = BufferPool().take()
     _ = RequestRewriter.write(
-      head, bytes.span, index, ClientIdentity(peer, isTrusted: options & 1 == 1), settings, to: buffer)
+      head, bytes.span, index, ClientIdentity(peer, isTrusted: isTrusted), settings, to: buffer)
     let sent = buffer.bytes(from: 0, count: buffer.count)
     var scanner = HeadScanner()
     let second = HeadIndex()
@@ -143,22 +148,34 @@ enum RequestHeadTarget {
         own || (upgrade != nil && name == "connection") || !out.has(name), "`\(name)` went upstream")
       try Violation.unless(out.disguises(of: name) == 0, "`\(name)` went upstream in disguise")
     }
+    for name in claims where !isTrusted {
+      try Violation.unless(name == "x-case" || !out.has(name), "`\(name)` went upstream")
+      try Violation.unless(out.disguises(of: name) == 0, "`\(name)` went upstream in disguise")
+    }
     for name in ["x-forwarded-for", "x-forwarded-proto", "forwarded"] {
       try Violation.unless(out.all(name).count == 1, "\(out.all(name).count) of `\(name)`")
     }
-    try checkPassed(index, bytes, second, sent)
+    try checkPassed(index, bytes, second, sent, settings, isTrusted: isTrusted)
     try checkCookies(seen, out)
   }
 
   /// All fields that mean nothing to the gateway travel on, in their order, those of this hop apart.
   private static func checkPassed(
-    _ index: HeadIndex, _ bytes: [UInt8], _ second: HeadIndex, _ sent: [UInt8]
+    _ index: HeadIndex, _ bytes: [UInt8], _ second: HeadIndex, _ sent: [UInt8], _ settings: ProxySettings,
+    isTrusted: Bool
   ) throws(Violation) {
-    let before = index.filter { $0.known == .none && !$0.isNominated }
-    let after = second.filter { $0.known == .none }
+    let before = index.filter {
+      isForeign($0) && !$0.isNominated
+        && settings.identityFields.passes($0, of: index, bytes.span, isTrusted: isTrusted)
+    }
+    let after = second.filter(isForeign)
     let sameNames = before.map { Array(bytes[$0.name]) } == after.map { Array(sent[$0.name]) }
     let sameValues = before.map { Array(bytes[$0.value]) } == after.map { Array(sent[$0.value]) }
     try Violation.unless(sameNames && sameValues, "fields were lost or made")
+  }
+
+  private static func isForeign(_ field: HeadIndex.Field) -> Bool {
+    [.none, .common, .identity, .irregular].contains(field.known)
   }
 
   private static func checkCookies(_ seen: FieldReader, _ out: FieldReader) throws(Violation) {

@@ -111,6 +111,31 @@ struct TransportTests {
     }
   }
 
+  private static let identities: Headers = [
+    "iv-user": "mallory", "SM_USER": "mallory", "OAM-Remote-User": "mallory", "$WSRU": "mallory",
+    "WL-Proxy-Client-Cert": "mallory", "X-Case": "honest", "X_Case": "mallory", "X-Badge": "mallory",
+    "X-WebAuth-User": "mallory",
+  ]
+
+  @Test("I-transport: a stranger's identity fields are dropped, at endpoints and on every other path")
+  func identity() async throws {
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+    let policy = try FixturePolicy.onLoopback {
+      $0.upstream.strippedHeaders = ["x-badge"]
+      $0.upstream.keptHeaders = ["x-webauth-user"]
+    }
+    try await GatewayFixture.run(before: .bytes(answer), policy) { gateway, raw in
+      _ = try await gateway.get("/login", Self.identities)
+      _ = try await gateway.get(gateway.az("p1"), Self.identities)
+      #expect(raw.requests.count == 2)
+      for request in raw.requests {
+        let lines = request.split(separator: "\r\n")
+        #expect(lines.filter { $0.hasSuffix("mallory") } == ["X-WebAuth-User: mallory"])
+        #expect(lines.contains("X-Case: honest"))
+      }
+    }
+  }
+
   @Test("I-transport: a trusted proxy's own word goes on")
   func trusted() async throws {
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"

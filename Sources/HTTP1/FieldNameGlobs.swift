@@ -1,0 +1,90 @@
+/// A set of globs of field names, such as `iv-*` or `*-s-dn`, matched on the bytes of a head.
+///
+/// Names and globs are compared in their folded form (`ASCII.folded`): lower case, with `-` for all but letters and digits.
+/// So `iv-*` also matches `IV_User`, which servers that make a variable of the name read as the same field.
+struct FieldNameGlobs: Sendable {
+  /// What a name must begin with, contain in this order, and end with. A glob without `*` has only `head`.
+  private struct Glob: Sendable {
+    let head: [UInt8]
+    let middle: [[UInt8]]
+    /// `nil` for a glob without `*`, which is the whole name.
+    let tail: [UInt8]?
+
+    init(_ text: String) {
+      let parts = text.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
+        .map { $0.map(ASCII.folded) }
+      head = parts.first ?? []
+      middle = parts.dropFirst().dropLast().filter { !$0.isEmpty }
+      tail = parts.count > 1 ? parts.last : nil
+    }
+
+    func matches(_ bytes: Span<UInt8>, _ name: Range<Int>) -> Bool {
+      guard Glob.starts(bytes, name, head) else { return false }
+      guard let tail else { return name.count == head.count }
+      var start = name.lowerBound + head.count
+      let end = name.upperBound - tail.count
+      guard start <= end, Glob.starts(bytes, end..<name.upperBound, tail) else { return false }
+      for part in middle {
+        while start + part.count <= end, !Glob.starts(bytes, start..<end, part) { start += 1 }
+        start += part.count
+        guard start <= end else { return false }
+      }
+      return true
+    }
+
+    private static func starts(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: [UInt8]) -> Bool {
+      guard range.count >= text.count else { return false }
+      for offset in 0..<text.count where ASCII.folded(bytes[range.lowerBound + offset]) != text[offset] { return false }
+      return true
+    }
+  }
+
+  /// Globs by the first byte of the name, and by the last one where a glob begins with `*`. Most names meet none of them.
+  private let byFirst: [[Glob]]
+  private let byLast: [[Glob]]
+  private let others: [Glob]
+  /// A bit for each slot of `byFirst` and `byLast` that is in use.
+  private let firstBytes: UInt64
+  private let lastBytes: UInt64
+  let isEmpty: Bool
+
+  init(_ globs: [String]) {
+    var byFirst = [[Glob]](repeating: [], count: 64)
+    var byLast = [[Glob]](repeating: [], count: 64)
+    var others: [Glob] = []
+    for glob in globs.map(Glob.init) {
+      if let first = glob.head.first {
+        byFirst[FieldNameGlobs.slot(first)].append(glob)
+      } else if let last = glob.tail?.last {
+        byLast[FieldNameGlobs.slot(last)].append(glob)
+      } else {
+        others.append(glob)
+      }
+    }
+    self.byFirst = byFirst
+    self.byLast = byLast
+    self.others = others
+    firstBytes = FieldNameGlobs.bits(of: byFirst)
+    lastBytes = FieldNameGlobs.bits(of: byLast)
+    isEmpty = globs.isEmpty
+  }
+
+  /// True if a glob matches the name in `range`, which is not empty.
+  func matches(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    if isEmpty { return false }
+    let first = FieldNameGlobs.slot(ASCII.folded(bytes[range.lowerBound]))
+    if firstBytes >> UInt64(first) & 1 == 1, byFirst[first].contains(where: { $0.matches(bytes, range) }) {
+      return true
+    }
+    let last = FieldNameGlobs.slot(ASCII.folded(bytes[range.upperBound - 1]))
+    if lastBytes >> UInt64(last) & 1 == 1, byLast[last].contains(where: { $0.matches(bytes, range) }) { return true }
+    return others.contains { $0.matches(bytes, range) }
+  }
+
+  /// A folded byte is a letter, a digit or a hyphen; two that share a slot cost a comparison.
+  private static func slot(_ folded: UInt8) -> Int { Int(folded & 63) }
+
+  private static func bits(of slots: [[Glob]]) -> UInt64 {
+    slots.indices.reduce(0) { slots[$1].isEmpty ? $0 : $0 | 1 << UInt64($1) }
+  }
+}

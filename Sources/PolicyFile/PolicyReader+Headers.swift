@@ -1,0 +1,64 @@
+import YAML
+
+/// `strip_headers` and `keep_headers` of `upstream:`: globs of names of request fields.
+extension PolicyReader {
+  /// What OAuth and HTTP itself need of a request; the gateway reads or writes these.
+  private static let needed = [
+    "authorization", "connection", "content-encoding", "content-length", "content-type", "cookie", "expect", "host",
+    "te", "trailer", "transfer-encoding", "upgrade", "via",
+  ]
+
+  /// What the gateway writes itself, or never forwards: another path, method or host than the one that was judged.
+  private static let neverKept = [
+    "connection", "content-length", "expect", "forwarded", "host", "http2-settings", "keep-alive", "path-info", "proxy",
+    "proxy-connection", "script-name", "te", "trailer", "transfer-encoding", "unencoded-url", "upgrade",
+    "x-envoy-original-method", "x-envoy-original-path", "x-forwarded", "x-forwarded-for", "x-forwarded-host",
+    "x-forwarded-method", "x-forwarded-path", "x-forwarded-proto", "x-forwarded-uri", "x-host", "x-original-host",
+    "x-original-method", "x-original-uri", "x-original-url", "x-rewrite-url", "x-script-name", "x-unencoded-url",
+    "x-waws-unencoded-url",
+  ]
+
+  /// A glob or a list of globs, each once. A glob is a field name in any case in which `*` matches any characters.
+  func headerGlobs(_ field: Field) -> [String] {
+    var globs: [String] = []
+    for item in list(field, orSingle: true) {
+      guard let glob = text(item) else { continue }
+      if let problem = Self.globProblem(glob, isKept: field.name == UpstreamKey.keepHeaders.rawValue) {
+        error(.invalidValue, item.node, "`\(field.name)` cannot hold \(quoted(glob)); \(problem)")
+      } else if globs.contains(glob.lowercased()) {
+        error(.duplicateValue, item.node, "\(quoted(glob)) occurs twice in `\(field.name)`; keep one")
+      } else {
+        globs.append(glob.lowercased())
+      }
+    }
+    return globs
+  }
+
+  private static func globProblem(_ glob: String, isKept: Bool) -> String? {
+    // RFC 9110, section 5.6.2; `*` is the wildcard here.
+    let isToken = glob.utf8.allSatisfy { byte in
+      byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+    guard isToken else { return "use a field name such as `X-SSO-User`, or a glob such as `x-sso-*`" }
+    guard glob.utf8.count(where: { $0 != UInt8(ascii: "*") }) >= 2 else {
+      return "it would match nearly every field; write at least two characters beside `*`"
+    }
+    if isKept {
+      guard let name = neverKept.first(where: { folded(glob) == $0 }) else { return nil }
+      return "the gateway never forwards `\(name)` of a client"
+    }
+    guard let name = needed.first(where: { matches(folded(glob)[...], $0[...]) }) else { return nil }
+    return "it matches `\(name)`, without which requests do not work"
+  }
+
+  /// In lower case, with `-` for what some servers take for one.
+  private static func folded(_ glob: String) -> String {
+    String(glob.lowercased().map { $0.isLetter || $0.isNumber || $0 == "*" ? $0 : "-" })
+  }
+
+  private static func matches(_ glob: Substring, _ name: Substring) -> Bool {
+    guard let first = glob.first else { return name.isEmpty }
+    guard first == "*" else { return name.first == first && matches(glob.dropFirst(), name.dropFirst()) }
+    return name.indices.contains { matches(glob.dropFirst(), name[$0...]) } || matches(glob.dropFirst(), "")
+  }
+}
