@@ -25,6 +25,9 @@ static inline void co_set_modes(SSL_CTX *context) {
   SSL_CTX_set_mode(
     context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 }
+/// A read that finds no application data in what was read ahead returns: by default it goes on as long as other records
+/// come.
+static inline void co_set_no_auto_retry(SSL_CTX *context) { SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY); }
 static inline void co_set_options(SSL_CTX *context) {
   SSL_CTX_set_options(
     context,
@@ -51,6 +54,9 @@ static inline int co_add_chain_certificate(SSL_CTX *context, X509 *certificate) 
 }
 static inline int co_set_host_name(SSL *connection, const char *name) {
   return (int)SSL_set_tlsext_host_name(connection, name);
+}
+static inline void co_set_message_argument(SSL *connection, void *argument) {
+  SSL_set_msg_callback_arg(connection, argument);
 }
 static inline void co_set_owner(SSL *connection, void *owner) { SSL_set_app_data(connection, owner); }
 static inline void *co_owner(const SSL *connection) { return SSL_get_app_data(connection); }

@@ -14,10 +14,12 @@ final class ParkedConnection: TimerEntry, SocketObserver {
   let told: ProxyHeader.Client?
   let admission: Admission
   let state: ConnectionState
+  /// When the client has had its time for a next request; a wake-up without a request does not renew it.
+  let idleDeadline: Deadline
 
   init(
     _ socket: Socket, _ worker: ProxyWorker, neighbour: Address, told: ProxyHeader.Client?, _ admission: Admission,
-    _ state: ConnectionState
+    _ state: ConnectionState, idleDeadline: Deadline
   ) {
     self.socket = socket
     self.worker = worker
@@ -25,10 +27,12 @@ final class ParkedConnection: TimerEntry, SocketObserver {
     self.told = told
     self.admission = admission
     self.state = state
+    self.idleDeadline = idleDeadline
     super.init()
     // The only reference, until the socket is closed.
     socket.observer = self
-    worker.poller.arm(self, after: worker.settings.configuration.idleTimeout)
+    let now = worker.poller.now
+    worker.poller.arm(self, after: idleDeadline.hasPassed(at: now) ? 0 : Int(idleDeadline.milliseconds - now))
   }
 
   deinit {

@@ -26,6 +26,8 @@ public final class ProxyWorker {
     }
   }
   let handshakes: HandshakeGate
+  /// Counts a client that sent too many KeyUpdates. One for all connections, so that none costs an allocation.
+  let keyUpdateFlood: () -> Void
   /// Shared by all workers.
   let connections: ConnectionLimits
   /// Refused clients that are being told why.
@@ -46,6 +48,7 @@ public final class ProxyWorker {
     self.metrics = metrics
     self.connections = connections
     handshakes = HandshakeGate(poller)
+    keyUpdateFlood = { metrics.limited(.keyUpdates) }
     pool = UpstreamPool(poller, resolver: resolver, settings: settings, handshakes: handshakes, metrics: metrics)
     poller.buffers.limit = settings.configuration.limits.bufferMemory
   }

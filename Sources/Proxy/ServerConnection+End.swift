@@ -69,6 +69,7 @@ extension ServerConnection {
     releaseInput()
     isParked = true
     // The socket holds it.
-    _ = ParkedConnection(socket, worker, neighbour: neighbour, told: told, admission, state)
+    _ = ParkedConnection(
+      socket, worker, neighbour: neighbour, told: told, admission, state, idleDeadline: idleDeadline)
   }
 }

@@ -20,8 +20,11 @@ extension ServerConnection {
   func nextHead() async -> HeadOutcome {
     var scanner = HeadScanner()
     var deadline: Deadline?
+    // One for the whole wait: records of TLS that carry no data wake the task up and must not renew it.
+    var firstByteDeadline: Deadline?
     while true {
       if !input.isEmpty {
+        idleDeadline = .never
         if mayBeHTTP2, let isPreface = input.withSpan({ HTTP2Preface.matches($0) }) {
           if isPreface { return .http2 }
           mayBeHTTP2 = false
@@ -45,16 +48,21 @@ extension ServerConnection {
         let wake: Wake
         if state.requests == 0 {
           // The client has just connected: a drain must not take the request that is on its way.
-          wake = await waiter.wait(socket, .readable, until: poller.deadline(after: settings.configuration.headTimeout))
+          let until = firstByteDeadline ?? poller.deadline(after: settings.configuration.headTimeout)
+          firstByteDeadline = until
+          wake = await waiter.wait(socket, .readable, until: until)
         } else {
-          wake = await waiter.waitIdle(socket, until: poller.deadline(after: pause))
+          if idleDeadline == .never { idleDeadline = poller.deadline(after: settings.configuration.idleTimeout) }
+          // A connection that pauses gives its task and buffers back, however few others are idle.
+          let pause = poller.deadline(after: ServerConnection.pauseLimit)
+          wake = await waiter.waitIdle(socket, until: min(pause, idleDeadline))
         }
         switch wake {
         case .ready where !input.hasBlock && !hasMemory:
           if case .refused(let failure) = refusal(.overloaded(.bufferMemory)) { return .refused(failure) }
           return .closed
         case .ready: break
-        case .timedOut where state.requests > 0 && pause < settings.configuration.idleTimeout, .park:
+        case .timedOut where state.requests > 0 && !idleDeadline.hasPassed(at: poller.now), .park:
           // Readable in the meantime: no further event would start a parked connection.
           if socket.satisfies(.readable) { break }
           if poller.isDraining { return .closed }
@@ -75,9 +83,6 @@ extension ServerConnection {
       }
     }
   }
-
-  /// A connection that pauses gives its task and buffers back, however few others are idle.
-  private var pause: Int { min(ServerConnection.pauseLimit, settings.configuration.idleTimeout) }
 
   private func parse(_ scanner: inout HeadScanner) -> Result<RequestHead?, MessageError> {
     do throws(MessageError) {

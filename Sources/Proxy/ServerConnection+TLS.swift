@@ -12,6 +12,7 @@ extension ServerConnection {
     do throws(TLSFailure) {
       let deadline = poller.deadline(after: tls.handshakeTimeout)
       let layer = try await tls.accept(socket, with: waiter, gate: worker.handshakes, until: deadline)
+      layer.floodHandler = worker.keyUpdateFlood
       worker.metrics.handshakeFinished(layer.isResumed ? .resumed : .full)
       identify()
       return .admitted

@@ -31,6 +31,8 @@ final class ServerConnection: Activity {
   /// Bytes of bodies that are held whole for the request in progress.
   private var charged = 0
   var state = ConnectionState()
+  /// When the wait for a next request ends, parked or not; `.never` while nothing is waited for.
+  var idleDeadline = Deadline.never
   /// Received and not yet consumed; without a block while there is nothing.
   let input = Buffer()
   /// The worker's: a constant of one's own is used without counting a reference.
@@ -91,6 +93,7 @@ final class ServerConnection: Activity {
     admission = parked.admission
     hasEntered = true
     state = parked.state
+    idleDeadline = parked.idleDeadline
     waiter = Waiter(parked.worker.poller)
     isStream = false
     mayBeHTTP2 = false

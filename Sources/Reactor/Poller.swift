@@ -14,6 +14,8 @@ import CLinux
   let idle = IdleList()
   private var due: [TimerEntry] = []
   var pending: [any Activity] = []
+  /// Readiness that sockets get back in the next turn.
+  private var heldBack: [(socket: Socket, bits: Readiness)] = []
   /// Monotonic milliseconds, read once a turn.
   public private(set) var now: UInt64
   /// Counts the loop's turns.
@@ -138,7 +140,21 @@ import CLinux
   }
 
   func millisecondsToNextDeadline() -> Int32 {
-    pending.isEmpty ? wheel.millisecondsToNext(from: now) : 0
+    pending.isEmpty && heldBack.isEmpty ? wheel.millisecondsToNext(from: now) : 0
+  }
+
+  func deliverInNextTurn(_ bits: Readiness, to socket: Socket) {
+    heldBack.append((socket, bits))
+  }
+
+  /// Delivers what was held back in the last turn.
+  func deliverHeldBack() {
+    guard !heldBack.isEmpty else { return }
+    let due = heldBack
+    heldBack.removeAll(keepingCapacity: true)
+    for (socket, bits) in due where socket.isOpen {
+      if socket.deliver(bits) { socket.observer?.socketIsReady(socket) }
+    }
   }
 
   func expire() {

@@ -43,7 +43,7 @@ public enum Transfer: Equatable, Sendable {
   private(set) var written = 0
   /// What a layer takes at once: a TLS record.
   private static let recordSize = 16 * 1024
-  let poller: Poller
+  package let poller: Poller
   /// TLS, once its handshake is done; `nil` for plaintext.
   public private(set) var layer: (any RecordLayer)?
   /// The task that waits for it, if one does, for what `interest` says. Not counted: the task holds its waiter while it
@@ -248,6 +248,14 @@ public enum Transfer: Equatable, Sendable {
     self.layer = layer
     // It may have taken in more than it used: only its own word counts.
     readiness.formUnion([.readable, .writable])
+  }
+
+  /// Takes the readability away until the next turn of the loop, so that the task that reads lets others run: a layer has
+  /// read its share and may have more.
+  package func holdBackReading() {
+    let held = readiness.intersection([.readable, .readClosed]).union(.readable)
+    readiness.subtract(held)
+    poller.deliverInNextTurn(held, to: self)
   }
 
   /// Whether the peer has sent something for this side's user, or has ended.

@@ -41,6 +41,7 @@ public struct TLSIdentity: Sendable {
     // 112 bits: what RFC 9325, section 4, asks for. Distributions differ in their default.
     unsafe SSL_CTX_set_security_level(context, 2)
     unsafe co_set_modes(context)
+    unsafe co_set_no_auto_retry(context)
     unsafe co_set_options(context)
     unsafe co_set_read_ahead(context)
     let modern = ciphers.filter { $0.hasPrefix("TLS_") }

@@ -8,6 +8,9 @@ public import Reactor
 /// drained, which `TLSTransport` sees. What OpenSSL wants may be of the other direction (a key update can make a read wait
 /// to write): then an event of that direction makes this one ready again.
 ///
+/// Records that carry no application data are counted, and a peer that sends nothing else is cut off; a direction with
+/// more records than a turn's share is ready again in the next turn of the loop.
+///
 /// Confined to its worker, like its socket.
 @safe public final class TLSLayer: RecordLayer {
   private let connection: OpaquePointer
@@ -15,8 +18,10 @@ public import Reactor
   private let owner: AnyObject
   /// The socket's, which closes it.
   let descriptor: Int32
-  /// Whether the last read of the socket took all that the kernel had.
-  var isDrained = false
+  var reads = SocketReads()
+  private(set) var budget = RecordBudget()
+  /// Called once when the peer has sent too many records without application data.
+  public var floodHandler: (() -> Void)?
   /// Whether more follows what OpenSSL sends now.
   private(set) var sendsMore = false
   public internal(set) var written = 0
@@ -60,6 +65,15 @@ public import Reactor
 
   private func attach() throws(TLSFailure) {
     guard unsafe TLSTransport.attach(connection, to: self) else { throw .refused(TLSLibrary.lastReason()) }
+    // Unretained: the layer frees the connection when it goes.
+    unsafe co_set_message_argument(connection, Unmanaged.passUnretained(self).toOpaque())
+    unsafe SSL_set_msg_callback(connection) { isWritten, _, kind, bytes, count, _, layer in
+      guard isWritten == 0, count > 0, let bytes = unsafe bytes, let layer = unsafe layer else { return }
+      // Only called while a function of the layer runs.
+      unsafe Unmanaged<TLSLayer>.fromOpaque(layer)._withUnsafeGuaranteedRef {
+        $0.count(kind, unsafe bytes.load(as: UInt8.self))
+      }
+    }
   }
 
   deinit {
@@ -125,16 +139,36 @@ public import Reactor
 
   // MARK: Bytes
 
+  /// Counts a record that came: `first` is the type in its head, or the type inside of an encrypted one of TLS 1.3.
+  private func count(_ kind: Int32, _ first: UInt8) {
+    guard isEstablished else { return }
+    switch kind {
+    case SSL3_RT_HEADER: budget.countRecord()
+    case SSL3_RT_INNER_CONTENT_TYPE: break
+    default: return
+    }
+    guard Int32(first) != SSL3_RT_APPLICATION_DATA else { return }
+    budget.countIdleRecord()
+    // OpenSSL goes on with all that it has read ahead, unless the peer has ended.
+    if budget.isOverdrawn { unsafe SSL_set_shutdown(connection, SSL_RECEIVED_SHUTDOWN) }
+  }
+
   public func receive(into buffer: Buffer, _ socket: Socket) -> Transfer {
     guard !isBroken else { return .failed(TLSLayer.broken) }
-    TLSLibrary.forgetErrors()
+    budget.begin(turn: socket.poller.turn)
+    if budget.isSpent {
+      socket.holdBackReading()
+      return .wouldBlock
+    }
     let received = unsafe buffer.fill { bytes, room in
       // `fill` names the free room of the buffer.
-      unsafe Int64(SSL_read(connection, bytes, Int32(clamping: room)))
+      Int64(read { unsafe SSL_read(connection, bytes, Int32(clamping: room)) })
     }
     guard received > 0 else { return stoppedReading(Int32(received), socket) }
     // As for a plaintext socket: a hang-up that was seen may have an end or an error behind the bytes.
-    if isDrained, unsafe SSL_has_pending(connection) == 0, socket.readiness.isDisjoint(with: [.readClosed, .broken]) {
+    if reads.isDrained, unsafe SSL_has_pending(connection) == 0,
+      socket.readiness.isDisjoint(with: [.readClosed, .broken])
+    {
       socket.readiness.remove(.readable)
     }
     return .moved(Int(received))
@@ -142,14 +176,38 @@ public import Reactor
 
   public func hasInput(_ socket: Socket) -> Bool {
     guard !isBroken else { return true }
-    TLSLibrary.forgetErrors()
+    budget.begin(turn: socket.poller.turn)
     var byte: UInt8 = 0
-    let result = unsafe SSL_peek(connection, &byte, 1)
+    let result = read { unsafe SSL_peek(connection, &byte, 1) }
     return result > 0 || stoppedReading(result, socket) != .wouldBlock
   }
 
+  /// Reads with `call`, past records without application data, as far as the budget allows.
+  private func read(_ call: () -> Int32) -> Int32 {
+    defer { reads.unlimit() }
+    while true {
+      TLSLibrary.forgetErrors()
+      reads.limit()
+      let result = call()
+      if result > 0 {
+        budget.receivedData()
+        return result
+      }
+      let isStopped = reads.foundNothing || reads.isExhausted || budget.isOverdrawn || budget.isSpent
+      guard !isStopped, unsafe SSL_get_error(connection, result) == SSL_ERROR_WANT_READ else { return result }
+    }
+  }
+
   private func stoppedReading(_ result: Int32, _ socket: Socket) -> Transfer {
+    if budget.isOverdrawn {
+      floodHandler?()
+      return fail(socket)
+    }
     switch unsafe SSL_get_error(connection, result) {
+    case SSL_ERROR_WANT_READ where !reads.foundNothing:
+      // There may be more, in the socket or in OpenSSL: no event of the kernel will say so.
+      socket.holdBackReading()
+      return .wouldBlock
     case SSL_ERROR_WANT_READ:
       socket.readiness.subtract([.readable, .readClosed])
       return .wouldBlock
@@ -227,6 +285,13 @@ public import Reactor
       ready.insert(.readable)
     }
     return ready
+  }
+
+  /// Sends a KeyUpdate (RFC 8446, section 4.6.3), as far as the socket takes it; false with TLS 1.2, which has none.
+  package func updateKeys() -> Bool {
+    TLSLibrary.forgetErrors()
+    defer { ERR_clear_error() }
+    return unsafe SSL_key_update(connection, SSL_KEY_UPDATE_NOT_REQUESTED) == 1 && SSL_do_handshake(connection) == 1
   }
 
   // MARK: The end

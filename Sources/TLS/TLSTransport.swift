@@ -41,16 +41,22 @@ enum TLSTransport {
     }
     // Only called while a function of the layer runs.
     let layer = unsafe Unmanaged<TLSLayer>.fromOpaque(data)
-    let descriptor = unsafe layer._withUnsafeGuaranteedRef { $0.descriptor }
     unsafe BIO_clear_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
+    let mayRead = unsafe layer._withUnsafeGuaranteedRef { $0.reads.begin() }
+    guard mayRead else {
+      unsafe BIO_set_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
+      return -1
+    }
+    let descriptor = unsafe layer._withUnsafeGuaranteedRef { $0.descriptor }
     let received = unsafe cl_receive(descriptor, bytes, Int(count))
-    unsafe layer._withUnsafeGuaranteedRef { $0.isDrained = received < count }
+    unsafe layer._withUnsafeGuaranteedRef { $0.reads.isDrained = received < count }
     if received > 0 { return Int32(received) }
     if received == 0 {
       unsafe BIO_set_flags(transport, BIO_FLAGS_IN_EOF)
       return 0
     }
     if IOError(code: Int32(-received)) == .wouldBlock {
+      unsafe layer._withUnsafeGuaranteedRef { $0.reads.foundNothing = true }
       unsafe BIO_set_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
     }
     return -1

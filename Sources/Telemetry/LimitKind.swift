@@ -20,6 +20,8 @@ public enum LimitKind: String, Sendable, CaseIterable {
   case controlFrames = "control_frames"
   /// A section that comes in very many frames, or grows without end when it is decoded.
   case fieldSections = "field_sections"
+  /// TLS records without application data: KeyUpdates.
+  case keyUpdates = "key_updates"
   case bufferMemory = "max_buffer_memory"
   /// No place among the upstream's connections came free in time.
   case upstreamConnections = "max_connections"

@@ -1,0 +1,161 @@
+import Proxy
+import Reactor
+import TLSTestSupport
+import Telemetry
+import Testing
+
+@testable import TLS
+
+/// Clients that send TLS records without application data.
+extension ProxyTests {
+  struct TLSRecordTests {
+    private static func bench(
+      _ configure: @escaping @Sendable (inout ProxyConfiguration) -> Void = { _ in }
+    ) throws
+      -> Bench.Setup
+    {
+      let server = try TestCertificates.server()
+      return Bench.Setup(configure: {
+        $0.listeners = [server]
+        configure(&$0)
+      })
+    }
+
+    private static func updateKeys(_ client: Peer, times count: Int = 1) throws {
+      let layer = try #require(client.socket.layer as? TLSLayer)
+      for _ in 0..<count { #expect(layer.updateKeys()) }
+    }
+
+    /// A client of the scripted upstream, which is the server here.
+    private static func connect(
+      to upstream: ScriptedUpstream, _ tls: TLSClient, _ poller: Poller
+    ) async throws -> Peer {
+      let waiter = Waiter(poller)
+      defer { waiter.retire() }
+      let socket = try await poller.connect(to: upstream.address, with: waiter, until: poller.patience)
+      try await tls.connect(socket, with: waiter, gate: HandshakeGate(poller), until: poller.patience)
+      return Peer(socket, poller)
+    }
+
+    @Test("A client that sends 33 KeyUpdates in a row loses its connection, and it is counted")
+    func flood() async throws {
+      let tls = try TestCertificates.client()
+      try await Self.bench().run { _, bench in
+        let client = try await bench.connect(tls)
+        try Self.updateKeys(client, times: 33)
+        #expect(try await client.waitForEnd() == .reset)
+        let count = await bench.count(.keyUpdates)
+        #expect(count == 1)
+      }
+    }
+
+    @Test("A client that sends 32 KeyUpdates in front of each request is answered")
+    func withinLimit() async throws {
+      let tls = try TestCertificates.client()
+      try await Self.bench().run { _, bench in
+        let client = try await bench.connect(tls)
+        for round in 0..<4 {
+          try Self.updateKeys(client, times: 32)
+          try await client.send("GET /\(round) HTTP/1.1\r\nHost: gateway.test\r\n\r\n")
+          #expect(try await client.readResponse().text == "/\(round)")
+        }
+        let count = await bench.count(.keyUpdates)
+        #expect(count == 0)
+      }
+    }
+
+    @Test("One turn of the loop reads 64 records of a connection, and the next turn goes on without an event")
+    func share() async throws {
+      let server = try TestCertificates.server()
+      let tls = try TestCertificates.client()
+      // The scripted upstream is the server here: its reads are counted.
+      var setup = Bench.Setup(upstream: { upstream, peer in
+        let buffer = peer.poller.buffers.take()
+        defer { peer.poller.buffers.giveBack(buffer) }
+        let first = try await peer.take(count: 1)
+        #expect(first == [0])
+        var turns: [Int] = []
+        while turns.reduce(0, +) < 20 {
+          await peer.poller.pause(1)
+          var count = 0
+          while case .moved(let moved) = peer.socket.receive(into: buffer) { count += moved }
+          #expect(!peer.socket.satisfies(.readable))
+          turns.append(count)
+        }
+        // 10 KeyUpdates stand in front of each byte.
+        upstream.notes = turns.map(String.init)
+      })
+      setup.upstreamTLS = server
+      try await setup.run { worker, bench in
+        let client = try await Self.connect(to: bench.upstream, tls, worker.poller)
+        defer { client.close() }
+        // In one turn, so that all of it lies in the kernel when the server reads.
+        for byte in UInt8(0)...20 {
+          try Self.updateKeys(client, times: 10)
+          try await client.send([byte])
+        }
+        await bench.eventually("all was read") { !bench.upstream.notes.isEmpty }
+        let turns = bench.upstream.notes.compactMap { Int($0) }
+        #expect(turns.reduce(0, +) == 20)
+        // 64 records hold 5 bytes, and a sixth where a turn began in the middle of a row.
+        #expect(turns.allSatisfy { $0 <= 6 }, "\(turns)")
+      }
+    }
+
+    @Test("A read handles no more KeyUpdates than one beyond the limit, however many lie in the kernel")
+    func read() async throws {
+      var setup = Bench.Setup(upstream: { upstream, peer in
+        let layer = try #require(peer.socket.layer as? TLSLayer)
+        let buffer = peer.poller.buffers.take()
+        defer { peer.poller.buffers.giveBack(buffer) }
+        while layer.budget.idle == 0 {
+          await peer.poller.pause(1)
+          if case .failed = peer.socket.receive(into: buffer) { break }
+        }
+        upstream.notes = ["\(layer.budget.idle)"]
+      })
+      setup.upstreamTLS = try TestCertificates.server()
+      let tls = try TestCertificates.client()
+      try await setup.run { worker, bench in
+        let client = try await Self.connect(to: bench.upstream, tls, worker.poller)
+        defer { client.close() }
+        try Self.updateKeys(client, times: 200)
+        await bench.eventually("they were read") { !bench.upstream.notes.isEmpty }
+        #expect(bench.upstream.notes == ["33"])
+      }
+    }
+
+    @Test("KeyUpdates do not renew the deadline of a head")
+    func headDeadline() async throws {
+      let tls = try TestCertificates.client()
+      try await Self.bench { $0.headTimeout = 300 }.run { _, bench in
+        let client = try await bench.connect(tls)
+        // Fewer than the limit, and for longer than the deadline.
+        for _ in 0..<30 where await bench.count(.headerTimeout) == 0 {
+          _ = (client.socket.layer as? TLSLayer)?.updateKeys()
+          await bench.poller.pause(100)
+        }
+        let counts = (await bench.count(.headerTimeout), await bench.count(.keyUpdates))
+        #expect(counts == (1, 0))
+      }
+    }
+
+    @Test(
+      "KeyUpdates do not renew the deadline of an idle connection, whether it is parked or not",
+      arguments: [300, 1_600])
+    func idleDeadline(timeout: Int) async throws {
+      let tls = try TestCertificates.client()
+      try await Self.bench { $0.idleTimeout = timeout }.run { _, bench in
+        let client = try await bench.connect(tls)
+        try await client.send("GET / HTTP/1.1\r\nHost: gateway.test\r\n\r\n")
+        _ = try await client.readResponse()
+        for _ in 0..<30 where await bench.count(.idleTimeout) == 0 {
+          _ = (client.socket.layer as? TLSLayer)?.updateKeys()
+          await bench.poller.pause(timeout / 4)
+        }
+        let counts = (await bench.count(.idleTimeout), await bench.count(.keyUpdates))
+        #expect(counts == (1, 0))
+      }
+    }
+  }
+}
