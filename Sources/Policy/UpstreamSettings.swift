@@ -5,6 +5,8 @@ public struct UpstreamSettings: Sendable {
   public var callback: CallbackMode
   /// Prefixes that are proxied; empty: everything.
   public var pass: [String]
+  /// Paths that only look like an endpoint, such as `/oauth/token_key`; `*` is one segment of any value.
+  public var notEndpoints: [String]
   /// Bytes of `state` that the server accepts; a longer sealed state is kept in the store behind a handle.
   public var stateLimit: Int
   /// Whether PKCE parameters are forwarded (the server understands them); they are stripped otherwise.
@@ -30,7 +32,8 @@ public struct UpstreamSettings: Sendable {
 
   public init(
     origin: Origin, endpoints: Endpoints, callback: CallbackMode = .inPlace, pass: [String] = [],
-    stateLimit: Int = 2048, forwardsPKCE: Bool = false, parameters: Set<String> = [], maxConnections: Int = 1024,
+    notEndpoints: [String] = [], stateLimit: Int = 2048, forwardsPKCE: Bool = false, parameters: Set<String> = [],
+    maxConnections: Int = 1024,
     reservedConnections: Int? = nil, connectTimeout: Int = 5_000, responseTimeout: Int = 60_000,
     upgrades: Set<String> = [], strippedHeaders: [String] = [], keptHeaders: [String] = [], tls: UpstreamTLS? = nil
   ) {
@@ -38,6 +41,7 @@ public struct UpstreamSettings: Sendable {
     self.endpoints = endpoints
     self.callback = callback
     self.pass = pass
+    self.notEndpoints = notEndpoints
     self.stateLimit = stateLimit
     self.forwardsPKCE = forwardsPKCE
     self.parameters = parameters

@@ -26,6 +26,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case exposedSecretFile = "world-readable-secret"
   case plaintextUpstream = "plaintext-upstream"
   case networkCallback = "network-callback"
+  case notEndpointUnneeded = "not-endpoint-unneeded"
   case shortStateLimit = "short-state-limit"
   case certificateTime = "certificate-time"
   case weakCipher = "weak-cipher"
@@ -99,7 +100,7 @@ extension DiagnosticID {
     case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,
       .duplicateValue, .conflict, .unreadableSecret, .inlineSecret, .include, .notYetSupported, .invalidRedirectURI,
       .trustEveryone, .adminExposed, .ephemeralKey, .memoryStore, .exposedSecretFile, .networkCallback, .reportMode,
-      .unknownClients, .invalidCertificate, .certificateTime:
+      .unknownClients, .invalidCertificate, .certificateTime, .notEndpointUnneeded:
       nil
     case .plaintextOrigin: "RFC 8414, section 2"
     case .plaintextListener, .plaintextUpstream: "RFC 6749, sections 3.1 and 3.2"

@@ -34,19 +34,55 @@ extension PolicyReader {
   }
 
   /// A path or a list of paths, each in the one spelling that every server reads alike.
-  func paths(_ field: Field) -> [String] {
-    var paths: [String] = []
+  func paths(_ field: Field) -> [String] { exactPaths(field).map(\.path) }
+
+  /// The same with the place of each.
+  func exactPaths(_ field: Field) -> [(path: String, node: YAMLNode)] {
+    var paths: [(path: String, node: YAMLNode)] = []
     for item in list(field, orSingle: true) {
       guard let path = text(item) else { continue }
       if let problem = Self.pathProblem(path) {
         error(.invalidValue, item.node, "`\(field.name)` cannot be \(quoted(path)); \(problem)")
-      } else if paths.contains(path) {
+      } else if paths.contains(where: { $0.path == path }) {
         error(.duplicateValue, item.node, "\(quoted(path)) occurs twice in `\(field.name)`; keep one")
       } else {
-        paths.append(path)
+        paths.append((path, item.node))
       }
     }
     return paths
+  }
+
+  /// Checks `not_endpoints`: an entry that is a spelling of an endpoint would open it, and one that looks like none does
+  /// nothing.
+  func checkNotEndpoints(_ paths: [(path: String, node: YAMLNode)], _ endpoints: Endpoints) {
+    let all =
+      endpoints.authorization + endpoints.token + endpoints.revocation + endpoints.introspection
+      + endpoints.pushedAuthorization + endpoints.closed
+    for (path, node) in paths {
+      let folded = Self.folded(path)
+      if let endpoint = all.first(where: { Self.folded($0) == folded }) {
+        error(
+          .conflict, node,
+          "\(quoted(path)) in `not_endpoints` is a spelling of the endpoint \(quoted(endpoint)); remove it")
+      } else if !all.contains(where: { path.lowercased().contains(Self.name(of: $0)) }) {
+        warn(
+          .notEndpointUnneeded, node,
+          "\(quoted(path)) in `not_endpoints` looks like none of the endpoints, so it passes anyway; remove it")
+      }
+    }
+  }
+
+  /// The path as forgiving servers compare it: in lower case, without a slash and a suffix at its end.
+  private static func folded(_ path: String) -> Substring {
+    var segments = path.lowercased().split(separator: "/")
+    if let last = segments.popLast() { segments.append(last.split(separator: ".").first ?? last) }
+    return Substring(segments.joined(separator: "/"))
+  }
+
+  /// The last segment of an endpoint's path, without a suffix.
+  private static func name(of endpoint: String) -> Substring {
+    let folded = folded(endpoint)
+    return folded.lastIndex(of: "/").map { folded[folded.index(after: $0)...] } ?? folded
   }
 
   private static func pathProblem(_ path: String) -> String? {

@@ -15,6 +15,7 @@ extension PolicyReader {
     var settings: [(inout UpstreamSettings) -> Void] = []
     var tls: (draft: UpstreamTLSDraft, field: Field)?
     var urlField: Field?
+    var notEndpoints: [(path: String, node: YAMLNode)] = []
     var reserved: (value: Int, node: YAMLNode)?
     let isMapping = fields(field.node, named: "upstream", UpstreamKey.self) { key, field in
       named.insert(key)
@@ -36,6 +37,7 @@ extension PolicyReader {
       case .pass:
         let prefixes = paths(field)
         settings.append { $0.pass = prefixes }
+      case .notEndpoints: notEndpoints = exactPaths(field)
       case .stateLimit:
         guard let limit = stateLimit(field) else { return }
         settings.append { $0.stateLimit = limit }
@@ -77,6 +79,8 @@ extension PolicyReader {
     guard let origin else { return }
     var upstream = UpstreamSettings(origin: origin, endpoints: endpoints)
     for set in settings { set(&upstream) }
+    upstream.notEndpoints = notEndpoints.map(\.path)
+    checkNotEndpoints(notEndpoints, endpoints)
     if let urlField { upstream.tls = finishUpstreamTLS(tls, origin, urlField) }
     if let reserved {
       if reserved.value >= upstream.maxConnections {

@@ -98,6 +98,7 @@ enum SecretKey: String, SectionKey {
 enum UpstreamKey: String, SectionKey {
   static let section = "upstream"
   case url, endpoints, callback, pass, pkce, parameters, upgrades, tls
+  case notEndpoints = "not_endpoints"
   case stateLimit = "state_limit"
   case maxConnections = "max_connections"
   case reservedConnections = "reserved_connections"

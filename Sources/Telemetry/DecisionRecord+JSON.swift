@@ -16,6 +16,7 @@ extension DecisionRecord {
     line.field("mode", mode)
     if !findings.isEmpty { line.field("findings", findings) }
     if let redirectKind { line.field("redirect", redirectKind) }
+    if let path { line.field("path", path) }
     if let upstreamStatus { line.field("upstream_status", upstreamStatus) }
     line.field("duration_us", Int(clamping: durationNanoseconds / 1000))
     line.field("peer", peer)

@@ -1,6 +1,7 @@
 /// What the decision log says about one judged request.
 ///
-/// There is no field for a secret, and none for text of a request but the client id: codes, tokens, verifiers, states and
+/// There is no field for a secret, and none for text of a request but the client id and the plain names in a path that
+/// looks like an endpoint: codes, tokens, verifiers, states and
 /// URIs have no place here (RFC 6819, section 4.4.1.1).
 ///
 /// A reference: it goes from its worker through a ring to the writer, and a copy of the values would count references of each.
@@ -23,6 +24,8 @@ public final class DecisionRecord: Sendable {
   public let findings: [String]
   /// The kind of redirect URI, e.g. `loopback`; never the URI.
   public let redirectKind: String?
+  /// Of a path that looks like an endpoint: the entry of `upstream.not_endpoints` that would let it by, with `*` for ids.
+  public let path: String?
   /// `nil` when the upstream was not asked or did not answer.
   public let upstreamStatus: Int?
   public let durationNanoseconds: UInt64
@@ -32,7 +35,7 @@ public final class DecisionRecord: Sendable {
   public init(
     time: Int64, transaction: String? = nil, endpoint: DecisionEndpoint, client: String? = nil, decision: DecisionKind,
     rule: String? = nil, status: Int, mode: String, findings: [String] = [], redirectKind: String? = nil,
-    upstreamStatus: Int? = nil, durationNanoseconds: UInt64, peer: String, policyVersion: String
+    path: String? = nil, upstreamStatus: Int? = nil, durationNanoseconds: UInt64, peer: String, policyVersion: String
   ) {
     self.time = time
     self.transaction = transaction
@@ -44,6 +47,7 @@ public final class DecisionRecord: Sendable {
     self.mode = mode
     self.findings = findings
     self.redirectKind = redirectKind
+    self.path = path
     self.upstreamStatus = upstreamStatus
     self.durationNanoseconds = durationNanoseconds
     self.peer = peer

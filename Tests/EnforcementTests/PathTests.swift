@@ -35,15 +35,13 @@ struct PathTests {
       "/\u{1d41a}uthorize", "/author\u{131}ze", "/%c0%afauthorize", "/\u{ff0f}authorize", "/auth\u{200b}orize",
       "/..%20/authorize", "/x/..%20/authorize", "/../../authorize", "/oauth/%74oken", "/oauth//token", "/OAuth/Token",
       "/oauth/x/../token", "/oauth%2ftoken", "/v2/oauth/authorize.php", "/v2/OAuth/Authorize",
-      "/v2/OAuth/Authorize.php/x",
       "/v2/OAuth/Authorize.php;x", "/v2/OAuth/Authorize.phtml", "/par/", "/PAR", "/Revoke", "/.proofgate",
       "/.Proofgate/callback", "/%2eproofgate/callback", "//.proofgate/callback", "/.proofgate/../authorize",
       "/.proofgate//callback", "/.proofgate/call%62ack", "/x/../.proofgate/callback", "/index.php/.proofgate/x",
-      "/authorize/native", "/oauth/token/info", "/oauth/token/5", "/oauth/token/index.php", "/oauth/token/.json",
-      "/oauth/token.php/x", "/a/index.php/authorize.php/x/y.php/z", "/(S(abc))/authorize", "/(A(x)S(y))/oauth/token",
+      "/oauth/token/.json", "/(S(abc))/authorize", "/(A(x)S(y))/oauth/token",
       "/oauth/(S(abc))/token", "/oauth/to/(S(x))ken", "/%28S%28abc%29%29/authorize", "/app.svc/authorize",
       "/x.asmx/authorize", "/x.axd/authorize", "/x.php8/authorize", "/x.jsf/authorize", "/oauth/t%E2%84%B4ken",
-      "/oauth/t\u{f6}ken", "/oauth/to\u{308}ken", "/par/x", "/authorize%2fx",
+      "/oauth/t\u{f6}ken", "/oauth/to\u{308}ken", "/authorize%2fx",
       // A host behind a dot segment or a program.
       "/.//h/oauth/token", "/%2e//h/oauth/token", "//./h/oauth/token", "/index.php//h/oauth/token",
       "/index.php/.//h/oauth/token", "/.;x//h/oauth/token", "/%2e%3bx//h/oauth/token",
@@ -74,7 +72,7 @@ struct PathTests {
       // An authority, to parsers of references.
       "//x/authorize", "///x/authorize", "/\\x/authorize", "//user@x:80/oauth/token", "/%2fx/authorize",
       // A program in a directory, or for one.
-      "/oauth/index.php/token", "/v2/index.php/oauth/authorize", "/oauth/app.php/token/x", "/oauth.php/token",
+      "/oauth/index.php/token", "/v2/index.php/oauth/authorize", "/oauth.php/token",
       "/oauth.aspx/token", "/x/y/authorize.action", "/x/authorize.ashx",
       // Dots that are left out instead of resolved.
       "/oauth/../token", "/oauth/%2e%2e/token", "/oauth/..%2ftoken", "/oauth/./../token",
@@ -111,7 +109,7 @@ struct PathTests {
   @Test(
     "What no server takes for an endpoint is passed on",
     arguments: [
-      "/", "", "*", "/authorized", "/static/authorize/app.css", "/login", "/oauth/tokens",
+      "/", "", "*", "/static/authorize/app.css", "/login", "/oauth/my-token", "/v2/OAuth/Authorized", "/oauthx/token",
       "/a%20b", "/caf%C3%A9", "/Static/App.JS", "/index.php/login", "/reauthorize",
       "/.well-known/openid-configuration", "/.proofgates/x",
     ])
@@ -226,8 +224,11 @@ struct PathTests {
     #expect(matcher.read(path: "/authorize/native") == .other)
     #expect(matcher.read(path: "/authorize/native/x") == .other)
     #expect(matcher.read(path: "/other") == .other)
-    for path in ["/authorize/other", "/authorize/native/..", "/authorize/native/%2e%2e/x", "/oauth/token/x"] {
+    for path in ["/authorize/native/..", "/authorize/native/%2e%2e/x"] {
       #expect(matcher.read(path: path) == .ambiguous, "\(path)")
+    }
+    for path in ["/authorize/other", "/oauth/token/x"] {
+      #expect(matcher.read(path: path) == .resembling, "\(path)")
     }
   }
 
@@ -236,7 +237,7 @@ struct PathTests {
     let many = String(repeating: "/a", count: 65) + "/oauth/x"
     #expect(Self.matcher.read(path: many + "/token") == .ambiguous)
     #expect(Self.matcher.read(path: "/" + String(repeating: "a", count: 4_096) + "%20") == .ambiguous)
-    #expect(Self.matcher.read(path: "/" + String(repeating: "authorize", count: 200)) == .other)
+    #expect(Self.matcher.read(path: "/x" + String(repeating: "authorize", count: 200)) == .other)
     #expect(Self.matcher.read(path: "/x", query: "q=" + String(repeating: "/%61", count: 65)) == .ambiguous)
     // Letters in another order, and the letters of the gateway's own name without its period, are no reason to look.
     let strange = String(repeating: "/b", count: 65)

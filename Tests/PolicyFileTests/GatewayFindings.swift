@@ -94,6 +94,32 @@ struct GatewayFindings {
         [network-callback]
         """),
     FindingCase(
+      .notEndpointUnneeded,
+      "A path that looks like no endpoint",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  not_endpoints: [/login, /authorized, /x/token/5]"
+        )
+      ],
+      expected: """
+        policy.yaml:9:19: warning: `/login` in `not_endpoints` looks like none of the endpoints, so it \
+        passes anyway; remove it [not-endpoint-unneeded]
+        """),
+    FindingCase(
+      .conflict,
+      "A spelling of an endpoint among the paths that are none",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  not_endpoints: /Token.json/"
+        )
+      ],
+      expected: """
+        policy.yaml:9:18: error: `/Token.json/` in `not_endpoints` is a spelling of the endpoint `/token`; \
+        remove it
+        """),
+    FindingCase(
       .shortStateLimit,
       "Few bytes of state",
       edits: [

@@ -60,6 +60,7 @@ extension PolicyValuesTests {
         registration: /register
       callback: network
       pass: [/login, /static/]
+      not_endpoints: [/token_key, /token/*]
       state_limit: 1KiB
       pkce: forward
       parameters: [audience, tenant]

@@ -12,8 +12,8 @@ extension Rejection {
       .refreshScopeWider, .reentryChanged, .reentryScope, .reentryBody, .browserUnbound, .transactionExpired,
       .transactionOutdated, .formWithoutTransaction, .answerElsewhere, .answerEchoed, .answerUnusable,
       .callbackClosed, .upstreamDenied, .upstreamError, .upstreamFailed, .upstreamUnavailable, .upstreamTimedOut,
-      .consentDenied, .pushedNotAllowed, .pushedReference, .pushedUnknown, .pathAmbiguous, .pathClosed,
-      .pathNotPassed, .tooManyRequests:
+      .consentDenied, .pushedNotAllowed, .pushedReference, .pushedUnknown, .pathAmbiguous,
+      .pathResemblesEndpoint, .pathClosed, .pathNotPassed, .tooManyRequests:
       .refuse
     case .clientIDMissing, .clientUnknown, .redirectURIMissing, .redirectURISyntax, .redirectURIMismatch,
       .redirectURILocalhost, .requestObjectsBoth, .requestObject, .requestURI, .registrationParameter,

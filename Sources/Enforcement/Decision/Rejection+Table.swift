@@ -203,6 +203,8 @@ extension Rejection {
       Row(.accessDenied, 403, .redirect, "access was denied", "RFC 6749, section 4.1.2.1")
     case .pathAmbiguous:
       Row(.invalidRequest, 400, .page, "the path is not written exactly", "RFC 3986, section 6.2")
+    case .pathResemblesEndpoint:
+      Row(.invalidRequest, 400, .page, "the path begins like an endpoint", "RFC 9110, section 4.2.3")
     case .pathClosed:
       Row(.invalidRequest, 404, .page, "not found", "RFC 9126, section 2")
     case .pathNotPassed:

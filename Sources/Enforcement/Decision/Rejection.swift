@@ -96,6 +96,7 @@ public enum Rejection: String, Sendable, CaseIterable {
   case upstreamTimedOut = "upstream-timed-out"
   case consentDenied = "consent-denied"
   case pathAmbiguous = "path-ambiguous"
+  case pathResemblesEndpoint = "path-resembles-endpoint"
   case pathClosed = "path-closed"
   case pathNotPassed = "path-not-passed"
   case tooManyRequests = "too-many-requests"

@@ -15,6 +15,11 @@ struct CanonicalPath: Hashable, Sendable {
     segments = CanonicalPath.withoutFrontController(CanonicalPath.withoutSuffix(plain.segments))
   }
 
+  /// The reading of an endpoint's own path with the suffix that it has.
+  init(beginningOf path: [UInt8]) {
+    segments = CanonicalPath.withoutFrontController(CanonicalPath(text: LiberalDecoding.decoded(path)).segments)
+  }
+
   /// The segments as they are written, in lower case; empty ones and `.` mean nothing.
   init(text: [UInt8]) {
     segments = text.split(separator: UInt8(ascii: "/")).filter { !$0.elementsEqual(".".utf8) }
@@ -56,6 +61,15 @@ struct CanonicalPath: Hashable, Sendable {
   func reaches(_ endpoint: CanonicalPath) -> Bool {
     guard !endpoint.segments.isEmpty, segments.count >= endpoint.segments.count else { return false }
     return zip(segments, endpoint.segments).allSatisfy { PathName($0).isRead(as: $1) }
+  }
+
+  /// Whether the path begins like `endpoint`, written with the suffix that it has, and continues within the segment, as
+  /// `/oauth/tokenx` does: servers that compare the beginning of a path run the endpoint.
+  func continues(_ endpoint: CanonicalPath) -> Bool {
+    let last = endpoint.segments.count - 1
+    guard last >= 0, segments.count > last else { return false }
+    return PathName(segments[last]).begins(like: endpoint.segments[last])
+      && zip(segments, endpoint.segments[..<last]).allSatisfy { PathName($0).isRead(as: $1) }
   }
 
   /// How many segments of this endpoint's path a program can stand for that is at one of the places, or in a directory above

@@ -21,6 +21,9 @@ public enum PathReading: Sendable, Equatable {
   case exact(Endpoint)
   /// Some server takes it for an endpoint, and it is not written exactly so: refused with 400.
   case ambiguous
+  /// Plainly written, and lies below an endpoint or begins like one: refused with 400 unless `upstream.not_endpoints` lists
+  /// it.
+  case resembling
   /// Nothing to do with OAuth: passed through.
   case other
   /// Nothing to do with OAuth, and not under a prefix that is passed through: 404.
@@ -37,6 +40,8 @@ public final class EndpointMatcher: Sendable {
     let endpoint: Endpoint
     /// What the path comes down to in its most liberal reading.
     let reading: CanonicalPath
+    /// The same with the suffix of the path, which a server that compares beginnings does not leave out.
+    let beginning: CanonicalPath
     /// The letters and digits of `reading` in order, for the quick look.
     let letters: PathLetters
   }
@@ -45,12 +50,16 @@ public final class EndpointMatcher: Sendable {
   private let router = RouterQuery()
   private let own = PathLetters(CanonicalPath.ownName)
   private let passed: [(text: [UInt8], reading: CanonicalPath)]
+  private let notEndpoints: [ExactPath]
 
   /// - Parameters:
   ///   - endpoints: The upstream's endpoints.
   ///   - pass: Prefixes that are passed through, e.g. `/static/`; empty: everything.
+  ///   - notEndpoints: Paths that only look like an endpoint, e.g. `/oauth/token_key`.
   ///   - takesPushedRequests: Whether the endpoint for them is served; it is closed otherwise.
-  public init(endpoints: Endpoints, pass: [String] = [], takesPushedRequests: Bool = false) {
+  public init(
+    endpoints: Endpoints, pass: [String] = [], notEndpoints: [String] = [], takesPushedRequests: Bool = false
+  ) {
     let all: [(Endpoint, [String])] = [
       (.authorization, endpoints.authorization), (.token, endpoints.token), (.revocation, endpoints.revocation),
       (.introspection, endpoints.introspection), (.closed, endpoints.closed),
@@ -61,7 +70,9 @@ public final class EndpointMatcher: Sendable {
         let bytes = Array(path.utf8)
         let reading = CanonicalPath(endpoint: bytes)
         let letters = PathLetters(reading.segments.joined().filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 })
-        return Entry(path: bytes, endpoint: endpoint, reading: reading, letters: letters)
+        return Entry(
+          path: bytes, endpoint: endpoint, reading: reading, beginning: CanonicalPath(beginningOf: bytes),
+          letters: letters)
       }
     }
     passed = pass.flatMap { prefix in
@@ -70,6 +81,7 @@ public final class EndpointMatcher: Sendable {
       let spellings = PathSpellings.texts(of: text, within: &budget) ?? []
       return Set(spellings.map(CanonicalPath.init(text:))).map { (text, $0) }
     }
+    self.notEndpoints = notEndpoints.map(ExactPath.init)
   }
 
   /// Reads a request target.
@@ -91,7 +103,14 @@ public final class EndpointMatcher: Sendable {
     guard let texts = PathSpellings.texts(of: bytes, within: &budget) else { return .ambiguous }
     let spellings = Set(texts.map(CanonicalPath.init(text:)))
     let isOwn = EndpointMatcher.isOwn(bytes)
-    if isSuspicious, !isOwn, reachesEndpoint(bytes, spellings) || routesItself(texts, &budget) { return .ambiguous }
+    if isSuspicious, !isOwn {
+      switch reach(bytes, spellings) {
+      case .whole: return .ambiguous
+      case .beginning where notEndpoints.contains { $0.matches(bytes) }: break
+      case .beginning: return entry(for: path) == nil ? .ambiguous : .resembling
+      case .none: if routesItself(texts, &budget) { return .ambiguous }
+      }
+    }
     if mayRoute, routes(query, at: spellings, bytes, &budget) { return .ambiguous }
     if isOwn { return .exact(.own) }
     return passes(bytes, spellings) ? .other : .notPassed
@@ -109,16 +128,38 @@ public final class EndpointMatcher: Sendable {
     read(path: path.utf8.span, query: query.utf8.span)
   }
 
-  /// Whether some server runs an endpoint for one of the spellings.
-  private func reachesEndpoint(_ path: [UInt8], _ spellings: Set<CanonicalPath>) -> Bool {
-    guard let readings = CanonicalPath.readings(of: spellings) else { return true }
+  /// The entry of `upstream.not_endpoints` that lets a resembling path by; `nil` for a path that no entry can name.
+  public func entry(for path: Span<UInt8>) -> String? {
+    guard let entry = ExactPath.entry(for: [UInt8](copying: path)) else { return nil }
+    // What is in front of the first `*` has to be the name that looks like the endpoint, or the entry would list others too.
+    let front = Array(entry.utf8.prefix { $0 != UInt8(ascii: "*") })
+    return reach(front, [CanonicalPath(text: front)]) == .none ? nil : entry
+  }
+
+  /// How much of an endpoint's path a path has.
+  private enum Reach {
+    case none
+    /// All of it, and more behind it.
+    case beginning
+    case whole
+  }
+
+  /// How much of an endpoint's path some server finds in one of the spellings.
+  private func reach(_ path: [UInt8], _ spellings: Set<CanonicalPath>) -> Reach {
+    guard let readings = CanonicalPath.readings(of: spellings) else { return .whole }
+    var reach = Reach.none
     for reading in readings {
-      if reading.isOwn { return true }
-      for entry in entries where reading.reaches(entry.reading) {
-        if !isPassed(path, spellings, below: entry.reading) { return true }
+      if reading.isOwn { return .whole }
+      for entry in entries {
+        let isRead = reading.reaches(entry.reading)
+        guard isRead || reading.continues(entry.beginning), !isPassed(path, spellings, below: entry.reading) else {
+          continue
+        }
+        if isRead, reading.segments.count == entry.reading.segments.count { return .whole }
+        reach = .beginning
       }
     }
-    return false
+    return reach
   }
 
   /// Whether a rewriting rule could make a query of the path's end: it puts the path into one as it is, or takes a decoded

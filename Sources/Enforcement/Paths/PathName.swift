@@ -18,6 +18,12 @@ struct PathName {
     return forms.contains { PathName.letters($0) == wanted } || isShort(for: name)
   }
 
+  /// Whether the segment begins with the letters and digits of `name`.
+  func begins(like name: [UInt8]) -> Bool {
+    let wanted = PathName.letters(name[...])
+    return !wanted.isEmpty && PathName.letters(segment[...]).starts(with: wanted)
+  }
+
   private static func letters(_ text: ArraySlice<UInt8>) -> [UInt8] {
     text.filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 }
   }

@@ -50,6 +50,8 @@ public final class Gateway: Handler {
     case .exact(.closed): return refuse(.pathClosed, client)
     case .notPassed: return refuse(.pathNotPassed, client)
     case .ambiguous: return refuse(.pathAmbiguous, client)
+    case .resembling:
+      return refuse(.pathResemblesEndpoint, client, path: snapshot.matcher.entry(for: bytes.extracting(head.path)))
     case .exact(.introspection):
       // The caller's own credentials, which the gateway never lends: nothing here is its business.
       return isProtected(client) ? .pass : .answer(insecure())
@@ -100,9 +102,11 @@ public final class Gateway: Handler {
   }
 
   private func refuse(
-    _ rejection: Rejection, _ client: ClientFacts, showing show: ((ErrorPage) -> Response)? = nil
+    _ rejection: Rejection, _ client: ClientFacts, path: String? = nil,
+    showing show: ((ErrorPage) -> Response)? = nil
   ) -> Route {
     let trail = Trail()
+    trail.path = path
     trail.refused(rejection)
     let page = ErrorPage(rejection)
     let response = show?(page) ?? pages.error(page)
@@ -163,6 +167,7 @@ public final class Gateway: Handler {
         time: Int64(Clock.realNanoseconds() / 1_000_000), transaction: trail.transaction?.description,
         endpoint: trail.endpoint, client: trail.client, decision: trail.decision, rule: trail.rule?.ruleID,
         status: status, mode: trail.mode, findings: trail.findings, redirectKind: trail.redirectKind,
+        path: trail.path,
         upstreamStatus: trail.upstreamStatus, durationNanoseconds: Clock.monotonicNanoseconds() - began,
         peer: peer.address, policyVersion: policy.version),
       worker: worker)

@@ -26,7 +26,7 @@ public final class GatewaySnapshot: Sendable {
     self.keyRing = keyRing
     matcher = EndpointMatcher(
       endpoints: policy.upstream.endpoints, pass: policy.upstream.pass,
-      takesPushedRequests: policy.takesPushedRequests)
+      notEndpoints: policy.upstream.notEndpoints, takesPushedRequests: policy.takesPushedRequests)
     pages = Pages(branding: policy.gateway.branding)
     cookie = BrowserCookie(policy)
     locations = LocationGuard(policy)

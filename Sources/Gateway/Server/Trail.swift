@@ -15,6 +15,8 @@ final class Trail {
   var mode = "enforce"
   var findings: [String] = []
   var redirectKind: String?
+  /// Of a path that looks like an endpoint: the entry of `upstream.not_endpoints` that would let it by.
+  var path: String?
   var upstreamStatus: Int?
 
   /// Notes an outcome: whether it refuses, and what report mode would have refused.

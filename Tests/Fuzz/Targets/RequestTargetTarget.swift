@@ -11,6 +11,9 @@ enum RequestTargetTarget {
   private static let endpoints: [String: Endpoint] = [
     "/authorize": .authorization, "/oauth/token": .token, "/revoke": .revocation, "/par": .closed,
   ]
+  private static let listing = EndpointMatcher(
+    endpoints: Endpoints(authorization: ["/authorize"], token: ["/oauth/token"]),
+    notEndpoints: ["/authorized", "/oauth/token/*"])
 
   static func check(_ input: [UInt8]) throws(Violation) {
     // What the head's parser lets through.
@@ -28,6 +31,9 @@ enum RequestTargetTarget {
       try Violation.unless(endpoints[text] == nil || reading == .ambiguous, "an endpoint is not recognised")
     }
     if reading == .other { try checkRoutes(path, query) }
+    if listing.read(path: path.span, query: query.span) == .other {
+      try checkListed(String(decoding: path, as: UTF8.self))
+    }
     let isConfined = confined.read(path: path.span, query: query.span) == .other
     // Some programs in a row: each decodes so often, and then resolves what it has.
     for (first, second) in [(0, 0), (1, 0), (2, 0), (3, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 1)] {
@@ -36,13 +42,24 @@ enum RequestTargetTarget {
         let folded = String(decoding: text, as: UTF8.self).lowercased()
         if reading == .other || reading == .notPassed {
           try Violation.unless(
-            endpoints[folded] == nil && !folded.hasPrefix("/.proofgate/"),
+            !endpoints.keys.contains { folded.hasPrefix($0) } && !folded.hasPrefix("/.proofgate/"),
             "`\(folded)` in another spelling is passed on"
           )
         }
         try Violation.unless(
           !isConfined || "\(folded)/".hasPrefix("/static/"), "a path that leads out of the prefix is passed on")
       }
+    }
+  }
+
+  /// With entries in `not_endpoints` only the path that is listed passes, in no other spelling.
+  private static func checkListed(_ text: String) throws(Violation) {
+    for (decodings, merging) in [(0, true), (1, true), (1, false), (2, true)] {
+      let folded = String(decoding: folded(Array(text.utf8), decodings, merging: merging), as: UTF8.self).lowercased()
+      guard folded.hasPrefix("/authorize") || folded.hasPrefix("/oauth/token") else { continue }
+      let isListed = text == "/authorized" || text.hasPrefix("/oauth/token/")
+      try Violation.unless(
+        isListed && (text == folded || folded.hasPrefix("/oauth/token/")), "`\(folded)` is not listed and passes")
     }
   }
 

@@ -98,6 +98,28 @@ struct PathTests {
   }
 
   @Test(
+    "I-path: a path that begins like an endpoint is refused, logged as an entry to list, and passes once it is listed")
+  func resembling() async throws {
+    try await GatewayFixture.run { gateway in
+      try await gateway.expectRefused(post: "/tokenx", gateway.tk("rawcode0123456"), status: 400)
+      let response = try await gateway.expectRefused(get: "/authorize/s3cr3tv4lu3", status: 400)
+      #expect(response.text.contains("path-resembles-endpoint"))
+      #expect(
+        gateway.logLines.contains {
+          $0.contains(#""rule":"path-resembles-endpoint""#) && $0.contains(#""path":"/tokenx""#)
+        })
+      #expect(gateway.logLines.contains { $0.contains(#""path":"/authorize/*""#) })
+      #expect(!gateway.logLines.contains { $0.contains("s3cr3tv4lu3") })
+    }
+    let policy = try FixturePolicy.with { $0.upstream.notEndpoints = ["/tokenx"] }
+    try await GatewayFixture.run(policy) { gateway in
+      gateway.upstream.script { Response(status: 200, body: Array($0.target.utf8)) }
+      #expect(try await gateway.get("/tokenx").text == "/tokenx")
+      try await gateway.expectRefused(get: "/tokeny", status: 400)
+    }
+  }
+
+  @Test(
     "I-path: a code or token that an unlisted path redirects to where answers go is 502",
     arguments: [
       "https://gw.example/.proofgate/callback?code=rawcode0123456&state=x", "/.proofgate/callback?code=rawcode0123456",
