@@ -8,8 +8,8 @@ struct PolicyFacts: Sendable {
   let mode: Mode
   let unknownClients: UnknownClients
   let clients: Int
-  /// Clients whose refusals are only reported.
-  let reportedClients: Int
+  /// Clients that are observed.
+  let observedClients: Int
   let replicas: Int
   let remembersAlone: Bool
 
@@ -20,7 +20,7 @@ struct PolicyFacts: Sendable {
     mode = policy.mode
     unknownClients = policy.unknownClients
     clients = policy.clients.count
-    reportedClients = policy.clients.values.count { $0.mode == .report }
+    observedClients = policy.clients.values.count { $0.mode == .observe }
     replicas = policy.gateway.replicas
     remembersAlone = if case .memory = policy.gateway.store { true } else { false }
   }

@@ -21,7 +21,7 @@ enum StatusPage {
       issuer       \(policy.issuer)
       upstream     \(policy.upstream)
       mode         \(policy.mode.rawValue), unknown clients: \(policy.unknownClients.rawValue)
-      clients      \(policy.clients), \(policy.reportedClients) of them only reported
+      clients      \(policy.clients), \(policy.observedClients) of them observed
       workers      \(numbers.workers), \(numbers.workersStalled) stalled
       connections  \(numbers.connections) open, \(numbers.connectionsAccepted) accepted
       requests     \(Handling.allCases.map { "\(numbers.requests[$0] ?? 0) \($0.rawValue)" }.joined(separator: ", "))

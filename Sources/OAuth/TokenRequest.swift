@@ -55,6 +55,11 @@ public final class TokenRequest: Sendable {
     try ClientAuthentication.read(authorization: authorization.map { $0.reveal() }, body: parameters)
   }
 
+  /// The ids in the `Authorization` fields that can be read as HTTP Basic.
+  public var basicUsers: [String] {
+    authorization.compactMap { header in try? BasicCredentials(parsing: header.reveal()).user }
+  }
+
   private static func speaks(_ names: ParameterNames, in parameters: FormParameters) -> Bool {
     parameters.hasMalformedName || !parameters.occurring.isDisjoint(with: names)
       || parameters.secondRepresentation(of: names) != nil

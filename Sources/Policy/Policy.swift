@@ -25,6 +25,13 @@ public final class Policy: Sendable {
   public let takesPushedRequests: Bool
   /// Whether any client blocks embedded user agents, so that pages in between have to be looked at.
   public let blocksEmbeddedUserAgents: Bool
+  /// True if the rules are enforced for at least one client. While it is false, nothing is changed on the wire
+  /// (`I-observe`).
+  public let isEnforcing: Bool
+  /// True if a request of some client may be observed only.
+  public let isObserving: Bool
+  /// The ids of enforced clients, here and upstream, where other clients are observed; otherwise empty.
+  let enforcedIDs: FoldedIDs
 
   public init(
     gateway: GatewaySettings, upstream: UpstreamSettings, unknownClients: UnknownClients, mode: Mode,
@@ -41,20 +48,26 @@ public final class Policy: Sendable {
     takesPushedRequests = clients.values.contains { $0.pushedAuthorization != .off }
     blocksEmbeddedUserAgents = clients.values.contains { $0.blocksEmbeddedUserAgents }
     heldUpstreamIDs = Set(clients.values.lazy.map(\.upstream).filter { $0.clientSecret != nil }.map(\.clientID))
+    let rejectsAll = clients.isEmpty && mode == .enforce && unknownClients == .reject
+    isEnforcing = rejectsAll || clients.values.contains { $0.mode == .enforce }
+    isObserving = mode == .observe || unknownClients == .observe || clients.values.contains { $0.mode == .observe }
+    enforcedIDs = isEnforcing && isObserving ? FoldedIDs(enforcedIn: clients) : FoldedIDs()
   }
 }
 
-/// Whether a refusal is carried out or only logged and counted.
+/// The effect of the rules on a request (`I-observe`).
 public enum Mode: String, Sendable, CaseIterable {
+  /// A refusal is carried out.
   case enforce
-  case report
+  /// The request and its answer pass unchanged. What would be refused is logged and counted.
+  case observe
 }
 
-/// What happens to a client id that the policy does not list.
+/// The treatment of a client id that the policy does not list.
 public enum UnknownClients: String, Sendable, CaseIterable {
   case reject
-  case report
-  case pass
+  /// As `Mode.observe`.
+  case observe
 }
 
 /// The three ways back into a native app (RFC 8252, section 7).

@@ -34,7 +34,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case upstreamAuthority = "upstream-ca"
 
   // Rules, for all clients or for one.
-  case reportMode = "report-mode"
+  case observeMode = "observe-mode"
   case unknownClients = "unknown-clients"
   case redirectKindOff = "redirect-kind-off"
   case s256Missing = "s256-missing"
@@ -99,7 +99,7 @@ extension DiagnosticID {
     switch self {
     case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,
       .duplicateValue, .conflict, .unreadableSecret, .inlineSecret, .include, .notYetSupported, .invalidRedirectURI,
-      .trustEveryone, .adminExposed, .ephemeralKey, .memoryStore, .exposedSecretFile, .networkCallback, .reportMode,
+      .trustEveryone, .adminExposed, .ephemeralKey, .memoryStore, .exposedSecretFile, .networkCallback, .observeMode,
       .unknownClients, .invalidCertificate, .certificateTime, .notEndpointUnneeded:
       nil
     case .plaintextOrigin: "RFC 8414, section 2"

@@ -75,6 +75,7 @@ public enum PolicyFile {
     let diagnostics = reader.sortedDiagnostics()
     let selfCheck = SelfCheck(
       redirects: reader.redirects, mode: reader.defaults.mode, unknownClients: reader.unknownClients,
+      observedNative: reader.observedNative,
       findings: Set(diagnostics.lazy.filter { $0.severity == .error }.map(\.id)))
     return Outcome(
       policy: policy, diagnostics: diagnostics, unsupported: reader.unsupported, selfCheck: selfCheck,

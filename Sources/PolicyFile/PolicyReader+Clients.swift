@@ -196,6 +196,7 @@ extension PolicyReader {
 
   private func client(_ draft: ClientDraft, id: ClientID, kind: Client.Kind) -> Client {
     let rules = draft.rules
+    if rules.mode == .observe, draft.effectiveApplication == .native { observedNative = observedNative ?? id }
     // Where the secret could not be read there is an error already; what follows assumes that it is held.
     let holdsCredentials = draft.upstreamSecretNode != nil
     let upstream = UpstreamClient(

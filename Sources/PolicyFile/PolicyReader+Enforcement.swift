@@ -33,11 +33,12 @@ extension PolicyReader {
   func readRule(_ rule: RuleKey, _ field: Field, _ settings: inout RuleSettings) {
     switch rule {
     case .mode:
-      guard let mode = choice(field, Mode.self) else { return }
+      guard !isReplaced(field, ["report"]), let mode = choice(field, Mode.self) else { return }
       settings.mode = mode
-      if mode == .report {
+      if mode == .observe {
         warn(
-          .reportMode, field.node, "`mode: report` refuses nothing; use `enforce` once the log shows that apps comply")
+          .observeMode, field.node,
+          "`mode: observe` refuses nothing; use `enforce` once the log shows that apps comply")
       }
     case .profile: settings.profile = choice(field, Profile.self) ?? settings.profile
     case .pkceMethods: readMethods(field, &settings)
@@ -153,8 +154,17 @@ extension PolicyReader {
     return milliseconds / 1_000
   }
 
+  /// Reports a value of earlier versions that `observe` has replaced; false for any other value.
+  private func isReplaced(_ field: Field, _ values: [String]) -> Bool {
+    guard let text = field.node.text, values.contains(text) else { return false }
+    error(
+      .invalidValue, field.node,
+      "`\(field.name): \(text)` is no longer a value; use `\(field.name): observe`, which changes nothing on the wire")
+    return true
+  }
+
   private func readUnknownClients(_ field: Field) {
-    guard let rule = choice(field, UnknownClients.self) else { return }
+    guard !isReplaced(field, ["report", "pass"]), let rule = choice(field, UnknownClients.self) else { return }
     unknownClients = rule
     if rule != .reject {
       warn(

@@ -24,6 +24,8 @@ final class PolicyReader {
   var defaults = RuleSettings()
   var unknownClients = UnknownClients.reject
   var redirects = Set(RedirectKind.allCases)
+  /// The first public native client that is only observed.
+  var observedNative: ClientID?
   /// Where `enforcement:` says whether requests may be pushed.
   var pushedNode: YAMLNode?
   var gateway: GatewaySettings?

@@ -1,3 +1,4 @@
+import OAuth
 import Policy
 
 /// The five points of RFC 8252, appendix A, for one policy: what an authorization server does for native apps.
@@ -22,15 +23,26 @@ public struct SelfCheck: Sendable, Equatable {
   /// Whether the profile of RFC 8252 may be claimed.
   public var isMet: Bool { items.allSatisfy(\.isMet) }
 
-  /// - Parameter findings: the ids of the errors in the file: a policy with errors meets nothing.
-  init(redirects: Set<RedirectKind>, mode: Mode, unknownClients: UnknownClients, findings: Set<DiagnosticID>) {
+  /// - Parameters:
+  ///   - observedNative: A native client that is only observed; `nil` if there is none.
+  ///   - findings: the ids of the errors in the file: a policy with errors meets nothing.
+  init(
+    redirects: Set<RedirectKind>, mode: Mode, unknownClients: UnknownClients, observedNative: ClientID?,
+    findings: Set<DiagnosticID>
+  ) {
     func missing(_ kind: RedirectKind) -> String? {
       redirects.contains(kind) ? nil : "`redirects` lacks `\(kind.rawValue)`"
     }
     let unenforced: String? =
-      if mode == .report { "`mode: report` refuses nothing" } else if unknownClients != .reject {
+      if mode == .observe {
+        "`mode: observe` refuses nothing"
+      } else if unknownClients != .reject {
         "`unknown_clients: \(unknownClients.rawValue)` lets apps through that no rule covers"
-      } else { nil }
+      } else if let observedNative {
+        "native client \(quoted(observedNative.rawValue)) is only observed"
+      } else {
+        nil
+      }
     let secrets: String? =
       if findings.contains(.nativeConfidential) {
         "a native app is recorded as confidential"

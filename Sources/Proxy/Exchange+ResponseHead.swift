@@ -99,13 +99,14 @@ extension Exchange {
   /// Begins a response whose head is held as values.
   func begin(_ response: Response, _ parsed: ResponseHead, _ head: RequestHead) throws(Failure) {
     guard let fields = ResponseEncoder.fields(response.headers, strictTransport: server.strictTransport),
-      fields.count + ResponseEncoder.reserve <= Buffer.capacity
+      fields.count + (response.reason?.utf8.count ?? 0) + ResponseEncoder.reserve <= Buffer.capacity
     else { throw .upstream(.malformed) }
     open(parsed, head)
     let framing = ResponseRewriter.Framing(
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     status = response.status
-    toClient.append("HTTP/1.1 \(response.status) \(ReasonPhrase.of(response.status))\r\n")
+    guard let line = ResponseEncoder.statusLine(response) else { throw .upstream(.malformed) }
+    toClient.append(line)
     toClient.append(fields)
     if !response.headers.contains("Date") { toClient.append(worker.dateLine) }
     ResponseRewriter.appendEnd(

@@ -18,7 +18,7 @@ enum LocationJudge {
   /// The value with the gateway's origin in place of the upstream's; `nil` when it leads elsewhere.
   ///
   /// A legacy server that builds absolute URLs from its own name would lead the browser past the gateway.
-  private static func moved(_ value: String, _ configuration: ProxyConfiguration) -> String? {
+  static func moved(_ value: String, _ configuration: ProxyConfiguration) -> String? {
     let origin = configuration.upstreamOrigin
     let target = RefreshField.target(of: value)
     let count = origin.utf8.count

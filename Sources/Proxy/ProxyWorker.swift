@@ -100,8 +100,11 @@ public final class ProxyWorker {
   /// The response head that stands at the front of `input`, and whose fields are in `responseFields`, as values.
   func values(of head: ResponseHead, _ input: Buffer) -> Response {
     let cookie = settings.configuration.privateCookie
-    let headers = input.withSpan { RequestReader.fields($0, responseFields, privateCookie: cookie) }
-    return Response(status: head.status, headers: headers)
+    return input.withSpan { bytes in
+      Response(
+        status: head.status, reason: RequestReader.text(bytes, head.reason),
+        headers: RequestReader.fields(bytes, responseFields, privateCookie: cookie))
+    }
   }
 
   /// The `Date` field of a response that is made now, with its line end.

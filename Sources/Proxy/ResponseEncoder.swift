@@ -31,6 +31,17 @@ enum ResponseEncoder {
     return bytes
   }
 
+  /// The status line, with the reason phrase of the upstream where there is one; `nil` where that cannot be written.
+  static func statusLine(_ response: Response) -> [UInt8]? {
+    let reason = response.reason ?? ReasonPhrase.of(response.status)
+    guard isSafe(reason) else { return nil }
+    var line = Array("HTTP/1.1 \(response.status) ".utf8)
+    FieldText.encode(reason, onto: &line)
+    line.append(0x0d)
+    line.append(0x0a)
+    return line
+  }
+
   static func isSafe(_ text: String) -> Bool {
     let bytes = text.utf8.span
     var forbidden: UInt8 = 0

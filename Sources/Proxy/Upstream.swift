@@ -186,6 +186,27 @@ public final class UpstreamResponse {
     self.server = server
   }
 
+  /// The values of the fields that send a browser somewhere.
+  public var locations: [String] {
+    UpstreamResponse.locationNames.flatMap { head.headers.all($0) }
+  }
+
+  /// The head with the gateway's origin in place of the upstream's in each location, as in a response that passes.
+  public func onThisOrigin() -> Response {
+    let configuration = server.worker.settings.configuration
+    var response = head
+    response.headers = Headers(
+      head.headers.fields.map { field in
+        guard UpstreamResponse.locationNames.contains(where: { field.name.isEqualIgnoringCase(to: $0) }),
+          let moved = LocationJudge.moved(field.value, configuration)
+        else { return field }
+        return Headers.Field(name: field.name, value: moved)
+      })
+    return response
+  }
+
+  private static let locationNames = ["Location", "Refresh", "Content-Location"]
+
   deinit {
     // Neither read nor relayed: the connection cannot be used again.
     if !isTaken { server.worker.pool.retire(connection) }

@@ -18,7 +18,7 @@ public final class DecisionRecord: Sendable {
   public let rule: String?
   /// As sent to the client.
   public let status: Int
-  /// `enforce` or `report`.
+  /// `enforce` or `observe`.
   public let mode: String
   /// Ids of what was noticed without being decisive.
   public let findings: [String]

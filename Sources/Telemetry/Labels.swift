@@ -30,8 +30,8 @@ public enum DecisionEndpoint: String, Sendable, CaseIterable {
 public enum DecisionKind: String, Sendable, CaseIterable {
   case forward
   case reject
-  /// Would have been rejected, was only reported.
-  case report
+  /// Passed, and would have been rejected in enforce mode.
+  case wouldReject = "would_reject"
 }
 
 /// Why the upstream gave no answer.

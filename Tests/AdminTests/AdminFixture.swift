@@ -34,7 +34,7 @@ struct AdminFixture {
     let origin = Origin(scheme: .https, host: "id.example.com")
     let client = ClientSettings(
       id: ClientID("app"), kind: .public, application: .native,
-      redirectURIs: [try RedirectURI(parsing: "com.example.app:/cb")], mode: .report, consent: .upstream,
+      redirectURIs: [try RedirectURI(parsing: "com.example.app:/cb")], mode: .observe, consent: .upstream,
       upstream: UpstreamClient(
         clientID: ClientID("legacy"), clientSecret: Secret("very-secret"), authentication: .basic,
         redirectURI: .callback))

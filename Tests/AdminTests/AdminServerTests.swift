@@ -107,7 +107,7 @@ struct AdminServerTests {
     admin.status.adopted(try AdminFixture.policy(upstreamPort: 1, version: "v2"))
     let text = Fetch.text(try await Fetch.get(admin.port, "/"))
     #expect(text.contains("policy       v2"))
-    #expect(text.contains("clients      1, 1 of them only reported"))
+    #expect(text.contains("clients      1, 1 of them observed"))
     #expect(text.contains("token          reject   verifier-mismatch"))
     #expect(!text.contains("very-secret"))
     await admin.stop()

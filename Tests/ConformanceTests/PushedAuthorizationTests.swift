@@ -62,11 +62,26 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("9126-2.1-same-checks: report mode lets nothing by")
-  func reportMode() async throws {
-    try await GatewayFixture.run(try Self.policy { $0.editAll { $0.mode = .report } }) { gateway in
+  @Test("I-observe: the push of an observed client reaches the server's own endpoint, and so does its reference")
+  func observed() async throws {
+    try await GatewayFixture.run(try Self.policy { $0.editAll { $0.mode = .observe } }) { gateway in
       let form = gateway.par().without("code_challenge")
-      try await gateway.expectRefused(post: "/par", form, status: 400).expectTokenError(400, "invalid_request")
+      _ = try await gateway.post("/par", form)
+      let sent = try #require(gateway.upstream.recorder.requests(to: "/par").last)
+      #expect(String(decoding: sent.body, as: UTF8.self) == form.encoded)
+      let target = gateway.reference(Self.prefix + "of-the-server")
+      _ = try await gateway.get(target)
+      #expect(gateway.upstream.recorder.requests.last?.target == target)
+    }
+  }
+
+  @Test("I-observe: a reference that the gateway gave is taken after its client became observed")
+  func sealedReference() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let uri = try await gateway.push()
+      await gateway.reload { policy in policy.editAll { $0.mode = .observe } }
+      try await expectStatus(200, of: gateway.get(gateway.reference(uri)))
+      #expect(gateway.upstream.recorder.requests.allSatisfy { !$0.target.contains(uri) })
     }
   }
 
@@ -258,13 +273,13 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("A client that has to push is refused without, by redirect, and report mode only notes it")
+  @Test("A client that has to push is refused without, by redirect, and observe mode only notes it")
   func required() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       try await gateway.expectErrorRedirect(gateway.az("n4"), to: "http://127.0.0.1/cb", error: "invalid_request")
     }
-    try await GatewayFixture.run(try Self.policy { $0.edit("n4") { $0.mode = .report } }) { gateway in
-      try await expectStatus(200, of: gateway.get(gateway.az("n4")))
+    try await GatewayFixture.run(try Self.policy { $0.edit("n4") { $0.mode = .observe } }) { gateway in
+      _ = try await gateway.get(gateway.az("n4", "http://127.0.0.1/n4"))
       #expect(gateway.logLines.contains { $0.contains("would-reject:pushed-required") })
     }
   }

@@ -217,20 +217,25 @@ extension AuthorizationTests {
     #expect(permit.refusal(.upstreamFailed).response?.location?.contains("error=server_error") == true)
   }
 
-  @Test("I-report: report mode refuses nothing, says what it would have refused, and completes only what it verified")
-  func reportMode() throws {
-    let report = Fixture.policy(mode: .report)
-    let noChallenge = Fixture.authorize(["code_challenge": nil, "code_challenge_method": nil], policy: report)
-    #expect(noChallenge.permit != nil)
-    #expect(noChallenge.findings == [.wouldReject(.challengeMissing)])
-    let mismatch = Fixture.authorize(["redirect_uri": "https://other.example/"], policy: report)
-    #expect(mismatch.isPassed)
-    #expect(mismatch.findings == [.wouldReject(.redirectURIMismatch)])
-    #expect(Fixture.authorize(["response_type": "token"], policy: report).isPassed)
-    #expect(Fixture.authorize(adding: "&client_id=n2", policy: report).rejection == .clientIDRepeated)
-    #expect(Fixture.authorize(adding: "&client_id[]=n2", policy: report).rejection == .parameterSpelling)
-    #expect(Fixture.authorize(adding: "&scope=a&scope=b", policy: report).rejection == .parameterRepeated)
-    #expect(Fixture.authorize(policy: report, stateIsSealed: true).rejection == .stateForeign)
+  @Test("I-observe: every request passes, and each refusal is a finding")
+  func observeMode() throws {
+    let observe = Fixture.policy(unknown: .observe, mode: .observe)
+    func findings(
+      _ changes: [String: String?] = [:], adding: String = "", sourceLocation: SourceLocation = #_sourceLocation
+    ) -> [Finding] {
+      let outcome = Fixture.authorize(changes, adding: adding, policy: observe)
+      #expect(outcome.isPassed, sourceLocation: sourceLocation)
+      return outcome.findings
+    }
+    #expect(findings() == [])
+    #expect(findings(["code_challenge": nil, "code_challenge_method": nil]) == [.wouldReject(.challengeMissing)])
+    #expect(findings(["redirect_uri": "https://other.example/"]) == [.wouldReject(.redirectURIMismatch)])
+    #expect(findings(["response_type": "token"]) == [.wouldReject(.responseTypeForNative)])
+    #expect(findings(adding: "&client_id=n2").contains(.wouldReject(.clientIDRepeated)))
+    #expect(findings(adding: "&client_id[]=n2").contains(.wouldReject(.parameterSpelling)))
+    #expect(findings(adding: "&scope=a&scope=b").contains(.wouldReject(.parameterRepeated)))
+    #expect(findings(["client_id": nil]).contains(.wouldReject(.clientIDMissing)))
+    #expect(Fixture.authorize(policy: observe, stateIsSealed: true).rejection == .stateForeign)
   }
 
   @Test("An explanation names every rule that ran and what it said")

@@ -118,23 +118,21 @@ struct AuthorizationTests {
   }
 
   @Test(
-    "I-report: the gateway's own identifier at the upstream is never just unknown", arguments: UnknownClients.allCases)
+    "I-observe: the gateway's own identifier at the upstream is never observed", arguments: UnknownClients.allCases)
   func upstreamIdentifier(unknown: UnknownClients) {
-    let outcome = Fixture.authorize(["client_id": "legacy-n1"], policy: Fixture.policy(unknown: unknown, mode: .report))
+    let outcome = Fixture.authorize(["client_id": "legacy-n1"], policy: Fixture.policy(unknown: unknown))
     #expect(outcome.rejection == .clientIDOfUpstream)
   }
 
-  @Test("Unknown clients pass as they are where the operator says so, ambiguous requests excepted")
+  @Test("I-observe: unknown clients pass where the operator says so, if each reader finds the same client")
   func unknownClientsPass() {
-    let pass = Fixture.authorize(["client_id": "nobody"], policy: Fixture.policy(unknown: .pass))
-    #expect(pass.isPassed)
-    #expect(!pass.findings.contains(.wouldReject(.clientUnknown)))
-    let report = Fixture.authorize(["client_id": "nobody"], policy: Fixture.policy(unknown: .report))
-    #expect(report.isPassed)
-    #expect(report.findings.contains(.wouldReject(.clientUnknown)))
-    let repeated = Fixture.authorize(
-      ["client_id": "nobody"], adding: "&scope=a&scope=b", policy: Fixture.policy(unknown: .pass))
-    #expect(repeated.rejection == .parameterRepeated)
+    let observe = Fixture.policy(unknown: .observe)
+    let outcome = Fixture.authorize(["client_id": "nobody"], policy: observe)
+    #expect(outcome.isPassed)
+    #expect(outcome.findings == [.wouldReject(.clientUnknown)])
+    for addition in ["&client_id=nobody", "&client_id=n1", "&Client_Id=n1", "&client_id[]=n1", "&%ff=1"] {
+      #expect(Fixture.authorize(["client_id": "nobody"], adding: addition, policy: observe).refusal != nil)
+    }
   }
 
   @Test(

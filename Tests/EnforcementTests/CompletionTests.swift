@@ -122,7 +122,8 @@ struct CompletionTests {
     #expect(reenter(Self.sent, body: field) == .answerEchoed)
     let request = AuthorizationRequest(
       method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"], body: Array(field.utf8))
-    guard case .reject(let refusal) = Enforcement.decideForm(request, hasLiveTransaction: true) else {
+    let decision = Enforcement.decideForm(request, hasLiveTransaction: true, policy: Fixture.policy())
+    guard case .reject(let refusal) = decision else {
       Issue.record("a refusal was expected")
       return
     }
@@ -336,7 +337,8 @@ struct CompletionTests {
     func decide(_ body: String, live: Bool) -> Rejection? {
       let request = AuthorizationRequest(
         method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"], body: Array(body.utf8))
-      guard case .reject(let refusal) = Enforcement.decideForm(request, hasLiveTransaction: live) else { return nil }
+      let decision = Enforcement.decideForm(request, hasLiveTransaction: live, policy: Fixture.policy())
+      guard case .reject(let refusal) = decision else { return nil }
       return refusal.rejection
     }
     #expect(decide("user=u&password=p", live: true) == nil)

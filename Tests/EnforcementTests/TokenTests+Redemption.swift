@@ -111,13 +111,8 @@ extension TokenTests {
     #expect(unknownKey?.refusal?.errorCode == .temporarilyUnavailable)
   }
 
-  @Test("I-report: a value that only looks sealed by an unknown key is the upstream's business")
-  func unknownKeyInReportMode() {
-    let report = Fixture.policy(mode: .report)
-    let redeemed = Fixture.redeem(opened: .keyUnknown, policy: report)
-    #expect(redeemed?.isPassed == true)
-    #expect(redeemed?.findings == [.wouldReject(.codeKeyUnknown)])
-    #expect(refresh(opened: .keyUnknown, policy: report)?.isPassed == true)
+  @Test("A value that only looks sealed by an unknown key is the upstream's business where no token is sealed")
+  func unknownKey() {
     #expect(refresh(["client_id": "w3", "client_secret": "own"], opened: .keyUnknown)?.permit?.grant == nil)
     #expect(refresh(["client_id": "w3", "client_secret": "own"], opened: .keyUnknown)?.permit != nil)
   }
@@ -136,19 +131,42 @@ extension TokenTests {
     #expect(Fixture.redeem(policy: policy)?.rejection == .codeOutdated)
   }
 
-  @Test("I-report: what was challenged is verified, and held credentials go to the proven only")
-  func reportMode() throws {
-    let report = Fixture.policy(mode: .report)
-    #expect(Fixture.redeem(["code_verifier": Fixture.challenge], policy: report)?.rejection == .verifierMismatch)
-    #expect(Fixture.redeem(["code_verifier": nil], policy: report)?.rejection == .verifierMissing)
-    #expect(Fixture.redeem(["code_verifier": "short"], policy: report)?.rejection == .verifierMismatch)
-    #expect(Fixture.redeem(["client_id": "n2"], policy: report)?.rejection == .codeForeign)
-    #expect(Fixture.redeem(opened: .invalid, policy: report)?.isPassed == true)
-    #expect(decide(["grant_type": "password"], policy: report).isPassed)
-    #expect(decide(adding: "&code=x", policy: report).rejection == .parameterRepeated)
+  @Test("I-observe: a token request passes in any form, and each refusal is a finding")
+  func observeMode() {
+    let observe = Fixture.policy(mode: .observe)
+    #expect(decide(policy: observe).isPassed)
+    let password = decide(["grant_type": "password"], policy: observe)
+    #expect(password.isPassed)
+    #expect(password.findings == [.wouldReject(.passwordGrant)])
+    let repeated = decide(adding: "&code=x", policy: observe)
+    #expect(repeated.isPassed)
+    #expect(repeated.findings.contains(.wouldReject(.parameterRepeated)))
+    #expect(decide(["client_id": nil], policy: observe).isPassed)
+  }
+
+  @Test("I-observe: a request with a value that the gateway sealed is enforced in every mode")
+  func sealedValueInObserveMode() {
+    let observe = Fixture.policy(mode: .observe)
+    func decideSealed(_ changes: [String: String?] = [:], adding: String = "") -> Outcome<TokenIntent> {
+      Enforcement.decideToken(
+        Fixture.tokenRequest(changes, adding: adding), policy: observe, holdsSealedValue: true)
+    }
+    #expect(decideSealed(adding: "&code=x").rejection == .parameterRepeated)
+    #expect(decideSealed(["client_id": "nobody"]).rejection == .clientNotKnownAtToken)
+    guard case .redeem(let intent) = decideSealed(["code_verifier": Fixture.challenge]).permit else {
+      Issue.record("no redemption")
+      return
+    }
+    let outcome = Enforcement.decideRedemption(
+      intent, opened: .value(Fixture.code), policy: observe, now: Fixture.now)
+    #expect(outcome.rejection == .verifierMismatch)
+  }
+
+  @Test("I-credentials: held credentials go to the proven only")
+  func unproven() throws {
     var code = Fixture.code
     code.challenge = nil
-    let unproven = try #require(Fixture.redeem(["code_verifier": nil], code: code, policy: report)?.permit)
+    let unproven = try #require(Fixture.redeem(["code_verifier": nil], code: code)?.permit)
     #expect(unproven.upstream.authorization == nil)
     #expect(body(unproven.upstream)["client_id"] == "legacy-n1")
   }

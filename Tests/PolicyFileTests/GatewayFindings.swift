@@ -133,19 +133,19 @@ struct GatewayFindings {
         the upstream can (RFC 6749, section 10.10) [short-state-limit]
         """),
     FindingCase(
-      .reportMode,
-      "Report mode",
-      edits: [("mode: enforce", "mode: report")],
+      .observeMode,
+      "Observe mode",
+      edits: [("mode: enforce", "mode: observe")],
       expected: """
-        policy.yaml:10:9: warning: `mode: report` refuses nothing; use `enforce` once the log shows that \
-        apps comply [report-mode]
+        policy.yaml:10:9: warning: `mode: observe` refuses nothing; use `enforce` once the log shows that \
+        apps comply [observe-mode]
         """),
     FindingCase(
       .unknownClients,
       "Unknown clients pass",
-      edits: [("mode: enforce", "mode: enforce\n  unknown_clients: pass")],
+      edits: [("mode: enforce", "mode: enforce\n  unknown_clients: observe")],
       expected: """
-        policy.yaml:11:20: warning: `unknown_clients: pass` lets clients through that no rule here covers; \
+        policy.yaml:11:20: warning: `unknown_clients: observe` lets clients through that no rule here covers; \
         list them and use `reject` [unknown-clients]
         """),
     FindingCase(

@@ -73,8 +73,8 @@ extension PolicyValuesTests {
       keep_headers: iv-lang
       tls: { ca: server-ca.pem, server_name: Inner.example, certificate: client.pem, private_key: client.key, min_version: 1.3 }
     enforcement:
-      mode: report
-      unknown_clients: pass
+      mode: observe
+      unknown_clients: observe
       redirects: [private_use, loopback]
       pkce_methods: [S256, plain]
       pkce_syntax: lenient

@@ -140,7 +140,7 @@ struct PolicyValuesTests {
     let client = try #require(policy.clients[ClientID("web")])
     #expect(client.pkceMethods == [.s256, .plain])
     #expect(client.pkceSyntax == .lenient)
-    #expect(client.mode == .report)
+    #expect(client.mode == .observe)
     #expect(client.state == .require)
     #expect(client.localhost == .anyPort)
     #expect(client.schemes == .minimum)
@@ -156,8 +156,8 @@ struct PolicyValuesTests {
     #expect(client.reliesOnNonce)
     #expect(client.registration == .dynamic)
     #expect(client.secret?.reveal() == "web secret")
-    #expect(policy.mode == .report)
-    #expect(policy.unknownClients == .pass)
+    #expect(policy.mode == .observe)
+    #expect(policy.unknownClients == .observe)
     #expect(policy.redirects == [.privateUse, .loopback])
   }
 

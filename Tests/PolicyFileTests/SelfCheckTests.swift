@@ -22,10 +22,21 @@ struct SelfCheckTests {
     #expect(check.items[2].description == "3. loopback redirect URIs on any port: failed, `redirects` lacks `loopback`")
   }
 
-  @Test("Refusing nothing fails point 5", arguments: ["mode: report", "mode: enforce\n  unknown_clients: pass"])
+  @Test("Refusing nothing fails point 5", arguments: ["mode: observe", "mode: enforce\n  unknown_clients: observe"])
   func unenforced(_ setting: String) throws {
     let text = FindingCase.base.split(separator: "mode: enforce").joined(separator: setting)
     #expect(try PolicyFolder.load(text).selfCheck.items.filter { !$0.isMet }.map(\.number) == [5])
+  }
+
+  @Test("A native client that is only observed fails point 5")
+  func observedNative() throws {
+    func failures(_ settings: String) throws -> [String?] {
+      let uris = "redirect_uris: [com.example.a:/callback, 'http://127.0.0.1/a']"
+      let text = FindingCase.base + "clients:\n  - { id: a, type: public, \(settings)\(uris) }\n"
+      return try PolicyFolder.load(text).selfCheck.items.compactMap(\.failure)
+    }
+    #expect(try failures("mode: observe, ") == ["native client `a` is only observed"])
+    #expect(try failures("") == [])
   }
 
   @Test("A confidential native app fails point 4, and a policy with errors meets nothing")

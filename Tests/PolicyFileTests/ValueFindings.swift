@@ -100,6 +100,22 @@ struct ValueFindings {
         """),
     FindingCase(
       .invalidValue,
+      "The mode of earlier versions",
+      edits: [("mode: enforce", "mode: report")],
+      expected: """
+        policy.yaml:10:9: error: `mode: report` is no longer a value; use `mode: observe`, which changes nothing on \
+        the wire
+        """),
+    FindingCase(
+      .invalidValue,
+      "The treatment of unknown clients in earlier versions",
+      edits: [("mode: enforce", "mode: enforce\n  unknown_clients: pass")],
+      expected: """
+        policy.yaml:11:20: error: `unknown_clients: pass` is no longer a value; use `unknown_clients: observe`, which \
+        changes nothing on the wire
+        """),
+    FindingCase(
+      .invalidValue,
       "A number out of range",
       edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  replicas: 0")],
       expected: """

@@ -120,10 +120,10 @@ struct MetricsTests {
     }
     registry.workers[0].decided(.forward, at: .token, client: "mail", rule: nil)
     registry.workers[0].decided(.reject, at: .authorization, client: nil, rule: "client-unknown")
-    registry.workers[0].decided(.report, at: .authorization, client: "a\"b\\c\nd", rule: "state-required")
+    registry.workers[0].decided(.wouldReject, at: .authorization, client: "a\"b\\c\nd", rule: "state-required")
     #expect(
       lines("proofgate_decisions_total") == [
-        #"proofgate_decisions_total{endpoint="authorization",client="a\"b\\c\nd",rule="state-required",decision="report"} 1"#,
+        #"proofgate_decisions_total{endpoint="authorization",client="a\"b\\c\nd",rule="state-required",decision="would_reject"} 1"#,
         #"proofgate_decisions_total{endpoint="authorization",client="mail",rule="pkce-required",decision="reject"} 2"#,
         #"proofgate_decisions_total{endpoint="authorization",client="unknown",rule="client-unknown",decision="reject"} 1"#,
         #"proofgate_decisions_total{endpoint="token",client="mail",rule="",decision="forward"} 1"#,

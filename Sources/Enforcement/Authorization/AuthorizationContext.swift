@@ -11,13 +11,17 @@ final class AuthorizationContext: Sendable {
   let stateIsSealed: Bool
   /// Whether the request was pushed (RFC 9126).
   let isPushed: Bool
+  let mode: Mode
   let client: Client?
   let redirect: RedirectResolution
   let responseType: ResponseType?
   let challenge: ChallengeReading
 
-  init(request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false) {
+  init(
+    request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false, mode: Mode = .enforce
+  ) {
     self.isPushed = isPushed
+    self.mode = mode
     self.request = request
     self.policy = policy
     self.stateIsSealed = stateIsSealed
@@ -30,16 +34,6 @@ final class AuthorizationContext: Sendable {
 
   var parameters: FormParameters { request.parameters }
 
-  /// The mode that applies: the client's, or what the policy says of clients that it does not know.
-  ///
-  /// Report mode lets nothing by where a request was pushed: what it refers to means nothing to the upstream.
-  var mode: Mode {
-    if isPushed { return .enforce }
-    if let client { return client.mode }
-    guard parameters[.clientID] != nil else { return policy.mode }
-    return policy.unknownClients == .reject ? .enforce : .report
-  }
-
   /// How an answer travels, errors included: as asked where that is allowed, and else as the response type has it.
   var responseMode: ResponseMode {
     if let asked = parameters[.responseMode].flatMap(ResponseMode.init(rawValue:)), allows(asked) { return asked }
@@ -51,19 +45,17 @@ final class AuthorizationContext: Sendable {
     return client.responseModes.contains(mode) && mode.reaches(uri)
   }
 
-  /// Whether the gateway's own page asks the user first (`I-consent`). A client in report mode that would reach the
-  /// upstream as itself, with nothing of the gateway's, is not asked: report mode changes nothing for it.
+  /// Whether the gateway's own page asks the user first (`I-consent`).
   var needsConsent: Bool {
     guard let client else { return false }
     switch client.consent {
-    case .gateway: break
+    case .gateway: return true
     case .upstream: return false
     case .unlessClaimedHTTPS:
       // Nobody vouches for the address of a client that registered itself.
       if case .https = redirect.verified?.kind, client.registration == .policy { return false }
+      return true
     }
-    let isItself = client.upstream.clientID == client.id && client.upstream.clientSecret == nil
-    return client.mode == .enforce || !isItself
   }
 
   var verifiedRedirect: VerifiedRedirect? {

@@ -12,11 +12,15 @@ extension Enforcement {
   ///   - policy: The policy of now.
   ///   - stateIsSealed: Whether its `state` opens as one of the gateway's, which only a re-entry may have.
   ///   - isPushed: Whether the client pushed it (RFC 9126).
+  ///   - isOpened: True if the request comes out of one of the gateway's sealed values. It is then enforced in every mode.
   public static func decideAuthorization(
-    _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false
+    _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false,
+    isOpened: Bool = false
   ) -> Outcome<AuthorizationPermit> {
+    let isEnforced = isOpened || isPushed || stateIsSealed
     let context = AuthorizationContext(
-      request: request, policy: policy, stateIsSealed: stateIsSealed, isPushed: isPushed)
+      request: request, policy: policy, stateIsSealed: stateIsSealed, isPushed: isPushed,
+      mode: isEnforced ? .enforce : mode(of: request, policy: policy))
     return authorization(context, keepsTrace: false).outcome
   }
 
@@ -25,7 +29,9 @@ extension Enforcement {
     _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool = false
   ) -> (outcome: Outcome<AuthorizationPermit>, trace: [TraceStep]) {
     authorization(
-      AuthorizationContext(request: request, policy: policy, stateIsSealed: stateIsSealed), keepsTrace: true)
+      AuthorizationContext(
+        request: request, policy: policy, stateIsSealed: stateIsSealed,
+        mode: stateIsSealed ? .enforce : mode(of: request, policy: policy)), keepsTrace: true)
   }
 
   private static func authorization(
@@ -35,13 +41,10 @@ extension Enforcement {
     let decision: Decision<AuthorizationPermit> =
       switch run.run(RuleTable.authorization, on: context) {
       case .refused(let rejection, let detail): .reject(context.refusal(rejection, detail))
-      case .passed: .pass(Passage())
+      case .allowed where context.mode == .observe: .pass(Passage())
       case .allowed:
         AuthorizationPermit(context).map(Decision.forward) ?? .reject(context.refusal(.redirectURIMissing, nil))
       }
-    var findings = run.findings
-    // `unknown_clients: pass` is a decision of the operator's, not something to report.
-    if context.policy.unknownClients == .pass { findings.removeAll { $0 == .wouldReject(.clientUnknown) } }
-    return (Outcome(decision: decision, findings: findings), run.trace)
+    return (Outcome(decision: decision, findings: run.findings), run.trace)
   }
 }

@@ -34,7 +34,7 @@ extension Enforcement {
   /// Decides an authorization request that a client pushes (RFC 9126, section 2.1): who it is, as at the token endpoint,
   /// then everything that is checked of a request in the browser, the browser aside.
   ///
-  /// Report mode lets nothing by here: the upstream never had this endpoint, so nothing that worked can break.
+  /// The request of an observed client is not decided here: it passes to the upstream's own endpoint.
   ///
   /// - Parameters:
   ///   - request: The request, parsed with `ParameterNames.atPushed`.

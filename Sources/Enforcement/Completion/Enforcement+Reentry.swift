@@ -60,7 +60,7 @@ extension Enforcement {
     let context = ReentryContext(
       request: request, transaction: transaction, sealedState: sealedState,
       forwardsPKCE: policy.upstream.forwardsPKCE, client: running.client)
-    // Nothing here is report mode's to let by: the transaction is the gateway's own.
+    // Enforced in every mode: the transaction is the gateway's own.
     var run = RuleRun(mode: .enforce)
     for end in [run.run(RuleTable.transaction, on: running), run.run(RuleTable.reentry, on: context)] {
       if case .refused(let rejection, let detail) = end {
@@ -73,9 +73,17 @@ extension Enforcement {
 
   /// Decides a POST to the authorization endpoint that has no OAuth parameter: a login or consent form (`I-reentry`).
   ///
+  /// Without a live transaction, it may be the form of an observed app: it passes while any client may be observed. A body
+  /// that cannot be read could name an enforced client, so it passes only while no client is enforced.
+  ///
   /// - Parameter hasLiveTransaction: Whether the browser's cookie belongs to a transaction that still runs.
-  public static func decideForm(_ request: AuthorizationRequest, hasLiveTransaction: Bool) -> Decision<Passage> {
-    guard hasLiveTransaction else { return .reject(.here(.formWithoutTransaction)) }
+  public static func decideForm(
+    _ request: AuthorizationRequest, hasLiveTransaction: Bool, policy: Policy
+  ) -> Decision<Passage> {
+    guard hasLiveTransaction else {
+      let mayPass = policy.isObserving && !(policy.isEnforcing && (request.hasUnreadBody || request.problem != nil))
+      return mayPass ? .pass(Passage()) : .reject(.here(.formWithoutTransaction))
+    }
     if let problem = request.problem {
       switch problem {
       case .method: return .reject(.here(.methodNotAllowed))

@@ -2,7 +2,7 @@
 public enum Decision<Permit: Sendable>: Sendable {
   /// It goes on, in the form that the permit gives it.
   case forward(Permit)
-  /// It goes upstream as the client sent it, without anything of the gateway's: report mode and unknown clients.
+  /// It goes upstream as the client sent it, and its answer comes back as the upstream sent it (`I-observe`).
   case pass(Passage)
   case reject(Refusal)
 }
@@ -29,11 +29,19 @@ public struct Outcome<Permit: Sendable>: Sendable {
     guard case .pass = decision else { return false }
     return true
   }
+
+  /// True if an observed request would have been refused.
+  public var wouldReject: Bool {
+    findings.contains { finding in
+      guard case .wouldReject = finding else { return false }
+      return true
+    }
+  }
 }
 
 /// What is logged and counted without refusing anything.
 public enum Finding: Sendable, Hashable {
-  /// What `mode: enforce` would have refused.
+  /// A refusal that `mode: enforce` would have carried out.
   case wouldReject(Rejection)
   case note(Note)
 

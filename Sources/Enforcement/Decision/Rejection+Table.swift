@@ -41,6 +41,8 @@ extension Rejection {
       Row(.invalidRequest, 400, .page, "redirect_uri is not registered", "RFC 8252, section 8.4")
     case .redirectURILocalhost:
       Row(.invalidRequest, 400, .page, "the name localhost is not accepted", "RFC 8252, section 8.3")
+    case .redirectURIEnforced:
+      Row(.invalidRequest, 400, .page, "redirect_uri belongs to another client", "RFC 7636, section 1")
     case .userAgentEmbedded:
       Row(.invalidRequest, 403, .page, "open this page in the browser", "RFC 8252, section 8.12")
     case .parameterRepeated:
@@ -187,6 +189,8 @@ extension Rejection {
       Row(.invalidRequest, 400, .page, "this code was already in the request", "RFC 9700, section 4.5")
     case .answerUnusable:
       Row(.serverError, 502, .redirect, "the server's answer cannot be used", "RFC 6749, section 4.1.2")
+    case .answerToEnforced:
+      Row(.serverError, 502, .page, "the server's answer belongs to another client", "RFC 7636, section 1")
     case .callbackClosed:
       Row(.serverError, 400, .redirect, "answers are not accepted here", "RFC 6749, section 3.1.2")
     case .upstreamDenied:

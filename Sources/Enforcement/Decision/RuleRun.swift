@@ -1,11 +1,9 @@
 import Policy
 
-/// Runs rules in order until one refuses; in report mode it goes on and remembers what was found.
+/// Runs rules in order until one refuses. In observe mode it runs all of them and collects the refusals as findings.
 struct RuleRun {
   enum End {
     case refused(Rejection, Detail?)
-    /// Something that only report mode lets by, and only untouched.
-    case passed
     case allowed
   }
 
@@ -20,7 +18,6 @@ struct RuleRun {
   }
 
   mutating func run<Context>(_ rules: [Rule<Context>], on context: Context) -> End {
-    var passes = false
     // Looked at where they are: taking each out of the array would count references of its name and its check.
     let rules = rules.span
     for index in rules.indices {
@@ -31,11 +28,10 @@ struct RuleRun {
       case .pass: continue
       case .note(let note): findings.append(.note(note))
       case .refuse(let rejection, let detail):
-        guard mode == .report, !rejection.appliesInReportMode else { return .refused(rejection, detail) }
+        guard mode == .observe else { return .refused(rejection, detail) }
         findings.append(.wouldReject(rejection))
-        if rejection.reportModeEffect == .pass { passes = true }
       }
     }
-    return passes ? .passed : .allowed
+    return .allowed
   }
 }

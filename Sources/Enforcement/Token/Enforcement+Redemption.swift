@@ -16,8 +16,9 @@ public final class RedemptionPermit: Sendable {
   /// What the client proved itself with; `nil` for a code without a challenge.
   public let verifier: Secret?
   public let upstream: UpstreamTokenRequest
-  /// Whether refresh tokens in the answer are sealed to the client: always for public clients, and wherever the
-  /// gateway's credentials redeem the code, for only they can refresh later.
+  /// Whether refresh tokens in the answer are sealed to the client: for public clients, and where the gateway's
+  /// credentials redeem the code, because only they can refresh later. An observed client that can refresh at the
+  /// upstream by itself gets the upstream's token, so that observing ends sealing (`I-observe`).
   public let sealsRefreshToken: Bool
   private let credentials: UpstreamCredentials
   private let parameters: FormParameters
@@ -31,7 +32,8 @@ public final class RedemptionPermit: Sendable {
     // The rules have compared the verifier wherever there was a challenge.
     credentials = UpstreamCredentials(
       client: client, authentication: intent.authentication, isProven: intent.clientIsProven || code.challenge != nil)
-    sealsRefreshToken = client.kind == .public || credentials.isHeld
+    let isSealed = client.kind == .public || credentials.isHeld
+    sealsRefreshToken = isSealed && !client.refreshesItself(with: intent.authentication)
     var entries = [
       FormParameters.Entry(.grantType, GrantType.authorizationCode.rawValue),
       FormParameters.Entry(.code, code.upstreamCode.reveal()),
@@ -79,25 +81,16 @@ extension Enforcement {
     let code: IssuedCode
     switch opened {
     case .value(let value): code = value
-    case .invalid: return (unopened(.codeUnbound, mode: intent.client.mode), [])
-    case .keyUnknown: return (unopened(.codeKeyUnknown, mode: intent.client.mode), [])
+    case .invalid: return (Outcome(decision: .reject(Refusal(.codeUnbound)), findings: []), [])
+    case .keyUnknown: return (Outcome(decision: .reject(Refusal(.codeKeyUnknown)), findings: []), [])
     }
     let context = RedemptionContext(intent: intent, code: code, now: now)
-    var run = RuleRun(mode: intent.client.mode, keepsTrace: keepsTrace)
+    var run = RuleRun(mode: .enforce, keepsTrace: keepsTrace)
     let decision: Decision<RedemptionPermit> =
       switch run.run(RuleTable.redemption, on: context) {
       case .refused(let rejection, let detail): .reject(Refusal(rejection, detail: detail))
-      case .passed: .reject(Refusal(.codeUnbound))
       case .allowed: .forward(RedemptionPermit(context, policy: policy))
       }
     return (Outcome(decision: decision, findings: run.findings), run.trace)
-  }
-
-  /// A value that did not open: refused, or, in report mode, left to the upstream.
-  static func unopened<Permit>(_ rejection: Rejection, mode: Mode) -> Outcome<Permit> {
-    guard mode == .report, !rejection.appliesInReportMode else {
-      return Outcome(decision: .reject(Refusal(rejection)), findings: [])
-    }
-    return Outcome(decision: .pass(Passage()), findings: [.wouldReject(rejection)])
   }
 }

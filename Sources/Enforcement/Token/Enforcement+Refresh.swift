@@ -49,15 +49,14 @@ extension Enforcement {
     switch opened {
     // A client whose tokens the gateway never seals has none of an unknown key: it only looks like one.
     case .keyUnknown where intent.client.holdsItsOwnTokens: return raw(intent, policy: policy, acceptsRaw: acceptsRaw)
-    case .keyUnknown: return unopened(.codeKeyUnknown, mode: intent.client.mode)
+    case .keyUnknown: return Outcome(decision: .reject(Refusal(.codeKeyUnknown)), findings: [])
     case .invalid: return raw(intent, policy: policy, acceptsRaw: acceptsRaw)
     case .value(let grant):
       let context = RefreshContext(intent: intent, grant: grant, now: now)
-      var run = RuleRun(mode: intent.client.mode)
+      var run = RuleRun(mode: .enforce)
       let decision: Decision<RefreshPermit> =
         switch run.run(RuleTable.refresh, on: context) {
         case .refused(let rejection, let detail): .reject(Refusal(rejection, detail: detail))
-        case .passed: .reject(Refusal(.refreshTokenUnbound))
         case .allowed:
           .forward(
             permit(intent, token: grant.upstreamRefreshToken, grant: grant, mayLendCredentials: true, policy: policy))
@@ -72,7 +71,7 @@ extension Enforcement {
     let client = intent.client
     let isItself = client.upstream.clientID == client.id
     guard isItself, acceptsRaw || client.holdsItsOwnTokens else {
-      return unopened(.refreshTokenUnbound, mode: client.mode)
+      return Outcome(decision: .reject(Refusal(.refreshTokenUnbound)), findings: [])
     }
     let permit = permit(intent, token: intent.token, grant: nil, mayLendCredentials: false, policy: policy)
     return Outcome(decision: .forward(permit), findings: [])
@@ -92,12 +91,20 @@ extension Enforcement {
     return RefreshPermit(
       client: intent.client, grant: grant, scope: intent.scope,
       upstream: UpstreamTokenRequest(credentials, parameters: intent.parameters, entries: entries),
-      sealsRefreshToken: grant != nil || !intent.client.holdsItsOwnTokens,
+      sealsRefreshToken: (grant != nil || !intent.client.holdsItsOwnTokens)
+        && !intent.client.refreshesItself(with: intent.authentication),
       rotates: grant != nil && intent.client.kind == .public, credentials: credentials, parameters: intent.parameters)
   }
 }
 
 extension Client {
+  /// True if the client is observed and can use a refresh token of the upstream with what this request presents: the
+  /// upstream knows it by its own id, and the request carries the credentials that the upstream wants.
+  func refreshesItself(with authentication: ClientAuthentication) -> Bool {
+    guard mode == .observe, upstream.clientID == id else { return false }
+    return upstream.clientSecret == nil || authentication.method != .none
+  }
+
   /// Whether its refresh tokens are the upstream's own, since it proves itself there with its own credentials.
   var holdsItsOwnTokens: Bool {
     kind == .confidential && upstream.clientID == id && upstream.clientSecret == nil

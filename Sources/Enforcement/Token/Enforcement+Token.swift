@@ -3,32 +3,35 @@ public import Policy
 
 extension Enforcement {
   /// Decides what can be decided of a token request (RFC 6749, section 3.2) before its code or token is opened.
-  public static func decideToken(_ request: TokenRequest, policy: Policy) -> Outcome<TokenIntent> {
-    token(request, policy: policy, keepsTrace: false).outcome
+  ///
+  /// - Parameter holdsSealedValue: True if its code or refresh token opens as one of the gateway's. It is then enforced in
+  ///   every mode.
+  public static func decideToken(
+    _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool = false
+  ) -> Outcome<TokenIntent> {
+    token(request, policy: policy, holdsSealedValue: holdsSealedValue, keepsTrace: false).outcome
   }
 
   /// The same decision with what every rule said.
   public static func explainToken(
-    _ request: TokenRequest, policy: Policy
+    _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool = false
   ) -> (outcome: Outcome<TokenIntent>, trace: [TraceStep]) {
-    token(request, policy: policy, keepsTrace: true)
+    token(request, policy: policy, holdsSealedValue: holdsSealedValue, keepsTrace: true)
   }
 
   private static func token(
-    _ request: TokenRequest, policy: Policy, keepsTrace: Bool
+    _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool, keepsTrace: Bool
   ) -> (outcome: Outcome<TokenIntent>, trace: [TraceStep]) {
-    let context = TokenContext(request: request, policy: policy)
+    let context = TokenContext(
+      request: request, policy: policy, mode: holdsSealedValue ? .enforce : mode(of: request, policy: policy))
     var run = RuleRun(mode: context.mode, keepsTrace: keepsTrace)
     let decision: Decision<TokenIntent> =
       switch run.run(RuleTable.token, on: context) {
       case .refused(let rejection, let detail): .reject(Refusal(rejection, detail: detail))
-      case .passed: .pass(Passage())
+      case .allowed where context.mode == .observe: .pass(Passage())
       case .allowed: intent(context).map(Decision.forward) ?? .reject(Refusal(.grantTypeUnsupported))
       }
-    var findings = run.findings
-    // `unknown_clients: pass` is a decision of the operator's, not something to report.
-    if policy.unknownClients == .pass { findings.removeAll { $0 == .wouldReject(.clientNotKnownAtToken) } }
-    return (Outcome(decision: decision, findings: findings), run.trace)
+    return (Outcome(decision: decision, findings: run.findings), run.trace)
   }
 
   private static func intent(_ context: TokenContext) -> TokenIntent? {

@@ -18,14 +18,16 @@ struct TokenContext: Sendable {
 
   let request: TokenRequest
   let policy: Policy
+  let mode: Mode
   let authentication: ClientAuthentication?
   let authenticationError: ClientAuthenticationError?
   let client: Client?
   let proof: Proof
 
-  init(request: TokenRequest, policy: Policy) {
+  init(request: TokenRequest, policy: Policy, mode: Mode = .enforce) {
     self.request = request
     self.policy = policy
+    self.mode = mode
     let read = Result { () throws(ClientAuthenticationError) in try request.clientAuthentication() }
     switch read {
     case .success(let authentication):
@@ -42,17 +44,10 @@ struct TokenContext: Sendable {
   var parameters: FormParameters { request.parameters }
   var grant: GrantType? { parameters[.grantType].flatMap(GrantType.init(rawValue:)) }
 
-  /// The verifier to compare. Report mode compares what it would otherwise have refused for its padding.
+  /// The verifier to compare.
   var verifier: CodeVerifier? {
     guard let client, let text = parameters[.codeVerifier] else { return nil }
-    return CodeVerifier(parsing: text, padding: client.mode == .report ? .tolerated : client.verifierPadding)
-  }
-
-  /// The mode that applies: the client's, or what the policy says of clients that it does not know.
-  var mode: Mode {
-    if let client { return client.mode }
-    guard authentication != nil else { return policy.mode }
-    return policy.unknownClients == .reject ? .enforce : .report
+    return CodeVerifier(parsing: text, padding: client.verifierPadding)
   }
 
   private static func proof(of authentication: ClientAuthentication?, for client: Client?) -> Proof {

@@ -29,13 +29,16 @@ struct AuthorizationEndpoint {
       for state in request.states {
         switch try await exchange.gateway.states.open(state, now: exchange.now) {
         case .value(let transaction): return await reenter(transaction, state: state)
-        case .keyUnknown where isClients: continue
+        case .keyUnknown where isClients || isObserved: continue
         case .keyUnknown: return .response(exchange.answer(.here(.codeKeyUnknown)))
         case .invalid: continue
         }
       }
     } catch {
-      return .response(exchange.answer(.here(.upstreamUnavailable)))
+      // Without an enforced client, no request can act for one.
+      guard isObserved, !exchange.policy.isEnforcing else {
+        return .response(exchange.answer(.here(.upstreamUnavailable)))
+      }
     }
     if exchange.request.method == "POST", !request.sources.contains(where: AuthorizationRequest.speaksOAuth) {
       return await form()
@@ -52,18 +55,20 @@ struct AuthorizationEndpoint {
     return client.upstream.clientID != client.id
   }
 
+  private var isObserved: Bool { Enforcement.mode(of: request, policy: exchange.policy) == .observe }
+
   // MARK: A new request
 
   private func begin() async -> Reply {
     exchange.note(clientID: request.parameters[.clientID])
     if let outcome = Enforcement.pushedReference(in: request, policy: exchange.policy) {
-      return await beginPushed(outcome)
+      if let reply = await beginPushed(outcome) { return reply }
     }
     let outcome = Enforcement.decideAuthorization(request, policy: exchange.policy, stateIsSealed: false)
     exchange.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal): return .response(exchange.answer(refusal))
-    case .pass: return await pass()
+    case .pass: return await observe()
     case .forward(let permit): return await begin(permit, request, isPushed: false)
     }
   }
@@ -84,7 +89,11 @@ struct AuthorizationEndpoint {
 
   /// A request that refers to a pushed one (RFC 9126, section 4). It is decided anew, with the browser and the policy of
   /// now; what else stands beside the reference is not looked at.
-  private func beginPushed(_ outcome: Outcome<PushedReference>) async -> Reply {
+  ///
+  /// Returns `nil` for an observed request whose reference the gateway did not give: it may be the upstream's own.
+  private func beginPushed(_ outcome: Outcome<PushedReference>) async -> Reply? {
+    let isObserved = isObserved
+    if isObserved, outcome.permit == nil { return nil }
     exchange.trail.note(outcome)
     guard let reference = outcome.permit else {
       return .response(exchange.answer(outcome.refusal ?? .here(.pushedUnknown)))
@@ -92,6 +101,7 @@ struct AuthorizationEndpoint {
     let requests = exchange.gateway.pushedRequests
     do throws(StoreError) {
       guard let query = try await requests.find(reference, now: exchange.now) else {
+        if isObserved { return nil }
         return .response(exchange.answer(.here(.pushedUnknown)))
       }
       let pushed = AuthorizationRequest(method: "GET", query: Substring(query), userAgent: request.userAgent)
@@ -167,7 +177,8 @@ struct AuthorizationEndpoint {
     exchange.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal): return .response(exchange.answer(refusal, transaction: transaction))
-    case .pass: return await pass()
+    // Re-entry is never observed.
+    case .pass: return .response(exchange.answer(.here(.reentryChanged), transaction: transaction))
     case .forward(let permit): return await relay(permit, state: state)
     }
   }
@@ -180,9 +191,12 @@ struct AuthorizationEndpoint {
     {
       return .response(exchange.answer(refusal))
     }
-    switch Enforcement.decideForm(request, hasLiveTransaction: isLive) {
+    switch Enforcement.decideForm(request, hasLiveTransaction: isLive, policy: exchange.policy) {
     case .reject(let refusal): return .response(exchange.answer(refusal))
-    case .forward, .pass: return await relay(nil, state: nil)
+    case .forward: return await relay(nil, state: nil)
+    case .pass:
+      exchange.trail.wouldReject(.formWithoutTransaction)
+      return await observe()
     }
   }
 
@@ -200,17 +214,8 @@ struct AuthorizationEndpoint {
     return await Completion(exchange, session: session, running).relay(answer, adding: nil)
   }
 
-  /// Report mode and unknown clients: as the client sent it, with nothing of the gateway's.
-  private func pass() async -> Reply {
-    do throws(UpstreamFailure) {
-      let answer = try await exchange.upstream.send(exchange.unchanged())
-      exchange.trail.upstreamStatus = answer.head.status
-      var response = answer.head
-      InteractionPage.protect(&response, isSecure: exchange.policy.gateway.origin.scheme == .https)
-      return .relay(answer, response)
-    } catch {
-      return .response(exchange.answer(.here(exchange.rejection(for: error))))
-    }
+  private func observe() async -> Reply {
+    await exchange.observe(request.sources, from: request.parameters[.clientID]) { exchange.answer($0) }
   }
 }
 

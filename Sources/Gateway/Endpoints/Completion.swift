@@ -42,7 +42,7 @@ struct Completion {
         return .response(await replace(answer, by: refused, adding: cookie))
       }
       response.headers.set("Location", onThisOrigin(location))
-      if response.status == 307 || response.status == 308 { response.status = redirectStatus(response) }
+      if response.status == 307 || response.status == 308 { change(&response, to: redirectStatus(response)) }
     }
     let elsewhere = response.headers.all("Refresh") + response.headers.all("Content-Location")
     if elsewhere.contains(where: exchange.gateway.snapshot.locations.isAnswer) {
@@ -54,6 +54,13 @@ struct Completion {
     response.headers.set("Cache-Control", "no-store")
     if let cookie { response.headers.append("Set-Cookie", cookie) }
     return .relay(answer, response)
+  }
+
+  /// Changes the status. The upstream's reason phrase belongs to its own one.
+  private func change(_ response: inout Response, to status: Int) {
+    guard status != response.status else { return }
+    response.status = status
+    response.reason = nil
   }
 
   /// A redirect that would repeat a post with credentials elsewhere becomes one that does not (RFC 9700, section 4.12).

@@ -58,7 +58,7 @@ struct ConsentEndpoint {
       method: "GET", query: Substring(ticket.query), userAgent: request.headers["User-Agent"])
     exchange.note(clientID: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(
-      original, policy: exchange.policy, stateIsSealed: false, isPushed: ticket.isPushed)
+      original, policy: exchange.policy, stateIsSealed: false, isPushed: ticket.isPushed, isOpened: true)
     exchange.trail.note(outcome)
     guard let permit = outcome.permit else {
       return exchange.answer(outcome.refusal ?? .here(.transactionOutdated))

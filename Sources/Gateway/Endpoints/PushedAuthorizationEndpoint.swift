@@ -23,21 +23,29 @@ struct PushedAuthorizationEndpoint {
       authorization: incoming.headers.all("Authorization"), body: incoming.body, names: ParameterNames.atPushed)
   }
 
-  func respond() async -> Response {
+  func respond() async -> Reply {
     let claimed = (try? request.clientAuthentication())?.map(\.clientID)
     exchange.note(clientID: claimed?.rawValue)
+    let isObserved = Enforcement.mode(of: request, policy: exchange.policy) == .observe
     do throws(StoreError) {
-      let outcome = Enforcement.decidePushed(
-        request, policy: exchange.policy, stateIsSealed: try await stateIsSealed())
-      exchange.trail.note(outcome)
-      switch outcome.decision {
-      case .reject(let refusal):
-        return exchange.throttledAuthentication(of: claimed, refusal) ?? exchange.tokenRefusal(refusal)
-      case .pass: return exchange.tokenRefusal(.here(.pushedNotAllowed))
-      case .forward(let permit): return try await keep(permit)
+      if isObserved, !(try await stateIsSealed()) {
+        return await exchange.observe([request.parameters], from: claimed?.rawValue) { exchange.tokenRefusal($0) }
       }
+      return .response(try await decide(claimed))
     } catch {
-      return exchange.tokenRefusal(.here(.upstreamUnavailable))
+      return .response(exchange.tokenRefusal(.here(.upstreamUnavailable)))
+    }
+  }
+
+  private func decide(_ claimed: ClientID?) async throws(StoreError) -> Response {
+    let outcome = Enforcement.decidePushed(
+      request, policy: exchange.policy, stateIsSealed: try await stateIsSealed())
+    exchange.trail.note(outcome)
+    switch outcome.decision {
+    case .reject(let refusal):
+      return exchange.throttledAuthentication(of: claimed, refusal) ?? exchange.tokenRefusal(refusal)
+    case .pass: return exchange.tokenRefusal(.here(.pushedNotAllowed))
+    case .forward(let permit): return try await keep(permit)
     }
   }
 

@@ -129,7 +129,9 @@ struct Renewal {
     grant.generation += 1
     grant.issuedAt = exchange.now
     if let token = members["refresh_token"]?.text, !token.isEmpty { grant.upstreamRefreshToken = Secret(token) }
-    members["refresh_token"] = .string(exchange.gateway.sealer.seal(grant))
+    // An observed client gets the upstream's own token: the next refresh needs nothing of the gateway's (`I-observe`).
+    let token = permit.sealsRefreshToken ? exchange.gateway.sealer.seal(grant) : grant.upstreamRefreshToken.reveal()
+    members["refresh_token"] = .string(token)
     return (members, grant)
   }
 

@@ -32,7 +32,11 @@ struct RevocationEndpoint {
       // Whose token it is, nobody else learns: to them it is an invalid one, and that is no error (RFC 7009, section 2.2).
       if refusal.rejection == .refreshTokenForeign { return .response(exchange.revoked()) }
       return .response(exchange.throttledAuthentication(of: claimed, refusal) ?? exchange.tokenRefusal(refusal))
-    case .pass: return await send(exchange.passing(request))
+    case .pass:
+      guard Enforcement.mode(of: request, policy: exchange.policy) == .observe else {
+        return await send(exchange.passing(request))
+      }
+      return await exchange.observe([request.parameters], from: claimed?.rawValue) { exchange.tokenRefusal($0) }
     case .forward(let form):
       if case .value(let grant) = opened {
         exchange.trail.transaction = grant.family

@@ -19,21 +19,35 @@ struct TokenEndpoint {
       authorization: incoming.headers.all("Authorization"), body: incoming.body)
   }
 
-  func respond() async -> Response {
+  func respond() async -> Reply {
     let claimed = (try? request.clientAuthentication())?.map(\.clientID)
     exchange.note(clientID: claimed?.rawValue)
-    if let throttled = exchange.throttledRequest(of: claimed) { return throttled }
-    let outcome = Enforcement.decideToken(request, policy: exchange.policy)
+    if let throttled = exchange.throttledRequest(of: claimed) { return .response(throttled) }
+    let outcome = Enforcement.decideToken(request, policy: exchange.policy, holdsSealedValue: holdsSealedValue)
     exchange.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal):
-      return exchange.throttledAuthentication(of: claimed, refusal) ?? exchange.tokenRefusal(refusal)
-    case .pass: return await pass()
-    case .forward(.redeem(let intent)): return await redeem(intent)
-    case .forward(.refresh(let intent)): return await refresh(intent)
-    case .forward(.device): return exchange.tokenRefusal(.here(.grantTypeUnsupported))
-    case .forward(.forward(let form)): return await forward(form)
+      return .response(exchange.throttledAuthentication(of: claimed, refusal) ?? exchange.tokenRefusal(refusal))
+    case .pass:
+      return await exchange.observe([request.parameters], from: claimed?.rawValue) { exchange.tokenRefusal($0) }
+    case .forward(.redeem(let intent)): return .response(await redeem(intent))
+    case .forward(.refresh(let intent)): return .response(await refresh(intent))
+    case .forward(.device): return .response(exchange.tokenRefusal(.here(.grantTypeUnsupported)))
+    case .forward(.forward(let form)): return .response(await forward(form))
     }
+  }
+
+  /// True if a code or refresh token of the request opens, which it does only for an app that the gateway gave it to.
+  private var holdsSealedValue: Bool {
+    guard exchange.policy.isObserving else { return false }
+    let sealer = exchange.gateway.sealer
+    for text in request.parameters.all(.code) {
+      if case .value = sealer.opened(text) as Opened<IssuedCode> { return true }
+    }
+    for text in request.parameters.all(.refreshToken) {
+      if case .value = sealer.opened(text) as Opened<RefreshGrant> { return true }
+    }
+    return false
   }
 
   // MARK: Codes
@@ -49,7 +63,8 @@ struct TokenEndpoint {
     switch outcome.decision {
     case .reject(let refusal):
       return exchange.throttledVerifier(of: opened, refusal) ?? exchange.tokenRefusal(refusal)
-    case .pass: return await pass()
+    // A code that opened, or that an enforced client presents, is never observed.
+    case .pass: return exchange.tokenRefusal(.here(.codeUnbound))
     case .forward(let permit): return await Redemption(exchange, permit).respond()
     }
   }
@@ -63,7 +78,7 @@ struct TokenEndpoint {
     exchange.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal): return exchange.tokenRefusal(refusal)
-    case .pass: return await pass()
+    case .pass: return exchange.tokenRefusal(.here(.refreshTokenUnbound))
     case .forward(let permit): return await Renewal(exchange, permit, presented: intent.token).respond()
     }
   }
@@ -74,21 +89,6 @@ struct TokenEndpoint {
     switch await exchange.askForTokens(form) {
     case .failure(let failure): exchange.tokenFailure(failure)
     case .success(let answer): exchange.answer(answer, isHeld: false)
-    }
-  }
-
-  /// Report mode and unknown clients: as the client sent it, with its own credentials for the upstream.
-  private func pass() async -> Response {
-    do throws(UpstreamFailure) {
-      let answer = try await exchange.upstream.send(exchange.passing(request))
-      exchange.trail.upstreamStatus = answer.head.status
-      var response = answer.head
-      response.body = try await answer.collect()
-      response.headers.set("Cache-Control", "no-store")
-      response.headers.set("Pragma", "no-cache")
-      return response
-    } catch {
-      return exchange.tokenFailure(error)
     }
   }
 }

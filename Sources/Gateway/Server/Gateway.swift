@@ -47,11 +47,12 @@ public final class Gateway: Handler {
     guard isServed(head, bytes, client) else { return .answer(misdirected()) }
     switch snapshot.matcher.read(path: bytes.extracting(head.path), query: bytes.extracting(head.query ?? 0..<0)) {
     case .other: return policy.blocksEmbeddedUserAgents ? routeInBetween(head, bytes, fields, client) : .pass
-    case .exact(.closed): return refuse(.pathClosed, client)
-    case .notPassed: return refuse(.pathNotPassed, client)
-    case .ambiguous: return refuse(.pathAmbiguous, client)
+    case .exact(.closed): return refuseOrPass(.pathClosed, client)
+    case .notPassed: return refuseOrPass(.pathNotPassed, client)
+    case .ambiguous: return refuseOrPass(.pathAmbiguous, client)
     case .resembling:
-      return refuse(.pathResemblesEndpoint, client, path: snapshot.matcher.entry(for: bytes.extracting(head.path)))
+      return refuseOrPass(
+        .pathResemblesEndpoint, client, path: snapshot.matcher.entry(for: bytes.extracting(head.path)))
     case .exact(.introspection):
       // The caller's own credentials, which the gateway never lends: nothing here is its business.
       return isProtected(client) ? .pass : .answer(insecure())
@@ -101,6 +102,18 @@ public final class Gateway: Handler {
     client.peer.isSecure || client.peer.isLoopback
   }
 
+  /// Refuses a path, which may be a way around an enforced client. While no client is enforced, there is nothing to go
+  /// around: the request passes and the refusal is a finding.
+  private func refuseOrPass(_ rejection: Rejection, _ client: ClientFacts, path: String? = nil) -> Route {
+    guard !policy.isEnforcing else { return refuse(rejection, client, path: path) }
+    let trail = Trail()
+    trail.path = path
+    trail.mode = Mode.observe.rawValue
+    trail.wouldReject(rejection)
+    record(trail, status: 0, peer: client.peer, began: Clock.monotonicNanoseconds())
+    return .pass
+  }
+
   private func refuse(
     _ rejection: Rejection, _ client: ClientFacts, path: String? = nil,
     showing show: ((ErrorPage) -> Response)? = nil
@@ -141,13 +154,13 @@ public final class Gateway: Handler {
       reply = await AuthorizationEndpoint(exchange).respond()
     case .exact(.token):
       trail.endpoint = .token
-      reply = .response(await TokenEndpoint(exchange).respond())
+      reply = await TokenEndpoint(exchange).respond()
     case .exact(.revocation):
       trail.endpoint = .revocation
       reply = await RevocationEndpoint(exchange).respond()
     case .exact(.pushed):
       trail.endpoint = .pushedAuthorization
-      reply = .response(await PushedAuthorizationEndpoint(exchange).respond())
+      reply = await PushedAuthorizationEndpoint(exchange).respond()
     case .exact(.own):
       reply = await exchange.own()
     default:

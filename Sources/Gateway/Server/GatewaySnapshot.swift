@@ -77,7 +77,8 @@ public final class GatewaySnapshot: Sendable {
     settings.limits.reservedUpstreamConnections = min(
       upstream.reservedConnections / workers, settings.upstreamConnections - 1)
     settings.limits.bufferMemory = limits.maxBufferMemory / workers
-    if gateway.origin.scheme == .https {
+    // Answers stay as they are while no client is enforced (`I-observe`).
+    if gateway.origin.scheme == .https, policy.isEnforcing {
       settings.securesCookies = true
       // A browser keeps it for all ports of the host, and on this machine other programs speak plain http.
       if let strict = gateway.strictTransport, !gateway.origin.isLoopback {

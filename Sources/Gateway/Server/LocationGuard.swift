@@ -11,19 +11,36 @@ struct LocationGuard: Sendable {
   private let addresses: Set<Int>
   private let origin: ResolvedLocation
   private let callbackPath: [UInt8]
+  /// The loopback redirect URIs of enforced clients without their ports, as hashes: an app may listen on any port.
+  private let loopbacks: Set<Int>
+  /// The observed clients whose id an enforced client uses upstream.
+  private let sharedIDs: Set<ClientID>
+  /// False while no client is enforced. Then only the gateway's callback is guarded.
+  private let isEnforcing: Bool
 
+  /// - Parameter policy: The redirect URIs of its enforced clients are guarded; those of observed clients are not
+  ///   (`I-observe`).
   init(_ policy: Policy) {
+    isEnforcing = policy.isEnforcing
+    let observed = policy.clients.values.lazy.filter { $0.mode == .observe }
+    sharedIDs = Set(observed.filter(policy.sharesEnforcedUpstream).map(\.id))
     origin = ResolvedLocation(policy.gateway.origin.description + "/", on: nil)
     var addresses: Set<Int> = []
+    var loopbacks: Set<Int> = []
     addresses.reserveCapacity(policy.clients.count)
-    for client in policy.clients.values {
-      for uri in client.redirectURIs { addresses.insert(ResolvedLocation(uri.text, on: nil).hashValue) }
+    for client in policy.clients.values where client.mode == .enforce {
+      for uri in client.redirectURIs {
+        let location = ResolvedLocation(uri.text, on: nil)
+        addresses.insert(location.hashValue)
+        if location.isLoopback { loopbacks.insert(location.withoutPort.hashValue) }
+      }
       if case .fixed(let text) = client.upstream.redirectURI {
         addresses.insert(ResolvedLocation(text, on: nil).hashValue)
       }
     }
     self.addresses = addresses
-    callbackPath = Array((GatewaySettings.ownPath + "callback").utf8)
+    self.loopbacks = loopbacks
+    callbackPath = Array(LocationGuard.callback.utf8)
   }
 
   private static let names = ["code=", "access_token=", "id_token="]
@@ -34,14 +51,73 @@ struct LocationGuard: Sendable {
   /// - Parameter field: The value of `Location`, or of `Refresh` with its delay.
   func isAnswer(_ field: String) -> Bool {
     guard LocationGuard.carriesAnswer(field.utf8.span) else { return false }
-    let target = RefreshField.target(of: LocationGuard.bytewise(field)).unicodeScalars
-    let location = ResolvedLocation(target.map { UInt8(truncatingIfNeeded: $0.value) }, on: origin)
+    let location = resolved(field)
     // On whatever host: the gateway may have more names than its policy says.
-    if location.path == callbackPath || location.isInternational || addresses.contains(location.hashValue) {
-      return true
-    }
+    if location.path == callbackPath { return true }
+    guard isEnforcing else { return false }
+    if location.isInternational || addresses.contains(location.hashValue) { return true }
     // Every loopback port may be an app's.
     return location.isLoopback && location.authority != origin.authority
+  }
+
+  /// Returns true if a passing answer hands a code or a token to a redirect URI that is not the observed client's.
+  ///
+  /// - Parameters:
+  ///   - field: As for `isAnswer(_:)`.
+  ///   - client: The observed client that the request names; `nil` if the policy does not list it.
+  func isAnswer(_ field: String, toObserved client: Client?) -> Bool {
+    guard isAnswer(field) else { return false }
+    let location = resolved(field)
+    guard let client, location.path != callbackPath else { return true }
+    return isEnforced(location) && !belongs(location, to: client)
+  }
+
+  /// Returns true if a parameter names the gateway's callback, or a redirect URI of an enforced client that is not the
+  /// observed client's too.
+  ///
+  /// - Parameter client: The observed client that the request names; `nil` if the policy does not list it.
+  func isNamed(in parameters: FormParameters, by client: Client?) -> Bool {
+    parameters.entries.contains { entry in
+      var text = Array(entry.value.utf8)
+      for _ in 0..<LocationGuard.rounds {
+        if text.span.contains(LocationGuard.callback) { return true }
+        if text.contains(UInt8(ascii: ":")) {
+          let location = ResolvedLocation(text, on: nil)
+          if isEnforced(location), client.map({ !belongs(location, to: $0) }) ?? true { return true }
+        }
+        let decoded = ResolvedLocation.decoded(text)
+        guard decoded.count < text.count else { return false }
+        text = decoded
+      }
+      return true
+    }
+  }
+
+  private static let callback = GatewaySettings.ownPath + "callback"
+
+  /// More often than any server decodes a value. What is still encoded then is refused.
+  private static let rounds = 4
+
+  private func resolved(_ field: String) -> ResolvedLocation {
+    let target = RefreshField.target(of: LocationGuard.bytewise(field)).unicodeScalars
+    return ResolvedLocation(target.map { UInt8(truncatingIfNeeded: $0.value) }, on: origin)
+  }
+
+  private func isEnforced(_ location: ResolvedLocation) -> Bool {
+    location.isInternational || addresses.contains(location.hashValue)
+      || location.isLoopback && loopbacks.contains(location.withoutPort.hashValue)
+  }
+
+  /// Returns true if the policy lists the location for this observed client, and no enforced client acts under its id
+  /// upstream.
+  private func belongs(_ location: ResolvedLocation, to client: Client) -> Bool {
+    guard !sharedIDs.contains(client.id) else { return false }
+    return client.redirectURIs.contains { uri in
+      let registered = ResolvedLocation(uri.text, on: nil)
+      if registered == location { return true }
+      guard client.application == .native, registered.isLoopback, location.isLoopback else { return false }
+      return registered.withoutPort == location.withoutPort
+    }
   }
 
   private static func carriesAnswer(_ field: Span<UInt8>) -> Bool {

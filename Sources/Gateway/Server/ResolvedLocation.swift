@@ -42,6 +42,18 @@ struct ResolvedLocation: Hashable, Sendable {
 
   init(_ reference: String, on base: ResolvedLocation?) { self.init(reference.utf8, on: base) }
 
+  private init(scheme: [UInt8], authority: [UInt8], path: [UInt8]) {
+    self.scheme = scheme
+    self.authority = authority
+    self.path = path
+  }
+
+  /// The same location on any port.
+  var withoutPort: ResolvedLocation {
+    let end = authority.lastIndex(of: UInt8(ascii: "]")).map { $0 + 1 } ?? authority.firstIndex(of: UInt8(ascii: ":"))
+    return ResolvedLocation(scheme: scheme, authority: Array(authority[..<(end ?? authority.endIndex)]), path: path)
+  }
+
   private static let http = Array("http".utf8)
   private static let https = Array("https".utf8)
   private static let slash = UInt8(ascii: "/")

@@ -19,20 +19,24 @@ final class Trail {
   var path: String?
   var upstreamStatus: Int?
 
-  /// Notes an outcome: whether it refuses, and what report mode would have refused.
+  /// Notes an outcome: whether it refuses, and the refusals that observe mode did not carry out.
   func note<Permit: Sendable>(_ outcome: Outcome<Permit>) {
     for finding in outcome.findings {
       switch finding {
       case .wouldReject(let rejection):
-        findings.append("would-reject:\(rejection.ruleID)")
-        if decision != .reject {
-          decision = .report
-          rule = rule ?? rejection
-        }
+        wouldReject(rejection)
       case .note(let note): findings.append(note.rawValue)
       }
     }
     if let refusal = outcome.refusal { refused(refusal.rejection) }
+  }
+
+  /// Notes a refusal that observe mode did not carry out.
+  func wouldReject(_ rejection: Rejection) {
+    findings.append("would-reject:\(rejection.ruleID)")
+    guard decision != .reject else { return }
+    decision = .wouldReject
+    rule = rule ?? rejection
   }
 
   func refused(_ rejection: Rejection) {

@@ -1,0 +1,26 @@
+import Cryptography
+
+/// A JWT with which a client authenticates (RFC 7523, section 3). Only the upstream can verify it.
+public enum ClientAssertion {
+  /// Returns true if the assertion certainly names this client: `sub` occurs once and equals the id, and so does `iss`.
+  ///
+  /// The payload is not parsed. An escaped or repeated member makes the answer false.
+  public static func isFor(_ id: ClientID, _ assertion: String) -> Bool {
+    let parts = assertion.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 3, let payload = Base64URL.decode(String(parts[1])), !payload.contains(UInt8(ascii: "\\"))
+    else { return false }
+    let text = String(decoding: payload, as: UTF8.self)
+    return value(of: "sub", in: text) == id.rawValue && value(of: "iss", in: text) == id.rawValue
+  }
+
+  /// The text of a member that occurs exactly once.
+  private static func value(of name: String, in text: String) -> String? {
+    let pieces = text.split(separator: "\"", omittingEmptySubsequences: false)
+    // Without escapes, each piece with an odd index is the content of a string.
+    let places = pieces.indices.filter { $0 % 2 == 1 && pieces[$0] == name }
+    guard places.count == 1, let place = places.first, place + 2 < pieces.count,
+      pieces[place + 1].allSatisfy({ $0 == ":" || $0.isWhitespace }), pieces[place + 1].contains(":")
+    else { return nil }
+    return String(pieces[place + 2])
+  }
+}

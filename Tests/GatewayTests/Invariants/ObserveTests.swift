@@ -1,0 +1,227 @@
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Testing
+
+/// A policy that observes every client.
+@Suite("I-observe")
+struct ObserveTests {
+  static func observing(_ adjust: (inout FixturePolicy) -> Void = { _ in }) throws -> Policy {
+    try FixturePolicy.with { policy in
+      policy.mode = .observe
+      policy.unknownClients = .observe
+      policy.editAll { $0.mode = .observe }
+      adjust(&policy)
+    }
+  }
+
+  /// Fields in an order and spelling that nothing but a copy of them has.
+  private static let fields: Headers = [
+    "x-First": "1", "accept": "*/*", "Accept-Language": "de;q=0.5,  en", "If-None-Match": "\"a\"", "Range": "bytes=0-1",
+    "X-HTTP-Method-Override": "PUT", "X-Twice": "a", "x-twice": "b", "Cookie": "a=1;b=2",
+    "referer": "https://x.example/",
+  ]
+
+  @Test(
+    "I-observe: a request reaches the server in the bytes of any request that passes",
+    arguments: [
+      "GET /authorize?client_id=p1&redirect_uri=com.evil:/cb&response_type=token&state=s%31&state=2",
+      "GET /authorize?%63lient_id=p1&Client_Id=n1&client_id=n2", "GET /authorize", "HEAD /authorize?client_id=nobody",
+      "POST /authorize username=u&password=p", "POST /token grant_type=password&username=u&password=p",
+      "POST /token {\"client_id\":\"p1\"}", "POST /token?client_id=p1 code=a&code=b",
+      "POST /revoke token=t&client_id=w1&client_secret=w1secret", "GET /token?code=x", "PUT /token x=y",
+      "GET /authorize/", "GET /%61uthorize?client_id=p1", "GET /register", "POST /device", "POST /par client_id=p1",
+    ])
+  func sameBytes(request: String) async throws {
+    let parts = request.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+    let (method, target, body) = (parts[0], parts[1], parts.count > 2 ? parts[2] : "")
+    let policy = try Self.observing { policy in
+      policy.upstream.endpoints.closed = ["/register", "/device"]
+      policy.upstream.endpoints.pushedAuthorization = ["/par"]
+    }
+    try await GatewayFixture.run(before: .bytes(Self.answer), policy) { gateway, raw in
+      var headers = Self.fields
+      headers.append("content-TYPE", "application/x-www-form-urlencoded")
+      headers.append("Authorization", "Basic dzE6dzFzZWNyZXQ=")
+      func send(_ target: String) async throws -> Response {
+        try await gateway.send(Request(method: method, target: target, headers: headers, body: Array(body.utf8)))
+      }
+      let observed = try await send(target)
+      let passed = try await send("/elsewhere")
+      let requests = raw.requests
+      try #require(requests.count == 2)
+      #expect(requests[0] == requests[1].replacing("/elsewhere", with: target))
+      #expect(requests[0].contains("x-First: 1\r\naccept: */*\r\nAccept-Language: de;q=0.5,  en\r\n"))
+      #expect(observed.status == passed.status)
+      #expect(observed.headers == passed.headers)
+      #expect(observed.body == passed.body)
+      #expect(observed.headers["X-Answer"] == "as it is")
+      #expect(observed.headers.all("set-cookie") == ["s=1; Path=/"])
+    }
+  }
+
+  private static let answer = """
+    HTTP/1.1 403 Not Today\r
+    X-Answer: as it is\r
+    set-cookie: s=1; Path=/\r
+    Access-Control-Allow-Origin: *\r
+    Content-Security-Policy: form-action 'self'\r
+    Location: com.example.p1:/cb?code=rawcode0123456&state=s1\r
+    Date: Mon, 01 Jan 2024 00:00:00 GMT\r
+    Content-Length: 2\r
+    \r
+    ok
+    """
+
+  @Test("I-observe: the reason phrase of the server's answer comes back as it is")
+  func reason() async throws {
+    try await GatewayFixture.run(before: .bytes(Self.answer), try Self.observing()) { gateway, _ in
+      let request =
+        "GET \(gateway.az("p1")) HTTP/1.1\r\nHost: gw.example\r\nX-Forwarded-Proto: https\r\n"
+        + "Connection: close\r\n\r\n"
+      let answer = String(
+        decoding: try await ClientLoop.sendRaw(Array(request.utf8), toPort: gateway.port), as: UTF8.self)
+      #expect(answer.hasPrefix("HTTP/1.1 403 Not Today\r\n"), "\(answer)")
+    }
+  }
+
+  @Test("I-observe: an app without PKCE and with its own secret signs in and refreshes as without the gateway")
+  func legacyApp() async throws {
+    let policy = try Self.observing { policy in
+      policy.edit("p1") { client in
+        client.upstream = UpstreamClient(
+          clientID: ClientID("p1"), clientSecret: Secret("p1secret"), authentication: .basic, redirectURI: .requested)
+        client.consent = .gateway
+      }
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let delivery = try await gateway.walk("p1") { form in
+        form.remove("code_challenge")
+        form.remove("code_challenge_method")
+      }
+      let code = try #require(delivery.parameters["code"])
+      let answer = try await gateway.redeem(code, "p1") { form in
+        form.remove("code_verifier")
+        form.append("client_secret", "p1secret")
+      }
+      let tokens = try #require(NativeApp.tokens(in: answer), "\(answer.text)")
+      let refreshToken = try #require(tokens.refreshToken).reveal()
+      let refresh: Form = [
+        "grant_type": "refresh_token", "client_id": "p1", "client_secret": "p1secret", "refresh_token": refreshToken,
+      ]
+      for _ in 0..<3 { #expect(try await gateway.post("/token", refresh).status == 200) }
+      let line = try #require(gateway.logLines.first { $0.contains("\"endpoint\":\"authorization\"") })
+      #expect(line.contains("would-reject:pkce-required"))
+      #expect(line.contains("\"mode\":\"observe\""))
+      #expect(line.contains("\"decision\":\"would_reject\""))
+      #expect(gateway.metricsText.contains("rule=\"pkce-required\",decision=\"would_reject\""))
+    }
+  }
+
+  @Test("I-observe: every rule is evaluated, and each refusal is a finding")
+  func findings() async throws {
+    try await GatewayFixture.run(try Self.observing()) { gateway in
+      let target = gateway.az("p1", "com.evil:/cb") { form in
+        form.set("response_type", "token")
+        form.set("scope", "a\"b")
+        form.remove("code_challenge")
+      }
+      _ = try await gateway.get(target)
+      let line = try #require(gateway.logLines.last)
+      for rule in ["redirect-uri-mismatch", "response-type-for-native", "pkce-required", "scope-malformed"] {
+        #expect(line.contains("would-reject:\(rule)"), "\(line)")
+      }
+    }
+  }
+
+  @Test("I-observe: an unknown client's line says `observe`")
+  func unknownMode() async throws {
+    try await GatewayFixture.run(try Self.observing()) { gateway in
+      _ = try await gateway.get(gateway.az("stranger", "https://stranger.example/cb"))
+      let line = try #require(gateway.logLines.last)
+      #expect(line.contains("\"mode\":\"observe\""))
+      #expect(line.contains("would-reject:client-unknown"))
+    }
+  }
+
+  // MARK: The mode follows the value
+
+  @Test("I-observe: a sealed code is redeemed with every rule after its client became observed")
+  func sealedCode() async throws {
+    try await GatewayFixture.run { gateway in
+      let code = try await gateway.code("p1")
+      await gateway.reload { policy in policy.editAll { $0.mode = .observe } }
+      let wrong = gateway.tk(code, "p1") { $0.set("code_verifier", String(repeating: "a", count: 43)) }
+      try await gateway.expectRefused(post: "/token", wrong).expectTokenError(400, "invalid_grant")
+      try await gateway.expectRefused(post: "/token", gateway.tk(code, "w3")).expectTokenError(401, "invalid_client")
+      #expect(try await gateway.redeem(code, "p1").status == 200)
+      let redeemed = gateway.upstream.recorder.requests(to: "/token").count
+      try await gateway.post("/token", gateway.tk(code, "p1")).expectTokenError(400, "invalid_grant")
+      #expect(gateway.upstream.recorder.requests(to: "/token").count == redeemed)
+    }
+  }
+
+  @Test("I-observe: a refresh after the client became observed gives the server's own token, which then works")
+  func unwinding() async throws {
+    let policy = try FixturePolicy.with { policy in
+      policy.edit("p1") { client in
+        client.upstream = UpstreamClient(
+          clientID: ClientID("p1"), clientSecret: Secret("p1secret"), authentication: .basic, redirectURI: .requested)
+      }
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let code = try await gateway.code("p1")
+      let first = try #require(NativeApp.tokens(in: try await gateway.redeem(code, "p1")))
+      let sealed = try #require(first.refreshToken).reveal()
+      await gateway.reload { policy in policy.editAll { $0.mode = .observe } }
+      func refresh(_ token: String) async throws -> Response {
+        try await gateway.post(
+          "/token",
+          [
+            "grant_type": "refresh_token", "client_id": "p1", "client_secret": "p1secret", "refresh_token": token,
+          ])
+      }
+      let second = try #require(NativeApp.tokens(in: try await refresh(sealed)))
+      let raw = try #require(second.refreshToken).reveal()
+      let sent = try #require(gateway.upstream.recorder.requests(to: "/token").last)
+      #expect(!String(decoding: sent.body, as: UTF8.self).contains(sealed))
+      #expect(try await refresh(raw).status == 200)
+      let passed = try #require(gateway.upstream.recorder.requests(to: "/token").last)
+      #expect(String(decoding: passed.body, as: UTF8.self).contains("refresh_token=\(raw)"))
+      // A second use of the sealed token is a reuse in every mode.
+      try await refresh(sealed).expectTokenError(400, "invalid_grant")
+    }
+  }
+
+  @Test("I-observe: a refresh of a client that the server knows only by the gateway's credentials stays sealed")
+  func staysSealed() async throws {
+    try await GatewayFixture.run { gateway in
+      let code = try await gateway.code("p1")
+      let first = try #require(NativeApp.tokens(in: try await gateway.redeem(code, "p1")))
+      await gateway.reload { policy in policy.editAll { $0.mode = .observe } }
+      var token = try #require(first.refreshToken).reveal()
+      for _ in 0..<2 {
+        let answer = try await gateway.post(
+          "/token", ["grant_type": "refresh_token", "client_id": "p1", "refresh_token": token])
+        let tokens = try #require(NativeApp.tokens(in: answer), "\(answer.text)")
+        token = try #require(tokens.refreshToken).reveal()
+      }
+    }
+  }
+
+  @Test("I-observe: a running transaction goes on with every rule after its client became observed")
+  func runningTransaction() async throws {
+    try await GatewayFixture.run { gateway in
+      let session = try await gateway.legacySession()
+      let begun = try await gateway.begin(cookies: [session])
+      await gateway.reload { policy in policy.editAll { $0.mode = .observe } }
+      try await gateway.expectRefused(
+        get: begun.target { $0.set("redirect_uri", "com.evil:/cb") }, Headers.cookies([begun.cookie]), status: 400)
+      let response = try await gateway.allow(begun, cookies: [begun.cookie, session])
+      #expect(response.location?.hasPrefix("com.example.p1:/cb?") == true)
+      #expect(gateway.logLines.allSatisfy { !$0.contains("rawcode") })
+    }
+  }
+}
