@@ -4,6 +4,8 @@ public struct RefreshGrant: Sendable {
   public var family: TransactionID
   /// 0 for the token that came with the code; one more with every rotation.
   public var generation: Int
+  /// The epoch of the store in which the token was sealed.
+  public var epoch: EpochID
   public var clientID: ClientID
   /// What the user granted; `nil` when neither request nor answer said.
   public var scope: Scope?
@@ -13,11 +15,13 @@ public struct RefreshGrant: Sendable {
   public var issuedAt: Int64
 
   public init(
-    family: TransactionID, generation: Int, clientID: ClientID, scope: Scope?, upstreamClientID: ClientID,
+    family: TransactionID, generation: Int, epoch: EpochID, clientID: ClientID, scope: Scope?,
+    upstreamClientID: ClientID,
     upstreamRefreshToken: Secret, issuedAt: Int64
   ) {
     self.family = family
     self.generation = generation
+    self.epoch = epoch
     self.clientID = clientID
     self.scope = scope
     self.upstreamClientID = upstreamClientID

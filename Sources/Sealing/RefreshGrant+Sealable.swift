@@ -9,17 +9,21 @@ extension RefreshGrant: Sealable {
     static let all: Flags = [hasScope, sameClientID]
   }
 
+  /// Layout 1 had no epoch. Its tokens are good for months, so they still open.
+  private static let layout: UInt8 = 2
+
   public static var purpose: Purpose { .refresh }
 
   public func write(to payload: inout PayloadWriter) {
     var flags: Flags = []
     if scope != nil { flags.insert(.hasScope) }
     if upstreamClientID == clientID { flags.insert(.sameClientID) }
-    payload.byte(1)
+    payload.byte(RefreshGrant.layout)
     payload.byte(flags.rawValue)
     payload.fixed(family.bytes)
     payload.number(UInt64(clamping: generation))
     payload.seconds(issuedAt)
+    payload.number(epoch.rawValue)
     payload.text(clientID.rawValue)
     payload.text(upstreamRefreshToken.reveal())
     if let scope { payload.text(scope.text) }
@@ -27,17 +31,19 @@ extension RefreshGrant: Sealable {
   }
 
   public init(from payload: inout PayloadReader) throws(PayloadError) {
-    try payload.layout(1)
+    let layout = try payload.byte()
+    guard (1...RefreshGrant.layout).contains(layout) else { throw PayloadError() }
     let flags = try payload.flags(Flags.all)
     let family = try payload.transactionID()
     guard let generation = Int(exactly: try payload.number()) else { throw PayloadError() }
     let issuedAt = try payload.seconds()
+    let epoch = layout == 1 ? EpochID.none : EpochID(rawValue: try payload.number())
     let clientID = ClientID(try payload.text())
     let upstreamRefreshToken = Secret(try payload.text())
     let scope = flags.contains(.hasScope) ? try payload.scope() : nil
     let upstreamClientID = flags.contains(.sameClientID) ? clientID : ClientID(try payload.text())
     self.init(
-      family: family, generation: generation, clientID: clientID, scope: scope, upstreamClientID: upstreamClientID,
-      upstreamRefreshToken: upstreamRefreshToken, issuedAt: issuedAt)
+      family: family, generation: generation, epoch: epoch, clientID: clientID, scope: scope,
+      upstreamClientID: upstreamClientID, upstreamRefreshToken: upstreamRefreshToken, issuedAt: issuedAt)
   }
 }

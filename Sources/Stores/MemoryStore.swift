@@ -1,78 +1,193 @@
+internal import Cryptography
+public import OAuth
 internal import Synchronization
 
-/// The store of a single replica: hash tables behind locks that are held for one operation and never across an await.
+/// The store of a single replica: tables behind locks that are held for one operation and never across an await.
 ///
 /// Operations complete without suspending. Nothing wakes up to expire entries: every write clears a few that are due.
+/// Each kind has its share of the size; within it, each holder has a part (``StoreKind``).
 public final class MemoryStore: EphemeralStore {
-  private final class Shard: Sendable {
-    let table: Mutex<MemoryTable>
+  /// Bytes: room for 650,000 families of refresh tokens.
+  public static let usualSize = 128 << 20
+  /// Bytes. Below this a kind would have room for a handful of entries.
+  public static let smallestSize = 1 << 20
+  private static let shards = 16
+  /// Percent of a share at which the operator is warned, and below which the next warning is due.
+  private static let warning = 80
+  private static let relief = 70
 
-    init(maximumEntries: Int, maximumBytes: Int) {
-      table = Mutex(MemoryTable(maximumEntries: maximumEntries, maximumBytes: maximumBytes))
+  private enum Table {
+    /// Fixed records, in parts with a lock each.
+    case records([Locked<RecordTable>])
+    /// One lock: a holder's entries are in one table.
+    case entries(Locked<EntryTable>)
+  }
+
+  private final class Locked<Value: Sendable>: Sendable {
+    let value: Mutex<Value>
+
+    init(_ value: sending Value) { self.value = Mutex(value) }
+  }
+
+  private final class Part: Sendable {
+    let kind: StoreKind
+    let share: Int
+    let table: Table
+    let refusals = Atomic<UInt64>(0)
+    let isShort = Atomic<Bool>(false)
+
+    init(_ kind: StoreKind, size: Int, entries: Int?) {
+      self.kind = kind
+      let row = kind.row
+      switch row.size {
+      case .fixed(let length):
+        let record = RecordTable.recordLength(length)
+        let most = entries ?? size / 100 * row.percent / record
+        share = most * record
+        let charges = HolderCharges(limit: max(EntryTable.spared, most / row.holders))
+        let shards = entries == nil ? MemoryStore.shards : 1
+        table = .records(
+          (0..<shards).map { _ in
+            Locked(RecordTable(kind, length: length, capacity: most / shards, charges: charges))
+          })
+      case .upTo:
+        share = size / 100 * row.percent
+        table = .entries(
+          Locked(EntryTable(kind, share: share, perHolder: share / row.holders, capacity: entries ?? Int.max)))
+      }
     }
   }
 
-  private let shards: [Shard]
+  public let epoch: EpochID
+  private let parts: [Part]
+  private let report = Mutex<(@Sendable (StoreUsage) -> Void)?>(nil)
 
   /// - Parameters:
-  ///   - maximumEntries: in all; refused beyond with `full`. The default is a family of refresh tokens for each of
-  ///     500,000 apps in use, beside a minute of 1,600 logins a second.
-  ///   - maximumBytes: of keys and values in all, beside about 200 bytes per entry.
-  ///   - shards: tables with a lock each, among which entries are spread evenly.
-  public init(maximumEntries: Int = 1_000_000, maximumBytes: Int = 64 << 20, shards: Int = 16) {
-    precondition(shards > 0 && maximumEntries >= shards, "at least one entry per shard")
-    self.shards = (0..<shards).map { _ in
-      Shard(maximumEntries: maximumEntries / shards, maximumBytes: maximumBytes / shards)
-    }
+  ///   - size: Bytes of all entries and tables. Memory is taken when entries come.
+  ///   - entries: For some kinds, the number of entries at most, in one table.
+  public init(size: Int = MemoryStore.usualSize, entries: [StoreKind: Int] = [:]) {
+    precondition(size >= MemoryStore.smallestSize, "too small a store refuses everything")
+    // Each start is an epoch: nothing of an earlier one is here. 0 is the epoch of tokens without one.
+    epoch = EpochID(rawValue: randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) } | 1)
+    parts = StoreKind.allCases.map { Part($0, size: size, entries: entries[$0]) }
   }
 
   /// One process has one clock, which a time server may set back by seconds.
   public var clockTolerance: Int64 { 5 }
 
-  /// Entries now held, those included that are due but not cleared yet.
-  public var count: Int {
-    shards.reduce(0) { sum, shard in sum + shard.table.withLock { $0.count } }
-  }
-
-  public func put(_ key: StoreKey, _ value: [UInt8], expiry: Int64, now: Int64) async throws(StoreError) -> Bool {
-    try shard(key).table.withLock { table throws(StoreError) in
-      try table.put(key, .value(value), expiry: expiry, now: now)
+  public func put(
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError) -> [UInt8]? {
+    let part = part(key)
+    if case .upTo(let longest) = key.kind.row.size, value.count > longest { throw .tooLong }
+    do throws(StoreError) {
+      let (existing, fill): ([UInt8]?, Int)
+      switch part.table {
+      case .records(let shards):
+        (existing, fill) = try shard(key, shards).value.withLock { table throws(StoreError) in
+          (try table.put(key, value, holder: holder, expiry: expiry, now: now), table.fill)
+        }
+      case .entries(let table):
+        (existing, fill) = try table.value.withLock { table throws(StoreError) in
+          (try table.put(key, value, holder: holder, expiry: expiry, now: now), table.fill)
+        }
+      }
+      note(fill, of: part)
+      return existing
+    } catch {
+      part.refusals.add(1, ordering: .relaxed)
+      throw error
     }
   }
 
   public func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
   ) async throws(StoreError) -> Bool {
-    try shard(key).table.withLock { table throws(StoreError) in
-      try table.replace(key, old, with: new, expiry: expiry, now: now)
+    switch part(key).table {
+    case .records(let shards):
+      try shard(key, shards).value.withLock { table throws(StoreError) in
+        try table.replace(key, old, with: new, expiry: expiry, now: now)
+      }
+    case .entries(let table):
+      try table.value.withLock { table throws(StoreError) in
+        try table.replace(key, old, with: new, expiry: expiry, now: now)
+      }
     }
   }
 
   public func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
-    shard(key).table.withLock { $0.value(key, now: now) }
+    switch part(key).table {
+    case .records(let shards): shard(key, shards).value.withLock { $0.value(of: key, now: now) }
+    case .entries(let table): table.value.withLock { $0.value(of: key, now: now) }
+    }
   }
 
   public func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
-    shard(key).table.withLock { table in
-      guard let value = table.value(key, now: now) else { return nil }
-      table.remove(key)
-      return value
+    remove(key, now: now) { _ in true }
+  }
+
+  public func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool {
+    remove(key, now: now) { $0 == value } != nil
+  }
+
+  private func remove(_ key: StoreKey, now: Int64, if matches: ([UInt8]) -> Bool) -> [UInt8]? {
+    switch part(key).table {
+    case .records(let shards):
+      shard(key, shards).value.withLock { table in
+        guard let value = table.value(of: key, now: now), matches(value) else { return nil }
+        table.remove(key)
+        return value
+      }
+    case .entries(let table):
+      table.value.withLock { table in
+        guard let value = table.value(of: key, now: now), matches(value) else { return nil }
+        table.remove(key)
+        return value
+      }
     }
   }
 
-  public func increment(
-    _ key: StoreKey, by amount: Int, expiry: Int64, now: Int64
-  ) async throws(StoreError) -> Int {
-    try shard(key).table.withLock { table throws(StoreError) in
-      try table.increment(key, by: amount, expiry: expiry, now: now)
+  private func part(_ key: StoreKey) -> Part { parts[key.kind.place] }
+
+  private func shard(_ key: StoreKey, _ shards: [Locked<RecordTable>]) -> Locked<RecordTable> {
+    // Keys are random or digests.
+    shards[Int(truncatingIfNeeded: key.low % UInt64(shards.count))]
+  }
+
+  // MARK: Usage
+
+  public var usage: [StoreUsage] { parts.map(usage) }
+
+  private func usage(of part: Part) -> StoreUsage {
+    var usage = StoreUsage(part.kind)
+    usage.share = part.share
+    usage.refusals = part.refusals.load(ordering: .relaxed)
+    switch part.table {
+    case .records(let shards):
+      usage.entries = shards.reduce(0) { $0 + $1.value.withLock { $0.count } }
+      if case .fixed(let length) = part.kind.row.size {
+        usage.bytes = usage.entries * RecordTable.recordLength(length)
+      }
+    case .entries(let table):
+      (usage.entries, usage.bytes, usage.evictions) = table.value.withLock { ($0.count, $0.bytes, $0.evictions) }
+    }
+    return usage
+  }
+
+  /// Entries now held, those included that are due but not cleared yet.
+  public var count: Int { usage.reduce(0) { $0 + $1.entries } }
+
+  /// - Parameter fill: Percent of a table of the kind. The tables of a kind fill evenly.
+  private func note(_ fill: Int, of part: Part) {
+    if fill < MemoryStore.relief {
+      if part.isShort.load(ordering: .relaxed) { part.isShort.store(false, ordering: .relaxed) }
+    } else if fill >= MemoryStore.warning, !part.isShort.exchange(true, ordering: .relaxed) {
+      let report = report.withLock { $0 }
+      report?(usage(of: part))
     }
   }
 
-  public func remove(_ key: StoreKey, now: Int64) async throws(StoreError) {
-    shard(key).table.withLock { $0.remove(key) }
-  }
-
-  private func shard(_ key: StoreKey) -> Shard {
-    shards[Int(UInt(bitPattern: key.hashValue) % UInt(shards.count))]
+  public func reportShortages(to report: @escaping @Sendable (StoreUsage) -> Void) {
+    self.report.withLock { $0 = report }
   }
 }

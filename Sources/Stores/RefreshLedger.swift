@@ -1,43 +1,67 @@
 internal import Cryptography
 public import OAuth
 
-/// Which refresh token of a family is the one in use (RFC 9700, sections 2.2.2 and 4.14.2).
+/// Knows which refresh token of a family is good (RFC 9700, sections 2.2.2 and 4.14.2; `I-renewal`).
 ///
-///     (no entry) --claim--> busy --settle--> current --claim--> busy ...
-///                            |                  |
-///                            +-- release -------+      kill: --> dead, from everywhere
+///     (no record) --claim--> busy --settle--> current --claim--> busy ...
+///          ^                   |                 |
+///          +---- release ------+---- release ----+      end: --> ended, from everywhere
 ///
-/// A family is the tokens that follow from one code. At any time one of them is current; whoever comes with another one
-/// shows that two hold tokens of the family, and then nobody may go on. An entry is made by the first refresh and holds
-/// digests of tokens: a login whose tokens nobody ever refreshes costs no memory. A family without an entry (nobody
-/// refreshed yet, or the store forgot) takes the first token that comes; two that come at once are still told apart.
+/// A family is the tokens that follow from one code. At any time one of them is good. A request with another one shows
+/// that two parties hold tokens of the family, and ends it. The first refresh makes the record, which holds digests of
+/// tokens: a login whose tokens are never refreshed takes no memory. The room that a claim takes is all that the family
+/// ever needs, so an answer of the upstream is never lost because the store is full.
+///
+/// A token says its generation and the epoch of the store in which it was sealed. A token of generation 1 or above, of the
+/// present epoch, has a family record, or the family is not one of this store: it is refused. A token of an earlier epoch
+/// may be used once more, which makes the record again.
 ///
 /// If a process dies with a claim, the claim ends by itself after its lease.
 public struct RefreshLedger: Sendable {
-  /// A granted claim. Whoever holds it calls exactly one of `release`, `settle`.
+  /// A granted claim. Its holder calls exactly one of `release`, `settle`.
   public struct Attempt: Hashable, Sendable {
     public let family: TransactionID
-    let token: [UInt8]
+    /// Whether the family's record was lost with an earlier epoch.
+    public let isFromEarlierEpoch: Bool
     let record: [UInt8]
-    let before: [UInt8]
+    /// The record to go back to; `nil` if the claim made it.
+    let before: [UInt8]?
+    let generation: UInt32
+    let token: [UInt8]
+    let started: Int64
+    let network: UInt64
+    let isAdopted: Bool
     let expiry: Int64
+  }
+
+  /// A token of a family that has ended.
+  public enum Ended: Hashable, Sendable {
+    /// The first token of its generation that comes since the end: what it holds is to be revoked upstream.
+    case first
+    case again
   }
 
   public enum Claim: Hashable, Sendable {
     case granted(Attempt)
     /// A refresh with this very token is under way.
     case busy
-    /// The token was used, and the one that came of it was not used yet.
+    /// The token was used a moment ago and its successor was not: the answer may be given again.
     case repeated
     /// The token was used before that, or another one is in use: two parties hold tokens of the family.
     case reused
-    case dead
+    case ended(Ended)
+    /// There should be a record and there is none.
+    case missing
   }
 
   /// Seconds that an entry outlives its tokens, so that the clocks of replicas may differ.
   private static let margin: Int64 = 60
   /// Other replicas may change the entry between two steps; each such time one of them got on.
   private static let rounds = 16
+  /// Answers that are given again after one use.
+  private static let mostAnswers: UInt8 = 8
+  /// Seconds in which a repeat may come from another network: a phone that changes from one to another sends it at once.
+  private static let handover: Int64 = 10
 
   private let store: any EphemeralStore
 
@@ -45,153 +69,173 @@ public struct RefreshLedger: Sendable {
     self.store = store
   }
 
+  /// The epoch that new tokens carry.
+  public var epoch: EpochID { store.epoch }
+
   /// Claims the use of a token, after all other checks have passed.
+  ///
   /// - Parameters:
-  ///   - lease: seconds after which the claim ends by itself.
-  ///   - expiry: when a token that is issued now will have expired, in seconds since 1970.
-  public func claim(
-    _ family: TransactionID, token: Secret, lease: Int64, expiry: Int64, now: Int64
-  ) async throws(StoreError) -> Claim {
-    let key = RefreshLedger.key(family)
-    let digest = RefreshLedger.digest(token)
-    let kept = expiry + RefreshLedger.margin
+  ///   - lease: Seconds after which the claim ends by itself.
+  public func claim(_ use: RefreshUse, lease: Int64, now: Int64) async throws(StoreError) -> Claim {
+    let key = RefreshLedger.key(use.family)
+    let digest = RefreshLedger.digest(use.token)
+    let generation = UInt32(clamping: use.generation)
     for _ in 0..<RefreshLedger.rounds {
-      let old = try await store.get(key, now: now)
-      let current = FamilyRecord(state: .current, token: digest, previous: FamilyRecord.none, kept: [])
-      let before = old.map(FamilyRecord.init(parsing:)) ?? current
-      guard let before else { return .dead }
-      switch before.state {
-      case .dead: return .dead
-      case .current where before.token == digest: break
-      case .busy(_, let until) where before.token == digest:
-        guard until <= now else { return .busy }
-      case .current where before.previous == digest: return .repeated
+      guard let old = try await store.get(key, now: now) else {
+        guard use.generation == 0 || use.epoch != store.epoch else { return .missing }
+        var record = FamilyRecord(state: .busy)
+        record.isAdopted = use.isAdopted
+        record.generation = generation
+        record.token = digest
+        let attempt = begin(use, &record, before: nil, isFromEarlierEpoch: use.generation > 0, lease: lease, now: now)
+        let existing = try await store.put(
+          key, attempt.record, holder: use.holder, expiry: attempt.expiry, now: now)
+        if existing == nil { return .granted(attempt) }
+        continue
+      }
+      guard var record = FamilyRecord(parsing: old) else { return .ended(.again) }
+      switch record.state {
+      case .ended:
+        guard generation >= record.generation else { return .ended(.again) }
+        if try await markRevoked(use, &record, old, now: now) { return .ended(.first) }
+        continue
+      case .busy where record.token == digest:
+        guard Int64(record.lease) <= now else { return .busy }
+      case .busy where generation == record.generation + 1:
+        // The successor was given to the client while the store could not be reached.
+        record.previous = record.token
+        record.token = digest
+        record.generation = generation
+      case .current where record.token == digest: break
+      case .current where record.previous == digest:
+        guard repeats(use, record, now: now) else { return .reused }
+        record.answers += 1
+        if try await store.replace(key, old, with: record.bytes, expiry: kept(use, record, now), now: now) {
+          return .repeated
+        }
+        continue
       case .current, .busy: return .reused
       }
-      var next = before
-      next.state = .busy(attempt: randomBytes(FamilyRecord.attemptLength), until: now + lease)
-      var settled = before
+      var settled = record
       settled.state = .current
-      let isClaimed =
-        if let old {
-          try await store.replace(key, old, with: next.bytes, expiry: kept, now: now)
-        } else {
-          try await store.put(key, next.bytes, expiry: kept, now: now)
-        }
-      if isClaimed {
-        return .granted(
-          Attempt(family: family, token: digest, record: next.bytes, before: settled.bytes, expiry: kept))
+      let attempt = begin(use, &record, before: settled.bytes, isFromEarlierEpoch: false, lease: lease, now: now)
+      if try await store.replace(key, old, with: attempt.record, expiry: attempt.expiry, now: now) {
+        return .granted(attempt)
       }
     }
     return .busy
   }
 
-  /// No token came of it: the one that was presented stays current.
-  public func release(_ attempt: Attempt, now: Int64) async throws(StoreError) {
-    _ = try await store.replace(
-      RefreshLedger.key(attempt.family), attempt.record, with: attempt.before, expiry: attempt.expiry, now: now)
+  private func begin(
+    _ use: RefreshUse, _ record: inout FamilyRecord, before: [UInt8]?, isFromEarlierEpoch: Bool, lease: Int64,
+    now: Int64
+  ) -> Attempt {
+    record.state = .busy
+    record.nonce = randomBytes(FamilyRecord.digestLength)
+    record.lease = UInt32(clamping: now + lease)
+    return Attempt(
+      family: use.family, isFromEarlierEpoch: isFromEarlierEpoch, record: record.bytes, before: before,
+      generation: record.generation, token: record.token, started: now, network: use.network.code,
+      isAdopted: record.isAdopted, expiry: kept(use, record, now))
   }
 
-  /// The client gets `successor`: whether it may. It may not if the family died meanwhile, or the lease had ended and
-  /// somebody else went on.
-  /// - Parameter kept: what a kill gives back, sealed; empty if there is nothing to keep.
-  public func settle(
-    _ attempt: Attempt, successor: Secret, keeping kept: [UInt8], now: Int64
-  ) async throws(StoreError) -> Bool {
-    let record = FamilyRecord(
-      state: .current, token: RefreshLedger.digest(successor), previous: attempt.token, kept: kept)
+  /// Whether the last answer may be given again (`I-renewal`).
+  private func repeats(_ use: RefreshUse, _ record: FamilyRecord, now: Int64) -> Bool {
+    let used = Int64(record.used)
+    guard now < used + use.window, record.answers < RefreshLedger.mostAnswers else { return false }
+    return record.network == use.network.code || now <= used + RefreshLedger.handover
+  }
+
+  /// Gives the claim back: no token came from it, and the one that was presented stays good.
+  public func release(_ attempt: Attempt, now: Int64) async throws(StoreError) {
+    let key = RefreshLedger.key(attempt.family)
+    if let before = attempt.before {
+      _ = try await store.replace(key, attempt.record, with: before, expiry: attempt.expiry, now: now)
+    } else {
+      _ = try await store.remove(key, attempt.record, now: now)
+    }
+  }
+
+  /// Makes `successor` the good token. Returns `false` if the family ended meanwhile, or if another request took over
+  /// after the lease: then the client may not have `successor`.
+  public func settle(_ attempt: Attempt, successor: Secret, now: Int64) async throws(StoreError) -> Bool {
+    var record = FamilyRecord(state: .current)
+    record.isAdopted = attempt.isAdopted
+    record.generation = attempt.generation + 1
+    record.token = RefreshLedger.digest(successor)
+    record.previous = attempt.token
+    record.used = UInt32(clamping: attempt.started)
+    record.network = attempt.network
     return try await store.replace(
       RefreshLedger.key(attempt.family), attempt.record, with: record.bytes, expiry: attempt.expiry, now: now)
   }
 
-  /// Whether the family's tokens are worth nothing any more.
-  public func isDead(_ family: TransactionID, now: Int64) async throws(StoreError) -> Bool {
-    guard let bytes = try await store.get(RefreshLedger.key(family), now: now) else { return false }
-    return FamilyRecord(parsing: bytes).map { $0.state == .dead } ?? true
+  // MARK: The end
+
+  /// Returns `nil` if the family lives. For tokens that are good more than once.
+  public func end(of use: RefreshUse, now: Int64) async throws(StoreError) -> Ended? {
+    let key = RefreshLedger.key(use.family)
+    for _ in 0..<RefreshLedger.rounds {
+      guard let old = try await store.get(key, now: now) else { return nil }
+      guard var record = FamilyRecord(parsing: old) else { return .again }
+      guard record.state == .ended else { return nil }
+      guard UInt32(clamping: use.generation) >= record.generation else { return .again }
+      if try await markRevoked(use, &record, old, now: now) { return .first }
+    }
+    return .again
   }
 
-  /// Ends the family, for good: what had been kept with its last token; `nil` if it was dead before.
-  /// - Parameter expiry: when the youngest token of the family will have expired at the latest.
-  public func kill(_ family: TransactionID, expiry: Int64, now: Int64) async throws(StoreError) -> [UInt8]? {
+  private func markRevoked(
+    _ use: RefreshUse, _ record: inout FamilyRecord, _ old: [UInt8], now: Int64
+  ) async throws(StoreError) -> Bool {
+    record.generation = UInt32(clamping: use.generation + 1)
+    return try await store.replace(
+      RefreshLedger.key(use.family), old, with: record.bytes, expiry: kept(use, record, now), now: now)
+  }
+
+  /// Ends a family for good. Returns whether it lived.
+  ///
+  /// - Parameters:
+  ///   - generations: The generations whose tokens the caller revokes upstream: those below.
+  ///   - holder: The client and network that a new record is charged to.
+  ///   - expiry: When the youngest token of the family will have expired at the latest.
+  ///   - adoptedUntil: Seconds since 1970 until which tokens from before the gateway are taken.
+  public func end(
+    _ family: TransactionID, revoking generations: Int, holder: StoreHolder, expiry: Int64, adoptedUntil: Int64,
+    now: Int64
+  ) async throws(StoreError) -> Bool {
     let key = RefreshLedger.key(family)
-    let dead = FamilyRecord(state: .dead, token: FamilyRecord.none, previous: FamilyRecord.none, kept: [])
-    let until = expiry + RefreshLedger.margin
     for _ in 0..<RefreshLedger.rounds {
+      var ended = FamilyRecord(state: .ended)
+      ended.generation = UInt32(clamping: generations)
       guard let old = try await store.get(key, now: now) else {
-        if try await store.put(key, dead.bytes, expiry: until, now: now) { return [] }
+        if try await store.put(key, ended.bytes, holder: holder, expiry: expiry + RefreshLedger.margin, now: now) == nil
+        {
+          return true
+        }
         continue
       }
       let record = FamilyRecord(parsing: old)
-      if record?.state == .dead { return nil }
-      if try await store.replace(key, old, with: dead.bytes, expiry: until, now: now) { return record?.kept ?? [] }
+      ended.isAdopted = record?.isAdopted ?? false
+      let lived = record?.state != .ended
+      if let record, !lived { ended.generation = max(ended.generation, record.generation) }
+      let until = max(expiry, ended.isAdopted ? adoptedUntil : 0) + RefreshLedger.margin
+      if try await store.replace(key, old, with: ended.bytes, expiry: until, now: now) { return lived }
     }
     throw .unavailable("the family of refresh tokens keeps changing")
   }
 
-  private static func key(_ family: TransactionID) -> StoreKey { StoreKey(.family, id: family.bytes) }
+  /// The time until which a record is kept.
+  private func kept(_ use: RefreshUse, _ record: FamilyRecord, _ now: Int64) -> Int64 {
+    // A token from before the gateway founds one family until the date after which none is taken.
+    max(now + use.idle, record.isAdopted ? use.adoptedUntil : 0) + RefreshLedger.margin
+  }
+
+  private static func key(_ family: TransactionID) -> StoreKey { StoreKey(.family, id: family) }
 
   private static func digest(_ token: Secret) -> [UInt8] {
     var bytes = Array(token.reveal().utf8)
     defer { wipe(&bytes) }
-    return sha256(bytes)
-  }
-}
-
-/// An entry: a state, the digest of the token in use and of the one before, and what is kept with it.
-struct FamilyRecord: Equatable {
-  enum State: Equatable {
-    case current
-    case busy(attempt: [UInt8], until: Int64)
-    case dead
-  }
-
-  static let attemptLength = 16
-  private static let digestLength = 32
-  /// No digest is all zeros.
-  static let none = [UInt8](repeating: 0, count: digestLength)
-
-  var state: State
-  var token: [UInt8]
-  var previous: [UInt8]
-  var kept: [UInt8]
-
-  init(state: State, token: [UInt8], previous: [UInt8], kept: [UInt8]) {
-    self.state = state
-    self.token = token
-    self.previous = previous
-    self.kept = kept
-  }
-
-  /// `nil` for what no version of the gateway wrote.
-  init?(parsing bytes: [UInt8]) {
-    let busyLength = FamilyRecord.attemptLength + 8
-    let fixed = 1 + 2 * FamilyRecord.digestLength + busyLength
-    guard bytes.count >= fixed else { return nil }
-    let digests = 1 + busyLength
-    switch bytes[0] {
-    case 1: state = .current
-    case 2:
-      let until = bytes[1 + FamilyRecord.attemptLength..<digests].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-      state = .busy(attempt: Array(bytes[1..<1 + FamilyRecord.attemptLength]), until: Int64(bitPattern: until))
-    case 3: state = .dead
-    default: return nil
-    }
-    token = Array(bytes[digests..<digests + FamilyRecord.digestLength])
-    previous = Array(bytes[digests + FamilyRecord.digestLength..<fixed])
-    kept = Array(bytes[fixed...])
-  }
-
-  var bytes: [UInt8] {
-    var bytes: [UInt8] = []
-    switch state {
-    case .current: bytes += [1] + [UInt8](repeating: 0, count: FamilyRecord.attemptLength + 8)
-    case .busy(let attempt, let until):
-      bytes += [2] + attempt
-      for shift in stride(from: 56, through: 0, by: -8) {
-        bytes.append(UInt8(truncatingIfNeeded: UInt64(bitPattern: until) >> UInt64(shift)))
-      }
-    case .dead: bytes += [3] + [UInt8](repeating: 0, count: FamilyRecord.attemptLength + 8)
-    }
-    return bytes + token + previous + kept
+    return Array(sha256(bytes).prefix(FamilyRecord.digestLength))
   }
 }

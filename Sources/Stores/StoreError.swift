@@ -1,7 +1,9 @@
-/// Why a store could not do what it was asked. Never the client's fault: 503, and never `invalid_grant`.
+/// The reason why a store did not do what it was asked. Never the client's fault: 503, and never `invalid_grant`.
 public enum StoreError: Error, Hashable, Sendable {
-  /// There is no room. Live entries are not evicted for new ones (RFC 6819, section 4.4.1.11).
+  /// There is no room for another entry of the kind, or for another one of its holder.
   case full
+  /// The value is longer than its kind allows.
+  case tooLong
   /// The store cannot be reached or did not answer in time.
   case unavailable(String)
 }

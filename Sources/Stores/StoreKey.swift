@@ -1,52 +1,39 @@
 internal import Cryptography
+public import OAuth
 
-/// The name of an entry. What is secret goes in hashed, so that a dump of the store redeems nothing (RFC 6819, section
-/// 5.1.4.1.3).
+/// The name of an entry: a kind and 128 bits. A secret goes in hashed, so that a dump of the store redeems nothing
+/// (RFC 6819, section 5.1.4.1.3).
 public struct StoreKey: Hashable, Sendable {
-  /// Who owns the entry. The letters stand in shared stores, so they never change.
-  public enum Namespace: UInt8, Sendable, CaseIterable {
-    /// The claim on a code's single use, and what came of it.
-    case claim = 0x63
-    /// The digest of an upstream code, with the transaction that brought it.
-    case code = 0x78
-    /// A redemption whose outcome is unknown.
-    case unsettled = 0x75
-    /// A state kept behind a short handle.
-    case state = 0x68
-    /// A device flow.
-    case device = 0x64
-    /// A family of refresh tokens.
-    case family = 0x66
-    /// A pushed authorization request.
-    case pushed = 0x70
-    /// The gateway's own consent.
-    case consent = 0x6f
-    /// Challenges that were seen before.
-    case challenge = 0x72
+  public static let byteCount = 16
 
-    /// Whether requests make such entries that prove nothing, so that anybody can make as many as he likes. What users
-    /// and clients have earned has a namespace where this is `false`.
-    public var isOpenToAnybody: Bool {
-      switch self {
-      case .state, .device, .pushed, .consent, .challenge: true
-      case .claim, .code, .unsettled, .family: false
-      }
-    }
+  public let kind: StoreKind
+  let high: UInt64
+  let low: UInt64
+
+  /// The name of an entry for something public, such as a transaction.
+  public init(_ kind: StoreKind, id: TransactionID) {
+    self.init(kind, bytes: id.bytes)
   }
 
-  public let namespace: Namespace
-  /// As given for a public name, a SHA-256 digest for a secret one.
-  public let bytes: [UInt8]
-
-  /// An entry named by something public, such as a transaction id.
-  public init(_ namespace: Namespace, id: [UInt8]) {
-    self.namespace = namespace
-    self.bytes = id
+  /// The name of an entry for a secret, such as a handle or a code: the first half of its SHA-256 digest.
+  public init(_ kind: StoreKind, hashing secret: [UInt8]) {
+    self.init(kind, bytes: sha256(secret))
   }
 
-  /// An entry named by a secret, such as a handle or a device code.
-  public init(_ namespace: Namespace, hashing secret: [UInt8]) {
-    self.namespace = namespace
-    self.bytes = sha256(secret)
+  private init(_ kind: StoreKind, bytes: [UInt8]) {
+    self.kind = kind
+    high = bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }
+    low = bytes[8..<16].reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  init(_ kind: StoreKind, high: UInt64, low: UInt64) {
+    self.kind = kind
+    self.high = high
+    self.low = low
+  }
+
+  /// The 128 bits without the kind.
+  public var bytes: [UInt8] {
+    [high, low].flatMap { part in stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: part >> $0) } }
   }
 }

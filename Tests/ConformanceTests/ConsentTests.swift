@@ -120,7 +120,7 @@ struct ConsentTests {
 
   @Test("6819-4.4.1.11-exhaustion: requests that nobody finishes take no memory, and earlier flows still complete")
   func exhaustion() async throws {
-    let store = MemoryStore(maximumEntries: 16, shards: 1)
+    let store = MemoryStore(size: MemoryStore.smallestSize)
     try await GatewayFixture.run(store: store) { gateway in
       var early = gateway.browser(for: "com.example.p1:/cb")
       let stop = try await early.open(gateway.front.at(gateway.az("p1")))
@@ -138,7 +138,7 @@ struct ConsentTests {
 
   @Test("6819-4.4.1.11-exhaustion: where states need the store, a full one refuses new requests and keeps old flows")
   func fullStore() async throws {
-    let store = MemoryStore(maximumEntries: 3, shards: 1)
+    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.state: 3])
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = 40 }
     try await GatewayFixture.run(policy, store: store) { gateway in
       var early = gateway.browser(for: "com.example.p1:/cb")

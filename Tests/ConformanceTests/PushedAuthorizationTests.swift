@@ -4,6 +4,7 @@ import HTTP
 import LegacyServer
 import OAuth
 import Policy
+import Stores
 import Telemetry
 import Testing
 import VectorsTestSupport
@@ -301,17 +302,33 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("6819-4.4.1.11-exhaustion: one address does not fill the store with requests of a client that proves nothing")
-  func budget() async throws {
-    try await GatewayFixture.run(try Self.policy()) { gateway in
-      var statuses: [Int] = []
-      // The budget refills while a slow machine spends it.
-      for _ in 0..<2_000 {
-        statuses.append(try await gateway.post("/par", gateway.par()).status)
-        if statuses.last == 503 { break }
+  @Test("6819-4.4.1.11-exhaustion: a flood from one address costs that address its own oldest requests only")
+  func flood() async throws {
+    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.pushed: 60])
+    try await GatewayFixture.run(try Self.policy(), store: store) { gateway in
+      func push(_ address: String) async throws -> String {
+        try await gateway.post("/par", gateway.par(), ["X-Forwarded-For": address]).requestURI()
       }
-      #expect(statuses.first == 201)
-      #expect(statuses.last == 503)
+      let other = try await push("198.51.100.1")
+      let first = try await push("192.0.2.1")
+      for _ in 0..<200 { _ = try await push("192.0.2.2") }
+      try await gateway.expectErrorPage(gateway.reference(first), status: 400)
+      try await expectStatus(200, of: gateway.get(gateway.reference(other)))
+    }
+  }
+
+  @Test("6819-4.4.1.11-exhaustion: a client that proves nothing pushes 512 bytes at most, one that authenticates more")
+  func unproven() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let hint = String(repeating: "x", count: 400)
+      let response = try await gateway.expectRefused(
+        post: "/par", gateway.par { $0.append("login_hint", hint) }, status: 413)
+      #expect(NativeApp.error(in: response) == "invalid_request")
+      let proven = gateway.par("w1") {
+        $0.append("login_hint", hint)
+        $0.append("client_secret", "w1secret")
+      }
+      try await expectStatus(201, of: gateway.post("/par", proven))
     }
   }
 

@@ -1,3 +1,4 @@
+import OAuth
 import Stores
 import Synchronization
 
@@ -6,11 +7,14 @@ final class SpyStore: EphemeralStore {
   private let store = MemoryStore()
   private let seen = Mutex<[[UInt8]]>([])
 
+  var epoch: EpochID { store.epoch }
   var dump: [[UInt8]] { seen.withLock { $0 } }
 
-  func put(_ key: StoreKey, _ value: [UInt8], expiry: Int64, now: Int64) async throws(StoreError) -> Bool {
+  func put(
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError) -> [UInt8]? {
     seen.withLock { $0 += [key.bytes, value] }
-    return try await store.put(key, value, expiry: expiry, now: now)
+    return try await store.put(key, value, holder: holder, expiry: expiry, now: now)
   }
 
   func replace(
@@ -24,17 +28,17 @@ final class SpyStore: EphemeralStore {
 
   func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? { try await store.take(key, now: now) }
 
-  func increment(_ key: StoreKey, by amount: Int, expiry: Int64, now: Int64) async throws(StoreError) -> Int {
-    try await store.increment(key, by: amount, expiry: expiry, now: now)
+  func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool {
+    try await store.remove(key, value, now: now)
   }
-
-  func remove(_ key: StoreKey, now: Int64) async throws(StoreError) { try await store.remove(key, now: now) }
 }
 
 /// A store that can be away.
 final class BrittleStore: EphemeralStore {
   private let store = MemoryStore()
   private let away = Mutex(false)
+
+  var epoch: EpochID { store.epoch }
 
   var isAway: Bool {
     get { away.withLock { $0 } }
@@ -45,9 +49,11 @@ final class BrittleStore: EphemeralStore {
     if isAway { throw .unavailable("switched off") }
   }
 
-  func put(_ key: StoreKey, _ value: [UInt8], expiry: Int64, now: Int64) async throws(StoreError) -> Bool {
+  func put(
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError) -> [UInt8]? {
     try check()
-    return try await store.put(key, value, expiry: expiry, now: now)
+    return try await store.put(key, value, holder: holder, expiry: expiry, now: now)
   }
 
   func replace(
@@ -67,13 +73,8 @@ final class BrittleStore: EphemeralStore {
     return try await store.take(key, now: now)
   }
 
-  func increment(_ key: StoreKey, by amount: Int, expiry: Int64, now: Int64) async throws(StoreError) -> Int {
+  func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool {
     try check()
-    return try await store.increment(key, by: amount, expiry: expiry, now: now)
-  }
-
-  func remove(_ key: StoreKey, now: Int64) async throws(StoreError) {
-    try check()
-    return try await store.remove(key, now: now)
+    return try await store.remove(key, value, now: now)
   }
 }

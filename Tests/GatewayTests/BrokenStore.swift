@@ -1,3 +1,4 @@
+import OAuth
 import Stores
 import Synchronization
 
@@ -6,6 +7,8 @@ final class BrokenStore: EphemeralStore {
   private let memory = MemoryStore()
   private let error: StoreError
   private let broken = Mutex(false)
+
+  var epoch: EpochID { memory.epoch }
 
   init(_ error: StoreError) {
     self.error = error
@@ -20,9 +23,11 @@ final class BrokenStore: EphemeralStore {
     if isBroken { throw error }
   }
 
-  func put(_ key: StoreKey, _ value: [UInt8], expiry: Int64, now: Int64) async throws(StoreError) -> Bool {
+  func put(
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError) -> [UInt8]? {
     try check()
-    return try await memory.put(key, value, expiry: expiry, now: now)
+    return try await memory.put(key, value, holder: holder, expiry: expiry, now: now)
   }
 
   func replace(
@@ -42,13 +47,8 @@ final class BrokenStore: EphemeralStore {
     return try await memory.take(key, now: now)
   }
 
-  func increment(_ key: StoreKey, by amount: Int, expiry: Int64, now: Int64) async throws(StoreError) -> Int {
+  func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool {
     try check()
-    return try await memory.increment(key, by: amount, expiry: expiry, now: now)
-  }
-
-  func remove(_ key: StoreKey, now: Int64) async throws(StoreError) {
-    try check()
-    try await memory.remove(key, now: now)
+    return try await memory.remove(key, value, now: now)
   }
 }

@@ -68,6 +68,36 @@ struct PayloadTests {
     #expect(opened.scope == grant.scope)
     #expect(opened.upstreamClientID == grant.upstreamClientID)
     #expect(opened.issuedAt == grant.issuedAt)
+    #expect(opened.epoch == grant.epoch)
+  }
+
+  /// The layout of refresh tokens that had no epoch.
+  private struct FirstLayout: Sealable {
+    static var purpose: Purpose { .refresh }
+    let family: TransactionID
+
+    func write(to payload: inout PayloadWriter) {
+      payload.byte(1)
+      payload.byte(2)
+      payload.fixed(family.bytes)
+      for number in [4, 1_790_000_000] as [UInt64] { payload.number(number) }
+      for text in ["com.example.mail", "upstream-refresh"] { payload.text(text) }
+    }
+
+    init(family: TransactionID) { self.family = family }
+    init(from payload: inout PayloadReader) throws(PayloadError) { throw PayloadError() }
+  }
+
+  @Test("A refresh token that was sealed without an epoch still opens, as one of an earlier epoch")
+  func firstLayout() throws {
+    let family = try Samples.transaction().id
+    let opened = try sealer.open(RefreshGrant.self, from: sealer.seal(FirstLayout(family: family)))
+    #expect(opened.epoch == .none)
+    #expect(opened.family == family)
+    #expect(opened.generation == 4)
+    #expect(opened.clientID.rawValue == "com.example.mail")
+    #expect(opened.upstreamRefreshToken.reveal() == "upstream-refresh")
+    #expect(opened.issuedAt == 1_790_000_000)
   }
 
   @Test("A sealed value does not open as another type")

@@ -28,7 +28,8 @@ enum Samples {
   static func refreshGrant() throws -> RefreshGrant {
     let transaction = try transaction()
     return RefreshGrant(
-      family: transaction.id, generation: 3, clientID: transaction.clientID, scope: transaction.scope,
+      family: transaction.id, generation: 3, epoch: EpochID(rawValue: 0x1234_5678_9abc_def0),
+      clientID: transaction.clientID, scope: transaction.scope,
       upstreamClientID: transaction.upstreamClientID, upstreamRefreshToken: Secret("tGzv3JOkF0XG5Qx2TlKWIA"),
       issuedAt: 1_795_000_000)
   }

@@ -15,7 +15,7 @@ struct RedemptionLedgerTests {
 
   private func claim(_ verifier: String = "verifier", client: String = "mail") async throws -> RedemptionLedger.Claim {
     try await ledger.claim(
-      transaction, client: ClientID(client), verifier: Secret(verifier), expiry: 60, now: 0)
+      transaction, client: ClientID(client), verifier: Secret(verifier), holder: .sample(), expiry: 60, now: 0)
   }
 
   private func granted(_ claim: RedemptionLedger.Claim) throws -> RedemptionLedger.Attempt {
@@ -31,33 +31,64 @@ struct RedemptionLedgerTests {
     let attempt = try granted(await claim())
     #expect(!attempt.isRetry)
     #expect(try await claim() == .claimed)
-    #expect(try await ledger.spend(attempt, now: 0))
-    #expect(try await claim() == .spent(kept: []))
+    try await ledger.spend(attempt, now: 0)
+    #expect(try await claim() == .spent)
   }
 
-  @Test("A replay learns what was kept with the tokens, and one entry is all that a code ever takes")
+  @Test("A replay gets the tokens that were kept, once, and a code takes one fixed record beside them")
   func kept() async throws {
-    #expect(try await ledger.spend(granted(await claim()), keeping: [7, 8], now: 0))
-    #expect(try await claim() == .spent(kept: [7, 8]))
-    #expect(store.count == 1)
+    let attempt = try granted(await claim())
+    try await ledger.spend(attempt, now: 0)
+    #expect(try await ledger.keep([7, 8], of: attempt, now: 0))
+    #expect(store.count == 2)
+    #expect(try await claim() == .spent)
+    #expect(try await ledger.takeTokens(of: transaction, now: 0) == [7, 8])
+    #expect(try await ledger.takeTokens(of: transaction, now: 0) == nil)
+    #expect(try await claim() == .spent)
   }
 
-  @Test("A store without room for what is to be kept still knows that the code was used")
-  func noRoomToKeep() async throws {
-    let store = MemoryStore(maximumBytes: 64, shards: 1)
+  @Test("A store without room for tokens still knows that the code was used", arguments: [1, 20_000])
+  func noRoomToKeep(length: Int) async throws {
+    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.tokens: 1])
     let ledger = RedemptionLedger(store: store)
-    let first = try await ledger.claim(transaction, client: ClientID("mail"), verifier: nil, expiry: 60, now: 0)
-    #expect(try await ledger.spend(granted(first), keeping: [UInt8](repeating: 1, count: 100), now: 0) == false)
-    let second = try await ledger.claim(transaction, client: ClientID("mail"), verifier: nil, expiry: 60, now: 0)
-    #expect(second == .spent(kept: []))
+    _ = try await store.put(.sample(.tokens), [1], holder: .sample(), expiry: 100, now: 0)
+    let first = try granted(
+      await ledger.claim(
+        transaction, client: ClientID("mail"), verifier: nil, holder: .sample(), expiry: 60, now: 0))
+    try await ledger.spend(first, now: 0)
+    #expect(try await ledger.keep([UInt8](repeating: 1, count: length), of: first, now: 0) == false)
+    let second = try await ledger.claim(
+      transaction, client: ClientID("mail"), verifier: nil, holder: .sample(), expiry: 60, now: 0)
+    #expect(second == .spent)
+  }
+
+  @Test("A release that comes late leaves the claim of a later request alone")
+  func lateRelease() async throws {
+    let first = try granted(await claim())
+    try await ledger.release(first, now: 0)
+    _ = try granted(await claim())
+    try await ledger.release(first, now: 0)
+    #expect(try await claim() == .claimed)
+    try await ledger.leaveUnsettled(first, now: 0)
+    #expect(try await claim() == .claimed)
+    try await ledger.spend(first, now: 0)
+    #expect(try await claim() == .claimed)
+  }
+
+  @Test("The same client with the same verifier is no claimant: of two requests one is granted")
+  func nonce() async throws {
+    let first = try granted(await claim())
+    #expect(try await claim() == .claimed)
+    try await ledger.release(first, now: 0)
+    #expect(try granted(await claim()) != first)
   }
 
   @Test("An answer that comes after the claim has ended still marks the code")
   func lateSpend() async throws {
     let attempt = try granted(await claim())
-    try await store.remove(StoreKey(.claim, id: transaction.bytes), now: 0)
-    #expect(try await ledger.spend(attempt, keeping: [7], now: 0))
-    #expect(try await claim() == .spent(kept: [7]))
+    _ = try await store.take(StoreKey(.claim, id: transaction), now: 0)
+    try await ledger.spend(attempt, now: 0)
+    #expect(try await claim() == .spent)
   }
 
   @Test("6749-4.1.2-single-use: of 20 concurrent redemptions one is granted")
@@ -68,7 +99,7 @@ struct RedemptionLedgerTests {
       for _ in 0..<20 {
         group.addTask {
           let claim = try? await ledger.claim(
-            transaction, client: ClientID("mail"), verifier: Secret("v"), expiry: 60, now: 0)
+            transaction, client: ClientID("mail"), verifier: Secret("v"), holder: .sample(), expiry: 60, now: 0)
           guard case .granted = claim else { return 0 }
           return 1
         }
@@ -103,7 +134,7 @@ struct RedemptionLedgerTests {
     let third = try granted(await claim())
     #expect(third.isRetry)
     try await ledger.spend(third, now: 0)
-    #expect(try await claim() == .spent(kept: []))
+    #expect(try await claim() == .spent)
   }
 
   @Test("A client id does not run into the verifier")
@@ -117,17 +148,17 @@ struct RedemptionLedgerTests {
     _ = try await claim()
     let last = 60 + store.clockTolerance - 1
     let late = try await ledger.claim(
-      transaction, client: ClientID("mail"), verifier: nil, expiry: 60, now: last)
+      transaction, client: ClientID("mail"), verifier: nil, holder: .sample(), expiry: 60, now: last)
     #expect(late == .claimed)
   }
 
   @Test("A store that is full is an error and no grant")
   func full() async throws {
-    let store = MemoryStore(maximumEntries: 1, shards: 1)
-    #expect(try await store.put(StoreKey(.state, id: [1]), [], expiry: 100, now: 0))
+    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.claim: 1])
+    _ = try await store.put(.sample(.claim), StoreKind.claim.sample(), holder: .sample(), expiry: 100, now: 0)
     await #expect(throws: StoreError.full) {
       try await RedemptionLedger(store: store).claim(
-        transaction, client: ClientID("mail"), verifier: nil, expiry: 60, now: 0)
+        transaction, client: ClientID("mail"), verifier: nil, holder: .sample(1), expiry: 60, now: 0)
     }
   }
 }

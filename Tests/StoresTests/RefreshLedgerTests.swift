@@ -2,22 +2,42 @@ import OAuth
 import Stores
 import Testing
 
-@Suite("9700-2.2.2-refresh-rotation: families of refresh tokens")
-struct RefreshLedgerTests {
-  private let store = MemoryStore()
-  private let ledger: RefreshLedger
-  private let family: TransactionID
+/// A family as a test sees it: tokens by name, with the generation that the gateway sealed into them.
+struct FamilyFixture {
+  let store: MemoryStore
+  let ledger: RefreshLedger
+  let family: TransactionID
+  let epoch: EpochID
+  var address = "192.0.2.1"
+  var window: Int64 = 0
+  var adoptedUntil: Int64 = 0
+  var isAdopted = false
 
-  init() throws {
+  init(_ store: MemoryStore = MemoryStore(size: MemoryStore.smallestSize), epoch: EpochID? = nil) throws {
+    self.store = store
     ledger = RefreshLedger(store: store)
     family = try #require(TransactionID(bytes: Array(1...16)))
+    self.epoch = epoch ?? store.epoch
   }
 
-  private func claim(_ token: String, now: Int64 = 0) async throws -> RefreshLedger.Claim {
-    try await ledger.claim(family, token: Secret(token), lease: 10, expiry: 1_000, now: now)
+  func use(_ token: String, _ generation: Int) -> RefreshUse {
+    let grant = RefreshGrant(
+      family: family, generation: generation, epoch: epoch, clientID: ClientID("mail"), scope: nil,
+      upstreamClientID: ClientID("mail"), upstreamRefreshToken: Secret("upstream"), issuedAt: 0)
+    var use = RefreshUse(grant, token: Secret(token), address: address, isLoopback: false, isAdopted: isAdopted)
+    use.idle = 1_000
+    use.window = window
+    use.adoptedUntil = adoptedUntil
+    return use
   }
 
-  private func granted(_ claim: RefreshLedger.Claim) throws -> RefreshLedger.Attempt {
+  /// The tokens of a family are r0, r1 and so on.
+  func claim(_ generation: Int, now: Int64 = 0) async throws -> RefreshLedger.Claim {
+    try await ledger.claim(use("r\(generation)", generation), lease: 10, now: now)
+  }
+
+  func granted(_ generation: Int, now: Int64 = 0) async throws -> RefreshLedger.Attempt {
+    let claim = try await claim(generation, now: now)
     guard case .granted(let attempt) = claim else {
       Issue.record("\(claim) is no grant")
       throw StoreError.full
@@ -25,95 +45,272 @@ struct RefreshLedgerTests {
     return attempt
   }
 
-  private func rotate(_ token: String, to successor: String, keeping kept: [UInt8] = []) async throws -> Bool {
-    try await ledger.settle(
-      granted(await claim(token)), successor: Secret(successor), keeping: kept, now: 0)
+  func rotate(_ generation: Int, now: Int64 = 0) async throws {
+    let attempt = try await granted(generation, now: now)
+    #expect(try await ledger.settle(attempt, successor: Secret("r\(generation + 1)"), now: now))
   }
 
-  @Test("Each token is good once and gives the next")
+  func end(revoking generations: Int = 0) async throws -> Bool {
+    try await ledger.end(
+      family, revoking: generations, holder: .sample(), expiry: 1_000, adoptedUntil: adoptedUntil, now: 0)
+  }
+}
+
+@Suite("9700-2.2.2-refresh-rotation: families of refresh tokens")
+struct RefreshLedgerTests {
+  private let family: FamilyFixture
+
+  init() throws {
+    family = try FamilyFixture()
+  }
+
+  @Test("Each token is good once and gives the next, and a family takes one record")
   func chain() async throws {
-    #expect(try await rotate("r1", to: "r2"))
-    #expect(try await rotate("r2", to: "r3"))
-    #expect(try await rotate("r3", to: "r4"))
+    for generation in 0..<5 { try await family.rotate(generation) }
+    #expect(family.store.count == 1)
   }
 
-  @Test("The token before the one in use is a repeat, any older one is a reuse")
+  @Test("Any token but the one in use is a reuse")
   func reuse() async throws {
-    _ = try await rotate("r1", to: "r2")
-    #expect(try await claim("r1") == .repeated)
-    _ = try await rotate("r2", to: "r3")
-    #expect(try await claim("r1") == .reused)
-    #expect(try await claim("forged") == .reused)
-  }
-
-  @Test("A repeat of the token before is a reuse as soon as its successor is in use")
-  func repeatDuringUse() async throws {
-    _ = try await rotate("r1", to: "r2")
-    _ = try granted(await claim("r2"))
-    #expect(try await claim("r1") == .reused)
+    try await family.rotate(0)
+    #expect(try await family.claim(0) == .reused)
+    try await family.rotate(1)
+    #expect(try await family.claim(0) == .reused)
+    #expect(try await family.ledger.claim(family.use("forged", 1), lease: 10, now: 0) == .reused)
   }
 
   @Test("Of 20 concurrent uses of one token one is granted")
   func concurrent() async throws {
-    let ledger = ledger
     let family = family
     let winners = await withTaskGroup(of: Int.self) { group in
       for _ in 0..<20 {
         group.addTask {
-          let claim = try? await ledger.claim(family, token: Secret("r1"), lease: 10, expiry: 1_000, now: 0)
-          guard case .granted = claim else { return 0 }
+          guard case .granted = try? await family.claim(0) else { return 0 }
           return 1
         }
       }
       return await group.reduce(0, +)
     }
     #expect(winners == 1)
-    #expect(try await claim("r1") == .busy)
+    #expect(try await family.claim(0) == .busy)
   }
 
   @Test("A use that gave nothing leaves the token good")
   func release() async throws {
-    try await ledger.release(granted(await claim("r1")), now: 0)
-    #expect(try await rotate("r1", to: "r2"))
-    try await ledger.release(granted(await claim("r2")), now: 0)
-    #expect(try await claim("r1") == .repeated)
-    #expect(try await rotate("r2", to: "r3"))
+    try await family.ledger.release(family.granted(0), now: 0)
+    #expect(family.store.count == 0)
+    try await family.rotate(0)
+    try await family.ledger.release(family.granted(1), now: 0)
+    #expect(try await family.claim(0) == .reused)
+    try await family.rotate(1)
   }
 
   @Test("A use whose process died ends by itself, and its late answer counts for nothing")
   func lease() async throws {
-    let first = try granted(await claim("r1"))
-    #expect(try await claim("r1", now: 9) == .busy)
-    let second = try granted(await claim("r1", now: 10))
-    #expect(try await ledger.settle(first, successor: Secret("r2"), keeping: [], now: 11) == false)
-    #expect(try await ledger.settle(second, successor: Secret("r3"), keeping: [], now: 11))
+    let first = try await family.granted(0)
+    #expect(try await family.claim(0, now: 9) == .busy)
+    let second = try await family.granted(0, now: 10)
+    #expect(try await family.ledger.settle(first, successor: Secret("other"), now: 11) == false)
+    try await family.ledger.release(first, now: 11)
+    #expect(try await family.claim(0, now: 11) == .busy)
+    #expect(try await family.ledger.settle(second, successor: Secret("r1"), now: 11))
   }
 
-  @Test("A dead family stays dead, and its kill gives back what was kept, once")
-  func kill() async throws {
-    _ = try await rotate("r1", to: "r2", keeping: [7, 7])
-    let attempt = try granted(await claim("r2"))
-    #expect(try await ledger.isDead(family, now: 0) == false)
-    #expect(try await ledger.kill(family, expiry: 1_000, now: 0) == [7, 7])
-    #expect(try await ledger.kill(family, expiry: 1_000, now: 0) == nil)
-    #expect(try await ledger.settle(attempt, successor: Secret("r3"), keeping: [], now: 0) == false)
-    #expect(try await claim("r2") == .dead)
-    #expect(try await ledger.isDead(family, now: 999))
+  @Test("A successor that could not be recorded is good, and then the only one")
+  func unrecorded() async throws {
+    _ = try await family.granted(0)
+    try await family.rotate(1)
+    #expect(try await family.claim(0) == .reused)
+    try await family.rotate(2)
   }
 
-  @Test("A family dies before it was ever used, and then no token of it is good")
-  func killUnused() async throws {
-    #expect(try await ledger.kill(family, expiry: 1_000, now: 0) == [])
-    #expect(try await claim("r1") == .dead)
-  }
-
-  @Test("A store without room grants nothing")
-  func full() async throws {
-    let store = MemoryStore(maximumEntries: 1, shards: 1)
-    let ledger = RefreshLedger(store: store)
-    _ = try await store.put(StoreKey(.claim, id: [1]), [1], expiry: 1_000, now: 0)
-    await #expect(throws: StoreError.full) {
-      try await ledger.claim(family, token: Secret("r1"), lease: 10, expiry: 1_000, now: 0)
+  @Test("An ended family stays ended, and no token of it is good")
+  func end() async throws {
+    try await family.rotate(0)
+    let attempt = try await family.granted(1)
+    #expect(try await family.end())
+    #expect(try await !family.end())
+    #expect(try await family.ledger.settle(attempt, successor: Secret("r2"), now: 0) == false)
+    try await family.ledger.release(attempt, now: 0)
+    for generation in 0..<4 {
+      guard case .ended = try await family.claim(generation) else {
+        Issue.record("generation \(generation) is good")
+        return
+      }
     }
+  }
+
+  @Test("A family ends before its first use, and then no token of it is good")
+  func endUnused() async throws {
+    #expect(try await family.end())
+    #expect(try await family.claim(0) == .ended(.first))
+  }
+
+  @Test("Of an ended family the first token of each newer generation is told apart, once")
+  func newest() async throws {
+    try await family.rotate(0)
+    try await family.rotate(1)
+    #expect(try await family.end(revoking: 1))
+    #expect(try await family.claim(0) == .ended(.again))
+    #expect(try await family.claim(2) == .ended(.first))
+    #expect(try await family.claim(2) == .ended(.again))
+    #expect(try await family.claim(1) == .ended(.again))
+  }
+
+  @Test("A token that is good more than once is refused after the end, and is told apart once too")
+  func endOfReusable() async throws {
+    #expect(try await family.ledger.end(of: family.use("r0", 0), now: 0) == nil)
+    #expect(try await family.end())
+    #expect(try await family.ledger.end(of: family.use("r0", 0), now: 0) == .first)
+    #expect(try await family.ledger.end(of: family.use("r0", 0), now: 0) == .again)
+  }
+
+  @Test("I-token: room is taken before the upstream is asked, and a full store grants nothing")
+  func full() async throws {
+    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.family: 1])
+    let family = try FamilyFixture(store)
+    let attempt = try await family.granted(0)
+    await #expect(throws: StoreError.full) {
+      try await store.put(.sample(.family), StoreKind.family.sample(), holder: .sample(1), expiry: 9, now: 0)
+    }
+    // The answer needs no more room than the claim.
+    #expect(try await family.ledger.settle(attempt, successor: Secret("r1"), now: 0))
+    let other = try FamilyFixture(MemoryStore(size: MemoryStore.smallestSize, entries: [.family: 1]))
+    _ = try await other.store.put(
+      .sample(.family), StoreKind.family.sample(), holder: .sample(1), expiry: 9, now: 0)
+    await #expect(throws: StoreError.full) { try await other.claim(0) }
+  }
+}
+
+@Suite("Families whose record is not there")
+struct FamilyEpochTests {
+  @Test("family-missing: a token of generation 1 or above of the present epoch has a record, or is refused")
+  func missing() async throws {
+    let family = try FamilyFixture()
+    #expect(try await family.claim(1) == .missing)
+    #expect(family.store.count == 0)
+    _ = try await family.granted(0)
+  }
+
+  @Test("An ended family does not come back when the store is full of its client's families")
+  func endedStays() async throws {
+    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.family: 64])
+    let family = try FamilyFixture(store)
+    try await family.rotate(0)
+    #expect(try await family.end())
+    let holder = StoreHolder(client: ClientID("mail"), address: "192.0.2.1")
+    var refused = 0
+    for number in 0..<200 {
+      do throws(StoreError) {
+        _ = try await store.put(
+          .sample(.family, number), StoreKind.family.sample(), holder: holder, expiry: 9_000, now: 0)
+      } catch {
+        refused += 1
+      }
+    }
+    #expect(refused > 0)
+    for generation in 0...1 {
+      guard case .ended = try await family.claim(generation) else {
+        Issue.record("generation \(generation) is good")
+        return
+      }
+    }
+  }
+
+  @Test("A token of an earlier epoch is good once more, and its family is known again", arguments: [0, 3])
+  func earlierEpoch(generation: Int) async throws {
+    let family = try FamilyFixture(epoch: EpochID(rawValue: 7))
+    let attempt = try await family.granted(generation)
+    #expect(attempt.isFromEarlierEpoch == (generation > 0))
+    #expect(try await family.ledger.settle(attempt, successor: Secret("r\(generation + 1)"), now: 0))
+    #expect(try await family.claim(generation) == .reused)
+    try await family.rotate(generation + 1)
+  }
+
+  @Test("A token of an earlier epoch whose family has a record gets no second use from that")
+  func recordStays() async throws {
+    let family = try FamilyFixture(epoch: EpochID(rawValue: 7))
+    try await family.rotate(0)
+    try await family.rotate(1)
+    #expect(try await family.claim(0) == .reused)
+    #expect(try await family.end())
+    #expect(try await family.claim(2) == .ended(.first))
+  }
+
+  @Test("A failed use of an earlier epoch's token leaves no record, so the token is good as before")
+  func releasedEarlierEpoch() async throws {
+    let family = try FamilyFixture(epoch: EpochID(rawValue: 7))
+    try await family.ledger.release(family.granted(3), now: 0)
+    #expect(family.store.count == 0)
+    #expect(try await family.granted(3).isFromEarlierEpoch)
+  }
+
+  @Test("One token from before the gateway founds one family, whose record stays until the date")
+  func adopted() async throws {
+    var family = try FamilyFixture()
+    family.adoptedUntil = 50_000
+    family.isAdopted = true
+    try await family.rotate(0)
+    family.isAdopted = false
+    try await family.rotate(1, now: 900)
+    // Long after the family's own tokens have expired.
+    family.isAdopted = true
+    #expect(try await family.claim(0, now: 49_000) == .reused)
+    #expect(try await family.end())
+    #expect(try await family.claim(0, now: 50_000) == .ended(.first))
+  }
+
+  @Test("The family of a token from before the gateway follows from the token and its client")
+  func adoptedName() {
+    let name = RefreshUse.adoptedFamily(of: Secret("raw"), client: ClientID("mail"))
+    #expect(name == RefreshUse.adoptedFamily(of: Secret("raw"), client: ClientID("mail")))
+    #expect(name != RefreshUse.adoptedFamily(of: Secret("raw"), client: ClientID("other")))
+    #expect(name != RefreshUse.adoptedFamily(of: Secret("other"), client: ClientID("mail")))
+  }
+}
+
+@Suite("I-renewal: repeats of a refresh")
+struct RefreshRepeatTests {
+  private var family: FamilyFixture
+
+  init() throws {
+    family = try FamilyFixture()
+    family.window = 120
+  }
+
+  @Test("I-renewal: the token last used is a repeat while the window is open, counted from its first use")
+  func window() async throws {
+    try await family.rotate(0, now: 100)
+    #expect(try await family.claim(0, now: 150) == .repeated)
+    #expect(try await family.claim(0, now: 219) == .repeated)
+    #expect(try await family.claim(0, now: 220) == .reused)
+  }
+
+  @Test("I-renewal: a repeat is a reuse as soon as the successor is in use")
+  func successorUsed() async throws {
+    try await family.rotate(0)
+    let attempt = try await family.granted(1)
+    #expect(try await family.claim(0) == .reused)
+    try await family.ledger.release(attempt, now: 0)
+    try await family.rotate(1)
+    #expect(try await family.claim(0) == .reused)
+  }
+
+  @Test("I-renewal: from another network a repeat counts for 10 seconds", arguments: [10, 11] as [Int64])
+  func network(now: Int64) async throws {
+    var elsewhere = family
+    elsewhere.address = "198.51.100.1"
+    var neighbour = family
+    neighbour.address = "192.0.2.200"
+    try await family.rotate(0)
+    #expect(try await neighbour.claim(0, now: now) == .repeated)
+    #expect(try await elsewhere.claim(0, now: now) == (now <= 10 ? .repeated : .reused))
+  }
+
+  @Test("I-renewal: eight repeats are answered")
+  func most() async throws {
+    try await family.rotate(0)
+    for _ in 0..<8 { #expect(try await family.claim(0) == .repeated) }
+    #expect(try await family.claim(0) == .reused)
   }
 }

@@ -165,6 +165,13 @@ extension Rejection {
       Row(.temporarilyUnavailable, 503, .page, "a refresh with this token is under way", "RFC 9700, section 4.14.2")
     case .refreshTokenReused:
       Row(.invalidGrant, 400, .page, "the refresh token was already used", "RFC 9700, section 4.14.2")
+    case .refreshAnswerMissing:
+      Row(
+        .temporarilyUnavailable, 503, .page, "the answer to this refresh is no longer there", "RFC 9700, section 4.14.2"
+      )
+    case .familyMissing:
+      Row(
+        .invalidGrant, 400, .page, "the refresh token belongs to no sign-in that is known", "RFC 9700, section 4.14.2")
     case .refreshScopeWider:
       Row(.invalidScope, 400, .page, "scope may only become narrower", "RFC 6749, section 6")
     case .deviceCodeMissing:
@@ -203,6 +210,8 @@ extension Rejection {
       Row(.temporarilyUnavailable, 503, .redirect, "the server cannot be reached", "RFC 6749, section 4.1.2.1")
     case .upstreamTimedOut:
       Row(.temporarilyUnavailable, 504, .redirect, "the server did not answer in time", "RFC 6749, section 4.1.2.1")
+    case .storeUnavailable:
+      Row(.temporarilyUnavailable, 503, .redirect, "there is no room for the request now", "RFC 6819, section 4.4.1.11")
     case .consentDenied:
       Row(.accessDenied, 403, .redirect, "access was denied", "RFC 6749, section 4.1.2.1")
     case .pathAmbiguous:

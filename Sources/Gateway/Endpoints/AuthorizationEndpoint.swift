@@ -37,7 +37,7 @@ struct AuthorizationEndpoint {
     } catch {
       // Without an enforced client, no request can act for one.
       guard isObserved, !exchange.policy.isEnforcing else {
-        return .response(exchange.answer(.here(.upstreamUnavailable)))
+        return .response(exchange.answer(.here(.storeUnavailable)))
       }
     }
     if exchange.request.method == "POST", !request.sources.contains(where: AuthorizationRequest.speaksOAuth) {
@@ -117,7 +117,7 @@ struct AuthorizationEndpoint {
       }
       return await begin(permit, pushed, isPushed: true)
     } catch {
-      return .response(exchange.answer(.here(.upstreamUnavailable)))
+      return .response(exchange.answer(.here(.storeUnavailable)))
     }
   }
 
@@ -127,7 +127,7 @@ struct AuthorizationEndpoint {
     do throws(StoreError) {
       start = try await TransactionStart(permit, session, exchange)
     } catch {
-      return .response(exchange.answer(permit.refusal(.upstreamUnavailable)))
+      return .response(exchange.refusal(error, for: permit))
     }
     let target = exchange.authorizationPath + "?" + start.query
     let outbound = OutboundRequest(

@@ -27,7 +27,7 @@ struct CallbackEndpoint {
         return exchange.finish(answer, transaction, browserMatches: browserMatches)
       }
     } catch {
-      return exchange.answer(.here(.upstreamUnavailable))
+      return exchange.answer(.here(.storeUnavailable))
     }
   }
 

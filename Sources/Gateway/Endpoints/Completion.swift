@@ -106,7 +106,7 @@ struct Completion {
         case .invalid: break
         }
       } catch {
-        return exchange.answer(.here(.upstreamUnavailable))
+        return exchange.answer(.here(.storeUnavailable))
       }
     }
     // Without a state only an error counts, and only where it is certain whose it is.

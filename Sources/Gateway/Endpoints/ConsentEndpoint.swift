@@ -80,7 +80,7 @@ struct ConsentEndpoint {
       response.headers.append("Set-Cookie", start.cookie)
       return response
     } catch {
-      return exchange.answer(permit.refusal(.upstreamUnavailable))
+      return exchange.refusal(error, for: permit)
     }
   }
 

@@ -8,45 +8,44 @@ import Stores
 
 /// The end of a family of refresh tokens: here at once, and upstream where that has a revocation endpoint.
 extension Interception {
-  /// Refuses the tokens of a family from now on.
+  /// A token of the upstream's with its kind.
+  typealias UpstreamToken = (token: Secret, hint: TokenTypeHint)
+
+  /// The client and network that entries of this request are charged to.
+  func holder(_ client: Client) -> StoreHolder {
+    StoreHolder(client: client.id, address: request.peer.address, isLoopback: request.peer.isLoopback)
+  }
+
+  /// Refuses the tokens of a family from now on. Returns whether it lived.
   ///
-  /// - Parameters:
-  ///   - presented: The upstream's token that is known, should nothing be kept with the family.
-  ///   - first: What was kept of the family's first tokens, should none of them have been used yet.
-  ///   - revocation: The request that ends a token upstream.
+  /// - Parameter generations: The generations whose tokens are revoked upstream with it: those below.
   func endFamily(
-    _ family: TransactionID, of client: Client, presented: Secret? = nil, kept first: [UInt8] = [],
-    revocation: (Secret, TokenTypeHint) -> UpstreamTokenRequest
-  ) async throws(StoreError) {
-    let kept = try await gateway.resources.families.kill(family, expiry: now + Int64(client.refreshIdle), now: now)
-    guard let kept else { return }
-    await revoke(kept.isEmpty ? first : kept, or: presented, with: revocation)
+    _ family: TransactionID, of client: Client, revoking generations: Int
+  ) async throws(StoreError) -> Bool {
+    let lived = try await gateway.resources.families.end(
+      family, revoking: generations, holder: holder(client), expiry: now + Int64(client.refreshIdle),
+      adoptedUntil: client.rawRefreshUntil ?? 0, now: now)
+    _ = try await gateway.resources.store.take(StoreKey(.answer, id: family), now: now)
+    return lived
   }
 
-  /// What is to be kept of an answer so that its tokens can be revoked, sealed; `nil` where the upstream cannot revoke.
-  func keep(_ members: [String: JSONValue], refreshToken: Secret? = nil) -> [UInt8]? {
-    guard !policy.upstream.endpoints.revocation.isEmpty else { return nil }
-    let tokens = KeptTokens(
-      accessToken: members["access_token"]?.text.map { Secret($0) },
-      refreshToken: refreshToken ?? members["refresh_token"]?.text.map { Secret($0) })
-    return Array(gateway.sealer.seal(tokens).utf8)
+  /// The tokens of an answer.
+  func upstreamTokens(in members: [String: JSONValue]) -> [UpstreamToken] {
+    var tokens: [UpstreamToken] = []
+    if let token = members["refresh_token"]?.text { tokens.append((Secret(token), .refreshToken)) }
+    if let token = members["access_token"]?.text { tokens.append((Secret(token), .accessToken)) }
+    return tokens
   }
 
-  /// Revokes upstream what was kept (RFC 7009). The client's answer does not depend on it; the log says what became of it.
-  func revoke(
-    _ kept: [UInt8], or presented: Secret?, with revocation: (Secret, TokenTypeHint) -> UpstreamTokenRequest
-  ) async {
+  /// Revokes tokens upstream (RFC 7009). The client's answer does not depend on it; the log says what happened.
+  func revoke(_ tokens: [UpstreamToken], with revocation: (Secret, TokenTypeHint) -> UpstreamTokenRequest) async {
     guard let path = policy.upstream.endpoints.revocation.first else {
-      // Access tokens go on until they expire: nobody here can end them.
+      // Access tokens are good until they expire: nothing here can end them.
       trail.findings.append("tokens-not-revoked")
       return
     }
-    let tokens = try? gateway.sealer.open(KeptTokens.self, from: String(decoding: kept, as: UTF8.self))
-    var forms: [UpstreamTokenRequest] = []
-    if let token = tokens?.refreshToken ?? presented { forms.append(revocation(token, .refreshToken)) }
-    if let token = tokens?.accessToken { forms.append(revocation(token, .accessToken)) }
-    for form in forms {
-      let isRevoked = await send(form, to: path)
+    for token in tokens {
+      let isRevoked = await send(revocation(token.token, token.hint), to: path)
       trail.findings.append(isRevoked ? "token-revoked" : "revocation-failed")
     }
   }
@@ -66,30 +65,30 @@ extension Interception {
   }
 }
 
-/// The upstream's tokens that a family stands for, as the store keeps them: sealed.
+/// The upstream's tokens that the replay of a code revokes, as the store keeps them: sealed.
 struct KeptTokens: Sealable {
   static var purpose: Purpose { .kept }
   private static let layout: UInt8 = 1
 
-  let accessToken: Secret?
-  let refreshToken: Secret?
+  let tokens: [Interception.UpstreamToken]
 
-  init(accessToken: Secret?, refreshToken: Secret?) {
-    self.accessToken = accessToken
-    self.refreshToken = refreshToken
+  init(_ tokens: [Interception.UpstreamToken]) {
+    self.tokens = tokens
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
     guard try payload.byte() == KeptTokens.layout else { throw PayloadError() }
     let access = try payload.text()
     let refresh = try payload.text()
-    accessToken = access.isEmpty ? nil : Secret(access)
-    refreshToken = refresh.isEmpty ? nil : Secret(refresh)
+    var tokens: [Interception.UpstreamToken] = []
+    if !refresh.isEmpty { tokens.append((Secret(refresh), .refreshToken)) }
+    if !access.isEmpty { tokens.append((Secret(access), .accessToken)) }
+    self.tokens = tokens
   }
 
   func write(to payload: inout PayloadWriter) {
     payload.byte(KeptTokens.layout)
-    payload.text(accessToken?.reveal() ?? "")
-    payload.text(refreshToken?.reveal() ?? "")
+    payload.text(tokens.first { $0.hint == .accessToken }?.token.reveal() ?? "")
+    payload.text(tokens.first { $0.hint == .refreshToken }?.token.reveal() ?? "")
   }
 }

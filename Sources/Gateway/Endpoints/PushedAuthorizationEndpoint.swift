@@ -33,7 +33,7 @@ struct PushedAuthorizationEndpoint {
       }
       return .response(try await decide(claimed))
     } catch {
-      return .response(exchange.tokenRefusal(.here(.upstreamUnavailable)))
+      return .response(error == .tooLong ? tooLong() : exchange.tokenRefusal(.here(.storeUnavailable)))
     }
   }
 
@@ -63,13 +63,14 @@ struct PushedAuthorizationEndpoint {
       exchange.trail.refused(.parameterMalformed)
       return exchange.tokenError(.invalidRequest, status: 400, description: "\(name) is too long")
     }
-    guard permit.query.utf8.count <= PushedRequests.longest else {
-      // RFC 9126, section 2.3.
-      exchange.trail.refused(.parametersTooMany)
-      return exchange.tokenError(.invalidRequest, status: 413, description: "the request is too long")
-    }
-    let uri = try await exchange.gateway.pushedRequests.push(
-      permit, from: exchange.request.peer.address, now: exchange.now)
+    guard permit.query.utf8.count <= PushedRequests.longest else { return tooLong() }
+    let uri = try await exchange.gateway.pushedRequests.push(permit, from: exchange.request.peer, now: exchange.now)
     return exchange.pushed(uri, lifetime: PushedRequests.lifetime)
+  }
+
+  /// RFC 9126, section 2.3.
+  private func tooLong() -> Response {
+    exchange.trail.refused(.parametersTooMany)
+    return exchange.tokenError(.invalidRequest, status: 413, description: "the request is too long")
   }
 }

@@ -20,20 +20,45 @@ struct Redemption {
   func respond() async -> Response {
     do throws(StoreError) {
       let claim = try await ledger.claim(
-        permit.transactionID, client: permit.client.id, verifier: permit.verifier, expiry: permit.code.expiry,
-        now: exchange.now)
+        permit.transactionID, client: permit.client.id, verifier: permit.verifier,
+        holder: exchange.holder(permit.client),
+        expiry: permit.code.expiry, now: exchange.now)
       switch claim {
       case .claimed: return exchange.tokenRefusal(.here(.codeUsed))
-      case .spent(let kept):
-        // Two parties have the code and what proves it: nobody keeps what came of it (RFC 6749, section 4.1.2).
-        try await exchange.endFamily(
-          permit.transactionID, of: permit.client, kept: kept, revocation: permit.revocation)
+      case .spent:
+        try await endTokens()
         return exchange.tokenRefusal(.here(.codeUsed))
       case .granted(let attempt): return try await redeem(attempt)
       }
     } catch {
       // The store is full or away: without it single use cannot be promised.
-      return exchange.tokenRefusal(.here(.upstreamUnavailable))
+      return exchange.tokenRefusal(.here(.storeUnavailable))
+    }
+  }
+
+  /// Two parties have the code and its proof: the tokens that were issued for it end (RFC 6749, section 4.1.2).
+  private func endTokens() async throws(StoreError) {
+    let sealed = try await ledger.takeTokens(of: permit.transactionID, now: exchange.now)
+    let kept = sealed.flatMap { try? exchange.gateway.sealer.open(KeptTokens.self, from: String(stored: $0)) }
+    let lived = try await exchange.endFamily(
+      permit.transactionID, of: permit.client, revoking: kept == nil ? 0 : 1)
+    guard lived || kept != nil else { return }
+    await exchange.revoke(kept?.tokens ?? [], with: permit.revocation)
+  }
+
+  /// Ends the claim once the upstream has answered. The answer is never lost: without the store the claim stays as it is,
+  /// which refuses a second use too.
+  private func spend(_ attempt: RedemptionLedger.Attempt, _ members: [String: JSONValue] = [:]) async {
+    do throws(StoreError) {
+      try await ledger.spend(attempt, now: exchange.now)
+      // Where the upstream can revoke, a replay of the code ends the tokens of this redemption.
+      guard !exchange.policy.upstream.endpoints.revocation.isEmpty, !members.isEmpty else { return }
+      let tokens = KeptTokens(exchange.upstreamTokens(in: members))
+      let sealed = exchange.gateway.sealer.seal(tokens).storedBytes
+      if try await ledger.keep(sealed, of: attempt, now: exchange.now) { return }
+      exchange.trail.findings.append("tokens-not-kept")
+    } catch {
+      exchange.trail.findings.append("claim-not-spent")
     }
   }
 
@@ -54,11 +79,8 @@ struct Redemption {
       // The gateway's own credentials were refused, so the code was not looked at; the operator mends it, the app retries.
       case .error(.invalidClient, _) where permit.upstream.usesHeldCredentials:
         try await ledger.leaveUnsettled(attempt, now: exchange.now)
-      case .error: try await ledger.spend(attempt, now: exchange.now)
-      // Where the upstream can revoke, a replay of the code ends what this redemption gives.
-      case .tokens(let members):
-        let isKept = try await ledger.spend(attempt, keeping: exchange.keep(members) ?? [], now: exchange.now)
-        if !isKept { exchange.trail.findings.append("tokens-not-kept") }
+      case .error: await spend(attempt)
+      case .tokens(let members): await spend(attempt, members)
       }
       if attempt.isRetry, case .error = answer.answer {
         // An earlier attempt may have used the upstream's code up: that is no fault of the client's.
@@ -76,7 +98,8 @@ struct Redemption {
     guard permit.sealsRefreshToken, let token = members["refresh_token"]?.text else { return members }
     let granted = members["scope"]?.text.flatMap { Scope(parsing: $0) }
     let grant = RefreshGrant(
-      family: permit.transactionID, generation: 0, clientID: permit.client.id, scope: granted ?? permit.code.scope,
+      family: permit.transactionID, generation: 0, epoch: exchange.gateway.resources.families.epoch,
+      clientID: permit.client.id, scope: granted ?? permit.code.scope,
       upstreamClientID: permit.code.upstreamClientID, upstreamRefreshToken: Secret(token), issuedAt: exchange.now)
     members["refresh_token"] = .string(exchange.gateway.sealer.seal(grant))
     return members

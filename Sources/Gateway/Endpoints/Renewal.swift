@@ -7,15 +7,13 @@ import Proxy
 import Sealing
 import Stores
 
-/// One use of a refresh token (RFC 6749, section 6), from its claim to the answer.
+/// One use of a refresh token (RFC 6749, section 6; `I-renewal`), from its claim to the answer.
 ///
 /// The refresh tokens of public clients are good for one use (RFC 9700, section 2.2.2). Where the upstream does not
 /// rotate, the gateway does: it seals the same upstream token into a new one.
 struct Renewal {
-  /// Seconds that an answer may take to come in beside the time that its head may take.
+  /// Seconds that an answer may take to come in, in addition to the time that its head may take.
   private static let reading: Int64 = 30
-  /// Bytes. A longer answer is not kept, and its token is good once.
-  private static let longestKept = 16 * 1024
 
   private let exchange: Interception
   private let permit: RefreshPermit
@@ -29,17 +27,17 @@ struct Renewal {
   }
 
   func respond() async -> Response {
-    guard let grant = permit.grant else { return await ask(permit.sealsRefreshToken ? adopted() : nil) }
+    // The upstream's own token of a client that authenticates there: not the gateway's business.
+    guard let grant = permit.grant ?? adopted() else { return await ask(nil) }
     exchange.trail.transaction = grant.family
     do throws(StoreError) {
-      guard permit.rotates else {
-        let isDead = try await families.isDead(grant.family, now: exchange.now)
-        return isDead ? exchange.tokenRefusal(.here(.refreshTokenReused)) : await ask(grant)
-      }
-      return try await rotate(grant)
+      let use = use(of: grant)
+      if permit.rotates || (use.isAdopted && permit.client.kind == .public) { return try await rotate(grant, use) }
+      if let ended = try await families.end(of: use, now: exchange.now) { return await refuse(grant, ended) }
+      return await ask(grant)
     } catch {
-      // The store is full or away: without it nobody knows whether the token was used before.
-      return exchange.tokenRefusal(.here(.upstreamUnavailable))
+      // The store is full or away: without it a second use cannot be told from the first.
+      return exchange.tokenRefusal(.here(.storeUnavailable))
     }
   }
 
@@ -57,26 +55,40 @@ struct Renewal {
 
   /// A token from before the gateway becomes the first of a family (`raw_refresh_until`).
   private func adopted() -> RefreshGrant? {
-    guard let family = TransactionID(bytes: randomBytes(TransactionID.byteCount)) else { return nil }
-    exchange.trail.transaction = family
+    guard permit.isFromBeforeTheGateway else { return nil }
     return RefreshGrant(
-      family: family, generation: 0, clientID: permit.client.id, scope: nil,
-      upstreamClientID: permit.client.upstream.clientID, upstreamRefreshToken: presented, issuedAt: exchange.now)
+      family: RefreshUse.adoptedFamily(of: presented, client: permit.client.id), generation: 0, epoch: families.epoch,
+      clientID: permit.client.id, scope: nil, upstreamClientID: permit.client.upstream.clientID,
+      upstreamRefreshToken: presented, issuedAt: exchange.now)
+  }
+
+  private func use(of grant: RefreshGrant) -> RefreshUse {
+    let peer = exchange.request.peer
+    var use = RefreshUse(
+      grant, token: presented, address: peer.address, isLoopback: peer.isLoopback,
+      isAdopted: permit.isFromBeforeTheGateway)
+    use.idle = Int64(permit.client.refreshIdle)
+    use.window = Int64(permit.client.refreshReuseWindow)
+    use.adoptedUntil = permit.client.rawRefreshUntil ?? 0
+    return use
   }
 
   // MARK: Rotation
 
-  private func rotate(_ grant: RefreshGrant) async throws(StoreError) -> Response {
-    let now = exchange.now
-    let claim = try await families.claim(
-      grant.family, token: presented, lease: lease, expiry: now + Int64(permit.client.refreshIdle), now: now)
-    switch claim {
-    case .granted(let attempt): return try await rotate(grant, attempt)
+  private func rotate(_ grant: RefreshGrant, _ use: RefreshUse) async throws(StoreError) -> Response {
+    switch try await families.claim(use, lease: lease, now: exchange.now) {
+    case .granted(let attempt):
+      if attempt.isFromEarlierEpoch { exchange.trail.findings.append("epoch-family") }
+      return try await rotate(grant, attempt)
     case .busy: return exchange.tokenRefusal(.here(.refreshTokenBusy))
-    case .dead: return exchange.tokenRefusal(.here(.refreshTokenReused))
+    case .missing: return exchange.tokenRefusal(.here(.familyMissing))
+    case .ended(let ended): return await refuse(grant, ended)
     case .repeated:
-      if let answer = try await keptAnswer() { return answer }
-      return try await refuse(grant)
+      switch try await heldAnswer(grant) {
+      case .answer(let response): return response
+      case .missing: return exchange.tokenRefusal(.here(.refreshAnswerMissing))
+      case .ofAnotherRequest: return try await refuse(grant)
+      }
     case .reused: return try await refuse(grant)
     }
   }
@@ -100,23 +112,38 @@ struct Renewal {
         return exchange.answer(answer, isHeld: permit.upstream.usesHeldCredentials)
       }
       let (renewed, token) = renewed(members, grant)
-      try await keepAnswer(renewed)
-      let kept = exchange.keep(members, refreshToken: token.upstreamRefreshToken) ?? []
-      guard let successor = renewed["refresh_token"]?.text,
-        try await families.settle(attempt, successor: Secret(successor), keeping: kept, now: exchange.now)
-      else {
-        // Somebody showed meanwhile that two hold tokens of the family.
-        await exchange.revoke(kept, or: token.upstreamRefreshToken, with: permit.revocation)
-        return exchange.tokenRefusal(.here(.refreshTokenReused))
-      }
-      return exchange.tokens(renewed)
+      await hold(renewed, token)
+      if await isSettled(attempt, renewed) { return exchange.tokens(renewed) }
+      // Another request showed meanwhile that two parties hold tokens of the family.
+      let tokens = exchange.upstreamTokens(in: members).filter { $0.hint == .accessToken }
+      await exchange.revoke([(token.upstreamRefreshToken, .refreshToken)] + tokens, with: permit.revocation)
+      return exchange.tokenRefusal(.here(.refreshTokenReused))
     }
   }
 
-  /// A token that was used before: whoever has the newest one loses it too (RFC 9700, section 4.14.2).
+  /// Moves the family on. An answer of the upstream is never lost: if the store is away, the client gets its token, and the
+  /// record stays busy until that token is used.
+  private func isSettled(_ attempt: RefreshLedger.Attempt, _ renewed: [String: JSONValue]) async -> Bool {
+    guard let successor = renewed["refresh_token"]?.text else { return false }
+    do throws(StoreError) {
+      return try await families.settle(attempt, successor: Secret(successor), now: exchange.now)
+    } catch {
+      exchange.trail.findings.append("family-not-settled")
+      return true
+    }
+  }
+
+  /// A token that was used before ends its family, the newest token included (RFC 9700, section 4.14.2).
   private func refuse(_ grant: RefreshGrant) async throws(StoreError) -> Response {
-    try await exchange.endFamily(
-      grant.family, of: permit.client, presented: grant.upstreamRefreshToken, revocation: permit.revocation)
+    let lived = try await exchange.endFamily(grant.family, of: permit.client, revoking: grant.generation + 1)
+    return await refuse(grant, lived ? .first : .again)
+  }
+
+  /// A token of a family that has ended. The upstream's token in it ends too, once.
+  private func refuse(_ grant: RefreshGrant, _ ended: RefreshLedger.Ended) async -> Response {
+    if ended == .first {
+      await exchange.revoke([(grant.upstreamRefreshToken, .refreshToken)], with: permit.revocation)
+    }
     return exchange.tokenRefusal(.here(.refreshTokenReused))
   }
 
@@ -127,6 +154,7 @@ struct Renewal {
     var members = members
     var grant = old
     grant.generation += 1
+    grant.epoch = families.epoch
     grant.issuedAt = exchange.now
     if let token = members["refresh_token"]?.text, !token.isEmpty { grant.upstreamRefreshToken = Secret(token) }
     // An observed client gets the upstream's own token: the next refresh needs nothing of the gateway's (`I-observe`).
@@ -137,27 +165,99 @@ struct Renewal {
 
   // MARK: The window for repeats
 
-  private var answerKey: StoreKey { StoreKey(.family, hashing: Array(presented.reveal().utf8)) }
-
-  /// An app that sends a request twice, or lost the answer, is not a thief (`refresh_reuse_window`).
-  private func keepAnswer(_ members: [String: JSONValue]) async throws(StoreError) {
-    let window = Int64(permit.client.refreshReuseWindow)
-    guard window > 0 else { return }
-    let text = JSONValue.text(of: members)
-    guard text.count <= Renewal.longestKept else { return }
-    let sealed = exchange.gateway.sealer.seal(text, for: .kept)
-    let now = exchange.now
-    try await exchange.gateway.resources.store.remove(answerKey, now: now)
-    _ = try await exchange.gateway.resources.store.put(answerKey, Array(sealed.utf8), expiry: now + window, now: now)
+  private enum Held {
+    case answer(Response)
+    case missing
+    case ofAnotherRequest
   }
 
-  private func keptAnswer() async throws(StoreError) -> Response? {
-    guard permit.client.refreshReuseWindow > 0,
-      let sealed = try await exchange.gateway.resources.store.get(answerKey, now: exchange.now),
-      let text = try? exchange.gateway.sealer.open(String(decoding: sealed, as: UTF8.self), as: .kept),
-      let members = JSONValue.members(of: text)
-    else { return nil }
+  /// The request as it goes upstream: credentials, scope and all other parameters.
+  private var requestDigest: [UInt8] {
+    var text = Array((permit.upstream.authorization?.reveal() ?? "").utf8) + [0]
+    text += Array(permit.upstream.body.reveal().utf8)
+    defer { wipe(&text) }
+    return sha256(text)
+  }
+
+  /// Holds the answer for an app that sends a request twice, or lost the answer (`refresh_reuse_window`). Without room the
+  /// operation goes on without it.
+  private func hold(_ members: [String: JSONValue], _ grant: RefreshGrant) async {
+    let window = Int64(permit.client.refreshReuseWindow)
+    guard window > 0 else { return }
+    let answer = HeldAnswer(
+      family: grant.family, generation: grant.generation, time: exchange.now, request: requestDigest,
+      members: JSONValue.text(of: members))
+    let sealed = exchange.gateway.sealer.seal(answer).storedBytes
+    let key = StoreKey(.answer, id: grant.family)
+    let store = exchange.gateway.resources.store
+    do throws(StoreError) {
+      // The one of the generation before.
+      _ = try await store.take(key, now: exchange.now)
+      _ = try await store.put(
+        key, sealed, holder: exchange.holder(permit.client), expiry: exchange.now + window, now: exchange.now)
+    } catch {
+      exchange.trail.findings.append("answer-not-held")
+    }
+  }
+
+  private func heldAnswer(_ grant: RefreshGrant) async throws(StoreError) -> Held {
+    let now = exchange.now
+    guard let sealed = try await exchange.gateway.resources.store.get(StoreKey(.answer, id: grant.family), now: now),
+      let answer = try? exchange.gateway.sealer.open(HeldAnswer.self, from: String(stored: sealed)),
+      answer.family == grant.family, answer.generation == grant.generation + 1,
+      var members = JSONValue.members(of: answer.members)
+    else { return .missing }
+    guard answer.request == requestDigest else { return .ofAnotherRequest }
+    if case .integer(let lifetime) = members["expires_in"] {
+      members["expires_in"] = .integer(max(0, lifetime - max(0, now - answer.time)))
+    }
     exchange.trail.findings.append("refresh-repeated")
-    return exchange.tokens(members)
+    return .answer(exchange.tokens(members))
+  }
+}
+
+/// The answer to a refresh, as the store holds it: sealed, with the request that it belongs to.
+struct HeldAnswer: Sealable {
+  static var purpose: Purpose { .kept }
+  /// Differs from that of `KeptTokens`, which has the same purpose.
+  private static let layout: UInt8 = 2
+  private static let digestLength = 32
+
+  let family: TransactionID
+  /// Of the refresh token in the answer.
+  let generation: Int
+  /// Seconds since 1970.
+  let time: Int64
+  let request: [UInt8]
+  /// JSON text.
+  let members: [UInt8]
+
+  init(family: TransactionID, generation: Int, time: Int64, request: [UInt8], members: [UInt8]) {
+    self.family = family
+    self.generation = generation
+    self.time = time
+    self.request = request
+    self.members = members
+  }
+
+  init(from payload: inout PayloadReader) throws(PayloadError) {
+    guard try payload.byte() == HeldAnswer.layout,
+      let family = TransactionID(bytes: try payload.fixed(TransactionID.byteCount)),
+      let generation = Int(exactly: try payload.number())
+    else { throw PayloadError() }
+    self.family = family
+    self.generation = generation
+    time = Int64(bitPattern: try payload.number())
+    request = try payload.fixed(HeldAnswer.digestLength)
+    members = try payload.data()
+  }
+
+  func write(to payload: inout PayloadWriter) {
+    payload.byte(HeldAnswer.layout)
+    payload.fixed(family.bytes)
+    payload.number(UInt64(clamping: generation))
+    payload.number(UInt64(bitPattern: time))
+    payload.fixed(request)
+    payload.data(members)
   }
 }

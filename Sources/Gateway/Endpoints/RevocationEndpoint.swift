@@ -40,7 +40,7 @@ struct RevocationEndpoint {
     case .forward(let form):
       if case .value(let grant) = opened {
         exchange.trail.transaction = grant.family
-        guard await isEnded(grant) else { return .response(exchange.tokenRefusal(.here(.upstreamUnavailable))) }
+        guard await isEnded(grant) else { return .response(exchange.tokenRefusal(.here(.storeUnavailable))) }
       }
       var headers: Headers = ["Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"]
       if let authorization = form.authorization { headers.append("Authorization", authorization.reveal()) }
@@ -53,10 +53,9 @@ struct RevocationEndpoint {
 
   /// The family ends here too: an upstream that does not rotate knows only one token, of which there may be others sealed.
   private func isEnded(_ grant: RefreshGrant) async -> Bool {
-    let lifetime = exchange.policy.clients[grant.clientID]?.refreshIdle ?? 0
+    guard let client = exchange.policy.clients[grant.clientID] else { return true }
     do throws(StoreError) {
-      _ = try await exchange.gateway.resources.families.kill(
-        grant.family, expiry: exchange.now + Int64(lifetime), now: exchange.now)
+      _ = try await exchange.endFamily(grant.family, of: client, revoking: grant.generation + 1)
       return true
     } catch {
       return false

@@ -23,7 +23,7 @@ final class TransactionStart {
     session = BrowserSession.beginning(known, permit, until: expiry, now: now, random)
     guard let id = TransactionID(bytes: random.take(TransactionID.byteCount)) else { preconditionFailure("16 bytes") }
     transaction = permit.transaction(id: id, expiry: expiry, browserSecretHash: session.hash)
-    state = try await exchange.gateway.states.carry(transaction, from: exchange.request.peer.address, now: now)
+    state = try await exchange.gateway.states.carry(transaction, from: exchange.request.peer, now: now)
     query = permit.upstreamQuery(state: state)
     cookie = exchange.gateway.snapshot.cookie.field(session, exchange.gateway.sealer)
     exchange.trail.transaction = id

@@ -32,13 +32,10 @@ public final class Gateway: Handler {
   /// Seconds since 1970.
   var now: Int64 { resources.now() }
 
-  var pushedRequests: PushedRequests {
-    PushedRequests(sealer: sealer, store: resources.store, budget: resources.keptStates)
-  }
+  var pushedRequests: PushedRequests { PushedRequests(sealer: sealer, store: resources.store) }
 
   var states: StateCarrier {
-    StateCarrier(
-      sealer: sealer, store: resources.store, limit: policy.upstream.stateLimit, budget: resources.keptStates)
+    StateCarrier(sealer: sealer, store: resources.store, limit: policy.upstream.stateLimit)
   }
 
   // MARK: Routing

@@ -16,8 +16,6 @@ public struct GatewayResources: Sendable {
   let verifierAttempts: RateLimiter
   /// Failed client authentication, by client and address.
   let authenticationAttempts: RateLimiter
-  /// Transactions whose state is kept in the store, by client and address.
-  let keptStates: RateLimiter
   let notices: OperatorNotices
   /// Requests to the token and revocation endpoints, by address and by client; the policy says the rates.
   let tokenRequests: RateLimiter
@@ -41,8 +39,6 @@ public struct GatewayResources: Sendable {
     // A client retries by hand a few times; a program that guesses runs dry and learns nothing: a verifier has 256 bits.
     verifierAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
     authenticationAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
-    // An office behind one address signs in at one app in the same minute; a program that fills memory does not get on.
-    keptStates = RateLimiter(TokenBucket.Rate(burst: 300, perMinute: 300))
     tokenRequests = RateLimiter(TokenBucket.Rate(burst: 3_000, perMinute: 3_000))
     clientTokenRequests = RateLimiter(TokenBucket.Rate(burst: 30_000, perMinute: 30_000))
   }

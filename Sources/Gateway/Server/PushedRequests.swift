@@ -1,8 +1,8 @@
 import Cryptography
 import Enforcement
+import HTTP
 import OAuth
 import Policy
-import Reactor
 import Sealing
 import Stores
 
@@ -13,39 +13,38 @@ import Stores
 struct PushedRequests {
   /// Seconds. The app opens the browser at once; RFC 9126, section 2.2, asks for a short time.
   static let lifetime: Int64 = 90
-  /// Bytes. Far more than any request in an address, where servers rarely take more than 8 KiB.
-  static let longest = 16 * 1024
+  /// Bytes of a request of a client that authenticated. Far more than any request in an address, where servers rarely take
+  /// more than 8 KiB.
+  static let longest = 16_000
+  /// Bytes of a request as the store keeps it, of a client that proves nothing: what anybody can make is short.
+  private static let longestUnproven = 512
   /// RFC 9126, section 7.1, with RFC 6749, section 10.10: nobody guesses 256 bits.
   private static let randomBytesOfReference = 32
 
   let sealer: Sealer
   let store: any EphemeralStore
-  /// By client and address: a client without a secret proves nothing and takes memory all the same.
-  let budget: RateLimiter
 
-  /// Keeps a request: the `request_uri` that stands for it.
+  /// Keeps a request. Returns the `request_uri` that stands for it.
   ///
-  /// Throws `StoreError.full` also when so many requests of a public client are kept for this address that no more are.
+  /// The entry is charged to the address alone, whose oldest requests make room.
   /// - Parameters:
-  ///   - address: the client's.
-  ///   - now: seconds since 1970.
-  func push(_ permit: PushedPermit, from address: String, now: Int64) async throws(StoreError) -> String {
-    if permit.client.kind == .public {
-      let milliseconds = Int64(Clock.monotonicNanoseconds() / 1_000_000)
-      guard budget.take(RateKey(client: permit.client.id, address: address), now: milliseconds) else { throw .full }
-    }
+  ///   - peer: The client.
+  ///   - now: Seconds since 1970.
+  func push(_ permit: PushedPermit, from peer: Peer, now: Int64) async throws(StoreError) -> String {
     let random = Base64URL.encode(randomBytes(PushedRequests.randomBytesOfReference))
     let reference = PushedReference(clientID: permit.client.id, random: random)
-    let sealed = sealer.seal(Array(permit.query.utf8), for: .pushed)
+    let sealed = sealer.seal(Array(permit.query.utf8), for: .pushed).storedBytes
+    guard permit.client.kind == .confidential || sealed.count <= PushedRequests.longestUnproven else { throw .tooLong }
     _ = try await store.put(
-      key(reference), Array(sealed.utf8), expiry: now + PushedRequests.lifetime, now: now)
+      key(reference), sealed, holder: StoreHolder(address: peer.address, isLoopback: peer.isLoopback),
+      expiry: now + PushedRequests.lifetime, now: now)
     return reference.uri
   }
 
   /// The query of the request that a reference stands for; `nil` if it stands for none, of this client.
   func find(_ reference: PushedReference, now: Int64) async throws(StoreError) -> String? {
     guard let sealed = try await store.get(key(reference), now: now),
-      let bytes = try? sealer.open(String(decoding: sealed, as: UTF8.self), as: .pushed)
+      let bytes = try? sealer.open(String(stored: sealed), as: .pushed)
     else { return nil }
     return String(decoding: bytes, as: UTF8.self)
   }

@@ -1,7 +1,7 @@
 import Cryptography
 import Enforcement
+import HTTP
 import OAuth
-import Reactor
 import Sealing
 import Stores
 
@@ -18,42 +18,67 @@ struct StateCarrier {
   let store: any EphemeralStore
   /// Bytes.
   let limit: Int
-  /// By client and address: a request that proves nothing takes memory for a quarter of an hour.
-  let budget: RateLimiter
 
   /// The state to send upstream.
   ///
-  /// Throws `StoreError.full` also when so many states of this client are kept for this address that no more are.
+  /// A state behind a handle takes memory for a quarter of an hour, for a request that proves nothing: it is at most 512
+  /// bytes long, and is charged to the address alone, whose oldest states make room.
+  ///
   /// - Parameters:
-  ///   - address: the browser's.
-  ///   - now: seconds since 1970.
-  func carry(
-    _ transaction: AuthorizationTransaction, from address: String, now: Int64
-  ) async throws(StoreError) -> String {
+  ///   - peer: The browser.
+  ///   - now: Seconds since 1970.
+  func carry(_ transaction: AuthorizationTransaction, from peer: Peer, now: Int64) async throws(StoreError) -> String {
     let sealed = sealer.seal(transaction)
     guard sealed.utf8.count > limit else { return sealed }
-    let milliseconds = Int64(Clock.monotonicNanoseconds() / 1_000_000)
-    guard budget.take(RateKey(client: transaction.clientID, address: address), now: milliseconds) else { throw .full }
     // Four characters hold three bytes.
     let room = max(StateCarrier.fewestRandomBytes, (limit - StateCarrier.prefix.utf8.count) * 3 / 4)
     let secret = randomBytes(min(StateCarrier.randomBytesOfHandle, room))
     let handle = StateCarrier.prefix + Base64URL.encode(secret)
-    _ = try await store.put(key(handle), Array(sealed.utf8), expiry: transaction.expiry, now: now)
+    let existing = try await store.put(
+      key(handle), sealed.storedBytes, holder: StoreHolder(address: peer.address, isLoopback: peer.isLoopback),
+      expiry: transaction.expiry, now: now)
+    // Short handles may meet: two transactions never share one.
+    guard existing == nil else { throw .unavailable("the handle is in use") }
     return handle
   }
 
-  /// What a state opens to.
+  /// Opens a state.
   ///
-  /// Throws when it may be a handle and the store is away: nobody knows then what it stands for.
+  /// Throws when the state may be a handle and the store is away: its transaction is unknown then.
   func open(_ state: String, now: Int64) async throws(StoreError) -> Opened<AuthorizationTransaction> {
     if state.hasPrefix(StateCarrier.prefix), state.utf8.count <= 23 {
       guard let sealed = try await store.get(key(state), now: now) else { return .invalid }
-      return sealer.opened(String(decoding: sealed, as: UTF8.self))
+      return sealer.opened(String(stored: sealed))
     }
     return sealer.opened(state)
   }
 
   private func key(_ handle: String) -> StoreKey { StoreKey(.state, hashing: Array(handle.utf8)) }
+}
+
+extension String {
+  /// A sealed value as the store keeps it: without the base64url that makes it a third longer.
+  var storedBytes: [UInt8] { Base64URL.decode(self) ?? [] }
+
+  /// The sealed value of `storedBytes`.
+  init(stored bytes: [UInt8]) {
+    self = Base64URL.encode(bytes)
+  }
+}
+
+extension Interception {
+  /// The answer to an authorization request whose transaction cannot begin.
+  func refusal(_ error: StoreError, for permit: AuthorizationPermit) -> Response {
+    switch error {
+    case .full, .unavailable: return answer(permit.refusal(.storeUnavailable))
+    case .tooLong:
+      // A page: the redirect would carry the state.
+      trail.refused(.parameterMalformed)
+      return pages.error(
+        ErrorPage(.parameterMalformed, detail: "`state` and `scope` are longer than this server's `state_limit` allows")
+      )
+    }
+  }
 }
 
 extension Sealer {

@@ -1,0 +1,175 @@
+/// The entries of one kind whose values have any length and whose loss costs a repeated step.
+///
+/// Where the share is full, the oldest entry of the holder that has most makes room, and no holder has fewer than
+/// 16 entries because of that. A holder that has its own limit makes room for its new entries by its oldest.
+struct EntryTable: Sendable {
+  private struct Entry: Sendable {
+    let key: StoreKey
+    var value: [UInt8]
+    var expiry: Int64
+    let holder: UInt64
+    /// Neighbours in the order of putting, of the same holder.
+    var older: UInt32
+    var newer: UInt32
+  }
+
+  private struct Holder: Sendable {
+    var bytes = 0
+    var count = 0
+    var oldest = EntryTable.none
+    var newest = EntryTable.none
+  }
+
+  private static let none = UInt32.max
+  /// Entries of a holder that others cannot evict.
+  static let spared = 16
+  private static let sweep = 8
+  /// Bytes of an entry with its places in table, index and wheel, and of its holder, without its value.
+  static let overhead = 256
+
+  private let kind: StoreKind
+  private let share: Int
+  private let perHolder: Int
+  private let capacity: Int
+  private var entries: [Entry?] = []
+  private var free: [UInt32] = []
+  private var index: [StoreKey: UInt32] = [:]
+  private var holders: [UInt64: Holder] = [:]
+  /// The holders that have more than `spared` entries.
+  private var large: Set<UInt64> = []
+  private var wheel: ExpiryWheel
+  private(set) var bytes = 0
+  private(set) var evictions: UInt64 = 0
+
+  /// - Parameters:
+  ///   - share: Bytes in all.
+  ///   - perHolder: Bytes of a limited holder.
+  ///   - capacity: Entries in all.
+  init(_ kind: StoreKind, share: Int, perHolder: Int, capacity: Int) {
+    self.kind = kind
+    self.share = share
+    self.perHolder = perHolder
+    self.capacity = capacity
+    wheel = ExpiryWheel(tick: kind.row.tick)
+  }
+
+  var count: Int { index.count }
+  /// Percent.
+  var fill: Int { max(bytes * 100 / share, capacity == Int.max ? 0 : count * 100 / capacity) }
+
+  mutating func put(
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+  ) throws(StoreError) -> [UInt8]? {
+    clear(now: now, atMost: EntryTable.sweep)
+    if let number = index[key], let entry = entries[Int(number)] {
+      guard entry.expiry <= now else { return entry.value }
+      remove(number)
+    }
+    guard expiry > now else { return nil }
+    try makeRoom(for: value.count + EntryTable.overhead, of: holder, now: now)
+    insert(key, value, holder: holder.fingerprint, expiry: expiry, now: now)
+    return nil
+  }
+
+  mutating func replace(
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+  ) throws(StoreError) -> Bool {
+    guard let number = index[key], let entry = entries[Int(number)], entry.expiry > now, entry.value == old,
+      expiry > now
+    else { return false }
+    let growth = new.count - old.count
+    guard bytes + growth <= share else { throw .full }
+    wheel.remove(number)
+    wheel.insert(number, expiry: expiry, now: now)
+    entries[Int(number)]?.value = new
+    entries[Int(number)]?.expiry = expiry
+    holders[entry.holder]?.bytes += growth
+    bytes += growth
+    return true
+  }
+
+  func value(of key: StoreKey, now: Int64) -> [UInt8]? {
+    guard let number = index[key], let entry = entries[Int(number)], entry.expiry > now else { return nil }
+    return entry.value
+  }
+
+  mutating func remove(_ key: StoreKey) {
+    if let number = index[key] { remove(number) }
+  }
+
+  // MARK: Room
+
+  private mutating func makeRoom(for size: Int, of holder: StoreHolder, now: Int64) throws(StoreError) {
+    if holder.isLimited {
+      while let own = holders[holder.fingerprint], own.count >= EntryTable.spared, own.bytes + size > perHolder {
+        evictOldest(of: holder.fingerprint)
+      }
+    }
+    if !hasRoom(for: size) { clear(now: now, atMost: Int.max) }
+    while !hasRoom(for: size) {
+      // Of the few that have many: each of them takes at least 17 entries of the share.
+      guard let largest = large.max(by: { taken(by: $0) < taken(by: $1) }) else { throw .full }
+      evictOldest(of: largest)
+    }
+  }
+
+  private func hasRoom(for size: Int) -> Bool { bytes + size <= share && count < capacity }
+
+  private func taken(by holder: UInt64) -> Int { holders[holder]?.bytes ?? 0 }
+
+  private mutating func evictOldest(of holder: UInt64) {
+    guard let oldest = holders[holder]?.oldest, oldest != EntryTable.none else { return }
+    remove(oldest)
+    evictions += 1
+  }
+
+  private mutating func clear(now: Int64, atMost limit: Int) {
+    for _ in 0..<limit {
+      guard let number = wheel.passed(now: now), let entry = entries[Int(number)] else { return }
+      wheel.insert(number, expiry: entry.expiry, now: now)
+      if entry.expiry <= now { remove(number) }
+    }
+  }
+
+  // MARK: Entries
+
+  private mutating func insert(_ key: StoreKey, _ value: [UInt8], holder: UInt64, expiry: Int64, now: Int64) {
+    let number = free.popLast() ?? UInt32(entries.count)
+    var own = holders[holder] ?? Holder()
+    let entry = Entry(
+      key: key, value: value, expiry: expiry, holder: holder, older: own.newest, newer: EntryTable.none)
+    if Int(number) == entries.count { entries.append(entry) } else { entries[Int(number)] = entry }
+    if own.newest == EntryTable.none {
+      own.oldest = number
+    } else {
+      entries[Int(own.newest)]?.newer = number
+    }
+    own.newest = number
+    own.count += 1
+    own.bytes += value.count + EntryTable.overhead
+    holders[holder] = own
+    if own.count == EntryTable.spared + 1 { large.insert(holder) }
+    bytes += value.count + EntryTable.overhead
+    index[key] = number
+    wheel.insert(number, expiry: expiry, now: now)
+  }
+
+  private mutating func remove(_ number: UInt32) {
+    guard let entry = entries[Int(number)] else { return }
+    wheel.remove(number)
+    index[entry.key] = nil
+    entries[Int(number)] = nil
+    free.append(number)
+    let size = entry.value.count + EntryTable.overhead
+    bytes -= size
+    if entry.older != EntryTable.none { entries[Int(entry.older)]?.newer = entry.newer }
+    if entry.newer != EntryTable.none { entries[Int(entry.newer)]?.older = entry.older }
+    guard var own = holders[entry.holder] else { return }
+    if own.oldest == number { own.oldest = entry.newer }
+    if own.newest == number { own.newest = entry.older }
+    own.count -= 1
+    own.bytes -= size
+    holders[entry.holder] = own.count == 0 ? nil : own
+    if own.count == EntryTable.spared { large.remove(entry.holder) }
+  }
+}

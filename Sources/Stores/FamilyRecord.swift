@@ -1,0 +1,66 @@
+/// The value of a family of refresh tokens: 70 bytes with digests of 128 bits and without any token.
+///
+///     state 1 | answers 1 | generation 4 | lease 4 | used 4 | network 8 | token 16 | previous 16 | nonce 16
+struct FamilyRecord: Equatable, Sendable {
+  enum State: UInt8 {
+    case current = 1
+    case busy = 2
+    case ended = 3
+  }
+
+  static let digestLength = 16
+  static let length = 1 + 1 + 4 + 4 + 4 + 8 + 3 * digestLength
+  /// No digest is all zeros.
+  static let none = [UInt8](repeating: 0, count: digestLength)
+  private static let adoptedBit: UInt8 = 0x80
+
+  var state: State
+  /// Whether the family began with a token from before the gateway, whose digest names it.
+  var isAdopted = false
+  /// Answers that were given again since the last use.
+  var answers: UInt8 = 0
+  /// The generation of `token`. In a family that has ended: tokens of lower generations were revoked upstream.
+  var generation: UInt32 = 0
+  /// The time at which a busy family is free again, in seconds since 1970.
+  var lease: UInt32 = 0
+  /// The time at which `previous` was first used, in seconds since 1970.
+  var used: UInt32 = 0
+  /// The network of that use.
+  var network: UInt64 = 0
+  /// The digest of the token that is good.
+  var token = FamilyRecord.none
+  /// The digest of the token that was used for it.
+  var previous = FamilyRecord.none
+  /// The request that has the family while it is busy.
+  var nonce = FamilyRecord.none
+
+  init(state: State) {
+    self.state = state
+  }
+
+  /// `nil` for bytes that no version of the gateway wrote.
+  init?(parsing bytes: [UInt8]) {
+    guard bytes.count == FamilyRecord.length, let state = State(rawValue: bytes[0]) else { return nil }
+    self.state = state
+    isAdopted = bytes[1] & FamilyRecord.adoptedBit != 0
+    answers = bytes[1] & ~FamilyRecord.adoptedBit
+    generation = UInt32(truncatingIfNeeded: FamilyRecord.number(bytes[2..<6]))
+    lease = UInt32(truncatingIfNeeded: FamilyRecord.number(bytes[6..<10]))
+    used = UInt32(truncatingIfNeeded: FamilyRecord.number(bytes[10..<14]))
+    network = FamilyRecord.number(bytes[14..<22])
+    token = Array(bytes[22..<38])
+    previous = Array(bytes[38..<54])
+    nonce = Array(bytes[54..<70])
+  }
+
+  var bytes: [UInt8] {
+    var bytes = [state.rawValue, answers | (isAdopted ? FamilyRecord.adoptedBit : 0)]
+    bytes.reserveCapacity(FamilyRecord.length)
+    for (number, count) in [(UInt64(generation), 4), (UInt64(lease), 4), (UInt64(used), 4), (network, 8)] {
+      for place in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * place))) }
+    }
+    return bytes + token + previous + nonce
+  }
+
+  private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+}

@@ -1,0 +1,103 @@
+internal import Cryptography
+
+/// The front of an IP address, as many bits as one customer or one site has.
+public struct NetworkPrefix: Hashable, Sendable {
+  private enum Family: Hashable, Sendable {
+    case ipv4
+    case ipv6
+    /// Text that is no address, by its digest.
+    case other
+  }
+
+  private let family: Family
+  private let bits: UInt64
+
+  /// - Parameters:
+  ///   - address: As text. An IPv4 address inside a mapped one counts as itself.
+  ///   - ipv4: Bits of an IPv4 address that count, 0 to 32.
+  ///   - ipv6: Bits of an IPv6 address that count, 0 to 64.
+  public init(_ address: String, ipv4: Int, ipv6: Int) {
+    let literal = address.prefix { $0 != "%" }
+    if let number = NetworkPrefix.ipv4(literal) {
+      family = .ipv4
+      bits = UInt64(number) >> UInt64(32 - ipv4)
+    } else if let number = NetworkPrefix.ipv6(literal) {
+      family = .ipv6
+      bits = ipv6 == 0 ? 0 : number >> UInt64(64 - ipv6)
+    } else {
+      family = .other
+      bits = sha256(Array(address.utf8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+  }
+
+  /// 64 bits that are the same on every replica; different prefixes of one length differ.
+  var code: UInt64 {
+    switch family {
+    // The front of an IPv6 address in use is not zero.
+    case .ipv4: bits
+    case .ipv6: ~bits
+    case .other: bits
+    }
+  }
+
+  private static func ipv4(_ literal: Substring) -> UInt32? {
+    var text = literal
+    if literal.contains(":") {
+      guard literal.contains("."), let colon = literal.lastIndex(of: ":") else { return mapped(literal) }
+      text = literal[literal.index(after: colon)...]
+    }
+    var number: UInt32 = 0
+    var octet: UInt32 = 0
+    var digits = 0
+    var octets = 1
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"):
+        octet = octet * 10 + UInt32(byte - UInt8(ascii: "0"))
+        digits += 1
+        guard octet <= 255, digits <= 3 else { return nil }
+      case UInt8(ascii: "."):
+        guard digits > 0, octets < 4 else { return nil }
+        number = number << 8 | octet
+        octets += 1
+        octet = 0
+        digits = 0
+      default: return nil
+      }
+    }
+    guard octets == 4, digits > 0 else { return nil }
+    return number << 8 | octet
+  }
+
+  /// The IPv4 address of `::ffff:c000:201`.
+  private static func mapped(_ literal: Substring) -> UInt32? {
+    guard let groups = groups(of: literal), groups[..<5].allSatisfy({ $0 == 0 }), groups[5] == 0xffff else {
+      return nil
+    }
+    return UInt32(groups[6]) << 16 | UInt32(groups[7])
+  }
+
+  private static func ipv6(_ literal: Substring) -> UInt64? {
+    guard literal.contains(":"), let groups = groups(of: literal) else { return nil }
+    return groups[..<4].reduce(0) { $0 << 16 | UInt64($1) }
+  }
+
+  /// The eight groups; `nil` if there are more or fewer.
+  private static func groups(of literal: Substring) -> [UInt16]? {
+    let halves = literal.split(separator: "::", maxSplits: 1, omittingEmptySubsequences: false)
+    var parts: [[UInt16]] = []
+    for half in halves {
+      var groups: [UInt16] = []
+      for text in half.split(separator: ":") {
+        guard let group = UInt16(text, radix: 16) else { return nil }
+        groups.append(group)
+      }
+      parts.append(groups)
+    }
+    guard let head = parts.first else { return nil }
+    let tail = parts.count == 2 ? parts[1] : []
+    let missing = 8 - head.count - tail.count
+    guard parts.count == 2 ? missing >= 0 : missing == 0 else { return nil }
+    return head + [UInt16](repeating: 0, count: missing) + tail
+  }
+}
