@@ -33,6 +33,8 @@ struct ClientCollection {
   private var grantSets: [(list: [GrantType], set: Set<GrantType>)] = []
   private var modeSets: [Set<ResponseMode>] = []
   private let defaultModes: Set<ResponseMode> = [.query]
+  /// True if the gateway seals the refresh tokens of at least one client.
+  private(set) var sealsRefreshTokens = false
 
   mutating func reserveCapacity(_ count: Int) {
     entries.reserveCapacity(count)
@@ -46,6 +48,10 @@ struct ClientCollection {
   mutating func add(_ id: ClientID, _ entry: Entry) {
     positions[id] = Int32(entries.count)
     entries.append(entry)
+    if let client = entry.client, client.kind == .public, client.mode == .enforce, client.grants.contains(.refreshToken)
+    {
+      sealsRefreshTokens = true
+    }
   }
 
   mutating func replace(_ client: Client, at position: Int) {

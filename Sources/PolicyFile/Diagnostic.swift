@@ -49,6 +49,12 @@ extension Sequence where Element == Diagnostic {
     return parts.isEmpty ? "no problems" : parts.joined(separator: ", ")
   }
 
+  /// True if there are errors, all of them about files and variables that are missing or cannot be read, and none about
+  /// the text of the policy.
+  public var onlyMissFiles: Bool {
+    hasErrors && allSatisfy { $0.severity != .error || $0.id == .unreadableFile || $0.id == .unreadableSecret }
+  }
+
   /// Whether any of them keeps the policy from being used.
   public var hasErrors: Bool { contains { $0.severity == .error } }
 }

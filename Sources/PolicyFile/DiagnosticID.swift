@@ -13,12 +13,14 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case unreadableSecret = "unreadable-secret"
   case inlineSecret = "inline-secret"
   case invalidCertificate = "invalid-certificate"
+  case invalidKeyFile = "invalid-key-file"
   case include = "include"
   case notYetSupported = "not-yet-supported"
 
   // The gateway and its upstream.
   case plaintextOrigin = "plaintext-origin"
   case plaintextListener = "plaintext-listener"
+  case untrustedProxy = "untrusted-proxy"
   case trustEveryone = "trust-everyone"
   case adminExposed = "admin-exposed"
   case ephemeralKey = "ephemeral-key"
@@ -87,7 +89,7 @@ extension DiagnosticID {
     switch self {
     case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,
       .duplicateValue, .conflict, .unreadableSecret, .inlineSecret, .include, .notYetSupported, .invalidRedirectURI,
-      .invalidCertificate:
+      .invalidCertificate, .invalidKeyFile:
       false
     default:
       true
@@ -100,7 +102,8 @@ extension DiagnosticID {
     case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,
       .duplicateValue, .conflict, .unreadableSecret, .inlineSecret, .include, .notYetSupported, .invalidRedirectURI,
       .trustEveryone, .adminExposed, .ephemeralKey, .memoryStore, .exposedSecretFile, .networkCallback, .observeMode,
-      .unknownClients, .invalidCertificate, .certificateTime, .notEndpointUnneeded:
+      .unknownClients, .invalidCertificate, .certificateTime, .notEndpointUnneeded, .invalidKeyFile,
+      .untrustedProxy:
       nil
     case .plaintextOrigin: "RFC 8414, section 2"
     case .plaintextListener, .plaintextUpstream: "RFC 6749, sections 3.1 and 3.2"

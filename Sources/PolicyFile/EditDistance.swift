@@ -1,7 +1,7 @@
 /// Finds the word that was probably meant.
-enum EditDistance {
+public enum EditDistance {
   /// The candidate that is at most a third of the longer word's length away, if any.
-  static func nearest(to word: String, among candidates: [String]) -> String? {
+  public static func nearest(to word: String, among candidates: [String]) -> String? {
     // A key is at most this long; comparing longer input would only cost time.
     guard word.utf8.count <= 64 else { return nil }
     var best: (candidate: String, distance: Int)?

@@ -6,6 +6,7 @@ enum FileSystem {
     case missing
     case denied
     case directory
+    case special
     case tooLong(limit: Int)
     case other
 
@@ -15,6 +16,7 @@ enum FileSystem {
       case .missing: "does not exist"
       case .denied: "may not be read by this user"
       case .directory: "is a directory"
+      case .special: "is not a regular file"
       case .tooLong(let limit): "is longer than \(limit) bytes"
       case .other: "cannot be read"
       }
@@ -68,6 +70,8 @@ enum FileSystem {
   private static func problem(_ error: any Error, path: String) -> Problem {
     var isDirectory = false
     if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory { return .directory }
+    let type = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+    if let type, type != .typeRegular, type != .typeSymbolicLink { return .special }
     switch (error as? CocoaError)?.code {
     case CocoaError.fileReadNoSuchFile?, CocoaError.fileNoSuchFile?: return .missing
     case CocoaError.fileReadNoPermission?: return .denied

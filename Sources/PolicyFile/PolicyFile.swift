@@ -13,6 +13,8 @@ public enum PolicyFile {
     public let diagnostics: [Diagnostic]
     /// Settings that are read and that `serve` cannot honour yet, as errors. The policy is there all the same.
     public let unsupported: [Diagnostic]
+    /// The key file that the policy names, also where the policy has errors.
+    public let sealingKeys: FileReference?
     /// The points of RFC 8252, appendix A.
     public let selfCheck: SelfCheck
     /// The policy and the files that it includes, in the order of reading.
@@ -34,22 +36,27 @@ public enum PolicyFile {
   ///
   /// - Parameter environment: where `{ env: NAME }` looks.
   public static func load(path: String, environment: [String: String]) -> Outcome {
-    outcome(of: PolicyReader(environment: environment), path)
+    outcome(of: PolicyReader(PolicySources(environment: environment)), path)
+  }
+
+  /// Reads a policy from these sources.
+  public static func load(path: String, _ sources: PolicySources) -> Outcome {
+    outcome(of: PolicyReader(sources), path)
   }
 
   /// The same on a machine that trusts these authorities of its own, or none.
   static func load(path: String, environment: [String: String], systemAuthorities: CertificateChain?) -> Outcome {
-    outcome(of: PolicyReader(environment: environment) { systemAuthorities }, path)
+    outcome(of: PolicyReader(PolicySources(environment: environment)) { systemAuthorities }, path)
   }
 
   /// Reads several policies and compares them: a redirect URI belongs to one authorization server (RFC 8252,
   /// section 8.10).
-  public static func check(paths: [String], environment: [String: String]) -> Check {
+  public static func check(paths: [String], _ sources: PolicySources) -> Check {
     var outcomes: [Outcome] = []
     var between: [Diagnostic] = []
     var owners: [String: (path: String, issuer: String, site: ClientCollection.Site)] = [:]
     for path in paths {
-      let reader = PolicyReader(environment: environment)
+      let reader = PolicyReader(sources)
       outcomes.append(outcome(of: reader, path))
       guard let issuer = reader.gateway?.issuer else { continue }
       // The last that has a URI stands for all that have it in this policy.
@@ -78,7 +85,7 @@ public enum PolicyFile {
       observedNative: reader.observedNative,
       findings: Set(diagnostics.lazy.filter { $0.severity == .error }.map(\.id)))
     return Outcome(
-      policy: policy, diagnostics: diagnostics, unsupported: reader.unsupported, selfCheck: selfCheck,
-      files: reader.files)
+      policy: policy, diagnostics: diagnostics, unsupported: reader.unsupported, sealingKeys: reader.sealingKeys,
+      selfCheck: selfCheck, files: reader.files)
   }
 }

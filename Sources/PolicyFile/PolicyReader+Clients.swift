@@ -86,6 +86,9 @@ extension PolicyReader {
     case .application:
       draft.applicationNode = field.node
       draft.application = choice(field, Client.Application.self)
+      if draft.application == .device {
+        reportUnsupported(field, "device clients are not served yet; remove the client")
+      }
     case .platform: draft.platform = choice(field, Client.Platform.self)
     case .redirectURIs:
       draft.namesRedirectURIs = field.node.kind != .sequence || field.node.count > 0
@@ -109,7 +112,7 @@ extension PolicyReader {
     case .schemes: readRule(.schemes, field, &draft.rules)
     case .embeddedUserAgents: readRule(.embeddedUserAgents, field, &draft.rules)
     case .codeLifetime: readRule(.codeLifetime, field, &draft.rules)
-    case .deviceCodeLifetime: readRule(.deviceCodeLifetime, field, &draft.rules)
+    case .deviceCodeLifetime: readDeviceCodeLifetime(field, &draft.rules)
     case .refreshReuseWindow: readRule(.refreshReuseWindow, field, &draft.rules)
     case .refreshIdle: readRule(.refreshIdle, field, &draft.rules)
     case .rawRefreshUntil:
@@ -157,6 +160,7 @@ extension PolicyReader {
         continue
       }
       grants.append(grant)
+      if grant == .deviceCode { reportUnsupported(item, "the device grant is not served yet; remove `device_code`") }
       if grant == .password || grant == .clientCredentials { draft.grantNodes.append((grant, item.node)) }
     }
     if items.isEmpty, field.node.kind == .sequence {

@@ -17,7 +17,7 @@ extension PolicyReader {
       case .schemes: readRule(.schemes, field, &defaults)
       case .embeddedUserAgents: readRule(.embeddedUserAgents, field, &defaults)
       case .codeLifetime: readRule(.codeLifetime, field, &defaults)
-      case .deviceCodeLifetime: readRule(.deviceCodeLifetime, field, &defaults)
+      case .deviceCodeLifetime: readDeviceCodeLifetime(field, &defaults)
       case .refreshReuseWindow: readRule(.refreshReuseWindow, field, &defaults)
       case .refreshIdle: readRule(.refreshIdle, field, &defaults)
       case .rawRefreshUntil: readRule(.rawRefreshUntil, field, &defaults)

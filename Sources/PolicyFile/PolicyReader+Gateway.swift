@@ -41,6 +41,7 @@ extension PolicyReader {
       case .listeners:
         draft.namesListeners = true
         draft.listeners = listeners(field)
+        listenerPlaces = draft.listeners.map { ($0.value.address, Place($0.node)) }
       case .http2: draft.http2 = flag(field) ?? true
       case .admin: readAdmin(field, &draft)
       case .workers:
@@ -49,6 +50,7 @@ extension PolicyReader {
       case .sealingKeys:
         draft.namesSealingKeys = true
         draft.sealingKeys = file(field)
+        sealingKeys = draft.sealingKeys
       case .store:
         draft.storeNode = field.node
         draft.store = store(field) ?? .memory
@@ -100,12 +102,15 @@ extension PolicyReader {
           + "replica")
     }
     if !draft.namesSealingKeys {
-      report(
-        .ephemeralKey, severalReplicas ? .error : .warning, field.key,
-        severalReplicas
-          ? "\(draft.replicas) replicas without `sealing_keys` cannot open what another one sealed; add "
-            + "`sealing_keys: { file: PATH }`"
-          : "without `sealing_keys` every restart ends the flows under way; add `sealing_keys: { file: PATH }`")
+      if severalReplicas {
+        error(
+          .ephemeralKey, field.key,
+          "\(draft.replicas) replicas without `sealing_keys` cannot open what another one sealed; add "
+            + "`sealing_keys: { file: PATH }`")
+      } else {
+        // Reported once the clients are known.
+        ephemeralKeyPlace = Place(field.key)
+      }
     }
     if let node = draft.strictTransportNode, draft.strictTransport == nil,
       draft.listeners.contains(where: { $0.value.tls != nil })
@@ -122,7 +127,13 @@ extension PolicyReader {
     let answers = draft.trustedProxies.isEmpty && origin.scheme == .https
     for listener in draft.listeners where answers && listener.value.tls == nil {
       let address = listener.value.address
-      guard !Origin(scheme: .http, host: address.host).isLoopback else { continue }
+      guard !Origin(scheme: .http, host: address.host).isLoopback else {
+        warn(
+          .untrustedProxy, listener.node,
+          "the proxy that ends TLS in front of `\(address)` is not in `trusted_proxies`, so every request seems to come "
+            + "from this machine and limits per address have no effect; add its address, for example `127.0.0.1`")
+        continue
+      }
       warn(
         .plaintextListener, listener.node,
         "plaintext listener `\(address)` answers no OAuth request while `trusted_proxies` is empty; name the proxies "
@@ -173,10 +184,11 @@ extension PolicyReader {
     }
     guard let address = address(field) else { return }
     draft.admin = address
+    adminPlace = Place(field.node)
     if !Origin(scheme: .http, host: address.host).isLoopback {
-      note(
+      warn(
         .adminExposed, field.node,
-        "the admin listener at `\(address)` asks nobody who they are; keep it inside the cluster's network")
+        "the admin listener at `\(address)` has no authentication; allow only the monitoring to connect to it")
     }
   }
 

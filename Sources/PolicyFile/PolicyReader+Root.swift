@@ -10,6 +10,8 @@ extension PolicyReader {
     // As little as can be beside the policy: while a reload reads, the old one is there, too.
     clients.closeEntries()
     lintSharing()
+    lintAddresses()
+    lintEphemeralKey()
     guard !diagnostics.hasErrors, let gateway, let upstream else { return nil }
     return Policy(
       gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: defaults.mode,
@@ -46,7 +48,11 @@ extension PolicyReader {
     files.append(path)
     let bytes: [UInt8]
     do {
-      bytes = try FileSystem.read(path, limit: YAMLLimits().bytes)
+      if name == nil, path == PolicySources.standardInputPath, let input = sources.standardInput {
+        bytes = input
+      } else {
+        bytes = try FileSystem.read(path, limit: YAMLLimits().bytes)
+      }
     } catch {
       report(
         Diagnostic(

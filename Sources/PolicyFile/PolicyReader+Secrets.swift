@@ -19,17 +19,25 @@ extension PolicyReader {
       }
       return nil
     }
+    guard sources.readsSecrets else { return text(place.field) == nil ? nil : Self.unreadSecret }
     switch place.key {
     case .file: return secretFile(place.field)
     case .env: return secretVariable(place.field)
     }
   }
 
-  /// `{ file: PATH }` of a file that is read elsewhere; here only whether that can work.
+  /// The value of every secret that is not read; long enough for every check of a secret's strength.
+  static let unreadSecret = Secret("not-read-not-read-not-read-not-read-not-read")
+
+  /// `{ file: PATH }` of a file that is read elsewhere; this only checks that it can be read.
   func file(_ field: Field) -> FileReference? {
     var reference: FileReference?
     fields(field.node, named: field.name, FileKey.self) { _, field in
       guard let path = path(field) else { return }
+      guard sources.readsSecrets else {
+        reference = FileReference(path: path)
+        return
+      }
       guard secretBytes(path, field, hint: "`proofgate keys generate --file \(path)` makes one") != nil else { return }
       reference = FileReference(path: path)
     }

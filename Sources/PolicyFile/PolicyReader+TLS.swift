@@ -45,7 +45,7 @@ extension PolicyReader {
         certificates.insert(first, at: 0)
       }
     }
-    guard !certificates.isEmpty else { return nil }
+    guard !certificates.isEmpty || !sources.readsSecrets else { return nil }
     tls.certificates = certificates
     return tls
   }
@@ -153,6 +153,7 @@ extension PolicyReader {
   ) -> CertificateAndKey? {
     if certificate == nil { missing(CertificateKey.certificate, place.key, in: "`\(name)`", "the path of a PEM file") }
     if key == nil { missing(CertificateKey.privateKey, place.key, in: "`\(name)`", "the path of a PEM file") }
+    guard sources.readsSecrets else { return nil }
     let chain = certificate.flatMap(certificateChain)
     let privateKey = key.flatMap(privateKey)
     guard let certificate, let key, let chain, let privateKey else { return nil }
@@ -180,7 +181,7 @@ extension PolicyReader {
   }
 
   private func certificateChain(_ field: Field) -> CertificateChain? {
-    guard let path = path(field) else { return nil }
+    guard let path = path(field), sources.readsSecrets else { return nil }
     let bytes: [UInt8]
     do {
       // All public authorities together are a quarter of it.

@@ -4,4 +4,9 @@ extension PolicyReader {
   func reportUnsupported(_ field: Field, _ message: String) {
     unsupported.append(Self.diagnostic(.notYetSupported, .error, Place(field.key), message))
   }
+
+  func readDeviceCodeLifetime(_ field: Field, _ settings: inout RuleSettings) {
+    readRule(.deviceCodeLifetime, field, &settings)
+    reportUnsupported(field, "the device grant is not served yet; remove `device_code_lifetime`")
+  }
 }

@@ -23,6 +23,7 @@ extension PolicyReader {
       case .url:
         origin = upstreamOrigin(field)
         urlField = field
+        upstreamURLPlace = Place(field.node)
       case .tls: tls = (upstreamTLS(field), field)
       case .endpoints: endpoints = readEndpoints(field)
       case .callback:

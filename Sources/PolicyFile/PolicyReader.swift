@@ -9,7 +9,8 @@ import YAML
 /// Each aspect of the format has its file, `PolicyReader+Aspect.swift`. Reading never stops at a problem: a value that
 /// cannot be used is reported and its default stands in, so that one run shows everything.
 final class PolicyReader {
-  let environment: [String: String]
+  let sources: PolicySources
+  var environment: [String: String] { sources.environment }
   /// Seconds since 1970: what certificates' times are held against.
   let now = Int64(Date().timeIntervalSince1970)
   /// Who vouches for an upstream where the policy names nobody.
@@ -29,16 +30,22 @@ final class PolicyReader {
   /// Where `enforcement:` says whether requests may be pushed.
   var pushedNode: YAMLNode?
   var gateway: GatewaySettings?
+  /// The addresses that `gateway:` listens on, with their places; the admin listener's where the policy names it.
+  var listenerPlaces: [(address: SocketAddress, place: Place)] = []
+  var adminPlace: Place?
+  var upstreamURLPlace: Place?
+  /// Where `gateway:` begins, if it names no sealing keys and its origin is not a loopback host.
+  var ephemeralKeyPlace: Place?
   var upstream: UpstreamSettings?
   var clients = ClientCollection()
   var secrets: [String: Secret?] = [:]
+  /// The key file that `sealing_keys` names.
+  var sealingKeys: FileReference?
   /// Keys that a misspelt one probably stands for: they are not reported as missing too.
   var suggested: Set<String> = []
 
-  init(
-    environment: [String: String], systemAuthorities: @escaping () -> CertificateChain? = SystemAuthorities.load
-  ) {
-    self.environment = environment
+  init(_ sources: PolicySources, systemAuthorities: @escaping () -> CertificateChain? = SystemAuthorities.load) {
+    self.sources = sources
     self.systemAuthorities = systemAuthorities
   }
 

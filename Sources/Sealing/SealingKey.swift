@@ -23,6 +23,9 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
   var secret: [UInt8]
 
   public var description: String { "\(id) \(state.rawValue)" }
+  /// The time of creation as the key file writes it, in UTC (RFC 3339).
+  public var createdText: String { UTCTime.text(created) }
+
   public var customMirror: Mirror { Mirror(self, children: ["id": id, "created": created, "state": state]) }
 
   /// A new random key.

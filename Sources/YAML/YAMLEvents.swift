@@ -3,6 +3,8 @@ import CYAML
 /// Runs libyaml's event parser. The only place that touches its memory.
 enum YAMLEvents {
   static func read(_ bytes: [UInt8], file: String, into builder: inout YAMLBuilder) throws(YAMLError) {
+    // A byte order mark, which some editors write. libyaml takes it for text where the encoding is given.
+    let bytes = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? Array(bytes.dropFirst(3)) : bytes
     // On the heap, because libyaml keeps a pointer to the parser inside the parser.
     let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
     defer { unsafe parser.deallocate() }
@@ -80,6 +82,28 @@ enum YAMLEvents {
     return unsafe String(cString: pointer)
   }
 
+  /// The commonest problems in words that need no knowledge of YAML's grammar, at the place where the writer can act.
+  private static func explained(
+    _ what: String, _ context: String, at mark: YAMLMark, since start: YAMLMark, _ file: String
+  ) -> YAMLError {
+    switch (context, what) {
+    case ("while scanning a quoted scalar", "found unexpected end of stream"):
+      YAMLError(file: file, mark: start, problem: .syntax("this quotation mark is never closed"))
+    case ("while parsing a block collection", "did not find expected '-' indicator"):
+      YAMLError(
+        file: file, mark: mark,
+        problem: .syntax(
+          "this line does not continue the list that begins in line \(start.line); check its indentation"))
+    case ("while parsing a block mapping", "did not find expected key"):
+      YAMLError(
+        file: file, mark: mark,
+        problem: .syntax(
+          "this line does not continue the mapping that begins in line \(start.line); check its indentation"))
+    default:
+      YAMLError(file: file, mark: mark, problem: .syntax(context.isEmpty ? what : "\(context), \(what)"))
+    }
+  }
+
   private static func failure(_ parser: yaml_parser_t, bytes: [UInt8], file: String) -> YAMLError {
     switch unsafe parser.error {
     case YAML_MEMORY_ERROR:
@@ -95,8 +119,8 @@ enum YAMLEvents {
         file: file, mark: YAMLMark(line: line + 1, column: column + 1), problem: .syntax(what))
     default:
       let what = unsafe parser.problem.map { unsafe String(cString: $0) } ?? "unreadable"
-      let context = unsafe parser.context.map { unsafe String(cString: $0) + ", " } ?? ""
-      return unsafe YAMLError(file: file, mark: mark(parser.problem_mark), problem: .syntax(context + what))
+      let context = unsafe parser.context.map { unsafe String(cString: $0) } ?? ""
+      return unsafe explained(what, context, at: mark(parser.problem_mark), since: mark(parser.context_mark), file)
     }
   }
 }

@@ -12,10 +12,13 @@ struct CheckCommand: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
       commandName: "check", abstract: "Check policy files.",
-      discussion: "Exit code 1 when a policy has errors; warnings and notes do not fail.")
+      discussion: """
+        Exit code 1 if a policy has errors, 2 if only files or variables that it names are missing; warnings and notes do \
+        not fail.
+        """)
   }
 
-  @Argument(help: ArgumentHelp("The policies.", valueName: "file"))
+  @Argument(help: ArgumentHelp("The policies; - is standard input.", valueName: "file"))
   var files: [String]
 
   @Flag(
@@ -23,20 +26,36 @@ struct CheckCommand: ParsableCommand {
     help: "Fail as well unless every policy meets the profile of RFC 8252, appendix A.")
   var requiresProfile = false
 
+  @Flag(
+    name: .customLong("no-secrets"),
+    help: "Do not read secrets, keys and certificates, for a check on a machine that does not have them.")
+  var skipsSecrets = false
+
   @Flag(help: "Only errors and warnings: no notes, no self-check, no summary.")
   var quiet = false
 
   @Option(help: "How to write the report.")
   var format = Format.text
 
+  func validate() throws {
+    guard files.count(where: { $0 == PolicySources.standardInputPath }) <= 1 else {
+      throw ValidationError("standard input (`-`) can be checked once only; remove one of the `-`")
+    }
+  }
+
   func run() throws {
-    let report = CheckReport(paths: files, environment: ProcessInfo.processInfo.environment)
+    let readsInput = files.contains(PolicySources.standardInputPath)
+    let sources = PolicySources(
+      environment: ProcessInfo.processInfo.environment,
+      standardInput: readsInput ? Array(InputFile.readStandardInput().utf8) : nil, readsSecrets: !skipsSecrets)
+    let report = CheckReport(paths: files, sources)
     switch format {
     case .text:
       let text = report.text(quiet: quiet)
       Console.show(text)
     case .json: Console.show(try report.json(quiet: quiet) + "\n")
     }
-    if report.hasErrors || requiresProfile && !report.meetsProfile { throw ExitCode.policyErrors }
+    if let code = report.failure { throw code }
+    if requiresProfile && !report.meetsProfile { throw ExitCode.policyErrors }
   }
 }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import FoundationEssentials
 import Policy
 import PolicyFile
@@ -7,34 +8,43 @@ struct CheckReport {
   private struct Checked {
     let path: String
     let outcome: PolicyFile.Outcome
+    /// The findings about the policy and about the key file that it names.
     let diagnostics: [Diagnostic]
-    /// Problems of the key file, which is not part of the policy.
-    let keyProblems: [String]
 
-    var hasErrors: Bool { diagnostics.hasErrors || !keyProblems.isEmpty }
+    var hasErrors: Bool { diagnostics.hasErrors }
   }
 
   private let policies: [Checked]
   private let between: [Diagnostic]
 
-  init(paths: [String], environment: [String: String]) {
-    let check = PolicyFile.check(paths: paths, environment: environment)
+  private let readsSecrets: Bool
+
+  init(paths: [String], _ sources: PolicySources) {
+    let check = PolicyFile.check(paths: paths, sources)
     between = check.between
+    readsSecrets = sources.readsSecrets
     policies = zip(paths, check.outcomes).map { path, outcome in
-      var keyProblems: [String] = []
-      if let reference = outcome.policy?.gateway.sealingKeys {
+      var keyFindings: [Diagnostic] = []
+      if sources.readsSecrets, let reference = outcome.sealingKeys {
         do throws(KeySource.Failure) {
           _ = try KeySource.ring(reference.path)
         } catch {
-          keyProblems = error.lines
+          keyFindings = error.findings
         }
       }
       return Checked(
-        path: path, outcome: outcome, diagnostics: outcome.diagnostics + outcome.unsupported, keyProblems: keyProblems)
+        path: path, outcome: outcome, diagnostics: outcome.diagnostics + outcome.unsupported + keyFindings)
     }
   }
 
   var hasErrors: Bool { policies.contains { $0.hasErrors } || between.hasErrors }
+
+  /// The exit code of the errors; `nil` if there are none.
+  var failure: ExitCode? {
+    guard hasErrors else { return nil }
+    let onlyMissesFiles = !between.hasErrors && policies.allSatisfy { !$0.hasErrors || $0.diagnostics.onlyMissFiles }
+    return onlyMissesFiles ? .systemFailure : .policyErrors
+  }
 
   /// Whether all five points of RFC 8252, appendix A, are met by every policy.
   var meetsProfile: Bool { policies.allSatisfy { $0.outcome.selfCheck.isMet } }
@@ -43,7 +53,6 @@ struct CheckReport {
     var text = ""
     for policy in policies {
       for diagnostic in policy.diagnostics where !quiet || diagnostic.severity != .note { text += "\(diagnostic)\n" }
-      for problem in policy.keyProblems { text += "\(problem)\n" }
       if quiet { continue }
       if let loaded = policy.outcome.policy {
         let selfCheck = policy.outcome.selfCheck
@@ -56,8 +65,7 @@ struct CheckReport {
     for diagnostic in between where !quiet || diagnostic.severity != .note { text += "\(diagnostic)\n" }
     if !quiet {
       let all = policies.flatMap(\.diagnostics) + between
-      let broken = policies.count { !$0.keyProblems.isEmpty }
-      text += all.summary + (broken == 0 ? "" : ", \(broken) unusable key file\(broken == 1 ? "" : "s")") + "\n"
+      text += all.summary + (readsSecrets ? "" : "; secrets, keys and certificates were not read") + "\n"
     }
     return text
   }
@@ -74,7 +82,6 @@ struct CheckReport {
         Document.Entry(
           file: policy.path, ok: !policy.hasErrors, version: policy.outcome.policy?.version,
           clients: policy.outcome.policy?.clients.count, findings: findings(policy.diagnostics),
-          keyProblems: policy.keyProblems,
           selfCheck: policy.outcome.policy == nil
             ? nil : policy.outcome.selfCheck.items.map { Document.Item(title: $0.title, failure: $0.failure) })
       }, between: findings(between))
@@ -112,7 +119,6 @@ struct CheckReport {
     struct Entry: Encodable {
       enum CodingKeys: String, CodingKey {
         case file, ok, version, clients, findings
-        case keyProblems = "key_problems"
         case selfCheck = "rfc8252_appendix_a"
       }
 
@@ -121,7 +127,6 @@ struct CheckReport {
       let version: String?
       let clients: Int?
       let findings: [Finding]
-      let keyProblems: [String]
       let selfCheck: [Item]?
     }
 

@@ -27,11 +27,11 @@ struct Configuration: Sendable {
     let outcome = PolicyFile.load(path: path, environment: environment)
     let found = outcome.diagnostics.filter { $0.severity != .note }.map(\.description)
     guard let policy = outcome.policy, outcome.isServable else {
-      let errors = outcome.diagnostics.filter { $0.severity == .error }
-      let isAllMissing = outcome.unsupported.isEmpty && errors.allSatisfy { missing.contains($0.id) }
+      let findings = outcome.diagnostics + outcome.unsupported
       return .failure(
         Failure(
-          lines: found + outcome.unsupported.map(\.description), code: isAllMissing ? .systemFailure : .policyErrors))
+          lines: found + outcome.unsupported.map(\.description),
+          code: findings.onlyMissFiles ? .systemFailure : .policyErrors))
     }
     var keyRing = ephemeral
     if let reference = policy.gateway.sealingKeys {
@@ -43,7 +43,4 @@ struct Configuration: Sendable {
     }
     return .success(Configuration(policy: policy, keyRing: keyRing, warnings: found))
   }
-
-  /// Findings about the system and not about what the operator wrote.
-  private static let missing: Set<DiagnosticID> = [.unreadableFile, .unreadableSecret]
 }

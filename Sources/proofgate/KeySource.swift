@@ -1,10 +1,24 @@
+import PolicyFile
 import Sealing
 
 /// Reads key files.
 enum KeySource {
   struct Failure: Error {
-    /// `file:line:column: error: ...`, or the file alone where it cannot be read.
-    let lines: [String]
+    let findings: [Diagnostic]
+
+    /// `file:line:column: error: ...`, one for each finding.
+    var lines: [String] { findings.map(\.description) }
+
+    init(_ path: String, line: Int = 1, column: Int = 1, _ message: String, id: DiagnosticID = .invalidKeyFile) {
+      findings = [Diagnostic(id: id, severity: .error, file: path, line: line, column: column, message: message)]
+    }
+
+    init(_ path: String, _ problems: [KeyFileError.Problem]) {
+      findings = problems.map {
+        Diagnostic(
+          id: .invalidKeyFile, severity: .error, file: path, line: $0.line, column: $0.column, message: $0.message)
+      }
+    }
   }
 
   static func file(_ path: String) throws(Failure) -> KeyFile {
@@ -12,8 +26,8 @@ enum KeySource {
     do throws(InputFile.Problem) {
       text = try InputFile.read(path)
     } catch {
-      let hint = "`proofgate keys generate --file \(path)` makes one"
-      throw Failure(lines: ["\(path): error: the key file \(error.text); \(hint)"])
+      let hint = "`proofgate keys generate --file \(path)` creates one"
+      throw Failure(path, "the key file \(error.text); \(hint)", id: .unreadableSecret)
     }
     return try parse(text, from: path)
   }
@@ -22,12 +36,14 @@ enum KeySource {
     do throws(KeyFileError) {
       return try KeyFile(parsing: text)
     } catch {
-      throw Failure(lines: error.problems.map { "\(path):\($0.line):\($0.column): error: \($0.message)" })
+      throw Failure(path, error.problems)
     }
   }
 
   static func ring(_ path: String) throws(Failure) -> KeyRing {
-    guard let ring = try file(path).ring else { throw Failure(lines: ["\(path): error: no key seals"]) }
+    guard let ring = try file(path).ring else {
+      throw Failure(path, "no key seals; add one with `proofgate keys rotate --file \(path)`")
+    }
     return ring
   }
 }

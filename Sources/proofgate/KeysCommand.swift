@@ -6,13 +6,13 @@ import Sealing
 struct KeysCommand: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
-      commandName: "keys", abstract: "Make and rotate sealing keys.",
+      commandName: "keys", abstract: "Create, rotate and list sealing keys.",
       discussion: """
         A rotation takes two steps, so that no replica meets a value that it cannot open: `rotate` adds a key that \
         opens; when every replica has loaded the file, a second `rotate` lets it seal. Retire the old key when nothing \
         that it sealed is in use any more: after the longest lifetime of a refresh token.
         """,
-      subcommands: [Generate.self, Rotate.self, Retire.self])
+      subcommands: [Generate.self, Rotate.self, Retire.self, List.self])
   }
 
   struct Generate: ParsableCommand {
@@ -92,6 +92,25 @@ struct KeysCommand: ParsableCommand {
       }
       try place.write(keys)
       Console.say("key \(key) is retired")
+    }
+  }
+}
+
+extension KeysCommand {
+  struct List: ParsableCommand {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(abstract: "List the keys: id, since when, and what each does. Never shows a secret.")
+    }
+
+    @Option(help: ArgumentHelp("The file to read; else standard input is read.", valueName: "file"))
+    var file: String?
+
+    func run() throws {
+      var place = KeyPlace()
+      place.file = file
+      for key in try place.read().keys {
+        Console.show("\(key.id)  \(key.createdText)  \(key.state.rawValue)\n")
+      }
     }
   }
 }

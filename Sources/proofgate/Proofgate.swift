@@ -1,13 +1,34 @@
 import ArgumentParser
+import PolicyFile
 
 /// The program: one command for each thing that an operator does.
 struct Proofgate: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
       commandName: "proofgate",
-      abstract: "PKCE and native apps before a legacy OAuth 2.0 authorization server.",
-      discussion: "Exit codes: 0 done, 1 the policy has errors, 2 the system is in the way, 64 wrong arguments.",
+      abstract: "PKCE and native apps in front of a legacy OAuth 2.0 authorization server.",
+      discussion: "Exit codes: 0 success, 1 errors in the policy, 2 system error, 64 wrong arguments.",
       version: Version.text,
       subcommands: [ServeCommand.self, CheckCommand.self, KeysCommand.self, DemoCommand.self])
+  }
+
+  /// Runs the command that the arguments name.
+  static func start(_ arguments: [String]) {
+    if let message = unknownCommand(in: arguments) {
+      Console.fail(message)
+      exit(withError: ExitCode.validationFailure)
+    }
+    main(arguments)
+  }
+
+  /// What to say of a first argument that is no command; `nil` where the parser can go on.
+  static func unknownCommand(in arguments: [String]) -> String? {
+    guard let name = arguments.first, !name.hasPrefix("-"), name != "help" else { return nil }
+    let known = configuration.subcommands.compactMap { $0.configuration.commandName }
+    guard !known.contains(name) else { return nil }
+    let advice =
+      EditDistance.nearest(to: name, among: known).map { "did you mean `\($0)`?" }
+      ?? "the commands are \(known.map { "`\($0)`" }.joined(separator: ", "))"
+    return "`\(name)` is not a command; \(advice)"
   }
 }

@@ -15,13 +15,31 @@ struct ServeCommand: ParsableCommand {
         """)
   }
 
-  @Option(help: ArgumentHelp("The policy.", valueName: "file"))
-  var policy: String
+  @Argument(help: ArgumentHelp("The policy.", valueName: "policy"))
+  var file: String?
+
+  @Option(name: .customLong("policy"), help: ArgumentHelp("The policy, in another way to write it.", valueName: "file"))
+  var policies: [String] = []
 
   @Option(help: ArgumentHelp("Where the decision log goes; - is standard output.", valueName: "file"))
   var log = "-"
 
+  /// The one policy that the arguments name.
+  private var policy: String? {
+    let named = (file.map { [$0] } ?? []) + policies
+    return named.count == 1 ? named.first : nil
+  }
+
+  func validate() throws {
+    guard policy == nil else { return }
+    throw ValidationError(
+      file == nil && policies.isEmpty
+        ? "no policy is named; use `proofgate serve POLICY`"
+        : "more than one policy is named; `serve` runs one, which can `include` others")
+  }
+
   func run() throws {
+    guard let policy else { return }
     let source = PolicySource(path: policy, environment: ProcessInfo.processInfo.environment)
     let log = log
     try MainLoop().run { worker, signals in

@@ -5,10 +5,11 @@ struct ArgumentTests {
   @Test(
     "Wrong arguments end with 64 and say what is wrong",
     arguments: [
-      (["serve"], "--policy"), (["serve", "--polcy", "x"], "--policy <file>"), (["check"], "<file>"),
+      (["serve"], "no policy is named"), (["serve", "--polcy", "x"], "Did you mean '--policy'?"),
+      (["serve", "a.yaml", "--policy", "b.yaml"], "more than one policy"),
+      (["check", "-", "-"], "once only"), (["check"], "<file>"),
       (["check", "--format", "xml", "x"], "xml"), (["keys", "retire", "XYZ"], "`XYZ` is not a key id"),
       (["demo", "--no-such-option"], "--no-such-option"), (["demo", "--port", "70000"], "70000"),
-      (["observe"], "observe"),
     ])
   func wrongArguments(_ arguments: [String], _ said: String) throws {
     let child = try Child(arguments)
@@ -16,6 +17,16 @@ struct ArgumentTests {
     #expect(errors.contains(said))
     #expect(errors.contains("Usage: proofgate"))
     #expect(child.wait() == 64)
+  }
+
+  @Test(
+    "An unknown command is 64, with the command that was probably meant",
+    arguments: [("serv", "did you mean `serve`?"), ("fly", "the commands are `serve`, `check`")])
+  func unknownCommand(_ name: String, _ said: String) throws {
+    let outcome = try Program.run(name)
+    #expect(outcome.code == 64)
+    #expect(outcome.errors.hasPrefix("proofgate: error: `\(name)` is not a command; "))
+    #expect(outcome.errors.contains(said))
   }
 
   @Test("The version names the linked libraries")

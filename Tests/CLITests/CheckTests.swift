@@ -80,7 +80,35 @@ struct CheckTests {
     let outcome = try Program.run("check", path)
     #expect(outcome.code == 1)
     #expect(outcome.output.contains("keys:1:31: error: the key is not 32 bytes"))
-    #expect(outcome.output.contains("1 unusable key file"))
+    #expect(outcome.output.contains("[invalid-key-file]") == false)
+    #expect(outcome.output.hasSuffix("1 error, 1 warning\n"))
+
+    policy.gateway += "\n  replicas: 0"
+    try folder.write("policy.yaml", policy.text)
+    let both = try Program.run("check", path)
+    #expect(both.code == 1)
+    #expect(both.output.contains("`replicas`"))
+    #expect(both.output.contains("keys:1:31: error: the key is not 32 bytes"))
+  }
+
+  @Test("A file that is missing is 2, as for serve, and with --no-secrets nothing is missing")
+  func noSecrets() throws {
+    let folder = try Folder()
+    var policy = try ServedPolicy()
+    policy.gateway = "  sealing_keys: { file: no-such-file }"
+    let path = try folder.write("policy.yaml", policy.text)
+    #expect(try Program.run("check", path).code == 2)
+    #expect(try Program.run("serve", path).code == 2)
+    let outcome = try Program.run("check", "--no-secrets", path)
+    #expect(outcome.code == 0)
+    #expect(outcome.output.hasSuffix("no problems; secrets, keys and certificates were not read\n"))
+  }
+
+  @Test("A policy is read from standard input")
+  func standardInput() throws {
+    let outcome = try Program.run("check", "-", input: "version: 2\n")
+    #expect(outcome.output.contains("\n-:1:10: error: `version` cannot be `2`"))
+    #expect(outcome.code == 1)
   }
 
   @Test("The README's policy has no errors")

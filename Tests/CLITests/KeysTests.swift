@@ -15,6 +15,21 @@ struct KeysTests {
     #expect(try folder.read("keys") == first)
   }
 
+  @Test("`keys list` gives each key's id, age and state, and no secret")
+  func list() throws {
+    let folder = try Folder()
+    let path = folder.path("keys")
+    _ = try Program.run("keys", "generate", "--file", path)
+    _ = try Program.run("keys", "rotate", "--file", path)
+    let outcome = try Program.run("keys", "list", "--file", path)
+    #expect(outcome.code == 0)
+    let rows = outcome.output.split(separator: "\n").map { $0.split(separator: " ") }
+    #expect(rows.map(\.count) == [3, 3])
+    #expect(rows.map(\.last) == ["seals", "opens"])
+    let text = try folder.read("keys")
+    #expect(rows.joined().allSatisfy { text.contains($0) })
+  }
+
   @Test("A file in a folder that is not there is one clear line")
   func noFolder() throws {
     let outcome = try Program.run("keys", "generate", "--file", "/no/such/folder/keys")

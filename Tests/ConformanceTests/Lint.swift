@@ -19,7 +19,7 @@ enum Lint {
     try check(
       text: """
         version: 1
-        gateway: { origin: https://gw.example, listeners: [{ address: "127.0.0.1:8080" }] }
+        gateway: { origin: https://gw.example, listeners: [{ address: "127.0.0.1:8080" }], sealing_keys: { file: keys } }
         upstream: { url: "http://127.0.0.1:9000", endpoints: { authorization: /authorize, token: /token } }
         enforcement:
           \(enforcement)
@@ -33,7 +33,7 @@ enum Lint {
     let path = FileManager.default.temporaryDirectory.path + "/proofgate-" + UUID().uuidString + ".yaml"
     try Data(text.utf8).write(to: URL(fileURLWithPath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }
-    let outcome = PolicyFile.load(path: path, environment: ["SECRET": "s3cret"])
+    let outcome = PolicyFile.load(path: path, PolicySources(environment: [:], readsSecrets: false))
     let lines = (outcome.diagnostics + outcome.unsupported).map(\.description)
     return Report(
       errors: lines.filter { $0.contains(": error: ") }, warnings: lines.filter { $0.contains(": warning: ") },

@@ -82,7 +82,7 @@ struct PolicyLintTests {
     for (path, origin) in zip(paths, ["https://a.example", "https://b.example"]) {
       try Data(text(origin).utf8).write(to: URL(fileURLWithPath: path))
     }
-    let check = PolicyFile.check(paths: paths, environment: [:])
+    let check = PolicyFile.check(paths: paths, PolicySources(environment: [:]))
     #expect(check.between.contains { $0.id == .sharedRedirectURI && $0.severity == .warning })
   }
 
@@ -98,7 +98,7 @@ struct PolicyLintTests {
 
       """
     try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-    let report = CheckReport(paths: [path], environment: [:])
+    let report = CheckReport(paths: [path], PolicySources(environment: [:]))
     #expect(report.text(quiet: false).contains("3. loopback redirect URIs on any port: failed"))
     #expect(report.text(quiet: false).contains("appendix A: not met"))
     var command = try CheckCommand.parse(["--quiet", "--require-rfc8252", path])

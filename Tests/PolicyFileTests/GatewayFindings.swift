@@ -43,16 +43,65 @@ struct GatewayFindings {
       "An admin listener for everybody",
       edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  admin: 0.0.0.0:9180")],
       expected: """
-        policy.yaml:6:10: note: the admin listener at `0.0.0.0:9180` asks nobody who they are; keep it \
-        inside the cluster's network [admin-exposed]
+        policy.yaml:6:10: warning: the admin listener at `0.0.0.0:9180` has no authentication; allow only the \
+        monitoring to connect to it [admin-exposed]
         """),
     FindingCase(
       .ephemeralKey,
       "No sealing keys",
       edits: [("  sealing_keys: { file: keys }\n", "")],
       expected: """
-        policy.yaml:2:1: warning: without `sealing_keys` every restart ends the flows under way; add \
+        policy.yaml:2:1: warning: without `sealing_keys` every restart ends the sign-ins in progress; add \
         `sealing_keys: { file: PATH }` [ephemeral-key]
+        """),
+    FindingCase(
+      .ephemeralKey,
+      "No sealing keys for sealed refresh tokens",
+      edits: [("  sealing_keys: { file: keys }\n", "")],
+      clients: """
+        clients:
+          - { id: app, name: App, type: public, redirect_uris: [com.example.app:/cb], upstream: { client_id: legacy } }
+
+        """,
+      expected: """
+        policy.yaml:2:1: error: without `sealing_keys` every restart signs all users of the apps out; add \
+        `sealing_keys: { file: PATH }` (`proofgate keys generate --file PATH` creates the file) [ephemeral-key]
+        """),
+    FindingCase(
+      .untrustedProxy,
+      "A loopback listener for a proxy that is not named",
+      expected: """
+        policy.yaml:4:15: warning: the proxy that ends TLS in front of `127.0.0.1:8080` is not in `trusted_proxies`, so \
+        every request seems to come from this machine and limits per address have no effect; add its address, for \
+        example `127.0.0.1` [untrusted-proxy]
+        """),
+    FindingCase(
+      .duplicateValue,
+      "The admin listener on the address of another listener",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  admin: 127.0.0.1:8080")],
+      expected: """
+        policy.yaml:6:10: error: `admin` and the listener in line 4 both need port 8080; give one of them another port
+        """),
+    FindingCase(
+      .duplicateValue,
+      "The admin listener within a listener for all addresses",
+      edits: [
+        ("address: 127.0.0.1:8080", "address: 0.0.0.0:9180"),
+        (
+          "sealing_keys: { file: keys }",
+          "sealing_keys: { file: keys }\n  admin: 127.0.0.1:9180\n  trusted_proxies: [10.0.0.1]"
+        ),
+      ],
+      expected: """
+        policy.yaml:6:10: error: `admin` and the listener in line 4 both need port 9180; give one of them another port
+        """),
+    FindingCase(
+      .conflict,
+      "An upstream that is the gateway's own listener",
+      edits: [("url: http://127.0.0.1:9000", "url: http://localhost:8080")],
+      expected: """
+        policy.yaml:7:8: error: `url` is the gateway's own listener in line 4, so requests would run in a circle; use the \
+        address of the server
         """),
     FindingCase(
       .ephemeralKey,
@@ -256,6 +305,7 @@ struct GatewayFindings {
       expected: """
         policy.yaml:11:25: error: `device_code_lifetime` cannot be `2h`; device codes live at most 30 \
         minutes, use `30m` or less (RFC 8628, section 5.4) [device-code-lifetime]
+        policy.yaml:11:3: error: the device grant is not served yet; remove `device_code_lifetime`
         """),
     FindingCase(
       .refreshReuseWindow,

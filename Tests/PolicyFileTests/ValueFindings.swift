@@ -427,5 +427,18 @@ struct ValueFindings {
       expected: """
         policy.yaml:6:3: error: shared stores are not spoken to yet; use `memory` and one replica
         """),
+    FindingCase(
+      .notYetSupported,
+      "A device client and its grant",
+      clients: """
+        clients:
+          - { id: tv, name: TV, type: public, application: device, grants: [device_code], device_code_lifetime: 5m }
+
+        """,
+      expected: """
+        policy.yaml:12:39: error: device clients are not served yet; remove the client
+        policy.yaml:12:69: error: the device grant is not served yet; remove `device_code`
+        policy.yaml:12:83: error: the device grant is not served yet; remove `device_code_lifetime`
+        """),
   ]
 }

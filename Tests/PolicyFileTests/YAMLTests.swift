@@ -33,6 +33,30 @@ struct YAMLTests {
     #expect(block.style == .block)
   }
 
+  @Test("Lines after a byte order mark keep their places")
+  func linesAfterByteOrderMark() throws {
+    let root = try parse("\u{FEFF}# comment\na: 1\nb: 2\n").root
+    #expect(root.entries.map(\.key.text) == ["a", "b"])
+    #expect(root.entries.map(\.key.mark) == [YAMLMark(line: 2, column: 1), YAMLMark(line: 3, column: 1)])
+  }
+
+  @Test(
+    "The commonest mistakes are reported where they are, in plain words",
+    arguments: [
+      ("a: 1\nb: 'two\nc: 3\n", "f.yaml:2:4: not valid YAML: this quotation mark is never closed"),
+      (
+        "a:\n  - x\n  b: 1\n",
+        "f.yaml:3:3: not valid YAML: this line does not continue the list that begins in line 2; check its indentation"
+      ),
+      (
+        "a:\n  b: 1\n c: 2\n",
+        "f.yaml:3:2: not valid YAML: this line does not continue the mapping that begins in line 1; check its indentation"
+      ),
+    ])
+  func mistakes(text: String, expected: String) {
+    #expect(problem(text) == expected)
+  }
+
   @Test("What was read of a long list is given back, and what stands around it stays")
   func forgetting() throws {
     let items = (0..<5_000).map { "- k\($0): v\($0)\n" }.joined()

@@ -1,0 +1,48 @@
+import OAuth
+import Policy
+import YAML
+
+extension PolicyReader {
+  /// Reports addresses that two listeners need, and an upstream that is the gateway itself.
+  func lintAddresses() {
+    if let place = adminPlace, let admin = gateway?.admin,
+      let listener = listenerPlaces.first(where: { Self.collide($0.address, admin) })
+    {
+      report(
+        .duplicateValue, .error, place,
+        "`admin` and the listener in line \(listener.place.mark.line) both need port \(admin.port); give one of them "
+          + "another port")
+    }
+    if let place = upstreamURLPlace, let origin = upstream?.origin, origin.isLoopback {
+      let address = SocketAddress(host: origin.host == "localhost" ? "127.0.0.1" : origin.host, port: origin.port)
+      if let listener = listenerPlaces.first(where: { Self.collide($0.address, address) }) {
+        report(
+          .conflict, .error, place,
+          "`url` is the gateway's own listener in line \(listener.place.mark.line), so requests would run in a circle; "
+            + "use the address of the server")
+      }
+    }
+  }
+
+  /// True if one socket takes connections for the other address, or prevents that it is listened on.
+  private static func collide(_ left: SocketAddress, _ right: SocketAddress) -> Bool {
+    guard left.port == right.port, left.port != 0 else { return false }
+    let areSameFamily = left.host.contains(":") == right.host.contains(":")
+    return areSameFamily && (left.host == right.host || isWildcard(left) || isWildcard(right))
+  }
+
+  private static func isWildcard(_ address: SocketAddress) -> Bool { address.host == "0.0.0.0" || address.host == "::" }
+
+  /// A key that exists only in the memory of one process ends all sessions at a restart: sealed refresh tokens can then
+  /// never be opened again, and apps would retry for ever instead of signing in.
+  func lintEphemeralKey() {
+    guard let place = ephemeralKeyPlace, let gateway else { return }
+    let sealsRefreshTokens = clients.sealsRefreshTokens && !gateway.origin.isLoopback
+    report(
+      .ephemeralKey, sealsRefreshTokens ? .error : .warning, place,
+      sealsRefreshTokens
+        ? "without `sealing_keys` every restart signs all users of the apps out; add `sealing_keys: { file: PATH }` "
+          + "(`proofgate keys generate --file PATH` creates the file)"
+        : "without `sealing_keys` every restart ends the sign-ins in progress; add `sealing_keys: { file: PATH }`")
+  }
+}
