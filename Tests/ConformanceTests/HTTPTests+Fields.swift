@@ -64,9 +64,13 @@ extension HTTPTests {
   }
 
   @Test(
-    "9700-4.13-sanitise: fields that the upstream trusts are the gateway's own or nobody's", arguments: ["/login", nil])
+    "9700-4.13-sanitise: fields that the upstream trusts come from the gateway or from a trusted proxy only", arguments: ["/login", nil])
   func sanitised(path: String?) async throws {
-    try await GatewayFixture.run(before: Self.page) { gateway, raw in
+    // The client is not a trusted proxy.
+    let policy = try FixturePolicy.with {
+      $0.gateway.trustedProxies = [AddressRange(network: [UInt8](repeating: 1, count: 16), prefixLength: 128)]
+    }
+    try await GatewayFixture.run(before: Self.page, policy) { gateway, raw in
       let response = try await gateway.get(
         path ?? gateway.az("p1"),
         [
