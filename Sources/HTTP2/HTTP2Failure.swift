@@ -16,6 +16,8 @@ public enum HTTP2Flood: String, CaseIterable, Sendable {
   case continuations
   /// A field section that grows without end when it is decoded.
   case fields
+  /// Responses that wait for credit while memory is short.
+  case withheldCredit = "withheld_credit"
 }
 
 /// Error codes of RFC 9113, section 7, that the gateway itself uses.
@@ -23,6 +25,7 @@ public enum HTTP2ErrorCode: UInt32, Sendable {
   case none = 0
   case protocolError = 1
   case internalError = 2
+  case streamClosed = 5
   case refusedStream = 7
   case cancel = 8
   case enhanceYourCalm = 11

@@ -2,12 +2,13 @@
 public struct HTTP2Limits: Sendable, Equatable {
   /// Requests in progress at once. RFC 9113, section 6.5.2 recommends no fewer than 100; each holds a task and buffers.
   public var concurrentStreams = 100
-  /// Bytes of request bodies that are kept until the upstream takes them. Beyond it the connection's credit is withheld.
-  public var bufferedBodies = 512 * 1024
+  /// Memory of request bodies that are kept until the upstream takes them. The connection's credit is withheld so that it
+  /// is never exceeded. With that of responses it stays under 1 MiB.
+  public var bufferedBodies = 544 * 1024
   /// Bytes of a request that are still taken once its response needs them no more. Some clients lose a response that a
   /// reset follows at once, as HTTP/1.1 ones lose theirs to a reset of the connection.
   public var discardedBytes = 256 * 1024
-  /// Bytes of responses beyond which a stream may keep only `crowdedResponse` until the client reads.
+  /// Memory of responses beyond which a stream may keep only `crowdedResponse` until the client reads.
   public var bufferedResponses = 256 * 1024
   /// Bytes of response that every stream may keep, so that each makes progress on a crowded connection.
   public var crowdedResponse = 2 * 1024

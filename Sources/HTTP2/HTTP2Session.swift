@@ -10,7 +10,7 @@ public import Reactor
 ///
 /// Credit is the memory bound. A stream's credit returns when its bytes were sent on, so that each stream keeps at most
 /// one window. The connection's credit returns on receipt, so that one stuck stream does not stop the others, as long as
-/// all of them together keep less than `bufferedBodies`.
+/// all of them together keep less than `bufferedBodies`. What is kept is counted with the blocks that hold it.
 @safe public final class HTTP2Session {
   public let limits: HTTP2Limits
   let buffers: BufferPool
@@ -25,18 +25,31 @@ public import Reactor
   var budget: FloodBudget
   /// A flood that a callback met.
   var flood: HTTP2Failure?
-  /// Bytes of request bodies that are kept, over all streams.
-  private var buffered = 0
+  /// Memory of request bodies that are kept, over all streams.
+  private(set) var buffered = 0
   /// Credit of the connection that is withheld.
   private var withheld = 0
-  /// Bytes of responses that are kept, over all streams.
-  private var outbound = 0
+  /// Memory of responses that are kept, over all streams.
+  public private(set) var outbound = 0
+  /// Bytes of responses that were given to nghttp2 since the connection began.
+  public private(set) var sentBytes = 0
   var now: UInt64 = 0
   /// The client has answered the PING that went with the notice of a shutdown.
   public internal(set) var isNoticeAcknowledged = false
 
   /// A stream's window, and the connection's: RFC 9113's default.
   private static let window = 65_535
+  /// What a window of the connection may add to the memory of bodies: blocks are at most half as large again as what they
+  /// hold, and each stream may have begun a small one.
+  private var windowMemory: Int {
+    let most = HTTP2Session.window * 3 / 2 + limits.concurrentStreams * HTTP2Session.smallBlock
+    return min(most, limits.bufferedBodies - HTTP2Session.window)
+  }
+  /// A block of few bytes.
+  private static let smallBlock = 2 * 1024
+  /// Memory of responses up to which a stream gets a common block; beyond it one of the size that it needs. Seven hold
+  /// what a connection sends in a turn.
+  private static let commonBlocks = 7 * Buffer.capacity
   /// So many objects of past streams are kept: as many as most connections have streams at once.
   private static let spareLimit = 16
 
@@ -122,6 +135,7 @@ public import Reactor
     budget.advance(to: now)
     do throws(HTTP2Failure) {
       try meter.count(bytes, &budget)
+      if let violation = meter.violation { return end(violation) }
       // Sound: nghttp2 copies what it keeps before it returns.
       let result = unsafe bytes.withUnsafeBufferPointer {
         unsafe nghttp2_session_mem_recv(session, $0.baseAddress, $0.count)
@@ -132,10 +146,20 @@ public import Reactor
       }
       if result == Int(NGHTTP2_ERR_FLOODED.rawValue) { throw .flood(.controlFrames) }
       if result < 0 { throw .broken }
+      if !meter.late.isEmpty { refuseLateFrames() }
     } catch {
       if case .flood = error { end(.enhanceYourCalm) }
       throw error
     }
+  }
+
+  /// The client goes on with streams that it has reset. The budget of resets bounds the answers.
+  private func refuseLateFrames() {
+    let code = HTTP2ErrorCode.streamClosed.rawValue
+    for id in meter.late {
+      _ = unsafe nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), Int32(id), code)
+    }
+    meter.late.removeAll(keepingCapacity: true)
   }
 
   /// Whether the client has begun a field section and owes the rest of it.
@@ -162,9 +186,10 @@ public import Reactor
   }
 
   func received(_ bytes: Span<UInt8>, on stream: HTTP2Stream) {
+    let before = stream.state.bodyMemory
     stream.append(bytes)
-    buffered += bytes.count
-    if buffered + HTTP2Session.window <= limits.bufferedBodies {
+    buffered += stream.state.bodyMemory - before
+    if buffered + windowMemory <= limits.bufferedBodies {
       creditConnection(bytes.count)
     } else {
       withheld += bytes.count
@@ -176,10 +201,10 @@ public import Reactor
     if count > 0 { _ = unsafe nghttp2_session_consume_connection(session, count) }
   }
 
-  /// Bytes of some body are kept no longer.
+  /// So much memory of some body is kept no longer.
   private func unbuffered(_ count: Int) {
     buffered -= count
-    guard withheld > 0, buffered + HTTP2Session.window <= limits.bufferedBodies else { return }
+    guard withheld > 0, buffered + windowMemory <= limits.bufferedBodies else { return }
     creditConnection(withheld)
     withheld = 0
   }
@@ -192,12 +217,13 @@ public import Reactor
     credit(stream)
     if stream.state.stopsReading { return nil }
     let before = buffer.count
+    let kept = stream.state.bodyMemory
     switch stream.take(into: buffer) {
     case .ended: return nil
     case .nothing: return 0
     case .bytes(let count):
       stream.state.uncredited += count
-      unbuffered(count)
+      unbuffered(kept - stream.state.bodyMemory)
       return buffer.count - before
     }
   }
@@ -267,10 +293,11 @@ public import Reactor
   public func write(_ stream: HTTP2Stream, _ source: Buffer, offset: Int, count: Int) {
     guard count > 0, !stream.isClosed else { return }
     let buffer = stream.outbound
-    buffers.fill(buffer)
-    if buffer.room < count { buffer.compact() }
+    let before = buffer.blockSize
+    let isExact = outbound - before + Buffer.capacity > HTTP2Session.commonBlocks
+    buffers.makeRoom(for: count, in: buffer, isExact: isExact)
     buffer.append(from: source, offset: offset, count: count)
-    outbound += count
+    outbound += buffer.blockSize - before
     resume(stream)
   }
 
@@ -306,15 +333,15 @@ public import Reactor
 
   /// Nobody serves the stream any more: what it keeps of the request goes.
   private func dropRequest(_ stream: HTTP2Stream) {
-    let count = stream.state.bodyBytes
+    let kept = stream.state.bodyMemory
     stream.dropBody()
-    unbuffered(count)
+    unbuffered(kept)
   }
 
   func closed(_ stream: HTTP2Stream) {
     forget(stream)
     stream.state.isClosed = true
-    outbound -= stream.outboundBytes
+    outbound -= stream.outbound.blockSize
     dropRequest(stream)
     stream.release()
     if stream.state.isBegun { tell(stream) }
@@ -330,9 +357,21 @@ public import Reactor
     let buffer = stream.outbound
     unsafe buffer.withReadable { unsafe destination.copyMemory(from: $0, byteCount: count) }
     buffer.consume(count)
-    outbound -= count
-    if buffer.isEmpty { buffers.wipeAndGiveBack(buffer) }
-    if !stream.state.responseEnded { tell(stream) }
+    sentBytes &+= count
+    if buffer.isEmpty {
+      outbound -= buffer.blockSize
+      buffers.wipeAndGiveBack(buffer)
+    }
+    // The rest of a response that has ended waits for credit: its client has made progress.
+    if !stream.state.responseEnded || !buffer.isEmpty { tell(stream) }
     return count
+  }
+
+  /// Gives up what is kept of responses: the connection is over.
+  public func dropResponses() {
+    for stream in open {
+      outbound -= stream.outbound.blockSize
+      buffers.wipeAndGiveBack(stream.outbound)
+    }
   }
 }

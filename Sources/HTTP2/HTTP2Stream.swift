@@ -12,6 +12,8 @@ public final class HTTP2Stream {
     /// Bytes of body that came.
     var received = 0
     var bodyBytes = 0
+    /// Bytes of the blocks that hold them.
+    var bodyMemory = 0
     /// Taken, and not yet known to be sent on: their credit is withheld.
     var uncredited = 0
     var headTaken = false
@@ -93,6 +95,9 @@ public final class HTTP2Stream {
   /// Whether `take` would give something, or say that nothing more comes.
   public var isReadable: Bool { !state.headTaken || state.bodyBytes > 0 || state.requestEnded || state.stopsReading }
 
+  /// What is longer gets a block that is received into; shorter pieces would leave most of it empty.
+  private static let smallPiece = 12 * 1024
+
   func append(_ bytes: Span<UInt8>) {
     var position = 0
     while position < bytes.count {
@@ -100,8 +105,14 @@ public final class HTTP2Stream {
       if let buffer = body.last, buffer.room > 0 {
         last = buffer
       } else {
-        last = buffers.take()
+        last = Buffer()
+        if bytes.count - position > HTTP2Stream.smallPiece {
+          buffers.fill(last)
+        } else {
+          buffers.makeRoom(for: 1, in: last, isExact: false)
+        }
         body.append(last)
+        state.bodyMemory += last.blockSize
       }
       let count = min(last.room, bytes.count - position)
       last.append(bytes, in: position..<position + count)
@@ -176,7 +187,10 @@ public final class HTTP2Stream {
       buffer.append(from: first, offset: 0, count: part)
       first.consume(part)
       left -= part
-      if first.isEmpty { buffers.wipeAndGiveBack(body.removeFirst()) }
+      if first.isEmpty {
+        state.bodyMemory -= first.blockSize
+        buffers.wipeAndGiveBack(body.removeFirst())
+      }
     }
     state.bodyBytes -= count
     return count
@@ -195,5 +209,6 @@ public final class HTTP2Stream {
       body = []
     }
     state.bodyBytes = 0
+    state.bodyMemory = 0
   }
 }

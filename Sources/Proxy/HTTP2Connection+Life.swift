@@ -67,6 +67,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
   /// Closes so that the last frame arrives: closing at once would send a reset, which can overtake it.
   func close() async {
     breakStreams()
+    session?.dropResponses()
     socket.shutdownWrite()
     let deadline = poller.deadline(after: configuration.lingerTimeout)
     var left = configuration.lingerBytes

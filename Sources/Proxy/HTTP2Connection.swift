@@ -44,6 +44,10 @@ final class HTTP2Connection: Activity {
   /// The client owed the rest of its fields for too long, and is told so.
   private var isRefused = false
   var deadlines = HTTP2Deadlines()
+  /// It gave too little credit for its responses while memory was short.
+  private var withholdsCredit = false
+  /// Bytes of responses that had been sent when memory was found to be short.
+  private var sentWhenShort: Int?
   var hasNoticed = false
   var hasShutDown = false
 
@@ -107,6 +111,7 @@ final class HTTP2Connection: Activity {
     case .resets: .streamResets
     case .controlFrames: .controlFrames
     case .continuations, .fields: .fieldSections
+    case .withheldCredit: .bufferMemory
     }
   }
 
@@ -125,6 +130,10 @@ final class HTTP2Connection: Activity {
       try input.withSpan { (bytes: Span<UInt8>) throws(HTTP2Failure) in try session.receive(bytes, now: poller.now) }
       input.clear()
       dispatch(session)
+    }
+    if withholdsCredit {
+      session.end(.enhanceYourCalm)
+      throw .flood(.withheldCredit)
     }
     announceEnd(session)
     let isSent = try flush(session)
@@ -195,6 +204,7 @@ final class HTTP2Connection: Activity {
     tasks += 1
     requests += 1
     worker.metrics.http2StreamOpened()
+    worker.memoryWatch.look()
     let refusal: ProxyFailure? =
       stream.isTooLarge ? .request(.tooLong(configuration.limits.head)) : nil
     if let server = spareServers.popLast() {
@@ -210,7 +220,25 @@ final class HTTP2Connection: Activity {
   /// No task serves the stream any more.
   func served(_ leg: HTTP2StreamLeg) {
     tasks -= 1
-    if leg.stream.isClosed || hasEnded { remove(leg) } else { lingering += 1 }
+    if leg.stream.isClosed || hasEnded {
+      remove(leg)
+    } else {
+      lingering += 1
+    }
+    wake()
+  }
+
+  /// Begins to watch how fast the client takes its responses: memory is short.
+  func beginWatch() {
+    sentWhenShort = session.flatMap { $0.outbound > 0 ? $0.sentBytes : nil }
+  }
+
+  /// Ends the connection if its client has taken less than `bytes` since `beginWatch`, and holds responses still.
+  func endWatch(atLeast bytes: Int) {
+    guard let before = sentWhenShort, let session else { return }
+    sentWhenShort = nil
+    guard session.outbound > 0, session.sentBytes - before < bytes else { return }
+    withholdsCredit = true
     wake()
   }
 

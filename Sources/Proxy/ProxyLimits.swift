@@ -14,6 +14,9 @@ public struct ProxyLimits: Sendable {
   public var minimumRate = 500
   /// Milliseconds over which `minimumRate` is measured: a link that stalls for some seconds recovers.
   public var rateWindow = 20_000
+  /// Milliseconds for which an HTTP/2 connection may hold responses without taking `minimumRate` of them while memory is
+  /// short: longer than a round trip and a retransmission.
+  public var creditWindow = 5_000
   /// Bytes that buffers and bodies may take in this worker.
   public var bufferMemory = 256 * 1024 * 1024
   /// Upstream connections of this worker that requests that pass must leave to others.

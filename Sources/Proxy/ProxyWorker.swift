@@ -25,6 +25,7 @@ public final class ProxyWorker {
       for connection in http2Connections.values { connection.wake() }
     }
   }
+  private(set) lazy var memoryWatch = MemoryWatch(self)
   let handshakes: HandshakeGate
   /// Counts a client that sent too many KeyUpdates. One for all connections, so that none costs an allocation.
   let keyUpdateFlood: () -> Void
@@ -91,6 +92,10 @@ public final class ProxyWorker {
     let connection = HTTP2Connection(base)
     http2Connections[ObjectIdentifier(connection)] = connection
     poller.start(connection)
+  }
+
+  func forEachHTTP2Connection(_ body: (HTTP2Connection) -> Void) {
+    for connection in http2Connections.values { body(connection) }
   }
 
   func forget(_ connection: HTTP2Connection) {

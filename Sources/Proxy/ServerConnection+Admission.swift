@@ -39,6 +39,7 @@ extension ServerConnection {
 
   /// Whether there is memory for a connection that holds none yet to begin a request.
   var hasMemory: Bool {
+    worker.memoryWatch.look()
     if poller.buffers.hasRoom(for: ServerConnection.requestMemory) { return true }
     poller.parkIdle()
     return false

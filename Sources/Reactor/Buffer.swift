@@ -11,6 +11,8 @@ import Glibc
   /// Room beyond a read, for the header fields that the gateway adds to a head that filled a whole read.
   public static let slack = 2 * 1024
   public static let capacity = readSize + slack
+  /// What a small block holds, for bytes that wait and are few.
+  static let smallCapacity = 2 * 1024
   /// What a wide block holds, for bodies that come faster than they are read: each read takes twice as much.
   static let wideCapacity = 2 * readSize + slack
 
@@ -41,6 +43,10 @@ import Glibc
       UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 4096)
     }
 
+    static func allocateFitted(_ capacity: Int) -> UnsafeMutableRawPointer {
+      UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+    }
+
     /// Gives the memory back and keeps the address. Sound: what is in the pages is lost, and nobody reads what a block held
     /// when it was given back.
     static func discard(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
@@ -50,6 +56,8 @@ import Glibc
 
   public var hasBlock: Bool { limit != 0 }
   public var isWide: Bool { limit == Buffer.wideCapacity }
+  /// Bytes of its block, used or not; 0 without one.
+  public var blockSize: Int { limit }
 
   func take(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
     precondition(!hasBlock, "a block for a buffer that has one")
@@ -67,6 +75,15 @@ import Glibc
     clear()
     written = 0
     return unsafe block
+  }
+
+  /// Exchanges blocks with `other`, together with what is in them.
+  func exchangeBlocks(with other: Buffer) {
+    unsafe swap(&base, &other.base)
+    swap(&limit, &other.limit)
+    swap(&start, &other.start)
+    swap(&end, &other.end)
+    swap(&written, &other.written)
   }
 
   /// Bytes that can be read.

@@ -2,6 +2,9 @@
 @safe public final class BufferPool {
   private var narrow: BlockStack
   private var wide: BlockStack
+  private var small: BlockStack
+  /// Bytes of blocks that were made for what is in them.
+  private var fitted = 0
   /// Bytes beside the buffers that requests hold: bodies that are read whole.
   private var charged = 0
   /// Bytes that may be in use before new work is refused. This worker's share of the process's.
@@ -10,18 +13,24 @@
   public init(keep: Int = 256) {
     narrow = BlockStack(Buffer.capacity, keep: keep)
     wide = BlockStack(Buffer.wideCapacity, keep: keep / 4)
+    small = BlockStack(Buffer.smallCapacity, keep: keep)
   }
 
   deinit {
     narrow.deallocate()
     wide.deallocate()
+    small.deallocate()
   }
 
   /// Blocks that buffers have.
-  public var inUse: Int { narrow.inUse + wide.inUse }
+  public var inUse: Int { narrow.inUse + wide.inUse + small.inUse + fittedBlocks }
+  private var fittedBlocks = 0
 
   /// Bytes in use.
-  public var bytes: Int { narrow.inUse * Buffer.capacity + wide.inUse * Buffer.wideCapacity + charged }
+  public var bytes: Int {
+    narrow.inUse * Buffer.capacity + wide.inUse * Buffer.wideCapacity + small.inUse * Buffer.smallCapacity + fitted
+      + charged
+  }
 
   /// Whether there is room for `count` bytes more.
   public func hasRoom(for count: Int) -> Bool { bytes <= limit - count }
@@ -52,10 +61,52 @@
     unsafe buffer.take(wide.pop(), Buffer.wideCapacity)
   }
 
+  /// Makes room for `count` bytes more, in a block of its own size for few bytes. Unlike that of `fill`, the block is only
+  /// for what is appended: nothing can be received into it.
+  ///
+  /// - Parameter isExact: whether more bytes get a block of just their size instead of a common one. Common blocks are
+  ///   taken and given back without an allocation, and mostly hold less than they could.
+  public func makeRoom(for count: Int, in buffer: Buffer, isExact: Bool) {
+    if buffer.room >= count { return }
+    buffer.compact()
+    if buffer.room >= count { return }
+    let needed = buffer.count + count
+    precondition(needed <= Buffer.capacity, "more than a buffer holds")
+    guard buffer.hasBlock else { return fill(buffer, needed, isExact: isExact) }
+    let next = Buffer()
+    fill(next, needed, isExact: isExact)
+    next.append(from: buffer, offset: 0, count: buffer.count)
+    next.exchangeBlocks(with: buffer)
+    wipeAndGiveBack(next)
+  }
+
+  private func fill(_ buffer: Buffer, _ needed: Int, isExact: Bool) {
+    if needed <= Buffer.smallCapacity {
+      unsafe buffer.take(small.pop(), Buffer.smallCapacity)
+    } else if isExact, needed < Buffer.capacity {
+      fitted += needed
+      fittedBlocks += 1
+      unsafe buffer.take(Buffer.Block.allocateFitted(needed), needed)
+    } else {
+      fill(buffer)
+    }
+  }
+
   /// Takes the buffer's block, if it has one, with what is in it.
   public func giveBack(_ buffer: Buffer) {
     guard buffer.hasBlock else { return }
-    if buffer.isWide { unsafe wide.push(buffer.releaseBlock()) } else { unsafe narrow.push(buffer.releaseBlock()) }
+    let size = buffer.blockSize
+    let block = unsafe buffer.releaseBlock()
+    switch size {
+    case Buffer.capacity: unsafe narrow.push(block)
+    case Buffer.wideCapacity: unsafe wide.push(block)
+    case Buffer.smallCapacity: unsafe small.push(block)
+    default:
+      fitted -= size
+      fittedBlocks -= 1
+      // Sound: the buffer had the only reference, and has none any more.
+      unsafe block.deallocate()
+    }
   }
 
   /// Gives back after overwriting what was in it: for buffers that held a secret.

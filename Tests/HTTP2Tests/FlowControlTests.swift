@@ -57,6 +57,73 @@ struct FlowControlTests {
     #expect(fixture.frames().contains { $0.kind == .windowUpdate && $0.stream == 0 })
   }
 
+  @Test("Bodies are counted with the blocks that hold them", arguments: [1, 100, 2_049, 13_000, 16_000])
+  func bodyMemory(length: Int) throws {
+    let fixture = try SessionFixture()
+    let part = String(repeating: "a", count: length)
+    var credit = 65_535
+    for stream in stride(from: 1, to: 200, by: 2) {
+      post(fixture, stream)
+      // The head: what serves the stream takes it at once.
+      _ = fixture.text(Int32(stream))
+      for _ in 0..<4 where credit >= length {
+        fixture.receive(.data(stream, part))
+        credit -= length
+        for frame in fixture.frames() where frame.kind == .windowUpdate && frame.stream == 0 {
+          credit += frame.word(at: 0)
+        }
+      }
+    }
+    #expect(fixture.failure == nil)
+    #expect(fixture.buffers.bytes <= fixture.session.limits.bufferedBodies)
+  }
+
+  @Test(
+    "Responses that wait for credit take the memory that they need",
+    arguments: [(1, 2_048), (1_500, 2_048), (2_049, 3_300), (16_000, 4_900)])
+  func responseMemory(length: Int, share: Int) throws {
+    let fixture = try SessionFixture()
+    // SETTINGS_INITIAL_WINDOW_SIZE.
+    fixture.receive(.settings([(4, 0)]))
+    for stream in stride(from: 1, to: 200, by: 2) {
+      fixture.receive(.get(stream))
+      _ = fixture.text(Int32(stream))
+      fixture.respond(Int32(stream), String(repeating: "a", count: length))
+    }
+    _ = fixture.frames()
+    #expect(fixture.streams.values.allSatisfy { $0.outboundBytes > 0 })
+    #expect(fixture.buffers.bytes <= 100 * share)
+    // All of it goes out once there is credit, and all memory comes back.
+    var received = 0
+    fixture.receive(.window(0, 10_000_000))
+    for stream in stride(from: 1, to: 200, by: 2) {
+      fixture.receive(.window(stream, 100_000))
+      received += fixture.frames().filter { $0.kind == .data }.map(\.payload.count).reduce(0, +)
+    }
+    #expect(received > 0 && received <= 100 * length)
+    #expect(fixture.buffers.bytes == 0)
+  }
+
+  @Test("A stream whose response has ended has news while its rest goes out")
+  func progress() throws {
+    let fixture = try SessionFixture()
+    fixture.receive(.settings([(4, 0)]))
+    fixture.receive(.get(1))
+    let stream = try #require(fixture.streams[1])
+    fixture.respond(1, part)
+    _ = fixture.frames()
+    for _ in 0..<2 {
+      fixture.receive(.window(1, 100))
+      let buffer = fixture.buffers.take()
+      try fixture.session.produce(into: buffer)
+      fixture.buffers.giveBack(buffer)
+      var told: [Int32] = []
+      fixture.session.takeNews { told.append($0.id) }
+      #expect(told == [1])
+    }
+    #expect(stream.outboundBytes == part.utf8.count - 200)
+  }
+
   @Test("A response goes no faster than the client's windows, and what waits is bounded")
   func response() throws {
     let fixture = try SessionFixture()

@@ -1,0 +1,97 @@
+import HTTP2
+import HTTP2TestSupport
+import Proxy
+import Reactor
+import Telemetry
+import Testing
+
+/// Clients that give no credit for their responses, and what others notice of it.
+extension ProxyTests.HTTP2Tests {
+  /// SETTINGS_INITIAL_WINDOW_SIZE.
+  private static let noCredit = [(4, 0)]
+
+  @Test("10,000 responses on 200 connections without credit leave other clients unharmed")
+  func manyWithoutCredit() async throws {
+    try await Self.setup(ScriptedUpstream.plain) {
+      // A quarter of what so many common blocks would take.
+      $0.limits.bufferMemory = 48 << 20
+      $0.limits.creditWindow = 600_000
+    }.run { _, bench in
+      let requests = stride(from: 1, to: 100, by: 2).flatMap { Frame.get($0, "/answer").bytes }
+      for number in 1...200 {
+        let client = try await bench.connectHTTP2(settings: Self.noCredit)
+        try await client.peer.send(requests)
+        // One after the other: requests in progress have buffers of their own.
+        await bench.eventually("its responses wait") { await bench.counters().buffers >= number * 50 }
+      }
+      #expect(try await bench.get("/answer").status == 200)
+      let count = await bench.count(.bufferMemory)
+      #expect(count == 0)
+    }
+  }
+
+  @Test("Connections that take nothing while memory is short are ended, and one that takes its responses goes on")
+  func watch() async throws {
+    try await Self.setup(ScriptedUpstream.plain) {
+      $0.limits.bufferMemory = 1_500_000
+      $0.limits.creditWindow = 300
+    }.run { _, bench in
+      let good = try await bench.connectHTTP2(settings: Self.noCredit)
+      good.givesCredit = false
+      try await good.send(.get(1, "/answer/large"), .window(0, 1_000_000))
+      var idle: [FrameClient] = []
+      for _ in 0..<3 {
+        let client = try await bench.connectHTTP2(settings: Self.noCredit)
+        for stream in stride(from: 1, to: 60, by: 2) { try await client.send(.get(stream, "/answer/large")) }
+        idle.append(client)
+      }
+      await bench.eventually("the others are ended") {
+        try? await good.send(.window(1, 500))
+        await bench.poller.pause(20)
+        return await bench.counters().connections == 1
+      }
+      for client in idle {
+        // Nothing is sent any more: the reset that answers it could overtake what is still to be read.
+        var bytes = try await client.peer.takeRest()
+        #expect(Frame.take(from: &bytes).last { $0.kind == .goAway }?.word(at: 4) == 11)
+      }
+      try await good.send(.get(3, "/answer"), .window(3, 1_000))
+      #expect(try await good.answer(3).text == "answered")
+      #expect(await bench.count(.bufferMemory) >= 3)
+    }
+  }
+
+  @Test("A client that takes the rest of a response slowly keeps its stream as long as it makes progress")
+  func slowRest() async throws {
+    try await Self.setup(ScriptedUpstream.plain) { $0.bodyTimeout = 1_500 }.run { _, bench in
+      let client = try await bench.connectHTTP2(settings: Self.noCredit)
+      client.givesCredit = false
+      try await client.send(.get(1, "/" + String(repeating: "a", count: 3_000)))
+      // For longer than the timeout, in pieces of which each comes well within it.
+      for _ in 0..<5 {
+        await bench.poller.pause(500)
+        try await client.send(.window(1, 100))
+      }
+      try await client.send(.window(1, 10_000))
+      let answer = try await client.answer(1)
+      #expect(answer.isWhole && answer.body.count == 3_001 && answer.reset == nil)
+    }
+  }
+
+  @Test("An answer to an upload that goes on leaves the other streams alone, whatever of the upload is in flight")
+  func earlyAnswer() async throws {
+    try await Self.setup(ScriptedUpstream.plain) { $0.http2?.discardedBytes = 20_000 }.run { _, bench in
+      let client = try await bench.connectHTTP2()
+      let part = String(repeating: "a", count: 16_000)
+      try await client.send(
+        .headers(1, Frame.request("POST", "/intercept") + [("content-length", "1000000")], endsStream: false),
+        .data(1, part), .data(1, part))
+      let answer = try await client.answer(1)
+      #expect(answer.status == 413)
+      // The gateway resets the stream once enough was discarded; the client has not heard of it.
+      try await client.send(.data(1, part), .data(1, part), .get(3), .headers(1, [("x", "y")]), .get(5))
+      let others = try await client.answers([3, 5])
+      #expect(others[3]?.isWhole == true && others[5]?.isWhole == true)
+    }
+  }
+}
