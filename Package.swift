@@ -44,6 +44,7 @@ let package = Package(
     .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CNghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .systemLibrary(name: "CYAML", providers: [.apt(["libyaml-dev"])]),
+    .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
 
     // Text as bytes: what every parser here scans with.
     module("Bytes"),
@@ -56,6 +57,7 @@ let package = Package(
     // Libraries behind a safe interface (docs/adr/0001).
     module("Cryptography", ["COpenSSL"], settings: dataPath),
     module("YAML", ["CYAML"]),
+    module("Compression", ["CZlib"]),
 
     // What is kept and how it is sealed.
     module("Sealing", ["OAuth", "Bytes", "Cryptography"], settings: dataPath),
@@ -68,7 +70,8 @@ let package = Package(
     module("HTTP1", ["HTTP", "Bytes"], settings: dataPath),
     module("HTTP2", ["CNghttp2", "Reactor"], settings: dataPath),
     module("Telemetry", ["HTTP", "Bytes"]),
-    module("Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "Bytes", "Telemetry"], settings: dataPath),
+    module(
+      "Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "Bytes", "Compression", "Telemetry"], settings: dataPath),
 
     // What the operator runs.
     module(
@@ -77,7 +80,7 @@ let package = Package(
         "Enforcement", "Policy", "OAuth", "Sealing", "Stores", "Bytes", "Cryptography", "Proxy", "TLS", "HTTP", "HTTP2",
         "Telemetry",
       ], settings: dataPath),
-    module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor"]),
+    module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression"]),
     module("PolicyFile", ["Policy", "OAuth", "YAML", "Cryptography"]),
     module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "Cryptography"]),
     .executableTarget(
@@ -101,6 +104,7 @@ let package = Package(
     tests("TelemetryTests", ["Telemetry"]),
     tests("ReactorTests", ["Reactor"]),
     tests("BytesTests", ["Bytes"]),
+    tests("CompressionTests", ["Compression"]),
     tests("HTTP1Tests", ["HTTP1", "HTTP"]),
     // Frames as a test writes and reads them.
     .target(
@@ -109,12 +113,16 @@ let package = Package(
     tests("TLSTests", ["TLSTestSupport", "TLS", "Reactor", "Cryptography"]),
     tests(
       "ProxyTests",
-      ["HTTP2TestSupport", "TLSTestSupport", "TLS", "Proxy", "Reactor", "HTTP", "HTTP1", "HTTP2", "Telemetry"]),
+      [
+        "HTTP2TestSupport", "TLSTestSupport", "TLS", "Proxy", "Compression", "Reactor", "HTTP", "HTTP1", "HTTP2",
+        "Telemetry",
+      ]),
     tests("LegacyServerTests", ["LegacyServer", "HTTP", "Cryptography"]),
     tests(
       "AdminTests",
       [
-        "ClientTestSupport", "Admin", "Policy", "OAuth", "Telemetry", "LegacyServer", "Proxy", "Reactor", "HTTP",
+        "ClientTestSupport", "Admin", "Compression", "Policy", "OAuth", "Telemetry", "LegacyServer", "Proxy", "Reactor",
+        "HTTP",
       ]),
     tests(
       "CLITests",
@@ -139,7 +147,8 @@ let package = Package(
     tests(
       "GatewayTests",
       [
-        "GatewayTestSupport", "HTTP2TestSupport", "TLSTestSupport", "Gateway", "Enforcement", "LegacyServer", "Policy",
+        "GatewayTestSupport", "HTTP2TestSupport", "TLSTestSupport", "Gateway", "Compression", "Enforcement",
+        "LegacyServer", "Policy",
         "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Telemetry", "Cryptography", "Proxy", "Reactor", "HTTP",
         "HTTP1", "HTTP2", "Admin",
       ]),
@@ -158,7 +167,8 @@ let package = Package(
 // The parsers' properties (Tests/Fuzz/README.md): libFuzzer runs them where `make fuzz` asks for that, because the program
 // needs the fuzzer's run-time library, and every other build replays the committed corpus as a test.
 let fuzzed: [Target.Dependency] = [
-  "HTTP1", "HTTP2", "HTTP2TestSupport", "Proxy", "Reactor", "Enforcement", "Policy", "PolicyFile", "YAML", "OAuth",
+  "HTTP1", "HTTP2", "HTTP2TestSupport", "Compression", "Proxy", "Reactor", "Enforcement", "Policy", "PolicyFile",
+  "YAML", "OAuth",
   "Sealing", "Gateway", "HTTP",
 ]
 if Context.environment["PROOFGATE_FUZZ"] == nil {

@@ -1,3 +1,4 @@
+import Compression
 import HTTP
 import HTTP1
 import Proxy
@@ -27,11 +28,15 @@ final class AdminHandler: Handler {
     guard isOwn(host) else {
       return .answer(AdminHandler.text(421, "this listener is on loopback and answers to `localhost` and addresses\n"))
     }
+    let accepted = fields.filter { HeadIndex.equal(bytes, $0.name, "accept-encoding") }
+      .map { String(decoding: $0.value.map { bytes[$0] }, as: UTF8.self) }
     switch String(decoding: head.path.map { bytes[$0] }, as: UTF8.self) {
     case "/healthz": return .answer(AdminHandler.text(200, "ok\n"))
-    case "/metrics": return .answer(metrics())
+    case "/metrics": return .answer(AdminHandler.compressed(metrics(), for: accepted))
     case "/readyz": return .intercept(bodyLimit: 0)
-    case "/", "": return .answer(AdminHandler.text(200, StatusPage.render(status, now: AdminHandler.now)))
+    case "/", "":
+      let page = AdminHandler.text(200, StatusPage.render(status, now: AdminHandler.now))
+      return .answer(AdminHandler.compressed(page, for: accepted))
     default: return .answer(AdminHandler.text(404, "there are / /metrics /healthz /readyz\n"))
     }
   }
@@ -85,6 +90,19 @@ final class AdminHandler: Handler {
     Response(
       status: status,
       headers: ["Content-Type": type, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"], body: body)
+  }
+
+  /// The response as a client gets it that accepts these content codings. Nothing on this listener is secret.
+  private static func compressed(_ response: Response, for accepted: [String]) -> Response {
+    var response = response
+    // Also where it is not compressed: a cache must know that another client may get it otherwise (RFC 9110, 12.5.5).
+    response.headers.append("Vary", "Accept-Encoding")
+    guard response.body.count >= Encoder.leastBody, ContentCoding.acceptsGzip(accepted),
+      let coded = Encoder.gzip(response.body), coded.count < response.body.count
+    else { return response }
+    response.body = coded
+    response.headers.append("Content-Encoding", "gzip")
+    return response
   }
 
   /// Milliseconds since 1970.

@@ -88,7 +88,7 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
   case responseTimeout
   /// The connection ended before the answer was whole.
   case reset
-  /// The answer is not HTTP as it should be, or too large to be read whole.
+  /// The answer is not HTTP as it should be, in a content coding that is not understood, or too large to be read whole.
   case malformed
   /// The request cannot be written as it is meant. Nothing was sent.
   case unsendable

@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Compression
 public import HTTP
 import HTTP1
 import Reactor
@@ -233,6 +234,28 @@ public final class UpstreamResponse {
     releaseBuffer()
     if parsed.keepsAlive { worker.pool.giveBack(connection) } else { worker.pool.retire(connection) }
     return body
+  }
+
+  /// Reads the body whole, as `collect`, and takes its content coding off: some servers compress although they were asked
+  /// not to.
+  ///
+  /// Throws `.malformed` for a coding that is not understood, for a body that is damaged, and for one that holds more than
+  /// may be read whole.
+  public func content() async throws(UpstreamFailure) -> [UInt8] {
+    let body = try await collect()
+    do throws(CompressionError) {
+      guard let coding = try ContentCoding.named(by: head.headers.all("Content-Encoding")) else { return body }
+      let limit = server.worker.settings.configuration.collectedBodyLimit
+      let content = try Decoder.decode(body, coding, limit: limit)
+      guard server.charge(content.count) else {
+        server.worker.metrics.limited(.bufferMemory)
+        throw .outOfMemory
+      }
+      return content
+    } catch {
+      server.worker.metrics.upstreamFailed(.malformed)
+      throw .malformed
+    }
   }
 
   private func read(into body: inout [UInt8], _ worker: ProxyWorker) async throws(UpstreamFailure) {

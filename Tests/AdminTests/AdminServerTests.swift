@@ -1,4 +1,5 @@
 import ClientTestSupport
+import Compression
 import HTTP
 import LegacyServer
 import Policy
@@ -97,6 +98,24 @@ struct AdminServerTests {
     #expect(answer.headers["Content-Type"] == PrometheusText.contentType)
     #expect(Fetch.text(answer).contains("proofgate_policy_info{version=\"v1\"} 1\n"))
     #expect(Fetch.text(answer).contains("proofgate_build_info{version=\"0.0.1\"} 1\n"))
+    await admin.stop()
+  }
+
+  @Test("Metrics are compressed for a client that accepts it, and a cache can tell")
+  func compressedMetrics() async throws {
+    let admin = try await AdminFixture()
+    let plain = try await Fetch.get(admin.port, "/metrics")
+    #expect(plain.headers["Vary"] == "Accept-Encoding" && plain.headers["Content-Encoding"] == nil)
+    var request = Request(method: "GET", target: "/metrics")
+    request.headers.append("Accept-Encoding", "br, gzip;q=0.5")
+    let answer = try await Fetch.send(admin.port, request)
+    #expect(answer.headers["Vary"] == "Accept-Encoding" && answer.headers["Content-Encoding"] == "gzip")
+    #expect(answer.body.count < plain.body.count / 2)
+    let text = String(decoding: try Decoder.decode(answer.body, .gzip, limit: 1 << 20), as: UTF8.self)
+    #expect(text.contains("proofgate_policy_info{version=\"v1\"} 1\n"))
+    // What is short is sent as it is.
+    request.target = "/healthz"
+    #expect(Fetch.text(try await Fetch.send(admin.port, request)) == "ok\n")
     await admin.stop()
   }
 

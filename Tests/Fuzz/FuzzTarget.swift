@@ -10,6 +10,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case proxyHeader = "proxy-header"
   case target
   case form
+  case contentCoding = "content-coding"
   case tokenAnswer = "token-answer"
   case redirectURI = "redirect-uri"
   case sealed
@@ -28,6 +29,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .proxyHeader: try ProxyHeaderTarget.check(input)
     case .target: try RequestTargetTarget.check(input)
     case .form: try FormTarget.check(input)
+    case .contentCoding: try ContentCodingTarget.check(input)
     case .tokenAnswer: try TokenAnswerTarget.check(input)
     case .redirectURI: try RedirectURITarget.check(input)
     case .sealed: try SealedTarget.check(input)

@@ -1,3 +1,4 @@
+import Compression
 import GatewayTestSupport
 import HTTP
 import LegacyServer
@@ -51,6 +52,52 @@ struct QuirkTests {
       ]
       let again = try await gateway.post("/token", refresh)
       #expect(NativeApp.tokens(in: again) != nil, "\(again.text)")
+    }
+  }
+
+  @Test(
+    "Tokens that the server compresses although it was asked not to are read", arguments: ["gzip", "GZIP", "x-gzip"])
+  func compressed(coding: String) async throws {
+    try await GatewayFixture.run { gateway in
+      let code = try await gateway.code()
+      let body = try #require(
+        Encoder.gzip(Array(#"{"access_token":"compressed","token_type":"Bearer","expires_in":60}"#.utf8)))
+      gateway.upstream.script { request in
+        guard request.path == "/token" else { return nil }
+        return Response(
+          status: 200, headers: ["Content-Type": "application/json", "Content-Encoding": coding], body: body)
+      }
+      let response = try await gateway.redeem(code)
+      #expect(response.headers["Content-Encoding"] == nil)
+      let tokens = try #require(NativeApp.tokens(in: response), "\(response.text)")
+      #expect(tokens.accessToken.reveal() == "compressed")
+    }
+  }
+
+  @Test(
+    "A token answer whose coding cannot be read is the server's failure and costs no code",
+    arguments: ["br", "gzip, gzip", "deflate"])
+  func unreadable(coding: String) async throws {
+    try await GatewayFixture.run { gateway in
+      let code = try await gateway.code()
+      let body = Array(#"{"access_token":"compressed","token_type":"Bearer"}"#.utf8)
+      gateway.upstream.script { request in
+        guard request.path == "/token" else { return nil }
+        return Response(
+          status: 200, headers: ["Content-Type": "application/json", "Content-Encoding": coding], body: body)
+      }
+      try await gateway.redeem(code).expectTokenError(502, "server_error")
+      gateway.upstream.script(nil)
+      #expect(try await gateway.redeem(code).status == 200)
+    }
+  }
+
+  @Test("The gateway's pages are not compressed, whatever the browser accepts")
+  func pages() async throws {
+    try await GatewayFixture.run { gateway in
+      let page = try await gateway.get("/authorize?client_id=unknown", ["Accept-Encoding": "gzip, deflate"])
+      #expect(page.status == 400 && page.headers["Content-Encoding"] == nil)
+      #expect(page.text.contains("</html>"))
     }
   }
 

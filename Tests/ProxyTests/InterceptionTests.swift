@@ -1,3 +1,4 @@
+import Compression
 import Proxy
 import Testing
 
@@ -29,6 +30,47 @@ extension ProxyTests {
         #expect(malformed.status == 400)
         let counters = await bench.counters()
         #expect(counters.opened == 0)
+      }
+    }
+
+    private static func answering(_ coding: String, _ body: [UInt8]) -> ScriptedUpstream.Script {
+      { upstream, peer in
+        while true {
+          _ = try await upstream.read(peer)
+          let head = "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\nContent-Length: \(body.count)\r\n\r\n"
+          try await peer.send(Array(head.utf8) + body)
+        }
+      }
+    }
+
+    @Test("The content of an answer is read without its coding, and its connection is used again")
+    func content() async throws {
+      let text = Array((0..<5_000).map { "content \($0 * $0) " }.joined().utf8)
+      let coded = try #require(Encoder.gzip(text))
+      try await Bench.Setup(upstream: Self.answering("gzip", coded)).run { _, bench in
+        for _ in 0..<2 {
+          let answer = try await bench.get("/intercept/content")
+          #expect(answer.status == 200 && answer.body == text)
+        }
+        #expect(bench.upstream.connections == 1)
+      }
+    }
+
+    @Test("An answer that is a bomb, damaged, or in another coding is 502, and the memory for it comes back")
+    func badContent() async throws {
+      let bomb = try #require(Encoder.gzip([UInt8](repeating: 0, count: 3_000_000)))
+      // Few repetitions, so that the size alone is too much.
+      let large = try #require(Encoder.gzip((0..<400_000).flatMap { Array("\($0) ".utf8) }))
+      let whole = try #require(Encoder.gzip(Array("content".utf8)))
+      #expect(large.count < 1 << 20)
+      for (coding, body) in [
+        ("gzip", bomb), ("gzip", large), ("gzip", Array(whole.dropLast())), ("gzip", Array("content".utf8)),
+        ("br", whole), ("gzip, gzip", whole), ("deflate", whole),
+      ] {
+        try await Bench.Setup(upstream: Self.answering(coding, body)).run { _, bench in
+          let answer = try await bench.get("/intercept/content")
+          #expect(answer.status == 502, "\(coding)")
+        }
       }
     }
 

@@ -34,6 +34,9 @@ final class TestHandler: Handler {
         let names = answer.head.headers.fields.map(\.name).joined(separator: ",")
         return .response(
           Response(status: answer.head.status, headers: ["X-Names": names], body: try await answer.collect()))
+      case "/intercept/content":
+        let answer = try await upstream.send(outbound)
+        return .response(Response(status: answer.head.status, body: try await answer.content()))
       case "/intercept/discard":
         _ = try await upstream.send(outbound)
         return .response(Response(status: 200))

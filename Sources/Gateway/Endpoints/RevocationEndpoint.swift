@@ -42,7 +42,10 @@ struct RevocationEndpoint {
         exchange.trail.transaction = grant.family
         guard await isEnded(grant) else { return .response(exchange.tokenRefusal(.here(.storeUnavailable))) }
       }
-      var headers: Headers = ["Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"]
+      var headers: Headers = [
+        "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json",
+        "Accept-Encoding": "identity",
+      ]
       if let authorization = form.authorization { headers.append("Authorization", authorization.reveal()) }
       return await send(
         OutboundRequest(

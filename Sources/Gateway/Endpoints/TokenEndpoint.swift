@@ -113,7 +113,7 @@ extension Interception {
     do throws(UpstreamFailure) {
       let response = try await upstream.send(outbound)
       trail.upstreamStatus = response.head.status
-      let body = try await response.collect()
+      let body = try await response.content()
       let answer = TokenAnswer(status: response.head.status, headers: response.head.headers, body: body)
       return .success(UpstreamTokens(status: response.head.status, answer: answer))
     } catch {

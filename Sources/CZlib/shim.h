@@ -1,0 +1,10 @@
+#pragma once
+
+#include <zlib.h>
+
+// What zlib has as macros only, which Swift does not import. No behaviour of its own.
+
+static inline int cz_begin_inflating(z_stream *stream, int window_bits) { return inflateInit2(stream, window_bits); }
+static inline int cz_begin_deflating(z_stream *stream, int window_bits) {
+  return deflateInit2(stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY);
+}
