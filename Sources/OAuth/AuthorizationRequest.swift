@@ -64,15 +64,15 @@ public final class AuthorizationRequest: Sendable {
   /// All values under a name, of the query and of the body.
   public func all(_ parameter: ParameterName) -> [String] { sources.flatMap { $0.all(parameter) } }
 
-  /// Whether a name occurs in the query or in the body.
-  public func contains(_ parameter: ParameterName) -> Bool { occurring.contains(parameter) }
+  /// Returns true if the query or the body gives the parameter a value.
+  public func contains(_ parameter: ParameterName) -> Bool { given.contains(parameter) }
 
-  /// The parameters that occur in the query or in the body.
-  public var occurring: ParameterNames { sources.reduce([]) { $0.union($1.occurring) } }
+  /// The parameters that have a value in the query or in the body.
+  public var given: ParameterNames { sources.reduce([]) { $0.union($1.given) } }
 
   /// Whether any parameter is OAuth's, in whatever spelling.
   public static func speaksOAuth(_ parameters: FormParameters) -> Bool {
-    parameters.hasMalformedName || !parameters.occurring.isDisjoint(with: .atAuthorization)
+    parameters.hasMalformedName || !parameters.given.isDisjoint(with: .atAuthorization)
       || parameters.secondRepresentation(of: .atAuthorization) != nil
   }
 }

@@ -1,24 +1,34 @@
+internal import Bytes
+
 /// A parameter can reach a server in a spelling that the gateway does not read as that parameter: `client_id[]`,
 /// `client.id`, `client[id`, `Client_Id`, `client_id%00`,
 /// `a=b;client_id=c`. Whoever sends one wants two readers to disagree.
 extension FormParameters {
   /// The first parameter of `known` that occurs in another spelling; `nil` when each name means one thing.
-  public func secondRepresentation(of known: ParameterNames) -> ParameterName? {
+  ///
+  /// - Parameter asciiOf: Returns the ASCII text that a server could read in a name with other characters, e.g. by
+  ///   ignoring case as Unicode defines it. `nil` compares such a name as it is.
+  public func secondRepresentation(
+    of known: ParameterNames, asciiOf: (([UInt8]) -> [UInt8])? = nil
+  ) -> ParameterName? {
     for index in entries.indices where !known.contains(entries[index].parameter) {
-      if let second = FormParameters.parameter(of: known, in: entries[index].name) { return second }
+      if let second = FormParameters.parameter(of: known, in: entries[index].name, asciiOf) { return second }
     }
     for name in malformedNames where !known.contains(ParameterName(name)) {
-      if let second = FormParameters.parameter(of: known, in: name) { return second }
+      if let second = FormParameters.parameter(of: known, in: name, asciiOf) { return second }
     }
     for name in namesAfterSemicolon {
-      if let second = FormParameters.parameter(of: known, in: name) { return second }
+      if let second = FormParameters.parameter(of: known, in: name, asciiOf) { return second }
     }
     return nil
   }
 
   /// The parameter that the most liberal server would take the name for.
-  private static func parameter(of known: ParameterNames, in name: String) -> ParameterName? {
-    let decoded = FormParameters.decoded(name)
+  private static func parameter(
+    of known: ParameterNames, in name: String, _ asciiOf: (([UInt8]) -> [UInt8])?
+  ) -> ParameterName? {
+    var decoded = FormParameters.decoded(name)
+    if let asciiOf, !decoded.span.isASCII { decoded = asciiOf(decoded) }
     let folded = FormParameters.folded(decoded)
     if let parameter = ParameterName(folded), known.contains(parameter) { return parameter }
     guard decoded.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }) else { return nil }

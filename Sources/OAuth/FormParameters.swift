@@ -52,6 +52,8 @@ public struct FormParameters: Sendable, Equatable {
   private(set) var namesAfterSemicolon: [String] = []
   /// The parameters among ``entries``.
   private var present: ParameterNames = []
+  /// Those of them that have a value somewhere.
+  private var valued: ParameterNames = []
   /// Those of them that are there more than once.
   private var repeated: ParameterNames = []
   /// The parameters among ``malformedNames``.
@@ -113,6 +115,7 @@ public struct FormParameters: Sendable, Equatable {
     if let parameter = entry.parameter {
       if present.contains(parameter) { repeated.formUnion(ParameterNames(parameter)) }
       present.formUnion(ParameterNames(parameter))
+      if !entry.value.isEmpty { valued.formUnion(ParameterNames(parameter)) }
     }
     entries.append(entry)
   }
@@ -208,11 +211,12 @@ public struct FormParameters: Sendable, Equatable {
     return values
   }
 
-  /// Whether a name occurs at all, with whatever value.
-  public func contains(_ parameter: ParameterName) -> Bool { occurring.contains(parameter) }
+  /// Returns true if the parameter is among ``given``.
+  public func contains(_ parameter: ParameterName) -> Bool { given.contains(parameter) }
 
-  /// The parameters that occur at all, with whatever value.
-  public var occurring: ParameterNames { present.union(malformed) }
+  /// The parameters that have a value, readable or not. A parameter without a value counts as omitted (RFC 6749, section
+  /// 3.1).
+  public var given: ParameterNames { valued.union(malformed) }
 
   public var isEmpty: Bool { entries.isEmpty && malformedNames.isEmpty && !hasMalformedName }
 

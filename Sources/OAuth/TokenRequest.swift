@@ -61,7 +61,7 @@ public final class TokenRequest: Sendable {
   }
 
   private static func speaks(_ names: ParameterNames, in parameters: FormParameters) -> Bool {
-    parameters.hasMalformedName || !parameters.occurring.isDisjoint(with: names)
+    parameters.hasMalformedName || !parameters.given.isDisjoint(with: names)
       || parameters.secondRepresentation(of: names) != nil
   }
 }

@@ -143,7 +143,8 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("9126-2.1-no-request-uri: what is pushed refers to nothing", arguments: ["urn:x", "https://evil.example/", ""])
+  @Test(
+    "9126-2.1-no-request-uri: what is pushed refers to nothing", arguments: ["urn:x", "https://evil.example/", " "])
   func noReference(value: String) async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let response = try await gateway.expectRefused(

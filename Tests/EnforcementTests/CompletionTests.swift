@@ -284,6 +284,7 @@ struct CompletionTests {
     #expect(reenter(Self.sent, body: "username=u&password=%FF&csrf=x&confirm=yes") == nil)
     #expect(reenter("", body: Self.sent + "&scope=read+write&response_mode=query") == nil)
     #expect(reenter(Self.sent, body: Self.sent) == nil)
+    #expect(reenter(Self.sent, body: "scope=read++write+") == nil)
   }
 
   @Test(
@@ -292,10 +293,33 @@ struct CompletionTests {
       "client_id=n2", "client_id=n1", "redirect_uri=https%3A%2F%2Fevil.example", "response_type=token",
       "response_mode=fragment", "state=other", "request=x", "request_uri=x", "registration=x", "code_challenge=x",
       "client_id[]=x", "a=b;redirect_uri=c", "Redirect_Uri=x", "redirect_uri=%FF", "%FF=x", "scope=admin", "scope=%22",
+      "red%C4%B1rect_uri=x", "%C5%BFtate=x", "client_%C4%B1d=x", "%EF%BD%92edirect_uri=x", "re%CC%81direct_uri=x",
     ])
   func reentryChanged(addition: String) {
     #expect(reenter("state=sealed&" + addition) != nil)
     #expect(reenter(Self.sent, body: addition) != nil)
+  }
+
+  @Test(
+    "I-reentry: a parameter without a value counts as omitted",
+    arguments: [
+      "client_id=", "redirect_uri=", "response_type=", "response_mode=", "scope=", "state=", "code_challenge=",
+      "code_challenge_method=", "request=", "request_uri=", "registration=",
+    ])
+  func reentryEmpty(addition: String) {
+    #expect(reenter(Self.sent + "&" + addition) == nil)
+    #expect(reenter(Self.sent, body: addition) == nil)
+  }
+
+  @Test("I-reentry: where the app asked for no scope, the form may carry the server's default")
+  func reentryDefaultScope() {
+    var transaction = Fixture.transaction
+    transaction.scope = nil
+    let request = AuthorizationRequest(method: "GET", query: "state=sealed&scope=profile,email%20x")
+    let outcome = Enforcement.decideReentry(
+      request, sealedState: "sealed", transaction: transaction, browserMatches: true, policy: Fixture.policy(),
+      now: Fixture.now)
+    #expect(outcome.rejection == nil)
   }
 
   @Test("I-reentry: the browser, the clock and the policy count here too")
@@ -344,5 +368,7 @@ struct CompletionTests {
     #expect(decide("user=u&password=p", live: true) == nil)
     #expect(decide("user=u&password=p", live: false) == .formWithoutTransaction)
     #expect(decide("user=u&client_id=n1", live: true) == .reentryChanged)
+    #expect(decide("user=u&%C5%BFtate=x", live: true) == .reentryChanged)
+    #expect(decide("user=u&state=&scope=", live: true) == nil)
   }
 }

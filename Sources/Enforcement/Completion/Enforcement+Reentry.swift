@@ -91,7 +91,7 @@ extension Enforcement {
       case .split: return .reject(.here(.parametersSplit))
       }
     }
-    guard !request.sources.contains(where: AuthorizationRequest.speaksOAuth) else {
+    guard !request.sources.contains(where: { AuthorizationRequest.speaksOAuth($0) || $0.hasLookAlike }) else {
       return .reject(.here(.reentryChanged))
     }
     guard !RequestContent(texts: request.texts).carriesAnswer(to: [GatewaySettings.ownCallback]) else {

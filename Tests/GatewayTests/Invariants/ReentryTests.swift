@@ -62,12 +62,36 @@ struct ReentryTests {
     }
   }
 
-  @Test("I-reentry: no scope can be added to a request that had none")
+  @Test("I-reentry: a consent form may carry the server's default scope if the app asked for none")
   func scopeFromNothing() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()
-      let target = begun.target { $0.append("scope", "admin") }
-      try await gateway.expectRefused(get: target, Headers.cookies([begun.cookie]), status: 400)
+      let session = try await gateway.legacySession()
+      let response = try await gateway.allow(begun, cookies: [begun.cookie, session]) { $0.append("scope", "profile") }
+      #expect(response.location?.hasPrefix("com.example.p1:/cb?code=") == true)
+    }
+  }
+
+  @Test("I-reentry: a consent form may post empty PKCE fields, which count as omitted")
+  func emptyFields() async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await gateway.begin()
+      let session = try await gateway.legacySession()
+      let response = try await gateway.allow(begun, cookies: [begun.cookie, session]) {
+        $0.append("code_challenge", "")
+        $0.append("code_challenge_method", "")
+      }
+      #expect(response.location?.hasPrefix("com.example.p1:/cb?code=") == true)
+    }
+  }
+
+  @Test("I-reentry: a login form with empty OAuth fields of its own is the upstream's form")
+  func formWithEmptyFields() async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await gateway.begin()
+      let before = gateway.upstream.recorder.count
+      _ = try await gateway.post("/authorize", ["password": "x", "state": ""], Headers.cookies([begun.cookie]))
+      #expect(gateway.upstream.recorder.count == before + 1)
     }
   }
 

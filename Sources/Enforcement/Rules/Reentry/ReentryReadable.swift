@@ -8,7 +8,7 @@ extension Rule where Context == ReentryContext {
         return .refuse(.reentryBody)
       }
       for parameters in context.request.sources {
-        if parameters.secondRepresentation(of: ParameterNames.atAuthorization) != nil || parameters.hasMalformedName {
+        if parameters.hasLookAlike || parameters.hasMalformedName {
           return .refuse(.parameterSpelling)
         }
         let malformed = parameters.malformedNames.compactMap { ParameterName($0) }

@@ -2,7 +2,8 @@ internal import Bytes
 import OAuth
 
 extension Rule where Context == ReentryContext {
-  /// `I-reentry`: wherever these stand, and however often, they are absent or equal to what went upstream.
+  /// `I-reentry`: each of these parameters is absent, empty (RFC 6749, section 3.1: empty means omitted) or equal to the
+  /// value that went upstream, in every place where it occurs.
   static var reentryUnchanged: Rule {
     Rule(name: "what went upstream comes back as it went") { context in
       for (parameter, value) in context.sent where context.request.contains(parameter) {
@@ -11,7 +12,7 @@ extension Rule where Context == ReentryContext {
         }
       }
       // What never goes upstream cannot come back from there.
-      if let surplus = context.neverSent.intersection(context.request.occurring).sorted.first {
+      if let surplus = context.neverSent.intersection(context.request.given).sorted.first {
         return .refuse(.reentryChanged, .parameter(surplus.text))
       }
       return .pass
