@@ -68,7 +68,9 @@ final class AdminHandler: Handler {
   }
 
   /// Nothing passes here.
-  func passingLocation(_ location: String) -> LocationVerdict { .refuse }
+  func passingLocation(_ location: String, carriesCookie: Bool) -> LocationVerdict { .withhold }
+
+  func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
   func editPassing(_ response: inout Response) {}
 
   func failure(_ failure: ProxyFailure) -> Response {
@@ -78,7 +80,7 @@ final class AdminHandler: Handler {
     case .overloaded: AdminHandler.text(503, "too many requests at once\n")
     case .bodyTooLarge: AdminHandler.text(413, "no request has a body here\n")
     case .loop: AdminHandler.text(508, "the request came round again\n")
-    case .upstream, .forbiddenResponse: AdminHandler.text(500, "there is no upstream here\n")
+    case .upstream: AdminHandler.text(500, "there is no upstream here\n")
     }
   }
 

@@ -22,7 +22,9 @@ public final class LegacyHandler: Handler {
     .response(server.respond(to: request, now: Clock.realSeconds()))
   }
 
-  public func passingLocation(_ location: String) -> LocationVerdict { .keep }
+  public func passingLocation(_ location: String, carriesCookie: Bool) -> LocationVerdict { .keep }
+
+  public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
   public func editPassing(_ response: inout Response) {}
 
   public func failure(_ failure: ProxyFailure) -> Response {
@@ -31,7 +33,7 @@ public final class LegacyHandler: Handler {
     case .timeout: LegacyPage.message(status: 408, "Too slow", "The request did not arrive in time.")
     case .overloaded: LegacyPage.message(status: 503, "Busy", "Too many requests at once.")
     case .bodyTooLarge: LegacyPage.message(status: 413, "Too large", "The form is too large.")
-    case .loop, .upstream, .forbiddenResponse: LegacyPage.message(status: 500, "Error", "Something went wrong.")
+    case .loop, .upstream: LegacyPage.message(status: 500, "Error", "Something went wrong.")
     }
   }
 }

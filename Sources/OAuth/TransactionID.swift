@@ -14,6 +14,11 @@ public struct TransactionID: Hashable, Sendable, CustomStringConvertible {
     self.bytes = bytes
   }
 
+  /// The id of the login that an upstream code stands for.
+  public init(_ code: UpstreamCodeDigest) {
+    bytes = code.bytes
+  }
+
   /// Lower-case hexadecimal.
   public var description: String {
     Hex.encode(bytes)

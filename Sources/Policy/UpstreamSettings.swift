@@ -9,6 +9,10 @@ public struct UpstreamSettings: Sendable {
   public var notEndpoints: [String]
   /// Bytes of `state` that the server accepts; a longer sealed state is kept in the store behind a handle.
   public var stateLimit: Int
+  /// Seconds that the server takes a code: its digest is remembered for so long.
+  public var codeLifetime: Int
+  /// True if the sign-in ends with a form of another site: the gateway's cookie then has `SameSite=None`.
+  public var crossSiteLogin: Bool
   /// Whether PKCE parameters are forwarded (the server understands them); they are stripped otherwise.
   public var forwardsPKCE: Bool
   /// Authorization request parameters forwarded beside OAuth's and OpenID Connect Core's.
@@ -32,8 +36,8 @@ public struct UpstreamSettings: Sendable {
 
   public init(
     origin: Origin, endpoints: Endpoints, callback: CallbackMode = .inPlace, pass: [String] = [],
-    notEndpoints: [String] = [], stateLimit: Int = 2048, forwardsPKCE: Bool = false, parameters: Set<String> = [],
-    maxConnections: Int = 1024,
+    notEndpoints: [String] = [], stateLimit: Int = 2048, codeLifetime: Int = 600, crossSiteLogin: Bool = false,
+    forwardsPKCE: Bool = false, parameters: Set<String> = [], maxConnections: Int = 1024,
     reservedConnections: Int? = nil, connectTimeout: Int = 5_000, responseTimeout: Int = 60_000,
     upgrades: Set<String> = [], strippedHeaders: [String] = [], keptHeaders: [String] = [], tls: UpstreamTLS? = nil
   ) {
@@ -43,6 +47,8 @@ public struct UpstreamSettings: Sendable {
     self.pass = pass
     self.notEndpoints = notEndpoints
     self.stateLimit = stateLimit
+    self.codeLifetime = codeLifetime
+    self.crossSiteLogin = crossSiteLogin
     self.forwardsPKCE = forwardsPKCE
     self.parameters = parameters
     self.maxConnections = maxConnections

@@ -117,7 +117,7 @@ extension PolicyReader {
   }
 
   /// Whole seconds.
-  private func seconds(_ field: Field, least: Int, most: Int = Int.max / 1_000) -> Int? {
+  func seconds(_ field: Field, least: Int, most: Int = Int.max / 1_000) -> Int? {
     guard let milliseconds = duration(field, least * 1_000...most * 1_000) else { return nil }
     guard milliseconds.isMultiple(of: 1_000) else {
       error(.invalidValue, field.node, "`\(field.name)` is counted in whole seconds; use a unit of `s`, `m` or `h`")

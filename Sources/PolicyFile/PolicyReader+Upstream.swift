@@ -42,6 +42,12 @@ extension PolicyReader {
       case .stateLimit:
         guard let limit = stateLimit(field) else { return }
         settings.append { $0.stateLimit = limit }
+      case .codeLifetime:
+        guard let lifetime = seconds(field, least: 1, most: 86_400) else { return }
+        settings.append { $0.codeLifetime = lifetime }
+      case .crossSiteLogin:
+        guard let isCrossSite = flag(field) else { return }
+        settings.append { $0.crossSiteLogin = isCrossSite }
       case .pkce:
         guard let forwarding = choice(field, PKCEForwarding.self) else { return }
         settings.append { $0.forwardsPKCE = forwarding == .forward }

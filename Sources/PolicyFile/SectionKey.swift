@@ -100,6 +100,8 @@ enum UpstreamKey: String, SectionKey {
   case url, endpoints, callback, pass, pkce, parameters, upgrades, tls
   case notEndpoints = "not_endpoints"
   case stateLimit = "state_limit"
+  case codeLifetime = "code_lifetime"
+  case crossSiteLogin = "cross_site_login"
   case maxConnections = "max_connections"
   case reservedConnections = "reserved_connections"
   case connectTimeout = "connect_timeout"

@@ -27,7 +27,7 @@ extension Exchange {
     case .request(let error): answer = .request(error)
     case .upstream(let error): answer = .upstream(error)
     case .stale: answer = .upstream(.reset)
-    case .forbidden: answer = .forbiddenResponse
+    case .withheld: answer = .upstream(.malformed)
     }
     await server.answer(
       worker.handler.failure(answer), to: head.method, minorVersion: head.minorVersion, began: began, .refused)
@@ -39,7 +39,7 @@ extension Exchange {
     case .tooSlow: .minimumRate
     case .tooLong: .requestTimeout
     case .upstream(let error): ProxyFailure.upstream(error).limit(in: .body)
-    case .client, .request, .stale, .forbidden: nil
+    case .client, .request, .stale, .withheld: nil
     }
   }
 }

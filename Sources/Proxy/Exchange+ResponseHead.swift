@@ -27,7 +27,12 @@ extension Exchange {
       for name in ["Location", "Refresh", "Content-Location"] {
         guard let location = edited.headers[name] else { continue }
         guard edited.headers.all(name).count == 1 else { throw .upstream(.malformed) }
-        if let replacement = try judge(location) { edited.headers.set(name, replacement) }
+        switch judge(location) {
+        case .keep: break
+        case .replace(let replacement): edited.headers.set(name, replacement)
+        case .withhold: throw .withheld(worker.values(of: parsed, input))
+        case .unsafe: throw .upstream(.malformed)
+        }
       }
       worker.handler.editPassing(&edited)
       input.consume(parsed.length)
@@ -42,7 +47,7 @@ extension Exchange {
     let fields = responseFields
     let replacements =
       fields.hasLocation
-      ? try judgeFields(input, fields) : ResponseRewriter.Replacements()
+      ? try judgeFields(parsed, input, fields) : ResponseRewriter.Replacements()
     let added = replacements.count + ResponseRewriter.growth(of: fields, worker.settings)
     guard parsed.length + added + 256 <= Buffer.capacity else { throw .upstream(.malformed) }
     open(parsed, head)
@@ -72,14 +77,19 @@ extension Exchange {
 
   /// What becomes of the locations of a response that passes.
   private func judgeFields(
-    _ input: Buffer, _ fields: HeadIndex
+    _ parsed: ResponseHead, _ input: Buffer, _ fields: HeadIndex
   ) throws(Failure) -> ResponseRewriter.Replacements {
     var replacements = ResponseRewriter.Replacements()
     for field in fields where field.known.isLocation {
       // Of two, each reader may follow another one.
       guard fields.only(field.known) != nil else { throw .upstream(.malformed) }
       let text = input.withSpan { RequestReader.text($0, field.value) }
-      replacements.set(field.known, try judge(text))
+      switch judge(text) {
+      case .keep: break
+      case .replace(let replacement): replacements.set(field.known, replacement)
+      case .withhold: throw .withheld(worker.values(of: parsed, input))
+      case .unsafe: throw .upstream(.malformed)
+      }
     }
     return replacements
   }
@@ -137,13 +147,9 @@ extension Exchange {
     return keepsAlive
   }
 
-  /// What becomes of a location; throws when it must not reach the browser.
-  func judge(_ location: String) throws(Failure) -> String? {
-    switch LocationJudge.judge(location, worker.handler, worker.settings.configuration) {
-    case .refuse: throw .forbidden
-    case .replace(let replacement): return replacement
-    case .keep: return nil
-    }
+  private func judge(_ location: String) -> LocationJudge.Outcome {
+    LocationJudge.judge(
+      location, carriesCookie: carriesCookie, worker.handler, worker.settings.configuration)
   }
 
   /// The protocol was switched: from here on bytes move both ways until one side closes.

@@ -8,7 +8,11 @@ extension Exchange {
     while true {
       if !fromClient.isEmpty, !keepsHead, upload.direct == 0, !upload.isDecoded {
         do throws(MessageError) {
-          try upload.advance(from: fromClient, to: toUpstream)
+          if held.keepsBody {
+            try advanceAndHold()
+          } else {
+            try upload.advance(from: fromClient, to: toUpstream)
+          }
         } catch {
           throw .request(error)
         }

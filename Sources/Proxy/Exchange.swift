@@ -21,7 +21,8 @@ final class Exchange {
     case upstream(UpstreamFailure)
     /// The reused connection was closed before it answered anything.
     case stale
-    case forbidden
+    /// The response has a location that must not reach the browser.
+    case withheld(Response)
   }
 
   let server: ServerConnection
@@ -40,6 +41,8 @@ final class Exchange {
   let toClient: Buffer
   var keepsHead = false
   var carriesCookie = false
+  /// The parts of a request with a body that are kept after their bytes have gone upstream.
+  var held = HeldRequest()
   var status = 0
   var upstreamKeepsAlive = false
   var isTunnel = false
@@ -104,8 +107,11 @@ final class Exchange {
     reset(began)
     rewrite(head)
     keepsHead = head.body == .none
-    if !keepsHead { fromClient.consume(head.length) }
     upload = BodyPump(head.body, as: head.body == .chunked ? .chunked : .plain)
+    if !keepsHead {
+      hold(head)
+      fromClient.consume(head.length)
+    }
     var mayReuse = true
     while true {
       do throws(Failure) {
@@ -127,7 +133,11 @@ final class Exchange {
           rewrite(head)
           continue
         }
-        await fail(error, head)
+        if case .withheld(let response) = error {
+          await answer(withheld: response, head)
+        } else {
+          await fail(error, head)
+        }
         break
       }
     }
@@ -231,5 +241,6 @@ final class Exchange {
   func clear() {
     toUpstream.clear()
     toClient.clear()
+    held.clear(buffers)
   }
 }

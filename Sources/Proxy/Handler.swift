@@ -13,7 +13,12 @@ public protocol Handler: AnyObject {
   func respond(to request: Request, upstream: Upstream) async -> Reply
 
   /// Judges a `Location` (or `Content-Location`, `Refresh` target) of a response that passes.
-  func passingLocation(_ location: String) -> LocationVerdict
+  ///
+  /// - Parameter carriesCookie: True if the request that is answered carries the private cookie.
+  func passingLocation(_ location: String, carriesCookie: Bool) -> LocationVerdict
+
+  /// Returns the response that the client gets in place of a withheld one.
+  func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response
 
   /// Edits the head of a response that passes to a browser that carries the private cookie.
   func editPassing(_ response: inout Response)
@@ -55,8 +60,28 @@ public enum Reply {
 public enum LocationVerdict: Equatable, Sendable {
   case keep
   case replace(String)
-  /// The response must not reach the browser: 502.
-  case refuse
+  /// The response must not reach the browser as it is: the handler answers in its place (``WithheldResponse``).
+  case withhold
+}
+
+/// A response that was about to pass and has a location that the browser must not get.
+public struct WithheldResponse {
+  /// The head from the upstream, without the body, which is discarded.
+  public let response: Response
+  /// The request that it answers.
+  public let request: Request
+  /// True if `request` is complete. The body is held only for a request that carries the private cookie, up to
+  /// ``bodyLimit``, and only as far as the upstream received it.
+  public let isComplete: Bool
+
+  /// Bytes of a body that are held: a login or consent form has far less.
+  public static let bodyLimit = 64 * 1024
+
+  public init(response: Response, request: Request, isComplete: Bool) {
+    self.response = response
+    self.request = request
+    self.isComplete = isComplete
+  }
 }
 
 /// Why the proxy answers itself.
@@ -70,8 +95,6 @@ public enum ProxyFailure: Error, Equatable, Sendable {
   case bodyTooLarge
   case loop
   case upstream(UpstreamFailure)
-  /// The upstream's answer would have handed out what it must not.
-  case forbiddenResponse
 }
 
 /// Why the upstream did not answer.

@@ -3,14 +3,18 @@ enum LocationJudge {
   enum Outcome {
     case keep
     case replace(String)
-    case refuse
+    case withhold
+    /// The replacement cannot be written as it is meant.
+    case unsafe
   }
 
   /// Judges the value of a `Location`, `Content-Location` or `Refresh`.
-  static func judge(_ value: String, _ handler: any Handler, _ configuration: ProxyConfiguration) -> Outcome {
-    switch handler.passingLocation(value) {
-    case .refuse: return .refuse
-    case .replace(let replacement): return ResponseEncoder.isSafe(replacement) ? .replace(replacement) : .refuse
+  static func judge(
+    _ value: String, carriesCookie: Bool, _ handler: any Handler, _ configuration: ProxyConfiguration
+  ) -> Outcome {
+    switch handler.passingLocation(value, carriesCookie: carriesCookie) {
+    case .withhold: return .withhold
+    case .replace(let replacement): return ResponseEncoder.isSafe(replacement) ? .replace(replacement) : .unsafe
     case .keep: return moved(value, configuration).map { .replace($0) } ?? .keep
     }
   }

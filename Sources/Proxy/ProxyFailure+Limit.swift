@@ -24,7 +24,7 @@ extension ProxyFailure {
     case .upstream(.busy): .upstreamConnections
     case .upstream(.connectTimeout): .connectTimeout
     case .upstream(.responseTimeout): .responseTimeout
-    case .loop, .forbiddenResponse, .upstream: nil
+    case .loop, .upstream: nil
     }
   }
 }

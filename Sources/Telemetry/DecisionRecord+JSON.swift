@@ -8,6 +8,7 @@ extension DecisionRecord {
     line.field("time", Timestamp.text(time))
     line.field("event", "decision")
     if let transaction { line.field("transaction", transaction) }
+    if let family { line.field("family", family) }
     line.field("endpoint", endpoint.rawValue)
     if let client { line.field("client", DecisionRecord.cut(client)) }
     line.field("decision", decision.rawValue)

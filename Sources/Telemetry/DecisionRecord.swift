@@ -10,6 +10,8 @@ public final class DecisionRecord: Sendable {
   public let time: Int64
   /// Joins the legs of one flow; `nil` before a flow has begun.
   public let transaction: String?
+  /// Joins the redemption of a code with the refreshes and the revocation of its tokens.
+  public let family: String?
   public let endpoint: DecisionEndpoint
   /// As the request says it, cut to 256 bytes; it need not be configured.
   public let client: String?
@@ -33,12 +35,14 @@ public final class DecisionRecord: Sendable {
   public let policyVersion: String
 
   public init(
-    time: Int64, transaction: String? = nil, endpoint: DecisionEndpoint, client: String? = nil, decision: DecisionKind,
+    time: Int64, transaction: String? = nil, family: String? = nil, endpoint: DecisionEndpoint, client: String? = nil,
+    decision: DecisionKind,
     rule: String? = nil, status: Int, mode: String, findings: [String] = [], redirectKind: String? = nil,
     path: String? = nil, upstreamStatus: Int? = nil, durationNanoseconds: UInt64, peer: String, policyVersion: String
   ) {
     self.time = time
     self.transaction = transaction
+    self.family = family
     self.endpoint = endpoint
     self.client = client
     self.decision = decision

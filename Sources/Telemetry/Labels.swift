@@ -21,6 +21,8 @@ public enum DecisionEndpoint: String, Sendable, CaseIterable {
   case registration
   case metadata
   case consent
+  /// A response that carries an authorization response at a path that is no endpoint.
+  case response
   case pushedAuthorization = "pushed_authorization"
   /// Any other path: ambiguous ones, closed ones.
   case path

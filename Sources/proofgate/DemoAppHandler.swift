@@ -72,7 +72,9 @@ final class DemoAppHandler: Handler {
     }
   }
 
-  func passingLocation(_ location: String) -> LocationVerdict { .refuse }
+  func passingLocation(_ location: String, carriesCookie: Bool) -> LocationVerdict { .withhold }
+
+  func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
   func editPassing(_ response: inout Response) {}
 
   func failure(_ failure: ProxyFailure) -> Response {

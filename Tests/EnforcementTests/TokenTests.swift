@@ -35,7 +35,7 @@ struct TokenTests {
     #expect(basic.user == "legacy-n1")
     #expect(basic.password.reveal() == "held-n1")
     #expect(permit.sealsRefreshToken)
-    #expect(permit.transactionID == Fixture.transactionID)
+    #expect(permit.family == TransactionID(permit.code.digest))
   }
 
   @Test("An upstream that wants its credentials in the body gets them there, and one without a secret an identifier")

@@ -119,4 +119,14 @@ struct ValueTests {
     #expect("\(secret)" == "***")
     #expect(String(reflecting: [secret]).contains("hush") == false)
   }
+
+  @Test("The digest of an upstream code names the code and the upstream client, and nothing runs together")
+  func codeDigest() {
+    func digest(_ client: String, _ code: String) -> UpstreamCodeDigest {
+      UpstreamCodeDigest(of: Secret(code), issuedTo: ClientID(client))
+    }
+    #expect(digest("a", "bc") == digest("a", "bc"))
+    #expect(Set([digest("a", "bc"), digest("ab", "c"), digest("a", "bd"), digest("", "abc")]).count == 4)
+    #expect(digest("a", "bc").bytes.count == TransactionID.byteCount)
+  }
 }

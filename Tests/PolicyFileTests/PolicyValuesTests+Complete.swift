@@ -62,6 +62,8 @@ extension PolicyValuesTests {
       pass: [/login, /static/]
       not_endpoints: [/token_key, /token/*]
       state_limit: 1KiB
+      code_lifetime: 2m
+      cross_site_login: true
       pkce: forward
       parameters: [audience, tenant]
       max_connections: 64

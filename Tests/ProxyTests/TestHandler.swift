@@ -73,12 +73,24 @@ final class TestHandler: Handler {
     }
   }
 
-  func passingLocation(_ location: String) -> LocationVerdict {
-    if location.contains("forbidden") { return .refuse }
+  func passingLocation(_ location: String, carriesCookie: Bool) -> LocationVerdict {
+    if location.contains("forbidden") { return .withhold }
+    if location.contains("bound"), carriesCookie { return .withhold }
     if location.contains("unsafe") { return .replace("/a\r\nSet-Cookie: b=c") }
     if location.contains("replaced") { return .replace("/replacement") }
     if location.contains("long") { return .replace("/" + String(repeating: "x", count: 20_000)) }
     return .keep
+  }
+
+  func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response {
+    let request = withheld.request
+    return Response(
+      status: 502,
+      headers: [
+        "X-Withheld": withheld.response.headers["Location"] ?? "-", "X-Complete": "\(withheld.isComplete)",
+        "X-Method": request.method, "X-Target": request.target, "X-Cookie": request.headers["Cookie"] ?? "-",
+        "X-Type": request.headers["Content-Type"] ?? "-", "X-Length": "\(request.body.count)",
+      ], body: Array(request.body.prefix(64)))
   }
 
   func editPassing(_ response: inout Response) {
@@ -94,7 +106,6 @@ final class TestHandler: Handler {
       case .bodyTooLarge: 413
       case .loop: 508
       case .upstream(let error): error.status
-      case .forbiddenResponse: 502
       }
     return Response(status: status, body: Array("refused".utf8))
   }

@@ -18,7 +18,8 @@ public struct CompletionFacts: Sendable {
   }
 }
 
-/// Leave to send the client its answer. Only this module gives it.
+/// Permission to send the client its answer. Only this module can create it. The caller claims the digest of the upstream's
+/// code for the transaction before it sends the answer.
 public final class CompletionPermit: Sendable {
   public let client: Client
   public let transaction: AuthorizationTransaction
@@ -40,6 +41,9 @@ public final class CompletionPermit: Sendable {
     self.redirect = redirect
     self.extra = extra
   }
+
+  /// What the client is told if the code cannot be claimed.
+  public func refusal(_ rejection: Rejection) -> Refusal { Refusal(rejection, delivery: redirect.delivery) }
 
   /// The response, with the wrapped code.
   public func response(code: String) -> AuthorizationResponse {

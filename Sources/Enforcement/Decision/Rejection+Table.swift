@@ -194,10 +194,14 @@ extension Rejection {
       Row(.serverError, 502, .page, "the server answered to another address", "RFC 6749, section 3.1.2")
     case .answerEchoed:
       Row(.invalidRequest, 400, .page, "this code was already in the request", "RFC 9700, section 4.5")
+    case .answerReplayed:
+      Row(.invalidRequest, 400, .page, "another sign-in has brought this code", "RFC 9700, section 4.5")
     case .answerUnusable:
       Row(.serverError, 502, .redirect, "the server's answer cannot be used", "RFC 6749, section 4.1.2")
     case .answerToEnforced:
       Row(.serverError, 502, .page, "the server's answer belongs to another client", "RFC 7636, section 1")
+    case .responseUnlisted:
+      Row(.serverError, 502, .page, "the server answered a request that no sign-in began", "RFC 6749, section 3.1.2")
     case .callbackClosed:
       Row(.serverError, 400, .redirect, "answers are not accepted here", "RFC 6749, section 3.1.2")
     case .upstreamDenied:

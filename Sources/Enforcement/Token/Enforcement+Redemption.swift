@@ -8,8 +8,8 @@ struct RedemptionContext: Sendable {
   let now: Int64
 }
 
-/// Leave to redeem the upstream's code. Only this module gives it. The caller claims the single use of
-/// `transactionID` before it contacts the upstream.
+/// Permission to redeem the upstream's code. Only this module can create it. The caller claims the single use of
+/// ``family`` before it contacts the upstream.
 public final class RedemptionPermit: Sendable {
   public let client: Client
   public let code: IssuedCode
@@ -26,6 +26,7 @@ public final class RedemptionPermit: Sendable {
   init(_ context: RedemptionContext, policy: Policy) {
     let intent = context.intent
     code = context.code
+    family = TransactionID(code.digest)
     client = intent.client
     verifier = intent.verifier?.secret
     parameters = intent.parameters
@@ -46,7 +47,11 @@ public final class RedemptionPermit: Sendable {
     upstream = UpstreamTokenRequest(credentials, parameters: parameters, entries: entries)
   }
 
-  public var transactionID: TransactionID { code.transactionID }
+  /// The name of the login that the code stands for, and of the family of its refresh tokens.
+  ///
+  /// It comes from the upstream's code: two transactions can never redeem one code, and a second code of one transaction
+  /// (the user went back and consented again) is a login of its own.
+  public let family: TransactionID
 
   /// The request that ends a token that came of the code (RFC 7009, section 2.1).
   public func revocation(of token: Secret, hint: TokenTypeHint) -> UpstreamTokenRequest {

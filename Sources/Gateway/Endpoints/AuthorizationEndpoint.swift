@@ -157,7 +157,7 @@ struct AuthorizationEndpoint {
     _ target: String, _ start: TransactionStart, _ answer: UpstreamResponse
   ) async -> Response {
     var response = exchange.redirect(to: target)
-    for cookie in exchange.cookies(of: answer) { response.headers.append("Set-Cookie", cookie) }
+    for cookie in exchange.cookies(of: answer.head) { response.headers.append("Set-Cookie", cookie) }
     response.headers.append("Set-Cookie", start.cookie)
     _ = try? await answer.collect()
     return response

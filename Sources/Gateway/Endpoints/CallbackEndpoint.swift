@@ -24,7 +24,7 @@ struct CallbackEndpoint {
       case .invalid: return exchange.answer(.here(unreadable))
       case .value(let transaction):
         let browserMatches = exchange.session()?.isBound(to: transaction.browserSecretHash) ?? false
-        return exchange.finish(answer, transaction, browserMatches: browserMatches)
+        return await exchange.finish(answer, transaction, browserMatches: browserMatches)
       }
     } catch {
       return exchange.answer(.here(.storeUnavailable))

@@ -37,7 +37,7 @@ struct Completion {
       if let completed = await complete(location) {
         return .response(await replace(answer, by: completed, adding: cookie))
       }
-      if exchange.gateway.snapshot.locations.isAnswer(location) {
+      if exchange.isUnansweredHere(location) {
         let refused = exchange.answer(.here(.answerUnusable), transaction: transaction)
         return .response(await replace(answer, by: refused, adding: cookie))
       }
@@ -83,7 +83,7 @@ struct Completion {
   /// Sends the gateway's response in place of the upstream's, whose cookies (a session that begins or ends) still count.
   private func replace(_ answer: UpstreamResponse, by response: Response, adding cookie: String?) async -> Response {
     var response = response
-    for field in exchange.cookies(of: answer) { response.headers.append("Set-Cookie", field) }
+    for field in exchange.cookies(of: answer.head) { response.headers.append("Set-Cookie", field) }
     if let cookie { response.headers.append("Set-Cookie", cookie) }
     // A short body read to its end keeps the connection for the next request.
     _ = try? await answer.collect()
@@ -92,16 +92,16 @@ struct Completion {
 
   /// The response to the client; `nil` when the location is not an answer but a way on, to a login page for example.
   private func complete(_ location: String) async -> Response? {
-    guard let answer = UpstreamAnswer(location: absolute(location)) else { return nil }
+    guard let answer = UpstreamAnswer(location: exchange.absolute(location)) else { return nil }
     // A redirect back to the authorization endpoint carries the state too, and is no answer.
     if let state = answer.state, isAnswer(answer) {
       // What came of this state is at hand: it was sealed, or opened, a moment ago.
       if let running, let carried = running.state, carried.utf8.span.isEqual(to: state.utf8.span) {
-        return complete(answer, running.transaction)
+        return await complete(answer, running.transaction)
       }
       do throws(StoreError) {
         switch try await exchange.gateway.states.open(state, now: exchange.now) {
-        case .value(let opened): return complete(answer, opened)
+        case .value(let opened): return await complete(answer, opened)
         case .keyUnknown: return exchange.answer(.here(.codeKeyUnknown))
         case .invalid: break
         }
@@ -113,42 +113,50 @@ struct Completion {
     guard let transaction, answer.parameters.contains(.error), isAt(location, transaction.upstreamRedirectURI) else {
       return nil
     }
-    return complete(answer, transaction)
+    return await complete(answer, transaction)
   }
 
   private func isAnswer(_ answer: UpstreamAnswer) -> Bool {
     answer.parameters.contains(.code) || answer.parameters.contains(.error)
   }
 
-  private func complete(_ answer: UpstreamAnswer, _ transaction: AuthorizationTransaction) -> Response {
+  private func complete(_ answer: UpstreamAnswer, _ transaction: AuthorizationTransaction) async -> Response {
     let isOwnBeginning = running?.isBeginning ?? false && transaction.id == running?.transaction.id
-    return exchange.finish(
+    return await exchange.finish(
       answer, transaction,
       browserMatches: isOwnBeginning || session?.isBound(to: transaction.browserSecretHash) ?? false
     )
   }
 
   private func isAt(_ location: String, _ address: String) -> Bool {
-    let text = absolute(location)
+    let text = exchange.absolute(location)
     guard text.utf8.starts(with: address.utf8) else { return false }
     guard let next = text.utf8.dropFirst(address.utf8.count).first else { return true }
     return next == UInt8(ascii: "?") || next == UInt8(ascii: "&") || next == UInt8(ascii: "#")
   }
-
-  /// A relative location is resolved against the gateway's origin, where the browser would resolve it.
-  private func absolute(_ location: String) -> String {
-    guard location.hasPrefix("/"), !location.hasPrefix("//") else { return location }
-    return exchange.policy.gateway.origin.description + location
-  }
 }
 
 extension Interception {
+  /// Resolves a relative location against the gateway's origin, as the browser would.
+  func absolute(_ location: String) -> String {
+    guard location.hasPrefix("/"), !location.hasPrefix("//") else { return location }
+    return policy.gateway.origin.description + location
+  }
+
+  /// Returns true if the location hands out a code or token that nothing completes: neither this response nor, with
+  /// `callback: network`, the callback endpoint.
+  fileprivate func isUnansweredHere(_ location: String) -> Bool {
+    let locations = gateway.snapshot.locations
+    guard locations.isAnswer(location) else { return false }
+    return policy.upstream.callback == .inPlace || !locations.isCallback(location)
+  }
+
   /// The cookies that the upstream sets, as they may reach the browser: never the gateway's own, and `Secure` wherever
   /// the gateway is.
-  func cookies(of answer: UpstreamResponse) -> [String] {
+  func cookies(of response: Response) -> [String] {
     let own = gateway.snapshot.cookie.name.lowercased()
     let isSecure = policy.gateway.origin.scheme == .https
-    return answer.head.headers.all("Set-Cookie").compactMap { field in
+    return response.headers.all("Set-Cookie").compactMap { field in
       let name = field.utf8.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
         .filter { $0 != 0x20 && $0 != 0x09 }
       guard String(decoding: name, as: UTF8.self).lowercased() != own else { return nil }
@@ -156,10 +164,17 @@ extension Interception {
     }
   }
 
+  /// True for a form of another site, to which a browser attaches no cookie with `SameSite=Lax`: the sign-in of a
+  /// federated server ends so (`upstream.cross_site_login`).
+  private var isCrossSitePost: Bool {
+    request.method == "POST" && request.headers["Sec-Fetch-Site"] == "cross-site"
+      && !request.headers.all("Cookie").contains { $0.contains(gateway.snapshot.cookie.name + "=") }
+  }
+
   /// Decides an answer of the upstream and gives the client its own.
   func finish(
     _ answer: UpstreamAnswer, _ transaction: AuthorizationTransaction, browserMatches: Bool
-  ) -> Response {
+  ) async -> Response {
     trail.transaction = transaction.id
     note(clientID: transaction.clientID.rawValue)
     trail.note(transaction.redirectURI)
@@ -170,10 +185,25 @@ extension Interception {
     let outcome = Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
     trail.note(outcome)
     switch outcome.decision {
-    case .forward(let permit):
-      return deliver(permit.response(code: gateway.sealer.seal(permit.code)), to: permit.client)
-    case .reject(let refusal): return self.answer(refusal, transaction: transaction)
+    case .forward(let permit): return await deliver(permit)
+    case .reject(let refusal):
+      if refusal.rejection == .browserUnbound, isCrossSitePost { trail.findings.append("cross-site-post") }
+      return self.answer(refusal, transaction: transaction)
     case .pass: return self.answer(.here(.answerUnusable), transaction: transaction)
+    }
+  }
+  /// Claims the upstream's code for the transaction and sends the client the wrapped one. Without a store a code goes
+  /// nowhere: a second transaction could bring it.
+  private func deliver(_ permit: CompletionPermit) async -> Response {
+    let transaction = permit.transaction
+    do throws(StoreError) {
+      let isClaimed = try await gateway.resources.codes.claim(
+        permit.code.digest, for: transaction.id, holder: holder(permit.client),
+        lifetime: Int64(policy.upstream.codeLifetime), now: now)
+      guard isClaimed else { return answer(.here(.answerReplayed), transaction: transaction) }
+      return deliver(permit.response(code: gateway.sealer.seal(permit.code)), to: permit.client)
+    } catch {
+      return answer(permit.refusal(.storeUnavailable), transaction: transaction)
     }
   }
 }

@@ -38,6 +38,8 @@ struct ConsentEndpoint {
         destination: RedirectDestination(permit.redirectURI),
         scopes: permit.scope.map { $0.text.split(separator: " ").map(String.init) } ?? [],
         action: ConsentEndpoint.path, token: exchange.gateway.sealer.seal(ticket)))
+    // The form's POST then says where it comes from; with `no-referrer` browsers send `Origin: null`.
+    if exchange.gateway.snapshot.cookie.isCrossSite { response.headers.set("Referrer-Policy", "same-origin") }
     response.headers.append("Set-Cookie", exchange.gateway.snapshot.cookie.field(session, exchange.gateway.sealer))
     return response
   }
@@ -50,7 +52,7 @@ struct ConsentEndpoint {
     guard request.method == "POST", isForm, let form = FormParameters(parsing: request.body),
       let token = form[named: ConsentPage.Field.token],
       let ticket = try? exchange.gateway.sealer.open(ConsentTicket.self, from: token),
-      let session = exchange.session(), session.isBound(to: ticket.browserHash)
+      let session = exchange.session(), session.isBound(to: ticket.browserHash), isSameOrigin
     else { return forged() }
     guard ticket.expiry > exchange.now else { return exchange.answer(.here(.transactionExpired)) }
 
@@ -68,6 +70,15 @@ struct ConsentEndpoint {
       return exchange.answer(permit.refusal(.consentDenied))
     }
     return await proceed(permit, ticket, session)
+  }
+
+  /// True if the form comes from a page of the gateway, where the cookie alone does not say so (`I-browser`). Every browser
+  /// says where a POST comes from, in one of these fields.
+  private var isSameOrigin: Bool {
+    guard exchange.gateway.snapshot.cookie.isCrossSite else { return true }
+    let headers = exchange.request.headers
+    if let site = headers["Sec-Fetch-Site"] { return site == "same-origin" }
+    return headers["Origin"] == exchange.policy.gateway.origin.description
   }
 
   /// On to the upstream: the browser re-enters the authorization endpoint with the transaction's state.

@@ -35,11 +35,17 @@ extension Interception {
     if policy.isEnforcing, parameters.contains(where: { locations.isNamed(in: $0, by: client) }) {
       return .response(refuse(.here(.redirectURIEnforced)))
     }
+    if policy.isEnforcing, let refusal = await refusalOfOwnedCode(in: parameters, from: clientID) {
+      return .response(refuse(refusal))
+    }
     do throws(UpstreamFailure) {
       let answer = try await upstream.send(asReceived())
       trail.upstreamStatus = answer.head.status
       if answer.locations.contains(where: { locations.isAnswer($0, toObserved: client) }) {
         return .response(refuse(.here(.answerToEnforced)))
+      }
+      if policy.isEnforcing, let clientID, await !claimPassing(answer.locations, to: clientID) {
+        return .response(refuse(.here(.answerReplayed)))
       }
       return .relay(answer, answer.onThisOrigin())
     } catch {

@@ -18,9 +18,10 @@ struct Redemption {
   }
 
   func respond() async -> Response {
+    exchange.trail.family = permit.family
     do throws(StoreError) {
       let claim = try await ledger.claim(
-        permit.transactionID, client: permit.client.id, verifier: permit.verifier,
+        permit.family, client: permit.client.id, verifier: permit.verifier,
         holder: exchange.holder(permit.client),
         expiry: permit.code.expiry, now: exchange.now)
       switch claim {
@@ -38,10 +39,10 @@ struct Redemption {
 
   /// Two parties have the code and its proof: the tokens that were issued for it end (RFC 6749, section 4.1.2).
   private func endTokens() async throws(StoreError) {
-    let sealed = try await ledger.takeTokens(of: permit.transactionID, now: exchange.now)
+    let sealed = try await ledger.takeTokens(of: permit.family, now: exchange.now)
     let kept = sealed.flatMap { try? exchange.gateway.sealer.open(KeptTokens.self, from: String(stored: $0)) }
     let lived = try await exchange.endFamily(
-      permit.transactionID, of: permit.client, revoking: kept == nil ? 0 : 1)
+      permit.family, of: permit.client, revoking: kept == nil ? 0 : 1)
     guard lived || kept != nil else { return }
     await exchange.revoke(kept?.tokens ?? [], with: permit.revocation)
   }
@@ -98,7 +99,7 @@ struct Redemption {
     guard permit.sealsRefreshToken, let token = members["refresh_token"]?.text else { return members }
     let granted = members["scope"]?.text.flatMap { Scope(parsing: $0) }
     let grant = RefreshGrant(
-      family: permit.transactionID, generation: 0, epoch: exchange.gateway.resources.families.epoch,
+      family: permit.family, generation: 0, epoch: exchange.gateway.resources.families.epoch,
       clientID: permit.client.id, scope: granted ?? permit.code.scope,
       upstreamClientID: permit.code.upstreamClientID, upstreamRefreshToken: Secret(token), issuedAt: exchange.now)
     members["refresh_token"] = .string(exchange.gateway.sealer.seal(grant))

@@ -29,7 +29,7 @@ struct Renewal {
   func respond() async -> Response {
     // The upstream's own token of a client that authenticates there: not the gateway's business.
     guard let grant = permit.grant ?? adopted() else { return await ask(nil) }
-    exchange.trail.transaction = grant.family
+    exchange.trail.family = grant.family
     do throws(StoreError) {
       let use = use(of: grant)
       if permit.rotates || (use.isAdopted && permit.client.kind == .public) { return try await rotate(grant, use) }

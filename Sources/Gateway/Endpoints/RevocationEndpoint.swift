@@ -39,7 +39,7 @@ struct RevocationEndpoint {
       return await exchange.observe([request.parameters], from: claimed?.rawValue) { exchange.tokenRefusal($0) }
     case .forward(let form):
       if case .value(let grant) = opened {
-        exchange.trail.transaction = grant.family
+        exchange.trail.family = grant.family
         guard await isEnded(grant) else { return .response(exchange.tokenRefusal(.here(.storeUnavailable))) }
       }
       var headers: Headers = [

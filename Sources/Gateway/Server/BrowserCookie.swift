@@ -8,14 +8,18 @@ import Sealing
 /// The one cookie of the gateway: it binds the transactions of all tabs to their browser (`I-browser`).
 struct BrowserCookie: Sendable {
   let name: String
+  /// True if browsers attach the cookie to requests that other sites cause, so that the gateway's own forms need another
+  /// proof of where they come from.
+  let isCrossSite: Bool
   private let attributes: String
 
   init(_ policy: Policy) {
     let isSecure = policy.gateway.origin.scheme == .https
     // The prefix makes browsers refuse the cookie from another host, a path or plain http.
     name = isSecure ? "__Host-proofgate" : "proofgate"
-    // A network callback may be a cross-site POST, which only `None` reaches; `None` needs `Secure`.
-    let sameSite = policy.upstream.callback == .network && isSecure ? "None" : "Lax"
+    // An answer that a form of another site brings reaches the transaction only with `None`, which needs `Secure`.
+    isCrossSite = isSecure && (policy.upstream.callback == .network || policy.upstream.crossSiteLogin)
+    let sameSite = isCrossSite ? "None" : "Lax"
     attributes = "; Path=/; HttpOnly; SameSite=\(sameSite)" + (isSecure ? "; Secure" : "")
   }
 

@@ -175,7 +175,8 @@ public final class Gateway: Handler {
     resources.log.append(
       DecisionRecord(
         time: Int64(Clock.realNanoseconds() / 1_000_000), transaction: trail.transaction?.description,
-        endpoint: trail.endpoint, client: trail.client, decision: trail.decision, rule: trail.rule?.ruleID,
+        family: trail.family?.description, endpoint: trail.endpoint, client: trail.client, decision: trail.decision,
+        rule: trail.rule?.ruleID,
         status: status, mode: trail.mode, findings: trail.findings, redirectKind: trail.redirectKind,
         path: trail.path,
         upstreamStatus: trail.upstreamStatus, durationNanoseconds: Clock.monotonicNanoseconds() - began,
@@ -185,8 +186,28 @@ public final class Gateway: Handler {
 
   // MARK: Passing responses
 
-  public func passingLocation(_ location: String) -> LocationVerdict {
-    snapshot.locations.isAnswer(location) ? .refuse : .keep
+  public func passingLocation(_ location: String, carriesCookie: Bool) -> LocationVerdict {
+    let locations = snapshot.locations
+    if locations.isAnswer(location) {
+      // With `callback: network` the callback endpoint completes answers that no browser of a transaction gets here.
+      let isForCallback = policy.upstream.callback == .network && !carriesCookie && locations.isCallback(location)
+      return isForCallback ? .keep : .withhold
+    }
+    guard carriesCookie, locations.isError(location), let state = UpstreamAnswer(location: location)?.state,
+      states.mayOpen(state)
+    else { return .keep }
+    return .withhold
+  }
+
+  public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response {
+    let began = Clock.monotonicNanoseconds()
+    let trail = Trail()
+    trail.endpoint = .response
+    trail.upstreamStatus = withheld.response.status
+    let exchange = Interception(gateway: self, request: withheld.request, upstream: upstream, trail: trail)
+    let response = await PassingAnswer(exchange, withheld).respond()
+    record(trail, status: response.status, peer: withheld.request.peer, began: began)
+    return response
   }
 
   public func editPassing(_ response: inout Response) {
@@ -221,11 +242,6 @@ public final class Gateway: Handler {
       pages.error(ErrorPage(status: 508, section: "RFC 9110, section 7.6.3", detail: "the request came round again"))
     case .upstream(let failure):
       pages.error(ErrorPage(status: failure.status, retryAfter: failure.status == 503 ? ErrorPage.retryDelay : nil))
-    case .forbiddenResponse:
-      pages.error(
-        ErrorPage(
-          status: 502, rule: "response-unlisted",
-          detail: "the server answered an authorization request on a path that is not in `endpoints.authorization`"))
     }
   }
 }

@@ -6,6 +6,7 @@ public import Telemetry
 public struct GatewayResources: Sendable {
   let store: any EphemeralStore
   let ledger: RedemptionLedger
+  let codes: CodeLedger
   let families: RefreshLedger
   let metrics: MetricsRegistry
   let log: DecisionLog
@@ -35,6 +36,7 @@ public struct GatewayResources: Sendable {
     self.metrics = metrics
     self.log = log
     ledger = RedemptionLedger(store: store)
+    codes = CodeLedger(store: store)
     families = RefreshLedger(store: store)
     // A client retries by hand a few times; a program that guesses runs dry and learns nothing: a verifier has 256 bits.
     verifierAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))

@@ -43,14 +43,26 @@ struct LocationGuard: Sendable {
     callbackPath = Array(LocationGuard.callback.utf8)
   }
 
-  private static let names = ["code=", "access_token=", "id_token="]
+  private static let tokenNames = ["code=", "access_token=", "id_token="]
+  private static let errorNames = ["error="]
 
   /// Whether the location hands a code or a token to a redirect URI, in any spelling that a browser or an app takes for
   /// one.
   ///
   /// - Parameter field: The value of `Location`, or of `Refresh` with its delay.
   func isAnswer(_ field: String) -> Bool {
-    guard LocationGuard.carriesAnswer(field.utf8.span) else { return false }
+    LocationGuard.carries(LocationGuard.tokenNames, field.utf8.span) && leadsToAnswers(field)
+  }
+
+  /// Returns true if the location hands an error to a redirect URI.
+  func isError(_ field: String) -> Bool {
+    LocationGuard.carries(LocationGuard.errorNames, field.utf8.span) && leadsToAnswers(field)
+  }
+
+  /// Returns true if the location leads to the gateway's callback, on whatever host.
+  func isCallback(_ field: String) -> Bool { resolved(field).path == callbackPath }
+
+  private func leadsToAnswers(_ field: String) -> Bool {
     let location = resolved(field)
     // On whatever host: the gateway may have more names than its policy says.
     if location.path == callbackPath { return true }
@@ -120,7 +132,7 @@ struct LocationGuard: Sendable {
     }
   }
 
-  private static func carriesAnswer(_ field: Span<UInt8>) -> Bool {
+  private static func carries(_ names: [String], _ field: Span<UInt8>) -> Bool {
     for name in names where field.contains(name) { return true }
     // An app decodes the names of parameters.
     guard field.contains(UInt8(ascii: "%")) else { return false }

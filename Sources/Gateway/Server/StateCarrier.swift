@@ -42,11 +42,24 @@ struct StateCarrier {
     return handle
   }
 
+  /// Returns true if ``open(_:now:)`` may find a transaction, without asking the store.
+  func mayOpen(_ state: String) -> Bool {
+    if isHandle(state) { return true }
+    let opened: Opened<AuthorizationTransaction> = sealer.opened(state)
+    guard case .value = opened else { return false }
+    return true
+  }
+
+  private func isHandle(_ state: String) -> Bool {
+    // Longer ones are never made.
+    state.hasPrefix(StateCarrier.prefix) && state.utf8.count <= 23
+  }
+
   /// Opens a state.
   ///
   /// Throws when the state may be a handle and the store is away: its transaction is unknown then.
   func open(_ state: String, now: Int64) async throws(StoreError) -> Opened<AuthorizationTransaction> {
-    if state.hasPrefix(StateCarrier.prefix), state.utf8.count <= 23 {
+    if isHandle(state) {
       guard let sealed = try await store.get(key(state), now: now) else { return .invalid }
       return sealer.opened(String(stored: sealed))
     }

@@ -10,6 +10,8 @@ final class Trail {
   /// Whether `client` is in the policy.
   var isConfigured = false
   var transaction: TransactionID?
+  /// The family of refresh tokens that the request is about.
+  var family: TransactionID?
   var decision = DecisionKind.forward
   var rule: Rejection?
   var mode = "enforce"

@@ -310,7 +310,7 @@ struct CompletionTests {
     try await GatewayFixture.run(policy) { gateway in
       for usesPost in [true, false] {
         let (begun, cookies) = try await started(gateway)
-        let answer: Form = ["code": "freshCode0123456", "state": begun.state]
+        let answer: Form = ["code": "freshCode012345\(usesPost)", "state": begun.state]
         let before = gateway.upstream.recorder.count
         let response =
           usesPost

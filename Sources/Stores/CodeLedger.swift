@@ -1,0 +1,52 @@
+public import OAuth
+
+/// The owner of each upstream code: the transaction that brought it first (`I-completion`).
+///
+/// A code that a second transaction brings was taken out of the first one, e.g. by an open redirect of the upstream, and is
+/// never wrapped again. An entry lives as long as the upstream's code and is never evicted before that.
+public struct CodeLedger: Sendable {
+  /// The owner of a code that passed to a client outside of any transaction. No transaction has this id by chance.
+  private static let passing = [UInt8](repeating: 0, count: TransactionID.byteCount)
+
+  private let store: any EphemeralStore
+
+  public init(store: any EphemeralStore) {
+    self.store = store
+  }
+
+  /// Claims a code for a transaction. Returns false if it belongs to another owner.
+  ///
+  /// - Parameters:
+  ///   - holder: The client and network that the entry is charged to.
+  ///   - lifetime: Seconds that the upstream takes the code.
+  ///   - now: Seconds since 1970.
+  public func claim(
+    _ code: UpstreamCodeDigest, for transaction: TransactionID, holder: StoreHolder, lifetime: Int64, now: Int64
+  ) async throws(StoreError) -> Bool {
+    try await claim(code, owner: transaction.bytes, holder: holder, lifetime: lifetime, now: now)
+  }
+
+  /// Claims a code that passes to a client outside of any transaction. Returns false if a transaction owns it.
+  public func claimPassing(
+    _ code: UpstreamCodeDigest, holder: StoreHolder, lifetime: Int64, now: Int64
+  ) async throws(StoreError) -> Bool {
+    try await claim(code, owner: CodeLedger.passing, holder: holder, lifetime: lifetime, now: now)
+  }
+
+  /// Returns true if a transaction owns the code.
+  public func isOwned(_ code: UpstreamCodeDigest, now: Int64) async throws(StoreError) -> Bool {
+    guard let owner = try await store.get(CodeLedger.key(code), now: now) else { return false }
+    return owner != CodeLedger.passing
+  }
+
+  private func claim(
+    _ code: UpstreamCodeDigest, owner: [UInt8], holder: StoreHolder, lifetime: Int64, now: Int64
+  ) async throws(StoreError) -> Bool {
+    let expiry = now + lifetime + store.clockTolerance
+    let existing = try await store.put(CodeLedger.key(code), owner, holder: holder, expiry: expiry, now: now)
+    // The upstream may answer the same request twice, as when the user goes back.
+    return existing == nil || existing == owner
+  }
+
+  private static func key(_ code: UpstreamCodeDigest) -> StoreKey { StoreKey(.code, id: TransactionID(code)) }
+}
