@@ -22,7 +22,8 @@ extension LegacyAuthorizationServer {
       let consent = "\(valid.user) \(valid.client.id)"
       let isKnown = state.withLock { $0.consents.value(for: consent, now: now) != nil }
       if configuration.quirks.remembersConsent, isKnown { return grant(valid, now: now) }
-      return LegacyPage.consent(client: valid.client, user: valid.user, parameters: valid.parameters)
+      return LegacyPage.consent(
+        client: valid.client, user: valid.user, parameters: valid.parameters, path: String(exchange.request.path))
     }
   }
 
@@ -67,7 +68,7 @@ extension LegacyAuthorizationServer {
     }
     guard let user = user(of: exchange, now: now) else {
       // A form that outlived its session starts over as a GET.
-      let next = parameters.added(to: "/authorize")
+      let next = parameters.added(to: String(exchange.request.path))
       return .answer(
         LegacyAuthorizationServer.redirect(to: Form(dictionaryLiteral: ("next", next)).added(to: "/login")))
     }

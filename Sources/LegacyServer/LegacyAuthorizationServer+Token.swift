@@ -20,6 +20,7 @@ extension LegacyAuthorizationServer {
     switch parameters["grant_type"] {
     case "authorization_code": return redeem(parameters, client, now: now)
     case "refresh_token": return refresh(parameters, client, now: now)
+    case "client_credentials": return ownAccess(parameters, client, now: now)
     case nil: return failure(.invalidRequest)
     default: return failure(.unsupportedGrantType)
     }
@@ -42,6 +43,16 @@ extension LegacyAuthorizationServer {
     guard configuration.quirks.rotatesRefreshTokens else { return success(grant, refreshToken: text, now: now) }
     _ = state.withLock { $0.refreshTokens.take(text, now: now) }
     return success(grant, refreshToken: nil, now: now)
+  }
+
+  /// Client credentials: an access token of the client itself, without a refresh token (RFC 6749, section 4.4.3).
+  private func ownAccess(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
+    let grant = LegacyState.Grant(user: client.name, clientID: client.id, scope: parameters["scope"] ?? "basic")
+    let access = LegacyAuthorizationServer.randomText(30)
+    state.withLock { $0.accessTokens.insert(grant, for: access, now: now) }
+    return json(
+      TokenAnswer(
+        accessToken: access, lifetime: configuration.accessTokenLifetime, refreshToken: nil, scope: grant.scope))
   }
 
   private func success(_ grant: LegacyState.Grant, refreshToken: String?, now: Int) -> Response {
@@ -138,7 +149,7 @@ extension LegacyAuthorizationServer {
     var accessToken: String
     var tokenType = "bearer"
     var lifetime: Int
-    var refreshToken: String
+    var refreshToken: String?
     var scope: String
   }
 

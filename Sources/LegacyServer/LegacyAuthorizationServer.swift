@@ -11,9 +11,11 @@ import Synchronization
 /// | `/` | who is signed in |
 /// | `/login`, `/logout` | form with user name and password; session cookie |
 /// | `/authorize` | consent form (GET), its answer (POST), redirect with the code |
-/// | `/token` | codes and refresh tokens for access tokens |
+/// | `/token` | codes, refresh tokens and client credentials for access tokens |
 /// | `/revoke` | forgets a token |
 /// | `/api/me` | the protected resource |
+///
+/// ``LegacyPaths`` can give the OAuth endpoints other paths.
 public final class LegacyAuthorizationServer: Sendable {
   public static let sessionCookie = "LEGACYSESSION"
 
@@ -49,22 +51,34 @@ public final class LegacyAuthorizationServer: Sendable {
   }
 
   private func route(_ exchange: LegacyExchange, now: Int) -> Response {
-    switch (exchange.request.path, exchange.request.method) {
+    if let endpoint = configuration.paths.endpoint(at: String(exchange.request.path)) {
+      return answer(exchange, at: endpoint, now: now)
+    }
+    return switch (exchange.request.path, exchange.request.method) {
     case ("/", "GET"): home(exchange, now: now)
     case ("/login", "GET"): loginForm(next: exchange.query["next"])
     case ("/login", "POST"): login(exchange, now: now)
     case ("/logout", "GET"), ("/logout", "POST"): logout(exchange, now: now)
-    case ("/authorize", "GET"): authorize(exchange, now: now)
-    case ("/authorize", "POST"): decide(exchange, now: now)
-    case ("/token", "POST"): token(exchange, now: now)
-    case ("/token", "GET") where configuration.quirks.tokensOverGET: token(exchange, now: now)
-    case ("/revoke", "POST"): revoke(exchange, now: now)
     case ("/api/me", "GET"): resource(exchange, now: now)
-    case ("/", _), ("/login", _), ("/logout", _), ("/authorize", _), ("/token", _), ("/revoke", _), ("/api/me", _):
-      LegacyPage.message(status: 405, "Method not allowed", "This page cannot be called in this way.")
+    case ("/", _), ("/login", _), ("/logout", _), ("/api/me", _): methodNotAllowed
     default:
       LegacyPage.message(status: 404, "Page not found", "The page that you are looking for is not on this server.")
     }
+  }
+
+  private func answer(_ exchange: LegacyExchange, at endpoint: LegacyPaths.Endpoint, now: Int) -> Response {
+    switch (endpoint, exchange.request.method) {
+    case (.authorization, "GET"): authorize(exchange, now: now)
+    case (.authorization, "POST"): decide(exchange, now: now)
+    case (.token, "POST"): token(exchange, now: now)
+    case (.token, "GET") where configuration.quirks.tokensOverGET: token(exchange, now: now)
+    case (.revocation, "POST"): revoke(exchange, now: now)
+    default: methodNotAllowed
+    }
+  }
+
+  private var methodNotAllowed: Response {
+    LegacyPage.message(status: 405, "Method not allowed", "This page cannot be called in this way.")
   }
 
   func client(_ id: String?) -> LegacyClient? {

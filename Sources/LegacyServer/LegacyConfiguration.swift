@@ -13,6 +13,7 @@ public struct LegacyConfiguration: Sendable {
   public var clients: [LegacyClient]
   public var authentication: Authentication
   public var quirks: LegacyQuirks
+  public var paths: LegacyPaths
   /// Seconds.
   public var codeLifetime: Int
   /// Seconds.
@@ -25,13 +26,14 @@ public struct LegacyConfiguration: Sendable {
 
   public init(
     users: [String: String] = ["alice": "wonderland", "bob": "builder"], clients: [LegacyClient],
-    authentication: Authentication = .any, quirks: LegacyQuirks = LegacyQuirks(), codeLifetime: Int = 600,
-    accessTokenLifetime: Int = 3600, sessionLifetime: Int = 3600, tableLimit: Int = 2048
+    authentication: Authentication = .any, quirks: LegacyQuirks = LegacyQuirks(), paths: LegacyPaths = LegacyPaths(),
+    codeLifetime: Int = 600, accessTokenLifetime: Int = 3600, sessionLifetime: Int = 3600, tableLimit: Int = 2048
   ) {
     self.users = users
     self.clients = clients
     self.authentication = authentication
     self.quirks = quirks
+    self.paths = paths
     self.codeLifetime = codeLifetime
     self.accessTokenLifetime = accessTokenLifetime
     self.sessionLifetime = sessionLifetime

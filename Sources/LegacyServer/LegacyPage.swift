@@ -32,7 +32,7 @@ enum LegacyPage {
   }
 
   /// The form repeats the whole request in hidden fields, and posts to the very same path.
-  static func consent(client: LegacyClient, user: String, parameters: Form) -> Response {
+  static func consent(client: LegacyClient, user: String, parameters: Form, path: String) -> Response {
     let hidden = parameters.fields.map {
       "<input type=\"hidden\" name=\"\(text($0.name))\" value=\"\(text($0.value))\">"
     }
@@ -41,7 +41,7 @@ enum LegacyPage {
       """
       <p>Hello <b>\(text(user))</b>! The application <b>\(text(client.name))</b> would like to use your account.</p>
       <p>It asks for: <b>\(text(parameters["scope"] ?? "basic"))</b></p>
-      <form method="post" action="/authorize">
+      <form method="post" action="\(text(path))">
       \(hidden.joined(separator: "\n"))
       <p><button type="submit" name="confirm" value="yes">Allow access</button>
       <button type="submit" name="confirm" value="no">Deny</button></p>

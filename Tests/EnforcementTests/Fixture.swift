@@ -42,7 +42,7 @@ enum Fixture {
     tv1.grants = [.deviceCode, .refreshToken]
     let w3 = client(
       "w3", kind: .confidential, application: .web, ["https://web3.example.com/cb"],
-      upstream: UpstreamClient(clientID: ClientID("w3"), authentication: .basic, redirectURI: .requested))
+      upstream: UpstreamClient(clientID: ClientID("w3"), authentication: .none, redirectURI: .requested))
     return [
       client(
         "n1", ["com.example.app:/cb", "https://app.example.com/cb", "http://127.0.0.1/cb", "http://[::1]/cb"]),

@@ -98,7 +98,7 @@ extension FixturePolicy {
       try web("web:2", secret: "a b%c", "https://web2.example.com/cb", held("legacy-web2", "upstream-secret-of-web2")),
       try web(
         "w3", secret: nil, "https://web3.example.com/cb",
-        UpstreamClient(clientID: ClientID("w3"), authentication: .basic, redirectURI: .requested)),
+        UpstreamClient(clientID: ClientID("w3"), authentication: .none, redirectURI: .requested)),
     ]
   }
 

@@ -218,7 +218,11 @@ public final class GatewayFixture: Sendable {
         id: id, secret: client.upstream.clientSecret?.reveal() ?? "\(id)secret", name: "Upstream \(id)",
         redirectURI: redirectURI)
     }
-    return LegacyAuthorizationServer(LegacyConfiguration(clients: Array(known.values), quirks: quirks))
+    let endpoints = policy.upstream.endpoints
+    let paths = LegacyPaths(
+      authorization: Set(endpoints.authorization), token: Set(endpoints.token), revocation: Set(endpoints.revocation))
+    return LegacyAuthorizationServer(
+      LegacyConfiguration(clients: Array(known.values), quirks: quirks, paths: paths))
   }
 
   // MARK: What the gateway tells

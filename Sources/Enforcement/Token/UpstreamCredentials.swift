@@ -11,12 +11,12 @@ enum UpstreamCredentials: Sendable {
   case identifier(ClientID)
 
   /// Held credentials only for a client that proved itself, by its secret, by the verifier or by a token sealed to it.
+  ///
+  /// `upstream.authentication` says how held credentials are sent. It has no effect on credentials that a client presents.
   init(client: Client, authentication: ClientAuthentication, isProven: Bool) {
     if isProven, let secret = client.upstream.clientSecret, client.upstream.authentication != .none {
       self = .held(client.upstream, secret)
-    } else if client.upstream.clientID == client.id, client.upstream.authentication != .none,
-      authentication.method != .none
-    {
+    } else if client.presentsUpstreamCredentials, authentication.method != .none {
       self = .presented(authentication)
     } else {
       self = .identifier(client.upstream.clientID)
@@ -26,6 +26,22 @@ enum UpstreamCredentials: Sendable {
   var isHeld: Bool {
     guard case .held = self else { return false }
     return true
+  }
+
+  var heldSecret: Secret? {
+    guard case .held(_, let secret) = self else { return nil }
+    return secret
+  }
+
+  /// The encoded pair of HTTP Basic, from which the held secret can be read.
+  var heldHeader: Secret? {
+    guard isHeld, let header = authorization?.reveal(), let pair = header.split(separator: " ").last else { return nil }
+    return Secret(String(pair))
+  }
+
+  var presented: ClientAuthentication? {
+    guard case .presented(let authentication) = self else { return nil }
+    return authentication
   }
 
   var authorization: Secret? {
@@ -54,5 +70,16 @@ enum UpstreamCredentials: Sendable {
       return parameters.entries.filter { names.contains($0.parameter) && !$0.value.isEmpty }
     case .identifier(let id): return [FormParameters.Entry(.clientID, id.rawValue)]
     }
+  }
+}
+
+extension Client {
+  /// True if what the client presents are its credentials at the upstream: the upstream knows it by its own id, and it has
+  /// no secret of the gateway's, which must never go upstream.
+  ///
+  /// For a public client this holds only where the gateway holds that secret. Otherwise a secret proves nothing (RFC 8252,
+  /// section 8.5) and stays here.
+  var presentsUpstreamCredentials: Bool {
+    upstream.clientID == id && secret == nil && (kind == .confidential || upstream.clientSecret != nil)
   }
 }

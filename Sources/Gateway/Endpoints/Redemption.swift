@@ -77,14 +77,14 @@ struct Redemption {
       case .unusable: try await ledger.leaveUnsettled(attempt, now: exchange.now)
       case .error(.serverError, _), .error(.temporarilyUnavailable, _):
         try await ledger.leaveUnsettled(attempt, now: exchange.now)
-      // The gateway's own credentials were refused, so the code was not looked at; the operator mends it, the app retries.
-      case .error(.invalidClient, _) where permit.upstream.usesHeldCredentials:
-        try await ledger.leaveUnsettled(attempt, now: exchange.now)
+      // The upstream refused the credentials and did not look at the code. Spent, it would be lost to the client if
+      // another program presented wrong credentials with it.
+      case .error(.invalidClient, _): try await ledger.leaveUnsettled(attempt, now: exchange.now)
       case .error: await spend(attempt)
       case .tokens(let members): await spend(attempt, members)
       }
-      if attempt.isRetry, case .error = answer.answer {
-        // An earlier attempt may have used the upstream's code up: that is no fault of the client's.
+      if attempt.isRetry, case .error(let code, _) = answer.answer, code != .invalidClient {
+        // An earlier attempt may have used up the upstream's code, which is not the client's fault.
         return exchange.tokenRefusal(.here(.upstreamFailed))
       }
       guard case .tokens(let members) = answer.answer else {

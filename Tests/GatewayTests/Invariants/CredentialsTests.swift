@@ -99,6 +99,87 @@ struct CredentialsTests {
     }
   }
 
+  @Test(
+    "I-credentials: what a confidential client presents to the upstream goes there with its code and its refresh token",
+    arguments: [true, false])
+  func presented(inHeader: Bool) async throws {
+    try await GatewayFixture.run { gateway in
+      let basic = BasicCredentials(user: "w3", password: Secret("w3secret")).header.reveal()
+      let headers: Headers = inHeader ? ["Authorization": basic] : [:]
+      func form(_ form: Form) -> Form {
+        var form = form
+        form.remove("client_id")
+        guard !inHeader else { return form }
+        form.append("client_id", "w3")
+        form.append("client_secret", "w3secret")
+        return form
+      }
+      let code = try await gateway.code("w3")
+      let response = try await gateway.post("/token", form(gateway.tk(code, "w3")), headers)
+      let token = try #require(NativeApp.tokens(in: response)?.refreshToken, "\(response.text)").reveal()
+      let refreshed = try await gateway.post("/token", form(refresh(token, "w3")), headers)
+      #expect(refreshed.status == 200, "\(refreshed.text)")
+      let sent = gateway.upstream.recorder.requests(to: "/token")
+      #expect(sent.map { $0.headers["Authorization"] } == [inHeader ? basic : nil, inHeader ? basic : nil])
+      for request in sent {
+        let body = Form(decoding: String(decoding: request.body, as: UTF8.self))
+        #expect(body["client_secret"] == (inHeader ? nil : "w3secret"))
+      }
+    }
+  }
+
+  @Test("I-token: wrong credentials that only the upstream can compare do not burn the code")
+  func wrongPresented() async throws {
+    let policy = try FixturePolicy.with { $0.edit("w3") { $0.pkce = .off } }
+    try await GatewayFixture.run(policy) { gateway in
+      let code = try await gateway.code("w3") { form in
+        form.remove("code_challenge")
+        form.remove("code_challenge_method")
+      }
+      let form = gateway.tk(code, "w3") { $0.remove("code_verifier") }
+      for _ in 0..<2 {
+        var wrong = form
+        wrong.append("client_secret", "wrong")
+        try await gateway.post("/token", wrong).expectTokenError(401, "invalid_client")
+      }
+      var right = form
+      right.append("client_secret", "w3secret")
+      let response = try await gateway.post("/token", right)
+      #expect(response.status == 200, "\(response.text)")
+      try await gateway.post("/token", right).expectTokenError(400, "invalid_grant")
+    }
+  }
+
+  @Test("I-token: a refusal by the upstream after invalid_client is 502 and never invalid_grant")
+  func refusedAfterInvalidClient() async throws {
+    try await GatewayFixture.run { gateway in
+      let code = try await gateway.code("w3")
+      let wrong = gateway.tk(code, "w3") { $0.append("client_secret", "wrong") }
+      try await gateway.post("/token", wrong).expectTokenError(401, "invalid_client")
+      gateway.upstream.script { request in
+        guard request.path == "/token" else { return nil }
+        return Response(
+          status: 400, headers: ["Content-Type": "application/json"], body: Array(#"{"error":"invalid_grant"}"#.utf8))
+      }
+      let right = gateway.tk(code, "w3") { $0.append("client_secret", "w3secret") }
+      try await gateway.post("/token", right).expectTokenError(502, "server_error")
+    }
+  }
+
+  @Test("I-credentials: a secret that only the gateway knows never goes upstream with client credentials")
+  func gatewaySecretOfOwnID() async throws {
+    let policy = try FixturePolicy.with { policy in
+      policy.edit("w3") { client in
+        client.secret = Secret("gateway-only")
+        client.grants = [.authorizationCode, .clientCredentials]
+      }
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let form: Form = ["grant_type": "client_credentials", "client_id": "w3", "client_secret": "gateway-only"]
+      try await gateway.expectRefused(post: "/token", form).expectTokenError(400, "unauthorized_client")
+    }
+  }
+
   @Test("I-credentials: access tokens are the upstream's own")
   func accessTokens() async throws {
     try await GatewayFixture.run { gateway in

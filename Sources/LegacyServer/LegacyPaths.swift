@@ -1,0 +1,26 @@
+/// The paths of the server's OAuth endpoints.
+public struct LegacyPaths: Sendable {
+  public var authorization: Set<String>
+  public var token: Set<String>
+  public var revocation: Set<String>
+
+  public init(
+    authorization: Set<String> = ["/authorize"], token: Set<String> = ["/token"], revocation: Set<String> = ["/revoke"]
+  ) {
+    self.authorization = authorization
+    self.token = token
+    self.revocation = revocation
+  }
+
+  enum Endpoint {
+    case authorization
+    case token
+    case revocation
+  }
+
+  func endpoint(at path: String) -> Endpoint? {
+    if authorization.contains(path) { return .authorization }
+    if token.contains(path) { return .token }
+    return revocation.contains(path) ? .revocation : nil
+  }
+}
