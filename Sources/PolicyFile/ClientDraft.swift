@@ -42,6 +42,9 @@ final class ClientDraft {
     self.rules = rules
   }
 
+  /// True if the upstream knows the client by another id.
+  var hasOtherUpstreamID: Bool { upstreamID.map { $0.value != id } ?? false }
+
   /// How messages call the client.
   var title: String { id.map { "client \(quoted($0.rawValue))" } ?? "the client" }
 

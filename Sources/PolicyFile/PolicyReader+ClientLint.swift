@@ -65,6 +65,11 @@ extension PolicyReader {
         error(
           .grant, grant.node,
           "\(draft.title) is public and has no credentials; remove `client_credentials`")
+      } else if draft.secretNode != nil || draft.hasOtherUpstreamID {
+        error(
+          .grant, grant.node,
+          "\(draft.title) proves itself to the gateway, which lends it no credentials for this grant; remove "
+            + "`client_credentials`")
       }
     }
     if draft.has(.authorizationCode), draft.redirectURIs.isEmpty, !draft.namesRedirectURIs {
@@ -104,8 +109,16 @@ extension PolicyReader {
   }
 
   private func lintCredentials(_ draft: ClientDraft, _ kind: Client.Kind) {
-    let hasOwnUpstreamID = draft.upstreamID.map { $0.value != draft.id } ?? false
-    if kind == .confidential, hasOwnUpstreamID, draft.secretNode == nil, draft.effectiveApplication != .native {
+    if let secret = draft.secret, let node = draft.secretNode, kind == .confidential {
+      let bits = SecretStrength.bits(of: secret)
+      if bits < SecretStrength.required {
+        warn(
+          .weakSecret, node,
+          "the secret of \(draft.title) has at most \(Int(bits)) bits and could be guessed; use 128 random bits, such as "
+            + "32 hexadecimal digits of `openssl rand -hex 16`")
+      }
+    }
+    if kind == .confidential, draft.hasOtherUpstreamID, draft.secretNode == nil, draft.effectiveApplication != .native {
       error(
         .missingSecret, draft.node,
         "\(draft.title) is confidential and has another id upstream, so it has to prove itself to the gateway; add "

@@ -18,9 +18,10 @@ extension PolicyReader {
         seen[upstreamID, default: 0] += 1
         if seen[upstreamID] == count - 1 {
           report(
-            .sharedUpstreamClient, .note, entry.upstreamID ?? entry.place,
-            "upstream client \(quoted(upstreamID.rawValue)) serves \(count) clients, so what the user granted one of "
-              + "them the upstream takes for all; the gateway asks for each")
+            .sharedUpstreamClient, .warning, entry.upstreamID ?? entry.place,
+            "upstream client \(quoted(upstreamID.rawValue)) serves \(count) clients, so an ID or access token of one "
+              + "passes as one of the others, and the upstream takes what the user granted one for all; use an upstream "
+              + "client for each")
         }
       }
       let reason = Self.reasonToAsk(client, sharing: count)

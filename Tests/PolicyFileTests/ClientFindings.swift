@@ -160,6 +160,48 @@ struct ClientFindings {
         `client_credentials` (RFC 9700, sections 2.1.2 and 2.4) [grant-not-allowed]
         """),
     FindingCase(
+      .grant,
+      "Client credentials of clients that prove themselves to the gateway",
+      clients: """
+        clients:
+          - id: web
+            type: confidential
+            redirect_uris: ['https://web.example.com/callback']
+            secret: { env: STRONG_SECRET }
+            grants: [authorization_code, client_credentials]
+          - id: other
+            type: confidential
+            redirect_uris: ['https://other.example.com/callback']
+            secret: { env: STRONG_SECRET }
+            grants: [authorization_code, client_credentials]
+            upstream: { client_id: legacy }
+        """,
+      expected: """
+        policy.yaml:16:34: error: client `web` proves itself to the gateway, which lends it no credentials for \
+        this grant; remove `client_credentials` (RFC 9700, sections 2.1.2 and 2.4) [grant-not-allowed]
+        policy.yaml:21:34: error: client `other` proves itself to the gateway, which lends it no credentials \
+        for this grant; remove `client_credentials` (RFC 9700, sections 2.1.2 and 2.4) [grant-not-allowed]
+        """),
+    FindingCase(
+      .weakSecret,
+      "A secret of a word and a number",
+      clients: """
+        clients:
+          - id: web
+            type: confidential
+            redirect_uris: ['https://web.example.com/callback']
+            secret: { env: LEGACY_SECRET }
+          - id: other
+            type: confidential
+            redirect_uris: ['https://other.example.com/callback']
+            secret: { env: STRONG_SECRET }
+        """,
+      expected: """
+        policy.yaml:15:13: warning: the secret of client `web` has at most 31 bits and could be guessed; use \
+        128 random bits, such as 32 hexadecimal digits of `openssl rand -hex 16` (RFC 6749, section 10.10) \
+        [weak-client-secret]
+        """),
+    FindingCase(
       .noRedirectURI,
       "No redirect URI",
       clients: """
@@ -204,9 +246,9 @@ struct ClientFindings {
             upstream: { client_id: legacy }
         """,
       expected: """
-        policy.yaml:19:28: note: upstream client `legacy` serves 3 clients, so what the user granted one of \
-        them the upstream takes for all; the gateway asks for each (RFC 8252, section 8.6) \
-        [shared-upstream-client]
+        policy.yaml:19:28: warning: upstream client `legacy` serves 3 clients, so an ID or access token of one \
+        passes as one of the others, and the upstream takes what the user granted one for all; use an upstream \
+        client for each (RFC 8252, section 8.6) [shared-upstream-client]
         """),
     FindingCase(
       .rawRefresh,

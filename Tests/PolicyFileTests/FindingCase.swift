@@ -56,7 +56,9 @@ struct FindingCase: CustomTestStringConvertible {
     let names = files.merging(["policy.yaml": text, "keys": "k1\n"]) { own, _ in own }
     let folder = try PolicyFolder(names, open: ["open"])
     defer { folder.remove() }
-    let environment = ["LEGACY_SECRET": "s3cret", "EMPTY": ""]
+    let environment = [
+      "LEGACY_SECRET": "s3cret", "STRONG_SECRET": "5f0c1e9d7a3b48268d4e0f6b2c917a35", "EMPTY": "",
+    ]
     // What the machine trusts is no part of a case.
     let outcome = PolicyFile.load(
       path: folder.path + "/policy.yaml", environment: environment, systemAuthorities: nil)

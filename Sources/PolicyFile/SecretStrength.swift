@@ -1,0 +1,31 @@
+import OAuth
+
+/// An upper bound for the entropy of a secret, from its length and the sorts of characters in it.
+enum SecretStrength {
+  /// Guesses at a token endpoint must have no chance (RFC 6749, section 10.10).
+  static let required = 128.0
+
+  /// The bits of a random text of this length over the alphabet that the text uses.
+  static func bits(of secret: Secret) -> Double {
+    let bytes = Array(secret.reveal().utf8)
+    return Double(bytes.count) * bitsPerCharacter(of: bytes)
+  }
+
+  private static func bitsPerCharacter(of bytes: [UInt8]) -> Double {
+    // One character many times is no random text.
+    guard Set(bytes).count > bytes.count / 8 else { return 1 }
+    // log2 of 10, 16, 26, 36, 64 and 94.
+    if bytes.allSatisfy(isDigit) { return 3.32 }
+    if bytes.allSatisfy({ isDigit($0) || 0x61...0x66 ~= $0 }) { return 4 }
+    if bytes.allSatisfy({ isDigit($0) || 0x41...0x46 ~= $0 }) { return 4 }
+    if bytes.allSatisfy({ 0x61...0x7a ~= $0 }) || bytes.allSatisfy({ 0x41...0x5a ~= $0 }) { return 4.7 }
+    if bytes.allSatisfy({ isDigit($0) || 0x61...0x7a ~= $0 }) { return 5.17 }
+    let isBase64 = bytes.allSatisfy { byte in
+      isDigit(byte) || 0x61...0x7a ~= byte | 0x20 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+        || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/") || byte == UInt8(ascii: "=")
+    }
+    return isBase64 ? 6 : 6.55
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte }
+}
