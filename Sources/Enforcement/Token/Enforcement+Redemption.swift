@@ -44,7 +44,9 @@ public final class RedemptionPermit: Sendable {
       entries.append(FormParameters.Entry(.codeVerifier, verifier.reveal()))
     }
     entries += policy.allowListed(parameters)
-    upstream = UpstreamTokenRequest(credentials, parameters: parameters, entries: entries)
+    upstream = UpstreamTokenRequest(
+      credentials, parameters: parameters, entries: entries, hiding: [code.upstreamCode],
+      sealsRefreshToken: sealsRefreshToken)
   }
 
   /// The name of the login that the code stands for, and of the family of its refresh tokens.

@@ -88,11 +88,14 @@ extension Enforcement {
     ]
     if let scope = intent.scope { entries.append(FormParameters.Entry(.scope, scope.text)) }
     entries += policy.allowListed(intent.parameters)
+    let isSealed = grant != nil || !intent.client.holdsItsOwnTokens
+    let sealsRefreshToken = isSealed && !intent.client.refreshesItself(with: intent.authentication)
     return RefreshPermit(
       client: intent.client, grant: grant, scope: intent.scope,
-      upstream: UpstreamTokenRequest(credentials, parameters: intent.parameters, entries: entries),
-      sealsRefreshToken: (grant != nil || !intent.client.holdsItsOwnTokens)
-        && !intent.client.refreshesItself(with: intent.authentication),
+      upstream: UpstreamTokenRequest(
+        credentials, parameters: intent.parameters, entries: entries, hiding: grant == nil ? [] : [token],
+        sealsRefreshToken: sealsRefreshToken),
+      sealsRefreshToken: sealsRefreshToken,
       rotates: grant != nil && intent.client.kind == .public, credentials: credentials, parameters: intent.parameters)
   }
 }

@@ -6,8 +6,9 @@ public enum TokenIntent: Sendable {
   case redeem(RedemptionIntent)
   case refresh(RefreshIntent)
   case device(DeviceIntent)
-  /// A grant with nothing of the gateway's in it: client credentials.
-  case forward(UpstreamTokenRequest)
+  /// A grant with nothing of the gateway's in it: client credentials. With the client where the gateway has verified its
+  /// credentials.
+  case forward(UpstreamTokenRequest, verified: Client?)
 
   /// The client that asks.
   public var client: Client? {
@@ -29,6 +30,7 @@ public struct RedemptionIntent: Sendable {
   let verifier: CodeVerifier?
   let sentVerifier: Bool
   let authentication: ClientAuthentication
+  /// True if the gateway has compared the client's secret.
   let clientIsProven: Bool
   let parameters: FormParameters
 }
@@ -40,7 +42,8 @@ public struct RefreshIntent: Sendable {
   public let token: Secret
   let scope: Scope?
   let authentication: ClientAuthentication
-  let clientIsProven: Bool
+  /// True if the gateway has compared the client's secret.
+  public let clientIsProven: Bool
   let parameters: FormParameters
 }
 
@@ -58,10 +61,23 @@ public struct UpstreamTokenRequest: Sendable {
   public let body: Secret
   /// Whether the gateway's own credentials are in it, so that a complaint about them is not the client's fault.
   public let usesHeldCredentials: Bool
+  /// The client's own credentials in it, which only the upstream compares; `nil` without them.
+  public let presented: ClientAuthentication?
+  /// Texts of the request that the client must not get to see in the answer: the upstream's code or refresh token behind a
+  /// sealed one, and the held secret.
+  public let hidden: [Secret]
+  /// True if the client may only get refresh tokens that are sealed to it.
+  public let sealsRefreshToken: Bool
 
-  init(_ credentials: UpstreamCredentials, parameters: FormParameters, entries: [FormParameters.Entry]) {
+  init(
+    _ credentials: UpstreamCredentials, parameters: FormParameters, entries: [FormParameters.Entry],
+    hiding values: [Secret] = [], sealsRefreshToken: Bool = false
+  ) {
+    hidden = values + [credentials.heldSecret, credentials.heldHeader].compactMap(\.self)
+    self.sealsRefreshToken = sealsRefreshToken
     authorization = credentials.authorization
     usesHeldCredentials = credentials.isHeld
+    presented = credentials.presented
     body = Secret(FormEncoding.serialise(entries + credentials.entries(from: parameters)))
   }
 }

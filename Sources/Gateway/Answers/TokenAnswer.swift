@@ -11,19 +11,24 @@ enum TokenAnswer {
   case unusable
 
   init(status: Int, headers: Headers, body: [UInt8]) {
+    self = TokenAnswer.read(status: status, headers: headers, body: body, screen: nil).answer
+  }
+
+  /// Reads an answer and removes what the client must not see.
+  ///
+  /// - Returns: The answer, and true if something was removed.
+  static func read(
+    status: Int, headers: Headers, body: [UInt8], screen: AnswerScreen?
+  ) -> (answer: TokenAnswer, isScreened: Bool) {
     // A server that is in trouble or busy says nothing about the request, whatever its body says: a code or a token that
     // is thrown away for it is lost (`I-failure`).
-    guard status < 500, status != 429, let members = TokenAnswer.members(headers, body) else {
-      self = .unusable
-      return
+    guard status < 500, status != 429, var members = TokenAnswer.members(headers, body) else {
+      return (.unusable, false)
     }
-    if let error = TokenAnswer.error(members) {
-      self = error
-    } else if (200..<300).contains(status), members["access_token"]?.text.map({ !$0.isEmpty }) ?? false {
-      self = .tokens(TokenAnswer.completed(members))
-    } else {
-      self = .unusable
-    }
+    let isScreened = screen?.screen(&members) ?? false
+    if let error = TokenAnswer.error(members) { return (error, isScreened) }
+    let hasTokens = (200..<300).contains(status) && members["access_token"]?.text.map { !$0.isEmpty } ?? false
+    return (hasTokens ? .tokens(completed(members)) : .unusable, isScreened)
   }
 
   private static func members(_ headers: Headers, _ body: [UInt8]) -> [String: JSONValue]? {
