@@ -14,6 +14,10 @@ public final class TokenRequest: Sendable {
   }
 
   public let parameters: FormParameters
+  /// The parameters of the URI; `nil` if there are too many.
+  public let query: FormParameters?
+  /// True if all parameters of the request could be parsed, whether or not the endpoint takes the request.
+  public let isReadable: Bool
   public let problem: Problem?
   /// The parameters that mean something at the endpoint.
   public let names: ParameterNames
@@ -38,6 +42,8 @@ public final class TokenRequest: Sendable {
     let inQuery = FormParameters(parsing: query ?? "")
     let inBody = isForm ? FormParameters(parsing: body) : FormParameters()
     parameters = inBody ?? FormParameters()
+    self.query = inQuery
+    isReadable = inQuery != nil && (body.isEmpty || isForm && inBody != nil)
     problem =
       if method != "POST" {
         .method

@@ -217,7 +217,7 @@ struct TokenTests {
     }
     let own = decide(
       ["client_id": "w3", "client_secret": "own", "grant_type": "client_credentials", "scope": "a"], policy: policy)
-    guard case .forward(let request) = try #require(own.permit) else {
+    guard case .forward(let request, verified: nil) = try #require(own.permit) else {
       Issue.record("client credentials should be forwarded")
       return
     }

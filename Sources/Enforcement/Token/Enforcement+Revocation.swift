@@ -4,8 +4,9 @@ public import Policy
 extension Enforcement {
   /// Decides a revocation request (RFC 7009, section 2.1).
   ///
-  /// A token that the gateway did not seal is the upstream's business and passes as it came. One that it sealed is
-  /// revoked for its own client only, with the credentials that belong to it (`I-credentials`).
+  /// A sealed token is revoked for its own client only, with the credentials that belong to it (`I-credentials`). A token
+  /// that the gateway did not seal passes as it came, if its client is known and did not present a wrong secret: the
+  /// upstream would otherwise compare guesses at a secret that the gateway holds.
   ///
   /// - Parameters:
   ///   - request: The request; revocation authenticates clients as the token endpoint does.
@@ -16,7 +17,7 @@ extension Enforcement {
   ) -> Outcome<UpstreamTokenRequest> {
     let grant: RefreshGrant
     switch opened {
-    case .invalid: return Outcome(decision: .pass(Passage()), findings: [])
+    case .invalid: return raw(request, policy: policy)
     // Passed on, it would mean nothing to the upstream and stay alive, while the client is told that it is revoked.
     case .keyUnknown: return Outcome(decision: .reject(Refusal(.codeKeyUnknown)), findings: [])
     case .value(let value): grant = value
@@ -42,6 +43,25 @@ extension Enforcement {
     return Outcome(decision: .forward(form), findings: [])
   }
 
+  private static func raw(_ request: TokenRequest, policy: Policy) -> Outcome<UpstreamTokenRequest> {
+    let context = TokenContext(request: request, policy: policy, mode: mode(of: request, policy: policy))
+    guard context.mode == .enforce, let rejection = rejection(of: request) ?? rejection(of: context) else {
+      return Outcome(decision: .pass(Passage()), findings: [])
+    }
+    return Outcome(decision: .reject(Refusal(rejection)), findings: [])
+  }
+
+  private static func rejection(of context: TokenContext) -> Rejection? {
+    switch context.authenticationError {
+    case .severalMethods, .severalIdentifiers: return .clientAuthenticationSeveral
+    case .malformedHeader: return .clientAuthenticationMalformed
+    case nil: break
+    }
+    guard context.client != nil else { return context.authentication == nil ? nil : .clientNotKnownAtToken }
+    if case .wrong = context.proof { return .clientAuthenticationFailed }
+    return nil
+  }
+
   private static func rejection(of request: TokenRequest) -> Rejection? {
     switch request.problem {
     case .method: .methodNotAllowed
@@ -65,6 +85,6 @@ extension UpstreamTokenRequest {
       credentials, parameters: parameters,
       entries: [
         FormParameters.Entry(.token, token.reveal()), FormParameters.Entry(.tokenTypeHint, hint.rawValue),
-      ])
+      ], hiding: [token])
   }
 }

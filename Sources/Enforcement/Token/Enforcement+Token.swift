@@ -62,7 +62,8 @@ extension Enforcement {
       if let scope = parameters[.scope] { entries.append(FormParameters.Entry(.scope, scope)) }
       entries += context.policy.allowListed(parameters)
       return .forward(
-        UpstreamTokenRequest(.presented(authentication), parameters: parameters, entries: entries))
+        UpstreamTokenRequest(.presented(authentication), parameters: parameters, entries: entries),
+        verified: isProven ? client : nil)
     case .password:
       return nil
     }

@@ -1,29 +1,73 @@
+import Enforcement
 import HTTP
 import OAuth
 import Policy
 import Proxy
 
-/// What passes to the upstream's token and revocation endpoints as the client sent it.
+/// Requests that pass to the upstream's token, revocation and introspection endpoints as the client sent them.
 extension Interception {
+  /// The refusal of a request before its client is known: too many failed attempts at a secret, or a held upstream id.
+  ///
+  /// - Parameter isObserved: True if the request only passes. Its attempts are limited as well where they are made at a
+  ///   secret that the gateway holds.
+  func refused(
+    _ request: TokenRequest, _ authentication: ClientAuthentication?, isObserved: Bool
+  ) -> Response? {
+    if !isObserved || namesHeldID(authentication), let throttled = throttledCredentials(authentication) {
+      return throttled
+    }
+    let identifiers = gateway.snapshot.identifiers
+    guard let rejection = Enforcement.refusal(naming: request, guarded: identifiers, policy: policy) else { return nil }
+    return tokenRefusal(.here(rejection))
+  }
+
+  /// Sends an observed request on as it came.
+  func observe(_ request: TokenRequest, _ authentication: ClientAuthentication?) async -> Reply {
+    let reply = await observe([request.parameters], from: authentication?.clientID.rawValue) { tokenRefusal($0) }
+    if reply.status == 401, namesHeldID(authentication) { countFailedCredentials(authentication) }
+    return reply
+  }
+
+  private func namesHeldID(_ authentication: ClientAuthentication?) -> Bool {
+    authentication.map { gateway.snapshot.identifiers.held.contains($0.clientID.rawValue) } ?? false
+  }
+
+  /// Sends the request on and gives the upstream's answer. Credentials that the upstream refuses count as a failed attempt.
+  func pass(_ request: TokenRequest, _ authentication: ClientAuthentication?) async -> Response {
+    do throws(UpstreamFailure) {
+      let answer = try await upstream.send(passing(request))
+      trail.upstreamStatus = answer.head.status
+      var response = answer.head
+      response.body = try await answer.collect()
+      if refusesClient(response) { countFailedCredentials(authentication) }
+      response.headers.set("Cache-Control", "no-store")
+      response.headers.set("Pragma", "no-cache")
+      return response
+    } catch {
+      return tokenFailure(error)
+    }
+  }
+
+  private func refusesClient(_ response: Response) -> Bool {
+    guard response.status != 401 else { return true }
+    let answer = TokenAnswer(status: response.status, headers: response.headers, body: response.body)
+    guard case .error(.invalidClient, _) = answer else { return false }
+    return true
+  }
+
   /// The request as it came, without credentials that prove a client to the gateway: the upstream does not know them,
   /// cannot use them, and must not learn them (`I-credentials`).
-  func passing(_ parsed: TokenRequest) -> OutboundRequest {
+  private func passing(_ parsed: TokenRequest) -> OutboundRequest {
     var outbound = unchanged()
-    let inHeader = request.headers.all("Authorization").compactMap { try? BasicCredentials(parsing: $0).user }
-    let named = inHeader + parsed.parameters.all(.clientID)
-    guard named.contains(where: provesItselfHere) else { return outbound }
+    let named = parsed.namedInHeader + parsed.parameters.all(.clientID) + (parsed.query?.all(.clientID) ?? [])
+    guard named.contains(where: gateway.snapshot.identifiers.provedHere.contains) else { return outbound }
     outbound.target = String(request.path)
     outbound.headers.remove("Authorization")
     outbound.headers.remove("Content-Encoding")
     outbound.headers.set("Content-Type", "application/x-www-form-urlencoded")
     let entries = parsed.parameters.entries.filter { !ParameterNames.clientAuthentication.contains($0.parameter) }
-    // Of a body that is no form nothing was read, and nothing of it goes on.
+    // Nothing of a body that is not a form could be read, and nothing of it goes on.
     outbound.body = Array(FormEncoding.serialise(entries).utf8)
     return outbound
-  }
-
-  private func provesItselfHere(_ id: String) -> Bool {
-    guard let client = policy.clients[ClientID(id)] else { return false }
-    return client.secret != nil && client.upstream.clientID != client.id
   }
 }

@@ -6,58 +6,74 @@ import Reactor
 import Stores
 import Telemetry
 
-/// Failed attempts at a secret, counted after it was compared: whoever has the right one is never kept waiting by those
-/// who guess. They learn nothing from that, for secrets are too long to be guessed; they only cost less.
+/// Limits of the endpoints that clients call.
+///
+/// The order matters. What anybody can cause counts by address alone. A client's own limit counts only requests that carry
+/// a value sealed to it, or in which the gateway verified its secret: to name a client costs it nothing. Attempts at a
+/// secret count by client and address, and the limit applies before the secret is compared, so that a program which
+/// guesses learns nothing once it is over the limit.
 extension Interception {
-  /// The answer to a token or revocation request that is one too many: of its address, or of the client that it names.
+  /// The answer to a token or revocation request that is one too many of its address.
   ///
-  /// The address comes first, so that no one address uses up what a client has. Who is on this machine is no stranger, as
-  /// for connections.
-  func throttledRequest(of client: ClientID?) -> Response? {
-    let limits = policy.gateway.limits
-    let milliseconds = Int64(Clock.monotonicNanoseconds() / 1_000_000)
-    if limits.tokenRequestsPerAddress > 0, !request.peer.isLoopback {
-      let response = throttled(
-        RateKey(address: request.peer.address), by: gateway.resources.tokenRequests,
-        perMinute: limits.tokenRequestsPerAddress, .tokenRequestsPerAddress, now: milliseconds)
-      if let response { return response }
-    }
-    guard limits.tokenRequestsPerClient > 0, let client, policy.clients[client] != nil else { return nil }
+  /// Requests from this machine are not limited, as for connections.
+  func throttledAddress() -> Response? {
+    let limit = policy.gateway.limits.tokenRequestsPerAddress
+    guard limit > 0, !request.peer.isLoopback else { return nil }
     return throttled(
-      RateKey(client: client), by: gateway.resources.clientTokenRequests, perMinute: limits.tokenRequestsPerClient,
-      .tokenRequestsPerClient, now: milliseconds)
+      RateKey(address: request.peer.address), by: gateway.resources.tokenRequests, perMinute: limit,
+      .tokenRequestsPerAddress)
+  }
+
+  /// The answer to a request that is one too many of its client, which a sealed value or a verified secret shows to be its
+  /// own.
+  func throttled(proven client: Client) -> Response? {
+    let limit = policy.gateway.limits.tokenRequestsPerClient
+    guard limit > 0 else { return nil }
+    return throttled(
+      RateKey(client: client.id), by: gateway.resources.clientTokenRequests, perMinute: limit, .tokenRequestsPerClient)
   }
 
   /// A bucket holds what a minute brings.
   private func throttled(
-    _ key: RateKey, by limiter: RateLimiter, perMinute: Int, _ limit: LimitKind, now: Int64
+    _ key: RateKey, by limiter: RateLimiter, perMinute: Int, _ limit: LimitKind
   ) -> Response? {
     let rate = TokenBucket.Rate(burst: perMinute, perMinute: perMinute)
+    let now = milliseconds
     guard !limiter.take(key, at: rate, now: now) else { return nil }
     gateway.limited(limit)
     trail.refused(.tooManyRequests)
     return tokenThrottled("too many requests", retryAfter: limiter.retryAfter(key, at: rate, now: now) ?? 1)
   }
 
-  /// The answer in place of a refusal when this client failed too often to prove itself from this address.
-  func throttledAuthentication(of client: ClientID?, _ refusal: Refusal) -> Response? {
-    guard refusal.rejection == .clientAuthenticationFailed else { return nil }
-    return throttled(
-      RateKey(client: client, address: request.peer.address), by: gateway.resources.authenticationAttempts, refusal)
+  // MARK: Attempts at a secret
+
+  /// The answer to credentials of a client that failed too often from this address; nothing is compared then.
+  func throttledCredentials(_ authentication: ClientAuthentication?) -> Response? {
+    guard let authentication, authentication.method != .none else { return nil }
+    let limiter = gateway.resources.authenticationAttempts
+    guard let seconds = limiter.retryAfter(attempts(of: authentication.clientID), now: milliseconds) else { return nil }
+    trail.refused(.clientAuthenticationFailed)
+    return tokenThrottled("too many failed attempts", retryAfter: seconds)
   }
 
-  /// The same for wrong verifiers of a code.
+  /// Counts credentials that were wrong.
+  func countFailedCredentials(_ authentication: ClientAuthentication?) {
+    guard let authentication, authentication.method != .none else { return }
+    _ = gateway.resources.authenticationAttempts.take(attempts(of: authentication.clientID), now: milliseconds)
+  }
+
+  private func attempts(of client: ClientID) -> RateKey { RateKey(client: client, address: request.peer.address) }
+
+  /// The answer in place of a refusal after too many wrong verifiers of a code.
   func throttledVerifier(of opened: Opened<IssuedCode>, _ refusal: Refusal) -> Response? {
     guard refusal.rejection == .verifierMismatch, case .value(let code) = opened else { return nil }
-    return throttled(
-      RateKey(transaction: code.transactionID, address: request.peer.address), by: gateway.resources.verifierAttempts,
-      refusal)
+    let key = RateKey(transaction: code.transactionID, address: request.peer.address)
+    let limiter = gateway.resources.verifierAttempts
+    let now = milliseconds
+    guard !limiter.take(key, now: now) else { return nil }
+    trail.refused(refusal.rejection)
+    return tokenThrottled("too many failed attempts", retryAfter: limiter.retryAfter(key, now: now) ?? 1)
   }
 
-  private func throttled(_ key: RateKey, by limiter: RateLimiter, _ refusal: Refusal) -> Response? {
-    let milliseconds = Int64(Clock.monotonicNanoseconds() / 1_000_000)
-    guard !limiter.take(key, now: milliseconds) else { return nil }
-    trail.refused(refusal.rejection)
-    return tokenThrottled("too many failed attempts", retryAfter: limiter.retryAfter(key, now: milliseconds) ?? 1)
-  }
+  private var milliseconds: Int64 { Int64(Clock.monotonicNanoseconds() / 1_000_000) }
 }

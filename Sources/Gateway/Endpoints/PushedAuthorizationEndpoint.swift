@@ -16,34 +16,33 @@ struct PushedAuthorizationEndpoint {
 
   init(_ exchange: Interception) {
     self.exchange = exchange
-    let incoming = exchange.request
-    request = TokenRequest(
-      method: incoming.method, query: incoming.query, contentTypes: incoming.headers.all("Content-Type"),
-      contentEncodings: incoming.headers.all("Content-Encoding"),
-      authorization: incoming.headers.all("Authorization"), body: incoming.body, names: ParameterNames.atPushed)
+    request = exchange.clientRequest(.atPushed)
   }
 
   func respond() async -> Reply {
-    let claimed = (try? request.clientAuthentication())?.map(\.clientID)
-    exchange.note(clientID: claimed?.rawValue)
-    let isObserved = Enforcement.mode(of: request, policy: exchange.policy) == .observe
+    let authentication = (try? request.clientAuthentication()) ?? nil
+    exchange.note(clientID: authentication?.clientID.rawValue)
     do throws(StoreError) {
-      if isObserved, !(try await stateIsSealed()) {
-        return await exchange.observe([request.parameters], from: claimed?.rawValue) { exchange.tokenRefusal($0) }
+      var isObserved = Enforcement.mode(of: request, policy: exchange.policy) == .observe
+      if isObserved { isObserved = !(try await stateIsSealed()) }
+      if let refused = exchange.refused(request, authentication, isObserved: isObserved) { return .response(refused) }
+      if isObserved {
+        return await exchange.observe(request, authentication)
       }
-      return .response(try await decide(claimed))
+      return .response(try await decide(authentication))
     } catch {
       return .response(error == .tooLong ? tooLong() : exchange.tokenRefusal(.here(.storeUnavailable)))
     }
   }
 
-  private func decide(_ claimed: ClientID?) async throws(StoreError) -> Response {
+  private func decide(_ authentication: ClientAuthentication?) async throws(StoreError) -> Response {
     let outcome = Enforcement.decidePushed(
       request, policy: exchange.policy, stateIsSealed: try await stateIsSealed())
     exchange.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal):
-      return exchange.throttledAuthentication(of: claimed, refusal) ?? exchange.tokenRefusal(refusal)
+      if refusal.rejection == .clientAuthenticationFailed { exchange.countFailedCredentials(authentication) }
+      return exchange.tokenRefusal(refusal)
     case .pass: return exchange.tokenRefusal(.here(.pushedNotAllowed))
     case .forward(let permit): return try await keep(permit)
     }

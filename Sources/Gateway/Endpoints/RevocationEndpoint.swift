@@ -15,42 +15,52 @@ struct RevocationEndpoint {
   }
 
   func respond() async -> Reply {
-    let incoming = exchange.request
-    let request = TokenRequest(
-      method: incoming.method, query: incoming.query, contentTypes: incoming.headers.all("Content-Type"),
-      contentEncodings: incoming.headers.all("Content-Encoding"),
-      authorization: incoming.headers.all("Authorization"), body: incoming.body)
-    let claimed = (try? request.clientAuthentication())?.map(\.clientID)
-    exchange.note(clientID: claimed?.rawValue)
-    if let throttled = exchange.throttledRequest(of: claimed) { return .response(throttled) }
+    let request = exchange.clientRequest()
+    let authentication = (try? request.clientAuthentication()) ?? nil
+    exchange.note(clientID: authentication?.clientID.rawValue)
     let token = request.parameters[.token].map { Secret($0) }
     let opened: Opened<RefreshGrant> = token.map { exchange.gateway.sealer.opened($0.reveal()) } ?? .invalid
+    var isObserved = false
+    if case .invalid = opened { isObserved = Enforcement.mode(of: request, policy: exchange.policy) == .observe }
+    if let refused = exchange.throttledAddress() ?? exchange.refused(request, authentication, isObserved: isObserved) {
+      return .response(refused)
+    }
     let outcome = Enforcement.decideRevocation(request, opened: opened, policy: exchange.policy)
     exchange.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal):
-      // Whose token it is, nobody else learns: to them it is an invalid one, and that is no error (RFC 7009, section 2.2).
+      // Only its client learns whose token it is: for others it is an invalid one, which is no error (RFC 7009,
+      // section 2.2).
       if refusal.rejection == .refreshTokenForeign { return .response(exchange.revoked()) }
-      return .response(exchange.throttledAuthentication(of: claimed, refusal) ?? exchange.tokenRefusal(refusal))
-    case .pass:
-      guard Enforcement.mode(of: request, policy: exchange.policy) == .observe else {
-        return await send(exchange.passing(request))
-      }
-      return await exchange.observe([request.parameters], from: claimed?.rawValue) { exchange.tokenRefusal($0) }
+      if refusal.rejection == .clientAuthenticationFailed { exchange.countFailedCredentials(authentication) }
+      return .response(exchange.tokenRefusal(refusal))
+    case .pass where isObserved: return await exchange.observe(request, authentication)
+    case .pass: return .response(await exchange.pass(request, authentication))
     case .forward(let form):
-      if case .value(let grant) = opened {
-        exchange.trail.family = grant.family
-        guard await isEnded(grant) else { return .response(exchange.tokenRefusal(.here(.storeUnavailable))) }
+      guard case .value(let grant) = opened else {
+        return .response(exchange.tokenRefusal(.here(.refreshTokenUnbound)))
       }
-      var headers: Headers = [
-        "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json",
-        "Accept-Encoding": "identity",
-      ]
-      if let authorization = form.authorization { headers.append("Authorization", authorization.reveal()) }
-      return await send(
-        OutboundRequest(
-          method: "POST", target: String(incoming.path), headers: headers, body: Array(form.body.reveal().utf8),
-          peer: incoming.peer))
+      return .response(await revoke(grant, with: form))
+    }
+  }
+
+  /// Revokes the token upstream. The answer is the gateway's own: the upstream's could show the token or the credentials
+  /// that were used.
+  private func revoke(_ grant: RefreshGrant, with form: UpstreamTokenRequest) async -> Response {
+    exchange.trail.family = grant.family
+    if let client = exchange.policy.clients[grant.clientID], let throttled = exchange.throttled(proven: client) {
+      return throttled
+    }
+    guard await isEnded(grant) else { return exchange.tokenRefusal(.here(.storeUnavailable)) }
+    return switch await exchange.askForTokens(form) {
+    case .failure(let failure): exchange.tokenFailure(failure)
+    case .success(let upstream) where (200..<300).contains(upstream.status):
+      if case .error = upstream.answer {
+        exchange.answer(upstream, isHeld: form.usesHeldCredentials)
+      } else {
+        exchange.revoked()
+      }
+    case .success(let upstream): exchange.answer(upstream, isHeld: form.usesHeldCredentials)
     }
   }
 
@@ -62,18 +72,6 @@ struct RevocationEndpoint {
       return true
     } catch {
       return false
-    }
-  }
-
-  private func send(_ outbound: OutboundRequest) async -> Reply {
-    do throws(UpstreamFailure) {
-      let answer = try await exchange.upstream.send(outbound)
-      exchange.trail.upstreamStatus = answer.head.status
-      var response = answer.head
-      response.headers.set("Cache-Control", "no-store")
-      return .relay(answer, response)
-    } catch {
-      return .response(exchange.tokenFailure(error))
     }
   }
 }

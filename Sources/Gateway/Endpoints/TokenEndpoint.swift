@@ -12,28 +12,30 @@ struct TokenEndpoint {
 
   init(_ exchange: Interception) {
     self.exchange = exchange
-    let incoming = exchange.request
-    request = TokenRequest(
-      method: incoming.method, query: incoming.query, contentTypes: incoming.headers.all("Content-Type"),
-      contentEncodings: incoming.headers.all("Content-Encoding"),
-      authorization: incoming.headers.all("Authorization"), body: incoming.body)
+    request = exchange.clientRequest()
   }
 
   func respond() async -> Reply {
-    let claimed = (try? request.clientAuthentication())?.map(\.clientID)
-    exchange.note(clientID: claimed?.rawValue)
-    if let throttled = exchange.throttledRequest(of: claimed) { return .response(throttled) }
+    let authentication = (try? request.clientAuthentication()) ?? nil
+    exchange.note(clientID: authentication?.clientID.rawValue)
+    let holdsSealedValue = holdsSealedValue
+    let isObserved = !holdsSealedValue && Enforcement.mode(of: request, policy: exchange.policy) == .observe
+    if let refused = exchange.throttledAddress() ?? exchange.refused(request, authentication, isObserved: isObserved) {
+      return .response(refused)
+    }
     let outcome = Enforcement.decideToken(request, policy: exchange.policy, holdsSealedValue: holdsSealedValue)
     exchange.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal):
-      return .response(exchange.throttledAuthentication(of: claimed, refusal) ?? exchange.tokenRefusal(refusal))
-    case .pass:
-      return await exchange.observe([request.parameters], from: claimed?.rawValue) { exchange.tokenRefusal($0) }
+      if refusal.rejection == .clientAuthenticationFailed { exchange.countFailedCredentials(authentication) }
+      return .response(exchange.tokenRefusal(refusal))
+    case .pass: return await exchange.observe(request, authentication)
     case .forward(.redeem(let intent)): return .response(await redeem(intent))
     case .forward(.refresh(let intent)): return .response(await refresh(intent))
     case .forward(.device): return .response(exchange.tokenRefusal(.here(.grantTypeUnsupported)))
-    case .forward(.forward(let form)): return .response(await forward(form))
+    case .forward(.forward(let form, let client)):
+      if let client, let throttled = exchange.throttled(proven: client) { return .response(throttled) }
+      return .response(await forward(form))
     }
   }
 
@@ -65,7 +67,9 @@ struct TokenEndpoint {
       return exchange.throttledVerifier(of: opened, refusal) ?? exchange.tokenRefusal(refusal)
     // A code that opened, or that an enforced client presents, is never observed.
     case .pass: return exchange.tokenRefusal(.here(.codeUnbound))
-    case .forward(let permit): return await Redemption(exchange, permit).respond()
+    case .forward(let permit):
+      if let throttled = exchange.throttled(proven: permit.client) { return throttled }
+      return await Redemption(exchange, permit).respond()
     }
   }
 
@@ -79,7 +83,12 @@ struct TokenEndpoint {
     switch outcome.decision {
     case .reject(let refusal): return exchange.tokenRefusal(refusal)
     case .pass: return exchange.tokenRefusal(.here(.refreshTokenUnbound))
-    case .forward(let permit): return await Renewal(exchange, permit, presented: intent.token).respond()
+    case .forward(let permit):
+      // A token that is not sealed says nothing about its client.
+      if permit.grant != nil || intent.clientIsProven, let throttled = exchange.throttled(proven: permit.client) {
+        return throttled
+      }
+      return await Renewal(exchange, permit, presented: intent.token).respond()
     }
   }
 
@@ -100,7 +109,7 @@ extension Interception {
     let answer: TokenAnswer
   }
 
-  /// Sends a form to the upstream's token endpoint and reads the answer whole.
+  /// Sends a form to the endpoint of the upstream at which the client asked, and reads the answer whole.
   func askForTokens(_ form: UpstreamTokenRequest) async -> Result<UpstreamTokens, UpstreamFailure> {
     var headers: Headers = [
       "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json", "Accept-Encoding": "identity",
@@ -114,7 +123,10 @@ extension Interception {
       let response = try await upstream.send(outbound)
       trail.upstreamStatus = response.head.status
       let body = try await response.content()
-      let answer = TokenAnswer(status: response.head.status, headers: response.head.headers, body: body)
+      let (answer, isScreened) = TokenAnswer.read(
+        status: response.head.status, headers: response.head.headers, body: body, screen: AnswerScreen(form))
+      if isScreened { trail.findings.append("answer-screened") }
+      if case .error(.invalidClient, _) = answer { countFailedCredentials(form.presented) }
       return .success(UpstreamTokens(status: response.head.status, answer: answer))
     } catch {
       return .failure(error)

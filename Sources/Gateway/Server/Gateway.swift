@@ -50,10 +50,9 @@ public final class Gateway: Handler {
     case .resembling:
       return refuseOrPass(
         .pathResemblesEndpoint, client, path: snapshot.matcher.entry(for: bytes.extracting(head.path)))
-    case .exact(.introspection):
-      // The caller's own credentials, which the gateway never lends: nothing here is its business.
-      return isProtected(client) ? .pass : .answer(insecure())
-    case .exact(.authorization), .exact(.token), .exact(.revocation), .exact(.pushed), .exact(.own):
+    case .exact(.introspection) where !policy.isEnforcing: return isProtected(client) ? .pass : .answer(insecure())
+    case .exact(.authorization), .exact(.token), .exact(.revocation), .exact(.introspection), .exact(.pushed),
+      .exact(.own):
       return isProtected(client) ? .intercept(bodyLimit: snapshot.bodyLimit) : .answer(insecure())
     }
   }
@@ -155,6 +154,9 @@ public final class Gateway: Handler {
     case .exact(.revocation):
       trail.endpoint = .revocation
       reply = await RevocationEndpoint(exchange).respond()
+    case .exact(.introspection):
+      trail.endpoint = .introspection
+      reply = await IntrospectionEndpoint(exchange).respond()
     case .exact(.pushed):
       trail.endpoint = .pushedAuthorization
       reply = await PushedAuthorizationEndpoint(exchange).respond()

@@ -15,6 +15,7 @@ public final class GatewaySnapshot: Sendable {
   let pages: Pages
   let cookie: BrowserCookie
   let locations: LocationGuard
+  let identifiers: GuardedIdentifiers
   /// Bytes of the body of a request to an OAuth endpoint.
   let bodyLimit: Int
   /// As `Host` may say it: with and without the default port.
@@ -30,6 +31,7 @@ public final class GatewaySnapshot: Sendable {
     pages = Pages(branding: policy.gateway.branding)
     cookie = BrowserCookie(policy)
     locations = LocationGuard(policy)
+    identifiers = GuardedIdentifiers(policy)
     bodyLimit = policy.gateway.limits.body
     let origin = policy.gateway.origin
     let name = origin.host.contains(":") ? "[\(origin.host)]" : origin.host

@@ -69,6 +69,14 @@ final class Interception {
     trail.findings.append("challenge-reused")
   }
 
+  /// The request as the endpoints read it that clients call (RFC 6749, section 3.2).
+  func clientRequest(_ names: ParameterNames = .atToken) -> TokenRequest {
+    TokenRequest(
+      method: request.method, query: request.query, contentTypes: request.headers.all("Content-Type"),
+      contentEncodings: request.headers.all("Content-Encoding"), authorization: request.headers.all("Authorization"),
+      body: request.body, names: names)
+  }
+
   /// The fields of the request that go upstream with a request of the gateway's own.
   ///
   /// Left out: what belongs to the client's connection, and fields by which some servers let a request change its method.

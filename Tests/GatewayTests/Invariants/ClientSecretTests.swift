@@ -15,27 +15,75 @@ struct ClientSecretTests {
     return try #require(tokens.refreshToken).reveal()
   }
 
-  @Test("I-credentials: a client with the right secret gets on while others guess", arguments: ["/token", "/revoke"])
+  private func from(_ address: String) -> Headers { ["X-Forwarded-For": address] }
+
+  @Test(
+    "I-credentials: after twenty wrong secrets none is compared, not even the right one, at any endpoint",
+    arguments: ["/token", "/revoke", "/par"])
   func guessing(path: String) async throws {
-    try await GatewayFixture.run { gateway in
+    let policy = try FixturePolicy.with { policy in
+      policy.upstream.endpoints.pushedAuthorization = ["/par"]
+      policy.edit("w1") { $0.pushedAuthorization = .optional }
+    }
+    try await GatewayFixture.run(policy) { gateway in
       let token = try await refreshToken(gateway)
-      var form: Form =
-        path == "/token"
-        ? ["grant_type": "refresh_token", "client_id": "w1", "refresh_token": token]
-        : ["client_id": "w1", "token": token]
-      let right = form
-      form.append("client_secret", "guess")
+      let forms: [String: Form] = [
+        "/token": ["grant_type": "refresh_token", "client_id": "w1", "refresh_token": token],
+        "/revoke": ["client_id": "w1", "token": token],
+        "/par": Form(decoding: gateway.az("w1").split(separator: "?").last ?? ""),
+      ]
+      let right = try #require(forms[path])
+      func form(_ secret: String, at path: String) throws -> Form {
+        var form = try #require(forms[path])
+        form.append("client_secret", secret)
+        return form
+      }
       var statuses: [Int] = []
-      for _ in 0..<25 { statuses.append(try await gateway.expectRefused(post: path, form).status) }
+      for number in 0..<25 {
+        let guess = try form("guess \(number)", at: path)
+        statuses.append(try await gateway.expectRefused(post: path, guess, from("192.0.2.1")).status)
+      }
       #expect(statuses.prefix(20).allSatisfy { $0 == 401 })
       #expect(statuses.last == 429)
-      // Both endpoints count the same attempts.
-      let elsewhere = try await gateway.expectRefused(
-        post: "/token", gateway.tk("x", "w1") { $0.append("client_secret", "guess") }, status: 429)
-      #expect(elsewhere.headers.contains("Retry-After"))
-      form = right
-      form.append("client_secret", "w1secret")
-      #expect(try await gateway.post(path, form).status == 200)
+      // Another address is not concerned.
+      let elsewhere = try await gateway.post("/token", try form("w1secret", at: "/token"), from("192.0.2.2"))
+      #expect(elsewhere.status == 200, "\(elsewhere.text)")
+      for path in forms.keys.sorted() {
+        let response = try await gateway.expectRefused(
+          post: path, try form("w1secret", at: path), from("192.0.2.1"), status: 429)
+        #expect(response.headers.contains("Retry-After"))
+      }
+      // Without credentials there is nothing to guess.
+      #expect(try await gateway.expectRefused(post: path, right, from("192.0.2.1")).status == 401)
+    }
+  }
+
+  @Test(
+    "I-credentials: guesses that only the upstream can compare are limited as well",
+    arguments: ["/token", "/revoke", "/introspect"])
+  func presentedGuesses(path: String) async throws {
+    let policy = try FixturePolicy.with { $0.edit("w3") { $0.grants = [.authorizationCode, .clientCredentials] } }
+    try await GatewayFixture.run(policy) { gateway in
+      gateway.upstream.script { request in
+        guard request.path == path else { return nil }
+        let isRight = String(decoding: request.body, as: UTF8.self).contains("client_secret=w3secret")
+        let answer = isRight ? #"{"access_token":"x","active":true}"# : #"{"error":"invalid_client"}"#
+        return Response(
+          status: isRight ? 200 : 401, headers: ["Content-Type": "application/json"], body: Array(answer.utf8))
+      }
+      func form(_ secret: String) -> Form {
+        var form: Form = ["grant_type": "client_credentials", "client_id": "w3", "token": "x"]
+        form.append("client_secret", secret)
+        return form
+      }
+      for number in 0..<20 {
+        let response = try await gateway.post(path, form("guess \(number)"), from("192.0.2.1"))
+        #expect(response.status == 401)
+      }
+      let sent = gateway.upstream.recorder.count
+      try await gateway.expectRefused(post: path, form("w3secret"), from("192.0.2.1"), status: 429)
+      #expect(try await gateway.post(path, form("w3secret"), from("192.0.2.2")).status == 200)
+      #expect(gateway.upstream.recorder.count == sent + 1)
     }
   }
 
