@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-bench deps-interop deps-attack deps-load demo test conformance mutation lint build bench \
+.PHONY: help deps deps-bench deps-interop deps-attack deps-faults deps-load demo test conformance mutation lint build bench \
   bench-report bench-instructions gates bench-flows bench-growth soak load image interop tls-check check sanitize fuzz attack clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
@@ -33,6 +33,9 @@ deps-bench: deps
 
 deps-attack: deps
 	$(call install,slowhttptest zzuf python3)
+
+deps-faults: deps
+	$(call install,strace python3)
 
 deps-load: deps
 	$(call install,nginx haproxy util-linux python3)
@@ -160,6 +163,10 @@ fuzz: deps
 attack: deps-attack
 	swift build --product proofgate
 	Tests/Attack/run --proofgate .build/debug/proofgate $(ATTACK_OPTIONS)
+
+## faults: lets single system calls fail (FAULTS_OPTIONS="--seconds 100" for a sample; all of them take an hour)
+faults: deps-faults build
+	Tests/Faults/run --proofgate $(BINARY) $(FAULTS_OPTIONS)
 
 clean:
 	rm -rf .build
