@@ -86,7 +86,8 @@ let package = Package(
     .executableTarget(
       name: "proofgate",
       dependencies: [
-        "Gateway", "Admin", "PolicyFile", "LegacyServer", "Proxy", "Reactor", "TLS", "HTTP", "HTTP1", "OAuth", "Policy",
+        "Gateway", "Admin", "PolicyFile", "LegacyServer", "Proxy", "Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "OAuth",
+        "Policy",
         "Enforcement", "Sealing", "Stores", "Telemetry", "Cryptography", "YAML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],

@@ -33,7 +33,7 @@ public final class AdminServer: Sendable {
 
   /// Closes the listener and every connection.
   public func stop() async {
-    _ = await server.drain(delay: 0, timeout: 0) { _ in }
+    _ = await server.drain(delay: 0, timeout: 0, clock: .still)
   }
 
   /// Fewer than clients leave: when they have taken all that they may, health and metrics are asked for most.

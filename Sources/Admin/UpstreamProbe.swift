@@ -1,3 +1,4 @@
+import Proxy
 public import Reactor
 public import TLS
 
@@ -16,6 +17,7 @@ public final class UpstreamProbe {
   private let handshakes: HandshakeGate
   private var latest: (problem: String?, at: UInt64)?
   private var isRunning = false
+  private var lookUp: NameLookUp?
   private var waiting: [Waiter] = []
 
   /// - Parameter tls: how the upstream is spoken to now; `nil` for plaintext.
@@ -32,9 +34,12 @@ public final class UpstreamProbe {
     if isRunning {
       let waiter = Waiter(poller)
       waiting.append(waiter)
-      _ = await waiter.sleep(until: poller.deadline(after: 2 * UpstreamProbe.timeout))
+      let wake = await waiter.sleep(until: poller.deadline(after: 2 * UpstreamProbe.timeout))
+      waiting.removeAll { $0 === waiter }
       waiter.retire()
-      return latest?.problem
+      // What was found out long ago says nothing of now.
+      guard wake == .ready, let latest else { return "no answer within \(2 * UpstreamProbe.timeout) ms" }
+      return latest.problem
     }
     isRunning = true
     let problem = await connect()
@@ -47,14 +52,14 @@ public final class UpstreamProbe {
 
   private func connect() async -> String? {
     let deadline = poller.deadline(after: UpstreamProbe.timeout)
-    let addresses: [Address]
-    do throws(ResolveError) {
-      addresses = try await resolver.resolve(on: poller)
-    } catch {
-      return error.description
-    }
     let waiter = Waiter(poller)
     defer { waiter.retire() }
+    let addresses: [Address]
+    switch await look(waiter, until: deadline) {
+    case .success(let found)?: addresses = found
+    case .failure(let error)?: return error.description
+    case nil: return "no answer to the look-up of `\(resolver.host)` within \(UpstreamProbe.timeout) ms"
+    }
     var problem = "no address"
     for address in addresses {
       do throws(ConnectError) {
@@ -70,6 +75,24 @@ public final class UpstreamProbe {
       }
     }
     return problem
+  }
+
+  /// The upstream's addresses; `nil` if the look-up takes longer. The system's resolver has no deadline of its own.
+  private func look(_ waiter: Waiter, until deadline: Deadline) async -> Result<[Address], ResolveError>? {
+    if let known = resolver.known(now: poller.now) { return .success(known) }
+    let current: NameLookUp
+    if let lookUp, lookUp.outcome == nil {
+      current = lookUp
+    } else {
+      current = NameLookUp(resolver, poller)
+      lookUp = current
+      poller.start(current)
+    }
+    // Started by this poller, it runs in the next turn at the earliest.
+    current.add(waiter)
+    if current.outcome == nil { _ = await waiter.sleep(until: deadline) }
+    current.remove(waiter)
+    return current.outcome
   }
 
   /// Why the server is not to be talked to; `nil` when it is.

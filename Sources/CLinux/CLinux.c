@@ -381,7 +381,20 @@ int64_t cl_write_descriptor(int32_t fd, const void *bytes, size_t count) {
 }
 
 int32_t cl_open_log(const char *path) {
-  return result(open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640));
+  const int flags = O_CREAT | O_APPEND | O_CLOEXEC;
+  // Without O_NONBLOCK the open of a FIFO waits until it has a reader.
+  int fd = open(path, O_WRONLY | O_NONBLOCK | flags, 0640);
+  // A FIFO without a reader: opened for reading as well it takes lines until one comes (fifo(7)).
+  if (fd < 0 && errno == ENXIO) fd = open(path, O_RDWR | O_NONBLOCK | flags, 0640);
+  if (fd < 0) return -errno;
+  // Writes wait for the reader: they are on a thread of their own.
+  int current = fcntl(fd, F_GETFL);
+  if (current < 0 || fcntl(fd, F_SETFL, current & ~O_NONBLOCK) < 0) {
+    int code = errno;
+    close(fd);
+    return -code;
+  }
+  return fd;
 }
 
 const char *cl_error_text(int32_t code) { return strerror(code); }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <link.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,18 +19,21 @@ static int32_t argument_count;
 static char **arguments;
 
 // Swift's runtime reads the arguments from /proc/self/cmdline and its own place from /proc/self/exe. In an empty root
-// directory neither exists: the arguments are kept here, before any Swift code runs, and the runtime is told a place.
+// directory neither exists: the arguments are kept here, before any Swift code runs, and the runtime is told a place. It
+// ends the process if it cannot read its place; a static program (without an interpreter, so without AT_BASE) never needs
+// it, and is told a place in every case.
 __attribute__((constructor(101))) static void boot(int argc, char **argv, char **envp) {
   (void)envp;
   argument_count = argc;
   arguments = argv;
   char place[2];
-  if (readlink("/proc/self/exe", place, sizeof place) < 0) setenv("SWIFT_ROOT", "/", 0);
+  if (getauxval(AT_BASE) == 0 || readlink("/proc/self/exe", place, sizeof place) < 0) setenv("SWIFT_ROOT", "/", 0);
 }
 
 int32_t cl_argument_count(void) { return argument_count; }
 const char *cl_argument(int32_t index) { return index < argument_count ? arguments[index] : NULL; }
 
+const char *cl_library_version(void) { return gnu_get_libc_version(); }
 void cl_exit_now(int32_t code) { _exit(code); }
 int32_t cl_is_terminal(int32_t fd) { return isatty(fd); }
 

@@ -33,6 +33,6 @@ public final class LegacyService: Sendable {
 
   /// Closes everything.
   public func stop() async {
-    _ = await server.drain(delay: 0, timeout: 0) { _ in }
+    _ = await server.drain(delay: 0, timeout: 0, clock: .still)
   }
 }

@@ -28,8 +28,10 @@ public struct LimitSettings: Sendable, Equatable {
   public var streamResets = 100
   /// Frames of one HTTP/2 connection that carry nothing of a request, at once.
   public var controlFrames = 1_000
-  /// Bytes, for the whole process.
-  public var maxBufferMemory = 256 * 1024 * 1024
+  /// Bytes, for the whole process; `nil` where the policy does not say.
+  public var maxBufferMemory: Int?
+  /// Bytes of `maxBufferMemory` where nothing limits the memory of the process.
+  public static let defaultBufferMemory = 256 * 1024 * 1024
   /// A minute, for a configured client; 0: any.
   public var tokenRequestsPerClient = 30_000
   /// A minute, for an address; 0: any.

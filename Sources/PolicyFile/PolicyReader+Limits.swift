@@ -26,7 +26,7 @@ extension PolicyReader {
       case .concurrentStreams: set(&limits.concurrentStreams, number(field, 1...1_000))
       case .streamResets: set(&limits.streamResets, number(field, 10...100_000))
       case .controlFrames: set(&limits.controlFrames, number(field, 100...1_000_000))
-      case .maxBufferMemory: set(&limits.maxBufferMemory, size(field, 1_048_576...1_099_511_627_776))
+      case .maxBufferMemory: limits.maxBufferMemory = size(field, 1_048_576...1_099_511_627_776)
       case .tokenRequestsPerClient:
         set(&limits.tokenRequestsPerClient, isOff(field) ? 0 : number(field, 1...10_000_000, or: "off"))
       case .tokenRequestsPerAddress:

@@ -47,11 +47,15 @@ public enum Route {
   case intercept(bodyLimit: Int)
   /// Answered without the upstream.
   case answer(Response)
+  /// The same, because the request is not allowed.
+  case refuse(Response)
 }
 
 /// The answer to an intercepted request.
 public enum Reply {
   case response(Response)
+  /// A response that refuses the request.
+  case refusal(Response)
   /// The upstream's body, streamed behind this head.
   case relay(UpstreamResponse, Response)
 }

@@ -164,6 +164,6 @@ public enum RequestHandling: Sendable {
   case passed
   case intercepted
   case answered
-  /// Malformed, too slow, too large.
+  /// Malformed, too slow, too large, or against a rule.
   case refused
 }

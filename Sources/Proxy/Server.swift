@@ -113,32 +113,27 @@ public final class Server: Sendable {
   /// Ends the server: every response says that its connection closes, connections are accepted for `delay` milliseconds
   /// more, then what is in progress is finished, for at most `timeout` milliseconds.
   ///
-  /// `pause` waits so many milliseconds. Returns how many connections had to be cut.
-  public func drain(delay: Int, timeout: Int, pause: (Int) async -> Void) async -> Int {
+  /// Returns how many connections had to be cut.
+  public func drain(delay: Int, timeout: Int, clock: WaitClock) async -> Int {
     await update { $0.isWindingDown = true }
-    await pause(delay)
+    await clock.pause(delay)
     for worker in group.workers { await worker.stopAccepting() }
     for worker in group.workers { await worker.drain() }
     await update { $0.pool.closeIdle() }
     let step = 20
-    var waited = 0
-    var left = connections
-    while left > 0, waited < timeout {
-      await pause(step)
-      waited += step
-      left = connections
-    }
+    _ = await clock.wait(until: { connections == 0 }, atMost: timeout, step: step)
+    let left = connections
     for worker in group.workers { await worker.abortConnections() }
-    await pause(step)
-    await closeUpdates(pause)
+    await clock.pause(step)
+    await closeUpdates(clock)
     for worker in group.workers { await worker.stop() }
     return left
   }
 
-  /// Lets nobody begin to work on the workers any more, and those who have begun finish.
-  private func closeUpdates(_ pause: (Int) async -> Void) async {
+  /// Rejects new updates and waits for running ones.
+  private func closeUpdates(_ clock: WaitClock) async {
     updates.withLock { $0.isClosed = true }
-    while updates.withLock({ $0.running > 0 }) { await pause(1) }
+    while updates.withLock({ $0.running > 0 }) { await clock.pause(1) }
   }
 
   /// Client connections on all workers.

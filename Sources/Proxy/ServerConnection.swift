@@ -199,6 +199,9 @@ final class ServerConnection: Activity {
         case .answer(let response):
           input.consume(head.length)
           await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .answered)
+        case .refuse(let response):
+          input.consume(head.length)
+          await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .refused)
         case .intercept(let bodyLimit): await intercept(head, bodyLimit: bodyLimit, began: began)
         }
         if state.next != .readHead {
@@ -250,7 +253,7 @@ final class ServerConnection: Activity {
     let fields = requestFields
     return input.withSpan { bytes -> Route in
       if RequestRewriter.isLoop(bytes, fields, settings) {
-        return .answer(worker.handler.failure(.loop))
+        return .refuse(worker.handler.failure(.loop))
       }
       return worker.handler.route(head, bytes, fields, client: identity.facts(bytes, fields))
     }
@@ -275,6 +278,8 @@ final class ServerConnection: Activity {
     switch await worker.handler.respond(to: request, upstream: upstream) {
     case .response(let response):
       await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .intercepted)
+    case .refusal(let response):
+      await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .refused)
     case .relay(let answer, let response):
       await currentExchange().relay(answer, response, to: head, began: began)
     }

@@ -70,13 +70,11 @@ final class Acceptor: Activity {
       var peer = cl_address()
       let result = unsafe cl_accept(socket.descriptor, &peer)
       if result < 0 {
-        switch IOError(code: -result) {
-        case .wouldBlock: return .drained
-        // The connection went away in the queue.
-        case .aborted, .violated: continue
+        let error = IOError(code: -result)
+        if error == .wouldBlock { return .drained }
+        if Acceptor.isOfConnection(error) { continue }
         // Descriptors or memory: trying again at once would only spin.
-        default: return .exhausted
-        }
+        return .exhausted
       }
       let target = group.target(from: worker)
       if target === worker {
@@ -88,6 +86,17 @@ final class Acceptor: Activity {
       }
     }
     return .more
+  }
+
+  /// True for an error of the connection that was taken from the queue, not of the listener. Linux passes on pending errors
+  /// of the network (accept(2)), and a firewall may forbid one connection: the next one may be fine.
+  static func isOfConnection(_ error: IOError) -> Bool {
+    switch error {
+    case .interrupted, .aborted, .violated, .notPermitted, .networkDown, .noProtocolOption, .hostDown, .noNetwork,
+      .hostUnreachable, .notSupported, .networkUnreachable, .timedOut:
+      true
+    default: false
+    }
   }
 
   func adopt(_ descriptor: Int32, _ peer: Address) {

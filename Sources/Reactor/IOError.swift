@@ -11,7 +11,17 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
   public var description: String { unsafe String(cString: cl_error_text(code)) }
 
   package static let wouldBlock = IOError(code: 11)
+  static let notPermitted = IOError(code: 1)
+  static let interrupted = IOError(code: 4)
+  static let noNetwork = IOError(code: 64)
   static let violated = IOError(code: 71)
+  static let noProtocolOption = IOError(code: 92)
+  static let notSupported = IOError(code: 95)
+  static let networkDown = IOError(code: 100)
+  static let networkUnreachable = IOError(code: 101)
+  static let timedOut = IOError(code: 110)
+  static let hostDown = IOError(code: 112)
+  static let hostUnreachable = IOError(code: 113)
   static let aborted = IOError(code: 103)
   static let addressInUse = IOError(code: 98)
   static let inProgress = IOError(code: 115)

@@ -37,6 +37,9 @@ public enum ProcessSettings {
     cl_lower_priority()
   }
 
+  /// The version of the C library that is linked, for example `2.36`.
+  public static var libraryVersion: String { unsafe String(cString: cl_library_version()) }
+
   public static var identifier: Int { Int(cl_process_id()) }
 
   /// What stands on the command line, the program's name first. Unlike `CommandLine.arguments` it needs no `/proc`.

@@ -1,4 +1,5 @@
 import Reactor
+import Synchronization
 
 /// Lines for the operator, on standard error: standard output belongs to the decision log and to what a command prints.
 enum Console {
@@ -21,8 +22,25 @@ enum Console {
 
   /// A line that says itself where it comes from, as diagnostics do.
   static func write(_ line: String) {
-    write(line + "\n", to: .standardError)
+    if isInBackground.load(ordering: .acquiring) {
+      queue.append(line + "\n")
+    } else {
+      write(line + "\n", to: .standardError)
+    }
   }
+
+  /// From now on lines for standard error are written by a thread of their own, and nobody waits for their reader.
+  static func writeInBackground() {
+    isInBackground.store(true, ordering: .releasing)
+  }
+
+  /// Waits until the lines are written, at most a second.
+  static func flush(_ clock: WaitClock) async {
+    _ = await clock.wait(until: { queue.isEmpty }, atMost: 1_000, step: 10)
+  }
+
+  private static let isInBackground = Atomic<Bool>(false)
+  private static let queue = ConsoleQueue { write($0, to: .standardError) }
 
   private static func write(_ text: String, to destination: LogFile.Destination) {
     // There is nobody to tell when the reader is gone.

@@ -51,7 +51,7 @@ struct DemoCommand: ParsableCommand {
       } print: {
         Console.show($0)
       }
-      await stage.writer?.stop(poller)
+      await stage.writer?.stop(poller.waitClock)
       return isAsExpected ? .success : .failure
     }
     stage.introduce()
@@ -66,7 +66,7 @@ struct DemoCommand: ParsableCommand {
       return .systemFailure
     }
     _ = await waiter.sleep(until: .never)
-    await stage.writer?.stop(poller)
+    await stage.writer?.stop(poller.waitClock)
     return .success
   }
 }

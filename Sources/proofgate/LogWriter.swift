@@ -8,6 +8,8 @@ final class LogWriter: Sendable {
   private let hasEnded = Atomic<Bool>(false)
   /// Milliseconds from a record to its line.
   private static let gathering = 10
+  /// Milliseconds for the last lines.
+  static let endTimeout = 5_000
 
   /// Where the option `--log` points.
   static func destination(_ option: String) -> LogFile.Destination {
@@ -40,14 +42,11 @@ final class LogWriter: Sendable {
   }
 
   /// Has the thread write what there is and end, and waits for it, but not for ever: a reader may have stopped reading.
-  func stop(_ poller: Poller) async {
+  func stop(_ clock: WaitClock) async {
     log.stop()
-    let step = 10
-    for _ in 0..<(5_000 / step) {
-      if hasEnded.load(ordering: .acquiring) { return }
-      await poller.pause(step)
-    }
-    Console.warn("the end of the decision log could not be written within 5 s")
+    let isWritten = await clock.wait(
+      until: { hasEnded.load(ordering: .acquiring) }, atMost: LogWriter.endTimeout, step: 10)
+    if !isWritten { Console.warn("the end of the decision log could not be written within 5 s") }
   }
 
   private struct Wake: WakeSignal {

@@ -27,6 +27,12 @@ struct MainLoop {
     let code = Atomic<Int32>(0)
     let signals = signals
     worker.runHere { worker in
+      guard worker.handsTasksOverAtOnce() else {
+        Console.fail("cannot start: this build's Swift runtime resumes tasks elsewhere; build with Swift 6.3")
+        code.store(ExitCode.systemFailure.rawValue, ordering: .relaxed)
+        worker.stop()
+        return
+      }
       code.store(await main(worker, signals).rawValue, ordering: .relaxed)
       worker.stop()
     }

@@ -34,6 +34,7 @@ final class Service {
     let status: ProcessStatus
     let metrics: MetricsRegistry
     let writer: LogWriter
+    let upstream: UpstreamWatch
   }
 
   init(_ poller: Poller, _ source: PolicySource, _ configuration: Configuration, log: LogFile.Destination) {
@@ -63,9 +64,12 @@ final class Service {
       Console.fail("cannot start: \(error)")
       return .systemFailure
     }
+    // From here on a reader of standard error that stopped reading must not keep signals from being handled.
+    Console.writeInBackground()
     announce(parts)
     poller.start(
-      UpstreamNotice(poller, configuration.policy.upstream.origin, upstreamTLS.client.withLock { $0 }))
+      UpstreamNotice(
+        poller, configuration.policy.upstream.origin, upstreamTLS.client.withLock { $0 }, parts.upstream))
     ProcessSettings.releaseCode()
     ProcessSettings.releaseMemory()
     while !isEnding {
@@ -107,13 +111,17 @@ final class Service {
       ) { [upstreamTLS] in upstreamTLS.client.withLock { $0 } }
     }
     for listener in policy.gateway.listeners { _ = try Service.literal(listener.address) }
+    let memory = BufferMemory(limit: ControlGroups.own.memory, configured: policy.gateway.limits.maxBufferMemory)
+    if let note = memory.note { memory.isWarning ? Console.warn(note) : Console.say(note) }
     let resources = GatewayResources(
-      store: MemoryStore(), metrics: metrics, log: writer.log, notice: { Console.warn($0) })
+      store: MemoryStore(), metrics: metrics, log: writer.log, bufferMemory: memory.standard,
+      notice: { Console.warn($0) })
     let gateway = try await GatewayServer(
       policy: policy, keyRing: configuration.keyRing, tls: tls, workers: workers, resources: resources)
     metrics.certificatesServed(gateway.certificates.map(\.expiry))
     status.started(gateway.server.group.workers.map(\.loop))
-    return Parts(gateway: gateway, admin: admin, status: status, metrics: metrics, writer: writer)
+    return Parts(
+      gateway: gateway, admin: admin, status: status, metrics: metrics, writer: writer, upstream: resources.upstream)
   }
 
   private struct StartFailure: Error {
@@ -270,10 +278,10 @@ final class Service {
     let gateway = configuration.policy.gateway
     Console.say("draining, for at most \(gateway.drainTimeout) ms")
     let cut = await parts.gateway.server.drain(
-      delay: gateway.drainDelay, timeout: max(0, gateway.drainTimeout - gateway.drainDelay)
-    ) { await self.poller.pause($0) }
-    await parts.writer.stop(poller)
+      delay: gateway.drainDelay, timeout: max(0, gateway.drainTimeout - gateway.drainDelay), clock: poller.waitClock)
+    await parts.writer.stop(poller.waitClock)
     await parts.admin?.stop()
     Console.say(cut == 0 ? "ended" : "ended; \(Service.counted(cut, "connection")) had to be cut")
+    await Console.flush(poller.waitClock)
   }
 }

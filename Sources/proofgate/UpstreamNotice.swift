@@ -1,4 +1,5 @@
 import Admin
+import Gateway
 import Policy
 import Reactor
 import TLS
@@ -7,14 +8,17 @@ import TLS
 final class UpstreamNotice: Activity {
   private let origin: Origin
   private let probe: UpstreamProbe
+  private let watch: UpstreamWatch
 
-  init(_ poller: Poller, _ origin: Origin, _ tls: TLSClient?) {
+  init(_ poller: Poller, _ origin: Origin, _ tls: TLSClient?, _ watch: UpstreamWatch) {
     self.origin = origin
+    self.watch = watch
     probe = UpstreamProbe(poller, Resolver(host: origin.host, port: origin.port)) { tls }
   }
 
   func run() async {
     guard let problem = await probe.problem() else { return }
+    watch.wasFoundAway()
     Console.warn("upstream \(origin) cannot be reached: \(problem); the gateway is not ready until it answers")
   }
 }

@@ -1,4 +1,6 @@
 import Cryptography
+import HTTP2
+import Reactor
 import YAML
 
 /// What this build is.
@@ -7,6 +9,13 @@ enum Version {
 
   /// The version, and those of the libraries that are linked: an advisory about one concerns this binary.
   static var text: String {
-    "proofgate \(number)\n\(CryptographyLibrary.version)\nlibyaml \(YAMLLibrary.version)"
+    """
+    proofgate \(number)
+    \(CryptographyLibrary.version)
+    nghttp2 \(HTTP2Library.version)
+    libyaml \(YAMLLibrary.version)
+    glibc \(ProcessSettings.libraryVersion)
+    Swift \(_SwiftStdlibVersion.current)
+    """
   }
 }

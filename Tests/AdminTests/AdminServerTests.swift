@@ -4,6 +4,7 @@ import HTTP
 import LegacyServer
 import Policy
 import Reactor
+import Synchronization
 import Telemetry
 import Testing
 
@@ -53,6 +54,44 @@ struct AdminServerTests {
     #expect(Fetch.text(answer).contains("http://127.0.0.1:\(port) cannot be reached"))
     #expect(Fetch.text(answer).contains("Connection refused"))
     await admin.stop()
+  }
+
+  @Test("A name whose look-up takes too long makes the process unready, for every probe of that time")
+  func slowLookUp() async throws {
+    let upstream = try await LegacyService(LegacyAuthorizationServer(LegacyConfiguration(clients: [])))
+    let port = upstream.port
+    let mayAnswer = try ThreadSignal()
+    let resolver = Resolver(host: "slow.test", port: port) { _, port in
+      // Far longer than a probe may take, and not for ever where nothing ends it.
+      mayAnswer.pause(milliseconds: 20_000)
+      return .success([Address(literal: "127.0.0.1", port: port)].compactMap { $0 })
+    }
+    let worker = try Worker(index: 0)
+    try worker.start(name: "probes")
+    let problems = Mutex<[String?]>([])
+    await worker.perform { worker in
+      let probe = UpstreamProbe(worker.poller, resolver) { nil }
+      for _ in 0..<3 { worker.run(ProbeTask(probe) { problem in problems.withLock { $0.append(problem) } }) }
+    }
+    for _ in 0..<2_500 where problems.withLock({ $0.count }) < 3 { try await Task.sleep(for: .milliseconds(10)) }
+    let found = problems.withLock { $0 }
+    #expect(found.count == 3)
+    for problem in found { #expect(problem?.contains("within 900 ms") == true) }
+    mayAnswer.signal()
+    await worker.stop()
+    await upstream.stop()
+  }
+
+  private final class ProbeTask: Activity {
+    private let probe: UpstreamProbe
+    private let done: (String?) -> Void
+
+    init(_ probe: UpstreamProbe, _ done: @escaping (String?) -> Void) {
+      self.probe = probe
+      self.done = done
+    }
+
+    func run() async { done(await probe.problem()) }
   }
 
   @Test("Replicas that each remember on their own are not ready")

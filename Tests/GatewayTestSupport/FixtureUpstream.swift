@@ -53,7 +53,7 @@ public final class FixtureUpstream: Sendable {
 
   /// Closes everything. Scripts must not be waiting any more.
   public func stop() async {
-    _ = await server.drain(delay: 0, timeout: 0) { _ in }
+    _ = await server.drain(delay: 0, timeout: 0, clock: .still)
     // The server's handlers refer to this, and this to the server.
     shared.upstream.withLock { $0 = nil }
   }

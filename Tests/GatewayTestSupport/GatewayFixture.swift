@@ -151,7 +151,7 @@ public final class GatewayFixture: Sendable {
   }
 
   private func stop() async {
-    _ = await server.server.drain(delay: 0, timeout: 0) { _ in }
+    _ = await server.server.drain(delay: 0, timeout: 0, clock: .still)
   }
 
   // MARK: Policy

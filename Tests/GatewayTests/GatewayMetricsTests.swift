@@ -1,8 +1,12 @@
 import GatewayTestSupport
 import HTTP
 import LegacyServer
+import Proxy
+import Synchronization
 import Telemetry
 import Testing
+
+@testable import Gateway
 
 struct GatewayMetricsTests {
   @Test("What passes and what is forwarded is timed at the upstream, what the gateway answers is not")
@@ -20,6 +24,55 @@ struct GatewayMetricsTests {
       #expect(count() == before + 1)
       #expect(gateway.metricsText.contains("proofgate_upstream_response_seconds_count \(before + 1)\n"))
     }
+  }
+
+  @Test("Requests that a rule refuses count as refused, at endpoints, paths and hosts")
+  func refusals() async throws {
+    try await GatewayFixture.run { gateway in
+      // A request is counted a moment after its answer was sent.
+      func count(_ handling: Handling, reaches expected: Int) async throws -> Int? {
+        for _ in 0..<1_000 where gateway.metrics.snapshot().requests[handling] != UInt64(expected) {
+          try await Task.sleep(for: .milliseconds(5))
+        }
+        return gateway.metrics.snapshot().requests[handling].map { Int($0) }
+      }
+      #expect(try await gateway.get("/authorize?client_id=nobody").status == 400)
+      #expect(try await gateway.post("/token", ["grant_type": "password", "client_id": "n1"]).status == 400)
+      #expect(try await gateway.get("/oauth/../token").status == 400)
+      #expect(try await gateway.get("/login", ["Host": "evil.example"]).status == 421)
+      #expect(try await count(.refuse, reaches: 4) == 4)
+      #expect(try await count(.forward, reaches: 0) == 0)
+      #expect(try await count(.answer, reaches: 0) == 0)
+      _ = try await gateway.get("/login")
+      #expect(try await count(.pass, reaches: 1) == 1)
+      let code = try await gateway.code()
+      #expect(try await gateway.redeem(code).status == 200)
+      #expect(try await count(.refuse, reaches: 4) == 4)
+    }
+  }
+
+  @Test("An upstream that goes away is a notice, and its return is one")
+  func upstreamNotices() async throws {
+    let told = Mutex<[String]>([])
+    let watch = UpstreamWatch(OperatorNotices { text in told.withLock { $0.append(text) } })
+    let worker = MetricsRegistry(workers: 1, policyVersion: "test").workers[0]
+    let metrics = GatewayMetrics(worker, OperatorNotices { _ in }, watch)
+    // Each on a thread of its own.
+    func settled(_ count: Int) async throws -> [String] {
+      for _ in 0..<1_000 where told.withLock({ $0.count }) < count { try await Task.sleep(for: .milliseconds(5)) }
+      return told.withLock { $0 }
+    }
+    metrics.upstreamConnectionOpened()
+    for failure in [UpstreamFailure.busy, .responseTimeout, .reset, .malformed, .clientGone(afterSending: true)] {
+      metrics.upstreamFailed(failure)
+    }
+    metrics.upstreamConnectionOpened()
+    for _ in 0..<3 { metrics.upstreamFailed(.unreachable) }
+    let away = try await settled(1)
+    #expect(away == ["the upstream does not accept connections, or its name has no address; clients get 503"])
+    for _ in 0..<3 { metrics.upstreamConnectionOpened() }
+    let back = try await settled(2)
+    #expect(back.last == "the upstream accepts connections again" && back.count == 2)
   }
 
   @Test("Connections that have ended are not open")

@@ -17,7 +17,9 @@ struct LimitSettingsTests {
       adjust(&$0.gateway.limits)
     }
     let snapshot = GatewaySnapshot(policy: policy, keyRing: KeyRing.ephemeral(now: 1_700_000_000))
-    return snapshot.proxySettings(workers: 1, listeners: [], upstream: nil).configuration
+    return snapshot.proxySettings(
+      workers: 1, listeners: [], upstream: nil, bufferMemory: LimitSettings.defaultBufferMemory
+    ).configuration
   }
 
   /// Every limit, by name.
@@ -56,7 +58,7 @@ struct LimitSettingsTests {
         $0.connections -= 1
         $0.connectionsPerAddress -= 1
         $0.requestsPerConnection -= 1
-        $0.maxBufferMemory -= 1
+        $0.maxBufferMemory = LimitSettings.defaultBufferMemory - 1
         $0.concurrentStreams -= 1
         $0.streamResets -= 1
         $0.controlFrames -= 1

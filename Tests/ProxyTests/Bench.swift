@@ -109,9 +109,9 @@ final class Bench {
   }
 
   /// Returns how many connections were cut.
-  func drain(timeout: Int) async -> Int {
+  func drain(timeout: Int, clock: WaitClock? = nil) async -> Int {
     isDrained = true
-    return await server.drain(delay: 0, timeout: timeout) { await poller.pause($0) }
+    return await server.drain(delay: 0, timeout: timeout, clock: clock ?? poller.waitClock)
   }
 
   func connect() async throws -> Peer {

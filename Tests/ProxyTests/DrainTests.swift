@@ -1,5 +1,6 @@
 import Proxy
 import Reactor
+import Synchronization
 import Testing
 
 extension ProxyTests {
@@ -95,6 +96,26 @@ extension ProxyTests {
         await bench.eventually("the request is upstream") { bench.upstream.requests.count == 1 }
         let left = await bench.drain(timeout: 40)
         #expect(left == 1)
+        _ = try await client.waitForEnd()
+      }
+    }
+
+    @Test("A drain ends by the clock, though each pause takes longer than asked")
+    func byTheClock() async throws {
+      try await Bench.Setup(upstream: { upstream, peer in
+        _ = try await upstream.read(peer)
+        _ = try await peer.receive()
+      }).run { _, bench in
+        let client = try await bench.connect()
+        try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        await bench.eventually("the request is upstream") { bench.upstream.requests.count == 1 }
+        let time = Mutex<UInt64>(0)
+        let clock = WaitClock(
+          now: { time.withLock { $0 } }, pause: { asked in time.withLock { $0 += UInt64(asked) * 3 } })
+        let left = await bench.drain(timeout: 4_000, clock: clock)
+        #expect(left == 1)
+        // The last pauses: one that began in time, and the one for connections that are cut.
+        #expect(time.withLock { $0 } < 4_000 + 200)
         _ = try await client.waitForEnd()
       }
     }

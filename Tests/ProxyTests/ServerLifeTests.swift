@@ -92,7 +92,7 @@ extension ProxyTests {
         let deadline = poller.patience
         while answers < 20, poller.now < deadline.milliseconds { await poller.pause(5) }
         #expect(answers == 20)
-        _ = await server.drain(delay: 0, timeout: 1_000) { await poller.pause($0) }
+        _ = await server.drain(delay: 0, timeout: 1_000, clock: poller.waitClock)
       }
       let outcome = await task.result
       await peers.stop()
@@ -119,7 +119,7 @@ extension ProxyTests {
         _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &tight)
         let outcome = await Self.start(any)
         _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        if let server = outcome { _ = await server.drain(delay: 0, timeout: 0) { _ in } } else { failures += 1 }
+        if let server = outcome { _ = await server.drain(delay: 0, timeout: 0, clock: .still) } else { failures += 1 }
       }
       #expect(failures > 4)
       var left = try Self.openFiles()

@@ -107,6 +107,7 @@ const char *_Nonnull cl_error_text(int32_t code);
 // The process's arguments, as the kernel gave them: there without /proc too.
 int32_t cl_argument_count(void);
 const char *_Nullable cl_argument(int32_t index);
+const char *_Nonnull cl_library_version(void);
 /// Ends the process at once, without what is registered to run at exit.
 void cl_exit_now(int32_t code) __attribute__((noreturn));
 int32_t cl_is_terminal(int32_t fd);

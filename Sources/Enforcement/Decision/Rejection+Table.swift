@@ -226,6 +226,10 @@ extension Rejection {
       Row(.invalidRequest, 404, .page, "not found", "RFC 9126, section 2")
     case .pathNotPassed:
       Row(.invalidRequest, 404, .page, "not found", "RFC 9110, section 15.5.5")
+    case .hostUnknown:
+      Row(.invalidRequest, 421, .page, "this gateway has another name", "RFC 9110, section 7.4")
+    case .transportInsecure:
+      Row(.invalidRequest, 403, .page, "OAuth endpoints answer only over TLS", "RFC 6749, sections 3.1 and 3.2")
     case .tooManyRequests:
       Row(.temporarilyUnavailable, 429, .page, "too many requests", "RFC 6585, section 4")
     }

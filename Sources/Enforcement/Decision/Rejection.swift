@@ -106,5 +106,7 @@ public enum Rejection: String, Sendable, CaseIterable {
   case pathResemblesEndpoint = "path-resembles-endpoint"
   case pathClosed = "path-closed"
   case pathNotPassed = "path-not-passed"
+  case hostUnknown = "host-unknown"
+  case transportInsecure = "transport-insecure"
   case tooManyRequests = "too-many-requests"
 }

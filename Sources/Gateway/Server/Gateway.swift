@@ -41,7 +41,7 @@ public final class Gateway: Handler {
   // MARK: Routing
 
   public func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
-    guard isServed(head, bytes, client) else { return .answer(misdirected()) }
+    guard isServed(head, bytes, client) else { return misdirected(client) }
     switch snapshot.matcher.read(path: bytes.extracting(head.path), query: bytes.extracting(head.query ?? 0..<0)) {
     case .other: return policy.blocksEmbeddedUserAgents ? routeInBetween(head, bytes, fields, client) : .pass
     case .exact(.closed): return refuseOrPass(.pathClosed, client)
@@ -50,10 +50,10 @@ public final class Gateway: Handler {
     case .resembling:
       return refuseOrPass(
         .pathResemblesEndpoint, client, path: snapshot.matcher.entry(for: bytes.extracting(head.path)))
-    case .exact(.introspection) where !policy.isEnforcing: return isProtected(client) ? .pass : .answer(insecure())
+    case .exact(.introspection) where !policy.isEnforcing: return isProtected(client) ? .pass : insecure(client)
     case .exact(.authorization), .exact(.token), .exact(.revocation), .exact(.introspection), .exact(.pushed),
       .exact(.own):
-      return isProtected(client) ? .intercept(bodyLimit: snapshot.bodyLimit) : .answer(insecure())
+      return isProtected(client) ? .intercept(bodyLimit: snapshot.bodyLimit) : insecure(client)
     }
   }
 
@@ -111,30 +111,28 @@ public final class Gateway: Handler {
   }
 
   private func refuse(
-    _ rejection: Rejection, _ client: ClientFacts, path: String? = nil,
+    _ rejection: Rejection, _ client: ClientFacts, path: String? = nil, detail: String? = nil,
     showing show: ((ErrorPage) -> Response)? = nil
   ) -> Route {
     let trail = Trail()
     trail.path = path
     trail.refused(rejection)
-    let page = ErrorPage(rejection)
+    let page = ErrorPage(rejection, detail: detail)
     let response = show?(page) ?? pages.error(page)
     record(trail, status: response.status, peer: client.peer, began: Clock.monotonicNanoseconds())
-    return .answer(response)
+    return .refuse(response)
   }
 
-  private func misdirected() -> Response {
-    pages.error(
-      ErrorPage(
-        status: 421, section: "RFC 9110, section 7.4",
-        detail: "this gateway is `\(policy.gateway.origin.authority)`; use that name, or set `gateway.origin`"))
+  private func misdirected(_ client: ClientFacts) -> Route {
+    refuse(
+      .hostUnknown, client,
+      detail: "this gateway is `\(policy.gateway.origin.authority)`; use that name, or set `gateway.origin`")
   }
 
-  private func insecure() -> Response {
-    pages.error(
-      ErrorPage(
-        status: 403, section: "RFC 6749, sections 3.1 and 3.2",
-        detail: "OAuth endpoints answer only over TLS; a proxy that ends TLS must be in `trusted_proxies`"))
+  private func insecure(_ client: ClientFacts) -> Route {
+    refuse(
+      .transportInsecure, client,
+      detail: "OAuth endpoints answer only over TLS; a proxy that ends TLS must be in `trusted_proxies`")
   }
 
   // MARK: Intercepted requests
@@ -166,6 +164,7 @@ public final class Gateway: Handler {
       reply = .response(pages.error(ErrorPage(.pathAmbiguous)))
     }
     record(trail, status: reply.status, peer: request.peer, began: began)
+    if trail.decision == .reject, case .response(let response) = reply { return .refusal(response) }
     return reply
   }
 
@@ -251,7 +250,7 @@ public final class Gateway: Handler {
 extension Reply {
   var status: Int {
     switch self {
-    case .response(let response): response.status
+    case .response(let response), .refusal(let response): response.status
     case .relay(_, let response): response.status
     }
   }

@@ -6,10 +6,12 @@ import Telemetry
 final class GatewayMetrics: ProxyMetrics {
   private let metrics: WorkerMetrics
   private let notices: OperatorNotices
+  private let upstream: UpstreamWatch
 
-  init(_ metrics: WorkerMetrics, _ notices: OperatorNotices) {
+  init(_ metrics: WorkerMetrics, _ notices: OperatorNotices, _ upstream: UpstreamWatch) {
     self.metrics = metrics
     self.notices = notices
+    self.upstream = upstream
   }
 
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {
@@ -37,6 +39,7 @@ final class GatewayMetrics: ProxyMetrics {
       case .insecure: .tls
       }
     metrics.upstreamFailed(kind)
+    upstream.failed(failure)
   }
 
   func handshakeFinished(_ outcome: HandshakeOutcome) {
@@ -56,7 +59,11 @@ final class GatewayMetrics: ProxyMetrics {
   func connectionClosed() { metrics.connectionClosed() }
   func http2ConnectionOpened() { metrics.http2ConnectionOpened() }
   func http2StreamOpened() { metrics.http2StreamOpened() }
-  func upstreamConnectionOpened() { metrics.upstreamConnectionOpened() }
+  func upstreamConnectionOpened() {
+    metrics.upstreamConnectionOpened()
+    upstream.connected()
+  }
+
   func upstreamConnectionClosed() { metrics.upstreamConnectionClosed() }
   func acceptingPaused() { metrics.acceptingPaused() }
   func acceptingResumed() { metrics.acceptingResumed() }

@@ -1,3 +1,4 @@
+public import Policy
 import Reactor
 public import Stores
 public import Telemetry
@@ -18,21 +19,28 @@ public struct GatewayResources: Sendable {
   /// Failed client authentication, by client and address.
   let authenticationAttempts: RateLimiter
   let notices: OperatorNotices
+  public let upstream: UpstreamWatch
   /// Requests to the token and revocation endpoints, by address and by client; the policy says the rates.
   let tokenRequests: RateLimiter
   let clientTokenRequests: RateLimiter
+  /// Bytes of `max_buffer_memory` where the policy does not say.
+  let bufferMemory: Int
 
   /// - Parameters:
   ///   - now: what time it is, in seconds since 1970.
+  ///   - bufferMemory: bytes of `max_buffer_memory` where the policy does not say.
   ///   - notice: tells the operator what workers noticed; may block.
   public init(
     store: any EphemeralStore, metrics: MetricsRegistry, log: DecisionLog,
+    bufferMemory: Int = LimitSettings.defaultBufferMemory,
     now: @escaping @Sendable () -> Int64 = { Int64(Clock.realSeconds()) },
     notice: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.store = store
+    self.bufferMemory = bufferMemory
     self.now = now
     notices = OperatorNotices(notice)
+    upstream = UpstreamWatch(notices)
     self.metrics = metrics
     self.log = log
     ledger = RedemptionLedger(store: store)

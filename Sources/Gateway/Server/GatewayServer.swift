@@ -33,7 +33,8 @@ public final class GatewayServer: Sendable {
     opened = tls
     inForce = Mutex(InForce(listeners: tls.listeners, upstreamCertificate: tls.upstreamCertificate))
     let snapshot = GatewaySnapshot(policy: policy, keyRing: keyRing)
-    let settings = snapshot.proxySettings(workers: workers, listeners: tls.listeners, upstream: tls.upstream)
+    let settings = snapshot.proxySettings(
+      workers: workers, listeners: tls.listeners, upstream: tls.upstream, bufferMemory: resources.bufferMemory)
     let resolver = Resolver(host: policy.upstream.origin.host, port: policy.upstream.origin.port)
     let addresses = policy.gateway.listeners.compactMap { listener in
       Address(literal: listener.address.host, port: listener.address.port)
@@ -46,7 +47,8 @@ public final class GatewayServer: Sendable {
       ProxyWorker(
         poller: worker.poller, resolver: resolver, settings: settings,
         handler: Gateway(snapshot, resources, worker: worker.index),
-        metrics: GatewayMetrics(resources.metrics.workers[worker.index], resources.notices), connections: connections)
+        metrics: GatewayMetrics(resources.metrics.workers[worker.index], resources.notices, resources.upstream),
+        connections: connections)
     }
   }
 
@@ -60,7 +62,8 @@ public final class GatewayServer: Sendable {
       inForce.upstreamCertificate = tls.upstreamCertificate
       return inForce.listeners
     }
-    let settings = snapshot.proxySettings(workers: workers, listeners: listeners, upstream: tls.upstream)
+    let settings = snapshot.proxySettings(
+      workers: workers, listeners: listeners, upstream: tls.upstream, bufferMemory: resources.bufferMemory)
     let resources = resources
     await server.perform { worker in
       worker.resident(ProxyWorker.self)?.adopt(settings, Gateway(snapshot, resources, worker: worker.index))

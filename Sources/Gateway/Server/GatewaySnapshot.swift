@@ -41,8 +41,12 @@ public final class GatewaySnapshot: Sendable {
 
   /// How the proxy under the gateway behaves, on each of `workers` workers: what is shared by all is shared out.
   ///
-  /// - Parameter listeners: TLS of each listener.
-  func proxySettings(workers: Int, listeners: [TLSServer?], upstream client: TLSClient?) -> ProxySettings {
+  /// - Parameters:
+  ///   - listeners: TLS of each listener.
+  ///   - bufferMemory: bytes of `max_buffer_memory` where the policy does not say.
+  func proxySettings(
+    workers: Int, listeners: [TLSServer?], upstream client: TLSClient?, bufferMemory: Int
+  ) -> ProxySettings {
     let gateway = policy.gateway
     let upstream = policy.upstream
     var settings = ProxyConfiguration()
@@ -78,7 +82,7 @@ public final class GatewaySnapshot: Sendable {
     settings.upstreamConnections = max(1, upstream.maxConnections / workers)
     settings.limits.reservedUpstreamConnections = min(
       upstream.reservedConnections / workers, settings.upstreamConnections - 1)
-    settings.limits.bufferMemory = limits.maxBufferMemory / workers
+    settings.limits.bufferMemory = (limits.maxBufferMemory ?? bufferMemory) / workers
     // Answers stay as they are while no client is enforced (`I-observe`).
     if gateway.origin.scheme == .https, policy.isEnforcing {
       settings.securesCookies = true

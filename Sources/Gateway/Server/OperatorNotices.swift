@@ -15,7 +15,9 @@ final class OperatorNotices: Sendable {
     self.tell = tell
   }
 
-  func report(_ text: String) {
+  /// Returns false if the same text was told a moment ago.
+  @discardableResult
+  func report(_ text: String) -> Bool {
     let now = Clock.monotonicNanoseconds()
     let isNew = latest.withLock { latest in
       if let last = latest[text], now - last < OperatorNotices.pause { return false }
@@ -24,9 +26,10 @@ final class OperatorNotices: Sendable {
       latest[text] = now
       return true
     }
-    guard isNew else { return }
+    guard isNew else { return false }
     let tell = tell
     // A worker must not wait for whoever reads the notices. Without a thread there is nobody to tell.
     try? Thread.start("notice") { tell(text) }
+    return true
   }
 }

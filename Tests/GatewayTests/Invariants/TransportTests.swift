@@ -42,8 +42,8 @@ struct TransportTests {
       "/.proofgate/consent",
     ])
   func plaintext(target: String) throws {
-    guard case .answer(let response) = try route(target, Self.far) else {
-      Issue.record("it was answered")
+    guard case .refuse(let response) = try route(target, Self.far) else {
+      Issue.record("it was not refused")
       return
     }
     #expect(response.status == 403)
@@ -161,6 +161,9 @@ struct TransportTests {
         #expect(response.location == nil)
       }
       try await gateway.expectRefused(get: gateway.az("p1"), ["X-Forwarded-Host": host], status: 421)
+      #expect(
+        gateway.metricsText.contains(
+          #"proofgate_decisions_total{endpoint="path",client="unknown",rule="host-unknown",decision="reject"} 3"#))
     }
   }
 }

@@ -1,0 +1,42 @@
+import Testing
+
+@testable import Reactor
+
+struct StartTests {
+  private actor Elsewhere {
+    func visit() {}
+  }
+
+  @Test("A task that goes to the waiting room is handed over at once; one that goes elsewhere is noticed")
+  func handover() async throws {
+    try await OnWorker.run { worker in
+      let waits = worker.handsTasksOverAtOnce()
+      #expect(waits)
+      let elsewhere = Elsewhere()
+      let leaves = worker.handsTasksOverAtOnce { _, _ in await elsewhere.visit() }
+      #expect(!leaves)
+      // The task of the first check goes on, and waits still work.
+      let waiter = Waiter(worker.poller)
+      #expect(await waiter.sleep(until: worker.poller.deadline(after: 1)) == .timedOut)
+      waiter.retire()
+    }
+  }
+
+  @Test(
+    "An error of the network belongs to the connection that was accepted, and the next one is taken at once",
+    arguments: [
+      ("EPERM", 1), ("EINTR", 4), ("ENONET", 64), ("EPROTO", 71), ("ENOPROTOOPT", 92), ("EOPNOTSUPP", 95),
+      ("ENETDOWN", 100),
+      ("ENETUNREACH", 101), ("ECONNABORTED", 103), ("ETIMEDOUT", 110), ("EHOSTDOWN", 112), ("EHOSTUNREACH", 113),
+    ])
+  func ofConnection(_ name: String, _ code: Int32) {
+    #expect(Acceptor.isOfConnection(IOError(code: code)), "\(name)")
+  }
+
+  @Test(
+    "Without descriptors or memory accepting pauses",
+    arguments: [("ENFILE", 23), ("EMFILE", 24), ("ENOMEM", 12), ("ENOBUFS", 105), ("EINVAL", 22), ("EBADF", 9)])
+  func ofProcess(_ name: String, _ code: Int32) {
+    #expect(!Acceptor.isOfConnection(IOError(code: code)), "\(name)")
+  }
+}
