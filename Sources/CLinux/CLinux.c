@@ -36,7 +36,7 @@ static int32_t add(int32_t epoll, int32_t fd, uint64_t key, uint32_t events) {
 }
 
 int32_t cl_epoll_add(int32_t epoll, int32_t fd, uint64_t key) {
-  return add(epoll, fd, key, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
+  return add(epoll, fd, key, EPOLLIN | EPOLLPRI | EPOLLOUT | EPOLLRDHUP | EPOLLET);
 }
 
 int32_t cl_epoll_add_level(int32_t epoll, int32_t fd, uint64_t key) { return add(epoll, fd, key, EPOLLIN); }
@@ -56,6 +56,7 @@ uint32_t cl_event_bits(const void *events, int32_t index) {
   if (raw & EPOLLOUT) bits |= CL_WRITABLE;
   if (raw & EPOLLRDHUP) bits |= CL_READ_CLOSED;
   if (raw & (EPOLLHUP | EPOLLERR)) bits |= CL_BROKEN;
+  if (raw & EPOLLPRI) bits |= CL_URGENT;
   return bits;
 }
 
@@ -194,6 +195,7 @@ static int32_t enable(int32_t fd, int level, int option) {
 int32_t cl_set_reuse_address(int32_t fd) { return enable(fd, SOL_SOCKET, SO_REUSEADDR); }
 int32_t cl_set_reuse_port(int32_t fd) { return enable(fd, SOL_SOCKET, SO_REUSEPORT); }
 int32_t cl_set_ipv6_only(int32_t fd) { return enable(fd, IPPROTO_IPV6, IPV6_V6ONLY); }
+int32_t cl_set_urgent_inline(int32_t fd) { return enable(fd, SOL_SOCKET, SO_OOBINLINE); }
 int32_t cl_set_no_delay(int32_t fd) { return enable(fd, IPPROTO_TCP, TCP_NODELAY); }
 
 int32_t cl_set_reset_on_close(int32_t fd) {

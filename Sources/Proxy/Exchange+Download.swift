@@ -27,8 +27,8 @@ extension Exchange {
 
   private func receive(_ upstream: UpstreamConnection) throws(Failure) {
     switch download == nil || isTunnel ? upstream.receive() : upstream.receiveBody() {
-    case .moved(let count): moved += count
-    case .wouldBlock: return
+    case .moved(let count): moved += max(count, Exchange.turnCost)
+    case .wouldBlock: moved += Exchange.turnCost
     case .ended:
       guard download?.close(toClient) ?? false else { throw .upstream(.reset) }
     case .failed: throw .upstream(.reset)

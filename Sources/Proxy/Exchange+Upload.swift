@@ -29,7 +29,7 @@ extension Exchange {
       guard server.socket.satisfies(.readable) else { return }
       switch server.receive() {
       case .moved(let count):
-        moved += count
+        moved += max(count, Exchange.turnCost)
         uploaded += count
         if moved >= Exchange.yieldAfter { return }
       case .wouldBlock: return

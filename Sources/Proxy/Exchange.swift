@@ -48,7 +48,7 @@ final class Exchange {
   var isTunnel = false
   var began: UInt64 = 0
   var responseDeadline: Deadline?
-  /// Bytes moved since the last yield.
+  /// Bytes moved since the last yield; a turn without many bytes counts as `turnCost`.
   var moved = 0
   var pace = Pace()
   /// Bytes of the body from the client.
@@ -59,6 +59,9 @@ final class Exchange {
   var reader = ResponseHeadReader()
 
   static let yieldAfter = 64 * 1024
+  /// Bytes that a turn of a loop counts for at least. A loop ends its share after 128 turns, whatever its system calls
+  /// return: no exchange can keep its worker.
+  static let turnCost = 512
 
   init(_ server: ServerConnection) {
     self.server = server
@@ -204,12 +207,16 @@ final class Exchange {
         if moved >= Exchange.yieldAfter {
           moved = 0
           await server.waiter.giveWay()
+          // No wait has looked at the deadline if bytes always moved.
+          if !isTunnel, requestDeadline.hasPassed(at: poller.now) { throw .tooLong }
           continue
         }
         server.socket.push()
         let interest = interest()
         let wake = await server.waiter.wait(
           server.socket, interest.ofClient, upstream.socket, interest.ofUpstream, until: interest.end)
+        // A wait that returns at once is a turn too.
+        moved += Exchange.turnCost
         if interest.isPaced || wake == .timedOut { try judge(wake, interest) }
       }
     } catch {

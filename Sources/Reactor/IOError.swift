@@ -23,6 +23,7 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
   static let hostDown = IOError(code: 112)
   static let hostUnreachable = IOError(code: 113)
   static let aborted = IOError(code: 103)
+  static let reset = IOError(code: 104)
   static let addressInUse = IOError(code: 98)
   static let inProgress = IOError(code: 115)
 

@@ -37,6 +37,7 @@ public struct ListeningSocket: Sendable {
       _ = try IOError.check(cl_set_reuse_address(descriptor))
       // Inherited by what is accepted: one call less for each connection.
       _ = try IOError.check(cl_set_no_delay(descriptor))
+      _ = try IOError.check(cl_set_urgent_inline(descriptor))
       if address.isIPv6 { _ = try IOError.check(cl_set_ipv6_only(descriptor)) }
       if sharesPort { _ = try IOError.check(cl_set_reuse_port(descriptor)) }
       var system = address.system

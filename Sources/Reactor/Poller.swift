@@ -67,6 +67,7 @@ import CLinux
     do throws(IOError) {
       let descriptor = try IOError.check(cl_socket(address.system.family))
       _ = cl_set_no_delay(descriptor)
+      _ = cl_set_urgent_inline(descriptor)
       var system = address.system
       let result = unsafe cl_connect(descriptor, &system)
       if result < 0, IOError(code: -result) != .inProgress {

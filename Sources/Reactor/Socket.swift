@@ -14,6 +14,10 @@ public struct Readiness: OptionSet, Sendable {
   public static let readClosed = Readiness(rawValue: UInt8(CL_READ_CLOSED))
   /// Both directions are gone, or an error is pending.
   public static let broken = Readiness(rawValue: UInt8(CL_BROKEN))
+  /// The peer has sent urgent data: a read stops in front of it, though bytes follow.
+  public static let urgent = Readiness(rawValue: UInt8(CL_URGENT))
+  /// With one of these a short read does not mean that the kernel's queue is drained.
+  public static let mayHideMore: Readiness = [.readClosed, .broken, .urgent]
 }
 
 /// What a receive or send came to.
@@ -37,6 +41,9 @@ public enum Transfer: Equatable, Sendable {
   var interest: Readiness = []
   /// Set when the worker stops before the connection was done: every further call fails.
   package private(set) var isAborted = false
+  /// A receive or send has failed. The error was taken from the kernel by then, which reports an ordinary end from there
+  /// on, so that a message that was cut off would pass for a whole one.
+  private var hasFailed = false
   /// Whether the last bytes were sent with more to follow.
   private var holdsBack = false
   /// Bytes that were sent in all, those of a layer aside.
@@ -82,6 +89,7 @@ public enum Transfer: Equatable, Sendable {
     readiness = []
     interest = []
     isAborted = false
+    hasFailed = false
   }
 
   deinit {
@@ -100,8 +108,8 @@ public enum Transfer: Equatable, Sendable {
   /// The exception lets a wait leave out a broken socket for which it can do nothing yet; else it would never suspend.
   public func satisfies(_ wanted: Readiness) -> Bool {
     if readiness.contains(.broken) { return !wanted.isEmpty }
-    if wanted.contains(.readable), !readiness.isDisjoint(with: [.readable, .readClosed]) { return true }
-    return wanted.contains(.writable) && readiness.contains(.writable)
+    if wanted.contains(.readable), readiness.contains(.readClosed) { return true }
+    return !readiness.isDisjoint(with: wanted)
   }
 
   /// Something happened on the stream that this socket stands for.
@@ -122,25 +130,26 @@ public enum Transfer: Equatable, Sendable {
   /// Receives what fits into the buffer.
   ///
   /// A short read means that the kernel's queue is drained, so no second call is needed to see EAGAIN, but only while
-  /// no hang-up was seen: then there may be a pending end or error behind the bytes.
+  /// no hang-up was seen: then there may be a pending end or error behind the bytes. Urgent data ends a read early too.
+  ///
+  /// A broken socket never answers `wouldBlock`: a wait for it returns at once, so its caller would loop.
   public func receive(into buffer: Buffer) -> Transfer {
     if isAborted || descriptor < 0 { return receiveFromStream(buffer) }
     let room = buffer.readRoom
     precondition(room > 0, "receive into a full buffer")
-    if let layer { return layer.receive(into: buffer, self) }
+    if let layer { return unlessBroken(layer.receive(into: buffer, self)) }
     let received = unsafe buffer.fill { bytes, count in unsafe cl_receive(descriptor, bytes, count) }
     if received > 0 {
-      if received < room, readiness.isDisjoint(with: [.readClosed, .broken]) { readiness.remove(.readable) }
+      if received < room, readiness.isDisjoint(with: .mayHideMore) { readiness.remove(.readable) }
       return .moved(Int(received))
     }
-    if received == 0 { return .ended }
+    if received == 0 { return hasFailed ? .failed(.reset) : .ended }
     let error = IOError(code: Int32(-received))
     if error == .wouldBlock {
       readiness.subtract([.readable, .readClosed])
-      return .wouldBlock
+      return unlessBroken(.wouldBlock)
     }
-    readiness.insert(.broken)
-    return .failed(error)
+    return broken(by: error)
   }
 
   /// Sends the buffer's bytes and consumes what the kernel took.
@@ -153,10 +162,12 @@ public enum Transfer: Equatable, Sendable {
   /// - Parameter more: Whether more follows at once. The kernel may hold the bytes back then, to send fewer and larger
   ///   packets, until something is sent without `more` or until `push`: 16 KiB at a time, a body costs a fifth more.
   public func send(_ buffer: Buffer, upTo count: Int, more: Bool = false) -> Transfer {
+    // The kernel reads this many bytes, whatever the buffer holds.
+    precondition(count >= 0 && count <= buffer.count, "a send of more than the buffer holds")
     if isAborted || descriptor < 0 { return sendToStream(buffer, count) }
     if let layer {
       let more = more || count > Socket.recordSize
-      let result = layer.send(buffer, upTo: count, more: more, self)
+      let result = unlessBroken(layer.send(buffer, upTo: count, more: more, self))
       if case .moved = result { holdsBack = more }
       return result
     }
@@ -171,6 +182,7 @@ public enum Transfer: Equatable, Sendable {
 
   /// Sends all of `head` and then at most `count` bytes of `body` in one system call, and consumes what was taken.
   public func send(_ head: Buffer, then body: Buffer, upTo count: Int, more: Bool = false) -> Transfer {
+    precondition(count >= 0 && count <= body.count, "a send of more than the buffer holds")
     if isAborted || descriptor < 0 { return sendToStream(head, then: body, count) }
     if layer != nil { return sendJoined(head, then: body, upTo: count, more: more) }
     let headCount = head.count
@@ -205,10 +217,21 @@ public enum Transfer: Equatable, Sendable {
     let error = IOError(code: Int32(-result))
     if error == .wouldBlock {
       readiness.remove(.writable)
-      return .wouldBlock
+      return unlessBroken(.wouldBlock)
     }
+    return broken(by: error)
+  }
+
+  private func broken(by error: IOError) -> Transfer {
     readiness.insert(.broken)
+    hasFailed = true
     return .failed(error)
+  }
+
+  /// The result, or a failure where it would have the caller wait for a broken socket.
+  private func unlessBroken(_ result: Transfer) -> Transfer {
+    guard case .wouldBlock = result, readiness.contains(.broken) else { return result }
+    return broken(by: .reset)
   }
 
   /// Sends what the kernel holds back: what was to follow does not come yet.
@@ -270,10 +293,14 @@ public enum Transfer: Equatable, Sendable {
 
   private func receiveFromStream(_ buffer: Buffer) -> Transfer {
     guard let stream, !isAborted else { return .failed(IOError(code: 103)) }
-    let result = stream.receive(into: buffer)
-    if result == .wouldBlock { readiness.subtract([.readable, .readClosed]) }
-    if case .failed = result { readiness.insert(.broken) }
-    return result
+    switch stream.receive(into: buffer) {
+    case .wouldBlock:
+      readiness.subtract([.readable, .readClosed])
+      return unlessBroken(.wouldBlock)
+    case .ended: return hasFailed ? .failed(.reset) : .ended
+    case .failed(let error): return broken(by: error)
+    case .moved(let count): return .moved(count)
+    }
   }
 
   private func sendToStream(_ buffer: Buffer, _ count: Int) -> Transfer {
@@ -281,8 +308,8 @@ public enum Transfer: Equatable, Sendable {
     let result = stream.send(buffer, upTo: count)
     if case .moved(let sent) = result { written += sent }
     if result != .moved(count) { readiness.remove(.writable) }
-    if case .failed = result { readiness.insert(.broken) }
-    return result
+    if case .failed(let error) = result { return broken(by: error) }
+    return unlessBroken(result)
   }
 
   private func sendToStream(_ head: Buffer, then body: Buffer, _ count: Int) -> Transfer {

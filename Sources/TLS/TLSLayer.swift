@@ -166,9 +166,7 @@ public import Reactor
     }
     guard received > 0 else { return stoppedReading(Int32(received), socket) }
     // As for a plaintext socket: a hang-up that was seen may have an end or an error behind the bytes.
-    if reads.isDrained, unsafe SSL_has_pending(connection) == 0,
-      socket.readiness.isDisjoint(with: [.readClosed, .broken])
-    {
+    if reads.isDrained, unsafe SSL_has_pending(connection) == 0, socket.readiness.isDisjoint(with: .mayHideMore) {
       socket.readiness.remove(.readable)
     }
     return .moved(Int(received))

@@ -73,24 +73,6 @@ extension ProxyTests {
       }
     }
 
-    /// Keeps a worker from its next turn.
-    private final class Brake: Sendable {
-      private let isHeld = Atomic<Bool>(false)
-      private let isReleased = Atomic<Bool>(false)
-
-      var holds: Bool { isHeld.load(ordering: .acquiring) }
-
-      /// Blocks the calling thread, for ten seconds at most.
-      func hold() {
-        isHeld.store(true, ordering: .releasing)
-        for _ in 0..<20_000 where !isReleased.load(ordering: .acquiring) { usleep(500) }
-      }
-
-      func release() {
-        isReleased.store(true, ordering: .releasing)
-      }
-    }
-
     @Test("A stream that is reset while its answer waits to be sent with others leaves those alone")
     func resetAmongOthers() async throws {
       try await HTTP2Tests.setup(AbandonmentTests.holding).run { _, bench in
@@ -98,15 +80,12 @@ extension ProxyTests {
         let streams = [1, 3, 5, 7]
         for stream in streams { try await client.send(.get(stream, "/intercept/collect")) }
         await bench.eventually("all are upstream") { bench.upstream.requests.count == streams.count }
-        let (server, brake) = (bench.server, Brake())
-        let held = Task { await server.update { _ in brake.hold() } }
-        await bench.eventually("the worker stands still") { brake.holds }
+        let brake = await bench.brake()
         // What comes meanwhile is of one turn: the answers first, and then the end of one stream.
         bench.upstream.notes = ["released"]
         await bench.eventually("the upstream has answered") { bench.upstream.answered == streams.count }
         try await client.send(.reset(3))
-        brake.release()
-        await held.value
+        await brake.release()
         let answers = try await client.answers([1, 5, 7])
         for stream in [1, 5, 7] { #expect(answers[stream]?.text == "ok") }
       }

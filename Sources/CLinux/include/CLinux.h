@@ -24,7 +24,7 @@ uint64_t cl_event_key(const void *_Nonnull events, int32_t index);
 /// CL_READABLE and so on, combined.
 uint32_t cl_event_bits(const void *_Nonnull events, int32_t index);
 int32_t cl_event_size(void);
-enum { CL_READABLE = 1, CL_WRITABLE = 2, CL_READ_CLOSED = 4, CL_BROKEN = 8 };
+enum { CL_READABLE = 1, CL_WRITABLE = 2, CL_READ_CLOSED = 4, CL_BROKEN = 8, CL_URGENT = 16 };
 
 // Waking a loop from another thread.
 int32_t cl_eventfd(void);
@@ -52,6 +52,8 @@ int32_t cl_set_reuse_address(int32_t fd);
 int32_t cl_set_reuse_port(int32_t fd);
 int32_t cl_set_ipv6_only(int32_t fd);
 int32_t cl_set_no_delay(int32_t fd);
+/// Urgent data stays in its place in the stream (RFC 6093, section 5).
+int32_t cl_set_urgent_inline(int32_t fd);
 /// The next close sends a reset, so that a peer cannot take a cut-off message for a whole one.
 int32_t cl_set_reset_on_close(int32_t fd);
 int64_t cl_receive(int32_t fd, void *_Nonnull bytes, size_t count);

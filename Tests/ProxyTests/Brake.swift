@@ -1,0 +1,39 @@
+import Glibc
+import Proxy
+import Synchronization
+import Testing
+
+/// Keeps the proxy's worker from its next turn, so that all that happens meanwhile belongs to one turn.
+final class Brake: Sendable {
+  private let isHeld = Atomic<Bool>(false)
+  private let isReleased = Atomic<Bool>(false)
+  private let hold = Mutex<Task<Void, Never>?>(nil)
+
+  var holds: Bool { isHeld.load(ordering: .acquiring) }
+
+  /// Blocks the calling thread, for ten seconds at most.
+  fileprivate func block() {
+    isHeld.store(true, ordering: .releasing)
+    for _ in 0..<20_000 where !isReleased.load(ordering: .acquiring) { usleep(500) }
+  }
+
+  fileprivate func keep(_ task: Task<Void, Never>) {
+    hold.withLock { $0 = task }
+  }
+
+  /// Lets the worker go on.
+  func release() async {
+    isReleased.store(true, ordering: .releasing)
+    await hold.withLock { $0 }?.value
+  }
+}
+
+extension Bench {
+  /// Stops the proxy's worker until the brake is released.
+  func brake() async -> Brake {
+    let (server, brake) = (server, Brake())
+    brake.keep(Task { await server.update { _ in brake.block() } })
+    await eventually("the worker is stopped") { brake.holds }
+    return brake
+  }
+}

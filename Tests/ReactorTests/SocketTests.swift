@@ -1,0 +1,97 @@
+import Glibc
+import Testing
+
+@testable import Reactor
+
+struct SocketTests {
+  private static func withPair(
+    _ body: @escaping @Sendable (Poller, _ client: Socket, _ server: Socket) async throws -> Void
+  ) async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: 0).first)
+      let (client, server) = try await poller.pair(on: worker, listener)
+      try await body(poller, client, server)
+      client.close()
+      server.close()
+    }
+  }
+
+  @Test("After a send has met a reset, what had arrived is read and then the receive fails: it is not an end")
+  func failedSend() async throws {
+    try await SocketTests.withPair { poller, client, server in
+      let (given, taken) = (poller.buffers.take(), poller.buffers.take())
+      given.append("abc")
+      #expect(server.send(given) == .moved(3))
+      server.reset()
+      given.append("de")
+      #expect(client.send(given) == .failed(IOError(code: 104)))
+      #expect(client.receive(into: taken) == .moved(3))
+      #expect(client.receive(into: taken) == .failed(IOError(code: 104)))
+      for buffer in [given, taken] { poller.buffers.giveBack(buffer) }
+    }
+  }
+
+  @Test("A broken socket never asks its caller to wait, since a wait for it returns at once")
+  func brokenNeverWaits() async throws {
+    try await SocketTests.withPair { poller, client, _ in
+      let (given, taken) = (poller.buffers.take(), poller.buffers.take())
+      #expect(client.receive(into: taken) == .wouldBlock)
+      client.shutdownWrite()
+      given.append("abc")
+      #expect(client.send(given) == .failed(IOError(code: 32)))
+      #expect(client.satisfies(.readable))
+      #expect(client.receive(into: taken) == .failed(IOError(code: 104)))
+      for buffer in [given, taken] { poller.buffers.giveBack(buffer) }
+    }
+  }
+
+  @Test("Urgent data stays in its place in the stream, and a read that stops in front of it loses no wake-up")
+  func urgent() async throws {
+    try await SocketTests.withPair { poller, client, server in
+      let waiter = Waiter(poller)
+      let (given, taken) = (poller.buffers.take(), poller.buffers.take())
+      let pieces = [("abc", Int32(0)), ("X", Int32(MSG_OOB)), ("def", Int32(0))]
+      for (text, flags) in pieces {
+        let bytes = Array(text.utf8)
+        let sent = unsafe bytes.withUnsafeBytes {
+          unsafe Glibc.send(client.descriptor, $0.baseAddress, $0.count, flags)
+        }
+        #expect(sent == bytes.count)
+      }
+      while taken.count < 7 {
+        guard await waiter.wait(server, .readable, until: poller.deadline(after: 2_000)) == .ready else { break }
+        _ = server.receive(into: taken)
+      }
+      #expect(taken.bytes(from: 0, count: taken.count) == Array("abcXdef".utf8))
+      waiter.retire()
+      for buffer in [given, taken] { poller.buffers.giveBack(buffer) }
+    }
+  }
+
+  @Test("A send of more than the buffer holds traps, and no byte behind it leaves the process")
+  func oversend() async throws {
+    let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: 0).first)
+    let port = listener.address.port
+    await #expect(processExitsWith: .failure) { [port = port as Int] in
+      try await OnWorker.run { worker in
+        let client = try await worker.poller.open(try .loopback(port: port))
+        let buffer = worker.poller.buffers.take()
+        buffer.append("abc")
+        _ = client.send(buffer, upTo: 4)
+      }
+    }
+    try await OnWorker.run { worker in
+      let accepted = Accepted(worker.poller)
+      try worker.accept(listener, group: WorkerGroup([worker])) { socket, _ in accepted.give(socket) }
+      let server = await accepted.next()
+      let buffer = worker.poller.buffers.take()
+      let waiter = Waiter(worker.poller)
+      #expect(await waiter.wait(server, .readable, until: worker.poller.patience) == .ready)
+      #expect(server.receive(into: buffer) == .ended)
+      waiter.retire()
+      worker.poller.buffers.giveBack(buffer)
+      server.close()
+    }
+  }
+}
