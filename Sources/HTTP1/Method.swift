@@ -40,4 +40,21 @@ public enum Method: UInt8, Sendable {
     case .post, .patch, .trace, .connect, .other: false
     }
   }
+
+  /// True if a request with this method asks for no change (RFC 9110, section 9.2.1).
+  public var isSafe: Bool {
+    switch self {
+    case .get, .head, .options, .trace: true
+    case .post, .put, .delete, .patch, .connect, .other: false
+    }
+  }
+
+  /// True if the method gives the content of a request a meaning (RFC 9110, section 9.3). With any other a server may leave
+  /// the content unread, and then take it for the next request.
+  public var definesContent: Bool {
+    switch self {
+    case .post, .put, .patch, .other: true
+    case .get, .head, .delete, .options, .trace, .connect: false
+    }
+  }
 }

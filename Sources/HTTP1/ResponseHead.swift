@@ -6,7 +6,7 @@ public struct ResponseHead: Sendable {
   public let minorVersion: Int
   public let length: Int
   public let body: BodyFraming
-  /// Whether the upstream lets the connection live on.
+  /// Whether the connection may carry a next request.
   public let keepsAlive: Bool
   /// `Content-Length` of a response to HEAD or of a 304: passed on, though no body follows.
   public let announcedLength: Int?
@@ -41,8 +41,10 @@ public enum ResponseHeadParser {
     } else {
       body = .untilClose
     }
-    // A 204 that announces a body may well send it: nothing that follows on the connection can be trusted.
-    let isClean = body != .untilClose && !(line.status == 204 && hasFraming)
+    // Some servers send a body all the same with an answer that has none, in a write of its own. The next request on the
+    // connection would get these bytes for its answer.
+    let mayHaveStrayBody = method == .head || line.status == 204 || line.status == 304
+    let isClean = body != .untilClose && !mayHaveStrayBody
     let keepsAlive = isClean && !options.close && (line.minorVersion == 1 || options.keepAlive)
     return ResponseHead(
       status: line.status, reason: line.reason, minorVersion: line.minorVersion, length: length, body: body,

@@ -10,6 +10,7 @@ public struct GatewaySettings: Sendable {
   public var listeners: [Listener]
   /// Whether HTTP/2 is spoken to clients that want it.
   public var http2 = true
+  public var halfClose = HalfClose.cancel
   /// Where metrics, health and the status page are served; `nil` when switched off.
   public var admin: SocketAddress?
   /// Event loops; `nil` means as many as the process may use processors.
@@ -50,6 +51,14 @@ public struct GatewaySettings: Sendable {
     self.limits = limits
     self.strictTransport = strictTransport
   }
+}
+
+/// The meaning of a client's end of sending while a safe request of it has no response yet.
+public enum HalfClose: String, Sendable, CaseIterable {
+  /// The client has gone away, as browsers and impatient users do: the request to the upstream is cancelled.
+  case cancel
+  /// The client still waits for the response.
+  case serve
 }
 
 /// A scheme, host and port (RFC 6454, section 4), with the default port left out of the text.

@@ -11,6 +11,7 @@ extension PolicyReader {
     var listeners: [(value: Listener, node: YAMLNode)] = []
     var namesListeners = false
     var http2 = true
+    var halfClose = HalfClose.cancel
     var admin: SocketAddress? = SocketAddress(host: "127.0.0.1", port: 9180)
     var workers: Int?
     var replicas = 1
@@ -43,6 +44,7 @@ extension PolicyReader {
         draft.listeners = listeners(field)
         listenerPlaces = draft.listeners.map { ($0.value.address, Place($0.node)) }
       case .http2: draft.http2 = flag(field) ?? true
+      case .halfClose: draft.halfClose = choice(field, HalfClose.self) ?? .cancel
       case .admin: readAdmin(field, &draft)
       case .workers:
         if field.node.text != "auto" { draft.workers = number(field, 1...1024, or: "auto") }
@@ -91,6 +93,7 @@ extension PolicyReader {
       drainTimeout: draft.drainTimeout?.value ?? draft.drainDelay + 30_000, branding: draft.branding,
       limits: draft.limits, strictTransport: draft.strictTransport)
     gateway?.http2 = draft.http2
+    gateway?.halfClose = draft.halfClose
   }
 
   private func lint(_ draft: GatewayDraft, _ origin: Origin, _ field: Field) {

@@ -15,6 +15,7 @@ enum GatewayKey: String, SectionKey {
   case origin, issuer, listeners, http2, admin, workers, replicas, store, branding, limits
   case sealingKeys = "sealing_keys"
   case trustedProxies = "trusted_proxies"
+  case halfClose = "half_close"
   case drainDelay = "drain_delay"
   case drainTimeout = "drain_timeout"
   case strictTransport = "strict_transport_security"

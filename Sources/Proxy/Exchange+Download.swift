@@ -11,7 +11,7 @@ extension Exchange {
         do throws(MessageError) {
           try download?.advance(from: upstream.input, to: toClient)
         } catch {
-          throw .upstream(.malformed)
+          throw .upstream(.malformed(error.description))
         }
       }
       if !toClient.isEmpty || (download?.direct ?? 0) > 0 {

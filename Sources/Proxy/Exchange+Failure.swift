@@ -27,7 +27,7 @@ extension Exchange {
     case .request(let error): answer = .request(error)
     case .upstream(let error): answer = .upstream(error)
     case .stale: answer = .upstream(.reset)
-    case .withheld: answer = .upstream(.malformed)
+    case .withheld: answer = .upstream(.malformed("an answer that is withheld"))
     }
     await server.answer(
       worker.handler.failure(answer), to: head.method, minorVersion: head.minorVersion, began: began, .refused)

@@ -26,12 +26,12 @@ extension Exchange {
       var edited = worker.values(of: parsed, input)
       for name in ["Location", "Refresh", "Content-Location"] {
         guard let location = edited.headers[name] else { continue }
-        guard edited.headers.all(name).count == 1 else { throw .upstream(.malformed) }
+        guard edited.headers.all(name).count == 1 else { throw .upstream(.malformed("more than one \(name) field")) }
         switch judge(location) {
         case .keep: break
         case .replace(let replacement): edited.headers.set(name, replacement)
         case .withhold: throw .withheld(worker.values(of: parsed, input))
-        case .unsafe: throw .upstream(.malformed)
+        case .unsafe: throw .upstream(.malformed("a location whose replacement cannot be written"))
         }
       }
       worker.handler.editPassing(&edited)
@@ -49,7 +49,9 @@ extension Exchange {
       fields.hasLocation
       ? try judgeFields(parsed, input, fields) : ResponseRewriter.Replacements()
     let added = replacements.count + ResponseRewriter.growth(of: fields, worker.settings)
-    guard parsed.length + added + 256 <= Buffer.capacity else { throw .upstream(.malformed) }
+    guard parsed.length + added + 256 <= Buffer.capacity else {
+      throw .upstream(.malformed("a head that leaves no room for the gateway's own fields"))
+    }
     open(parsed, head)
     let framing = ResponseRewriter.Framing(
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
@@ -82,13 +84,15 @@ extension Exchange {
     var replacements = ResponseRewriter.Replacements()
     for field in fields where field.known.isLocation {
       // Of two, each reader may follow another one.
-      guard fields.only(field.known) != nil else { throw .upstream(.malformed) }
+      guard fields.only(field.known) != nil else {
+        throw .upstream(.malformed("more than one Location, Content-Location or Refresh field"))
+      }
       let text = input.withSpan { RequestReader.text($0, field.value) }
       switch judge(text) {
       case .keep: break
       case .replace(let replacement): replacements.set(field.known, replacement)
       case .withhold: throw .withheld(worker.values(of: parsed, input))
-      case .unsafe: throw .upstream(.malformed)
+      case .unsafe: throw .upstream(.malformed("a location whose replacement cannot be written"))
       }
     }
     return replacements
@@ -110,12 +114,14 @@ extension Exchange {
   func begin(_ response: Response, _ parsed: ResponseHead, _ head: RequestHead) throws(Failure) {
     guard let fields = ResponseEncoder.fields(response.headers, strictTransport: server.strictTransport),
       fields.count + (response.reason?.utf8.count ?? 0) + ResponseEncoder.reserve <= Buffer.capacity
-    else { throw .upstream(.malformed) }
+    else { throw .upstream(.malformed("a head that cannot be written, or that is too long")) }
     open(parsed, head)
     let framing = ResponseRewriter.Framing(
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     status = response.status
-    guard let line = ResponseEncoder.statusLine(response) else { throw .upstream(.malformed) }
+    guard let line = ResponseEncoder.statusLine(response) else {
+      throw .upstream(.malformed("a reason phrase that cannot be written"))
+    }
     toClient.append(line)
     toClient.append(fields)
     if !response.headers.contains("Date") { toClient.append(worker.dateLine) }
@@ -132,11 +138,10 @@ extension Exchange {
 
   private func open(_ parsed: ResponseHead, _ head: RequestHead) {
     status = parsed.status
-    upstreamKeepsAlive = parsed.keepsAlive && !uploadStopped
-    if keepsHead {
-      fromClient.consume(head.length)
-      keepsHead = false
-    }
+    upstreamKeepsAlive = parsed.keepsAlive && !uploadStopped && !asksForClose
+    mayRepeat = false
+    if keepsHead { fromClient.consume(head.length) }
+    keepsHead = false
   }
 
   private func keepAlive(_ framing: ResponseRewriter.Framing) -> Bool {
@@ -158,6 +163,7 @@ extension Exchange {
     // What the client sent behind the head is already of the new protocol.
     if keepsHead { fromClient.consume(head.length) }
     keepsHead = false
+    mayRepeat = false
     toClient.append("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n")
     input.withSpan { bytes in
       for field in responseFields where !field.isNominated {

@@ -6,7 +6,7 @@ extension Exchange {
   /// Moves what can be moved towards the upstream.
   func stepUpload(_ upstream: UpstreamConnection) throws(Failure) {
     while true {
-      if !fromClient.isEmpty, !keepsHead, upload.direct == 0, !upload.isDecoded {
+      if !fromClient.isEmpty, upload.direct == 0, !upload.isDecoded {
         do throws(MessageError) {
           if held.keepsBody {
             try advanceAndHold()

@@ -4,8 +4,8 @@ import Reactor
 extension Exchange {
   /// What one wait is for: everything that would help.
   struct Interest {
-    // A client that goes away ends the exchange at any time. A broken upstream is of interest only once more is to be read.
-    var ofClient: Readiness = .broken
+    // A broken upstream is of interest only once more is to be read.
+    var ofClient: Readiness
     var ofUpstream: Readiness = []
     /// When the lack of any progress is a failure.
     let deadline: Deadline
@@ -24,7 +24,7 @@ extension Exchange {
     if isTunnel { stall.end() } else { stall.note(isBlocked: blockedDown, now: poller.now, taken: taken) }
     var deadline = uploadEnded && download == nil ? answerDeadline() : poller.deadline(after: timeout)
     if stall.isRunning { deadline = blockedDown ? stall.deadline(timeout) : min(deadline, stall.deadline(timeout)) }
-    var interest = Interest(deadline: deadline, end: deadline, began: poller.now)
+    var interest = Interest(ofClient: endOfClient, deadline: deadline, end: deadline, began: poller.now)
     if !uploadEnded {
       if blockedUp { interest.ofUpstream.insert(.writable) } else { interest.ofClient.insert(.readable) }
     }

@@ -8,7 +8,8 @@ import Telemetry
 /// Theory of operation. Two pumps, up and down, move what they can without blocking. When neither can, one wait covers
 /// both sockets, with an interest that says exactly what would help: so an answer that comes before the request has
 /// ended stops the upload, and a client that goes away cancels the request. Until the first byte of a response has been
-/// received, a request without a body can be sent again on another connection, so its head stays in the receive buffer.
+/// received, a safe or idempotent request without a body can be sent again on another connection: its head, as it was
+/// written, stays in the send buffer's block, and is never made a second time.
 final class Exchange {
   enum Failure: Error {
     case client
@@ -39,7 +40,12 @@ final class Exchange {
   /// Kept from one exchange to the next, so that a busy connection does not take and give back for each.
   let toUpstream: Buffer
   let toClient: Buffer
+  /// Whether the head of a request without a body is still at the front of the receive buffer.
   var keepsHead = false
+  /// Whether the request may be sent again: it is idempotent, has no body, and has no response yet.
+  var mayRepeat = false
+  /// Whether the request asked the upstream to close its connection.
+  var asksForClose = false
   var carriesCookie = false
   /// The parts of a request with a body that are kept after their bytes have gone upstream.
   var held = HeldRequest()
@@ -91,6 +97,8 @@ final class Exchange {
     uploadStopped = false
     download = nil
     keepsHead = false
+    mayRepeat = false
+    asksForClose = false
     carriesCookie = false
     status = 0
     upstreamKeepsAlive = false
@@ -110,30 +118,42 @@ final class Exchange {
     reset(began)
     rewrite(head)
     keepsHead = head.body == .none
-    upload = BodyPump(head.body, as: head.body == .chunked ? .chunked : .plain)
     if !keepsHead {
       hold(head)
       fromClient.consume(head.length)
     }
+    mayRepeat = head.method.isIdempotent && head.body == .none
+    var body = head.body
+    if body == .chunked {
+      do throws(Failure) {
+        body = try await settledFraming(head)
+      } catch {
+        await fail(error, head)
+        return clear()
+      }
+    }
+    RequestRewriter.writeEnd(head.method, body, to: toUpstream)
+    asksForClose = body != .none && !head.method.definesContent
+    upload = BodyPump(head.body, as: body == .chunked ? .chunked : .plain)
+    let headCount = toUpstream.count
     var mayReuse = true
     while true {
       do throws(Failure) {
-        if let upstream = idleConnection(head, mayReuse) {
+        if server.isAbandoned { throw .client }
+        if let upstream = idleConnection(mayReuse) {
           try await transfer(upstream, head)
         } else {
-          try await transfer(connect(head, mayReuse), head)
+          try await transfer(connect(mayReuse), head)
         }
         break
       } catch {
         if case .stale = error {
           mayReuse = false
-          toUpstream.clear()
           // The first attempt may have sent everything, or given up on sending.
+          toUpstream.rewind(to: headCount)
           uploadEnded = false
           uploadStopped = false
           responseDeadline = nil
-          reparse(head)
-          rewrite(head)
           continue
         }
         if case .withheld(let response) = error {
@@ -151,6 +171,7 @@ final class Exchange {
   func relay(_ answer: UpstreamResponse, _ response: Response, to head: RequestHead, began: UInt64) async {
     reset(began)
     uploadEnded = true
+    uploadStopped = !answer.hasWholeRequest
     let upstream = answer.take()
     do throws(Failure) {
       try begin(response, answer.parsed, head, of: upstream)
@@ -162,34 +183,26 @@ final class Exchange {
     clear()
   }
 
-  private func idleConnection(_ head: RequestHead, _ mayReuse: Bool) -> UpstreamConnection? {
-    mayReuse ? worker.pool.takeIdle(isIdempotent: isRepeatable(head), isReserved: false) : nil
+  private func idleConnection(_ mayReuse: Bool) -> UpstreamConnection? {
+    mayReuse ? worker.pool.takeIdle(isIdempotent: mayRepeat, isReserved: false) : nil
   }
 
-  private func isRepeatable(_ head: RequestHead) -> Bool { head.method.isIdempotent && head.body == .none }
-
-  private func connect(_ head: RequestHead, _ mayReuse: Bool) async throws(Failure) -> UpstreamConnection {
+  private func connect(_ mayReuse: Bool) async throws(Failure) -> UpstreamConnection {
     do throws(UpstreamFailure) {
-      return try await worker.pool.take(mayReuse: mayReuse, isIdempotent: isRepeatable(head), for: server)
+      return try await worker.pool.take(mayReuse: mayReuse, isIdempotent: mayRepeat, for: server)
     } catch {
       if case .clientGone = error { throw .client }
       throw .upstream(error)
     }
   }
 
-  /// Writes the head for the upstream. `requestFields` is that of this request: nothing was awaited since it was parsed.
+  /// Writes the head for the upstream, but for its end. `requestFields` is that of this request: nothing was awaited since
+  /// it was parsed.
   private func rewrite(_ head: RequestHead) {
     let settings = worker.settings
     fromClient.withSpan { bytes in
       carriesCookie = RequestRewriter.write(head, bytes, requestFields, server.identity, settings, to: toUpstream)
       if RequestRewriter.allowedUpgrade(head, bytes, settings) != nil { isTunnel = true }
-    }
-  }
-
-  /// Fills `requestFields` anew: other connections have used it meanwhile.
-  private func reparse(_ head: RequestHead) {
-    fromClient.withSpan { bytes in
-      _ = try? RequestHeadParser.parse(bytes, length: head.length, into: requestFields)
     }
   }
 
@@ -200,7 +213,7 @@ final class Exchange {
       reader = ResponseHeadReader()
       if head.expectsContinue, !uploadEnded, fromClient.isEmpty { sendContinue() }
       while true {
-        if server.socket.readiness.contains(.broken) { throw .client }
+        if !server.socket.readiness.isDisjoint(with: endOfClient) { throw .client }
         if !uploadEnded { try stepUpload(upstream) }
         if try stepDownload(upstream, head) { break }
         if startsTunnel { continue }
@@ -217,12 +230,16 @@ final class Exchange {
           server.socket, interest.ofClient, upstream.socket, interest.ofUpstream, until: interest.end)
         // A wait that returns at once is a turn too.
         moved += Exchange.turnCost
+        if wake == .timedOut, isQuietTunnel {
+          worker.metrics.limited(.bodyTimeout)
+          break
+        }
         if interest.isPaced || wake == .timedOut { try judge(wake, interest) }
       }
     } catch {
-      let isStale = upstream.isReused && keepsHead && upstream.input.isEmpty
+      let isStale = upstream.isReused && mayRepeat && upstream.input.isEmpty
       worker.pool.retire(upstream)
-      if case .upstream(.reset) = error, isStale, head.method.isIdempotent { throw .stale }
+      if case .upstream(.reset) = error, isStale { throw .stale }
       throw error
     }
     server.socket.push()
@@ -230,6 +247,14 @@ final class Exchange {
     worker.metrics.requestFinished(
       .passed, status: status, nanoseconds: Clock.monotonicNanoseconds() - began)
     if upstreamKeepsAlive, uploadEnded { worker.pool.giveBack(upstream) } else { worker.pool.retire(upstream) }
+  }
+
+  /// What of the client's socket ends the exchange: once the response has begun, only that nothing can be sent any more.
+  var endOfClient: Readiness { download == nil ? server.abandonment : .broken }
+
+  /// A tunnel in which nothing is on its way: it can end in order, since nothing would be cut off.
+  private var isQuietTunnel: Bool {
+    isTunnel && toClient.isEmpty && toUpstream.isEmpty && upload.direct == 0 && download?.direct == 0
   }
 
   /// Whether a tunnel has begun with bytes that the client sent behind its request: no event will tell of them.

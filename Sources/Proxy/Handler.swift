@@ -115,8 +115,9 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
   case responseTimeout
   /// The connection ended before the answer was whole.
   case reset
-  /// The answer is not HTTP as it should be, in a content coding that is not understood, or too large to be read whole.
-  case malformed
+  /// The answer is not HTTP as it should be, in a content coding that is not understood, or beyond a limit. The reason is
+  /// for the operator, and quotes nothing of the answer.
+  case malformed(String)
   /// The request cannot be written as it is meant. Nothing was sent.
   case unsendable
   /// The client went away, so that nobody waits for the answer any more.

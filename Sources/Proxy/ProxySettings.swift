@@ -19,6 +19,8 @@ public struct ProxyConfiguration: Sendable {
   public var connectTimeout = 5_000
   /// Milliseconds from the request's last byte to the response's head.
   public var responseTimeout = 60_000
+  /// Whether a client that ends its sending side cancels a safe request that has no response yet.
+  public var cancelsHalfClosed = true
   /// Milliseconds that an unused upstream connection is kept.
   public var upstreamIdleTimeout = 30_000
   /// Milliseconds for which an idle upstream connection is trusted with a request that must not be sent twice.

@@ -130,6 +130,8 @@ public protocol ProxyMetrics: AnyObject {
   /// A response's head came from the upstream, so long after the request was sent; after its head came, where it passes.
   func upstreamAnswered(nanoseconds: UInt64)
   func upstreamFailed(_ failure: UpstreamFailure)
+  /// A gRPC call was refused, whose trailers would be lost.
+  func grpcRefused()
   /// A limit was met.
   func limited(_ limit: LimitKind)
   /// A client's TLS handshake ended.

@@ -3,7 +3,8 @@ import Reactor
 
 /// Writes the head that goes upstream from the head that came: the one canonical reading of it.
 enum RequestRewriter {
-  /// Writes `head` into the empty `buffer`. Returns whether the request carried the private cookie.
+  /// Writes `head` into the empty `buffer`, but for its end: see `writeEnd`. Returns whether the request carried the private
+  /// cookie.
   ///
   /// It fits: a head is at most `Buffer.readSize` long and what is added is less than `Buffer.slack`.
   static func write(
@@ -38,17 +39,6 @@ enum RequestRewriter {
       }
       append(field, bytes, to: buffer)
     }
-    switch head.body {
-    case .length(let count):
-      buffer.append("Content-Length: ")
-      buffer.append(decimal: count)
-      buffer.append("\r\n")
-    case .chunked: buffer.append("Transfer-Encoding: chunked\r\n")
-    case .none, .untilClose:
-      if head.method == .post || head.method == .put || head.method == .patch {
-        buffer.append("Content-Length: 0\r\n")
-      }
-    }
     if identity.isHTTP2 {
       buffer.append(settings.viaLineOfHTTP2)
     } else {
@@ -60,8 +50,23 @@ enum RequestRewriter {
       buffer.append(bytes, in: upgrade)
       buffer.append("\r\n")
     }
-    buffer.append("\r\n")
     return carriesCookie
+  }
+
+  /// Writes the end of a head: the framing of the body, and the empty line.
+  static func writeEnd(_ method: Method, _ body: BodyFraming, to buffer: Buffer) {
+    switch body {
+    case .length(let count):
+      buffer.append("Content-Length: ")
+      buffer.append(decimal: count)
+      buffer.append("\r\n")
+    case .chunked: buffer.append("Transfer-Encoding: chunked\r\n")
+    case .none, .untilClose:
+      if method == .post || method == .put || method == .patch { buffer.append("Content-Length: 0\r\n") }
+    }
+    // A server that leaves the body unread has to close, and does not run it as a request that no rule has seen.
+    if body != .none, !method.definesContent { buffer.append("Connection: close\r\n") }
+    buffer.append("\r\n")
   }
 
   /// The protocol to switch to, if the policy allows it and the request has no body that would stand in the way.

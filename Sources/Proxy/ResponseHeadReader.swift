@@ -24,15 +24,18 @@ struct ResponseHeadReader {
           return try ResponseHeadParser.parse(bytes, length: length, to: method, into: fields)
         }
       } catch {
-        throw .malformed
+        throw .malformed(error.description)
       }
       guard let head else {
-        if input.count >= Buffer.readSize { throw .malformed }
+        if input.count >= Buffer.readSize { throw .malformed("a head longer than \(Buffer.readSize) bytes") }
         return nil
       }
       if head.status >= 200 || head.status == 101 && acceptsSwitch { return head }
       interim += 1
-      guard head.status != 101, interim <= ResponseHeadReader.interimLimit else { throw .malformed }
+      guard head.status != 101 else { throw .malformed("a switch of protocols that was not asked for") }
+      guard interim <= ResponseHeadReader.interimLimit else {
+        throw .malformed("more than \(ResponseHeadReader.interimLimit) interim responses")
+      }
       input.consume(head.length)
       scanner = HeadScanner()
     }

@@ -33,6 +33,8 @@ final class ServerConnection: Activity {
   var state = ConnectionState()
   /// When the wait for a next request ends, parked or not; `.never` while nothing is waited for.
   var idleDeadline = Deadline.never
+  /// What of the client's socket ends the request in progress as long as it has no response.
+  private(set) var abandonment: Readiness = .broken
   /// Received and not yet consumed; without a block while there is nothing.
   let input = Buffer()
   /// The worker's: a constant of one's own is used without counting a reference.
@@ -250,14 +252,25 @@ final class ServerConnection: Activity {
       state.refuseFurtherRequests()
     }
     followSettings()
+    let cancels = settings.configuration.cancelsHalfClosed && head.method.isSafe
+    abandonment = cancels ? [.broken, .readClosed] : .broken
     let fields = requestFields
     return input.withSpan { bytes -> Route in
       if RequestRewriter.isLoop(bytes, fields, settings) {
         return .refuse(worker.handler.failure(.loop))
       }
-      return worker.handler.route(head, bytes, fields, client: identity.facts(bytes, fields))
+      let route = worker.handler.route(head, bytes, fields, client: identity.facts(bytes, fields))
+      if case .pass = route, fields.has(.contentType), GRPC.isCall(bytes, fields) {
+        worker.metrics.grpcRefused()
+        return .answer(identity.isHTTP2 ? GRPC.unimplemented : worker.handler.failure(.request(GRPC.refusal)))
+      }
+      return route
     }
   }
+
+  /// True if the client has gone away as far as the request in progress is concerned: its response, if it has none yet, is
+  /// of no use.
+  var isAbandoned: Bool { !socket.readiness.isDisjoint(with: abandonment) }
 
   private func intercept(_ head: RequestHead, bodyLimit: Int, began: UInt64) async {
     holdsSecrets = true

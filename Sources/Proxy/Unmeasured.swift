@@ -8,6 +8,7 @@ public final class Unmeasured: ProxyMetrics {
   public func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {}
   public func upstreamAnswered(nanoseconds: UInt64) {}
   public func upstreamFailed(_ failure: UpstreamFailure) {}
+  public func grpcRefused() {}
   public func limited(_ limit: LimitKind) {}
   public func handshakeFinished(_ outcome: HandshakeOutcome) {}
   public func upstreamHandshakeFailed(_ failure: TLSFailure) {}

@@ -31,7 +31,7 @@ public final class Upstream {
     let client = isIdempotent ? connection.socket : nil
     // Before a connection is taken, so that it is as fresh as it was when it is used.
     await waiter.gather()
-    if let client, client.readiness.contains(.broken) { throw .clientGone(afterSending: false) }
+    if client != nil, connection.isAbandoned { throw .clientGone(afterSending: false) }
     var mayReuse = true
     while true {
       let upstream: UpstreamConnection
@@ -44,8 +44,9 @@ public final class Upstream {
       }
       let wasReused = upstream.isReused
       do throws(UpstreamFailure) {
-        try await send(head, request, to: upstream, client)
-        return try await readHead(of: upstream, method: request.method == "HEAD" ? .head : .get, client)
+        let isWhole = try await send(head, request, to: upstream, client)
+        return try await readHead(
+          of: upstream, method: request.method == "HEAD" ? .head : .get, hasWholeRequest: isWhole, client)
       } catch {
         let answered = !upstream.input.isEmpty
         worker.pool.retire(upstream)
@@ -108,9 +109,11 @@ public final class Upstream {
   }
 
   /// Sends head and body, in as few pieces as the buffer allows: each costs a system call, and most fit into one.
+  ///
+  /// Returns false when the upstream answered, or took no more, before it had all: its answer is read, and it closes.
   private func send(
     _ head: [UInt8], _ request: OutboundRequest, to upstream: UpstreamConnection, _ client: Socket?
-  ) async throws(UpstreamFailure) {
+  ) async throws(UpstreamFailure) -> Bool {
     let body = request.body
     let buffer = poller.buffers.take()
     defer { if request.isSecret { poller.buffers.wipeAndGiveBack(buffer) } else { poller.buffers.giveBack(buffer) } }
@@ -124,14 +127,26 @@ public final class Upstream {
       let more = min(buffer.room, body.count - ofBody)
       buffer.append(body, in: ofBody..<ofBody + more)
       ofBody += more
-      if buffer.isEmpty { return }
+      if buffer.isEmpty { return true }
       while !buffer.isEmpty {
         switch upstream.socket.send(buffer) {
         case .moved: continue
-        case .wouldBlock: try await wait(upstream.socket, .writable, client, until: deadline)
-        case .ended, .failed: throw .reset
+        case .wouldBlock:
+          try await wait(upstream.socket, [.readable, .writable], client, until: deadline)
+          if try hasAnswered(upstream) { return false }
+        case .ended, .failed: return false
         }
       }
+    }
+  }
+
+  /// Whether the upstream has begun to answer.
+  private func hasAnswered(_ upstream: UpstreamConnection) throws(UpstreamFailure) -> Bool {
+    guard upstream.socket.satisfies(.readable) else { return false }
+    switch upstream.receive() {
+    case .moved: return true
+    case .wouldBlock: return false
+    case .ended, .failed: throw .reset
     }
   }
 
@@ -141,8 +156,8 @@ public final class Upstream {
   ) async throws(UpstreamFailure) {
     let wake: Wake
     if let client {
-      wake = await waiter.wait(socket, wanted, client, .broken, until: deadline)
-      if client.readiness.contains(.broken) { throw .clientGone(afterSending: true) }
+      wake = await waiter.wait(socket, wanted, client, connection.abandonment, until: deadline)
+      if connection.isAbandoned { throw .clientGone(afterSending: true) }
     } else {
       wake = await waiter.wait(socket, wanted, until: deadline)
     }
@@ -150,22 +165,23 @@ public final class Upstream {
   }
 
   private func readHead(
-    of upstream: UpstreamConnection, method: Method, _ client: Socket?
+    of upstream: UpstreamConnection, method: Method, hasWholeRequest: Bool, _ client: Socket?
   ) async throws(UpstreamFailure) -> UpstreamResponse {
     let deadline = poller.deadline(after: worker.settings.configuration.responseTimeout)
     let began = Clock.monotonicNanoseconds()
     var reader = ResponseHeadReader()
     while true {
-      try await wait(upstream.socket, .readable, client, until: deadline)
-      switch upstream.receive() {
-      case .wouldBlock: continue
-      case .ended, .failed: throw .reset
-      case .moved:
-        guard let head = try reader.parse(upstream.input, to: method, into: worker.responseFields) else { continue }
+      // An early answer has come by now.
+      if let head = try reader.parse(upstream.input, to: method, into: worker.responseFields) {
         worker.metrics.upstreamAnswered(nanoseconds: Clock.monotonicNanoseconds() - began)
         let response = worker.values(of: head, upstream.input)
         upstream.input.consume(head.length)
-        return UpstreamResponse(response, upstream, head, connection)
+        return UpstreamResponse(response, upstream, head, hasWholeRequest: hasWholeRequest, connection)
+      }
+      try await wait(upstream.socket, .readable, client, until: deadline)
+      switch upstream.receive() {
+      case .moved, .wouldBlock: continue
+      case .ended, .failed: throw .reset
       }
     }
   }
@@ -177,13 +193,19 @@ public final class UpstreamResponse {
   public let head: Response
   let connection: UpstreamConnection
   let parsed: ResponseHead
+  /// False when the upstream answered before it had the whole request: its connection carries no other.
+  let hasWholeRequest: Bool
   private let server: ServerConnection
   private var isTaken = false
 
-  init(_ head: Response, _ connection: UpstreamConnection, _ parsed: ResponseHead, _ server: ServerConnection) {
+  init(
+    _ head: Response, _ connection: UpstreamConnection, _ parsed: ResponseHead, hasWholeRequest: Bool,
+    _ server: ServerConnection
+  ) {
     self.head = head
     self.connection = connection
     self.parsed = parsed
+    self.hasWholeRequest = hasWholeRequest
     self.server = server
   }
 
@@ -232,7 +254,8 @@ public final class UpstreamResponse {
       throw error
     }
     releaseBuffer()
-    if parsed.keepsAlive { worker.pool.giveBack(connection) } else { worker.pool.retire(connection) }
+    let isReusable = parsed.keepsAlive && hasWholeRequest
+    if isReusable { worker.pool.giveBack(connection) } else { worker.pool.retire(connection) }
     return body
   }
 
@@ -253,8 +276,9 @@ public final class UpstreamResponse {
       }
       return content
     } catch {
-      server.worker.metrics.upstreamFailed(.malformed)
-      throw .malformed
+      let failure = UpstreamFailure.malformed(error.description)
+      server.worker.metrics.upstreamFailed(failure)
+      throw failure
     }
   }
 
@@ -271,13 +295,14 @@ public final class UpstreamResponse {
           input.consume(piece.consumed)
           isWithinMemory = server.charge(piece.data.count)
         } catch {
-          throw .malformed
+          throw .malformed(error.description)
         }
         guard isWithinMemory else {
           worker.metrics.limited(.bufferMemory)
-          throw .malformed
+          throw .malformed("a body for which `max_buffer_memory` leaves no room")
         }
-        guard body.count <= worker.settings.configuration.collectedBodyLimit else { throw .malformed }
+        let limit = worker.settings.configuration.collectedBodyLimit
+        guard body.count <= limit else { throw .malformed("a body longer than \(limit) bytes") }
         continue
       }
       if await server.waiter.wait(connection.socket, .readable, until: deadline) == .timedOut {

@@ -39,15 +39,26 @@ public final class UpstreamPool {
 
   /// An idle connection, if there is one that is fit for the request: what must not be sent twice goes only on one that
   /// was used a moment ago.
+  ///
+  /// An event that something came on an idle connection may still be under way. So the kernel is asked before a request that
+  /// must not be sent twice, or that is about codes and tokens, could meet the rest of an earlier answer. For a safe request
+  /// that passes it is not: this would be a third read for each.
   func takeIdle(isIdempotent: Bool, isReserved: Bool) -> UpstreamConnection? {
-    guard hasPlace(isReserved), let connection = idle.popLast() else { return nil }
-    // The last in is the youngest: when it is too old, all are.
-    if !isIdempotent, poller.now - connection.idleSince > UInt64(settings.configuration.freshReuse) {
-      idle.append(connection)
-      return nil
+    guard hasPlace(isReserved) else { return nil }
+    while let connection = idle.popLast() {
+      // The last in is the youngest: when it is too old, all are.
+      if !isIdempotent, poller.now - connection.idleSince > UInt64(settings.configuration.freshReuse) {
+        idle.append(connection)
+        return nil
+      }
+      if isReserved || !isIdempotent, connection.socket.hasArrived() {
+        retire(connection)
+        continue
+      }
+      connection.unpark()
+      return connection
     }
-    connection.unpark()
-    return connection
+    return nil
   }
 
   /// Whether a request may have a connection now: those that pass leave the reserved ones to others.
@@ -89,10 +100,10 @@ public final class UpstreamPool {
     let limit = max(UpstreamPool.shortestQueue, settings.configuration.upstreamConnections * UpstreamPool.queueFactor)
     guard (isReserved ? reservedQueue : queue).count < limit else { throw .busy }
     if isReserved { reservedQueue.append(waiter) } else { queue.append(waiter) }
-    let wake = await waiter.wait(client.socket, .broken, until: deadline)
+    let wake = await waiter.wait(client.socket, client.abandonment, until: deadline)
     // Woken in the same turn in which its time ran out or its client left: then the free place was given to it.
     let wasGiven = !leave(waiter, isReserved)
-    if client.socket.readiness.contains(.broken) {
+    if client.isAbandoned {
       if wasGiven { wakeNext() }
       throw .clientGone(afterSending: false)
     }
@@ -172,9 +183,9 @@ public final class UpstreamPool {
       poller.start(current)
     }
     current.add(client.waiter)
-    let wake = await client.waiter.wait(client.socket, .broken, until: deadline)
+    let wake = await client.waiter.wait(client.socket, client.abandonment, until: deadline)
     current.remove(client.waiter)
-    if client.socket.readiness.contains(.broken) { throw .clientGone(afterSending: false) }
+    if client.isAbandoned { throw .clientGone(afterSending: false) }
     switch current.outcome {
     case .success(let addresses)?: return addresses
     case .failure?: throw .unreachable

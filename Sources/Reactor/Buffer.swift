@@ -115,6 +115,14 @@ import Glibc
     if start == end { clear() }
   }
 
+  /// Makes the first `count` bytes of the block readable again, which were consumed. Nothing may have been written since.
+  public func rewind(to count: Int) {
+    precondition(count >= 0 && count <= max(written, end), "a rewind over bytes that were never written")
+    written = max(written, end)
+    start = 0
+    end = count
+  }
+
   /// Drops bytes from the back, down to `count` readable ones.
   public func truncate(to count: Int) {
     precondition(count >= 0 && count <= self.count)

@@ -28,11 +28,25 @@ extension Socket {
     return .moved(Int(received))
   }
 
+  /// Whether the kernel holds something of the peer's that no event has reported yet: bytes, an end or an error. Costs a
+  /// system call.
+  public func hasArrived() -> Bool {
+    guard descriptor >= 0, !isAborted, !readiness.contains(.broken) else { return true }
+    if let layer { return layer.hasInput(self) }
+    var byte: UInt8 = 0
+    return unsafe cl_peek(descriptor, &byte, 1) != -Int64(IOError.wouldBlock.code)
+  }
+
+  /// Bytes that were sent and that the peer has not acknowledged yet. Costs a system call.
+  public var unacknowledged: Int {
+    guard descriptor >= 0 else { return 0 }
+    return Int(max(0, cl_unacknowledged(descriptor)))
+  }
+
   /// Bytes on the wire that the peer has acknowledged; those of a stream as soon as its connection took them.
   ///
   /// The kernel is asked, so it costs a system call.
   public var acknowledged: Int {
-    guard descriptor >= 0 else { return written }
-    return (layer?.written ?? written) - Int(max(0, cl_unacknowledged(descriptor)))
+    (layer?.written ?? written) - unacknowledged
   }
 }

@@ -276,7 +276,8 @@ public enum Transfer: Equatable, Sendable {
   /// Takes the readability away until the next turn of the loop, so that the task that reads lets others run: a layer has
   /// read its share and may have more.
   package func holdBackReading() {
-    let held = readiness.intersection([.readable, .readClosed]).union(.readable)
+    // That it is broken too: a wait would return at once, in the same turn.
+    let held = readiness.intersection([.readable, .readClosed, .broken]).union(.readable)
     readiness.subtract(held)
     poller.deliverInNextTurn(held, to: self)
   }

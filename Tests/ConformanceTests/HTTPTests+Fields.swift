@@ -64,7 +64,8 @@ extension HTTPTests {
   }
 
   @Test(
-    "9700-4.13-sanitise: fields that the upstream trusts come from the gateway or from a trusted proxy only", arguments: ["/login", nil])
+    "9700-4.13-sanitise: fields that the upstream trusts come from the gateway or from a trusted proxy only",
+    arguments: ["/login", nil])
   func sanitised(path: String?) async throws {
     // The client is not a trusted proxy.
     let policy = try FixturePolicy.with {

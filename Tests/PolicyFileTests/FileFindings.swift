@@ -145,7 +145,7 @@ struct FileFindings {
       expected: """
         policy.yaml:6:3: error: unknown key `colour` in `gateway`; use `origin`, `issuer`, `listeners`, `http2`, \
         `admin`, `workers`, `replicas`, `store`, `branding`, `limits`, `sealing_keys`, `trusted_proxies`, \
-        `drain_delay`, `drain_timeout` or `strict_transport_security`
+        `half_close`, `drain_delay`, `drain_timeout` or `strict_transport_security`
         """),
     FindingCase(
       .unknownKey,

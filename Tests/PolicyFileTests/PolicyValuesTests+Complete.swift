@@ -19,6 +19,7 @@ extension PolicyValuesTests {
             client_certificate: request
             handshake_timeout: 3s
       http2: false
+      half_close: serve
       admin: off
       workers: 2
       replicas: 3

@@ -25,6 +25,7 @@ struct PolicyValuesTests {
     #expect(gateway.strictTransport?.fieldValue == "max-age=86400; includeSubDomains")
     #expect(gateway.admin == nil)
     #expect(!gateway.http2)
+    #expect(gateway.halfClose == .serve)
     #expect(gateway.workers == 2)
     #expect(gateway.replicas == 3)
     #expect(gateway.sealingKeys?.path.hasSuffix("/keys") == true)

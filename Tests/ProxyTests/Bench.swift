@@ -188,6 +188,19 @@ final class Bench {
     return sum.value.load(ordering: .relaxed)
   }
 
+  /// Why the upstream failed, by the proxy's word.
+  func failures() async -> [UpstreamFailure] {
+    final class Found: Sendable {
+      let value = Mutex<[UpstreamFailure]>([])
+    }
+    let found = Found()
+    await server.update { proxy in
+      let failures = (proxy.metrics as? CountedLimits)?.failures ?? []
+      found.value.withLock { $0 += failures }
+    }
+    return found.value.withLock { $0 }
+  }
+
   /// Reloads the proxy with other settings.
   func reload(_ configure: (inout ProxyConfiguration) -> Void) async {
     configure(&configuration)

@@ -29,10 +29,16 @@ final class Brake: Sendable {
 }
 
 extension Bench {
-  /// Stops the proxy's worker until the brake is released.
-  func brake() async -> Brake {
+  /// Stops the proxy's worker until the brake is released, and then runs `body` on it, before any event is looked at.
+  func brake(then body: @escaping @Sendable (ProxyWorker) -> Void = { _ in }) async -> Brake {
     let (server, brake) = (server, Brake())
-    brake.keep(Task { await server.update { _ in brake.block() } })
+    brake.keep(
+      Task {
+        await server.update { proxy in
+          brake.block()
+          body(proxy)
+        }
+      })
     await eventually("the worker is stopped") { brake.holds }
     return brake
   }

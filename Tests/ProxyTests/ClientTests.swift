@@ -116,13 +116,54 @@ extension ProxyTests {
       }
     }
 
-    @Test("A client that ends its side behind a whole request gets its answer")
+    private static let waiting: ScriptedUpstream.Script = { upstream, peer in
+      let request = try await upstream.read(peer)
+      while !upstream.notes.contains("go") { try await upstream.pause(peer) }
+      try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\(request.text)")
+    }
+
+    @Test(
+      "A client that ends its side cancels a safe request that has no response yet",
+      arguments: ["GET /", "HEAD /", "OPTIONS /", "GET /intercept/collect"])
+    func cancelled(_ line: String) async throws {
+      try await Bench.Setup(upstream: ClientTests.waiting).run { _, bench in
+        let client = try await bench.connect()
+        try await client.send("\(line) HTTP/1.1\r\nHost: a\r\n\r\n")
+        await bench.eventually("the request is upstream") { bench.upstream.requests.count == 1 }
+        client.shutdownWrite()
+        await bench.eventually("the upstream's connection is closed") { await bench.counters().open == 0 }
+      }
+    }
+
+    @Test("A client that ends its side leaves the queue for a connection, unless its request may change something")
+    func cancelledInQueue() async throws {
+      try await Bench.Setup(
+        upstream: ClientTests.waiting,
+        configure: {
+          $0.upstreamConnections = 1
+          $0.queueTimeout = 60_000
+        }
+      ).run { _, bench in
+        let held = try await bench.connect()
+        try await held.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
+        await bench.eventually("it is upstream") { bench.upstream.requests.count == 1 }
+        for line in ["GET /gone", "POST /kept"] {
+          let client = try await bench.connect()
+          try await client.send("\(line) HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+          client.shutdownWrite()
+          if line.hasPrefix("GET") { await bench.eventually("it is gone") { bench.server.connections == 1 } }
+        }
+        bench.upstream.notes = ["go"]
+        _ = try await held.readResponse()
+        await bench.eventually("the other is upstream") { bench.upstream.requests.count == 2 }
+        #expect(bench.upstream.requests.last?.target == "/kept")
+      }
+    }
+
+    @Test("A client that ends its side behind a whole request gets its answer, where that is what the policy says")
     func halfClose() async throws {
-      try await Bench.Setup(upstream: { upstream, peer in
-        let request = try await upstream.read(peer)
-        while !upstream.notes.contains("go") { try await upstream.pause(peer) }
-        try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\(request.text)")
-      }).run { _, bench in
+      try await Bench.Setup(upstream: ClientTests.waiting, configure: { $0.cancelsHalfClosed = false }).run {
+        _, bench in
         for request in ["GET / HTTP/1.1\r\nHost: a\r\n\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"]
         {
           bench.upstream.notes = []

@@ -2,13 +2,16 @@ import Proxy
 import TLS
 import Telemetry
 
-/// Counts the limits that are met, and nothing else.
+/// Counts the limits that are met, and keeps how the upstream failed.
 final class CountedLimits: ProxyMetrics {
   private(set) var counts: [LimitKind: Int] = [:]
+  private(set) var failures: [UpstreamFailure] = []
+  private(set) var grpcCalls = 0
 
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {}
   func upstreamAnswered(nanoseconds: UInt64) {}
-  func upstreamFailed(_ failure: UpstreamFailure) {}
+  func upstreamFailed(_ failure: UpstreamFailure) { failures.append(failure) }
+  func grpcRefused() { grpcCalls += 1 }
   func limited(_ limit: LimitKind) { counts[limit, default: 0] += 1 }
   func handshakeFinished(_ outcome: HandshakeOutcome) {}
   func upstreamHandshakeFailed(_ failure: TLSFailure) {}

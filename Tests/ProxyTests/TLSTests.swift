@@ -144,6 +144,7 @@ struct TLSTests {
   func halfClose() async throws {
     let tls = try TestCertificates.client()
     try await Self.bench(try TestCertificates.server()).run { _, bench in
+      await bench.reload { $0.cancelsHalfClosed = false }
       let client = try await bench.connect(tls)
       try await client.send(Self.get("/last"))
       client.socket.shutdownWrite()
@@ -299,6 +300,7 @@ final class CountedHandshakes: Sendable {
     func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {}
     func upstreamAnswered(nanoseconds: UInt64) {}
     func upstreamFailed(_ failure: UpstreamFailure) {}
+    func grpcRefused() {}
     func limited(_ limit: LimitKind) {}
     func connectionOpened() {}
     func connectionClosed() {}

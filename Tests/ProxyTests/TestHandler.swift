@@ -14,6 +14,7 @@ final class TestHandler: Handler {
     if path == "/answer" { return .answer(Response(status: 200, body: Array("answered".utf8))) }
     if path == "/answer/large" { return .answer(Response(status: 200, body: [UInt8](repeating: 0x61, count: 1 << 20))) }
     if path == "/intercept/long/post" { return .intercept(bodyLimit: 100_000) }
+    if path == "/intercept/huge/post" { return .intercept(bodyLimit: 16 << 20) }
     if path.hasPrefix("/intercept") { return .intercept(bodyLimit: 1000) }
     return .pass
   }
@@ -29,7 +30,7 @@ final class TestHandler: Handler {
         var head = answer.head
         head.headers.set("X-Relayed", "1")
         return .relay(answer, head)
-      case "/intercept/collect", "/intercept/post", "/intercept/long/post":
+      case "/intercept/collect", "/intercept/post", "/intercept/long/post", "/intercept/huge/post":
         let answer = try await upstream.send(outbound)
         let names = answer.head.headers.fields.map(\.name).joined(separator: ",")
         return .response(

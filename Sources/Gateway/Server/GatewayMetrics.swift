@@ -40,6 +40,14 @@ final class GatewayMetrics: ProxyMetrics {
       }
     metrics.upstreamFailed(kind)
     upstream.failed(failure)
+    // The operator alone can mend the server, and sees nothing but a 502 otherwise.
+    if case .malformed(let reason) = failure {
+      notices.report("an answer of the upstream was refused with 502: \(reason)")
+    }
+  }
+
+  func grpcRefused() {
+    notices.report("gRPC calls are refused: they end with trailers, which are not forwarded to the upstream or back")
   }
 
   func handshakeFinished(_ outcome: HandshakeOutcome) {

@@ -61,6 +61,7 @@ public final class GatewaySnapshot: Sendable {
     settings.upgrades = upstream.upgrades
     settings.strippedFields = upstream.strippedHeaders
     settings.keptFields = upstream.keptHeaders
+    settings.cancelsHalfClosed = gateway.halfClose == .cancel
     let limits = gateway.limits
     settings.headTimeout = limits.headerTimeout
     settings.bodyTimeout = limits.bodyTimeout

@@ -123,6 +123,7 @@ enum RequestHeadTarget {
     let buffer = BufferPool().take()
     _ = RequestRewriter.write(
       head, bytes.span, index, ClientIdentity(peer, isTrusted: isTrusted), settings, to: buffer)
+    RequestRewriter.writeEnd(head.method, head.body, to: buffer)
     let sent = buffer.bytes(from: 0, count: buffer.count)
     var scanner = HeadScanner()
     let second = HeadIndex()
@@ -142,10 +143,14 @@ enum RequestHeadTarget {
     let upgrade = RequestRewriter.allowedUpgrade(head, bytes.span, settings)
     try Violation.unless(
       (again.upgrade == nil) == (upgrade == nil) && (upgrade == nil || options & 4 != 0), "an upgrade upstream")
+    let asksForClose = head.body != .none && !head.method.definesContent
+    try Violation.unless(
+      upgrade != nil || out.all("connection").map(\.text) == (asksForClose ? ["close"] : []),
+      "another connection option upstream")
     for name in stopped {
       let own = name == "content-length" || name == "transfer-encoding" || (upgrade != nil && name == "upgrade")
       try Violation.unless(
-        own || (upgrade != nil && name == "connection") || !out.has(name), "`\(name)` went upstream")
+        own || ((upgrade != nil || asksForClose) && name == "connection") || !out.has(name), "`\(name)` went upstream")
       try Violation.unless(out.disguises(of: name) == 0, "`\(name)` went upstream in disguise")
     }
     for name in claims where !isTrusted {

@@ -83,6 +83,22 @@ struct FailureTests {
     await raw.stop()
   }
 
+  @Test("I-failure: the operator learns why an answer of the upstream was refused, once for many requests")
+  func reason() async throws {
+    let raw = try await RawUpstream(.bytes("HTTP/1.1 200 OK\nContent-Length: 0\n\n"))
+    try await GatewayFixture.run { gateway in
+      try await gateway.withReplica(upstream: .raw(raw)) { broken in
+        for _ in 0..<3 {
+          let response = try await broken.get("/page")
+          #expect(response.status == 502)
+        }
+        let notices = try await broken.notices(1)
+        #expect(notices == ["an answer of the upstream was refused with 502: a bare line feed in the head"])
+      }
+    }
+    await raw.stop()
+  }
+
   @Test("I-failure: a token answer that ends early is 502, whatever its beginning says")
   func truncated() async throws {
     let body = #"{"access_token":"at","token_type":"bearer"}"#

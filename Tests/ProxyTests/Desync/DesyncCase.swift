@@ -35,7 +35,7 @@ struct CanonicalRequest: Sendable {
   enum Body: Sendable {
     case none
     case length(String)
-    /// One chunk, or none.
+    /// It came in chunks and was whole at once, so its length is known.
     case chunked(String)
   }
 
@@ -53,21 +53,20 @@ struct CanonicalRequest: Sendable {
   var bytes: String {
     var text = "\(method) \(target) HTTP/1.1\r\nHost: upstream.test\r\n"
     for field in fields { text += "\(field)\r\n" }
-    switch body {
-    case .length(let body): text += "Content-Length: \(body.utf8.count)\r\n"
-    case .chunked: text += "Transfer-Encoding: chunked\r\n"
-    case .none: if ["POST", "PUT", "PATCH"].contains(method) { text += "Content-Length: 0\r\n" }
-    }
     text += "Via: \(via) proofgate\r\nX-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: http\r\n"
     text += "Forwarded: for=127.0.0.1;proto=http"
     if let host { text += ";host=\"\(host)\"\r\nX-Forwarded-Host: \(host)" }
-    text += "\r\n\r\n"
+    text += "\r\n"
+    let definesContent = ["POST", "PUT", "PATCH"].contains(method)
+    if definesContent || !content.isEmpty { text += "Content-Length: \(content.utf8.count)\r\n" }
+    if !definesContent, !content.isEmpty { text += "Connection: close\r\n" }
+    return text + "\r\n\(content)"
+  }
+
+  private var content: String {
     switch body {
-    case .none: break
-    case .length(let body): text += body
-    case .chunked(""): text += "0\r\n\r\n"
-    case .chunked(let body): text += "\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n0\r\n\r\n"
+    case .none: ""
+    case .length(let body), .chunked(let body): body
     }
-    return text
   }
 }

@@ -18,6 +18,7 @@ enum DesyncUpstream {
         }
         upstream.notes.append(String(decoding: raw, as: UTF8.self))
         try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n" + (head.method == "HEAD" ? "" : "ok"))
+        if head["Connection"] == "close" { return }
       }
     } catch {
       raw += peer.received
@@ -66,8 +67,11 @@ enum DesyncUpstream {
     }
     guard names.contains("host") else { return "no host" }
     if names.contains("content-length"), names.contains("transfer-encoding") { return "two lengths" }
+    // Asked of a server that may leave the body unread.
+    let asksForClose = lines.contains("Connection: close") && names.contains { $0 == "content-length" }
+    if names.contains("connection"), !asksForClose || parts[0] == "POST" { return "a field of another hop" }
     for name in [
-      "connection", "keep-alive", "proxy-connection", "te", "trailer", "upgrade", "http--settings", "expect",
+      "keep-alive", "proxy-connection", "te", "trailer", "upgrade", "http--settings", "expect",
     ]
     where names.contains(name) { return "a field of another hop" }
     return nil
