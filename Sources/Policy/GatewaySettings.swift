@@ -31,7 +31,7 @@ public struct GatewaySettings: Sendable {
 
   public init(
     origin: Origin, issuer: String, listeners: [Listener], admin: SocketAddress?, workers: Int? = nil,
-    replicas: Int = 1, sealingKeys: FileReference? = nil, store: StoreLocation = .memory,
+    replicas: Int = 1, sealingKeys: FileReference? = nil, store: StoreLocation = .memory(),
     trustedProxies: [AddressRange] = [], drainDelay: Int = 0, drainTimeout: Int = 30_000,
     branding: Branding = Branding(), limits: LimitSettings = LimitSettings(),
     strictTransport: StrictTransport? = StrictTransport()
@@ -131,7 +131,11 @@ public struct FileReference: Sendable {
 }
 
 public enum StoreLocation: Sendable {
-  case memory
+  /// Bytes: room for 650,000 families of refresh tokens.
+  public static let usualSize = 128 << 20
+
+  /// - size: Bytes at most, of all entries.
+  case memory(size: Int = usualSize)
   case redis(String)
 }
 

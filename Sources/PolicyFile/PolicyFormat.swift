@@ -13,6 +13,7 @@ public enum PolicyFormat {
     add(UpstreamTLSKey.self)
     add(BrandingKey.self)
     add(LimitKey.self)
+    add(StoreKey.self)
     add(FileKey.self)
     add(SecretKey.self)
     add(UpstreamKey.self)

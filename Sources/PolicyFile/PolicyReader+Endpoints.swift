@@ -1,3 +1,4 @@
+import OAuth
 import Policy
 import YAML
 
@@ -26,11 +27,23 @@ extension PolicyReader {
       case .deviceAuthorization, .registration: endpoints.closed += paths
       }
     }
+    endpointsPlace = Place(field.key)
     guard isMapping else { return endpoints }
     for key in [EndpointKey.authorization, .token] where !named.contains(key) {
       missing(key, field.key, in: "`endpoints`", "its path, such as `/\(key == .token ? "token" : "authorize")`")
     }
     return endpoints
+  }
+
+  /// Without a revocation endpoint, a reused refresh token or a replayed code ends the gateway's own token only.
+  func lintRevocation() {
+    guard let upstream, upstream.endpoints.revocation.isEmpty, let endpointsPlace,
+      clients.entries.contains(where: { $0.client?.grants.contains(.refreshToken) ?? false })
+    else { return }
+    report(
+      .revocationMissing, .note, endpointsPlace,
+      "`endpoints` has no `revocation`, so the server's tokens outlive a replayed code or a reused refresh token; add "
+        + "its path if the server has one")
   }
 
   /// A path or a list of paths, each in the one spelling that every server reads alike.

@@ -17,7 +17,7 @@ extension PolicyReader {
     var replicas = 1
     var sealingKeys: FileReference?
     var namesSealingKeys = false
-    var store = StoreLocation.memory
+    var store = StoreLocation.memory()
     var storeNode: YAMLNode?
     var trustedProxies: [AddressRange] = []
     var drainDelay = 0
@@ -55,7 +55,7 @@ extension PolicyReader {
         sealingKeys = draft.sealingKeys
       case .store:
         draft.storeNode = field.node
-        draft.store = store(field) ?? .memory
+        draft.store = store(field) ?? .memory()
       case .trustedProxies: draft.trustedProxies = trustedProxies(field)
       case .drainDelay: draft.drainDelay = duration(field, 0...3_600_000) ?? 0
       case .drainTimeout:
@@ -196,8 +196,9 @@ extension PolicyReader {
   }
 
   private func store(_ field: Field) -> StoreLocation? {
+    if field.node.kind == .mapping { return sizedStore(field) }
     guard let text = text(field) else { return nil }
-    if text == "memory" { return .memory }
+    if text == "memory" { return .memory() }
     for scheme in ["redis://", "rediss://"] where text.hasPrefix(scheme) {
       let rest = text.dropFirst(scheme.count)
       let place = rest.prefix { $0 != "/" }
@@ -209,8 +210,22 @@ extension PolicyReader {
       return .redis(text)
     }
     error(
-      .invalidValue, field.node, "`store` cannot be \(quoted(text)); use `memory` or `redis://HOST:PORT/DB`")
+      .invalidValue, field.node,
+      "`store` cannot be \(quoted(text)); use `memory`, `{ memory: SIZE }` or "
+        + "`redis://HOST:PORT/DB`")
     return nil
+  }
+
+  /// Below 1 MiB a kind of entry would have room for a handful.
+  private func sizedStore(_ field: Field) -> StoreLocation? {
+    var size: Int?
+    fields(field.node, named: field.name, StoreKey.self) { _, field in
+      size = self.size(field, 1_048_576...1_099_511_627_776)
+    }
+    if field.node.count == 0 {
+      error(.missingKey, field.node, "`store` has no `memory`; add `memory: SIZE`")
+    }
+    return size.map { .memory(size: $0) }
   }
 
   private func branding(_ field: Field) -> Branding {

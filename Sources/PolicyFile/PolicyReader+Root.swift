@@ -12,6 +12,7 @@ extension PolicyReader {
     lintSharing()
     lintAddresses()
     lintEphemeralKey()
+    if !diagnostics.hasErrors { lintRevocation() }
     guard !diagnostics.hasErrors, let gateway, let upstream else { return nil }
     return Policy(
       gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: defaults.mode,

@@ -29,6 +29,8 @@ final class PolicyReader {
   var observedNative: ClientID?
   /// Where `enforcement:` says whether requests may be pushed.
   var pushedNode: YAMLNode?
+  /// Where `endpoints:` stands.
+  var endpointsPlace: Place?
   var gateway: GatewaySettings?
   /// The addresses that `gateway:` listens on, with their places; the admin listener's where the policy names it.
   var listenerPlaces: [(address: SocketAddress, place: Place)] = []

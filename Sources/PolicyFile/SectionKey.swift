@@ -86,6 +86,12 @@ enum LimitKey: String, SectionKey {
   case tokenRequestsPerAddress = "token_requests_per_address"
 }
 
+/// The mapping form of `store`.
+enum StoreKey: String, SectionKey {
+  static let section = "store"
+  case memory
+}
+
 enum FileKey: String, SectionKey {
   static let section = "file"
   case file

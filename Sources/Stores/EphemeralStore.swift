@@ -58,6 +58,8 @@ public struct StoreUsage: Hashable, Sendable {
   public var bytes = 0
   /// Bytes that the kind may take.
   public var share = 0
+  /// Entries that fit into the share; `nil` where their length differs.
+  public var capacity: Int?
   /// Entries that made room for others.
   public var evictions: UInt64 = 0
   /// Requests for which there was no room.

@@ -167,6 +167,7 @@ public final class MemoryStore: EphemeralStore {
       usage.entries = shards.reduce(0) { $0 + $1.value.withLock { $0.count } }
       if case .fixed(let length) = part.kind.row.size {
         usage.bytes = usage.entries * RecordTable.recordLength(length)
+        usage.capacity = part.share / RecordTable.recordLength(length)
       }
     case .entries(let table):
       (usage.entries, usage.bytes, usage.evictions) = table.value.withLock { ($0.count, $0.bytes, $0.evictions) }

@@ -12,6 +12,7 @@ public final class MetricsRegistry: Sendable {
   public let workers: [WorkerMetrics]
   private let policy: Mutex<PolicyState>
   private let certificates = Mutex<[CertificateExpiry]>([])
+  private let store = Mutex<@Sendable () -> [StoreSeries]>({ [] })
   private let dropped = Atomic<UInt64>(0)
   private let writeFailures = Atomic<UInt64>(0)
 
@@ -41,6 +42,11 @@ public final class MetricsRegistry: Sendable {
     certificates.withLock { $0 = unique }
   }
 
+  /// Names the function that measures the store when metrics are collected.
+  public func measureStore(_ measure: @escaping @Sendable () -> [StoreSeries]) {
+    store.withLock { $0 = measure }
+  }
+
   func logLinesDropped(_ count: UInt64) { dropped.add(count, ordering: .relaxed) }
   func logWriteFailed() { writeFailures.add(1, ordering: .relaxed) }
 
@@ -52,6 +58,8 @@ public final class MetricsRegistry: Sendable {
     snapshot.policyVersion = policy.version
     snapshot.policyReloads = policy.reloads
     snapshot.policyReloadFailures = policy.failures
+    let measure = store.withLock { $0 }
+    snapshot.store = measure()
     snapshot.certificates = certificates.withLock { $0 }
     snapshot.logLinesDropped = dropped.load(ordering: .relaxed)
     snapshot.logWriteFailures = writeFailures.load(ordering: .relaxed)

@@ -28,6 +28,7 @@ public struct MetricsSnapshot: Equatable, Sendable {
   public internal(set) var policyReloads: UInt64 = 0
   public internal(set) var policyReloadFailures: UInt64 = 0
   public internal(set) var certificates: [CertificateExpiry] = []
+  public internal(set) var store: [StoreSeries] = []
   public internal(set) var logLinesDropped: UInt64 = 0
   public internal(set) var logWriteFailures: UInt64 = 0
 }

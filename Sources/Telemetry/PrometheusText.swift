@@ -16,6 +16,7 @@ public struct PrometheusText: Sendable {
     page.limits(snapshot)
     page.connections(snapshot)
     page.upstream(snapshot)
+    page.store(snapshot)
     page.policy(snapshot)
     page.process(process, version: version, startTime: startTime)
     return page.text
@@ -94,6 +95,19 @@ public struct PrometheusText: Sendable {
     family(
       "proofgate_upstream_response_seconds", "histogram", "From a request's last byte to the upstream's response head.")
     histogram("proofgate_upstream_response_seconds", [], snapshot.upstreamDurations)
+  }
+
+  private mutating func store(_ snapshot: MetricsSnapshot) {
+    family("proofgate_store_entries", "gauge", "Entries of the store, by kind.")
+    for kind in snapshot.store { sample("proofgate_store_entries", [("kind", kind.kind)], UInt64(kind.entries)) }
+    family("proofgate_store_bytes", "gauge", "Bytes that the entries take.")
+    for kind in snapshot.store { sample("proofgate_store_bytes", [("kind", kind.kind)], UInt64(kind.bytes)) }
+    family("proofgate_store_share_bytes", "gauge", "Bytes that the entries of a kind may take.")
+    for kind in snapshot.store { sample("proofgate_store_share_bytes", [("kind", kind.kind)], UInt64(kind.share)) }
+    family("proofgate_store_evictions_total", "counter", "Entries that made room for others.")
+    for kind in snapshot.store { sample("proofgate_store_evictions_total", [("kind", kind.kind)], kind.evictions) }
+    family("proofgate_store_refusals_total", "counter", "Requests for which the store had no room.")
+    for kind in snapshot.store { sample("proofgate_store_refusals_total", [("kind", kind.kind)], kind.refusals) }
   }
 
   private mutating func policy(_ snapshot: MetricsSnapshot) {

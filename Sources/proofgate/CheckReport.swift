@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Policy
 import PolicyFile
+import Stores
 
 /// What `check` found, for people and for programs.
 struct CheckReport {
@@ -58,6 +59,11 @@ struct CheckReport {
         let selfCheck = policy.outcome.selfCheck
         text += "\(policy.path): RFC 8252, appendix A: \(selfCheck.isMet ? "met" : "not met")\n"
         for item in selfCheck.items { text += "  \(item)\n" }
+        if case .memory(let size) = loaded.gateway.store {
+          let families = MemoryStore(size: size).usage.first { $0.kind == .family }?.capacity ?? 0
+          text += "\(policy.path): the store is in memory, with room for \(families) families of refresh tokens; a "
+          text += "restart forgets which codes were redeemed and which families ended\n"
+        }
         let count = loaded.clients.count
         text += "\(policy.path): policy \(loaded.version) with \(count) client\(count == 1 ? "" : "s")\n"
       }

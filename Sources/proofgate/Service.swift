@@ -114,7 +114,7 @@ final class Service {
     let memory = BufferMemory(limit: ControlGroups.own.memory, configured: policy.gateway.limits.maxBufferMemory)
     if let note = memory.note { memory.isWarning ? Console.warn(note) : Console.say(note) }
     let resources = GatewayResources(
-      store: MemoryStore(), metrics: metrics, log: writer.log, bufferMemory: memory.standard,
+      store: Service.store(policy), metrics: metrics, log: writer.log, bufferMemory: memory.standard,
       notice: { Console.warn($0) })
     let gateway = try await GatewayServer(
       policy: policy, keyRing: configuration.keyRing, tls: tls, workers: workers, resources: resources)
@@ -122,6 +122,14 @@ final class Service {
     status.started(gateway.server.group.workers.map(\.loop))
     return Parts(
       gateway: gateway, admin: admin, status: status, metrics: metrics, writer: writer, upstream: resources.upstream)
+  }
+
+  private static func store(_ policy: Policy) -> MemoryStore {
+    switch policy.gateway.store {
+    case .memory(let size): MemoryStore(size: size)
+    // Not served: the policy reader reports it.
+    case .redis: MemoryStore()
+    }
   }
 
   private struct StartFailure: Error {

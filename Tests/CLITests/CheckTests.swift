@@ -26,6 +26,8 @@ struct CheckTests {
     #expect(outcome.code == 0)
     #expect(outcome.output.contains("RFC 8252, appendix A: met"))
     #expect(outcome.output.contains("with 1 client\n"))
+    #expect(outcome.output.contains("the store is in memory"))
+    #expect(outcome.output.contains("a restart forgets which codes were redeemed and which families ended"))
   }
 
   @Test("With --quiet notes, self-check and summary are left out")

@@ -121,6 +121,30 @@ struct GatewayFindings {
         `redis://HOST:PORT/DB` or one replica [memory-store-replicas]
         """),
     FindingCase(
+      .invalidValue,
+      "A store that is too small, and one that is none",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: { memory: 64KiB }")],
+      expected: """
+        policy.yaml:6:20: error: `memory` cannot be `64KiB`; use 1048576 to 1099511627776 bytes, such as `2048` or \
+        `2KiB`
+        """),
+    FindingCase(
+      .missingKey,
+      "A store without a size",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: {}")],
+      expected: """
+        policy.yaml:6:10: error: `store` has no `memory`; add `memory: SIZE`
+        """),
+    FindingCase(
+      .revocationMissing,
+      "Refresh tokens, and a server whose revocation endpoint is not named",
+      clients: "clients:\n  - { id: a, type: public, redirect_uris: [com.example.a:/cb] }\n",
+      expected: """
+        policy.yaml:8:3: note: `endpoints` has no `revocation`, so the server's tokens outlive a replayed \
+        code or a reused refresh token; add its path if the server has one (RFC 9700, section 4.14.2) \
+        [revocation-missing]
+        """),
+    FindingCase(
       .plaintextUpstream,
       "A remote upstream over http",
       edits: [("url: http://127.0.0.1:9000", "url: http://legacy.example.com")],

@@ -6,6 +6,20 @@ import Testing
 
 @Suite("What a policy file says")
 struct PolicyValuesTests {
+  @Test("The store is in memory, 128 MiB by default, and its size can be set")
+  func storeSize() throws {
+    for (text, size) in [
+      ("", 128 << 20), ("  store: memory\n", 128 << 20), ("  store: { memory: 160MiB }\n", 160 << 20),
+    ] {
+      let policy = FindingCase.base.replacing("  sealing_keys:", with: text + "  sealing_keys:")
+      guard case .memory(let found) = try #require(try PolicyFolder.load(policy).policy).gateway.store else {
+        Issue.record("the store is not in memory")
+        return
+      }
+      #expect(found == size)
+    }
+  }
+
   @Test("Every setting of gateway and upstream arrives")
   func gatewayAndUpstream() throws {
     let policy = try #require(try Self.load(Self.complete).policy)

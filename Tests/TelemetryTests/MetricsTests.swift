@@ -32,6 +32,18 @@ struct MetricsTests {
       ])
   }
 
+  @Test("The store is measured when metrics are collected, by kind")
+  func store() {
+    registry.measureStore {
+      [StoreSeries(kind: "family", entries: 3, bytes: 339, share: 1_000, evictions: 4, refusals: 5)]
+    }
+    #expect(lines("proofgate_store_entries") == [#"proofgate_store_entries{kind="family"} 3"#])
+    #expect(lines("proofgate_store_bytes") == [#"proofgate_store_bytes{kind="family"} 339"#])
+    #expect(lines("proofgate_store_share_bytes") == [#"proofgate_store_share_bytes{kind="family"} 1000"#])
+    #expect(lines("proofgate_store_evictions_total") == [#"proofgate_store_evictions_total{kind="family"} 4"#])
+    #expect(lines("proofgate_store_refusals_total") == [#"proofgate_store_refusals_total{kind="family"} 5"#])
+  }
+
   @Test("Histograms are cumulative, with a sum in seconds")
   func histograms() {
     let worker = registry.workers[0]

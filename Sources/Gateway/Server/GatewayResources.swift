@@ -39,8 +39,24 @@ public struct GatewayResources: Sendable {
     self.store = store
     self.bufferMemory = bufferMemory
     self.now = now
-    notices = OperatorNotices(notice)
+    let notices = OperatorNotices(notice)
+    self.notices = notices
     upstream = UpstreamWatch(notices)
+    store.reportShortages { usage in
+      let kind = usage.kind.row
+      notices.report(
+        "the store's share for \(kind.name) entries is 80 % full; "
+          + (kind.whenFull == .refuse
+            ? "once it is full, requests that need one get 503; enlarge `gateway.store`"
+            : "once it is full, the oldest of the largest holder go; enlarge `gateway.store`"))
+    }
+    metrics.measureStore {
+      store.usage.map {
+        StoreSeries(
+          kind: $0.kind.row.name, entries: $0.entries, bytes: $0.bytes, share: $0.share, evictions: $0.evictions,
+          refusals: $0.refusals)
+      }
+    }
     self.metrics = metrics
     self.log = log
     ledger = RedemptionLedger(store: store)

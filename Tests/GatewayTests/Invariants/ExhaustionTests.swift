@@ -4,6 +4,7 @@ import LegacyServer
 import OAuth
 import Policy
 import Stores
+import Telemetry
 import Testing
 
 @Suite("Exhaustion")
@@ -40,6 +41,21 @@ struct ExhaustionTests {
       }
       #expect(answer.parameters["code"] != nil)
       #expect(store.usage.contains { $0.kind == .state && $0.evictions > 100 })
+    }
+  }
+
+  @Test("6819-4.4.1.11-exhaustion: the operator is warned when four fifths of a share are taken, and metrics show it")
+  func warning() async throws {
+    let policy = try FixturePolicy.with { $0.upstream.stateLimit = 24 }
+    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.state: 10])
+    try await GatewayFixture.run(policy, store: store) { gateway in
+      for _ in 0..<8 { _ = try await gateway.get(gateway.az("p1")) }
+      let notices = try await gateway.notices(1)
+      #expect(notices.count == 1)
+      #expect(notices.first?.contains("state entries is 80 % full") == true)
+      let series = try #require(gateway.metrics.snapshot().store.first { $0.kind == "state" })
+      #expect(series.entries == 8)
+      #expect(series.bytes > 8 * 256)
     }
   }
 
