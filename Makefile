@@ -3,7 +3,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 .PHONY: help deps deps-bench deps-interop deps-attack deps-faults deps-load demo test conformance mutation lint build bench \
-  bench-report bench-instructions gates bench-flows bench-growth soak load image interop tls-check check sanitize fuzz attack clean
+  bench-report bench-instructions gates bench-flows bench-growth soak load image interop observe-diff tls-check check \
+  sanitize fuzz attack faults clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -100,6 +101,12 @@ image:
 interop: deps-interop
 	swift build --product proofgate
 	Tests/Interop/run --proofgate .build/debug/proofgate $(INTEROP_OPTIONS)
+
+## observe-diff: the messages of legacy clients through observe mode and through nginx: equal but for docs/observe.md
+observe-diff: deps
+	$(call install,nginx python3)
+	swift build --product proofgate
+	Tests/Observe/run --proofgate .build/debug/proofgate
 
 ## tls-check: testssl.sh against a running gateway; fails on weaknesses that the policy did not ask for
 tls-check: deps

@@ -14,9 +14,16 @@ extension ServerConnection {
     await waiter.gather()
     let buffer = poller.buffers.take()
     if poller.isDraining || worker.isWindingDown { state.refuseFurtherRequests() }
-    buffer.append("HTTP/1.1 \(response.status) \(ReasonPhrase.of(response.status))\r\n")
-    buffer.append(worker.dateLine)
-    buffer.append(fields)
+    if let line = response.reason.flatMap({ _ in ResponseEncoder.statusLine(response) }) {
+      // An answer of the upstream, which may have its own date.
+      buffer.append(line)
+      buffer.append(fields)
+      if !response.headers.contains("Date") { buffer.append(worker.dateLine) }
+    } else {
+      buffer.append("HTTP/1.1 \(response.status) \(ReasonPhrase.of(response.status))\r\n")
+      buffer.append(worker.dateLine)
+      buffer.append(fields)
+    }
     ResponseRewriter.appendEnd(
       .length(response.body.count), status: response.status, keepsAlive: state.announcesKeepAlive,
       minorVersion: minorVersion, to: buffer)
@@ -46,7 +53,7 @@ extension ServerConnection {
 
   /// The response and its fields; a failure in its place if it cannot be written as it is meant.
   private func encoded(_ response: Response) -> (Response, [UInt8]) {
-    let room = Buffer.capacity - ResponseEncoder.reserve
+    let room = Buffer.capacity - ResponseEncoder.reserve - (response.reason?.utf8.count ?? 0)
     if let fields = ResponseEncoder.fields(response.headers, strictTransport: strictTransport), fields.count <= room {
       return (response, fields)
     }

@@ -209,6 +209,15 @@ public final class UpstreamResponse {
     self.server = server
   }
 
+  /// The length of the body in bytes; `nil` where only its end shows it.
+  public var length: Int? {
+    switch parsed.body {
+    case .none: 0
+    case .length(let count): count
+    case .chunked, .untilClose: nil
+    }
+  }
+
   /// The values of the fields that send a browser somewhere.
   public var locations: [String] {
     UpstreamResponse.locationNames.flatMap { head.headers.all($0) }

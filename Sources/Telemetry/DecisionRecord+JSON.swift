@@ -1,10 +1,13 @@
 extension DecisionRecord {
+  /// The version of the format. A member may be added in the same version; a changed meaning gets a new one.
+  static let formatVersion = 1
   /// A client id beyond this is cut: nothing that a request says may fill the disk.
   static let maximumClientLength = 256
 
   /// Appends the record as one line of JSON. What is `nil` is left out.
   func write(to line: inout JSONLine) {
     line.open()
+    line.field("v", DecisionRecord.formatVersion)
     line.field("time", Timestamp.text(time))
     line.field("event", "decision")
     if let transaction { line.field("transaction", transaction) }
@@ -22,6 +25,7 @@ extension DecisionRecord {
     line.field("duration_us", Int(clamping: durationNanoseconds / 1000))
     line.field("peer", peer)
     line.field("policy", policyVersion)
+    observed?.write(to: &line)
     line.close()
   }
 

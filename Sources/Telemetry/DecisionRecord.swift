@@ -33,12 +33,15 @@ public final class DecisionRecord: Sendable {
   public let durationNanoseconds: UInt64
   public let peer: String
   public let policyVersion: String
+  /// More about an observed request; `nil` for every other one.
+  public let observed: ObservedRequest?
 
   public init(
     time: Int64, transaction: String? = nil, family: String? = nil, endpoint: DecisionEndpoint, client: String? = nil,
     decision: DecisionKind,
     rule: String? = nil, status: Int, mode: String, findings: [String] = [], redirectKind: String? = nil,
-    path: String? = nil, upstreamStatus: Int? = nil, durationNanoseconds: UInt64, peer: String, policyVersion: String
+    path: String? = nil, upstreamStatus: Int? = nil, durationNanoseconds: UInt64, peer: String, policyVersion: String,
+    observed: ObservedRequest? = nil
   ) {
     self.time = time
     self.transaction = transaction
@@ -56,5 +59,6 @@ public final class DecisionRecord: Sendable {
     self.durationNanoseconds = durationNanoseconds
     self.peer = peer
     self.policyVersion = policyVersion
+    self.observed = observed
   }
 }

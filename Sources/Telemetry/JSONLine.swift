@@ -32,6 +32,11 @@ struct JSONLine: Sendable {
     bytes.append(String(value))
   }
 
+  mutating func field(_ name: String, _ value: Bool) {
+    key(name)
+    bytes.append(value ? "true" : "false")
+  }
+
   mutating func field(_ name: String, _ values: [String]) {
     key(name)
     bytes.append(UInt8(ascii: "["))

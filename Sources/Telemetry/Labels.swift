@@ -34,6 +34,8 @@ public enum DecisionKind: String, Sendable, CaseIterable {
   case reject
   /// Passed, and would have been rejected in enforce mode.
   case wouldReject = "would_reject"
+  /// Passed, and the rules of the redemption could not be evaluated: the authorization request is not known.
+  case notObservable = "not_observable"
 }
 
 /// Why the upstream gave no answer.

@@ -40,11 +40,11 @@ struct DecisionLogTests {
     run(log)
     #expect(
       sink.text == """
-        {"time":"2026-11-18T11:06:40.123Z","event":"decision","transaction":"000102030405060708090a0b0c0d0e0f",\
+        {"v":1,"time":"2026-11-18T11:06:40.123Z","event":"decision","transaction":"000102030405060708090a0b0c0d0e0f",\
         "endpoint":"token","client":"mail","decision":"reject","rule":"pkce-verifier-mismatch","status":400,\
         "mode":"enforce","findings":["state-missing","localhost"],"redirect":"loopback","path":"/token/*","upstream_status":502,\
         "duration_us":1234,"peer":"192.0.2.1","policy":"v1"}
-        {"time":"2026-11-18T11:06:40.123Z","event":"decision","endpoint":"token","decision":"forward","status":200,\
+        {"v":1,"time":"2026-11-18T11:06:40.123Z","event":"decision","endpoint":"token","decision":"forward","status":200,\
         "mode":"enforce","duration_us":1234,"peer":"192.0.2.1","policy":"v1"}
 
         """)

@@ -215,7 +215,8 @@ struct AuthorizationEndpoint {
   }
 
   private func observe() async -> Reply {
-    await exchange.observe(request.sources, from: request.parameters[.clientID]) { exchange.answer($0) }
+    exchange.noteObserved(request)
+    return await exchange.observe(request.sources, from: request.parameters[.clientID]) { exchange.answer($0) }
   }
 }
 

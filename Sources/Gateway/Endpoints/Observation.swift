@@ -4,6 +4,7 @@ import HTTP
 import OAuth
 import Policy
 import Proxy
+import Telemetry
 
 /// The way of an observed request: to the upstream as the client sent it, and its answer back as the upstream sent it
 /// (`I-observe`).
@@ -41,6 +42,11 @@ extension Interception {
     do throws(UpstreamFailure) {
       let answer = try await upstream.send(asReceived())
       trail.upstreamStatus = answer.head.status
+      for location in answer.head.headers.all("Location") {
+        guard let observed = gateway.noteObserved(location: location) else { continue }
+        if trail.observed == nil { trail.observed = observed }
+        trail.observed?.code = observed.code
+      }
       if answer.locations.contains(where: { locations.isAnswer($0, toObserved: client) }) {
         return .response(refuse(.here(.answerToEnforced)))
       }

@@ -29,7 +29,9 @@ struct TokenEndpoint {
     case .reject(let refusal):
       if refusal.rejection == .clientAuthenticationFailed { exchange.countFailedCredentials(authentication) }
       return .response(exchange.tokenRefusal(refusal))
-    case .pass: return await exchange.observe(request, authentication)
+    case .pass:
+      exchange.noteObserved(request)
+      return await exchange.noteObserved(exchange.observe(request, authentication), to: request)
     case .forward(.redeem(let intent)): return .response(await redeem(intent))
     case .forward(.refresh(let intent)): return .response(await refresh(intent))
     case .forward(.device): return .response(exchange.tokenRefusal(.here(.grantTypeUnsupported)))

@@ -181,8 +181,19 @@ public final class Gateway: Handler {
         status: status, mode: trail.mode, findings: trail.findings, redirectKind: trail.redirectKind,
         path: trail.path,
         upstreamStatus: trail.upstreamStatus, durationNanoseconds: Clock.monotonicNanoseconds() - began,
-        peer: peer.address, policyVersion: policy.version),
+        peer: peer.address, policyVersion: policy.version, observed: trail.observed),
       worker: worker)
+  }
+
+  /// Links an answer that passes to its authorization request, if the location is one.
+  func noteObserved(location: String) -> ObservedRequest? {
+    guard policy.isObserving, let answer = UpstreamAnswer(location: location), let link = ObservedFlow.link(answer)
+    else { return nil }
+    resources.observed.answer(link.link, code: link.code, now: now)
+    var observed = ObservedRequest()
+    observed.flow = link.link.description
+    observed.code = link.code.description
+    return observed
   }
 
   // MARK: Passing responses
@@ -194,10 +205,19 @@ public final class Gateway: Handler {
       let isForCallback = policy.upstream.callback == .network && !carriesCookie && locations.isCallback(location)
       return isForCallback ? .keep : .withhold
     }
-    guard carriesCookie, locations.isError(location), let state = UpstreamAnswer(location: location)?.state,
+    if carriesCookie, locations.isError(location), let state = UpstreamAnswer(location: location)?.state,
       states.mayOpen(state)
-    else { return .keep }
-    return .withhold
+    {
+      return .withhold
+    }
+    if let observed = noteObserved(location: location) {
+      // The request that it answers is not at an endpoint and has no line of its own.
+      let trail = Trail()
+      trail.mode = Mode.observe.rawValue
+      trail.observed = observed
+      record(trail, status: 0, peer: Peer(address: ""), began: Clock.monotonicNanoseconds())
+    }
+    return .keep
   }
 
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response {

@@ -14,6 +14,7 @@ public struct GatewayResources: Sendable {
   /// Seconds since 1970: what codes, tokens and transactions are measured by.
   let now: @Sendable () -> Int64
   let challenges = RecentChallenges()
+  let observed = ObservedFlows()
   /// Wrong verifiers, by flow and address.
   let verifierAttempts: RateLimiter
   /// Failed client authentication, by client and address.

@@ -20,6 +20,8 @@ final class Trail {
   /// Of a path that looks like an endpoint: the entry of `upstream.not_endpoints` that would let it by.
   var path: String?
   var upstreamStatus: Int?
+  /// More about an observed request.
+  var observed: ObservedRequest?
 
   /// Notes an outcome: whether it refuses, and the refusals that observe mode did not carry out.
   func note<Permit: Sendable>(_ outcome: Outcome<Permit>) {
@@ -39,6 +41,12 @@ final class Trail {
     guard decision != .reject else { return }
     decision = .wouldReject
     rule = rule ?? rejection
+  }
+
+  /// Notes a redemption whose authorization request is not known, so that most rules cannot be evaluated.
+  func notObservable() {
+    findings.append("not-observable")
+    if decision == .forward { decision = .notObservable }
   }
 
   func refused(_ rejection: Rejection) {

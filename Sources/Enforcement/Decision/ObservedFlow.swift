@@ -1,0 +1,110 @@
+import Cryptography
+public import OAuth
+public import Policy
+
+/// 128 bits of a SHA-256 digest: what is remembered in place of a value that must not be kept.
+public struct ShortDigest: Hashable, Sendable, CustomStringConvertible {
+  private let high: UInt64
+  private let low: UInt64
+
+  public init(_ parts: String...) {
+    // A length in front of each part, so that no two lists of parts give one text.
+    let text = parts.map { "\($0.utf8.count):\($0)" }.joined()
+    let bytes = sha256(Array(text.utf8))
+    high = bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }
+    low = bytes[8..<16].reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// 32 hexadecimal digits.
+  public var description: String {
+    [high, low].map { half in
+      let digits = String(half, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }.joined()
+  }
+}
+
+/// An observed authorization request as it is remembered until its code is redeemed: in fixed size, without its values.
+public struct ObservedFlow: Sendable, Equatable {
+  enum Challenge: Equatable {
+    case none
+    case s256(ShortDigest)
+    case plain(ShortDigest)
+    /// A challenge that nothing can be compared with. The authorization request has the finding.
+    case unusable
+  }
+
+  let client: ShortDigest?
+  /// The redirect URI as sent; `nil` if it was left out.
+  let redirectURI: ShortDigest?
+  let challenge: Challenge
+
+  public init(_ request: AuthorizationRequest) {
+    client = request.parameters[.clientID].map { ShortDigest($0) }
+    redirectURI = request.parameters[.redirectURI].map { ShortDigest($0) }
+    challenge =
+      switch (request.parameters[.codeChallenge], request.parameters[.codeChallengeMethod] ?? "plain") {
+      case (nil, _): .none
+      case (.some(let text), "S256"): .s256(ShortDigest(text))
+      case (.some(let text), "plain"): .plain(ShortDigest(text))
+      case (.some, _): .unusable
+      }
+  }
+
+  /// Returns the digest by which an answer finds its request: the state and the address of the answer. `nil` where the
+  /// address is not known, because the request left it out and the client has several.
+  public static func link(_ request: AuthorizationRequest, client: Client?) -> ShortDigest? {
+    let registered = client.flatMap { RedirectURI.onlyUsable(of: $0.redirectURIs)?.text }
+    guard let address = request.parameters[.redirectURI] ?? registered else { return nil }
+    return ShortDigest(request.parameters[.state] ?? "", address)
+  }
+
+  /// Returns the digest for an answer of the upstream; `nil` for a location that is no answer with one code.
+  public static func link(_ answer: UpstreamAnswer) -> (link: ShortDigest, code: ShortDigest)? {
+    guard let code = answer.parameters[.code], let address = answer.address else { return nil }
+    return (ShortDigest(answer.parameters[.state] ?? "", address), ShortDigest(code))
+  }
+}
+
+extension Enforcement {
+  /// Returns the refusals that `mode: enforce` would have given for an observed redemption whose authorization request is
+  /// known (`I-observe`).
+  ///
+  /// - Parameters:
+  ///   - flow: The authorization request that the code answered.
+  ///   - isSecondUse: True if the code was presented before.
+  ///   - age: Seconds since the code passed.
+  public static func rejections(
+    of request: TokenRequest, redeeming flow: ObservedFlow, isSecondUse: Bool, age: Int64, policy: Policy
+  ) -> [Rejection] {
+    let id = (try? request.clientAuthentication())?.clientID
+    let client = id.flatMap { policy.clients[$0] }
+    var rejections: [Rejection] = []
+    if id.map({ ShortDigest($0.rawValue) }) != flow.client { rejections.append(.codeForeign) }
+    if isSecondUse { rejections.append(.codeUsed) }
+    if let client, age >= Int64(client.codeLifetime) { rejections.append(.codeExpired) }
+    let isExcused = client?.profile == .oauth21 && flow.challenge != .none
+    switch request.parameters[.redirectURI].map({ ShortDigest($0) }) {
+    case nil where flow.redirectURI == nil || isExcused: break
+    case flow.redirectURI?: break
+    default: rejections.append(.codeRedirectURI)
+    }
+    if let rejection = rejection(of: request.parameters[.codeVerifier], for: flow.challenge) {
+      rejections.append(rejection)
+    }
+    return rejections
+  }
+
+  /// RFC 7636, section 4.6; RFC 9700, section 4.8.2 for a verifier without a challenge.
+  private static func rejection(of verifier: String?, for challenge: ObservedFlow.Challenge) -> Rejection? {
+    switch (challenge, verifier) {
+    case (.unusable, _), (.none, nil): nil
+    case (.none, .some): .verifierSurplus
+    case (_, nil): .verifierMissing
+    case (.plain(let digest), .some(let verifier)):
+      ShortDigest(verifier) == digest ? nil : .verifierMismatch
+    case (.s256(let digest), .some(let verifier)):
+      ShortDigest(Base64URL.encode(sha256(Array(verifier.utf8)))) == digest ? nil : .verifierMismatch
+    }
+  }
+}

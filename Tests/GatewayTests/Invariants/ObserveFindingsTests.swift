@@ -1,0 +1,210 @@
+import Enforcement
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Testing
+
+@testable import Gateway
+
+/// The findings of observed requests that need the other requests of their flow, and the log that carries them.
+@Suite("I-observe: findings")
+struct ObserveFindingsTests {
+  private static func run(_ body: (GatewayFixture) async throws -> Void) async throws {
+    try await GatewayFixture.run(try ObserveTests.observing()) { gateway in
+      gateway.upstream.script { request in
+        let body = String(decoding: request.body, as: UTF8.self)
+        let text = request.path == "/token" ? body : String(request.query ?? "")
+        let form = Form(decoding: text)
+        switch request.path {
+        case "/token":
+          let successor = "after-" + (form["refresh_token"] ?? "")
+          let members = #"{"access_token":"a","token_type":"Bearer","refresh_token":"\#(successor)"}"#
+          return Response(status: 200, headers: ["Content-Type": "application/json"], body: Array(members.utf8))
+        case "/authorize" where form["scope"] == "later": return Response(status: 200)
+        case "/authorize", "/login":
+          let code = form["code"] ?? "rawcode0123456"
+          let location = (form["redirect_uri"] ?? "") + "?code=\(code)&state=" + (form["state"] ?? "")
+          return Response(status: 302, headers: ["Location": location])
+        default: return nil
+        }
+      }
+      try await body(gateway)
+    }
+  }
+
+  /// The rules of the last line.
+  private static func findings(_ gateway: GatewayFixture) throws -> String {
+    let line = try #require(gateway.logLines.last)
+    return String(line.split(separator: "\"findings\":").dropFirst().first?.prefix { $0 != "]" } ?? "")
+  }
+
+  @Test(
+    "I-observe: a redemption shows what would be refused",
+    arguments: [
+      ("", []), ("verifier", ["pkce-verifier-mismatch"]), ("no verifier", ["pkce-verifier-required"]),
+      ("client", ["code-foreign"]), ("redirect", ["code-redirect-uri"]), ("no redirect", ["code-redirect-uri"]),
+      ("twice", ["code-used"]), ("late", ["code-expired"]),
+    ] as [(String, [String])])
+  func redemption(change: String, rules: [String]) async throws {
+    try await Self.run { gateway in
+      _ = try await gateway.get(gateway.az("p1"))
+      if change == "late" { gateway.clock.advance(by: 61) }
+      if change == "twice" { _ = try await gateway.redeem("rawcode0123456", "p1") }
+      let before = gateway.upstream.recorder.count
+      let response = try await gateway.redeem("rawcode0123456", "p1") { form in
+        switch change {
+        case "verifier": form.set("code_verifier", String(repeating: "a", count: 43))
+        case "no verifier": form.remove("code_verifier")
+        case "client": form.set("client_id", "n2")
+        case "redirect": form.set("redirect_uri", "com.example.p1:/other")
+        case "no redirect": form.remove("redirect_uri")
+        default: break
+        }
+      }
+      #expect(response.status == 200)
+      #expect(gateway.upstream.recorder.count == before + 1)
+      let found = try Self.findings(gateway)
+      let known = [
+        "pkce-verifier-mismatch", "pkce-verifier-required", "code-foreign", "code-redirect-uri", "code-used",
+        "code-expired",
+      ]
+      for rule in known {
+        #expect(found.contains("would-reject:\(rule)") == rules.contains(rule), "\(found)")
+      }
+      let decision = rules.isEmpty ? "forward" : "would_reject"
+      #expect(gateway.logLines.last?.contains("\"decision\":\"\(decision)\"") == true)
+      #expect(gateway.logLines.last?.contains("\"linked\":true") == true)
+    }
+  }
+
+  @Test("I-observe: a verifier without a challenge would be refused")
+  func surplus() async throws {
+    try await Self.run { gateway in
+      _ = try await gateway.get(gateway.az("p1") { $0.remove("code_challenge") })
+      _ = try await gateway.redeem("rawcode0123456", "p1")
+      #expect(try Self.findings(gateway).contains("would-reject:pkce-downgrade"))
+    }
+  }
+
+  @Test("I-observe: a code whose request is not known is not observable, and is counted apart")
+  func unlinked() async throws {
+    try await Self.run { gateway in
+      _ = try await gateway.redeem("rawcode0123456", "p1") { $0.remove("code_verifier") }
+      let line = try #require(gateway.logLines.last)
+      #expect(line.contains("\"decision\":\"not_observable\""))
+      #expect(line.contains("\"linked\":false"))
+      #expect(!line.contains("would-reject"))
+      #expect(gateway.metricsText.contains("decision=\"not_observable\"} 1"))
+    }
+  }
+
+  @Test("I-observe: a code that several requests could have caused is not observable")
+  func ambiguous() async throws {
+    try await Self.run { gateway in
+      for challenge in [GatewayFixture.challenge, String(GatewayFixture.challenge.reversed())] {
+        _ = try await gateway.get(
+          gateway.az("p1") { form in
+            form.set("code_challenge", challenge)
+            form.set("scope", "later")
+          })
+      }
+      _ = try await gateway.get("/login?redirect_uri=com.example.p1:/cb&state=s1")
+      _ = try await gateway.redeem("rawcode0123456", "p1")
+      #expect(try Self.findings(gateway).contains("not-observable"))
+    }
+  }
+
+  @Test("I-observe: an answer from another path than the authorization endpoint is linked")
+  func otherPath() async throws {
+    try await Self.run { gateway in
+      _ = try await gateway.get(gateway.az("p1") { $0.set("scope", "later") })
+      let answer = try await gateway.get("/login?redirect_uri=com.example.p1:/cb&state=s1")
+      #expect(answer.location == "com.example.p1:/cb?code=rawcode0123456&state=s1")
+      let lines = gateway.logLines
+      let flow = try #require(lines.first?.member("flow"))
+      #expect(lines.last?.member("flow") == flow)
+      let code = try #require(lines.last?.member("code"))
+      _ = try await gateway.redeem("rawcode0123456", "p1") { $0.remove("code_verifier") }
+      #expect(gateway.logLines.last?.member("code") == code)
+      #expect(try Self.findings(gateway).contains("would-reject:pkce-verifier-required"))
+    }
+  }
+
+  @Test("I-observe: a refresh token that has a successor would be refused, and so would another client's")
+  func refreshReuse() async throws {
+    try await Self.run { gateway in
+      func refresh(_ token: String, _ client: String = "p1") async throws -> String {
+        let form: Form = ["grant_type": "refresh_token", "client_id": client, "refresh_token": token]
+        let response = try await gateway.post("/token", form)
+        #expect(response.status == 200)
+        #expect(response.text.contains("after-\(token)"))
+        return try Self.findings(gateway)
+      }
+      let found = [
+        try await refresh("r0"), try await refresh("after-r0"), try await refresh("r0"),
+        try await refresh("after-after-r0", "n2"),
+      ]
+      #expect(!found[0].contains("would-reject"))
+      #expect(!found[1].contains("would-reject"))
+      #expect(found[2].contains("would-reject:refresh-token-reused"))
+      #expect(found[3].contains("would-reject:refresh-token-foreign"))
+    }
+  }
+
+  @Test("I-observe: a line has the version and what a starter policy needs, and no code, state or verifier")
+  func line() async throws {
+    try await Self.run { gateway in
+      _ = try await gateway.get(
+        gateway.az("stranger", "http://127.0.0.1:50000/cb?x=1") { form in
+          form.set("state", "state-of-the-app")
+          form.append("scope", "mail offline")
+        })
+      let begun = try #require(gateway.logLines.last)
+      for member in [
+        #""v":1"#, #""client":"stranger""#, #""redirect_uri":"http://127.0.0.1/cb""#, #""response_type":"code""#,
+        #""pkce":"S256""#, #""scope":"mail offline""#, #""mode":"observe""#, #""redirect":"loopback""#,
+      ] {
+        #expect(begun.contains(member), "\(begun)")
+      }
+      let form = gateway.tk("rawcode0123456", "stranger", "http://127.0.0.1:50000/cb?x=1") { $0.remove("client_id") }
+      _ = try await gateway.post("/token", form, ["Authorization": "Basic c3RyYW5nZXI6c2VjcmV0"])
+      let redeemed = try #require(gateway.logLines.last)
+      for member in [
+        #""grant":"authorization_code""#, #""client_authentication":"basic""#, #""pkce":"verifier""#, #""linked":true"#,
+      ] {
+        #expect(redeemed.contains(member), "\(redeemed)")
+      }
+      for line in gateway.logLines {
+        for secret in ["rawcode", "state-of-the-app", GatewayFixture.verifier, "c3RyYW5n", "x=1"] {
+          #expect(!line.contains(secret), "\(line)")
+        }
+      }
+    }
+  }
+
+  @Test("I-observe: the tables are bounded, and the oldest entry makes room")
+  func bounded() {
+    var table = BoundedTable<Int>(capacity: 3)
+    for number in 0..<10 { table[ShortDigest("\(number)")] = number }
+    table[ShortDigest("9")] = 90
+    #expect(table.count == 3)
+    #expect((0..<10).map { table[ShortDigest("\($0)")] } == [nil, nil, nil, nil, nil, nil, nil, 7, 8, 90])
+  }
+
+  @Test("I-observe: a digest tells lists of parts apart")
+  func digests() {
+    #expect(ShortDigest("a", "b") != ShortDigest("ab"))
+    #expect(ShortDigest("a", "b") != ShortDigest("a:b"))
+    #expect(ShortDigest("a", "b") == ShortDigest("a", "b"))
+    #expect(ShortDigest("").description.utf8.count == 32)
+  }
+}
+
+extension String {
+  /// The text of a member of a log line.
+  fileprivate func member(_ name: String) -> String? {
+    split(separator: "\"\(name)\":\"").dropFirst().first.map { String($0.prefix { $0 != "\"" }) }
+  }
+}
