@@ -188,7 +188,7 @@ final class Bench {
     return sum.value.load(ordering: .relaxed)
   }
 
-  /// Why the upstream failed, by the proxy's word.
+  /// The failures of the upstream that the proxy has counted.
   func failures() async -> [UpstreamFailure] {
     final class Found: Sendable {
       let value = Mutex<[UpstreamFailure]>([])
