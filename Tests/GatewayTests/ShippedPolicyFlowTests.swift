@@ -29,16 +29,22 @@ struct ShippedPolicyFlowTests {
     let unsupported: String
   }
 
-  /// Reads the file as `serve` does, with a value for each environment variable that it names.
+  /// Reads the file as `serve` does, with a value for each environment variable that it names, and with a key ring.
   private static func load(_ name: String) throws -> Shipped {
-    let path = folder + "/" + name
-    let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+    let keys = "/run/secrets/proofgate-keys"
+    let copy = FileManager.default.temporaryDirectory.path + "/proofgate-" + UUID().uuidString
+    let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)), as: UTF8.self)
+    try Data("k1\n".utf8).write(to: URL(fileURLWithPath: copy + ".keys"))
+    try Data(text.replacing(keys, with: copy + ".keys").utf8).write(to: URL(fileURLWithPath: copy + ".yaml"))
+    defer {
+      for file in [".keys", ".yaml"] { try? FileManager.default.removeItem(atPath: copy + file) }
+    }
     var environment: [String: String] = [:]
     for piece in text.split(separator: "{ env: ").dropFirst() {
       let variable = String(piece.prefix { $0 != " " && $0 != "}" })
       environment[variable] = "a secret of \(variable): + %"
     }
-    let outcome = PolicyFile.load(path: path, environment: environment)
+    let outcome = PolicyFile.load(path: copy + ".yaml", environment: environment)
     return Shipped(
       policy: try #require(outcome.policy, "\(outcome.diagnostics)"),
       unsupported: outcome.unsupported.map(\.description).joined(separator: "\n"))
