@@ -14,6 +14,14 @@ enum ASCII {
     return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
   }
 
+  /// Characters that a request target may have: the visible ones without `"`, `<`, `>` and `#`, which every browser encodes
+  /// and some servers never answer. RFC 3986 has neither `[ ] { } | \ ^` nor a backtick there, but browsers send them.
+  static func isTarget(_ byte: UInt8) -> Bool {
+    let low: UInt64 = 0xafff_fff2_0000_0000
+    let high: UInt64 = 0x7fff_ffff_ffff_ffff
+    return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
+  }
+
   /// Visible characters, white space and obs-text: what may stand in a field value.
   static func isFieldValue(_ byte: UInt8) -> Bool {
     byte >= 0x20 ? byte != 0x7f : byte == tab

@@ -150,12 +150,10 @@ public enum RequestHeadParser {
       method = Method(bytes, methodRange)
       position += 1
       let targetStart = position
-      while bytes[position] > 0x20, bytes[position] < 0x7f {
-        guard bytes[position] != 0x23 else { throw .malformed("a fragment in the request target") }
-        position += 1
-      }
+      while ASCII.isTarget(bytes[position]) { position += 1 }
       guard position > targetStart, bytes[position] == ASCII.space else {
-        throw .malformed("an invalid request target")
+        throw bytes[position] == 0x23
+          ? .malformed("a fragment in the request target") : .malformed("an invalid request target")
       }
       guard position - targetStart <= limits.target else { throw .targetTooLong(limits) }
       let versionStart = position + 1

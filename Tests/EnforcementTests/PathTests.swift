@@ -69,6 +69,9 @@ struct PathTests {
   @Test(
     "I-path: what single servers make of a path is ambiguous",
     arguments: [
+      // Characters that browsers leave as they are in a query, and no path needs.
+      "/oauth|token", "/authorize|x", "/x|../authorize", "/oauth%7Ctoken", "/authorize^x",
+      "/authorize`x", "/authorize[x]", "/authorize{x}",
       // An authority, to parsers of references.
       "//x/authorize", "///x/authorize", "/\\x/authorize", "//user@x:80/oauth/token", "/%2fx/authorize",
       // A program in a directory, or for one.
@@ -100,7 +103,7 @@ struct PathTests {
       "/wiki/" + String(repeating: "%E3%81%82", count: 200), "/a;b=1;c=2/d;e=3", "/files/My%20File%20(1).pdf",
       "/a//b;v=1/c%2Fd%20(S)", "/group%2Fproject/-/tree/main", "/odata/Users(5)/Name", "/(S(abc))/page.aspx",
       "/x;jsessionid=0123456789ABCDEF", "/p/http:%2F%2Fexample.com%2Fa%3Fb%3Dc", "/caf%C3%A9/%C3%A9t%C3%A9.html",
-      "/~user/page", "/a+b/c&d", "/v1.2/a,b;c", "/static/..%2e/x", "/100%25",
+      "/~user/page", "/a+b/c&d", "/v1.2/a,b;c", "/static/..%2e/x", "/100%25", "/a|b", "/a[1]{2}^`",
     ])
   func plain(path: String) {
     #expect(Self.matcher.read(path: path) == .other)

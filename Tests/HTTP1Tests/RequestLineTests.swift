@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTP1
 import Testing
 
@@ -44,6 +45,34 @@ struct RequestLineTests {
     ])
   func malformed(_ line: String) {
     #expect(refusal("\(line)\r\nHost: a\r\n\r\n") == 400)
+  }
+
+  /// The targets that a browser sent, one for each visible character in the path and in the query.
+  private static let browserTargets: [String] = {
+    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("Browsers/targets.txt")
+    guard let data = try? Data(contentsOf: file) else { return [] }
+    return String(decoding: data, as: UTF8.self).split(separator: "\n").dropFirst().map(String.init)
+  }()
+
+  @Test("Every target that a browser sends is accepted unchanged")
+  func browsers() throws {
+    #expect(Self.browserTargets.count == 184)
+    for target in Self.browserTargets {
+      let parsed = try #require(try parseRequest("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n"), "\(target)")
+      #expect(parsed.text(parsed.head.target) == target)
+    }
+  }
+
+  @Test("Exactly the visible characters that no browser leaves unencoded are refused in a target")
+  func unencoded() {
+    let sent = Set(Self.browserTargets.joined().utf8)
+    for byte in UInt8(0x21)...0x7e {
+      let character = String(UnicodeScalar(byte))
+      for target in ["/a\(character)b", "/a?b\(character)c", "https://a/\(character)"] {
+        #expect((refusal("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n") == 400) == !sent.contains(byte), "\(target)")
+      }
+    }
   }
 
   @Test("Versions other than 1.0 and 1.1 are refused with 505", arguments: ["0.9", "1.2", "1.9", "2.0", "3.0", "9.9"])

@@ -60,6 +60,8 @@ enum PathSpellings {
     if bytes.contains(UInt8(ascii: "+")) { steps.append { $0.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 } } }
     if bytes.starts(with: "//".utf8.span) { steps.append(withoutAuthority) }
     if bytes.contains(UInt8(ascii: "\\")) { steps.append(withSlashes) }
+    // No server is known to take a bar for a slash; RFC 3986 has none, and old parsers of file paths do.
+    if bytes.contains(UInt8(ascii: "|")) { steps.append(withBars) }
     if bytes.contains(UInt8(ascii: ";")) { steps += [withoutParameters, { upTo(UInt8(ascii: ";"), $0) }] }
     // An encoded question mark or number sign ends the path for servers that decode first.
     if bytes.contains(UInt8(ascii: "?")) { steps.append { upTo(UInt8(ascii: "?"), $0) } }
@@ -119,6 +121,10 @@ enum PathSpellings {
 
   private static func withSlashes(_ text: [UInt8]) -> [UInt8] {
     text.map { $0 == UInt8(ascii: "\\") ? UInt8(ascii: "/") : $0 }
+  }
+
+  private static func withBars(_ text: [UInt8]) -> [UInt8] {
+    text.map { $0 == UInt8(ascii: "|") ? UInt8(ascii: "/") : $0 }
   }
 
   // MARK: Ends

@@ -89,6 +89,7 @@ enum RequestHeadTarget {
 
   private static func checkTarget(_ target: [UInt8], _ head: RequestHead, _ bytes: [UInt8]) throws(Violation) {
     try Violation.unless(!target.contains(UInt8(ascii: "#")), "a fragment in the target")
+    try Violation.unless(!target.contains { [0x22, 0x3c, 0x3e].contains($0) }, "a character that browsers encode")
     try Violation.unless(target.allSatisfy { $0 > 0x20 && $0 < 0x7f }, "a target that is not visible ASCII")
     let found = Array(bytes[head.target])
     try Violation.unless(target.suffix(found.count).elementsEqual(found), "the target is not the end of what was sent")
