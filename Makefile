@@ -2,9 +2,9 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-bench deps-interop deps-attack deps-faults deps-load demo test conformance mutation lint build bench \
+.PHONY: help deps deps-bench deps-interop deps-attack deps-faults deps-load deps-paths demo test conformance mutation lint build bench \
   bench-report bench-instructions gates bench-flows bench-growth soak load image interop observe-diff tls-check check \
-  sanitize fuzz attack faults clean
+  sanitize fuzz attack faults path-gate clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -40,6 +40,9 @@ deps-faults: deps
 
 deps-load: deps
 	$(call install,nginx haproxy util-linux python3)
+
+deps-paths: deps
+	$(call install,nginx-light apache2-bin haproxy openjdk-17-jdk-headless php-cli nodejs gunicorn libmojolicious-perl python3)
 
 deps-interop: deps
 	$(call install,git git-credential-oauth python3-venv ca-certificates)
@@ -174,6 +177,11 @@ attack: deps-attack
 ## faults: lets single system calls fail (FAULTS_OPTIONS="--seconds 100" for a sample; all of them take an hour)
 faults: deps-faults build
 	Tests/Faults/run --proofgate $(BINARY) $(FAULTS_OPTIONS)
+
+## path-gate: path and query spellings in front of real servers; fails if one runs an OAuth handler; PATHS_OPTIONS=...
+path-gate: deps-paths
+	swift build --product proofgate
+	Tests/Paths/run --proofgate .build/debug/proofgate $(PATHS_OPTIONS)
 
 clean:
 	rm -rf .build
