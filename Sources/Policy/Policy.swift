@@ -14,6 +14,8 @@ public final class Policy: Sendable {
   public let mode: Mode
   /// The kinds of redirect URI that native clients may have.
   public let redirects: Set<RedirectKind>
+  /// What happens to requests of OAuth's on paths that are not listed, once a client is enforced.
+  public let unlistedOAuth: UnlistedOAuth
   public let clients: [ClientID: Client]
   /// The one redirect URI that a legacy server must know.
   public let callback: String
@@ -35,13 +37,15 @@ public final class Policy: Sendable {
 
   public init(
     gateway: GatewaySettings, upstream: UpstreamSettings, unknownClients: UnknownClients, mode: Mode,
-    redirects: Set<RedirectKind> = Set(RedirectKind.allCases), clients: [ClientID: Client], version: String
+    redirects: Set<RedirectKind> = Set(RedirectKind.allCases), unlistedOAuth: UnlistedOAuth = .reject,
+    clients: [ClientID: Client], version: String
   ) {
     self.gateway = gateway
     self.upstream = upstream
     self.unknownClients = unknownClients
     self.mode = mode
     self.redirects = redirects
+    self.unlistedOAuth = unlistedOAuth
     self.clients = clients
     self.version = version
     callback = gateway.origin.description + GatewaySettings.ownPath + "callback"
@@ -67,6 +71,13 @@ public enum Mode: String, Sendable, CaseIterable {
 public enum UnknownClients: String, Sendable, CaseIterable {
   case reject
   /// As `Mode.observe`.
+  case observe
+}
+
+/// What happens to an authorization or token request on a path that the policy does not list.
+public enum UnlistedOAuth: String, Sendable, CaseIterable {
+  case reject
+  /// It passes, and is logged and counted.
   case observe
 }
 

@@ -28,6 +28,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case exposedSecretFile = "world-readable-secret"
   case plaintextUpstream = "plaintext-upstream"
   case networkCallback = "network-callback"
+  case everythingPassed = "everything-passed"
   case notEndpointUnneeded = "not-endpoint-unneeded"
   case revocationMissing = "revocation-missing"
   case shortStateLimit = "short-state-limit"
@@ -39,6 +40,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   // Rules, for all clients or for one.
   case observeMode = "observe-mode"
   case unknownClients = "unknown-clients"
+  case unlistedOAuth = "unlisted-oauth-observed"
   case redirectKindOff = "redirect-kind-off"
   case s256Missing = "s256-missing"
   case plainEnabled = "plain-enabled"
@@ -105,7 +107,7 @@ extension DiagnosticID {
       .duplicateValue, .conflict, .unreadableSecret, .inlineSecret, .include, .notYetSupported, .invalidRedirectURI,
       .trustEveryone, .adminExposed, .ephemeralKey, .memoryStore, .exposedSecretFile, .networkCallback, .observeMode,
       .unknownClients, .invalidCertificate, .certificateTime, .notEndpointUnneeded, .invalidKeyFile,
-      .untrustedProxy:
+      .untrustedProxy, .everythingPassed, .unlistedOAuth:
       nil
     case .plaintextOrigin: "RFC 8414, section 2"
     case .plaintextListener, .plaintextUpstream: "RFC 6749, sections 3.1 and 3.2"

@@ -9,6 +9,9 @@ extension PolicyReader {
       case .mode: readRule(.mode, field, &defaults)
       case .profile: readRule(.profile, field, &defaults)
       case .unknownClients: readUnknownClients(field)
+      case .unlistedOAuth:
+        unlistedOAuth = choice(field, UnlistedOAuth.self) ?? unlistedOAuth
+        if unlistedOAuth == .observe { unlistedObserved = Place(field.node) }
       case .redirects: readRedirects(field)
       case .pkceMethods: readRule(.pkceMethods, field, &defaults)
       case .pkceSyntax: readRule(.pkceSyntax, field, &defaults)

@@ -12,11 +12,29 @@ extension PolicyReader {
     lintSharing()
     lintAddresses()
     lintEphemeralKey()
+    lintPassing()
     if !diagnostics.hasErrors { lintRevocation() }
     guard !diagnostics.hasErrors, let gateway, let upstream else { return nil }
     return Policy(
       gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: defaults.mode,
-      redirects: redirects, clients: clients.takeClients(), version: version)
+      redirects: redirects, unlistedOAuth: unlistedOAuth, clients: clients.takeClients(), version: version)
+  }
+
+  /// Says what is a way around a client that is enforced.
+  private func lintPassing() {
+    guard clients.entries.contains(where: { $0.client?.mode == .enforce }) else { return }
+    if let place = everythingPassed {
+      report(
+        .everythingPassed, .warning, place,
+        "without `pass` every path of the server is reachable, other OAuth endpoints and consoles too; list the prefixes "
+          + "that browsers need, or write `pass: [/]`")
+    }
+    if let place = unlistedObserved {
+      report(
+        .unlistedOAuth, .warning, place,
+        "`unlisted_oauth: observe` lets OAuth requests pass to paths that no rule covers; list them in `endpoints` and "
+          + "use `reject`")
+    }
   }
 
   private func readDocument(_ path: String) {

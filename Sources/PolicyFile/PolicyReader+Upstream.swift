@@ -87,6 +87,7 @@ extension PolicyReader {
     var upstream = UpstreamSettings(origin: origin, endpoints: endpoints)
     for set in settings { set(&upstream) }
     upstream.notEndpoints = notEndpoints.map(\.path)
+    if upstream.pass.isEmpty { everythingPassed = Place(field.key) }
     checkNotEndpoints(notEndpoints, endpoints)
     if let urlField { upstream.tls = finishUpstreamTLS(tls, origin, urlField) }
     if let reserved {

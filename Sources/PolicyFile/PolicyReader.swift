@@ -27,6 +27,11 @@ final class PolicyReader {
   var redirects = Set(RedirectKind.allCases)
   /// The first public native client that is only observed.
   var observedNative: ClientID?
+  var unlistedOAuth = UnlistedOAuth.reject
+  /// Where the policy says that requests of OAuth's pass on other paths.
+  var unlistedObserved: Place?
+  /// Where `upstream:` lets everything pass without saying so.
+  var everythingPassed: Place?
   /// Where `enforcement:` says whether requests may be pushed.
   var pushedNode: YAMLNode?
   /// Where `endpoints:` stands.

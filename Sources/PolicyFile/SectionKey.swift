@@ -128,6 +128,7 @@ enum EnforcementKey: String, SectionKey {
   static let section = "enforcement"
   case mode, redirects, state, localhost, schemes, profile
   case unknownClients = "unknown_clients"
+  case unlistedOAuth = "unlisted_oauth"
   case pkceMethods = "pkce_methods"
   case pkceSyntax = "pkce_syntax"
   case embeddedUserAgents = "embedded_user_agents"

@@ -211,7 +211,7 @@ final class Exchange {
   private func transfer(_ upstream: UpstreamConnection, _ head: RequestHead) async throws(Failure) {
     do throws(Failure) {
       reader = ResponseHeadReader()
-      if head.expectsContinue, !uploadEnded, fromClient.isEmpty { sendContinue() }
+      if head.expectsContinue, !uploadEnded, fromClient.isEmpty { server.sendContinue() }
       while true {
         if !server.socket.readiness.isDisjoint(with: endOfClient) { throw .client }
         if !uploadEnded { try stepUpload(upstream) }
@@ -261,13 +261,6 @@ final class Exchange {
   private var startsTunnel: Bool {
     isTunnel && !uploadEnded && download != nil && upload.direct == 0 && toUpstream.isEmpty
       && !fromClient.isEmpty
-  }
-
-  private func sendContinue() {
-    let buffer = buffers.take()
-    buffer.append("HTTP/1.1 100 Continue\r\n\r\n")
-    _ = server.socket.send(buffer)
-    buffers.giveBack(buffer)
   }
 
   func clear() {

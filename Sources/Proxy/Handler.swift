@@ -9,6 +9,11 @@ public protocol Handler: AnyObject {
   /// `host` is the host that the client named, as far as it is believed.
   func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route
 
+  /// What is to happen to a request for which `route` said `inspect`, by the beginning of its body.
+  func routeForm(
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
+  ) -> Route
+
   /// Answers a request that was intercepted.
   func respond(to request: Request, upstream: Upstream) async -> Reply
 
@@ -27,6 +32,13 @@ public protocol Handler: AnyObject {
   func failure(_ failure: ProxyFailure) -> Response
 }
 
+extension Handler {
+  /// For handlers that never say `inspect`.
+  public func routeForm(
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
+  ) -> Route { .pass }
+}
+
 /// What is known of a client besides the request.
 public struct ClientFacts {
   public let peer: Peer
@@ -43,6 +55,8 @@ public struct ClientFacts {
 public enum Route {
   /// Forwarded as it is, but for what a proxy must change.
   case pass
+  /// Given to `routeForm` once its body is whole or fills the receive buffer, and not changed by that.
+  case inspect
   /// Read whole, with a body of at most so many bytes, and given to `respond`.
   case intercept(bodyLimit: Int)
   /// Answered without the upstream.

@@ -196,8 +196,10 @@ final class ServerConnection: Activity {
       switch await nextHead() {
       case .head(let head):
         let began = Clock.monotonicNanoseconds()
-        switch route(head) {
-        case .pass: await currentExchange().forward(head, began: began)
+        var route = route(head)
+        if case .inspect = route { route = await inspect(head) }
+        switch route {
+        case .pass, .inspect: await currentExchange().forward(head, began: began)
         case .answer(let response):
           input.consume(head.length)
           await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .answered)
@@ -303,13 +305,7 @@ final class ServerConnection: Activity {
     if case .length(let count) = head.body, count > limit { throw .bodyTooLarge }
     var decoder = BodyDecoder(head.body)
     var body: [UInt8] = []
-    if head.expectsContinue, input.isEmpty {
-      // Small and the first thing on an idle connection: it fits the socket's buffer.
-      let interim = poller.buffers.take()
-      interim.append("HTTP/1.1 100 Continue\r\n\r\n")
-      _ = socket.send(interim)
-      poller.buffers.giveBack(interim)
-    }
+    if head.expectsContinue, input.isEmpty { sendContinue() }
     let deadline = poller.deadline(after: settings.configuration.bodyTimeout)
     while !decoder.isFinished {
       if !input.isEmpty {

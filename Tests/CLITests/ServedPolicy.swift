@@ -30,6 +30,7 @@ struct ServedPolicy {
     upstream:
       url: http://127.0.0.1:\(upstreamPort)
       endpoints: { authorization: /authorize, token: /token }
+      pass: [/]
     clients:
       - id: com.example.mail
         name: \(name)

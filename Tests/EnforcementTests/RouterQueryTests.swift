@@ -7,7 +7,7 @@ struct RouterQueryTests {
   private let router = RouterQuery()
 
   private func mayRoute(_ query: String) -> Bool { mayRoute(Array(query.utf8)) }
-  private func mayRoute(_ query: [UInt8]) -> Bool { router.mayRoute(query.span) }
+  private func mayRoute(_ query: [UInt8]) -> Bool { router.look(query.span).mayRoute }
 
   /// Names of every length up to eight bytes and beyond, each read from every place in a query.
   @Test(

@@ -15,6 +15,7 @@ public import Policy
 public struct FixturePolicy: Sendable {
   public var gateway: GatewaySettings
   public var upstream: UpstreamSettings
+  public var unlistedOAuth = UnlistedOAuth.reject
   public var unknownClients = UnknownClients.reject
   public var mode = Mode.enforce
   public var clients: [ClientID: ClientSettings] = [:]
@@ -65,6 +66,7 @@ public struct FixturePolicy: Sendable {
   public var policy: Policy {
     Policy(
       gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: mode,
+      unlistedOAuth: unlistedOAuth,
       clients: clients.mapValues { Client($0) }, version: "fixture")
   }
 
@@ -72,6 +74,7 @@ public struct FixturePolicy: Sendable {
   public init(_ policy: Policy) {
     gateway = policy.gateway
     upstream = policy.upstream
+    unlistedOAuth = policy.unlistedOAuth
     unknownClients = policy.unknownClients
     mode = policy.mode
     clients = policy.clients.mapValues(\.settings)

@@ -62,8 +62,8 @@ struct FindingCase: CustomTestStringConvertible {
     // What the machine trusts is no part of a case.
     let outcome = PolicyFile.load(
       path: folder.path + "/policy.yaml", environment: environment, systemAuthorities: nil)
-    // The base policy names neither a proxy nor a revocation endpoint, which are findings of their own cases only.
-    let common: Set<DiagnosticID> = [.untrustedProxy, .revocationMissing]
+    // The base policy names no proxy, no revocation endpoint and no paths to pass, which are findings of their own cases only.
+    let common: Set<DiagnosticID> = [.untrustedProxy, .revocationMissing, .everythingPassed]
     let findings = (outcome.diagnostics + outcome.unsupported).filter { !common.contains($0.id) || id == $0.id }
     return Result(policy: outcome.policy, text: folder.lines(findings), ids: findings.map(\.id))
   }

@@ -167,6 +167,30 @@ struct GatewayFindings {
         [network-callback]
         """),
     FindingCase(
+      .everythingPassed,
+      "Every path passes, and a client is enforced",
+      clients: """
+        clients:
+          - { id: mail, type: public, redirect_uris: ['com.example.mail:/cb'] }
+        """,
+      expected: """
+        policy.yaml:6:1: warning: without `pass` every path of the server is reachable, other OAuth \
+        endpoints and consoles too; list the prefixes that browsers need, or write `pass: [/]` \
+        [everything-passed]
+        """),
+    FindingCase(
+      .unlistedOAuth,
+      "OAuth requests on other paths pass, and a client is enforced",
+      edits: [("mode: enforce", "mode: enforce\n  unlisted_oauth: observe")],
+      clients: """
+        clients:
+          - { id: mail, type: public, redirect_uris: ['com.example.mail:/cb'] }
+        """,
+      expected: """
+        policy.yaml:11:19: warning: `unlisted_oauth: observe` lets OAuth requests pass to paths that no rule \
+        covers; list them in `endpoints` and use `reject` [unlisted-oauth-observed]
+        """),
+    FindingCase(
       .notEndpointUnneeded,
       "A path that looks like no endpoint",
       edits: [

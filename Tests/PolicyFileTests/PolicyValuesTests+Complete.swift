@@ -78,6 +78,7 @@ extension PolicyValuesTests {
     enforcement:
       mode: observe
       unknown_clients: observe
+      unlisted_oauth: observe
       redirects: [private_use, loopback]
       pkce_methods: [S256, plain]
       pkce_syntax: lenient

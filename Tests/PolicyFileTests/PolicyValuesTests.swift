@@ -64,6 +64,7 @@ struct PolicyValuesTests {
     #expect(upstream.endpoints.closed == ["/device", "/register"])
     #expect(upstream.callback == .network)
     #expect(upstream.pass == ["/login", "/static/"])
+    #expect(policy.unlistedOAuth == .observe)
     #expect(upstream.notEndpoints == ["/token_key", "/token/*"])
     #expect(upstream.stateLimit == 1_024)
     #expect(upstream.codeLifetime == 120)

@@ -15,8 +15,16 @@ final class TestHandler: Handler {
     if path == "/answer/large" { return .answer(Response(status: 200, body: [UInt8](repeating: 0x61, count: 1 << 20))) }
     if path == "/intercept/long/post" { return .intercept(bodyLimit: 100_000) }
     if path == "/intercept/huge/post" { return .intercept(bodyLimit: 16 << 20) }
+    if path.hasPrefix("/inspect") { return .inspect }
     if path.hasPrefix("/intercept") { return .intercept(bodyLimit: 1000) }
     return .pass
+  }
+
+  func routeForm(
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
+  ) -> Route {
+    let path = String(decoding: head.path.map { bytes[$0] }, as: UTF8.self)
+    return path == "/inspect/show" ? .answer(Response(status: 200, body: body)) : .pass
   }
 
   func respond(to request: Request, upstream: Upstream) async -> Reply {

@@ -230,6 +230,8 @@ extension Rejection {
       Row(.invalidRequest, 421, .page, "this gateway has another name", "RFC 9110, section 7.4")
     case .transportInsecure:
       Row(.invalidRequest, 403, .page, "OAuth endpoints answer only over TLS", "RFC 6749, sections 3.1 and 3.2")
+    case .unlistedOAuth:
+      Row(.invalidRequest, 400, .page, "this path is no OAuth endpoint", "RFC 6749, sections 3.1 and 3.2")
     case .tooManyRequests:
       Row(.temporarilyUnavailable, 429, .page, "too many requests", "RFC 6585, section 4")
     }

@@ -108,5 +108,6 @@ public enum Rejection: String, Sendable, CaseIterable {
   case pathNotPassed = "path-not-passed"
   case hostUnknown = "host-unknown"
   case transportInsecure = "transport-insecure"
+  case unlistedOAuth = "unlisted-oauth"
   case tooManyRequests = "too-many-requests"
 }

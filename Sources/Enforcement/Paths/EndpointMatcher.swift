@@ -26,6 +26,8 @@ public enum PathReading: Sendable, Equatable {
   case resembling
   /// Nothing to do with OAuth: passed through.
   case other
+  /// The same path with a query that is a request of OAuth's: an endpoint that the policy does not list.
+  case unlisted
   /// Nothing to do with OAuth, and not under a prefix that is passed through: 404.
   case notPassed
 }
@@ -90,12 +92,13 @@ public final class EndpointMatcher: Sendable {
   ///   - path: What stands before the first question mark.
   ///   - query: What follows it; empty without one. Programs that route by it are reached by any path.
   public func read(path: Span<UInt8>, query: Span<UInt8>) -> PathReading {
-    let mayRoute = !query.isEmpty && router.mayRoute(query)
+    let look = query.isEmpty ? RouterQuery.Look() : router.look(query)
+    let mayRoute = look.mayRoute
     for entry in entries where path.isEqual(to: entry.path.span) {
       return mayRoute && routes(query, at: path) ? .ambiguous : .exact(entry.endpoint)
     }
     let isSuspicious = couldBeAnEndpoint(path)
-    guard isSuspicious || mayRoute || !passed.isEmpty else { return .other }
+    guard isSuspicious || mayRoute || !passed.isEmpty else { return look.names.isRequest ? .unlisted : .other }
     guard !EndpointMatcher.isIntricate(path) else { return isSuspicious || passed.isEmpty ? .ambiguous : .notPassed }
 
     let bytes = [UInt8](copying: path)
@@ -113,7 +116,9 @@ public final class EndpointMatcher: Sendable {
     }
     if mayRoute, routes(query, at: spellings, bytes, &budget) { return .ambiguous }
     if isOwn { return .exact(.own) }
-    return passes(bytes, spellings) ? .other : .notPassed
+    guard passes(bytes, spellings) else { return .notPassed }
+    let names = mayRoute ? OAuthNames(form: [UInt8](copying: query)) : look.names
+    return names.isRequest ? .unlisted : .other
   }
 
   /// Reads a target that is at hand as text.
@@ -134,6 +139,11 @@ public final class EndpointMatcher: Sendable {
     // What is in front of the first `*` has to be the name that looks like the endpoint, or the entry would list others too.
     let front = Array(entry.utf8.prefix { $0 != UInt8(ascii: "*") })
     return reach(front, [CanonicalPath(text: front)]) == .none ? nil : entry
+  }
+
+  /// The names in a path for the log, with `*` for what may be an id or a secret; `nil` for an unusual path.
+  public static func names(in path: Span<UInt8>) -> String? {
+    ExactPath.entry(for: [UInt8](copying: path))
   }
 
   /// How much of an endpoint's path a path has.
@@ -170,7 +180,7 @@ public final class EndpointMatcher: Sendable {
       text.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "&") }.map { Array(text[($0 + 1)...]) }
     }
     return Set(queries).contains { query in
-      router.mayRoute(query.span) && routes(query.span, at: root, [UInt8(ascii: "/")], &budget)
+      router.look(query.span).mayRoute && routes(query.span, at: root, [UInt8(ascii: "/")], &budget)
     }
   }
 

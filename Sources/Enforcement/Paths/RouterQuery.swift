@@ -29,23 +29,43 @@ struct RouterQuery {
     return (0...longest).map { length in all.filter { $0.count == length } }
   }()
 
-  /// The quick look, in one pass: whether a parameter routes, or has a name that has to be decoded or none.
-  func mayRoute(_ query: Span<UInt8>) -> Bool {
+  /// What the quick look at a query finds.
+  struct Look {
+    /// True if a parameter routes, or has a name that has to be decoded or none.
+    var mayRoute = false
+    /// The parameters of OAuth; incomplete where a parameter may route.
+    var names: OAuthNames = []
+  }
+
+  /// Looks at the names of a query in one pass.
+  func look(_ query: Span<UInt8>) -> Look {
+    var look = Look()
     // Hardly a query separates like that, and a value that has one is not looked at.
-    if query.contains(UInt8(ascii: ";")) { return true }
+    if query.contains(UInt8(ascii: ";")) {
+      look.mayRoute = true
+      return look
+    }
     var start = 0
     while start < query.count {
       let end = RouterQuery.endOfName(in: query, from: start)
       guard end < query.count, query[end] == UInt8(ascii: "=") else {
         // A name alone may be a route, and one with other characters may be read as any.
-        guard end == start, query[end] == UInt8(ascii: "&") else { return true }
+        guard end == start, query[end] == UInt8(ascii: "&") else {
+          look.mayRoute = true
+          return look
+        }
         start = end + 1
         continue
       }
-      if isRouting(query.extracting(start..<end)) { return true }
+      let name = query.extracting(start..<end)
+      if isRouting(name) {
+        look.mayRoute = true
+        return look
+      }
+      look.names.formUnion(OAuthNames(plain: name))
       start = (query.firstIndex(of: UInt8(ascii: "&"), from: end) ?? query.count) + 1
     }
-    return false
+    return look
   }
 
   /// The offset of the first byte from `start` on that is no plain part of a name; the query's length when all are.
@@ -199,7 +219,7 @@ struct RouterQuery {
   }
 
   /// The name as the most liberal program reads it: PHP writes an underscore for a period, a space and a bracket.
-  private static func name(_ bytes: ArraySlice<UInt8>) -> String {
+  static func name(_ bytes: ArraySlice<UInt8>) -> String {
     let decoded = LiberalDecoding.decoded(bytes.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 })
     let trimmed = decoded.drop { $0 <= 0x20 }.prefix { $0 >= 0x20 }
     return String(

@@ -43,7 +43,10 @@ public final class Gateway: Handler {
   public func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     guard isServed(head, bytes, client) else { return misdirected(client) }
     switch snapshot.matcher.read(path: bytes.extracting(head.path), query: bytes.extracting(head.query ?? 0..<0)) {
-    case .other: return policy.blocksEmbeddedUserAgents ? routeInBetween(head, bytes, fields, client) : .pass
+    case .other:
+      if head.method == .post, head.body != .none, FormType(bytes, fields) != nil { return .inspect }
+      return pass(head, bytes, fields, client)
+    case .unlisted: return routeUnlisted(head, bytes, fields, client)
     case .exact(.closed): return refuseOrPass(.pathClosed, client)
     case .notPassed: return refuseOrPass(.pathNotPassed, client)
     case .ambiguous: return refuseOrPass(.pathAmbiguous, client)
@@ -55,6 +58,33 @@ public final class Gateway: Handler {
       .exact(.own):
       return isProtected(client) ? .intercept(bodyLimit: snapshot.bodyLimit) : insecure(client)
     }
+  }
+
+  public func routeForm(
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
+  ) -> Route {
+    var names = OAuthNames(form: [UInt8](copying: bytes.extracting(head.query ?? 0..<0)))
+    switch FormType(bytes, fields) {
+    case .urlEncoded: names.formUnion(OAuthNames(form: body))
+    case .multipart: names.formUnion(OAuthNames(multipart: body))
+    case nil: break
+    }
+    return names.isRequest ? routeUnlisted(head, bytes, fields, client) : pass(head, bytes, fields, client)
+  }
+
+  private func pass(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts) -> Route {
+    policy.blocksEmbeddedUserAgents ? routeInBetween(head, bytes, fields, client) : .pass
+  }
+
+  /// An authorization or token request on a path that is no endpoint of the policy: an alias, which no rule covers.
+  private func routeUnlisted(
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
+  ) -> Route {
+    let path = EndpointMatcher.names(in: bytes.extracting(head.path))
+    if policy.isEnforcing, policy.unlistedOAuth == .reject { return refuse(.unlistedOAuth, client, path: path) }
+    let route = pass(head, bytes, fields, client)
+    guard case .pass = route else { return route }
+    return observe(.unlistedOAuth, client, path: path)
   }
 
   /// A page of the upstream's that is no endpoint, such as a login page on a path of its own. While a transaction runs that
@@ -101,7 +131,11 @@ public final class Gateway: Handler {
   /// Refuses a path, which may be a way around an enforced client. While no client is enforced, there is nothing to go
   /// around: the request passes and the refusal is a finding.
   private func refuseOrPass(_ rejection: Rejection, _ client: ClientFacts, path: String? = nil) -> Route {
-    guard !policy.isEnforcing else { return refuse(rejection, client, path: path) }
+    policy.isEnforcing ? refuse(rejection, client, path: path) : observe(rejection, client, path: path)
+  }
+
+  /// Logs and counts a refusal that is not carried out.
+  private func observe(_ rejection: Rejection, _ client: ClientFacts, path: String?) -> Route {
     let trail = Trail()
     trail.path = path
     trail.mode = Mode.observe.rawValue

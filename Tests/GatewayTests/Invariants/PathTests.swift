@@ -119,6 +119,58 @@ struct PathTests {
     }
   }
 
+  private static let multipart =
+    "--b\r\nContent-Disposition: form-data; name=\"grant_type\"\r\n\r\npassword\r\n--b--\r\n"
+  private static let form = "application/x-www-form-urlencoded"
+
+  @Test(
+    "I-path: an authorization or token request on an unlisted path is refused and logged, and reaches no server",
+    arguments: [
+      ("GET", "/oauth2/v1/authorize?response_type=code&client_id=n1", "", ""),
+      ("GET", "/api/v2/token?grant_type=password&username=u&password=p", "", ""),
+      ("POST", "/api/v2/token", form, "grant_type=password&username=u&password=p"),
+      ("POST", "/api/v2/token", form + "; charset=utf-8", "username=u&grant%5Ftype=password"),
+      ("POST", "/api/v2/authorize", form, "client_id=n1&response_type=code"),
+      ("POST", "/api/v2/authorize?response_type=code", form, "client_id=n1"),
+      ("POST", "/api/v2/token", "Multipart/Form-Data; boundary=b", multipart),
+    ])
+  func unlisted(method: String, target: String, type: String, body: String) async throws {
+    let request = {
+      var headers: Headers = [:]
+      if !type.isEmpty { headers.set("Content-Type", type) }
+      return Request(method: method, target: target, headers: headers, body: Array(body.utf8))
+    }()
+    try await GatewayFixture.run { gateway in
+      let response = try await gateway.send(request)
+      #expect(response.status == 400)
+      #expect(gateway.upstream.recorder.requests.isEmpty)
+      #expect(
+        gateway.logLines.contains { $0.contains(#""rule":"unlisted-oauth""#) && $0.contains(#""decision":"reject""#) })
+    }
+    let observing = try FixturePolicy.with { $0.unlistedOAuth = .observe }
+    try await GatewayFixture.run(observing) { gateway in
+      gateway.upstream.script { Response(status: 200, body: $0.body) }
+      let response = try await gateway.send(request)
+      #expect(response.status == 200)
+      #expect(response.body == Array(body.utf8))
+      #expect(gateway.logLines.contains { $0.contains("would-reject:unlisted-oauth") && $0.contains(#""path":"/"#) })
+    }
+  }
+
+  @Test("I-path: other forms pass byte for byte, however long they are and however they come")
+  func otherForms() async throws {
+    try await GatewayFixture.run { gateway in
+      gateway.upstream.script { Response(status: 200, body: $0.body) }
+      for count in [0, 1, 100, 16_000, 16_384, 40_000, 200_000] {
+        let body = Array(("user=a&x=" + String(repeating: "y", count: count)).utf8)
+        let response = try await gateway.send(
+          Request(method: "POST", target: "/login", headers: ["Content-Type": Self.form], body: body))
+        #expect(response.status == 200)
+        #expect(response.body == body)
+      }
+    }
+  }
+
   @Test(
     "I-path: a code or token that an unlisted path redirects to where answers go is 502",
     arguments: [

@@ -1,0 +1,57 @@
+internal import Bytes
+
+/// The parameters by which a request is one of OAuth's, on whatever path it comes.
+public struct OAuthNames: OptionSet, Sendable {
+  public private(set) var rawValue: UInt8
+
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  static let responseType = OAuthNames(rawValue: 1)
+  static let clientID = OAuthNames(rawValue: 2)
+  static let grantType = OAuthNames(rawValue: 4)
+
+  /// True for an authorization request and for a token request (RFC 6749, sections 4.1.1 and 4.1.3).
+  public var isRequest: Bool { contains(.grantType) || isSuperset(of: [.responseType, .clientID]) }
+
+  private static let all: [(OAuthNames, String)] = [
+    (.responseType, "response_type"), (.clientID, "client_id"), (.grantType, "grant_type"),
+  ]
+
+  /// The parameter that a name of plain characters is, without regard to case.
+  init(plain name: Span<UInt8>) {
+    self = []
+    // No other name has these lengths in common with all three, so most cost one comparison.
+    guard name.count == 13 || name.count == 9 || name.count == 10 else { return }
+    for (parameter, text) in OAuthNames.all where text.utf8.span.isEqualIgnoringCase(to: name) { self = parameter }
+  }
+
+  /// The parameters of a query or a form, by every name that some server takes for one of theirs.
+  public init(form: [UInt8]) {
+    self = []
+    // A form in another encoding has a zero byte in front of each letter, or behind it.
+    for pair in form.filter({ $0 != 0 }).split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) {
+      let name = RouterQuery.name(pair.prefix { $0 != UInt8(ascii: "=") })
+      formUnion(OAuthNames(plain: name.utf8.span))
+    }
+  }
+
+  /// The parameters of a multipart form (RFC 7578, section 4.2): the values of `name=`, quoted or not.
+  public init(multipart: [UInt8]) {
+    self = []
+    let bytes = multipart.filter { $0 != 0 }.map(CanonicalPath.lowercased)
+    var rest = bytes[...]
+    while let equals = rest.firstIndex(of: UInt8(ascii: "=")) {
+      let isName = rest[..<equals].reversed().drop { $0 == 0x20 || $0 == 0x09 }.starts(with: "eman".utf8)
+      rest = rest[(equals + 1)...]
+      guard isName else { continue }
+      let value = rest.prefix(OAuthNames.longestValue).drop { $0 == 0x20 || $0 == 0x09 || OAuthNames.isQuote($0) }
+      let name = value.prefix { !OAuthNames.isQuote($0) && $0 != UInt8(ascii: ";") && $0 >= 0x20 }
+      formUnion(OAuthNames(plain: RouterQuery.name(name).utf8.span))
+    }
+  }
+
+  /// Longer than the longest of the names with every character escaped.
+  private static let longestValue = 64
+
+  private static func isQuote(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") }
+}

@@ -1,0 +1,70 @@
+import HTTP1
+import Reactor
+
+/// A look at the beginning of a form before it is forwarded.
+extension ServerConnection {
+  /// The decoded bytes of a body that stay in the receive buffer behind their head.
+  private struct Block {
+    var decoder: BodyDecoder
+    /// Where the next bytes to decode are in the buffer.
+    var position: Int
+    var data: [UInt8] = []
+    /// True for a body that breaks the coding: forwarding it meets the same error.
+    var isBroken = false
+
+    mutating func decode(_ input: Buffer) {
+      while !decoder.isFinished, !isBroken, position < input.count {
+        let piece: BodyDecoder.Piece? = input.withSpan { bytes in
+          try? decoder.decode(bytes.extracting(position..<bytes.count))
+        }
+        guard let piece else {
+          isBroken = true
+          return
+        }
+        data += input.bytes(from: position + piece.data.lowerBound, count: piece.data.count)
+        position += piece.consumed
+      }
+    }
+  }
+
+  /// Waits until the body of the request at the front of the input is whole or the receive buffer is full, and lets the
+  /// handler decide by it. The bytes stay where they are.
+  func inspect(_ head: RequestHead) async -> Route {
+    if head.expectsContinue, input.count == head.length { sendContinue() }
+    let deadline = poller.deadline(after: settings.configuration.bodyTimeout)
+    var block = Block(decoder: BodyDecoder(head.body), position: head.length)
+    while true {
+      block.decode(input)
+      if input.readRoom == 0 { input.compact() }
+      if block.decoder.isFinished || block.isBroken || input.readRoom == 0 { return routeForm(head, block.data) }
+      if await waiter.wait(socket, .readable, until: deadline) == .timedOut {
+        note(.timeout, in: .body)
+        return .answer(worker.handler.failure(.timeout))
+      }
+      switch receive() {
+      case .moved, .wouldBlock: continue
+      case .ended, .failed:
+        return .answer(worker.handler.failure(.request(MessageError(status: 400, "a body that ended early"))))
+      }
+    }
+  }
+
+  private func routeForm(_ head: RequestHead, _ body: [UInt8]) -> Route {
+    let limits = settings.configuration.limits.head
+    return input.withSpan { bytes in
+      // Other connections have used the fields during the wait.
+      _ = try? RequestHeadParser.parse(bytes, length: head.length, limits: limits, into: requestFields)
+      return worker.handler.routeForm(
+        head, bytes, requestFields, client: identity.facts(bytes, requestFields), body: body)
+    }
+  }
+
+  /// RFC 9110, section 15.2.1: the client waits for it before it sends a body.
+  func sendContinue() {
+    // Small and the first thing on an idle connection: it fits the socket's buffer.
+    let interim = poller.buffers.take()
+    interim.append("HTTP/1.1 100 Continue\r\n\r\n")
+    _ = socket.send(interim)
+    poller.buffers.giveBack(interim)
+  }
+}

@@ -1,0 +1,76 @@
+import Policy
+import Testing
+
+@testable import Enforcement
+
+@Suite("Requests of OAuth's on other paths")
+struct OAuthNamesTests {
+  private static let matcher = EndpointMatcher(
+    endpoints: Endpoints(authorization: ["/authorize"], token: ["/oauth/token"]), notEndpoints: ["/oauth/token_key"])
+
+  @Test(
+    "I-path: a query with a grant_type, or with response_type and client_id, makes a path an unlisted endpoint",
+    arguments: [
+      "response_type=code&client_id=a", "client_id=a&x=1&response_type=token", "client_id&response_type",
+      "Response_Type=code&CLIENT_ID=a", "response%5Ftype=code&client_id=a", "response.type=code&client+id=a",
+      "a=b;response_type=code;client_id=a", "x=1&q=news&response_type=code&client_id=a", "grant_type=password",
+      "%67rant_type=password", "+grant_type=x", "client%5Bid=a&response_type=code",
+      "grant%00_type=x&response_type=code&client_id=a",
+    ])
+  func query(_ query: String) {
+    for path in ["/oauth2/v1/authorize", "/", "/login", "/oauth/token_key"] {
+      #expect(Self.matcher.read(path: path, query: query) == .unlisted, "\(path)")
+    }
+    #expect(Self.matcher.read(path: "/authorize", query: "response_type=code&client_id=a") == .exact(.authorization))
+  }
+
+  @Test(
+    "A query with one of the parameters, or with other names, is no request",
+    arguments: [
+      "client_id=a", "response_type=code", "client_id=a&scope=b&state=c", "xresponse_type=code&client_id=a",
+      "response_types=code&client_id=a", "a=response_type&b=client_id", "grant_types=a",
+      "next=/authorize%3Fgrant_type%3Da",
+    ])
+  func otherQuery(_ query: String) {
+    #expect(Self.matcher.read(path: "/login", query: query) == .other)
+  }
+
+  @Test("upstream.pass answers first: what is not passed is not found")
+  func notPassed() {
+    let matcher = EndpointMatcher(
+      endpoints: Endpoints(authorization: ["/authorize"], token: ["/token"]), pass: ["/login"])
+    #expect(matcher.read(path: "/x", query: "grant_type=a") == .notPassed)
+    #expect(matcher.read(path: "/login", query: "grant_type=a") == .unlisted)
+  }
+
+  @Test(
+    "A form is a request by its names in every spelling",
+    arguments: [
+      "grant_type=password&username=a", "a=b&grant%5ftype=x", "g\0r\0a\0n\0t\0_\0t\0y\0p\0e\0=\0x\0",
+      "client_id=a&response_type=code", "GRANT_TYPE=x",
+    ])
+  func form(_ body: String) {
+    #expect(OAuthNames(form: Array(body.utf8)).isRequest)
+  }
+
+  @Test(
+    "A multipart form is a request by the names of its parts",
+    arguments: [
+      "--b\r\nContent-Disposition: form-data; name=\"grant_type\"\r\n\r\npassword\r\n--b--",
+      "--b\r\ncontent-disposition: form-data; filename=x; NAME = 'Grant_Type'\r\n\r\nx",
+      "--b\r\nContent-Disposition: form-data;name=grant_type;x=y\r\n\r\nx",
+      "--b\r\nContent-Disposition: form-data; name=\"client_id\"\r\n\r\na\r\n--b\r\n"
+        + "Content-Disposition: form-data; name=\"response_type\"\r\n\r\ncode",
+    ])
+  func multipart(_ body: String) {
+    #expect(OAuthNames(multipart: Array(body.utf8)).isRequest)
+  }
+
+  @Test("Other forms are no requests")
+  func otherForms() {
+    #expect(!OAuthNames(form: Array("user=a&password=b&client_id=c&next=grant_type".utf8)).isRequest)
+    #expect(
+      !OAuthNames(multipart: Array("--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\ngrant_type=x".utf8))
+        .isRequest)
+  }
+}

@@ -1,0 +1,82 @@
+import Proxy
+import Reactor
+import Testing
+
+extension ProxyTests {
+  struct InspectionTests {
+    private static let head = "POST /inspect/show HTTP/1.1\r\nHost: a\r\n"
+
+    @Test("The handler sees a body in either framing, in pieces or at once")
+    func shown() async throws {
+      try await Bench.Setup().run { _, bench in
+        let plain = try await bench.exchange(Self.head + "Content-Length: 5\r\n\r\nhello")
+        #expect(plain.text == "hello")
+        let chunked = try await bench.exchange(
+          Self.head + "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n")
+        #expect(chunked.text == "abc")
+        let client = try await bench.connect()
+        for piece in [Self.head + "Content-Le", "ngth: 6\r\n\r\n", "g", "ran", "t_"] {
+          try await client.send(piece)
+          await bench.poller.pause(1)
+        }
+        let response = try await client.readResponse()
+        #expect(response.text == "grant_")
+      }
+    }
+
+    @Test("The handler sees as much of a long body as the receive buffer holds")
+    func long() async throws {
+      try await Bench.Setup().run { _, bench in
+        let body = String(repeating: "x", count: 50_000)
+        let response = try await bench.exchange(Self.head + "Content-Length: 50000\r\n\r\n" + body)
+        #expect(response.body.count > 8_192 && response.body.count < 50_000)
+      }
+    }
+
+    @Test(
+      "A request that passes after the look reaches the server byte for byte",
+      arguments: [0, 1, 5, 16_000, 16_384, 100_000])
+    func passed(count: Int) async throws {
+      try await Bench.Setup().run { _, bench in
+        let client = try await bench.connect()
+        let body = String(repeating: "y", count: count)
+        for _ in 0..<2 {
+          try await client.send("POST /inspect HTTP/1.1\r\nHost: a\r\nContent-Length: \(count)\r\n\r\n\(body)")
+          let plain = try await client.readResponse()
+          #expect(plain.status == 200)
+          #expect(bench.upstream.requests.last?.text == body)
+          let chunk = count == 0 ? "" : "\(String(count, radix: 16))\r\n\(body)\r\n"
+          try await client.send(
+            "POST /inspect HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\(chunk)0\r\n\r\n")
+          let chunked = try await client.readResponse()
+          #expect(chunked.status == 200)
+          #expect(bench.upstream.requests.last?.text == body)
+        }
+      }
+    }
+
+    @Test("A client that expects 100 gets it once, and a body that breaks or ends early is refused")
+    func endings() async throws {
+      try await Bench.Setup().run { _, bench in
+        let client = try await bench.connect()
+        try await client.send(
+          "POST /inspect HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        let interim = try await client.readHead()
+        #expect(interim.status == 100)
+        try await client.send("ok")
+        let response = try await client.readResponse()
+        #expect(response.status == 200)
+        #expect(bench.upstream.requests.last?.text == "ok")
+        let broken = try await bench.exchange(
+          "POST /inspect HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n")
+        #expect(broken.status == 400)
+        let cut = try await bench.connect()
+        try await cut.send("POST /inspect HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc")
+        cut.shutdownWrite()
+        let refused = try await cut.readResponse()
+        #expect(refused.status == 400)
+        #expect(bench.upstream.requests.count == 1)
+      }
+    }
+  }
+}
