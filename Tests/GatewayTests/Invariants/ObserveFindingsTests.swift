@@ -25,7 +25,9 @@ struct ObserveFindingsTests {
         case "/authorize" where form["scope"] == "later": return Response(status: 200)
         case "/authorize", "/login":
           let code = form["code"] ?? "rawcode0123456"
-          let location = (form["redirect_uri"] ?? "") + "?code=\(code)&state=" + (form["state"] ?? "")
+          let redirectURI = form["redirect_uri"] ?? ""
+          let separator = redirectURI.contains("?") ? "&" : "?"
+          let location = redirectURI + "\(separator)code=\(code)&state=" + (form["state"] ?? "")
           return Response(status: 302, headers: ["Location": location])
         default: return nil
         }
