@@ -48,7 +48,10 @@ struct FixtureTests {
     let policy = try FixturePolicy.yaml(
       """
       version: 1
-      gateway: { origin: https://gw.example, listeners: [{ address: "127.0.0.1:8080" }] }
+      gateway:
+        origin: https://gw.example
+        listeners: [{ address: "127.0.0.1:8080" }]
+        sealing_keys: { file: KEYS }
       upstream:
         url: http://127.0.0.1:9000
         endpoints: { authorization: /authorize, token: /token }

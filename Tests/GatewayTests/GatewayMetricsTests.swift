@@ -63,7 +63,7 @@ struct GatewayMetricsTests {
       return told.withLock { $0 }
     }
     metrics.upstreamConnectionOpened()
-    for failure in [UpstreamFailure.busy, .responseTimeout, .reset, .malformed, .clientGone(afterSending: true)] {
+    for failure in [UpstreamFailure.busy, .responseTimeout, .reset, .malformed("x"), .clientGone(afterSending: true)] {
       metrics.upstreamFailed(failure)
     }
     metrics.upstreamConnectionOpened()
