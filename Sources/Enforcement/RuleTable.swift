@@ -25,6 +25,8 @@ enum RuleTable {
     .scopeWellFormed,
     .promptAllowed,
     .statePresent,
+    .resourceNoted,
+    .detailsNoted,
   ]
 
   /// What is checked of a pushed request before the rules of the authorization endpoint (RFC 9126, section 2.1).
@@ -37,6 +39,7 @@ enum RuleTable {
     .oneAuthenticationMethod,
     .tokenClientKnown,
     .clientAuthenticated,
+    .noSenderConstraint,
     .pushedRequestsTaken,
     .noReferencePushed,
   ]
@@ -62,12 +65,16 @@ enum RuleTable {
     .noPasswordGrant,
     .tokenClientKnown,
     .clientAuthenticated,
+    .noSenderConstraint,
     .grantTypeKnown,
     .noClientCredentialsForPublic,
     .grantAllowed,
     .grantComplete,
     .verifierWellFormed,
     .tokenScopeWellFormed,
+    .clientCertificateNoted,
+    .tokenResourceNoted,
+    .tokenDetailsNoted,
   ]
 
   /// What is checked against the opened code, before anything is sent upstream.

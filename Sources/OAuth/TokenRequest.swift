@@ -21,6 +21,10 @@ public final class TokenRequest: Sendable {
   public let problem: Problem?
   /// The parameters that mean something at the endpoint.
   public let names: ParameterNames
+  /// True if the request has a DPoP proof (RFC 9449, section 5).
+  public let hasDPoPProof: Bool
+  /// True if a trusted proxy says that the client presented a certificate (RFC 9440).
+  public let hasClientCertificate: Bool
   /// The values of all `Authorization` fields.
   let authorization: [Secret]
 
@@ -32,10 +36,15 @@ public final class TokenRequest: Sendable {
   ///   - authorization: The values of all `Authorization` fields.
   ///   - body: The body.
   ///   - names: The parameters that mean something at the endpoint.
+  ///   - hasDPoPProof: True if there is a `DPoP` field.
+  ///   - hasClientCertificate: True if a trusted proxy forwards a client certificate.
   public init(
     method: String, query: Substring?, contentTypes: [String], contentEncodings: [String] = [],
-    authorization: [String] = [], body: [UInt8], names: ParameterNames = .atToken
+    authorization: [String] = [], body: [UInt8], names: ParameterNames = .atToken, hasDPoPProof: Bool = false,
+    hasClientCertificate: Bool = false
   ) {
+    self.hasDPoPProof = hasDPoPProof
+    self.hasClientCertificate = hasClientCertificate
     self.names = names
     self.authorization = authorization.map { Secret($0) }
     let isForm = FormContent.isForm(types: contentTypes, encodings: contentEncodings)

@@ -51,5 +51,11 @@ public enum Finding: Sendable, Hashable {
     case plainChallenge = "pkce-plain"
     case localhostRedirect = "redirect-uri-localhost"
     case publicClientSecret = "public-client-secret-ignored"
+    /// A client certificate that a trusted proxy verified does not go upstream with the gateway's token request.
+    case clientCertificateDropped = "client-certificate-dropped"
+    /// The parameter is not in `upstream.parameters`.
+    case resourceDropped = "resource-dropped"
+    /// The parameter is not in `upstream.parameters`.
+    case authorizationDetailsDropped = "authorization-details-dropped"
   }
 }

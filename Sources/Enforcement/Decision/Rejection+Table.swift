@@ -119,6 +119,8 @@ extension Rejection {
       Row(.invalidClient, 401, .page, "client authentication required", "RFC 6749, section 2.3")
     case .clientAuthenticationFailed:
       Row(.invalidClient, 401, .page, "client authentication failed", "RFC 6749, section 5.2")
+    case .senderConstraint:
+      Row(.invalidRequest, 400, .page, "DPoP is not supported: a token here is a bearer token", "RFC 9449, section 5")
     case .passwordGrant:
       Row(.unsupportedGrantType, 400, .page, "the password grant is not supported", "RFC 9700, section 2.4")
     case .grantTypeMissing:

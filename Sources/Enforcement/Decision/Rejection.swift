@@ -54,6 +54,7 @@ public enum Rejection: String, Sendable, CaseIterable {
   case clientIsUpstream = "client-is-upstream"
   case clientUnauthenticated = "client-unauthenticated"
   case clientAuthenticationFailed = "client-authentication-failed"
+  case senderConstraint = "sender-constraint"
   case passwordGrant = "password-grant"
   case grantTypeMissing = "grant-type-missing"
   case grantTypeUnsupported = "grant-type-unsupported"

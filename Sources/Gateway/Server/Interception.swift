@@ -74,8 +74,16 @@ final class Interception {
     TokenRequest(
       method: request.method, query: request.query, contentTypes: request.headers.all("Content-Type"),
       contentEncodings: request.headers.all("Content-Encoding"), authorization: request.headers.all("Authorization"),
-      body: request.body, names: names)
+      body: request.body, names: names, hasDPoPProof: request.headers.contains("DPoP"),
+      hasClientCertificate: request.headers.fields.contains { Interception.certificateFields.contains($0.name) })
   }
+
+  /// Fields in which a proxy forwards the certificate of a client (RFC 9440, and older ones). From other peers than trusted
+  /// proxies none arrives here.
+  private static let certificateFields: FieldNames = [
+    "client-cert", "x-client-cert", "x-ssl-client-cert", "ssl-client-cert", "x-forwarded-client-cert",
+    "x-forwarded-tls-client-cert",
+  ]
 
   /// The fields of the request that go upstream with a request of the gateway's own.
   ///
