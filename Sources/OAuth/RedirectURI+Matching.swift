@@ -36,7 +36,24 @@ extension RedirectURI {
     text.utf8.span.extracting(pathStart...).isEqual(to: other.text.utf8.span.extracting(other.pathStart...))
   }
 
-  /// The offset in bytes of the first byte in which two URIs differ; `nil` when they are the same.
+  /// The offset of the first byte of this requested URI that differs from a registered one; a loopback port does not
+  /// count, since it is chosen at request time (RFC 8252, section 7.3). `nil` when they are the same.
+  public func difference(from registered: RedirectURI) -> Int? {
+    switch (kind, registered.kind) {
+    case (.loopback(let family, _), .loopback(let other, _)) where family == other: break
+    case (.localhost, .localhost): break
+    default: return RedirectURI.firstDifference(text, registered.text)
+    }
+    return RedirectURI.firstDifference(pathAndQuery, registered.pathAndQuery).map { pathStart + $0 }
+  }
+
+  /// True for http on the name `localhost`.
+  public var isLocalhost: Bool {
+    if case .localhost = kind { return true }
+    return false
+  }
+
+  /// The offset in bytes of the first byte in which two texts differ; `nil` when they are the same.
   public static func firstDifference(_ a: some StringProtocol, _ b: some StringProtocol) -> Int? {
     var offset = 0
     var left = a.utf8.makeIterator()

@@ -61,6 +61,14 @@ struct AuthorizationTests {
     #expect(outcome.refusal?.detail == .differingByte(registered: 0, offset: 18))
   }
 
+  @Test("A mismatch of a loopback redirect URI is behind its port, and localhost is named as another host")
+  func differingLoopback() {
+    let path = Fixture.authorize(["client_id": "n4", "redirect_uri": "http://127.0.0.1:5000/cx"])
+    #expect(path.refusal?.detail == .differingByte(registered: 0, offset: 23))
+    let name = Fixture.authorize(["client_id": "n4", "redirect_uri": "http://localhost:5000/cb"])
+    #expect(name.refusal?.detail == .localhost)
+  }
+
   @Test("8252-7.3-no-cross-family: a registered 127.0.0.1 does not match [::1]")
   func noCrossFamily() {
     let outcome = Fixture.authorize(["client_id": "n4", "redirect_uri": "http://[::1]:5000/cb"])

@@ -41,9 +41,10 @@ enum RedirectResolution: Sendable {
   }
 
   private static func nearest(to requested: RedirectURI, among registered: [RedirectURI]) -> Detail? {
+    if case .localhost = requested.kind, !registered.contains(where: \.isLocalhost) { return .localhost }
     var best: (index: Int, offset: Int)?
     for (index, uri) in registered.enumerated() {
-      guard let offset = RedirectURI.firstDifference(requested.text, uri.text) else { continue }
+      guard let offset = requested.difference(from: uri) else { continue }
       if offset > best?.offset ?? -1 { best = (index, offset) }
     }
     return best.map { .differingByte(registered: $0.index, offset: $0.offset) }

@@ -59,6 +59,8 @@ public enum Detail: Sendable, Equatable {
   /// The registered URI, counted from 0, that is nearest to the requested one, and the offset in bytes of the first byte
   /// that differs.
   case differingByte(registered: Int, offset: Int)
+  /// The requested URI has the name `localhost`, which matches no loopback literal (RFC 8252, section 8.3).
+  case localhost
 }
 
 /// An upstream's error, mapped to the registry and free of characters that a response must not have.

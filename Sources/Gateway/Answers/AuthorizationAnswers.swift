@@ -28,6 +28,9 @@ extension Interception {
   /// A refusal: a page, or an error response to the client where that has been verified.
   func answer(_ refusal: Refusal, transaction: AuthorizationTransaction? = nil) -> Response {
     trail.refused(refusal.rejection)
+    if case .differingByte(let registered, let offset) = refusal.detail {
+      trail.findings.append("redirect-uri-differs:\(registered + 1):\(offset + 1)")
+    }
     let client = transaction.flatMap { policy.clients[$0.clientID] }
     switch refusal.delivery {
     case .redirect:
@@ -58,8 +61,11 @@ extension Interception {
     switch detail {
     case .parameter(let name): "the parameter is `\(name)`"
     case .redirectURI(let error): error.description
-    case .differingByte(let registered, let offset):
-      "redirect_uri differs from registered URI number \(registered + 1) at byte \(offset + 1)"
+    // Anyone can ask, so the page does not say how far a guess is right; the decision log does.
+    case .differingByte: "redirect_uri is not one of the registered URIs"
+    case .localhost:
+      "redirect_uri is not one of the registered URIs; localhost and 127.0.0.1 are different hosts, so send the one that "
+        + "is registered"
     }
   }
 

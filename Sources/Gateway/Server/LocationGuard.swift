@@ -43,6 +43,7 @@ struct LocationGuard: Sendable {
     callbackPath = Array(LocationGuard.callback.utf8)
   }
 
+  private static let appSchemes = [Array("intent".utf8), Array("android-app".utf8)]
   private static let tokenNames = ["code=", "access_token=", "id_token="]
   private static let errorNames = ["error="]
 
@@ -68,6 +69,8 @@ struct LocationGuard: Sendable {
     if location.path == callbackPath { return true }
     guard isEnforcing else { return false }
     if location.isInternational || addresses.contains(location.hashValue) { return true }
+    // Android opens the app that the fragment of such a URL names, with the rest of the URL as its address.
+    if LocationGuard.appSchemes.contains(location.scheme) { return true }
     // Every loopback port may be an app's.
     return location.isLoopback && location.authority != origin.authority
   }
@@ -133,11 +136,15 @@ struct LocationGuard: Sendable {
   }
 
   private static func carries(_ names: [String], _ field: Span<UInt8>) -> Bool {
-    for name in names where field.contains(name) { return true }
-    // An app decodes the names of parameters.
-    guard field.contains(UInt8(ascii: "%")) else { return false }
-    let decoded = ResolvedLocation.decoded(Array(copying: field))
-    return names.contains { decoded.span.contains($0) }
+    // Some apps compare the names of parameters without regard to case, and decode them, some of them more than once.
+    var text = Array(copying: field).map(\.lowercasedASCII)
+    for _ in 0...rounds {
+      for name in names where text.span.contains(name) { return true }
+      let decoded = ResolvedLocation.decoded(text).map(\.lowercasedASCII)
+      guard decoded.count < text.count else { return false }
+      text = decoded
+    }
+    return true
   }
 
   /// The text with each byte as a character of its own, so that none joins another.

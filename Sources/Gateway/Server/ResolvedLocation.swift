@@ -61,10 +61,10 @@ struct ResolvedLocation: Hashable, Sendable {
   /// Whether it leads to the machine that the browser runs on.
   var isLoopback: Bool {
     guard scheme == ResolvedLocation.http || scheme == ResolvedLocation.https else { return false }
-    let authority = String(decoding: authority, as: UTF8.self)
-    let host = authority.hasPrefix("[") ? authority.prefix { $0 != "]" } : authority.prefix { $0 != ":" }
-    return host == "localhost" || host.hasSuffix(".localhost") || host.hasPrefix("127.") || host == "[::1"
-      || host.hasPrefix("[::ffff:127.") || host.hasPrefix("[::ffff:7f") || host == "[0:0:0:0:0:0:0:1"
+    let isBracketed = authority.first == UInt8(ascii: "[")
+    let host = isBracketed ? authority[...] : authority.prefix { $0 != UInt8(ascii: ":") }
+    if let address = HostAddress(host) { return address.isLoopback }
+    return host.elementsEqual("localhost".utf8) || host.suffix(10).elementsEqual(".localhost".utf8)
   }
 
   /// Whether the host has a character that browsers may turn into one of ASCII, as they do with full-width letters.
@@ -113,11 +113,16 @@ struct ResolvedLocation: Hashable, Sendable {
     let host = decoded(named).map(\.lowercasedASCII)
     let isBracketed = host.first == UInt8(ascii: "[")
     guard let colon = host.lastIndex(of: UInt8(ascii: ":")), !isBracketed || !host[colon...].contains(UInt8(ascii: "]"))
-    else { return withoutDot(host[...]) }
-    let name = withoutDot(host[..<colon])
+    else { return canonical(withoutDot(host[...])) }
+    let name = canonical(withoutDot(host[..<colon]))
     let port = Int(String(decoding: host[(colon + 1)...], as: UTF8.self))
     guard let port, port != (isSecure ? 443 : 80) else { return name }
     return name + Array(":\(port)".utf8)
+  }
+
+  /// An address in one notation of the many that browsers read; a name as it is.
+  private static func canonical(_ host: [UInt8]) -> [UInt8] {
+    HostAddress(host[...]).map { Array($0.description.utf8) } ?? host
   }
 
   /// A name with a dot at its end is the same name.

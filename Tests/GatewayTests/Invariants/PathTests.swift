@@ -185,6 +185,17 @@ struct PathTests {
       "https:\\\\gw.example/.proofgate/callback?code=rawcode0123456", "COM.example.app:/cb?code=rawcode0123456",
       "/\\gw.example/.proofgate/callback?code=rawcode0123456",
       "HTTP://127.1.example@127.0.0.1:4711/cb?code=rawcode0123456",
+      "http://2130706433:9/?code=rawcode0123456", "http://0x7f.1:9/?code=rawcode0123456",
+      "http://017700000001/?code=rawcode0123456", "http://127.1/?code=rawcode0123456",
+      "http://0:9/?code=rawcode0123456",
+      "http://[::]:9/?code=rawcode0123456", "http://[0::1]:9/?code=rawcode0123456",
+      "http://[0:0:0:0:0:ffff:7f00:1]/?code=rawcode0123456", "http://[::ffff:127.0.0.1]/?code=rawcode0123456",
+      "http://[::127.0.0.1]/?code=rawcode0123456", "http://%30x7f000001/?code=rawcode0123456",
+      "com.example.app:/cb?Code=rawcode0123456", "com.example.app:/cb?%2563ode=rawcode0123456",
+      "com.example.app:/cb?%25252563ode=rawcode0123456", "com.example.app:/cb?CO%44E%3Drawcode0123456",
+      "intent://cb?code=rawcode0123456#Intent;scheme=com.example.app;end",
+      "INTENT:cb?code=rawcode0123456#Intent;scheme=com.example.app;end",
+      "android-app://com.example/com.example.app/cb?code=rawcode0123456",
     ])
   func answersElsewhere(location: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -204,7 +215,9 @@ struct PathTests {
   @Test(
     "I-path: other redirects of unlisted paths pass",
     arguments: [
-      "/home?x=1", "https://elsewhere.example/?code=1", "/login?next=%2Fauthorize%3Fcode%3D1",
+      "/home?x=1", "https://elsewhere.example/?code=1", "http://128.1/?code=1", "http://2130706433.example/?code=1",
+      "http://[2001:db8::7f00:1]/?code=1", "http://126.255.255.255/?code=1", "http://256.0.0.1.example/?code=1",
+      "/login?next=%2Fauthorize%3Fcode%3D1",
       "https://app.example.com/cb",
     ])
   func otherRedirects(location: String) async throws {

@@ -1,0 +1,121 @@
+internal import Bytes
+
+/// The address that a browser reads in the host of a URL (WHATWG URL, "host parser"): numbers in four notations, of which one
+/// to four parts make an IPv4 address, and IPv6 addresses in brackets.
+enum HostAddress: Equatable, CustomStringConvertible {
+  case four(UInt32)
+  /// Sixteen bytes.
+  case six([UInt8])
+
+  /// The address of a decoded host in lower case; `nil` for a name.
+  init?(_ host: ArraySlice<UInt8>) {
+    if host.first == UInt8(ascii: "[") {
+      guard let bytes = HostAddress.six(host.dropFirst().prefix { $0 != UInt8(ascii: "]") }) else { return nil }
+      self = .six(bytes)
+    } else {
+      guard let value = HostAddress.four(host) else { return nil }
+      self = .four(value)
+    }
+  }
+
+  /// An IPv4 address in four decimal parts, an IPv6 address in brackets and eight full pieces.
+  var description: String {
+    switch self {
+    case .four(let value): [24, 16, 8, 0].map { String(value >> $0 & 0xff) }.joined(separator: ".")
+    case .six(let bytes):
+      "["
+        + stride(from: 0, to: 16, by: 2).map { String(Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]), radix: 16) }
+        .joined(separator: ":") + "]"
+    }
+  }
+
+  /// Returns true for an address that leads to the machine itself; the unspecified addresses do so, too.
+  var isLoopback: Bool {
+    switch self {
+    case .four(let value): value >> 24 == 127 || value >> 24 == 0
+    case .six(let bytes):
+      switch (bytes[..<10].allSatisfy { $0 == 0 }, bytes[10], bytes[11]) {
+      case (true, 0xff, 0xff), (true, 0, 0):
+        // `::`, `::1`, and IPv4 addresses in either of their two forms.
+        bytes[12] == 127 || bytes[12] == 0
+      default: false
+      }
+    }
+  }
+
+  /// WHATWG URL, "IPv4 parser": decimal, octal and hexadecimal parts, the last of which fills what is left.
+  private static func four(_ host: ArraySlice<UInt8>) -> UInt32? {
+    var parts = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    if parts.count > 1, parts.last?.isEmpty ?? false { parts.removeLast() }
+    guard parts.count <= 4 else { return nil }
+    var numbers: [UInt64] = []
+    for part in parts {
+      guard let number = number(part) else { return nil }
+      numbers.append(number)
+    }
+    guard let last = numbers.popLast(), numbers.allSatisfy({ $0 < 256 }), last < 1 << (8 * UInt64(4 - numbers.count))
+    else {
+      return nil
+    }
+    var value = last
+    for (index, number) in numbers.enumerated() { value |= number << (8 * UInt64(3 - index)) }
+    return UInt32(value)
+  }
+
+  private static func number(_ part: ArraySlice<UInt8>) -> UInt64? {
+    guard !part.isEmpty else { return nil }
+    var digits = part
+    var radix: UInt64 = 10
+    if part.starts(with: "0x".utf8) {
+      digits = part.dropFirst(2)
+      radix = 16
+    } else if part.count > 1, part.first == UInt8(ascii: "0") {
+      digits = part.dropFirst()
+      radix = 8
+    }
+    var value: UInt64 = 0
+    for digit in digits {
+      guard let digit = digit.hexadecimalValue, digit < radix else { return nil }
+      value = min(value * radix + UInt64(digit), 1 << 40)
+    }
+    return value
+  }
+
+  /// WHATWG URL, "IPv6 parser", with an IPv4 address as the last two pieces.
+  private static func six(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+    let halves = halves(of: text)
+    guard let front = pieces(halves.front, isLast: halves.back == nil) else { return nil }
+    guard let back = halves.back else { return front.count == 16 ? front : nil }
+    guard let end = pieces(back, isLast: true), front.count + end.count <= 14 else { return nil }
+    return front + [UInt8](repeating: 0, count: 16 - front.count - end.count) + end
+  }
+
+  private static func halves(of text: ArraySlice<UInt8>) -> (front: ArraySlice<UInt8>, back: ArraySlice<UInt8>?) {
+    for index in text.indices.dropLast() where text[index] == UInt8(ascii: ":") && text[index + 1] == UInt8(ascii: ":")
+    {
+      return (text[..<index], text[(index + 2)...])
+    }
+    return (text, nil)
+  }
+
+  private static func pieces(_ text: ArraySlice<UInt8>, isLast: Bool) -> [UInt8]? {
+    guard !text.isEmpty else { return [] }
+    var bytes: [UInt8] = []
+    let pieces = text.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+    for (index, piece) in pieces.enumerated() {
+      if isLast, index == pieces.count - 1, piece.contains(UInt8(ascii: ".")) {
+        guard let value = four(piece) else { return nil }
+        bytes += [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
+        continue
+      }
+      guard !piece.isEmpty, piece.count <= 4 else { return nil }
+      var value: UInt16 = 0
+      for digit in piece {
+        guard let digit = digit.hexadecimalValue else { return nil }
+        value = value << 4 | UInt16(digit)
+      }
+      bytes += [UInt8(value >> 8), UInt8(truncatingIfNeeded: value)]
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,20 @@
+import GatewayTestSupport
+import Testing
+
+@Suite("Redirect URIs that do not match")
+struct MismatchTests {
+  @Test("The page is the same however far a guess is right; the decision log has the place")
+  func noOracle() async throws {
+    try await GatewayFixture.run { gateway in
+      var pages: Set<String> = []
+      for guess in ["com.example.app:/x", "com.example.app:/cx", "com.example.other:/cb"] {
+        let response = try await gateway.expectRefused(
+          get: "/authorize?response_type=code&client_id=p1&redirect_uri=\(guess)", status: 400)
+        #expect(response.text.contains("redirect_uri is not one of the registered URIs"))
+        pages.insert(response.text)
+      }
+      #expect(pages.count == 1)
+      #expect(gateway.logLines.contains { $0.contains("redirect-uri-differs:") })
+    }
+  }
+}
