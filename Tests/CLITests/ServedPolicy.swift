@@ -29,7 +29,7 @@ struct ServedPolicy {
     \(gateway)
     upstream:
       url: http://127.0.0.1:\(upstreamPort)
-      endpoints: { authorization: /authorize, token: /token }
+      endpoints: { authorization: /authorize, token: /token, revocation: /revoke }
       pass: [/]
     clients:
       - id: com.example.mail
