@@ -7,7 +7,7 @@ struct MismatchTests {
   func noOracle() async throws {
     try await GatewayFixture.run { gateway in
       var pages: Set<String> = []
-      for guess in ["com.example.app:/x", "com.example.app:/cx", "com.example.other:/cb"] {
+      for guess in ["com.example.p1:/x", "com.example.p1:/cx", "com.example.other:/cb"] {
         let response = try await gateway.expectRefused(
           get: "/authorize?response_type=code&client_id=p1&redirect_uri=\(guess)", status: 400)
         #expect(response.text.contains("redirect_uri is not one of the registered URIs"))
