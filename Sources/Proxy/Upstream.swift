@@ -85,9 +85,10 @@ public final class Upstream {
     head.append(" HTTP/1.1\r\n")
     head += settings.hostLine
     head += fields
-    if !request.body.isEmpty || request.method == "POST" { head.append("Content-Length: \(request.body.count)\r\n") }
     head += settings.viaLine
     ClientIdentity.append(request.peer, host: settings.configuration.authority, to: &head)
+    // The framing is last, as in the head of a request that passes.
+    if !request.body.isEmpty || request.method == "POST" { head.append("Content-Length: \(request.body.count)\r\n") }
     head.append("\r\n")
     return head
   }

@@ -43,7 +43,7 @@ extension Desync {
     stripped("Proxy-Connection", "Proxy-Connection: close\r\n"), stripped("TE", "TE: trailers\r\nConnection: TE\r\n"),
     stripped("TE without its option", "TE: trailers, deflate;q=0.5\r\n"),
     stripped("Trailer", "Trailer: Host, Cookie\r\n"),
-    stripped("other spellings of them", "Keep_Alive: 5\r\nT.E: x\r\nProxy_Connection: close\r\n", ["T.E: x"]),
+    stripped("other spellings of them", "Keep_Alive: 5\r\nT.E: x\r\nProxy_Connection: close\r\n", []),
   ]
 
   // MARK: Class 7
@@ -104,6 +104,6 @@ extension Desync {
         CanonicalRequest(method: "POST", body: .length("hello"), via: "1.0", isLast: true)),
       .forwarded(
         "an expectation in another spelling", post("Ex.pect: x\r\nContent-Length: 0\r\n", ""),
-        CanonicalRequest(method: "POST", fields: ["Ex.pect: x"])),
+        CanonicalRequest(method: "POST")),
     ]
 }

@@ -51,7 +51,7 @@ extension Desync {
     .forwarded("white space around", get("X: \t a \t\r\n"), CanonicalRequest(fields: ["X: a"])),
     .forwarded("bytes above ASCII", get("X: \u{e4}\u{301}\r\n"), CanonicalRequest(fields: ["X: \u{e4}\u{301}"])),
     .forwarded(
-      "odd characters in a name", get("!#$%&'*+-.^_`|~: y\r\n"), CanonicalRequest(fields: ["!#$%&'*+-.^_`|~: y"])),
+      "odd characters in a name", get("!#$%&'*+-.^_`|~: y\r\n"), CanonicalRequest()),
     .forwarded("colons in a value", get("X: a: b:c\r\n"), CanonicalRequest(fields: ["X: a: b:c"])),
     .forwarded(
       "a method of its own", "PURGE / HTTP/1.1\r\n\(host)\r\n", CanonicalRequest(method: "PURGE")),
