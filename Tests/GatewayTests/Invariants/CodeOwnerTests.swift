@@ -145,7 +145,9 @@ struct CodeOwnerTests {
       answering(gateway, "theOneCode012345", to: begun)
       #expect(try await gateway.get(begun.target, Headers.cookies([begun.cookie])).location?.contains("code=") == true)
       func redeem(_ code: String, _ headers: Headers = [:], _ form: Form = [:]) async throws -> Response {
-        var body: Form = ["grant_type": "authorization_code", "code": code, "redirect_uri": "https://watched.example/cb"]
+        var body: Form = [
+          "grant_type": "authorization_code", "code": code, "redirect_uri": "https://watched.example/cb",
+        ]
         for field in form.fields { body.append(field.name, field.value) }
         return try await gateway.post("/token", body, headers)
       }
