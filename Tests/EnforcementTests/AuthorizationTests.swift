@@ -289,4 +289,19 @@ struct AuthorizationTests {
     #expect(permit.responseMode == .formPost)
     #expect(!permit.upstreamQuery(state: "x").contains("response_mode"))
   }
+
+  @Test("I-consent: claims of an app that nothing proves do not go upstream behind the gateway's consent page")
+  func claims() throws {
+    func forwarded(_ redirectURI: String, _ consent: Consent) throws -> Bool {
+      let policy = Fixture.policy {
+        $0.redirectURIs = [Fixture.uri(redirectURI)]
+        $0.consent = consent
+      }
+      let outcome = Fixture.authorize(["claims": "{}", "redirect_uri": redirectURI], policy: policy)
+      return try #require(outcome.permit).parameters.contains { $0.parameter == .claims }
+    }
+    #expect(try !forwarded("com.example.app:/cb", .gateway))
+    #expect(try forwarded("https://app.example.com/cb", .gateway))
+    #expect(try forwarded("com.example.app:/cb", .upstream))
+  }
 }

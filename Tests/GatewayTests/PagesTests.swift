@@ -178,7 +178,7 @@ struct PagesTests {
     #expect(form.action == "/authorize")
     #expect(form.submission()[ConsentPage.Field.token] == Self.attack)
     let answers = form.buttons.map { form.submission(button: $0)[ConsentPage.Field.decision] }
-    #expect(answers == [ConsentPage.Field.approve, ConsentPage.Field.deny])
+    #expect(answers == [ConsentPage.Field.deny, ConsentPage.Field.approve])
   }
 
   @Test("The form of form_post carries every value unchanged to the redirect URI (rm-form-post)")
@@ -223,6 +223,17 @@ struct PagesTests {
     let html = Self.html(Pages().openApp(location: "com.example.mail:/cb?code=c&state=s", clientName: "Mail"))
     #expect(html.contains("href=\"com.example.mail:/cb?code=c&amp;state=s\""))
     #expect(!html.contains("<script"))
+  }
+
+  @Test("Allow comes after Don't allow, for the eye and for the keyboard, and takes no click at once (I-consent)")
+  func buttons() throws {
+    let html = Self.html(Self.pages.consent(Self.consent(name: "Mail")))
+    let deny = try #require(html.firstRange(of: #"value="deny""#))
+    let allow = try #require(html.firstRange(of: #"class="deliberate" name="decision" value="approve""#))
+    #expect(deny.lowerBound < allow.lowerBound)
+    #expect(!html.contains("row-reverse") && !html.contains("column-reverse"))
+    #expect(html.contains("button.deliberate { animation: deliberate 1s"))
+    #expect(html.contains("@keyframes deliberate { from { pointer-events: none"))
   }
 }
 

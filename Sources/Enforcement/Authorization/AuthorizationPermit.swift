@@ -52,6 +52,8 @@ public final class AuthorizationPermit: Sendable {
       entries.append(FormParameters.Entry(.codeChallengeMethod, challenge.method.rawValue))
     }
     let allowed = context.policy.upstream.parameters
+    // The gateway's page does not show `claims` (OpenID Connect Core, section 5.5), and the user would not know of them.
+    let dropsClaims = context.needsConsent && !client.isProven(at: context.redirect.verified)
     let requested = context.parameters.entries.span
     // In their places: a copy of each would count references to both texts.
     for index in requested.indices where !requested[index].value.isEmpty {
@@ -59,6 +61,7 @@ public final class AuthorizationPermit: Sendable {
         ParameterNames.openIDConnect.contains(requested[index].parameter)
         || !allowed.isEmpty && allowed.contains(requested[index].name)
           && !ParameterNames.reservedForGateway.contains(requested[index].parameter)
+      if dropsClaims, requested[index].parameter == .claims { continue }
       if isForwarded { entries.append(requested[index]) }
     }
     return entries

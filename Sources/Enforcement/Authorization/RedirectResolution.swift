@@ -1,5 +1,5 @@
-import OAuth
-import Policy
+public import OAuth
+public import Policy
 
 /// Which redirect URI a request means, and whether it may be used.
 enum RedirectResolution: Sendable {
@@ -71,5 +71,13 @@ extension Client {
   /// Whether the URI is one of the registered ones.
   func registers(_ uri: RedirectURI) -> Bool {
     redirectURIs.contains { uri.matches(registered: $0, freedom: redirectFreedom) }
+  }
+
+  /// Returns true if something proves that the app is the one that it says it is: a secret, or a claimed https address.
+  public func isProven(at redirectURI: RedirectURI?) -> Bool {
+    guard registration == .policy else { return false }
+    if kind == .confidential { return true }
+    guard case .https = redirectURI?.kind else { return false }
+    return true
   }
 }

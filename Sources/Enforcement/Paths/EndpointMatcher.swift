@@ -11,6 +11,8 @@ public enum Endpoint: Sendable, Equatable, CaseIterable {
   case pushed
   /// An endpoint of the upstream that the gateway does not police and therefore does not serve.
   case closed
+  /// A metadata document of the upstream, which names the endpoints by which a client goes around the gateway.
+  case metadata
   /// The gateway's own, under `/.proofgate/`.
   case own
 }
@@ -59,13 +61,15 @@ public final class EndpointMatcher: Sendable {
   ///   - pass: Prefixes that are passed through, e.g. `/static/`; empty: everything.
   ///   - notEndpoints: Paths that only look like an endpoint, e.g. `/oauth/token_key`.
   ///   - takesPushedRequests: Whether the endpoint for them is served; it is closed otherwise.
+  ///   - metadata: Paths of the upstream's metadata documents.
   public init(
-    endpoints: Endpoints, pass: [String] = [], notEndpoints: [String] = [], takesPushedRequests: Bool = false
+    endpoints: Endpoints, pass: [String] = [], notEndpoints: [String] = [], takesPushedRequests: Bool = false,
+    metadata: [String] = []
   ) {
     let all: [(Endpoint, [String])] = [
       (.authorization, endpoints.authorization), (.token, endpoints.token), (.revocation, endpoints.revocation),
       (.introspection, endpoints.introspection), (.closed, endpoints.closed),
-      (takesPushedRequests ? .pushed : .closed, endpoints.pushedAuthorization),
+      (takesPushedRequests ? .pushed : .closed, endpoints.pushedAuthorization), (.metadata, metadata),
     ]
     entries = all.flatMap { endpoint, paths in
       paths.map { path in

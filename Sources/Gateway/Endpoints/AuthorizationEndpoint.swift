@@ -125,7 +125,7 @@ struct AuthorizationEndpoint {
   private func forward(_ permit: AuthorizationPermit) async -> Reply {
     let start: TransactionStart
     do throws(StoreError) {
-      start = try await TransactionStart(permit, session, exchange)
+      start = try await TransactionStart(permit, session, exchange, id: exchange.newTransaction())
     } catch {
       return .response(exchange.refusal(error, for: permit))
     }

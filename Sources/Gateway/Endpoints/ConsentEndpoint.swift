@@ -30,8 +30,9 @@ struct ConsentEndpoint {
     let browserHash = session.hash
     exchange.note(permit.challenge, from: browserHash)
     let ticket = ConsentTicket(
-      path: exchange.authorizationPath, query: request.parameters.serialised, browserHash: browserHash,
-      expiry: expiry, isPushed: isPushed)
+      transaction: exchange.newTransaction(), path: exchange.authorizationPath, query: request.parameters.serialised,
+      browserHash: browserHash, expiry: expiry, isPushed: isPushed)
+    exchange.trail.transaction = ticket.transaction
     var response = exchange.pages.consent(
       ConsentPage(
         clientID: permit.client.id.rawValue, clientName: permit.client.name, isProven: permit.isProven,
@@ -54,6 +55,7 @@ struct ConsentEndpoint {
       let ticket = try? exchange.gateway.sealer.open(ConsentTicket.self, from: token),
       let session = exchange.session(), session.isBound(to: ticket.browserHash), isSameOrigin
     else { return forged() }
+    exchange.trail.transaction = ticket.transaction
     guard ticket.expiry > exchange.now else { return exchange.answer(.here(.transactionExpired)) }
 
     let original = AuthorizationRequest(
@@ -86,7 +88,7 @@ struct ConsentEndpoint {
     _ permit: AuthorizationPermit, _ ticket: ConsentTicket, _ session: BrowserSession
   ) async -> Response {
     do throws(StoreError) {
-      let start = try await TransactionStart(permit, session, exchange)
+      let start = try await TransactionStart(permit, session, exchange, id: ticket.transaction)
       var response = exchange.redirect(to: ticket.path + "?" + start.query)
       response.headers.append("Set-Cookie", start.cookie)
       return response
@@ -107,9 +109,11 @@ struct ConsentEndpoint {
 /// What the consent form carries.
 struct ConsentTicket: Sealable {
   static var purpose: Purpose { .consent }
-  private static let layout: UInt8 = 2
+  private static let layout: UInt8 = 3
   private static let hashLength = 32
 
+  /// The transaction that an approval begins. It names the sign-in in the log from the consent page on.
+  let transaction: TransactionID
   /// The path of the authorization endpoint that was asked.
   let path: String
   /// The authorization request, re-serialised.
@@ -120,7 +124,10 @@ struct ConsentTicket: Sealable {
   /// Whether the client pushed the request.
   let isPushed: Bool
 
-  init(path: String, query: String, browserHash: [UInt8], expiry: Int64, isPushed: Bool) {
+  init(
+    transaction: TransactionID, path: String, query: String, browserHash: [UInt8], expiry: Int64, isPushed: Bool
+  ) {
+    self.transaction = transaction
     self.isPushed = isPushed
     self.path = path
     self.query = query
@@ -133,6 +140,8 @@ struct ConsentTicket: Sealable {
     let pushed = try payload.byte()
     guard pushed <= 1 else { throw PayloadError() }
     isPushed = pushed == 1
+    guard let id = TransactionID(bytes: try payload.fixed(TransactionID.byteCount)) else { throw PayloadError() }
+    transaction = id
     expiry = Int64(clamping: try payload.number())
     browserHash = try payload.fixed(ConsentTicket.hashLength)
     path = try payload.text()
@@ -142,6 +151,7 @@ struct ConsentTicket: Sealable {
   func write(to payload: inout PayloadWriter) {
     payload.byte(ConsentTicket.layout)
     payload.byte(isPushed ? 1 : 0)
+    payload.fixed(transaction.bytes)
     payload.number(UInt64(clamping: expiry))
     payload.fixed(browserHash)
     payload.text(path)
@@ -161,11 +171,6 @@ extension RedirectDestination {
 }
 
 extension AuthorizationPermit {
-  /// Whether anything proves that the app is the one it says it is: a secret, or a claimed https address.
-  var isProven: Bool {
-    guard client.registration == .policy else { return false }
-    if client.kind == .confidential { return true }
-    if case .https = redirectURI.kind { return true }
-    return false
-  }
+  /// True if something proves that the app is the one that it says it is.
+  var isProven: Bool { client.isProven(at: redirectURI) }
 }

@@ -15,18 +15,31 @@ final class TransactionStart {
   /// The `Set-Cookie` value that binds the browser.
   let cookie: String
 
+  /// - Parameter id: A fresh id, or the id of the consent page that was approved.
+  ///
   /// Throws when the state has to go to the store and that is full or away.
-  init(_ permit: AuthorizationPermit, _ known: BrowserSession?, _ exchange: Interception) async throws(StoreError) {
+  init(
+    _ permit: AuthorizationPermit, _ known: BrowserSession?, _ exchange: Interception, id: TransactionID
+  ) async throws(StoreError) {
     let now = exchange.now
     let expiry = now + AuthorizationEndpoint.transactionLifetime
     let random = exchange.gateway.random
     session = BrowserSession.beginning(known, permit, until: expiry, now: now, random)
-    guard let id = TransactionID(bytes: random.take(TransactionID.byteCount)) else { preconditionFailure("16 bytes") }
     transaction = permit.transaction(id: id, expiry: expiry, browserSecretHash: session.hash)
     state = try await exchange.gateway.states.carry(transaction, from: exchange.request.peer, now: now)
     query = permit.upstreamQuery(state: state)
     cookie = exchange.gateway.snapshot.cookie.field(session, exchange.gateway.sealer)
     exchange.trail.transaction = id
     exchange.note(permit.challenge, from: transaction.browserSecretHash)
+  }
+}
+
+extension Interception {
+  /// Returns a fresh transaction id.
+  func newTransaction() -> TransactionID {
+    guard let id = TransactionID(bytes: gateway.random.take(TransactionID.byteCount)) else {
+      preconditionFailure("16 bytes")
+    }
+    return id
   }
 }

@@ -3,6 +3,9 @@ public import HTTP
 extension Pages {
   /// Asks whether the app may have what it asks for. The answer is a POST with the fields of ``ConsentPage/Field``.
   ///
+  /// The buttons are in one order for the eye and for the keyboard. Allow takes no click in the first second, because another
+  /// site can have the user double-click where the button is about to appear.
+  ///
   /// The page has no `Origin` to offer with its POST (`Referrer-Policy: no-referrer` makes it `null`): the token is what
   /// ties the answer to the page.
   public func consent(_ page: ConsentPage) -> Response {
@@ -30,9 +33,10 @@ extension Pages {
       </dl>
       \(warning)<form method="post" action="\(url: page.action)" class="actions">
       <input type="hidden" name="\(ConsentPage.Field.token)" value="\(page.token)">
-      <button type="submit" name="\(ConsentPage.Field.decision)" value="\(ConsentPage.Field.approve)">Allow</button>
       <button type="submit" class="second" name="\(ConsentPage.Field.decision)" \
       value="\(ConsentPage.Field.deny)">Don’t allow</button>
+      <button type="submit" class="deliberate" name="\(ConsentPage.Field.decision)" \
+      value="\(ConsentPage.Field.approve)">Allow</button>
       </form>
       """)
   }

@@ -67,11 +67,13 @@ enum Stylesheet {
       -webkit-appearance: none; appearance: none;
     }
     .button:hover, button:hover { background: var(--accent-hover); border-color: var(--accent-hover); }
+    @keyframes deliberate { from { pointer-events: none; opacity: .55; } }
+    button.deliberate { animation: deliberate 1s step-end; }
     button.second { color: var(--ink); background: transparent; border-color: var(--soft); }
     button.second:hover { background: var(--quiet); border-color: var(--ink); }
     .button:focus-visible, button:focus-visible { border-radius: .625rem; }
     @media (min-width: 40rem) {
-      .actions { flex-direction: row-reverse; justify-content: flex-end; }
+      .actions { flex-direction: row; }
       .actions > * { flex: 1; }
     }
     .copy {

@@ -48,6 +48,7 @@ public final class Gateway: Handler {
       return pass(head, bytes, fields, client)
     case .unlisted: return routeUnlisted(head, bytes, fields, client)
     case .exact(.closed): return refuseOrPass(.pathClosed, client)
+    case .exact(.metadata): return refuseOrPass(.metadataLeadsAround, client)
     case .notPassed: return refuseOrPass(.pathNotPassed, client)
     case .ambiguous: return refuseOrPass(.pathAmbiguous, client)
     case .resembling:

@@ -27,7 +27,8 @@ public final class GatewaySnapshot: Sendable {
     self.keyRing = keyRing
     matcher = EndpointMatcher(
       endpoints: policy.upstream.endpoints, pass: policy.upstream.pass,
-      notEndpoints: policy.upstream.notEndpoints, takesPushedRequests: policy.takesPushedRequests)
+      notEndpoints: policy.upstream.notEndpoints, takesPushedRequests: policy.takesPushedRequests,
+      metadata: policy.upstream.endpoints.metadataPaths.filter { !policy.upstream.notEndpoints.contains($0) })
     pages = Pages(branding: policy.gateway.branding)
     cookie = BrowserCookie(policy)
     locations = LocationGuard(policy)

@@ -139,7 +139,7 @@ struct ConsentTests {
     }
   }
 
-  @Test("I-consent: an approval can be repeated without harm: each is a transaction of its own")
+  @Test("I-consent: an approval can be repeated without harm, and the log names one sign-in from the page on")
   func repeated() async throws {
     try await GatewayFixture.run { gateway in
       let (form, cookie) = try await asked(gateway)
@@ -148,7 +148,13 @@ struct ConsentTests {
       let states = [first, second].compactMap {
         $0.location.flatMap { Form(decoding: $0.split(separator: "?")[1])["state"] }
       }
-      #expect(try Set(states.map { try gateway.transaction(in: $0).id }).count == 2)
+      #expect(Set(states).count == 2)
+      let ids = try Set(states.map { try gateway.transaction(in: $0).id })
+      #expect(ids.count == 1)
+      let id = try #require(ids.first).description
+      let lines = gateway.logLines.filter { $0.contains(#""transaction":"\#(id)""#) }
+      #expect(lines.count == 3)
+      #expect(lines.first?.contains(#""endpoint":"authorization""#) == true)
     }
   }
 }
