@@ -35,7 +35,7 @@ let package = Package(
   name: "proofgate",
   products: [.executable(name: "proofgate", targets: ["proofgate"])],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
   ],
   targets: [
     // C libraries and the shim for what glibc's headers do not give to Swift.
