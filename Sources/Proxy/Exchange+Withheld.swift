@@ -34,12 +34,8 @@ extension Exchange {
 
   /// The request as values. Other connections have used `requestFields` since the head was parsed.
   private func request(_ head: RequestHead) -> Request {
-    var request =
-      if keepsHead {
-        fromClient.withSpan { values(head, $0) }
-      } else {
-        values(head, held.head.span)
-      }
+    let kept = held.head
+    var request = keepsHead ? fromClient.withSpan { values(head, $0) } : values(head, kept.span)
     request.body = held.body
     return request
   }
