@@ -63,7 +63,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("I-observe: the push of an observed client reaches the server's own endpoint, and so does its reference")
+  @Test("The push of an observed client reaches the server's own endpoint, and so does its reference")
   func observed() async throws {
     try await GatewayFixture.run(try Self.policy { $0.editAll { $0.mode = .observe } }) { gateway in
       let form = gateway.par().without("code_challenge")
@@ -76,7 +76,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("I-observe: a reference that the gateway gave is taken after its client became observed")
+  @Test("A reference that the gateway gave is taken after its client became observed")
   func sealedReference() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let uri = try await gateway.push()

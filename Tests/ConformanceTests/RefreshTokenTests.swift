@@ -367,7 +367,7 @@ struct RefreshTokenTests {
 
   // MARK: Families that the store does not know
 
-  @Test("family-missing: a token of generation 1 or above without a record is refused, and the upstream is not asked")
+  @Test("A token of generation 1 or above without a record is refused, and the upstream is not asked")
   func familyMissing() async throws {
     try await GatewayFixture.run { gateway in
       let store = try #require(gateway.store as? MemoryStore)
@@ -383,7 +383,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("epoch-family: after a restart of the store each family is refreshed once more, by the first token that comes")
+  @Test("After a restart of the store each family is refreshed once more, by the first token that comes")
   func restart() async throws {
     try await GatewayFixture.run { gateway in
       let first = try await gateway.tokens().refresh()
@@ -423,7 +423,7 @@ struct RefreshTokenTests {
 
   // MARK: Repeats
 
-  @Test("I-renewal: a repeat with another scope is a reuse, and expires_in is what is left")
+  @Test("A repeat with another scope is a reuse, and expires_in is what is left")
   func repeatOfAnother() async throws {
     let policy = try FixturePolicy.with { $0.editAll { $0.refreshReuseWindow = 100 } }
     try await GatewayFixture.run(policy) { gateway in
@@ -444,7 +444,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("I-renewal: a repeat whose answer is no longer there is 503 and ends nothing")
+  @Test("A repeat whose answer is no longer there is 503 and ends nothing")
   func answerMissing() async throws {
     let policy = try FixturePolicy.with { $0.editAll { $0.refreshReuseWindow = 100 } }
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.answer: 1])
