@@ -175,7 +175,7 @@ class Upstream(Nginx):
     # Passing the request on to itself makes nginx read the whole body before it answers.
     location = /sink {{ client_body_buffer_size 2m; proxy_pass http://127.0.0.1:{self.port}/; }}
     location = /oauth/authorize {{
-      return 302 "http://$http_x_forwarded_host/.proofgate/callback?code={'c' * 43}&state=$arg_state";
+      return 302 "http://$http_x_forwarded_host/.proofgate/callback?code={'c' * 11}$request_id&state=$arg_state";
     }}
     location = /oauth/token {{ default_type application/json; return 200 '{token}'; }}
   }}
@@ -269,6 +269,8 @@ gateway:
       tls: {{ certificate: {self.certificate}, private_key: {self.key} }}
   admin: 127.0.0.1:{free_port()}
   workers: {self.workers}
+  # Each sign-in leaves the digest of its code for the ten minutes that a server's code may live.
+  store: {{ memory: 4GiB }}
   # As the other proxies are told.
   limits: {{ token_requests_per_client: off, requests_per_connection: 1000000000, idle_timeout: 600s }}
 upstream:

@@ -1,12 +1,14 @@
 """The legacy server of the workload: every answer follows from the request, so that a wrong one is noticed."""
 
 import hashlib
+import itertools
 import json
 import socket
 import threading
 import urllib.parse
 
-CODE = "raw-code-of-the-server"
+# Followed by a number: a server gives each code once.
+CODE = "raw-code-of-the-server-"
 REFRESH = "raw-refresh-token-of-the-server"
 SLOW = 0.6  # seconds until `/slow` is answered
 
@@ -23,6 +25,7 @@ class Upstream:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.listener.getsockname()[1]
         self.token_requests = 0
+        self.codes = itertools.count(1)
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
@@ -59,7 +62,7 @@ class Upstream:
         extra, status = "", "200 OK"
         if path == "/oauth/authorize":
             parameters = dict(urllib.parse.parse_qsl(query))
-            answer = urllib.parse.urlencode({"code": CODE, "state": parameters.get("state", "")})
+            answer = urllib.parse.urlencode({"code": f"{CODE}{next(self.codes)}", "state": parameters.get("state", "")})
             extra, status, content = f"Location: {parameters['redirect_uri']}?{answer}\r\n", "302 Found", b""
         elif path == "/oauth/token":
             self.token_requests += 1
