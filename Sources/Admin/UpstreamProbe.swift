@@ -37,7 +37,7 @@ public final class UpstreamProbe {
       let wake = await waiter.sleep(until: poller.deadline(after: 2 * UpstreamProbe.timeout))
       waiting.removeAll { $0 === waiter }
       waiter.retire()
-      // What was found out long ago says nothing of now.
+      // An old result does not describe the present state.
       guard wake == .ready, let latest else { return "no answer within \(2 * UpstreamProbe.timeout) ms" }
       return latest.problem
     }

@@ -63,7 +63,7 @@ public enum Decoder {
         // No progress, although there is room: there is no input left.
         throw .truncated
       case Z_MEM_ERROR: throw .outOfMemory
-      // A preset dictionary among them, which nobody has.
+      // This includes a preset dictionary, which HTTP does not define.
       default: throw .malformed
       }
     }

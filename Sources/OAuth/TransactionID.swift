@@ -14,7 +14,7 @@ public struct TransactionID: Hashable, Sendable, CustomStringConvertible {
     self.bytes = bytes
   }
 
-  /// The id of the login that an upstream code stands for.
+  /// The id of the login that an upstream code belongs to.
   public init(_ code: UpstreamCodeDigest) {
     bytes = code.bytes
   }

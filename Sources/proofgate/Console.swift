@@ -29,7 +29,7 @@ enum Console {
     }
   }
 
-  /// From now on lines for standard error are written by a thread of their own, and nobody waits for their reader.
+  /// Starts a thread that writes the lines for standard error, so that a full pipe never blocks the caller.
   static func writeInBackground() {
     isInBackground.store(true, ordering: .releasing)
   }

@@ -1,6 +1,6 @@
 /// A path of `upstream.not_endpoints`: one that only looks like an endpoint. It matches in exactly one spelling.
 ///
-/// `*` stands for one segment: an identifier or a base64 value in the characters that every server reads alike.
+/// `*` matches one segment: an identifier or a base64 value in the characters that every server reads alike.
 struct ExactPath: Sendable {
   /// `nil` for `*`.
   private let segments: [[UInt8]?]

@@ -49,7 +49,7 @@ public final class RedemptionPermit: Sendable {
       sealsRefreshToken: sealsRefreshToken)
   }
 
-  /// The name of the login that the code stands for, and of the family of its refresh tokens.
+  /// The id of the login that issued the code, and of the family of its refresh tokens.
   ///
   /// It comes from the upstream's code: two transactions can never redeem one code, and a second code of one transaction
   /// (the user went back and consented again) is a login of its own.

@@ -24,7 +24,7 @@ struct PushedRequests {
   let sealer: Sealer
   let store: any EphemeralStore
 
-  /// Keeps a request. Returns the `request_uri` that stands for it.
+  /// Keeps a request. Returns the `request_uri` that refers to it.
   ///
   /// The entry is charged to the address alone, whose oldest requests make room.
   /// - Parameters:
