@@ -150,9 +150,10 @@ final class Folder {
 
 /// A file of the repository.
 enum Repository {
-  static func read(_ path: String, from source: String = #filePath) throws -> String {
-    let root = URL(fileURLWithPath: source).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    return try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+  static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  static func read(_ path: String) throws -> String {
+    try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
   }
 }
