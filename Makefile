@@ -105,11 +105,12 @@ interop: deps-interop
 	swift build --product proofgate
 	Tests/Interop/run --proofgate .build/debug/proofgate $(INTEROP_OPTIONS)
 
-## observe-diff: the messages of legacy clients through observe mode and through nginx: equal but for docs/observe.md
+## observe-diff: recorded messages of clients and servers through observe mode and nginx: equal but for docs/observe.md
 observe-diff: deps
 	$(call install,nginx python3)
 	swift build --product proofgate
 	Tests/Observe/run --proofgate .build/debug/proofgate
+	Tests/Observe/run --proofgate .build/debug/proofgate --enforce
 
 ## tls-check: testssl.sh against a running gateway; fails on weaknesses that the policy did not ask for
 tls-check: deps

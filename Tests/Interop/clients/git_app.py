@@ -20,6 +20,7 @@ with tempfile.TemporaryDirectory() as home:
     configuration = os.path.join(home, "gitconfig")
     for key, value in {
         "credential.helper": "oauth",
+        **({f"credential.{url}.oauthClientSecret": options.client_secret} if options.client_secret else {}),
         f"credential.{url}.oauthClientId": options.client_id,
         f"credential.{url}.oauthScopes": "profile",
         f"credential.{url}.oauthAuthURL": urlsplit(options.authorize).path,

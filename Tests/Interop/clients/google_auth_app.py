@@ -17,7 +17,7 @@ flow = InstalledAppFlow.from_client_config(
     {
         "installed": {
             "client_id": options.client_id,
-            "client_secret": "",
+            "client_secret": options.client_secret or "",
             "auth_uri": options.authorize,
             "token_uri": options.token,
         }

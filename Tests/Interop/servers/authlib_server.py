@@ -5,7 +5,7 @@ parameters are ignored.
 Its ways: the login page is sent the whole authorization URL as `next`, the consent form posts back to the URL that
 it was shown on, errors of the authorization request are a page, the client authenticates with HTTP Basic.
 
-Usage: authlib_server.py REDIRECT_URI
+Usage: authlib_server.py REDIRECT_URI, which may end with `*`
 The first line of the output is the port.
 """
 
@@ -30,6 +30,11 @@ USERS = {"ada": "correct horse"}
 SCOPES = {"profile", "notes"}
 
 
+def matches(pattern, redirect_uri):
+    """Compares as legacy servers do: a `*` at the end stands for any rest."""
+    return redirect_uri.startswith(pattern[:-1]) if pattern.endswith("*") else redirect_uri == pattern
+
+
 class Client(ClientMixin):
     client_id = "legacy-web"
     # Unreserved characters only: this Authlib does not form-decode what HTTP Basic carries (RFC 6749, section 2.3.1).
@@ -48,7 +53,7 @@ class Client(ClientMixin):
         return " ".join(name for name in (scope or "").split() if name in SCOPES)
 
     def check_redirect_uri(self, redirect_uri):
-        return redirect_uri == self.redirect_uri
+        return matches(self.redirect_uri, redirect_uri)
 
     def has_client_secret(self):
         return True

@@ -5,7 +5,7 @@ Its ways: the login page is sent path and query of the authorization URL as `nex
 parameters as hidden fields to the bare authorization endpoint, errors of the authorization request are redirects to
 its own error page, the client authenticates with fields of the body.
 
-Usage: flask_oauthlib_server.py REDIRECT_URI
+Usage: flask_oauthlib_server.py REDIRECT_URI, which may end with `*`
 The first line of the output is the port.
 """
 
@@ -35,6 +35,11 @@ class Client:
     def __init__(self, redirect_uri):
         self.redirect_uris = [redirect_uri]
         self.default_redirect_uri = redirect_uri
+
+    def validate_redirect_uri(self, redirect_uri):
+        """Compares as legacy servers do: a `*` at the end stands for any rest."""
+        pattern = self.default_redirect_uri
+        return redirect_uri.startswith(pattern[:-1]) if pattern.endswith("*") else redirect_uri == pattern
 
     def validate_scopes(self, scopes):
         return set(scopes) <= {"profile", "notes"}
