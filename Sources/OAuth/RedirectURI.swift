@@ -60,6 +60,16 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
     return rest[rest.utf8.index(after: mark)...]
   }
 
+  /// The URI without its query, and without the port of a loopback address, which an app chooses when it runs.
+  public var address: String {
+    switch kind {
+    case .loopback(.ipv4, _): "http://127.0.0.1" + path
+    case .loopback(.ipv6, _): "http://[::1]" + path
+    case .localhost: "http://localhost" + path
+    case .privateUse, .https, .broker: String(text.prefix { $0 != "?" })
+    }
+  }
+
   /// The private-use scheme; `nil` for the other kinds.
   public var privateUseScheme: String? {
     guard case .privateUse(let scheme) = kind else { return nil }

@@ -23,11 +23,20 @@ struct ClientCollection {
     let place: Place
   }
 
+  /// A loopback redirect URI without its port, which an app chooses when it runs.
+  struct LoopbackSite {
+    let client: ClientID
+    let address: String
+    let isObserved: Bool
+    let place: Place
+  }
+
   private(set) var entries: [Entry] = []
   /// Where each client is among the entries.
   private var positions: [ClientID: Int32] = [:]
   /// In the order of the files.
   private(set) var sites: [Site] = []
+  private(set) var loopbackSites: [LoopbackSite] = []
   /// Equal sets share their storage, and are found by the list that says them: most clients of a large policy have the
   /// same grants and modes.
   private var grantSets: [(list: [GrantType], set: Set<GrantType>)] = []
@@ -60,6 +69,23 @@ struct ClientCollection {
 
   mutating func add(_ site: Site) {
     sites.append(site)
+  }
+
+  mutating func add(_ site: LoopbackSite) {
+    loopbackSites.append(site)
+  }
+
+  /// Returns the loopback sites whose address a client of the other mode had before, each with that client.
+  func loopbackSitesOfBothModes() -> [(site: LoopbackSite, other: ClientID)] {
+    guard loopbackSites.contains(where: \.isObserved) else { return [] }
+    var observed: [String: ClientID] = [:]
+    var enforced: [String: ClientID] = [:]
+    var shared: [(site: LoopbackSite, other: ClientID)] = []
+    for site in loopbackSites {
+      if let other = site.isObserved ? enforced[site.address] : observed[site.address] { shared.append((site, other)) }
+      if site.isObserved { observed[site.address] = site.client } else { enforced[site.address] = site.client }
+    }
+    return shared
   }
 
   /// The sites that have a text which another client had before, and that client, by their positions.

@@ -151,7 +151,12 @@ extension PolicyReader {
     guard let id = draft.id else { return }
     for uri in draft.redirectURIs {
       switch uri.value.kind {
-      case .loopback, .localhost: continue
+      case .loopback, .localhost:
+        clients.add(
+          ClientCollection.LoopbackSite(
+            client: id, address: uri.value.address, isObserved: draft.rules.mode == .observe,
+            place: Place(uri.node)))
+        continue
       case .privateUse, .https, .broker: break
       }
       clients.add(
@@ -177,6 +182,14 @@ extension PolicyReader {
           "\(title) and client \(quoted(owner.rawValue)) both have scheme \(quoted(scheme)), which a device gives to one "
             + "app; use a scheme per app")
       }
+    }
+    for (site, other) in clients.loopbackSitesOfBothModes() {
+      let modes = site.isObserved ? ("observed", "enforced") : ("enforced", "observed")
+      report(
+        .sharedRedirectURI, .warning, site.place,
+        "the \(modes.0) client \(quoted(site.client.rawValue)) and the \(modes.1) client \(quoted(other.rawValue)) both "
+          + "have redirect URI \(quoted(site.address)) on any port, so an app of one can get the codes of the other; give "
+          + "each a path of its own")
     }
   }
 }

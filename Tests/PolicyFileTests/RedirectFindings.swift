@@ -284,5 +284,25 @@ struct RedirectFindings {
         policy.yaml:17:21: warning: client `b` and client `com.example.mail` both have redirect URI \
         `com.example.mail:/callback`; give each its own (RFC 8252, section 8.10) [shared-redirect-uri]
         """),
+    FindingCase(
+      .sharedRedirectURI,
+      "A loopback redirect URI of an observed and an enforced client, on different ports",
+      clients: """
+        clients:
+          - id: cli
+            type: public
+            redirect_uris: ['http://127.0.0.1/cb', 'http://[::1]/cb']
+          - id: other
+            type: public
+            mode: observe
+            redirect_uris: ['http://127.0.0.1:4000/cb', 'http://127.0.0.1/own']
+        """,
+      expected: """
+        policy.yaml:17:11: warning: `mode: observe` refuses nothing; use `enforce` once the log shows that apps comply \
+        [observe-mode]
+        policy.yaml:18:21: warning: the observed client `other` and the enforced client `cli` both have redirect URI \
+        `http://127.0.0.1/cb` on any port, so an app of one can get the codes of the other; give each a path of its own \
+        (RFC 8252, section 8.10) [shared-redirect-uri]
+        """),
   ]
 }

@@ -100,12 +100,6 @@ extension Interception {
 
   /// The redirect URI without query and loopback port, as a policy lists it; `malformed` for any other text.
   private static func shape(_ text: String) -> String {
-    guard let uri = try? RedirectURI(parsing: text) else { return "malformed" }
-    switch uri.kind {
-    case .loopback(.ipv4, _): return "http://127.0.0.1" + uri.path
-    case .loopback(.ipv6, _): return "http://[::1]" + uri.path
-    case .localhost: return "http://localhost" + uri.path
-    case .privateUse, .https, .broker: return String(uri.text.prefix { $0 != "?" })
-    }
+    (try? RedirectURI(parsing: text))?.address ?? "malformed"
   }
 }
