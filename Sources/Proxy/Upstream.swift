@@ -224,6 +224,9 @@ public final class UpstreamResponse {
     UpstreamResponse.locationNames.flatMap { head.headers.all($0) }
   }
 
+  /// The values of its `Link` fields.
+  public var links: [String] { head.headers.all("Link") }
+
   /// The head with the gateway's origin in place of the upstream's in each location, as in a response that passes.
   public func onThisOrigin() -> Response {
     let configuration = server.worker.settings.configuration

@@ -41,10 +41,14 @@ struct Completion {
         let refused = exchange.answer(.here(.answerUnusable), transaction: transaction)
         return .response(await replace(answer, by: refused, adding: cookie))
       }
+      if handsCodeElsewhere(location) { return .response(await refuseElsewhere(answer, adding: cookie)) }
       response.headers.set("Location", onThisOrigin(location))
       if response.status == 307 || response.status == 308 { change(&response, to: redirectStatus(response)) }
     }
-    let elsewhere = response.headers.all("Refresh") + response.headers.all("Content-Location")
+    let elsewhere = response.secondaryDestinations
+    if elsewhere.contains(where: handsCodeElsewhere) {
+      return .response(await refuseElsewhere(answer, adding: cookie))
+    }
     if elsewhere.contains(where: exchange.gateway.snapshot.locations.isAnswer) {
       let refused = exchange.answer(.here(.answerUnusable), transaction: transaction)
       return .response(await replace(answer, by: refused, adding: cookie))
@@ -54,6 +58,19 @@ struct Completion {
     response.headers.set("Cache-Control", "no-store")
     if let cookie { response.headers.append("Set-Cookie", cookie) }
     return .relay(answer, response)
+  }
+
+  /// Returns true if a code would go to another origin than the server's, with no state by which it could be completed.
+  ///
+  /// A form without a transaction of its own may be the last step of an observed client's sign-in in the same browser.
+  private func handsCodeElsewhere(_ location: String) -> Bool {
+    guard exchange.gateway.snapshot.locations.leavesWithCode(location) else { return false }
+    return transaction != nil || !exchange.isForObservedClient(location)
+  }
+
+  private func refuseElsewhere(_ answer: UpstreamResponse, adding cookie: String?) async -> Response {
+    let refused = exchange.answer(.here(.answerElsewhere), transaction: transaction)
+    return await replace(answer, by: refused, adding: cookie)
   }
 
   /// Changes the status. The upstream's reason phrase belongs to its own one.
@@ -151,6 +168,15 @@ extension Interception {
     return policy.upstream.callback == .inPlace || !locations.isCallback(location)
   }
 
+  /// Returns true if the location is one of an observed client's redirect URIs, or answers an observed request that is known
+  /// here.
+  func isForObservedClient(_ location: String) -> Bool {
+    guard policy.isObserving else { return false }
+    if gateway.snapshot.locations.isObserved(location) { return true }
+    guard let answer = UpstreamAnswer(location: location), let link = ObservedFlow.link(answer) else { return false }
+    return gateway.resources.observed.isKnown(link.link)
+  }
+
   /// The cookies that the upstream sets, as they may reach the browser: never the gateway's own, and `Secure` wherever
   /// the gateway is.
   func cookies(of response: Response) -> [String] {
@@ -205,5 +231,12 @@ extension Interception {
     } catch {
       return answer(permit.refusal(.storeUnavailable), transaction: transaction)
     }
+  }
+}
+
+extension Response {
+  /// The places other than `Location` to which the response sends a client.
+  var secondaryDestinations: [String] {
+    headers.all("Refresh") + headers.all("Content-Location") + headers.all("Link").flatMap(LinkField.targets)
   }
 }

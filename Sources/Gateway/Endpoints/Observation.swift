@@ -47,7 +47,8 @@ extension Interception {
         if trail.observed == nil { trail.observed = observed }
         trail.observed?.code = observed.code
       }
-      if answer.locations.contains(where: { locations.isAnswer($0, toObserved: client) }) {
+      let destinations = answer.locations + answer.links.flatMap(LinkField.targets)
+      if destinations.contains(where: { locations.isAnswer($0, toObserved: client) }) {
         return .response(refuse(.here(.answerToEnforced)))
       }
       if policy.isEnforcing, let clientID, await !claimPassing(answer.locations, to: clientID) {

@@ -27,17 +27,18 @@ struct PassingAnswer {
 
   private func answer() async -> Response {
     let head = withheld.response
-    guard let location = head.headers.only("Location") else { return unlisted() }
+    guard let location = head.headers.only("Location") else { return handedElsewhere() ?? unlisted() }
     let isRedirect = (300..<400).contains(head.status)
     guard isRedirect, !leadsElsewhere, let answer = UpstreamAnswer(location: exchange.absolute(location)),
       let state = answer.state
-    else { return unlisted() }
+    else { return handedElsewhere() ?? unlisted() }
     do throws(StoreError) {
       switch try await exchange.gateway.states.open(state, now: exchange.now) {
       case .value(let transaction): return await complete(answer, transaction)
       case .keyUnknown: return exchange.answer(.here(.codeKeyUnknown))
       // A state of the app's own that looks like a handle, with an error for the app.
-      case .invalid where !exchange.gateway.snapshot.locations.isAnswer(location): return passed(head)
+      case .invalid where !exchange.gateway.snapshot.locations.isAnswer(location):
+        return handedElsewhere() ?? passed(head)
       case .invalid: return unlisted()
       }
     } catch {
@@ -54,9 +55,24 @@ struct PassingAnswer {
 
   /// True if another field hands out a code or token as well.
   private var leadsElsewhere: Bool {
-    let headers = withheld.response.headers
-    let others = headers.all("Refresh") + headers.all("Content-Location")
-    return others.contains(where: exchange.gateway.snapshot.locations.isAnswer)
+    withheld.response.secondaryDestinations.contains(where: exchange.gateway.snapshot.locations.isAnswer)
+  }
+
+  /// Returns the response if the only reason to withhold the upstream's is a code for another origin. It is refused while a
+  /// transaction of the browser runs, unless it is for an observed client; otherwise it passes.
+  private func handedElsewhere() -> Response? {
+    let locations = exchange.gateway.snapshot.locations
+    let head = withheld.response
+    let destinations = head.headers.all("Location") + head.secondaryDestinations
+    let handed = destinations.filter(locations.leavesWithCode)
+    guard !handed.isEmpty, !destinations.contains(where: locations.isAnswer) else { return nil }
+    let isLive = exchange.session().map { $0.liveUntil > exchange.now } ?? false
+    if isLive, !handed.allSatisfy(exchange.isForObservedClient) { return exchange.answer(.here(.answerElsewhere)) }
+    exchange.trail.mode = Mode.observe.rawValue
+    for location in handed where exchange.trail.observed == nil {
+      exchange.trail.observed = exchange.gateway.noteObserved(location: location)
+    }
+    return passed(head)
   }
 
   private func unlisted(_ transaction: AuthorizationTransaction? = nil) -> Response {

@@ -13,6 +13,10 @@ struct LocationGuard: Sendable {
   private let callbackPath: [UInt8]
   /// The loopback redirect URIs of enforced clients without their ports, as hashes: an app may listen on any port.
   private let loopbacks: Set<Int>
+  /// The redirect URIs of observed clients, in the same way.
+  private let observedAddresses: Set<Int>
+  private let observedLoopbacks: Set<Int>
+  private let upstream: ResolvedLocation
   /// The observed clients whose id an enforced client uses upstream.
   private let sharedIDs: Set<ClientID>
   /// False while no client is enforced. Then only the gateway's callback is guarded.
@@ -25,6 +29,10 @@ struct LocationGuard: Sendable {
     let observed = policy.clients.values.lazy.filter { $0.mode == .observe }
     sharedIDs = Set(observed.filter(policy.sharesEnforcedUpstream).map(\.id))
     origin = ResolvedLocation(policy.gateway.origin.description + "/", on: nil)
+    upstream = ResolvedLocation(policy.upstream.origin.description + "/", on: nil)
+    let watched = observed.flatMap { $0.redirectURIs.map { ResolvedLocation($0.text, on: nil) } }
+    observedAddresses = Set(watched.map(\.hashValue))
+    observedLoopbacks = Set(watched.filter(\.isLoopback).map(\.withoutPort.hashValue))
     var addresses: Set<Int> = []
     var loopbacks: Set<Int> = []
     addresses.reserveCapacity(policy.clients.count)
@@ -46,6 +54,8 @@ struct LocationGuard: Sendable {
   private static let appSchemes = [Array("intent".utf8), Array("android-app".utf8)]
   private static let tokenNames = ["code=", "access_token=", "id_token="]
   private static let errorNames = ["error="]
+  /// `code` as a parameter of its own, of a query or fragment, and not as the end of `promo_code`.
+  private static let codeParameters = ["?code=", "&code=", "#code=", ";code="]
 
   /// Whether the location hands a code or a token to a redirect URI, in any spelling that a browser or an app takes for
   /// one.
@@ -62,6 +72,23 @@ struct LocationGuard: Sendable {
 
   /// Returns true if the location leads to the gateway's callback, on whatever host.
   func isCallback(_ field: String) -> Bool { resolved(field).path == callbackPath }
+
+  /// Returns true if the location hands a code to another origin than the gateway's and the upstream's.
+  ///
+  /// A redirect URI of an enforced client is for `isAnswer`. Any other place gets no code while a transaction runs.
+  func leavesWithCode(_ field: String) -> Bool {
+    guard LocationGuard.carries(LocationGuard.codeParameters, field.utf8.span) else { return false }
+    let location = resolved(field)
+    // A private-use scheme has no authority, and the origins have one.
+    return location.authority != origin.authority && location.authority != upstream.authority
+  }
+
+  /// Returns true if the policy lists the location for an observed client.
+  func isObserved(_ field: String) -> Bool {
+    let location = resolved(field)
+    return observedAddresses.contains(location.hashValue)
+      || location.isLoopback && observedLoopbacks.contains(location.withoutPort.hashValue)
+  }
 
   private func leadsToAnswers(_ field: String) -> Bool {
     let location = resolved(field)

@@ -54,6 +54,9 @@ final class ObservedFlows: Sendable {
     }
   }
 
+  /// Returns true if a request with this link passed.
+  func isKnown(_ link: ShortDigest) -> Bool { tables.withLock { $0.requests[link] != nil } }
+
   /// Notes an answer that passes.
   func answer(_ link: ShortDigest, code: ShortDigest, now: Int64) {
     tables.withLock { tables in

@@ -1,0 +1,15 @@
+/// A `Link` field: a list of targets in angle brackets, each with parameters (RFC 8288, section 3). Browsers fetch some of
+/// them without being asked, for example those with `rel=prefetch`.
+enum LinkField {
+  /// Returns the targets. Where the brackets do not match, the rest of the field counts as a target.
+  static func targets(of field: String) -> [String] {
+    var targets: [String] = []
+    var rest = Substring(field).utf8[...]
+    while let start = rest.firstIndex(of: UInt8(ascii: "<")) {
+      let target = rest[rest.index(after: start)...].prefix { $0 != UInt8(ascii: ">") }
+      targets.append(String(decoding: target, as: UTF8.self))
+      rest = rest[target.endIndex...]
+    }
+    return targets
+  }
+}

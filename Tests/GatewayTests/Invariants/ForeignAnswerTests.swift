@@ -1,0 +1,195 @@
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Testing
+
+@testable import Gateway
+
+/// Codes that a server hands to other origins than its own while a sign-in runs, and codes in `Link` fields.
+@Suite("I-path: codes for other origins")
+struct ForeignAnswerTests {
+  private static let login = "/login/submit"
+
+  private func answering(_ gateway: GatewayFixture, _ headers: Headers, status: Int = 302) {
+    gateway.upstream.script { _ in Response(status: status, headers: headers) }
+  }
+
+  @Test(
+    "I-path: in a transaction a code for another origin is refused, with no state, another state, or several names",
+    arguments: [
+      "https://evil.example/?code=RAW", "https://evil.example/cb?state=s1&code=RAW", "//evil.example/#code=RAW",
+      "https://evil.example/?x=1;code=RAW", "https://evil.example/?%63ode=RAW", "https://evil.example/?Code=RAW",
+      "com.evil:/cb?code=RAW", "https://gw.example.evil.example/?code=RAW", "https://gw.example:444/?code=RAW",
+      "https://sso.example/?next=https%3A%2F%2Fevil.example%2F%3Fcode%3DRAW",
+    ])
+  func elsewhere(location: String) async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await gateway.begin()
+      let cookies = Headers.cookies([begun.cookie])
+      answering(gateway, ["Location": location])
+      let responses = [
+        try await gateway.get(begun.target, cookies), try await gateway.get(gateway.az("p1")),
+        try await gateway.post("/authorize", ["confirm": "yes"], cookies),
+        try await gateway.post(Self.login, ["password": "p"], cookies),
+      ]
+      for response in responses {
+        #expect(response.status == 502)
+        #expect(response.location == nil)
+        #expect(response.text.contains("answer-elsewhere") && !response.text.contains("RAW"))
+      }
+      let refused = gateway.logLines.filter { $0.contains(#""rule":"answer-elsewhere""#) }
+      #expect(refused.count == responses.count)
+      #expect(refused.allSatisfy { !$0.contains("RAW") })
+    }
+  }
+
+  @Test(
+    "I-path: the same holds for Refresh, Content-Location and Link", arguments: ["Refresh", "Content-Location", "Link"])
+  func otherFields(name: String) async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await gateway.begin()
+      let cookies = Headers.cookies([begun.cookie])
+      let address = "https://evil.example/?code=RAW"
+      let value =
+        switch name {
+        case "Refresh": "0;url=\(address)"
+        case "Link": "</style.css>; rel=preload, <\(address)>; rel=prefetch"
+        default: address
+        }
+      answering(gateway, Headers([.init(name: name, value: value)]), status: 200)
+      for response in [try await gateway.get(begun.target, cookies), try await gateway.get(Self.login, cookies)] {
+        #expect(response.status == 502)
+        #expect(response.headers[name] == nil)
+        #expect(response.text.contains("answer-elsewhere"))
+      }
+    }
+  }
+
+  @Test(
+    "I-path: a sign-in that goes on at the server's own origin, or at another one without a code, passes",
+    arguments: [
+      "/mfa?code=1", "https://gw.example/login/callback?code=1", "https://idp.example/authorize?response_type=code&x=1",
+      "https://idp.example/?promo_code=1", "https://idp.example/?code_challenge=x",
+    ])
+  func onward(location: String) async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await gateway.begin()
+      let cookies = Headers.cookies([begun.cookie])
+      answering(gateway, ["Location": location])
+      for response in [try await gateway.get(begun.target, cookies), try await gateway.get(Self.login, cookies)] {
+        #expect(response.status == 302)
+        #expect(response.location == location)
+      }
+    }
+  }
+
+  @Test("I-path: a code for the server's own origin stays on this side of the gateway, and for no other host or port")
+  func upstreamOrigin() throws {
+    let policy = try FixturePolicy.with { policy in
+      policy.upstream.origin = Origin(scheme: .http, host: "legacy.internal", port: 9000)
+    }
+    let locations = LocationGuard(policy)
+    #expect(!locations.leavesWithCode("http://legacy.internal:9000/login?code=1"))
+    for other in ["http://legacy.internal/?code=1", "https://legacy.internal:9001/?code=1", "legacy.internal:/?code=1"]
+    {
+      #expect(locations.leavesWithCode(other), "\(other)")
+    }
+  }
+
+  @Test("I-path: without a transaction a code for another origin is not the gateway's matter")
+  func noTransaction() async throws {
+    try await GatewayFixture.run { gateway in
+      let location = "https://elsewhere.example/cb?code=RAW"
+      let begun = try await gateway.begin()
+      answering(gateway, ["Location": location])
+      #expect(try await gateway.get(Self.login).location == location)
+      gateway.clock.advance(by: 3_600)
+      let late = try await gateway.get(Self.login, Headers.cookies([begun.cookie]))
+      #expect(late.location == location)
+    }
+  }
+
+  @Test("I-observe: an observed client gets its code in a browser in which a sign-in of an enforced client runs")
+  func observedClient() async throws {
+    let listed = try RedirectURI(parsing: "https://watched.example/cb")
+    let policy = try FixturePolicy.with { policy in
+      policy.unknownClients = .observe
+      let id = ClientID("watched")
+      policy.clients[id] = ClientSettings(
+        id: id, kind: .public, application: .web, redirectURIs: [listed], mode: .observe, consent: .upstream,
+        upstream: UpstreamClient(clientID: id, authentication: .none, redirectURI: .requested))
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let begun = try await gateway.begin()
+      let cookies = Headers.cookies([begun.cookie])
+      answering(gateway, [:], status: 200)
+      _ = try await gateway.get(gateway.az("stranger", "https://stranger.example/cb"), cookies)
+      for location in ["\(listed.text)?code=RAW&state=s9", "https://stranger.example/cb?code=RAW&state=s1"] {
+        answering(gateway, ["Location": location])
+        for response in [
+          try await gateway.get(Self.login, cookies), try await gateway.post("/authorize", ["confirm": "yes"], cookies),
+        ] {
+          #expect(response.location == location, "\(response.text)")
+        }
+      }
+      answering(gateway, ["Location": "https://evil.example/cb?code=RAW&state=s1"])
+      #expect(try await gateway.get(Self.login, cookies).status == 502)
+    }
+  }
+
+  // MARK: Link
+
+  @Test(
+    "I-path: a Link with a code or token for a guarded redirect URI does not pass, on any path",
+    arguments: [
+      "<https://app.example.com/cb?code=RAW>; rel=prefetch", "</.proofgate/callback?code=RAW>; rel=\"next\"",
+      "</a>; rel=x,<com.example.app:/cb#access_token=RAW>;rel=preload", "<https://app.example.com/cb?code=RAW",
+    ])
+  func links(value: String) async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await gateway.begin()
+      answering(gateway, ["Link": "</style.css>; rel=preload", "link": value], status: 200)
+      for cookies in [Headers(), Headers.cookies([begun.cookie])] {
+        let response = try await gateway.get(Self.login, cookies)
+        #expect(response.status == 502)
+        #expect(response.text.contains("response-unlisted") && !response.text.contains("RAW"))
+        #expect(response.headers["Link"] == nil)
+      }
+      let reentered = try await gateway.get(begun.target, Headers.cookies([begun.cookie]))
+      #expect(reentered.status == 502 && reentered.headers["Link"] == nil)
+    }
+  }
+
+  @Test("I-path: a Link without a code passes in its place, and several do")
+  func harmlessLinks() async throws {
+    try await GatewayFixture.run { gateway in
+      answering(
+        gateway, ["Link": "</style.css>; rel=preload", "link": "<https://app.example.com/cb?x=code>; rel=a"],
+        status: 200)
+      let response = try await gateway.get("/page")
+      #expect(response.status == 200)
+      #expect(
+        response.headers.all("Link") == ["</style.css>; rel=preload", "<https://app.example.com/cb?x=code>; rel=a"])
+    }
+  }
+
+  @Test("I-observe: an observed answer with a Link that carries a code to an enforced client's redirect URI is refused")
+  func observedLink() async throws {
+    let policy = try FixturePolicy.with { $0.unknownClients = .observe }
+    try await GatewayFixture.run(policy) { gateway in
+      answering(gateway, ["Link": "<https://app.example.com/cb?code=RAW>; rel=prefetch"], status: 200)
+      let response = try await gateway.get(gateway.az("stranger", "https://stranger.example/cb"))
+      #expect(response.status == 502)
+      #expect(response.text.contains("answer-to-enforced"))
+    }
+  }
+
+  @Test("The targets of a Link field are what its brackets hold")
+  func targets() {
+    #expect(LinkField.targets(of: "</a>; title=\"x\", <b?c=1,2>;rel=y") == ["/a", "b?c=1,2"])
+    #expect(LinkField.targets(of: "no target").isEmpty)
+    #expect(LinkField.targets(of: "<open") == ["open"])
+  }
+}
