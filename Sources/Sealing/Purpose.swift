@@ -20,6 +20,8 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
   case kept = 8
   /// What the store keeps of a pushed authorization request.
   case pushed = 9
+  /// An authorization request that the user may start again in another browser.
+  case start = 10
 
   /// What the message key is derived for (RFC 5869, section 3.2: `info`).
   var info: [UInt8] {
@@ -33,6 +35,7 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
     case .cookie: Info.cookie
     case .kept: Info.kept
     case .pushed: Info.pushed
+    case .start: Info.start
     }
   }
 
@@ -46,5 +49,6 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
     static let cookie = Array("proofgate cookie".utf8)
     static let kept = Array("proofgate kept".utf8)
     static let pushed = Array("proofgate pushed".utf8)
+    static let start = Array("proofgate start".utf8)
   }
 }

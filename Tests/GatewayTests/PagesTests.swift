@@ -202,7 +202,7 @@ struct PagesTests {
     #expect(!html.contains("href="))
   }
 
-  @Test("Starting again repeats the authorization request (I-browser)")
+  @Test("Starting again leads to the path that is given (I-browser)")
   func startAgain() {
     let html = Self.html(Pages().startAgain(path: "/authorize?client_id=a&state=s", ErrorPage(status: 400)))
     #expect(html.contains("href=\"/authorize?client_id=a&amp;state=s\""))

@@ -11,6 +11,8 @@ final class AuthorizationContext: Sendable {
   let stateIsSealed: Bool
   /// Whether the request was pushed (RFC 9126).
   let isPushed: Bool
+  /// True if it comes out of a start ticket.
+  let isRestarted: Bool
   let mode: Mode
   let client: Client?
   let redirect: RedirectResolution
@@ -18,8 +20,10 @@ final class AuthorizationContext: Sendable {
   let challenge: ChallengeReading
 
   init(
-    request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false, mode: Mode = .enforce
+    request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false,
+    isRestarted: Bool = false, mode: Mode = .enforce
   ) {
+    self.isRestarted = isRestarted
     self.isPushed = isPushed
     self.mode = mode
     self.request = request
@@ -62,7 +66,8 @@ final class AuthorizationContext: Sendable {
     guard let client, let uri = redirect.verified else { return nil }
     return VerifiedRedirect(
       redirectURI: uri, mode: responseMode, state: parameters[.state], issuer: policy.gateway.issuer,
-      isUntrusted: client.registration == .dynamic, guardsFragment: client.fragmentGuard)
+      isUntrusted: client.registration == .dynamic, guardsFragment: client.fragmentGuard,
+      keepsErrors: isRestarted)
   }
 
   /// The refusal, by redirect where the case says so and the redirect URI is verified.

@@ -67,6 +67,9 @@ public final class AuthorizationPermit: Sendable {
     return entries
   }
 
+  /// True if the request comes out of a start ticket.
+  public var isRestarted: Bool { redirect.keepsErrors }
+
   /// The query of the upstream request, with the state that takes the place of the client's own.
   public func upstreamQuery(state: String) -> String {
     FormEncoding.serialise(parameters, then: FormParameters.Entry(.state, state))

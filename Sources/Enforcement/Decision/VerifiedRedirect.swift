@@ -13,10 +13,12 @@ public struct VerifiedRedirect: Sendable {
   let isUntrusted: Bool
   /// Whether redirects to a website end in a fragment of their own.
   let guardsFragment: Bool
+  /// True if errors stay on a page of the gateway's.
+  let keepsErrors: Bool
 
   init(
     redirectURI: RedirectURI, mode: ResponseMode, state: String?, issuer: String, isUntrusted: Bool,
-    guardsFragment: Bool = false
+    guardsFragment: Bool = false, keepsErrors: Bool = false
   ) {
     self.redirectURI = redirectURI
     self.mode = mode
@@ -24,10 +26,14 @@ public struct VerifiedRedirect: Sendable {
     self.issuer = issuer
     self.isUntrusted = isUntrusted
     self.guardsFragment = guardsFragment
+    self.keepsErrors = keepsErrors
   }
 
   /// How errors reach the client.
-  var delivery: Refusal.Delivery { isUntrusted ? .link(self) : .redirect(self) }
+  var delivery: Refusal.Delivery {
+    if keepsErrors { return .here }
+    return isUntrusted ? .link(self) : .redirect(self)
+  }
 
   /// An error response (RFC 6749, section 4.1.2.1) with `state` and `iss`.
   public func response(error: OAuthErrorCode, description: String) -> AuthorizationResponse {

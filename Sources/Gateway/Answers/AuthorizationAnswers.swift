@@ -3,6 +3,7 @@ import HTTP
 import OAuth
 import Policy
 import Proxy
+import Sealing
 
 /// How authorization responses and refusals reach the browser.
 extension Interception {
@@ -28,6 +29,7 @@ extension Interception {
   /// A refusal: a page, or an error response to the client where that has been verified.
   func answer(_ refusal: Refusal, transaction: AuthorizationTransaction? = nil) -> Response {
     trail.refused(refusal.rejection)
+    if let transaction { trail.transaction = transaction.id }
     if case .differingByte(let registered, let offset) = refusal.detail {
       trail.findings.append("redirect-uri-differs:\(registered + 1):\(offset + 1)")
     }
@@ -69,9 +71,10 @@ extension Interception {
     }
   }
 
-  /// The authorization request of a transaction, as its client would send it: it runs every rule anew.
+  /// Returns the path of a link that begins a transaction's authorization request again, as its client would send it.
   ///
-  /// `nil` where only the client can start: it pushes its requests.
+  /// The request is sealed: a sealed state shows up in the logs of the upstream, and who has one must not learn the client's
+  /// state and challenge by it. Returns `nil` where only the client can start, because it pushes its requests.
   private func startPath(_ transaction: AuthorizationTransaction) -> String? {
     guard policy.clients[transaction.clientID]?.pushedAuthorization != .required else { return nil }
     var entries = [
@@ -90,13 +93,16 @@ extension Interception {
     if transaction.responseMode != .query {
       entries.append(FormParameters.Entry(.responseMode, transaction.responseMode.rawValue))
     }
-    return authorizationPath + "?" + FormEncoding.serialise(entries)
+    let ticket = StartTicket(
+      path: authorizationPath, query: FormEncoding.serialise(entries),
+      expiry: now + AuthorizationEndpoint.transactionLifetime)
+    return StartEndpoint.path(gateway.sealer.seal(ticket))
   }
 
   /// The path under which this request reached the authorization endpoint, or the first that is configured.
   var authorizationPath: String {
     let paths = policy.upstream.endpoints.authorization
-    let path = String(request.path)
+    let path = restartedPath ?? String(request.path)
     return paths.contains(path) ? path : paths.first ?? "/"
   }
 

@@ -73,8 +73,24 @@ struct AuthorizationEndpoint {
     }
   }
 
+  /// Begins again with the request of a start ticket. Every rule runs, with the policy of now.
+  func begin(_ ticket: StartTicket) async -> Reply {
+    exchange.restartedPath = ticket.path
+    let original = AuthorizationRequest(method: "GET", query: Substring(ticket.query), userAgent: request.userAgent)
+    exchange.note(clientID: original.parameters[.clientID])
+    let outcome = Enforcement.decideAuthorization(
+      original, policy: exchange.policy, stateIsSealed: false, isOpened: true, isRestarted: true)
+    exchange.trail.note(outcome)
+    guard let permit = outcome.permit else {
+      return .response(exchange.answer(outcome.refusal ?? .here(.transactionOutdated)))
+    }
+    return await begin(permit, original, isPushed: false)
+  }
+
   private func begin(_ permit: AuthorizationPermit, _ request: AuthorizationRequest, isPushed: Bool) async -> Reply {
     exchange.trail.note(permit.redirectURI)
+    // From here on a flow begins, and each of its lines has its id, a refusal for lack of room included.
+    _ = exchange.transactionID()
     if let name = permit.overlongParameter {
       // Told by a page: the redirect would carry the state.
       exchange.trail.refused(.parameterMalformed)
@@ -100,11 +116,12 @@ struct AuthorizationEndpoint {
     }
     let requests = exchange.gateway.pushedRequests
     do throws(StoreError) {
-      guard let query = try await requests.find(reference, now: exchange.now) else {
+      guard let kept = try await requests.find(reference, now: exchange.now) else {
         if isObserved { return nil }
         return .response(exchange.answer(.here(.pushedUnknown)))
       }
-      let pushed = AuthorizationRequest(method: "GET", query: Substring(query), userAgent: request.userAgent)
+      exchange.trail.transaction = kept.transaction
+      let pushed = AuthorizationRequest(method: "GET", query: Substring(kept.query), userAgent: request.userAgent)
       let outcome = Enforcement.decideAuthorization(
         pushed, policy: exchange.policy, stateIsSealed: false, isPushed: true)
       exchange.trail.note(outcome)
@@ -125,7 +142,7 @@ struct AuthorizationEndpoint {
   private func forward(_ permit: AuthorizationPermit) async -> Reply {
     let start: TransactionStart
     do throws(StoreError) {
-      start = try await TransactionStart(permit, session, exchange, id: exchange.newTransaction())
+      start = try await TransactionStart(permit, session, exchange, id: exchange.transactionID())
     } catch {
       return .response(exchange.refusal(error, for: permit))
     }

@@ -30,9 +30,8 @@ struct ConsentEndpoint {
     let browserHash = session.hash
     exchange.note(permit.challenge, from: browserHash)
     let ticket = ConsentTicket(
-      transaction: exchange.newTransaction(), path: exchange.authorizationPath, query: request.parameters.serialised,
-      browserHash: browserHash, expiry: expiry, isPushed: isPushed)
-    exchange.trail.transaction = ticket.transaction
+      transaction: exchange.transactionID(), path: exchange.authorizationPath, query: request.parameters.serialised,
+      browserHash: browserHash, expiry: expiry, isPushed: isPushed, isRestarted: permit.isRestarted)
     var response = exchange.pages.consent(
       ConsentPage(
         clientID: permit.client.id.rawValue, clientName: permit.client.name, isProven: permit.isProven,
@@ -62,7 +61,8 @@ struct ConsentEndpoint {
       method: "GET", query: Substring(ticket.query), userAgent: request.headers["User-Agent"])
     exchange.note(clientID: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(
-      original, policy: exchange.policy, stateIsSealed: false, isPushed: ticket.isPushed, isOpened: true)
+      original, policy: exchange.policy, stateIsSealed: false, isPushed: ticket.isPushed, isOpened: true,
+      isRestarted: ticket.isRestarted)
     exchange.trail.note(outcome)
     guard let permit = outcome.permit else {
       return exchange.answer(outcome.refusal ?? .here(.transactionOutdated))
@@ -123,12 +123,23 @@ struct ConsentTicket: Sealable {
   let expiry: Int64
   /// Whether the client pushed the request.
   let isPushed: Bool
+  /// True if the request comes out of a start ticket.
+  let isRestarted: Bool
+
+  private struct Flags: OptionSet {
+    let rawValue: UInt8
+    static let pushed = Flags(rawValue: 1)
+    static let restarted = Flags(rawValue: 2)
+    static let all: Flags = [.pushed, .restarted]
+  }
 
   init(
-    transaction: TransactionID, path: String, query: String, browserHash: [UInt8], expiry: Int64, isPushed: Bool
+    transaction: TransactionID, path: String, query: String, browserHash: [UInt8], expiry: Int64, isPushed: Bool,
+    isRestarted: Bool
   ) {
     self.transaction = transaction
     self.isPushed = isPushed
+    self.isRestarted = isRestarted
     self.path = path
     self.query = query
     self.browserHash = browserHash
@@ -137,9 +148,10 @@ struct ConsentTicket: Sealable {
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
     guard try payload.byte() == ConsentTicket.layout else { throw PayloadError() }
-    let pushed = try payload.byte()
-    guard pushed <= 1 else { throw PayloadError() }
-    isPushed = pushed == 1
+    let flags = Flags(rawValue: try payload.byte())
+    guard flags.isSubset(of: .all) else { throw PayloadError() }
+    isPushed = flags.contains(.pushed)
+    isRestarted = flags.contains(.restarted)
     guard let id = TransactionID(bytes: try payload.fixed(TransactionID.byteCount)) else { throw PayloadError() }
     transaction = id
     expiry = Int64(clamping: try payload.number())
@@ -150,7 +162,10 @@ struct ConsentTicket: Sealable {
 
   func write(to payload: inout PayloadWriter) {
     payload.byte(ConsentTicket.layout)
-    payload.byte(isPushed ? 1 : 0)
+    var flags: Flags = []
+    if isPushed { flags.insert(.pushed) }
+    if isRestarted { flags.insert(.restarted) }
+    payload.byte(flags.rawValue)
     payload.fixed(transaction.bytes)
     payload.number(UInt64(clamping: expiry))
     payload.fixed(browserHash)

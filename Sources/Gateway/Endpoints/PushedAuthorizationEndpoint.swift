@@ -63,7 +63,8 @@ struct PushedAuthorizationEndpoint {
       return exchange.tokenError(.invalidRequest, status: 400, description: "\(name) is too long")
     }
     guard permit.query.utf8.count <= PushedRequests.longest else { return tooLong() }
-    let uri = try await exchange.gateway.pushedRequests.push(permit, from: exchange.request.peer, now: exchange.now)
+    let uri = try await exchange.gateway.pushedRequests.push(
+      permit, exchange.transactionID(), from: exchange.request.peer, now: exchange.now)
     return exchange.pushed(uri, lifetime: PushedRequests.lifetime)
   }
 

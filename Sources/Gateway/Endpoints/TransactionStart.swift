@@ -29,17 +29,19 @@ final class TransactionStart {
     state = try await exchange.gateway.states.carry(transaction, from: exchange.request.peer, now: now)
     query = permit.upstreamQuery(state: state)
     cookie = exchange.gateway.snapshot.cookie.field(session, exchange.gateway.sealer)
-    exchange.trail.transaction = id
     exchange.note(permit.challenge, from: transaction.browserSecretHash)
   }
 }
 
 extension Interception {
-  /// Returns a fresh transaction id.
-  func newTransaction() -> TransactionID {
+  /// Returns the id of the transaction that the request begins: the one that its lines in the log have already, or a fresh
+  /// one.
+  func transactionID() -> TransactionID {
+    if let id = trail.transaction { return id }
     guard let id = TransactionID(bytes: gateway.random.take(TransactionID.byteCount)) else {
       preconditionFailure("16 bytes")
     }
+    trail.transaction = id
     return id
   }
 }

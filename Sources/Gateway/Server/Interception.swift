@@ -16,6 +16,8 @@ final class Interception {
   let request: Request
   let upstream: Upstream
   let trail: Trail
+  /// The path of the authorization endpoint at which a request was first made that a start ticket begins again.
+  var restartedPath: String?
 
   init(gateway: Gateway, request: Request, upstream: Upstream, trail: Trail) {
     self.gateway = gateway
@@ -37,6 +39,9 @@ final class Interception {
     case "consent":
       trail.endpoint = .consent
       return .response(await ConsentEndpoint(self).respond())
+    case StartEndpoint.name:
+      trail.endpoint = .authorization
+      return await StartEndpoint(self).respond()
     default:
       trail.refused(.pathNotPassed)
       return .response(pages.error(ErrorPage(.pathNotPassed)))

@@ -24,16 +24,26 @@ struct PushedRequests {
   let sealer: Sealer
   let store: any EphemeralStore
 
+  /// A request as it is found again.
+  struct Kept {
+    /// The transaction that the request begins. It has its id from the push on, so that the log shows one flow.
+    let transaction: TransactionID
+    let query: String
+  }
+
   /// Keeps a request. Returns the `request_uri` that refers to it.
   ///
   /// The entry is charged to the address alone, whose oldest requests make room.
   /// - Parameters:
+  ///   - transaction: The id of the transaction that the request will begin.
   ///   - peer: The client.
   ///   - now: Seconds since 1970.
-  func push(_ permit: PushedPermit, from peer: Peer, now: Int64) async throws(StoreError) -> String {
+  func push(
+    _ permit: PushedPermit, _ transaction: TransactionID, from peer: Peer, now: Int64
+  ) async throws(StoreError) -> String {
     let random = Base64URL.encode(randomBytes(PushedRequests.randomBytesOfReference))
     let reference = PushedReference(clientID: permit.client.id, random: random)
-    let sealed = sealer.seal(Array(permit.query.utf8), for: .pushed).storedBytes
+    let sealed = sealer.seal(transaction.bytes + Array(permit.query.utf8), for: .pushed).storedBytes
     guard permit.client.kind == .confidential || sealed.count <= PushedRequests.longestUnproven else { throw .tooLong }
     _ = try await store.put(
       key(reference), sealed, holder: StoreHolder(address: peer.address, isLoopback: peer.isLoopback),
@@ -41,12 +51,14 @@ struct PushedRequests {
     return reference.uri
   }
 
-  /// The query of the request that a reference stands for; `nil` if it stands for none, of this client.
-  func find(_ reference: PushedReference, now: Int64) async throws(StoreError) -> String? {
+  /// Returns the request that a reference of this client refers to, if there is one.
+  func find(_ reference: PushedReference, now: Int64) async throws(StoreError) -> Kept? {
     guard let sealed = try await store.get(key(reference), now: now),
-      let bytes = try? sealer.open(String(stored: sealed), as: .pushed)
+      let bytes = try? sealer.open(String(stored: sealed), as: .pushed),
+      let transaction = TransactionID(bytes: Array(bytes.prefix(TransactionID.byteCount)))
     else { return nil }
-    return String(decoding: bytes, as: UTF8.self)
+    return Kept(
+      transaction: transaction, query: String(decoding: bytes.dropFirst(TransactionID.byteCount), as: UTF8.self))
   }
 
   /// Uses a reference up: whether it was there. Of several browsers that come with it one gets on.

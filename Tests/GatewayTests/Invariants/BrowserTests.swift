@@ -127,22 +127,28 @@ struct BrowserTests {
         #expect(gateway.upstream.recorder.count == before)
         #expect(response.text.contains("Start again"))
         #expect(response.text.contains("browser-unbound"))
-        // The link asks anew, as the client did, and with nothing of the upstream's.
-        #expect(response.text.contains("client_id=p1"))
-        #expect(!response.text.contains("legacy-p1"))
-        #expect(!response.text.contains(begun.state))
+        // Whoever has the sealed state learns nothing by it.
+        let challenge = GatewayFixture.challenge
+        for text in ["client_id=p1", "legacy-p1", begun.state, "state=s1", challenge, "com.example.p1"] {
+          #expect(!response.text.contains(text), "\(text)")
+        }
       }
     }
   }
 
-  @Test("I-browser: the link of that page runs every rule anew")
+  /// The target of the link of a page that offers to start again.
+  private func link(_ page: Response) throws -> String {
+    let link = try #require(page.text.firstMatch(of: /href="(\/\.proofgate\/start\?ticket=[^"]*)"/)?.output.1)
+    return String(link).replacing("&amp;", with: "&")
+  }
+
+  @Test("I-browser: the link of that page runs every rule with the policy of its time")
   func startAgain() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin { $0.append("scope", "read") }
       let page = try await gateway.get(begun.target)
-      let link = try #require(page.text.firstMatch(of: /href="(\/authorize\?[^"]*)"/)?.output.1)
-      let target = link.replacing("&amp;", with: "&")
-      let again = try await gateway.get(String(target))
+      let target = try link(page)
+      let again = try await gateway.get(target)
       #expect(again.status == 302)
       let sent = Form(decoding: gateway.upstream.recorder.requests(to: "/authorize").last?.query ?? "")
       let transaction = try gateway.transaction(in: try #require(sent["state"]))
@@ -154,7 +160,72 @@ struct BrowserTests {
       #expect(transaction.id != original.id)
       // A policy that no longer knows the client is asked too.
       await gateway.reload { $0.remove("p1") }
-      try await gateway.expectRefused(get: String(target), status: 400)
+      try await gateway.expectRefused(get: target, status: 400)
+    }
+  }
+
+  @Test("I-browser: the link works for a quarter of an hour, by GET, and in no other spelling")
+  func startTicket() async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await gateway.begin()
+      let target = try link(try await gateway.get(begun.target))
+      try await gateway.expectRefused(post: target, [:], status: 405)
+      try await gateway.expectRefused(get: target + "A", status: 400)
+      try await gateway.expectRefused(get: "/.proofgate/start", status: 400)
+      try await gateway.expectRefused(get: "/.proofgate/start?ticket=\(begun.state)", status: 400)
+      let ticket = try #require(target.split(separator: "=").last)
+      let asState = gateway.az("p1") { $0.set("state", String(ticket)) }
+      #expect(try await gateway.get(asState).status == 302)
+      #expect(try gateway.transaction(in: try #require(sentState(gateway))).state == String(ticket))
+      gateway.clock.advance(by: 899)
+      #expect(try await gateway.get(target).status == 302)
+      gateway.clock.advance(by: 2)
+      let late = try await gateway.expectRefused(get: target, status: 400)
+      #expect(late.text.contains("transaction-expired"))
+    }
+  }
+
+  private func sentState(_ gateway: GatewayFixture) -> String? {
+    Form(decoding: gateway.upstream.recorder.requests(to: "/authorize").last?.query ?? "")["state"]
+  }
+
+  @Test("I-browser: a start again goes to the authorization path of its first start, and through the consent page")
+  func startPath() async throws {
+    let policy = try FixturePolicy.with { policy in
+      policy.upstream.endpoints.authorization = ["/authorize", "/v2/authorize"]
+      policy.edit("p1") { $0.consent = .gateway }
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      await gateway.reload { policy in policy.edit("p1") { $0.consent = .upstream } }
+      let first = try await gateway.get(gateway.az("p1").replacing("/authorize", with: "/v2/authorize"))
+      #expect(first.status == 302 || first.status == 200)
+      let sent = try #require(gateway.upstream.recorder.requests(to: "/v2/authorize").last?.query)
+      let target = try link(try await gateway.get("/v2/authorize?\(sent)"))
+      await gateway.reload { policy in policy.edit("p1") { $0.consent = .gateway } }
+      let page = try await gateway.expectRefused(get: target, status: 200)
+      let token = try #require(page.text.firstMatch(of: /name="consent_token" value="([^"]+)"/)?.1)
+      let cookies = Headers.cookies([try #require(page.ownCookie)])
+      func press(_ decision: String) async throws -> Response {
+        try await gateway.post("/.proofgate/consent", ["consent_token": String(token), "decision": decision], cookies)
+      }
+      // A redirect would carry the app's state to the holder of the link.
+      let denied = try await press("deny")
+      #expect(denied.status == 403 && denied.location == nil)
+      #expect(denied.text.contains("consent-denied") && !denied.text.contains("s1"))
+      #expect(try await press("approve").location?.hasPrefix("/v2/authorize?") == true)
+    }
+  }
+
+  @Test("I-browser: a refusal of a start again is a page, though the app's own request would get a redirect")
+  func startRefused() async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await gateway.begin()
+      let target = try link(try await gateway.get(begun.target))
+      await gateway.reload { policy in policy.edit("p1") { $0.grants = [.refreshToken] } }
+      let app = try await gateway.get(gateway.az("p1"))
+      #expect(app.location?.hasPrefix("com.example.p1:/cb?error=") == true)
+      let again = try await gateway.expectRefused(get: target, status: 400)
+      #expect(again.location == nil && !again.text.contains("com.example.p1"))
     }
   }
 

@@ -1,0 +1,73 @@
+import Enforcement
+import HTTP
+import OAuth
+import Policy
+import Proxy
+import Sealing
+
+/// The link by which a user starts a sign-in again that cannot go on in this browser (`I-browser`).
+struct StartEndpoint {
+  /// The last segment of its path.
+  static let name = "start"
+  private static let parameter = "ticket"
+
+  private let exchange: Interception
+
+  init(_ exchange: Interception) {
+    self.exchange = exchange
+  }
+
+  /// Returns the path and query for a sealed ticket, which has only characters that a query may have.
+  static func path(_ ticket: String) -> String { "\(GatewaySettings.ownPath)\(name)?\(parameter)=\(ticket)" }
+
+  func respond() async -> Reply {
+    let request = exchange.request
+    guard request.method == "GET" || request.method == "HEAD" else {
+      return .response(exchange.answer(.here(.methodNotAllowed)))
+    }
+    guard let text = FormParameters(parsing: request.query ?? "")?[named: StartEndpoint.parameter] else {
+      return .response(exchange.answer(.here(.transactionOutdated)))
+    }
+    let opened: Opened<StartTicket> = exchange.gateway.sealer.opened(text)
+    switch opened {
+    case .keyUnknown: return .response(exchange.answer(.here(.codeKeyUnknown)))
+    case .invalid: return .response(exchange.answer(.here(.transactionOutdated)))
+    case .value(let ticket):
+      guard ticket.expiry > exchange.now else { return .response(exchange.answer(.here(.transactionExpired))) }
+      return await AuthorizationEndpoint(exchange).begin(ticket)
+    }
+  }
+}
+
+/// What the link carries, sealed: an authorization request, which runs every rule when the ticket is opened.
+struct StartTicket: Sealable {
+  static var purpose: Purpose { .start }
+  private static let layout: UInt8 = 1
+
+  /// The path of the authorization endpoint that was asked.
+  let path: String
+  /// The authorization request as its client would send it.
+  let query: String
+  /// Seconds since 1970.
+  let expiry: Int64
+
+  init(path: String, query: String, expiry: Int64) {
+    self.path = path
+    self.query = query
+    self.expiry = expiry
+  }
+
+  init(from payload: inout PayloadReader) throws(PayloadError) {
+    guard try payload.byte() == StartTicket.layout else { throw PayloadError() }
+    expiry = Int64(clamping: try payload.number())
+    path = try payload.text()
+    query = try payload.text()
+  }
+
+  func write(to payload: inout PayloadWriter) {
+    payload.byte(StartTicket.layout)
+    payload.number(UInt64(clamping: expiry))
+    payload.text(path)
+    payload.text(query)
+  }
+}
