@@ -9,15 +9,19 @@ public struct Request: Sendable {
   public var headers: Headers
   public var body: [UInt8]
   public var peer: Peer
+  /// The number of the request in its worker, by which the lines of the log about it find each other.
+  public var number: UInt64
 
   public init(
-    method: String, target: String, headers: Headers = Headers(), body: [UInt8] = [], peer: Peer = Peer()
+    method: String, target: String, headers: Headers = Headers(), body: [UInt8] = [], peer: Peer = Peer(),
+    number: UInt64 = 0
   ) {
     self.method = method
     self.target = target
     self.headers = headers
     self.body = body
     self.peer = peer
+    self.number = number
   }
 
   /// The target up to the first question mark.

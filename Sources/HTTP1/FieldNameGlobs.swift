@@ -9,8 +9,10 @@ struct FieldNameGlobs: Sendable {
     let middle: [[UInt8]]
     /// `nil` for a glob without `*`, which is the whole name.
     let tail: [UInt8]?
+    let text: String
 
     init(_ text: String) {
+      self.text = text
       let parts = text.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
         .map { $0.map(ASCII.folded) }
       head = parts.first ?? []
@@ -79,6 +81,14 @@ struct FieldNameGlobs: Sendable {
     let last = FieldNameGlobs.slot(ASCII.folded(bytes[range.upperBound - 1]))
     if lastBytes >> UInt64(last) & 1 == 1, byLast[last].contains(where: { $0.matches(bytes, range) }) { return true }
     return others.contains { $0.matches(bytes, range) }
+  }
+
+  /// Returns the text of a glob that matches the name in `range`, which is not empty; `nil` if none does.
+  func glob(matching bytes: Span<UInt8>, _ range: Range<Int>) -> String? {
+    for globs in byFirst + byLast + [others] {
+      for glob in globs where glob.matches(bytes, range) { return glob.text }
+    }
+    return nil
   }
 
   /// A folded byte is a letter, a digit or a hyphen; two that share a slot cost a comparison.

@@ -56,7 +56,7 @@ public final class HeadIndex {
   public func has(_ known: KnownField) -> Bool { present >> UInt64(known.rawValue) & 1 == 1 }
 
   /// Whether a field that leads somewhere occurs.
-  public var hasLocation: Bool { has(.location) || has(.contentLocation) || has(.refresh) }
+  public var hasLocation: Bool { has(.location) || has(.contentLocation) || has(.refresh) || has(.link) }
 
   /// True if another field has the same name with hyphens for its other characters, so that servers which fold names may
   /// take this one for that.
@@ -228,7 +228,7 @@ public final class HeadIndex {
     case .keepAlive: options.keepAlive = true
     case .upgrade: options.upgrade = true
     case .te, .trailer, .proxyConnection, .http2Settings: break
-    case .none, .common:
+    case .none, .common, .link:
       for index in 0..<count where HeadIndex.equal(bytes, records[index].name, token) {
         records[index].isNominated = true
       }

@@ -25,6 +25,30 @@ public final class IdentityFields: Sendable {
     return isTrusted || !drops(field, bytes)
   }
 
+  /// Returns how a field that does not go upstream was recognised: its known name, the glob that matches it, or `irregular`
+  /// for a name with other characters than letters, digits and hyphens. Never other text of the request; `nil` for a field
+  /// that goes upstream.
+  public func dropped(
+    _ field: HeadIndex.Field, of fields: HeadIndex, _ bytes: Span<UInt8>, isTrusted: Bool
+  ) -> String? {
+    switch field.known {
+    case .host, .forwarded, .forwardedFor, .forwardedProto, .forwardedHost: return nil
+    case .assertion: break
+    case .disguised: return IdentityFields.irregular
+    default:
+      guard !passes(field, of: fields, bytes, isTrusted: isTrusted) else { return nil }
+    }
+    switch field.known {
+    // The name is one of the table, in some case of its letters.
+    case .assertion, .identity: return String(decoding: field.name.map { ASCII.lowercased(bytes[$0]) }, as: UTF8.self)
+    default:
+      return added.glob(matching: bytes, field.name) ?? dropped.glob(matching: bytes, field.name)
+        ?? IdentityFields.irregular
+    }
+  }
+
+  private static let irregular = "irregular"
+
   private func drops(_ field: HeadIndex.Field, _ bytes: Span<UInt8>) -> Bool {
     switch field.known {
     // The gateway reads or writes these itself, and OAuth needs them.

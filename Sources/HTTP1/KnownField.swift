@@ -34,6 +34,8 @@ public enum KnownField: UInt8, Sendable {
   case contentLocation
   /// `url=` in it sends the browser elsewhere, like a Location.
   case refresh
+  /// A browser may fetch what it leads to without being asked (RFC 8288).
+  case link
   case setCookie
   case cookie
   case authorization
@@ -113,7 +115,7 @@ struct KnownFieldTable {
     ("trailer", .trailer), ("upgrade", .upgrade), ("http2-settings", .http2Settings), ("expect", .expect),
     ("via", .via), ("forwarded", .forwarded), ("x-forwarded-for", .forwardedFor),
     ("x-forwarded-proto", .forwardedProto), ("x-forwarded-host", .forwardedHost), ("location", .location),
-    ("content-location", .contentLocation), ("refresh", .refresh),
+    ("content-location", .contentLocation), ("refresh", .refresh), ("link", .link),
     ("set-cookie", .setCookie), ("cookie", .cookie), ("authorization", .authorization),
     ("content-type", .contentType), ("content-encoding", .contentEncoding), ("date", .date), ("server", .server),
     ("cache-control", .endToEnd), ("pragma", .endToEnd), ("origin", .endToEnd), ("referer", .endToEnd),

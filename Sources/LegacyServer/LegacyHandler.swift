@@ -22,7 +22,7 @@ public final class LegacyHandler: Handler {
     .response(server.respond(to: request, now: Clock.realSeconds()))
   }
 
-  public func passingLocation(_ location: String, carriesCookie: Bool) -> LocationVerdict { .keep }
+  public func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict { .keep }
 
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
   public func editPassing(_ response: inout Response) {}

@@ -65,16 +65,17 @@ final class ClientIdentity {
     var chain: String
   }
 
-  func facts(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> ClientFacts {
+  func facts(_ bytes: Span<UInt8>, _ fields: HeadIndex, request: UInt64) -> ClientFacts {
     guard isTrusted else {
       return ClientFacts(
-        peer: Peer(address: peerHost, isSecure: isSecure, isLoopback: isLoopback), forwardedHost: nil)
+        peer: Peer(address: peerHost, isSecure: isSecure, isLoopback: isLoopback), forwardedHost: nil,
+        request: request)
     }
     let belief = belief(bytes, fields)
     return ClientFacts(
       // Behind a proxy there is a client somewhere else, and only the proxy knows how it came.
       peer: Peer(address: belief.address, isSecure: belief.isSecure, isLoopback: false),
-      forwardedHost: belief.host)
+      forwardedHost: belief.host, request: request)
   }
 
   private func belief(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> Belief {

@@ -34,6 +34,9 @@ extension Exchange {
         case .unsafe: throw .upstream(.malformed("a location whose replacement cannot be written"))
         }
       }
+      if edited.headers.all("Link").contains(where: withholds) {
+        throw .withheld(worker.values(of: parsed, input))
+      }
       worker.handler.editPassing(&edited)
       input.consume(parsed.length)
       try begin(edited, parsed, head)
@@ -82,7 +85,12 @@ extension Exchange {
     _ parsed: ResponseHead, _ input: Buffer, _ fields: HeadIndex
   ) throws(Failure) -> ResponseRewriter.Replacements {
     var replacements = ResponseRewriter.Replacements()
-    for field in fields where field.known.isLocation {
+    for field in fields where field.known.isLocation || field.known == .link {
+      if field.known == .link {
+        let text = input.withSpan { RequestReader.text($0, field.value) }
+        if withholds(text) { throw .withheld(worker.values(of: parsed, input)) }
+        continue
+      }
       // Of two, each reader may follow another one.
       guard fields.only(field.known) != nil else {
         throw .upstream(.malformed("more than one Location, Content-Location or Refresh field"))
@@ -154,7 +162,12 @@ extension Exchange {
 
   private func judge(_ location: String) -> LocationJudge.Outcome {
     LocationJudge.judge(
-      location, carriesCookie: carriesCookie, worker.handler, worker.settings.configuration)
+      location, carriesCookie: carriesCookie, request: server.requestNumber, worker.handler,
+      worker.settings.configuration)
+  }
+
+  private func withholds(_ link: String) -> Bool {
+    worker.handler.withholdsLink(link, carriesCookie: carriesCookie)
   }
 
   /// The protocol was switched: from here on bytes move both ways until one side closes.

@@ -43,6 +43,7 @@ extension Exchange {
   private func values(_ head: RequestHead, _ bytes: Span<UInt8>) -> Request {
     _ = try? RequestHeadParser.parse(
       bytes, length: head.length, limits: worker.settings.configuration.limits.head, into: requestFields)
-    return RequestReader.read(head, bytes, requestFields, server.identity, worker.settings)
+    return RequestReader.read(
+      head, bytes, requestFields, server.identity, worker.settings, number: server.requestNumber)
   }
 }

@@ -201,7 +201,9 @@ final class Exchange {
   private func rewrite(_ head: RequestHead) {
     let settings = worker.settings
     fromClient.withSpan { bytes in
-      carriesCookie = RequestRewriter.write(head, bytes, requestFields, server.identity, settings, to: toUpstream)
+      let written = RequestRewriter.write(head, bytes, requestFields, server.identity, settings, to: toUpstream)
+      carriesCookie = written.carriesCookie
+      if written.dropsFields { server.reportDroppedFields(bytes) }
       if RequestRewriter.allowedUpgrade(head, bytes, settings) != nil { isTunnel = true }
     }
   }

@@ -19,8 +19,21 @@ public protocol Handler: AnyObject {
 
   /// Judges a `Location` (or `Content-Location`, `Refresh` target) of a response that passes.
   ///
-  /// - Parameter carriesCookie: True if the request that is answered carries the private cookie.
-  func passingLocation(_ location: String, carriesCookie: Bool) -> LocationVerdict
+  /// - Parameters:
+  ///   - carriesCookie: True if the request that is answered carries the private cookie.
+  ///   - request: The number of that request (`Request.number`).
+  func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict
+
+  /// Returns true if a response that passes must not reach the client because of a `Link` with this value.
+  func withholdsLink(_ value: String, carriesCookie: Bool) -> Bool
+
+  /// True if `dropped` is called for fields of requests that do not go upstream (`IdentityFields`).
+  var observesDroppedFields: Bool { get }
+
+  /// Notes a field that does not go upstream because only a trusted proxy may send it.
+  ///
+  /// - Parameter name: The name or the glob by which it was recognised, never text of the request.
+  func dropped(field name: String, client: ClientFacts)
 
   /// Returns the response that the client gets in place of a withheld one.
   func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response
@@ -37,6 +50,13 @@ extension Handler {
   public func routeForm(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
   ) -> Route { .pass }
+
+  /// For handlers that judge no links.
+  public func withholdsLink(_ value: String, carriesCookie: Bool) -> Bool { false }
+
+  /// For handlers that note no dropped fields.
+  public var observesDroppedFields: Bool { false }
+  public func dropped(field name: String, client: ClientFacts) {}
 }
 
 /// What is known of a client besides the request.
@@ -44,10 +64,13 @@ public struct ClientFacts {
   public let peer: Peer
   /// The host that a trusted proxy says the client named; `nil` when the request's own counts.
   public let forwardedHost: String?
+  /// The number of the request in its worker (`Request.number`).
+  public let request: UInt64
 
-  public init(peer: Peer, forwardedHost: String?) {
+  public init(peer: Peer, forwardedHost: String?, request: UInt64 = 0) {
     self.peer = peer
     self.forwardedHost = forwardedHost
+    self.request = request
   }
 }
 

@@ -10,9 +10,9 @@ enum LocationJudge {
 
   /// Judges the value of a `Location`, `Content-Location` or `Refresh`.
   static func judge(
-    _ value: String, carriesCookie: Bool, _ handler: any Handler, _ configuration: ProxyConfiguration
+    _ value: String, carriesCookie: Bool, request: UInt64, _ handler: any Handler, _ configuration: ProxyConfiguration
   ) -> Outcome {
-    switch handler.passingLocation(value, carriesCookie: carriesCookie) {
+    switch handler.passingLocation(value, carriesCookie: carriesCookie, request: request) {
     case .withhold: return .withhold
     case .replace(let replacement): return ResponseEncoder.isSafe(replacement) ? .replace(replacement) : .unsafe
     case .keep: return moved(value, configuration).map { .replace($0) } ?? .keep

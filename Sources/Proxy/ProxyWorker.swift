@@ -35,6 +35,7 @@ public final class ProxyWorker {
   private var refusals = 0
   /// So many at once: each takes a buffer for as long as its answer and the drain of its request take.
   private static let refusalLimit = 64
+  private var requestNumber: UInt64 = 0
   private var dateSecond = -1
   private var date: [UInt8] = []
 
@@ -52,6 +53,12 @@ public final class ProxyWorker {
     keyUpdateFlood = { metrics.limited(.keyUpdates) }
     pool = UpstreamPool(poller, resolver: resolver, settings: settings, handshakes: handshakes, metrics: metrics)
     poller.buffers.limit = settings.configuration.limits.bufferMemory
+  }
+
+  /// Returns the number of the next request of this worker, from 1 on.
+  func nextRequestNumber() -> UInt64 {
+    requestNumber &+= 1
+    return requestNumber
   }
 
   /// Takes new settings and a new handler for all requests that begin from now on.

@@ -7,7 +7,7 @@ enum RequestReader {
   /// The request without its body; fields that end at this hop, or that claim what only a proxy may, are left out.
   static func read(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ identity: ClientIdentity,
-    _ settings: ProxySettings
+    _ settings: ProxySettings, number: UInt64
   ) -> Request {
     var headers = Headers(capacity: fields.count)
     for field in fields where !field.isNominated {
@@ -22,7 +22,7 @@ enum RequestReader {
     }
     return Request(
       method: text(bytes, head.methodRange), target: head.target.isEmpty ? emptyTarget(head) : text(bytes, head.target),
-      headers: headers, peer: identity.facts(bytes, fields).peer)
+      headers: headers, peer: identity.facts(bytes, fields, request: number).peer, number: number)
   }
 
   /// What an absolute target without a path stands for: for OPTIONS the server as a whole (RFC 9112, section 3.2.4).

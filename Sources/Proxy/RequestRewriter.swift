@@ -3,14 +3,20 @@ import Reactor
 
 /// Writes the head that goes upstream from the head that came: the one canonical reading of it.
 enum RequestRewriter {
-  /// Writes `head` into the empty `buffer`, but for its end: see `writeEnd`. Returns whether the request carried the private
-  /// cookie.
+  struct Written {
+    /// True if the request carried the private cookie.
+    var carriesCookie = false
+    /// True if a field was left out that only a trusted proxy may send.
+    var dropsFields = false
+  }
+
+  /// Writes `head` into the empty `buffer`, but for its end: see `writeEnd`.
   ///
   /// It fits: a head is at most `Buffer.readSize` long and what is added is less than `Buffer.slack`.
   static func write(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ identity: ClientIdentity,
     _ settings: ProxySettings, to buffer: Buffer
-  ) -> Bool {
+  ) -> Written {
     buffer.append(bytes, in: head.methodRange)
     buffer.append(0x20)
     if head.target.isEmpty {
@@ -20,22 +26,27 @@ enum RequestRewriter {
     }
     buffer.append(" HTTP/1.1\r\n")
     buffer.append(settings.hostLine)
-    var carriesCookie = false
+    var written = Written()
     for index in 0..<fields.count where !fields[index].isNominated {
       let field = fields[index]
       switch field.known {
       case .host, .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer,
-        .upgrade, .http2Settings, .expect, .forwarded, .forwardedFor, .forwardedProto, .forwardedHost, .assertion,
-        .disguised:
+        .upgrade, .http2Settings, .expect, .forwarded, .forwardedFor, .forwardedProto, .forwardedHost:
+        continue
+      case .assertion, .disguised:
+        written.dropsFields = true
         continue
       case .cookie:
         if CookieFilter.contains(settings.configuration.privateCookie, bytes, field.value) {
-          carriesCookie = true
+          written.carriesCookie = true
           CookieFilter.append(field.value, of: bytes, without: settings.configuration.privateCookie, to: buffer)
           continue
         }
       default:
-        guard settings.identityFields.passes(field, of: fields, bytes, isTrusted: identity.isTrusted) else { continue }
+        guard settings.identityFields.passes(field, of: fields, bytes, isTrusted: identity.isTrusted) else {
+          written.dropsFields = true
+          continue
+        }
       }
       append(field, bytes, to: buffer)
     }
@@ -50,7 +61,7 @@ enum RequestRewriter {
       buffer.append(bytes, in: upgrade)
       buffer.append("\r\n")
     }
-    return carriesCookie
+    return written
   }
 
   /// Writes the end of a head: the framing of the body, and the empty line.

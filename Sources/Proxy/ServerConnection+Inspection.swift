@@ -55,7 +55,8 @@ extension ServerConnection {
       // Other connections have used the fields during the wait.
       _ = try? RequestHeadParser.parse(bytes, length: head.length, limits: limits, into: requestFields)
       return worker.handler.routeForm(
-        head, bytes, requestFields, client: identity.facts(bytes, requestFields), body: body)
+        head, bytes, requestFields, client: identity.facts(bytes, requestFields, request: requestNumber),
+        body: body)
     }
   }
 

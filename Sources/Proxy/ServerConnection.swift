@@ -47,6 +47,8 @@ final class ServerConnection: Activity {
   private static let yieldAfter = 16
   let waiter: Waiter
   var exchange: Exchange?
+  /// The number of the request in progress, or of the last one, among those of its worker.
+  private(set) var requestNumber: UInt64 = 0
   /// Whether it serves one stream of an HTTP/2 connection instead of a connection of its own.
   let isStream: Bool
   /// The stream that it serves, whose responses need not become HTTP/1.1 where they pass.
@@ -254,6 +256,7 @@ final class ServerConnection: Activity {
       state.refuseFurtherRequests()
     }
     followSettings()
+    requestNumber = worker.nextRequestNumber()
     let cancels = settings.configuration.cancelsHalfClosed && head.method.isSafe
     abandonment = cancels ? [.broken, .readClosed] : .broken
     let fields = requestFields
@@ -261,7 +264,8 @@ final class ServerConnection: Activity {
       if RequestRewriter.isLoop(bytes, fields, settings) {
         return .refuse(worker.handler.failure(.loop))
       }
-      let route = worker.handler.route(head, bytes, fields, client: identity.facts(bytes, fields))
+      let client = identity.facts(bytes, fields, request: requestNumber)
+      let route = worker.handler.route(head, bytes, fields, client: client)
       if case .pass = route, fields.has(.contentType), GRPC.isCall(bytes, fields) {
         worker.metrics.grpcRefused()
         return .answer(identity.isHTTP2 ? GRPC.unimplemented : worker.handler.failure(.request(GRPC.refusal)))
@@ -276,7 +280,10 @@ final class ServerConnection: Activity {
 
   private func intercept(_ head: RequestHead, bodyLimit: Int, began: UInt64) async {
     holdsSecrets = true
-    var request = input.withSpan { RequestReader.read(head, $0, requestFields, identity, settings) }
+    var request = input.withSpan { bytes in
+      reportDroppedFields(bytes)
+      return RequestReader.read(head, bytes, requestFields, identity, settings, number: requestNumber)
+    }
     input.consume(head.length)
     defer {
       poller.buffers.release(charged)
@@ -297,6 +304,19 @@ final class ServerConnection: Activity {
       await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .refused)
     case .relay(let answer, let response):
       await currentExchange().relay(answer, response, to: head, began: began)
+    }
+  }
+
+  /// Tells a handler that asks for it which fields of the request do not go upstream.
+  ///
+  /// - Parameter bytes: The head, which `requestFields` is about.
+  func reportDroppedFields(_ bytes: Span<UInt8>) {
+    guard worker.handler.observesDroppedFields else { return }
+    let client = identity.facts(bytes, requestFields, request: requestNumber)
+    for index in requestFields.indices where !requestFields[index].isNominated {
+      let name = settings.identityFields.dropped(
+        requestFields[index], of: requestFields, bytes, isTrusted: identity.isTrusted)
+      if let name { worker.handler.dropped(field: name, client: client) }
     }
   }
 

@@ -10,6 +10,7 @@ extension DecisionRecord {
     line.field("v", DecisionRecord.formatVersion)
     line.field("time", Timestamp.text(time))
     line.field("event", "decision")
+    if let request { line.field("request", request) }
     if let transaction { line.field("transaction", transaction) }
     if let family { line.field("family", family) }
     line.field("endpoint", endpoint.rawValue)

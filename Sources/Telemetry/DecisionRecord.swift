@@ -8,6 +8,8 @@
 public final class DecisionRecord: Sendable {
   /// Milliseconds since 1970.
   public let time: Int64
+  /// Joins the lines about one request.
+  public let request: String?
   /// Joins the legs of one flow; `nil` before a flow has begun.
   public let transaction: String?
   /// Joins the redemption of a code with the refreshes and the revocation of its tokens.
@@ -37,13 +39,14 @@ public final class DecisionRecord: Sendable {
   public let observed: ObservedRequest?
 
   public init(
-    time: Int64, transaction: String? = nil, family: String? = nil, endpoint: DecisionEndpoint, client: String? = nil,
-    decision: DecisionKind,
+    time: Int64, request: String? = nil, transaction: String? = nil, family: String? = nil, endpoint: DecisionEndpoint,
+    client: String? = nil, decision: DecisionKind,
     rule: String? = nil, status: Int, mode: String, findings: [String] = [], redirectKind: String? = nil,
     path: String? = nil, upstreamStatus: Int? = nil, durationNanoseconds: UInt64, peer: String, policyVersion: String,
     observed: ObservedRequest? = nil
   ) {
     self.time = time
+    self.request = request
     self.transaction = transaction
     self.family = family
     self.endpoint = endpoint

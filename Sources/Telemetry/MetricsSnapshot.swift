@@ -18,6 +18,8 @@ public struct MetricsSnapshot: Equatable, Sendable {
   public internal(set) var upstreamConnectionsOpened: UInt64 = 0
   public internal(set) var http2Connections: UInt64 = 0
   public internal(set) var http2Streams: UInt64 = 0
+  /// Fields of observed requests that did not go upstream, because only a trusted proxy may send them.
+  public internal(set) var identityFieldsDropped: UInt64 = 0
   /// How often accepting began to pause, and on how many listeners, each worker's counted, it pauses now.
   public internal(set) var acceptPauses: UInt64 = 0
   public internal(set) var listenersPaused: UInt64 = 0

@@ -57,6 +57,10 @@ public struct PrometheusText: Sendable {
     for kind in LimitKind.allCases {
       sample("proofgate_limits_total", [("limit", kind.rawValue)], snapshot.limits[kind] ?? 0)
     }
+    family(
+      "proofgate_identity_fields_dropped_total", "counter",
+      "Fields of observed requests that only a trusted proxy may send.")
+    sample("proofgate_identity_fields_dropped_total", [], snapshot.identityFieldsDropped)
   }
 
   private mutating func connections(_ snapshot: MetricsSnapshot) {

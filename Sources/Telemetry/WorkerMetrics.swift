@@ -20,6 +20,7 @@ public final class WorkerMetrics: Sendable {
   private let upstreamClosed = Counter()
   private let http2Connections = Counter()
   private let http2Streams = Counter()
+  private let identityFieldsDropped = Counter()
   private let pauses = Counter()
   private let pausesEnded = Counter()
   private let stalled = Atomic<Bool>(false)
@@ -64,6 +65,8 @@ public final class WorkerMetrics: Sendable {
   public func http2ConnectionOpened() { http2Connections.add(1) }
   /// A request came on a stream.
   public func http2StreamOpened() { http2Streams.add(1) }
+  /// A field of an observed request does not go upstream, because only a trusted proxy may send it.
+  public func identityFieldDropped() { identityFieldsDropped.add(1) }
   /// A listener accepts nothing for now.
   public func acceptingPaused() { pauses.add(1) }
   /// It accepts again, or was closed.
@@ -120,6 +123,7 @@ public final class WorkerMetrics: Sendable {
     snapshot.upstreamConnectionsOpened += upstreamTotal
     snapshot.http2Connections += http2Connections.value
     snapshot.http2Streams += http2Streams.value
+    snapshot.identityFieldsDropped += identityFieldsDropped.value
     let resumed = pausesEnded.value
     let paused = pauses.value
     snapshot.acceptPauses += paused

@@ -72,7 +72,7 @@ final class DemoAppHandler: Handler {
     }
   }
 
-  func passingLocation(_ location: String, carriesCookie: Bool) -> LocationVerdict { .withhold }
+  func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict { .withhold }
 
   func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
   func editPassing(_ response: inout Response) {}

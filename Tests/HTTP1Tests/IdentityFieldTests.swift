@@ -51,6 +51,20 @@ struct IdentityFieldTests {
     }
   }
 
+  @Test(
+    "A dropped field is named by what recognised it, never by text of the request",
+    arguments: [
+      ("IV-Secret", "iv-*"), ("X-Remote-USER", "x-remote-user"), ("X_Secret", "irregular"), ("X-Secret-S-DN", "*-s-dn"),
+      ("X-Corp-Secret", "x-corp-*"), ("X-Original-URL", "x-original-url"), ("Content_Type", "irregular"),
+      ("X-Corp_Secret", "x-corp-*"), ("X-Forwarded-For", nil), ("Accept", nil), ("Cookie", nil), ("X-Own", nil),
+    ] as [(String, String?)])
+  func droppedName(field: String, name: String?) throws {
+    let parsed = try #require(try parseRequest("GET / HTTP/1.1\r\nHost: a\r\n\(field): x\r\n\r\n"))
+    let fields = IdentityFields(strip: ["x-corp-*"])
+    #expect(fields.dropped(parsed.index[1], of: parsed.index, parsed.bytes.span, isTrusted: false) == name)
+    #expect(fields.dropped(parsed.index[0], of: parsed.index, parsed.bytes.span, isTrusted: false) == nil)
+  }
+
   @Test("Fields that mean nothing to the gateway pass, whoever sends them")
   func others() throws {
     let names = [

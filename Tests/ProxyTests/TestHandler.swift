@@ -82,7 +82,7 @@ final class TestHandler: Handler {
     }
   }
 
-  func passingLocation(_ location: String, carriesCookie: Bool) -> LocationVerdict {
+  func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict {
     if location.contains("forbidden") { return .withhold }
     if location.contains("bound"), carriesCookie { return .withhold }
     if location.contains("unsafe") { return .replace("/a\r\nSet-Cookie: b=c") }

@@ -31,7 +31,8 @@ struct DecisionLogTests {
   func fullRecord() {
     let log = log()
     let full = DecisionRecord(
-      time: 1_795_000_000_123, transaction: "000102030405060708090a0b0c0d0e0f", endpoint: .token, client: "mail",
+      time: 1_795_000_000_123, request: "AAECAwQFBgcICQoLDA0ODw", transaction: "000102030405060708090a0b0c0d0e0f",
+      endpoint: .token, client: "mail",
       decision: .reject, rule: "pkce-verifier-mismatch", status: 400, mode: "enforce",
       findings: ["state-missing", "localhost"], redirectKind: "loopback", path: "/token/*", upstreamStatus: 502,
       durationNanoseconds: 1_234_567, peer: "192.0.2.1", policyVersion: "v1")
@@ -40,8 +41,8 @@ struct DecisionLogTests {
     run(log)
     #expect(
       sink.text == """
-        {"v":1,"time":"2026-11-18T11:06:40.123Z","event":"decision","transaction":"000102030405060708090a0b0c0d0e0f",\
-        "endpoint":"token","client":"mail","decision":"reject","rule":"pkce-verifier-mismatch","status":400,\
+        {"v":1,"time":"2026-11-18T11:06:40.123Z","event":"decision","request":"AAECAwQFBgcICQoLDA0ODw",\
+        "transaction":"000102030405060708090a0b0c0d0e0f","endpoint":"token","client":"mail","decision":"reject","rule":"pkce-verifier-mismatch","status":400,\
         "mode":"enforce","findings":["state-missing","localhost"],"redirect":"loopback","path":"/token/*","upstream_status":502,\
         "duration_us":1234,"peer":"192.0.2.1","policy":"v1"}
         {"v":1,"time":"2026-11-18T11:06:40.123Z","event":"decision","endpoint":"token","decision":"forward","status":200,\

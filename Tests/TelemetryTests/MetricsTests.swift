@@ -94,6 +94,12 @@ struct MetricsTests {
       ])
   }
 
+  @Test("Identity fields that were dropped are a counter, of all workers together")
+  func identityFields() {
+    for worker in registry.workers { worker.identityFieldDropped() }
+    #expect(lines("proofgate_identity_fields_dropped_total") == ["proofgate_identity_fields_dropped_total 2"])
+  }
+
   @Test("Listeners that accept nothing for now are a gauge, and each such pause counts")
   func pauses() {
     for worker in registry.workers { worker.acceptingPaused() }

@@ -45,9 +45,11 @@ extension Enforcement {
 
   private static func raw(_ request: TokenRequest, policy: Policy) -> Outcome<UpstreamTokenRequest> {
     let context = TokenContext(request: request, policy: policy, mode: mode(of: request, policy: policy))
-    guard context.mode == .enforce, let rejection = rejection(of: request) ?? rejection(of: context) else {
-      return Outcome(decision: .pass(Passage()), findings: [])
+    let rejections = [rejection(of: request), rejection(of: context)].compactMap { $0 }
+    guard context.mode == .enforce else {
+      return Outcome(decision: .pass(Passage()), findings: rejections.map(Finding.wouldReject))
     }
+    guard let rejection = rejections.first else { return Outcome(decision: .pass(Passage()), findings: []) }
     return Outcome(decision: .reject(Refusal(rejection)), findings: [])
   }
 

@@ -37,8 +37,11 @@ public struct GuardedIdentifiers: Sendable {
   /// The ids of clients whose secret only the gateway knows.
   public let provedHere: IdentifierSet
 
-  public init(_ policy: Policy) {
-    let lent = policy.clients.values.lazy.filter { $0.mode == .enforce && $0.upstream.clientSecret != nil }
+  /// - Parameter asIfEnforced: True to take observed clients for enforced ones.
+  public init(_ policy: Policy, asIfEnforced: Bool = false) {
+    let lent = policy.clients.values.lazy.filter { client in
+      (asIfEnforced || client.mode == .enforce) && client.upstream.clientSecret != nil
+    }
     held = IdentifierSet(lent.map(\.upstream.clientID))
     provedHere = IdentifierSet(policy.clients.values.lazy.filter { $0.secret != nil }.map(\.id))
   }

@@ -16,8 +16,15 @@ extension Interception {
     if !isObserved || namesHeldID(authentication), let throttled = throttledCredentials(authentication) {
       return throttled
     }
-    let identifiers = gateway.snapshot.identifiers
-    guard let rejection = Enforcement.refusal(naming: request, guarded: identifiers, policy: policy) else { return nil }
+    let snapshot = gateway.snapshot
+    guard let rejection = Enforcement.refusal(naming: request, guarded: snapshot.identifiers, policy: policy) else {
+      if isObserved,
+        let finding = Enforcement.refusal(naming: request, guarded: snapshot.identifiersIfEnforced, policy: policy)
+      {
+        trail.wouldReject(finding)
+      }
+      return nil
+    }
     return tokenRefusal(.here(rejection))
   }
 

@@ -20,7 +20,8 @@ struct IntrospectionEndpoint {
     let request = exchange.clientRequest()
     let authentication = (try? request.clientAuthentication()) ?? nil
     exchange.note(clientID: authentication?.clientID.rawValue)
-    let isObserved = Enforcement.mode(of: request, policy: exchange.policy) == .observe
+    // Without an enforced client, the request passes as it came whatever id the resource server has.
+    let isObserved = !exchange.policy.isEnforcing || Enforcement.mode(of: request, policy: exchange.policy) == .observe
     if let refused = exchange.refused(request, authentication, isObserved: isObserved) { return .response(refused) }
     if isObserved { return await exchange.observe(request, authentication) }
     return .response(await exchange.pass(request, authentication))

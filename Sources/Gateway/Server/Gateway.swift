@@ -54,7 +54,9 @@ public final class Gateway: Handler {
     case .resembling:
       return refuseOrPass(
         .pathResemblesEndpoint, client, path: snapshot.matcher.entry(for: bytes.extracting(head.path)))
-    case .exact(.introspection) where !policy.isEnforcing: return isProtected(client) ? .pass : insecure(client)
+    // Without an enforced client, it is read only for its findings.
+    case .exact(.introspection) where !policy.isEnforcing && snapshot.identifiersIfEnforced.held.isEmpty:
+      return isProtected(client) ? .pass : insecure(client)
     case .exact(.authorization), .exact(.token), .exact(.revocation), .exact(.introspection), .exact(.pushed),
       .exact(.own):
       return isProtected(client) ? .intercept(bodyLimit: snapshot.bodyLimit) : insecure(client)
@@ -137,7 +139,7 @@ public final class Gateway: Handler {
 
   /// Logs and counts a refusal that is not carried out.
   private func observe(_ rejection: Rejection, _ client: ClientFacts, path: String?) -> Route {
-    let trail = Trail()
+    let trail = Trail(client.request)
     trail.path = path
     trail.mode = Mode.observe.rawValue
     trail.wouldReject(rejection)
@@ -149,7 +151,7 @@ public final class Gateway: Handler {
     _ rejection: Rejection, _ client: ClientFacts, path: String? = nil, detail: String? = nil,
     showing show: ((ErrorPage) -> Response)? = nil
   ) -> Route {
-    let trail = Trail()
+    let trail = Trail(client.request)
     trail.path = path
     trail.refused(rejection)
     let page = ErrorPage(rejection, detail: detail)
@@ -174,7 +176,7 @@ public final class Gateway: Handler {
 
   public func respond(to request: Request, upstream: Upstream) async -> Reply {
     let began = Clock.monotonicNanoseconds()
-    let trail = Trail()
+    let trail = Trail(request.number)
     let exchange = Interception(gateway: self, request: request, upstream: upstream, trail: trail)
     let reply: Reply
     switch snapshot.matcher.read(target: request.target) {
@@ -205,12 +207,28 @@ public final class Gateway: Handler {
 
   func limited(_ limit: LimitKind) { metrics.limited(limit) }
 
+  // MARK: Dropped fields
+
+  public var observesDroppedFields: Bool { policy.isObserving }
+
+  /// Counts a field that a server behind another proxy may rely on, and logs it at most once a minute (`I-transport`).
+  public func dropped(field name: String, client: ClientFacts) {
+    metrics.identityFieldDropped()
+    guard resources.droppedFields.isDue(name) else { return }
+    let trail = Trail(client.request)
+    trail.mode = Mode.observe.rawValue
+    trail.findings.append("identity-field-dropped:\(name)")
+    record(trail, status: 0, peer: client.peer, began: Clock.monotonicNanoseconds())
+  }
+
   private func record(_ trail: Trail, status: Int, peer: Peer, began: UInt64) {
     metrics.decided(
       trail.decision, at: trail.endpoint, client: trail.isConfigured ? trail.client : nil, rule: trail.rule?.ruleID)
     resources.log.append(
       DecisionRecord(
-        time: Int64(Clock.realNanoseconds() / 1_000_000), transaction: trail.transaction?.description,
+        time: Int64(Clock.realNanoseconds() / 1_000_000),
+        request: resources.requestIDs.id(worker: worker, number: trail.request),
+        transaction: trail.transaction?.description,
         family: trail.family?.description, endpoint: trail.endpoint, client: trail.client, decision: trail.decision,
         rule: trail.rule?.ruleID,
         status: status, mode: trail.mode, findings: trail.findings, redirectKind: trail.redirectKind,
@@ -233,7 +251,7 @@ public final class Gateway: Handler {
 
   // MARK: Passing responses
 
-  public func passingLocation(_ location: String, carriesCookie: Bool) -> LocationVerdict {
+  public func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict {
     let locations = snapshot.locations
     if locations.isAnswer(location) {
       // With `callback: network` the callback endpoint completes answers that no browser of a transaction gets here.
@@ -245,9 +263,11 @@ public final class Gateway: Handler {
     {
       return .withhold
     }
+    // Whether a transaction of the browser runs, the cookie says, which is read only now.
+    if carriesCookie, locations.leavesWithCode(location) { return .withhold }
     if let observed = noteObserved(location: location) {
       // The request that it answers is not at an endpoint and has no line of its own.
-      let trail = Trail()
+      let trail = Trail(request)
       trail.mode = Mode.observe.rawValue
       trail.observed = observed
       record(trail, status: 0, peer: Peer(address: ""), began: Clock.monotonicNanoseconds())
@@ -255,9 +275,16 @@ public final class Gateway: Handler {
     return .keep
   }
 
+  public func withholdsLink(_ value: String, carriesCookie: Bool) -> Bool {
+    let locations = snapshot.locations
+    return LinkField.targets(of: value).contains { target in
+      locations.isAnswer(target) || carriesCookie && locations.leavesWithCode(target)
+    }
+  }
+
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response {
     let began = Clock.monotonicNanoseconds()
-    let trail = Trail()
+    let trail = Trail(withheld.request.number)
     trail.endpoint = .response
     trail.upstreamStatus = withheld.response.status
     let exchange = Interception(gateway: self, request: withheld.request, upstream: upstream, trail: trail)

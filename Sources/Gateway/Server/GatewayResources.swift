@@ -15,6 +15,9 @@ public struct GatewayResources: Sendable {
   let now: @Sendable () -> Int64
   let challenges = RecentChallenges()
   let observed = ObservedFlows()
+  let requestIDs = RequestIDs()
+  /// The dropped fields that have a line of their own in the log already.
+  let droppedFields = RecentTexts()
   /// Wrong verifiers, by flow and address.
   let verifierAttempts: RateLimiter
   /// Failed client authentication, by client and address.

@@ -16,6 +16,8 @@ public final class GatewaySnapshot: Sendable {
   let cookie: BrowserCookie
   let locations: LocationGuard
   let identifiers: GuardedIdentifiers
+  /// The same if every observed client were enforced, for findings.
+  let identifiersIfEnforced: GuardedIdentifiers
   /// Bytes of the body of a request to an OAuth endpoint.
   let bodyLimit: Int
   /// As `Host` may say it: with and without the default port.
@@ -33,6 +35,7 @@ public final class GatewaySnapshot: Sendable {
     cookie = BrowserCookie(policy)
     locations = LocationGuard(policy)
     identifiers = GuardedIdentifiers(policy)
+    identifiersIfEnforced = policy.isObserving ? GuardedIdentifiers(policy, asIfEnforced: true) : identifiers
     bodyLimit = policy.gateway.limits.body
     let origin = policy.gateway.origin
     let name = origin.host.contains(":") ? "[\(origin.host)]" : origin.host

@@ -4,6 +4,8 @@ import Telemetry
 
 /// What is noted while a request is judged, for the decision log and the metrics.
 final class Trail {
+  /// The number of the request in its worker.
+  let request: UInt64
   var endpoint = DecisionEndpoint.path
   /// As the request says it.
   var client: String?
@@ -22,6 +24,11 @@ final class Trail {
   var upstreamStatus: Int?
   /// More about an observed request.
   var observed: ObservedRequest?
+
+  /// - Parameter request: The number of the request in its worker.
+  init(_ request: UInt64) {
+    self.request = request
+  }
 
   /// Notes an outcome: whether it refuses, and the refusals that observe mode did not carry out.
   func note<Permit: Sendable>(_ outcome: Outcome<Permit>) {

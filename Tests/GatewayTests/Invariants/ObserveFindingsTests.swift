@@ -90,6 +90,56 @@ struct ObserveFindingsTests {
     }
   }
 
+  @Test(
+    "I-observe: at the revocation endpoint each refusal is a finding, and the request passes",
+    arguments: [
+      ("token=t&token=u&client_id=n1", ["parameter-repeated"]), ("token=t&client_id=nobody", ["client-not-known"]),
+      ("token=t&client_id=w1&client_secret=guess", ["client-authentication-failed"]),
+      ("token=t&token=u&client_id=w1&client_secret=guess", ["parameter-repeated", "client-authentication-failed"]),
+      ("token=t&client_id=legacy-native", ["client-is-upstream", "client-not-known"]), ("token=t&client_id=n1", []),
+    ] as [(String, [String])])
+  func revocation(body: String, rules: [String]) async throws {
+    try await GatewayFixture.run(try ObserveTests.observing()) { gateway in
+      let before = gateway.upstream.recorder.count
+      _ = try await gateway.post("/revoke", Form(decoding: body))
+      #expect(gateway.upstream.recorder.count == before + 1)
+      let line = try #require(gateway.logLines.last)
+      #expect(line.contains(#""endpoint":"revocation""#))
+      let found = try Self.findings(gateway).split(separator: "would-reject:").dropFirst().map { part in
+        String(part.prefix { $0 != "\"" })
+      }
+      #expect(found == rules, "\(line)")
+      let decision = rules.isEmpty ? "forward" : "would_reject"
+      #expect(line.contains("\"decision\":\"\(decision)\""))
+    }
+  }
+
+  @Test("I-observe: an introspection request that names a held upstream id would be refused, and passes as it came")
+  func introspection() async throws {
+    try await GatewayFixture.run(try ObserveTests.observing()) { gateway in
+      for id in ["legacy-native", "LEGACY-NATIVE", "resource-server"] {
+        let before = gateway.upstream.recorder.count
+        _ = try await gateway.post("/introspect", ["token": "t", "client_id": id, "client_secret": "guess"])
+        #expect(gateway.upstream.recorder.count == before + 1)
+        let line = try #require(gateway.logLines.last)
+        #expect(line.contains(#""endpoint":"introspection""#) && line.contains(#""mode":"observe""#))
+        #expect(line.contains("would-reject:client-is-upstream") == (id != "resource-server"), "\(line)")
+      }
+    }
+  }
+
+  @Test("I-observe: a resource server that no policy lists introspects as without the gateway, unknown clients or not")
+  func unlistedResourceServer() async throws {
+    let policy = try ObserveTests.observing { $0.unknownClients = .reject }
+    try await GatewayFixture.run(policy) { gateway in
+      gateway.upstream.script { _ in
+        Response(status: 200, headers: ["X-Own": "1", "Cache-Control": "max-age=5"], body: Array("{}".utf8))
+      }
+      let answer = try await gateway.post("/introspect", ["token": "t", "client_id": "resource-server"])
+      #expect(answer.headers["Cache-Control"] == "max-age=5")
+    }
+  }
+
   @Test("I-observe: a code whose request is not known is not observable, and is counted apart")
   func unlinked() async throws {
     try await Self.run { gateway in
@@ -206,7 +256,7 @@ struct ObserveFindingsTests {
 
 extension String {
   /// The text of a member of a log line.
-  fileprivate func member(_ name: String) -> String? {
+  func member(_ name: String) -> String? {
     split(separator: "\"\(name)\":\"").dropFirst().first.map { String($0.prefix { $0 != "\"" }) }
   }
 }

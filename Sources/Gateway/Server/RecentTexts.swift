@@ -1,0 +1,23 @@
+import Reactor
+import Synchronization
+
+/// Lets each text through at most once a minute, so that a cause that occurs often is reported and fills no log.
+final class RecentTexts: Sendable {
+  private static let pause: UInt64 = 60_000_000_000
+  /// More different texts than that have one cause, and one line of it is enough.
+  private static let limit = 64
+
+  private let latest = Mutex<[String: UInt64]>([:])
+
+  /// Returns true if the text was not let through in the last minute.
+  func isDue(_ text: String) -> Bool {
+    let now = Clock.monotonicNanoseconds()
+    return latest.withLock { latest in
+      if let last = latest[text], now - last < RecentTexts.pause { return false }
+      if latest.count >= RecentTexts.limit { latest = latest.filter { now - $0.value < RecentTexts.pause } }
+      guard latest.count < RecentTexts.limit else { return false }
+      latest[text] = now
+      return true
+    }
+  }
+}
