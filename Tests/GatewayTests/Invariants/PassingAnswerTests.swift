@@ -115,6 +115,26 @@ struct PassingAnswerTests {
     }
   }
 
+  @Test(
+    "I-completion: an answer on another path that hands out a code in a second field is refused",
+    arguments: [("Refresh", "0; url="), ("Content-Location", "")],
+    ["\(callback)?code=freshCode0123456&state=STATE", "https://web3.example.com/cb?error=access_denied&state=s1"])
+  func secondField(_ field: (String, String), _ location: String) async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await begin(gateway, answering: location)
+      let target = location.replacing("STATE", with: begun.state)
+      let second = field.1 + "\(Self.callback)?code=otherCode0123456"
+      gateway.upstream.script { request in
+        guard request.path.hasPrefix(Self.login) else { return nil }
+        return Response(status: 303, headers: ["Location": target, field.0: second])
+      }
+      let response = try await logIn(gateway, begun)
+      #expect(response.status == 502)
+      #expect(response.location == nil)
+      #expect(!response.headers.fields.contains { $0.value.contains("Code0123456") })
+    }
+  }
+
   @Test("I-completion: without the cookie an answer on another path is a page that offers to start again")
   func otherBrowser() async throws {
     try await GatewayFixture.run { gateway in
