@@ -78,7 +78,7 @@ class Message:
 
 
 def receive(connection, seconds, is_head=False):
-    """One message. A connection that ends within a message gives what came."""
+    """Receives one message, or the part of it that came before the connection ended."""
     connection.settimeout(seconds)
     data = b""
     while b"\r\n\r\n" not in data:

@@ -13,8 +13,8 @@ extension Enforcement {
   ///   - stateIsSealed: Whether its `state` opens as one of the gateway's, which only a re-entry may have.
   ///   - isPushed: Whether the client pushed it (RFC 9126).
   ///   - isOpened: True if the request comes out of one of the gateway's sealed values. It is then enforced in every mode.
-  ///   - isRestarted: True if the request comes out of a start ticket. Its refusals never reach the client by redirect: who
-  ///     holds a ticket need not be the one who began the sign-in, and a redirect carries the client's state.
+  ///   - isRestarted: True if the request comes out of a start ticket. Its refusals never reach the client by redirect,
+  ///     because a redirect carries the client's state, and another person than the one who began may hold the ticket.
   public static func decideAuthorization(
     _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false,
     isOpened: Bool = false, isRestarted: Bool = false

@@ -73,8 +73,8 @@ extension Interception {
 
   /// Returns the path of a link that begins a transaction's authorization request again, as its client would send it.
   ///
-  /// The request is sealed: a sealed state shows up in the logs of the upstream, and who has one must not learn the client's
-  /// state and challenge by it. Returns `nil` where only the client can start, because it pushes its requests.
+  /// The request is sealed: the logs of the upstream have sealed states, and a reader of these must not learn the client's
+  /// state and challenge. Returns `nil` where only the client can start, because it pushes its requests.
   private func startPath(_ transaction: AuthorizationTransaction) -> String? {
     guard policy.clients[transaction.clientID]?.pushedAuthorization != .required else { return nil }
     var entries = [

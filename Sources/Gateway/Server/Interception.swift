@@ -16,7 +16,7 @@ final class Interception {
   let request: Request
   let upstream: Upstream
   let trail: Trail
-  /// The path of the authorization endpoint at which a request was first made that a start ticket begins again.
+  /// The path of the authorization endpoint at which the request of a start ticket was first made.
   var restartedPath: String?
 
   init(gateway: Gateway, request: Request, upstream: Upstream, trail: Trail) {

@@ -127,7 +127,7 @@ struct BrowserTests {
         #expect(gateway.upstream.recorder.count == before)
         #expect(response.text.contains("Start again"))
         #expect(response.text.contains("browser-unbound"))
-        // Whoever has the sealed state learns nothing by it.
+        // A browser that has only the sealed state learns nothing from the page.
         let challenge = GatewayFixture.challenge
         for text in ["client_id=p1", "legacy-p1", begun.state, "state=s1", challenge, "com.example.p1"] {
           #expect(!response.text.contains(text), "\(text)")

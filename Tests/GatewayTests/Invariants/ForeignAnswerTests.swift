@@ -98,7 +98,7 @@ struct ForeignAnswerTests {
     }
   }
 
-  @Test("I-path: without a transaction a code for another origin is not the gateway's matter")
+  @Test("I-path: without a running transaction a code for another origin passes")
   func noTransaction() async throws {
     try await GatewayFixture.run { gateway in
       let location = "https://elsewhere.example/cb?code=RAW"
