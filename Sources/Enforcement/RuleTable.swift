@@ -25,6 +25,7 @@ enum RuleTable {
     .scopeWellFormed,
     .promptAllowed,
     .statePresent,
+    .scopeDropNoted,
     .resourceNoted,
     .detailsNoted,
   ]
@@ -73,6 +74,7 @@ enum RuleTable {
     .verifierWellFormed,
     .tokenScopeWellFormed,
     .clientCertificateNoted,
+    .tokenScopeDropNoted,
     .tokenResourceNoted,
     .tokenDetailsNoted,
   ]

@@ -1,4 +1,5 @@
 import HTTP
+import OAuth
 import Synchronization
 
 extension LegacyAuthorizationServer {
@@ -81,7 +82,9 @@ extension LegacyAuthorizationServer {
     let grant = LegacyState.Grant(user: valid.user, clientID: valid.client.id, scope: scope)
     state.withLock { state in
       state.codes.insert(
-        LegacyState.Code(grant: grant, redirectURI: valid.parameters["redirect_uri"]), for: code, now: now)
+        LegacyState.Code(
+          grant: grant, redirectURI: valid.parameters["redirect_uri"], challenge: challenge(valid.parameters)),
+        for: code, now: now)
       if configuration.quirks.remembersConsent {
         state.consents.insert(true, for: "\(valid.user) \(valid.client.id)", now: now)
       }
@@ -89,6 +92,12 @@ extension LegacyAuthorizationServer {
     var answer: Form = ["code": code]
     if let state = valid.parameters["state"] { answer.append("state", state) }
     return LegacyAuthorizationServer.redirect(to: answer.added(to: valid.redirectURI))
+  }
+
+  private func challenge(_ parameters: Form) -> CodeChallenge? {
+    guard configuration.quirks.verifiesPKCE, let text = parameters["code_challenge"] else { return nil }
+    let method = parameters["code_challenge_method"].flatMap(CodeChallengeMethod.init(rawValue:)) ?? .plain
+    return CodeChallenge(text: text, method: method)
   }
 
   private func refuse(_ error: String, at redirectURI: String, state: String?) -> Response {

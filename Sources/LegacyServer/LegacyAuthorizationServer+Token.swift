@@ -30,9 +30,14 @@ extension LegacyAuthorizationServer {
     guard let text = parameters["code"] else { return failure(.invalidRequest) }
     // Taken before anything is compared: a wrong attempt kills the code, as it does on many servers.
     guard let code = state.withLock({ $0.codes.take(text, now: now) }), code.grant.clientID == client.id,
-      code.redirectURI == parameters["redirect_uri"]
+      code.redirectURI == parameters["redirect_uri"], isProven(code, by: parameters["code_verifier"])
     else { return failure(.badCode) }
     return success(code.grant, refreshToken: nil, now: now)
+  }
+
+  private func isProven(_ code: LegacyState.Code, by verifier: String?) -> Bool {
+    guard let challenge = code.challenge else { return true }
+    return verifier.flatMap { CodeVerifier(parsing: $0) }.map(challenge.matches) ?? false
   }
 
   private func refresh(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {

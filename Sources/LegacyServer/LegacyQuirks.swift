@@ -8,6 +8,8 @@ public struct LegacyQuirks: Sendable {
 
   /// Answers a `code_challenge` with `error=invalid_request` and forgets `state`; refuses a `code_verifier` too.
   public var strictParameters = false
+  /// Binds a code to the challenge of its request and compares the verifier (RFC 7636).
+  public var verifiesPKCE = false
   /// Shows authorization errors and denials as pages with status 200, so that the client never hears back.
   public var errorsAsPages = false
   /// Redirects errors even to redirect URIs that nobody registered.

@@ -1,3 +1,5 @@
+import OAuth
+
 /// What the legacy server remembers between requests.
 struct LegacyState: Sendable {
   struct Grant: Sendable {
@@ -10,6 +12,8 @@ struct LegacyState: Sendable {
     var grant: Grant
     /// As it stood in the authorization request; `nil` when it was left out.
     var redirectURI: String?
+    /// Only with `LegacyQuirks.verifiesPKCE`.
+    var challenge: CodeChallenge?
   }
 
   /// User names by session cookie.

@@ -15,6 +15,8 @@ public struct AuthorizationTransaction: Sendable, Equatable {
   public var upstreamClientID: ClientID
   /// The redirect URI that went upstream.
   public var upstreamRedirectURI: String
+  /// The verifier for the challenge that went upstream; `nil` where the upstream does not understand PKCE.
+  public var upstreamVerifier: UpstreamVerifier?
   /// Seconds since 1970.
   public var expiry: Int64
   /// SHA-256 of the browser secret, 32 bytes.
@@ -23,7 +25,7 @@ public struct AuthorizationTransaction: Sendable, Equatable {
   public init(
     id: TransactionID, clientID: ClientID, redirectURI: RedirectURI, redirectURIWasSent: Bool, state: String?,
     challenge: CodeChallenge?, responseMode: ResponseMode, scope: Scope?, upstreamClientID: ClientID,
-    upstreamRedirectURI: String, expiry: Int64, browserSecretHash: [UInt8]
+    upstreamRedirectURI: String, upstreamVerifier: UpstreamVerifier? = nil, expiry: Int64, browserSecretHash: [UInt8]
   ) {
     self.id = id
     self.clientID = clientID
@@ -35,6 +37,7 @@ public struct AuthorizationTransaction: Sendable, Equatable {
     self.scope = scope
     self.upstreamClientID = upstreamClientID
     self.upstreamRedirectURI = upstreamRedirectURI
+    self.upstreamVerifier = upstreamVerifier
     self.expiry = expiry
     self.browserSecretHash = browserSecretHash
   }

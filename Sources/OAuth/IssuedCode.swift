@@ -11,13 +11,15 @@ public struct IssuedCode: Sendable {
   public var upstreamCode: Secret
   public var upstreamClientID: ClientID
   public var upstreamRedirectURI: String
+  /// The verifier that redeems the upstream's code; `nil` where the upstream does not understand PKCE.
+  public var upstreamVerifier: UpstreamVerifier?
   /// Seconds since 1970.
   public var expiry: Int64
 
   public init(
     transactionID: TransactionID, clientID: ClientID, redirectURI: RedirectURI, redirectURIWasSent: Bool,
     challenge: CodeChallenge?, scope: Scope?, upstreamCode: Secret, upstreamClientID: ClientID,
-    upstreamRedirectURI: String, expiry: Int64
+    upstreamRedirectURI: String, upstreamVerifier: UpstreamVerifier? = nil, expiry: Int64
   ) {
     self.transactionID = transactionID
     self.clientID = clientID
@@ -28,6 +30,7 @@ public struct IssuedCode: Sendable {
     self.upstreamCode = upstreamCode
     self.upstreamClientID = upstreamClientID
     self.upstreamRedirectURI = upstreamRedirectURI
+    self.upstreamVerifier = upstreamVerifier
     self.expiry = expiry
   }
 }

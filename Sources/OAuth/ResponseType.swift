@@ -1,13 +1,24 @@
 /// What an authorization request asks to be answered with (RFC 6749, section 3.1.1; OAuth 2.0 Multiple Response Types).
+///
+///     response-type = response-name *( SP response-name )
+///     response-name = 1*( "_" / DIGIT / ALPHA )
 public struct ResponseType: Hashable, Sendable {
-  /// The values; their order means nothing.
-  public let values: Set<String>
+  /// The names in alphabetical order: their order in the request means nothing.
+  public let values: [String]
 
-  public init(parsing text: String) {
-    self = text == "code" ? .code : ResponseType(Set(text.split(separator: " ").map(String.init)))
+  /// `nil` when the text does not match the grammar (RFC 6749, appendix A.3). Readers differ on such a text: some trim it,
+  /// some find an empty name in it.
+  public init?(parsing text: String) {
+    guard text != "code" else {
+      self = .code
+      return
+    }
+    let names = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard names.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(ResponseType.isNameByte) }) else { return nil }
+    self.init(names.map(String.init).sorted())
   }
 
-  private init(_ values: Set<String>) {
+  private init(_ values: [String]) {
     self.values = values
   }
 
@@ -15,9 +26,16 @@ public struct ResponseType: Hashable, Sendable {
 
   private static let known: Set<String> = ["code", "token", "id_token", "none"]
 
-  /// Whether every value is one that a specification names.
-  public var isKnown: Bool { !values.isEmpty && values.isSubset(of: ResponseType.known) }
+  /// True if each name occurs once and is one that a specification defines.
+  public var isKnown: Bool {
+    Set(values).count == values.count && values.allSatisfy(ResponseType.known.contains)
+  }
 
-  /// Whether something else than a code would come through the browser: implicit and hybrid.
+  /// True if something else than a code would come through the browser: implicit and hybrid.
   public var returnsTokens: Bool { values.contains("token") || values.contains("id_token") }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    let letter = byte | 0x20
+    return (0x61...0x7a).contains(letter) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "_")
+  }
 }

@@ -109,14 +109,18 @@ public struct UpstreamClient: Sendable {
   public var clientSecret: Secret?
   public var redirectURI: RedirectURI
   public var authentication: Authentication
+  /// Rules that take the place of the server's; `nil` where the client has none of its own.
+  public var scopes: ScopeRules?
 
   public init(
-    clientID: ClientID, clientSecret: Secret? = nil, authentication: Authentication, redirectURI: RedirectURI
+    clientID: ClientID, clientSecret: Secret? = nil, authentication: Authentication, redirectURI: RedirectURI,
+    scopes: ScopeRules? = nil
   ) {
     self.clientID = clientID
     self.clientSecret = clientSecret
     self.authentication = authentication
     self.redirectURI = redirectURI
+    self.scopes = scopes
   }
 }
 

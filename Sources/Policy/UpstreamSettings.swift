@@ -13,8 +13,11 @@ public struct UpstreamSettings: Sendable {
   public var codeLifetime: Int
   /// True if the sign-in ends with a form of another site: the gateway's cookie then has `SameSite=None`.
   public var crossSiteLogin: Bool
-  /// Whether PKCE parameters are forwarded (the server understands them); they are stripped otherwise.
-  public var forwardsPKCE: Bool
+  /// True if the server understands PKCE: the gateway then sends a challenge of its own for every transaction. The
+  /// client's challenge is never forwarded.
+  public var usesPKCE: Bool
+  /// The difference between the scopes of apps and of the server; `nil` for none.
+  public var scopes: ScopeRules?
   /// Authorization request parameters forwarded beside OAuth's and OpenID Connect Core's.
   public var parameters: Set<String>
   /// Process-wide.
@@ -37,7 +40,7 @@ public struct UpstreamSettings: Sendable {
   public init(
     origin: Origin, endpoints: Endpoints, callback: CallbackMode = .inPlace, pass: [String] = [],
     notEndpoints: [String] = [], stateLimit: Int = 2048, codeLifetime: Int = 600, crossSiteLogin: Bool = false,
-    forwardsPKCE: Bool = false, parameters: Set<String> = [], maxConnections: Int = 1024,
+    usesPKCE: Bool = false, scopes: ScopeRules? = nil, parameters: Set<String> = [], maxConnections: Int = 1024,
     reservedConnections: Int? = nil, connectTimeout: Int = 5_000, responseTimeout: Int = 60_000,
     upgrades: Set<String> = [], strippedHeaders: [String] = [], keptHeaders: [String] = [], tls: UpstreamTLS? = nil
   ) {
@@ -49,7 +52,8 @@ public struct UpstreamSettings: Sendable {
     self.stateLimit = stateLimit
     self.codeLifetime = codeLifetime
     self.crossSiteLogin = crossSiteLogin
-    self.forwardsPKCE = forwardsPKCE
+    self.usesPKCE = usesPKCE
+    self.scopes = scopes
     self.parameters = parameters
     self.maxConnections = maxConnections
     self.reservedConnections = reservedConnections ?? UpstreamSettings.reserved(of: maxConnections)

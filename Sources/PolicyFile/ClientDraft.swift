@@ -36,6 +36,7 @@ final class ClientDraft {
   var upstreamSecretNode: YAMLNode?
   var authentication: Placed<UpstreamClient.Authentication>?
   var upstreamRedirect: UpstreamClient.RedirectURI?
+  var upstreamScopes: ScopeRules?
 
   init(node: YAMLNode, rules: RuleSettings) {
     self.node = node

@@ -18,6 +18,7 @@ public enum PolicyFormat {
     add(SecretKey.self)
     add(UpstreamKey.self)
     add(EndpointKey.self)
+    add(ScopeKey.self)
     add(EnforcementKey.self)
     add(IncludeKey.self)
     add(IncludedFileKey.self)

@@ -179,6 +179,7 @@ extension PolicyReader {
       case .authentication:
         draft.authentication = choice(field, UpstreamClient.Authentication.self).map { ($0, field.node) }
       case .redirectURI: draft.upstreamRedirect = upstreamRedirect(field)
+      case .scopes: draft.upstreamScopes = scopes(field, server: upstream?.scopes)
       }
     }
   }
@@ -206,7 +207,8 @@ extension PolicyReader {
     let upstream = UpstreamClient(
       clientID: draft.upstreamID?.value ?? id, clientSecret: draft.upstreamSecret,
       authentication: draft.authentication?.value ?? (holdsCredentials ? .basic : .none),
-      redirectURI: draft.upstreamRedirect ?? (holdsCredentials ? .callback : .requested))
+      redirectURI: draft.upstreamRedirect ?? (holdsCredentials ? .callback : .requested),
+      scopes: draft.upstreamScopes)
     let settings = ClientSettings(
       id: id, name: draft.name, kind: kind, application: draft.effectiveApplication, platform: draft.platform,
       redirectURIs: draft.redirectURIs.map(\.value), grants: draft.grants ?? clients.shared(draft.defaultGrants),

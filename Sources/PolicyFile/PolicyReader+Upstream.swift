@@ -3,9 +3,14 @@ import YAML
 
 extension PolicyReader {
   /// `pkce:` of `upstream:`.
-  private enum PKCEForwarding: String, CaseIterable {
+  private enum UpstreamPKCE: String, CaseIterable {
     case strip
     case forward
+  }
+
+  /// `callback_risk:` of `upstream:`.
+  private enum CallbackRisk: String, CaseIterable {
+    case accepted
   }
 
   func readUpstream(_ field: Field) {
@@ -17,6 +22,9 @@ extension PolicyReader {
     var urlField: Field?
     var notEndpoints: [(path: String, node: YAMLNode)] = []
     var reserved: (value: Int, node: YAMLNode)?
+    var networkCallback: YAMLNode?
+    var callbackRisk: YAMLNode?
+    var usesPKCE = false
     let isMapping = fields(field.node, named: "upstream", UpstreamKey.self) { key, field in
       named.insert(key)
       switch key {
@@ -29,12 +37,9 @@ extension PolicyReader {
       case .callback:
         guard let mode = choice(field, CallbackMode.self) else { return }
         settings.append { $0.callback = mode }
-        if mode == .network {
-          warn(
-            .networkCallback, field.node,
-            "`callback: network` lets the browser see the upstream's raw codes; use `in_place` unless the upstream "
-              + "answers by script, by form_post or from another origin")
-        }
+        if mode == .network { networkCallback = field.node }
+      case .callbackRisk:
+        if choice(field, CallbackRisk.self) != nil { callbackRisk = field.node }
       case .pass:
         let prefixes = paths(field)
         settings.append { $0.pass = prefixes }
@@ -49,8 +54,12 @@ extension PolicyReader {
         guard let isCrossSite = flag(field) else { return }
         settings.append { $0.crossSiteLogin = isCrossSite }
       case .pkce:
-        guard let forwarding = choice(field, PKCEForwarding.self) else { return }
-        settings.append { $0.forwardsPKCE = forwarding == .forward }
+        guard let pkce = choice(field, UpstreamPKCE.self) else { return }
+        usesPKCE = pkce == .forward
+        settings.append { $0.usesPKCE = pkce == .forward }
+      case .scopes:
+        let rules = scopes(field)
+        settings.append { $0.scopes = rules }
       case .parameters:
         let names = parameters(field)
         settings.append { $0.parameters = names }
@@ -79,6 +88,7 @@ extension PolicyReader {
       }
     }
     guard isMapping else { return }
+    lintCallback(networkCallback, risk: callbackRisk, usesPKCE: usesPKCE)
     if !named.contains(.url) { missing(UpstreamKey.url, field.key, in: "`upstream`", "its URL") }
     if !named.contains(.endpoints) {
       missing(UpstreamKey.endpoints, field.key, in: "`upstream`", "a mapping with `authorization` and `token`")
@@ -100,6 +110,29 @@ extension PolicyReader {
       upstream.reservedConnections = reserved.value
     }
     self.upstream = upstream
+  }
+
+  /// Without a challenge that binds the upstream's code to its sign-in, a program that sees the code first brings it in a
+  /// sign-in of its own and redeems it there.
+  private func lintCallback(_ callback: YAMLNode?, risk: YAMLNode?, usesPKCE: Bool) {
+    if let risk, callback == nil || usesPKCE {
+      warn(
+        .networkCallback, risk,
+        "`callback_risk` has no effect without `callback: network`, or where the upstream gets a challenge; remove it")
+    }
+    guard let callback else { return }
+    if usesPKCE || risk != nil {
+      warn(
+        .networkCallback, callback,
+        "`callback: network` lets the browser see the upstream's raw codes; use `in_place` unless the upstream "
+          + "answers by script, by form_post or from another origin")
+    } else {
+      error(
+        .networkCallback, callback,
+        "`callback: network` lets the browser see the upstream's raw codes, and without PKCE another program can redeem "
+          + "one; use `in_place`, or `pkce: forward` if the upstream understands PKCE, or accept this with "
+          + "`callback_risk: accepted`")
+    }
   }
 
   private func upstreamOrigin(_ field: Field) -> Origin? {

@@ -104,7 +104,8 @@ enum SecretKey: String, SectionKey {
 
 enum UpstreamKey: String, SectionKey {
   static let section = "upstream"
-  case url, endpoints, callback, pass, pkce, parameters, upgrades, tls
+  case url, endpoints, callback, pass, pkce, scopes, parameters, upgrades, tls
+  case callbackRisk = "callback_risk"
   case notEndpoints = "not_endpoints"
   case stateLimit = "state_limit"
   case codeLifetime = "code_lifetime"
@@ -141,6 +142,13 @@ enum EnforcementKey: String, SectionKey {
   case fragmentGuard = "fragment_guard"
 }
 
+/// `scopes` of `upstream`, and of a client's `upstream`.
+enum ScopeKey: String, SectionKey {
+  static let section = "scopes"
+  case drop
+  case `default`
+}
+
 /// The mapping form of `clients:`, and an entry of its list form.
 enum IncludeKey: String, SectionKey {
   static let section = "include"
@@ -174,7 +182,7 @@ enum ClientKey: String, SectionKey {
 
 enum ClientUpstreamKey: String, SectionKey {
   static let section = "client_upstream"
-  case authentication
+  case authentication, scopes
   case clientID = "client_id"
   case clientSecret = "client_secret"
   case redirectURI = "redirect_uri"

@@ -9,7 +9,10 @@ extension AuthorizationTransaction: Sealable {
     static let hasScope = Flags(rawValue: 4)
     static let sameClientID = Flags(rawValue: 8)
     static let sameRedirectURI = Flags(rawValue: 16)
-    static let all: Flags = [redirectURIWasSent, hasState, hasScope, sameClientID, sameRedirectURI]
+    static let hasVerifier = Flags(rawValue: 32)
+    static let all: Flags = [
+      redirectURIWasSent, hasState, hasScope, sameClientID, sameRedirectURI, hasVerifier,
+    ]
   }
 
   public static var purpose: Purpose { .state }
@@ -21,6 +24,7 @@ extension AuthorizationTransaction: Sealable {
     if scope != nil { flags.insert(.hasScope) }
     if upstreamClientID == clientID { flags.insert(.sameClientID) }
     if upstreamRedirectURI == redirectURI.text { flags.insert(.sameRedirectURI) }
+    if upstreamVerifier != nil { flags.insert(.hasVerifier) }
     payload.byte(1)
     payload.byte(flags.rawValue)
     payload.fixed(id.bytes)
@@ -34,6 +38,7 @@ extension AuthorizationTransaction: Sealable {
     if let scope { payload.text(scope.text) }
     if !flags.contains(.sameClientID) { payload.text(upstreamClientID.rawValue) }
     if !flags.contains(.sameRedirectURI) { payload.text(upstreamRedirectURI) }
+    if let upstreamVerifier { payload.fixed(upstreamVerifier.bytes) }
   }
 
   public init(from payload: inout PayloadReader) throws(PayloadError) {
@@ -50,10 +55,12 @@ extension AuthorizationTransaction: Sealable {
     let scope = flags.contains(.hasScope) ? try payload.scope() : nil
     let upstreamClientID = flags.contains(.sameClientID) ? clientID : ClientID(try payload.text())
     let upstreamRedirectURI = flags.contains(.sameRedirectURI) ? redirectURI.text : try payload.text()
+    let upstreamVerifier = flags.contains(.hasVerifier) ? try payload.upstreamVerifier() : nil
     self.init(
       id: id, clientID: clientID, redirectURI: redirectURI,
       redirectURIWasSent: flags.contains(.redirectURIWasSent), state: state, challenge: challenge,
       responseMode: responseMode, scope: scope, upstreamClientID: upstreamClientID,
-      upstreamRedirectURI: upstreamRedirectURI, expiry: expiry, browserSecretHash: browserSecretHash)
+      upstreamRedirectURI: upstreamRedirectURI, upstreamVerifier: upstreamVerifier, expiry: expiry,
+      browserSecretHash: browserSecretHash)
   }
 }

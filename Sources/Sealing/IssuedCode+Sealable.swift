@@ -8,7 +8,8 @@ extension IssuedCode: Sealable {
     static let hasScope = Flags(rawValue: 2)
     static let sameClientID = Flags(rawValue: 4)
     static let sameRedirectURI = Flags(rawValue: 8)
-    static let all: Flags = [redirectURIWasSent, hasScope, sameClientID, sameRedirectURI]
+    static let hasVerifier = Flags(rawValue: 16)
+    static let all: Flags = [redirectURIWasSent, hasScope, sameClientID, sameRedirectURI, hasVerifier]
   }
 
   public static var purpose: Purpose { .code }
@@ -19,6 +20,7 @@ extension IssuedCode: Sealable {
     if scope != nil { flags.insert(.hasScope) }
     if upstreamClientID == clientID { flags.insert(.sameClientID) }
     if upstreamRedirectURI == redirectURI.text { flags.insert(.sameRedirectURI) }
+    if upstreamVerifier != nil { flags.insert(.hasVerifier) }
     payload.byte(1)
     payload.byte(flags.rawValue)
     payload.fixed(transactionID.bytes)
@@ -30,6 +32,7 @@ extension IssuedCode: Sealable {
     if let scope { payload.text(scope.text) }
     if !flags.contains(.sameClientID) { payload.text(upstreamClientID.rawValue) }
     if !flags.contains(.sameRedirectURI) { payload.text(upstreamRedirectURI) }
+    if let upstreamVerifier { payload.fixed(upstreamVerifier.bytes) }
   }
 
   public init(from payload: inout PayloadReader) throws(PayloadError) {
@@ -44,10 +47,11 @@ extension IssuedCode: Sealable {
     let scope = flags.contains(.hasScope) ? try payload.scope() : nil
     let upstreamClientID = flags.contains(.sameClientID) ? clientID : ClientID(try payload.text())
     let upstreamRedirectURI = flags.contains(.sameRedirectURI) ? redirectURI.text : try payload.text()
+    let upstreamVerifier = flags.contains(.hasVerifier) ? try payload.upstreamVerifier() : nil
     self.init(
       transactionID: transactionID, clientID: clientID, redirectURI: redirectURI,
       redirectURIWasSent: flags.contains(.redirectURIWasSent), challenge: challenge, scope: scope,
       upstreamCode: upstreamCode, upstreamClientID: upstreamClientID, upstreamRedirectURI: upstreamRedirectURI,
-      expiry: expiry)
+      upstreamVerifier: upstreamVerifier, expiry: expiry)
   }
 }

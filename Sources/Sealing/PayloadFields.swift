@@ -65,6 +65,11 @@ extension PayloadReader {
     return id
   }
 
+  mutating func upstreamVerifier() throws(PayloadError) -> UpstreamVerifier {
+    guard let verifier = UpstreamVerifier(bytes: try fixed(UpstreamVerifier.byteCount)) else { throw PayloadError() }
+    return verifier
+  }
+
   /// Parsed anew: what was sealed under older rules must satisfy those of now.
   mutating func redirectURI() throws(PayloadError) -> RedirectURI {
     guard let uri = try? RedirectURI(parsing: try text()) else { throw PayloadError() }

@@ -1,6 +1,7 @@
 import OAuth
 import Policy
 import Testing
+
 @testable import Enforcement
 
 extension AuthorizationTests {
@@ -83,11 +84,43 @@ extension AuthorizationTests {
       Fixture.authorize(["client_id": "nobody", "redirect_uri": "https://evil.example/"]).rejection == .clientUnknown)
   }
 
-  @Test("7636-4.4-strip-upstream: PKCE stays here, unless the upstream understands it")
+  @Test("7636-4.4-strip-upstream: the app's challenge stays here, also where the upstream understands PKCE")
   func pkceUpstream() throws {
-    #expect(!(try #require(Fixture.authorize().permit)).upstreamQuery(state: "x").contains("code_challenge"))
-    let permit = try #require(Fixture.authorize(policy: Fixture.policy(forwardsPKCE: true)).permit)
-    #expect(permit.upstreamQuery(state: "x").contains("code_challenge=\(Fixture.challenge)&code_challenge_method=S256"))
+    let stripping = try #require(Fixture.authorize().permit)
+    #expect(!stripping.sendsChallenge)
+    #expect(!stripping.upstreamQuery(state: "x").contains("code_challenge"))
+    let permit = try #require(Fixture.authorize(policy: Fixture.policy(usesPKCE: true)).permit)
+    #expect(permit.sendsChallenge)
+    let own = Fixture.verifierOfGateway.challenge
+    let query = permit.upstreamQuery(state: "x", challenge: own)
+    #expect(query.hasSuffix("&code_challenge=\(own.text)&code_challenge_method=S256&state=x"))
+    #expect(!query.contains(Fixture.challenge))
+  }
+
+  @Test("The gateway's challenge is made from its verifier as RFC 7636, section 4.2, has it")
+  func ownChallenge() throws {
+    let verifier = Fixture.verifierOfGateway
+    let parsed = try #require(CodeVerifier(parsing: verifier.secret.reveal()))
+    #expect(verifier.challenge.matches(parsed))
+    #expect(UpstreamVerifier(bytes: Array(0..<31)) == nil)
+  }
+
+  @Test(
+    "A response_type that does not match RFC 6749, appendix A.3, is invalid_request",
+    arguments: [
+      "%20code", "code%20", "+code", "code+", "code++token", "code%20%20token", "+", "c-de",
+      "code,token",
+    ])
+  func responseTypeGrammar(value: String) {
+    let outcome = Fixture.authorize(["response_type": nil], adding: "&response_type=" + value)
+    #expect(outcome.rejection == .responseTypeMalformed)
+    #expect(outcome.redirected?["error"] == "invalid_request")
+    #expect(outcome.redirected?["state"] == "s1")
+  }
+
+  @Test("A response_type that names `code` twice is not `code`")
+  func responseTypeTwice() {
+    #expect(Fixture.authorize(["response_type": "code code"]).rejection == .responseTypeUnsupported)
   }
 
   @Test("The allow-list forwards more, and nothing that the gateway decides itself")

@@ -265,7 +265,6 @@ struct AuthorizationTests {
     #expect(Fixture.authorize(["response_type": nil]).redirected?["error"] == "invalid_request")
     #expect(Fixture.authorize(["response_type": "foo"]).redirected?["error"] == "unsupported_response_type")
     #expect(Fixture.authorize(["response_type": "none"]).redirected?["error"] == "unsupported_response_type")
-    #expect(Fixture.authorize(["response_type": "code "]).permit != nil)
   }
 
   @Test(

@@ -263,14 +263,14 @@ struct CompletionTests {
 
   private func reenter(
     _ query: String, body: String? = nil, browser: Bool = true, now: Int64 = Fixture.now,
-    contentType: String = "application/x-www-form-urlencoded", policy: Policy = Fixture.policy()
+    contentType: String = "application/x-www-form-urlencoded", policy: Policy = Fixture.policy(),
+    transaction: AuthorizationTransaction = Fixture.transaction
   ) -> Rejection? {
     let request = AuthorizationRequest(
       method: body == nil ? "GET" : "POST", query: query[...], contentTypes: body == nil ? [] : [contentType],
       body: Array((body ?? "").utf8))
     return Enforcement.decideReentry(
-      request, sealedState: "sealed", transaction: Fixture.transaction, browserMatches: browser, policy: policy,
-      now: now
+      request, sealedState: "sealed", transaction: transaction, browserMatches: browser, policy: policy, now: now
     ).rejection
   }
 
@@ -351,9 +351,17 @@ struct CompletionTests {
 
   @Test("I-reentry: an upstream that understands PKCE gets back the challenge that it was sent")
   func reentryWithChallenge() {
-    let policy = Fixture.policy(forwardsPKCE: true)
-    #expect(reenter(Self.sent + "&code_challenge=\(Fixture.challenge)", policy: policy) == nil)
-    #expect(reenter(Self.sent + "&code_challenge=other", policy: policy) == .reentryChanged)
+    var transaction = Fixture.transaction
+    transaction.upstreamVerifier = Fixture.verifierOfGateway
+    let own = Fixture.verifierOfGateway.challenge.text
+    #expect(reenter(Self.sent + "&code_challenge=\(own)&code_challenge_method=S256", transaction: transaction) == nil)
+    for challenge in ["other", Fixture.challenge, Fixture.verifierOfGateway.secret.reveal()] {
+      let form = Self.sent + "&code_challenge=\(challenge)"
+      #expect(reenter(form, transaction: transaction) == .reentryChanged)
+    }
+    #expect(reenter(Self.sent + "&code_challenge_method=plain", transaction: transaction) == .reentryChanged)
+    // Without a verifier none was sent, whatever the policy says meanwhile.
+    #expect(reenter(Self.sent + "&code_challenge=\(own)", policy: Fixture.policy(usesPKCE: true)) == .reentryChanged)
   }
 
   @Test("I-reentry: a form without OAuth parameters needs the cookie of a live transaction")

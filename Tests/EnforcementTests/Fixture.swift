@@ -60,7 +60,8 @@ enum Fixture {
 
   static func policy(
     unknown: UnknownClients = .reject, mode: Mode = .enforce, callback: CallbackMode = .inPlace,
-    forwardsPKCE: Bool = false, parameters: Set<String> = [], change: (inout ClientSettings) -> Void = { _ in }
+    usesPKCE: Bool = false, scopes: ScopeRules? = nil, parameters: Set<String> = [],
+    change: (inout ClientSettings) -> Void = { _ in }
   ) -> Policy {
     let listed = clients.map { client in
       var client = client
@@ -74,7 +75,7 @@ enum Fixture {
       upstream: UpstreamSettings(
         origin: Origin(scheme: .http, host: "127.0.0.1", port: 9000),
         endpoints: Endpoints(authorization: ["/authorize"], token: ["/token"]), callback: callback,
-        forwardsPKCE: forwardsPKCE, parameters: parameters),
+        usesPKCE: usesPKCE, scopes: scopes, parameters: parameters),
       unknownClients: unknown, mode: mode,
       clients: Dictionary(uniqueKeysWithValues: listed.map { ($0.id, Client($0)) }), version: "test")
   }
@@ -129,6 +130,11 @@ enum Fixture {
       scope: Scope(parsing: "read write"), upstreamClientID: ClientID("legacy-n1"),
       upstreamRedirectURI: "https://gw.example/.proofgate/callback", expiry: now + 600,
       browserSecretHash: Array(repeating: 7, count: 32))
+  }
+
+  static var verifierOfGateway: UpstreamVerifier {
+    guard let verifier = UpstreamVerifier(bytes: Array(100..<132)) else { preconditionFailure("32 bytes") }
+    return verifier
   }
 
   static var transactionID: TransactionID {

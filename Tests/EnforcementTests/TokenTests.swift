@@ -51,10 +51,17 @@ struct TokenTests {
     #expect(body(bare.upstream)["client_secret"] == nil)
   }
 
-  @Test("PKCE is forwarded to an upstream that understands it")
-  func forwardedVerifier() throws {
-    let permit = try #require(Fixture.redeem(policy: Fixture.policy(forwardsPKCE: true))?.permit)
-    #expect(body(permit.upstream)["code_verifier"] == Fixture.verifier)
+  @Test("A code with the gateway's verifier is redeemed with that, and no other one goes upstream")
+  func upstreamVerifier() throws {
+    var code = Fixture.code
+    for policy in [Fixture.policy(), Fixture.policy(usesPKCE: true)] {
+      let without = try #require(Fixture.redeem(policy: policy)?.permit)
+      #expect(body(without.upstream)["code_verifier"] == nil)
+      code.upstreamVerifier = Fixture.verifierOfGateway
+      let permit = try #require(Fixture.redeem(code: code, policy: policy)?.permit)
+      #expect(body(permit.upstream)["code_verifier"] == Fixture.verifierOfGateway.secret.reveal())
+      #expect(permit.upstream.hidden.contains { $0.reveal() == Fixture.verifierOfGateway.secret.reveal() })
+    }
   }
 
   @Test("6749-3.2-post: only POST", arguments: ["GET", "PUT", "post"])

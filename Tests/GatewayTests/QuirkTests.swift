@@ -154,7 +154,7 @@ struct QuirkTests {
       let code = try await gateway.code("p1")
       #expect(try await gateway.redeem(code, "p1").status == 200)
       // Where the policy is wrong about the server, the app learns of the error with its own state.
-      await gateway.reload { $0.upstream.forwardsPKCE = true }
+      await gateway.reload { $0.upstream.usesPKCE = true }
       let response = try await gateway.get(gateway.az("p1"))
       let answer = try response.expectErrorRedirect(to: "com.example.p1:/cb")
       #expect(answer["error"] == "invalid_request")

@@ -27,6 +27,25 @@ struct LegacyQuirkTests {
     #expect(fixture.redeem(code).status == 200)
   }
 
+  @Test("A server that verifies PKCE redeems a code with its verifier only, and a code without a challenge as before")
+  func verifying() async throws {
+    let fixture = Self.fixture { $0.verifiesPKCE = true }
+    let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+    for (sent, status) in [(verifier, 200), (String(repeating: "a", count: 43), 400), (nil, 400)] as [(String?, Int)] {
+      let answer = try await fixture.answer {
+        $0.append("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
+        $0.append("code_challenge_method", "S256")
+      }
+      var form: Form = [
+        "grant_type": "authorization_code", "code": try #require(answer["code"]),
+        "redirect_uri": LegacyFixture.redirectURI,
+      ]
+      if let sent { form.append("code_verifier", sent) }
+      #expect(fixture.token(form).status == status)
+    }
+    #expect(fixture.redeem(try #require(try await fixture.answer()["code"])).status == 200)
+  }
+
   @Test("Errors can be pages with status 200 that go nowhere")
   func errorPages() async throws {
     var browser = Self.fixture { $0.errorsAsPages = true }.browser

@@ -63,9 +63,19 @@ struct ValueTests {
   func responseType() {
     #expect(ResponseType(parsing: "code token") == ResponseType(parsing: "token code"))
     #expect(ResponseType(parsing: "code") == .code)
-    #expect(ResponseType(parsing: "code id_token").returnsTokens)
-    #expect(!ResponseType(parsing: "foo").isKnown)
-    #expect(!ResponseType(parsing: "").isKnown)
+    #expect(ResponseType(parsing: "code id_token")?.returnsTokens == true)
+    #expect(ResponseType(parsing: "foo")?.isKnown == false)
+    #expect(ResponseType(parsing: "code code") != .code)
+    #expect(ResponseType(parsing: "code code")?.isKnown == false)
+  }
+
+  @Test(
+    "RFC 6749, appendix A.3: a response type is names of letters, digits and _, with one space between each two",
+    arguments: [
+      "", " ", " code", "code ", "code  token", "co de ", "c-de", "code\ttoken", "code,token", "cod\u{e9}", "code\0",
+    ])
+  func responseTypeGrammar(text: String) {
+    #expect(ResponseType(parsing: text) == nil)
   }
 
   @Test(

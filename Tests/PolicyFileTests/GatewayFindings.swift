@@ -154,17 +154,138 @@ struct GatewayFindings {
         """),
     FindingCase(
       .networkCallback,
-      "A callback over the network",
+      "A callback over the network, of a server that does not understand PKCE",
       edits: [
         (
           "endpoints: { authorization: /authorize, token: /token }",
-          "endpoints: { authorization: /authorize, token: /token }\n  callback: network"
+          "endpoints: { authorization: /authorize, token: /token }\n  callback: network\n  pkce: strip"
+        )
+      ],
+      expected: """
+        policy.yaml:9:13: error: `callback: network` lets the browser see the upstream's raw codes, and without PKCE \
+        another program can redeem one; use `in_place`, or `pkce: forward` if the upstream understands PKCE, or \
+        accept this with `callback_risk: accepted` [network-callback]
+        """),
+    FindingCase(
+      .networkCallback,
+      "A callback over the network, with the gateway's own challenge",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  callback: network\n  pkce: forward"
         )
       ],
       expected: """
         policy.yaml:9:13: warning: `callback: network` lets the browser see the upstream's raw codes; use \
         `in_place` unless the upstream answers by script, by form_post or from another origin \
         [network-callback]
+        """),
+    FindingCase(
+      .networkCallback,
+      "A callback over the network whose risk is accepted",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  callback_risk: accepted\n  callback: network"
+        )
+      ],
+      expected: """
+        policy.yaml:10:13: warning: `callback: network` lets the browser see the upstream's raw codes; use \
+        `in_place` unless the upstream answers by script, by form_post or from another origin \
+        [network-callback]
+        """),
+    FindingCase(
+      .networkCallback,
+      "A risk that is accepted and does not exist",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  callback_risk: accepted"
+        )
+      ],
+      expected: """
+        policy.yaml:9:18: warning: `callback_risk` has no effect without `callback: network`, or where the upstream \
+        gets a challenge; remove it [network-callback]
+        """),
+    FindingCase(
+      .invalidValue,
+      "A risk that is not named as accepted",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  callback_risk: true"
+        )
+      ],
+      expected: """
+        policy.yaml:9:18: error: `callback_risk` cannot be `true`; use `accepted`
+        """),
+    FindingCase(
+      .conflict,
+      "A scope that is dropped and is the default",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  scopes: { drop: [openid, mail], default: [basic, mail] }"
+        )
+      ],
+      expected: """
+        policy.yaml:9:52: error: scope `mail` is in `drop` and in `default`; remove it from one
+        """),
+    FindingCase(
+      .invalidValue,
+      "Scopes that are no scope tokens, or several",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  scopes: { drop: [a b, 'x\"y', dé], default: 'a\\b' }"
+        )
+      ],
+      expected: """
+        policy.yaml:9:20: error: `drop` cannot hold `a b`; use one scope token an item, without spaces, `"` and `\\`
+        policy.yaml:9:25: error: `drop` cannot hold `x"y`; use one scope token an item, without spaces, `"` and `\\`
+        policy.yaml:9:32: error: `drop` cannot hold `dé`; use one scope token an item, without spaces, `"` and `\\`
+        policy.yaml:9:46: error: `default` cannot hold `a\\b`; use one scope token an item, without spaces, `"` and `\\`
+        """),
+    FindingCase(
+      .duplicateValue,
+      "A scope that is dropped twice",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  scopes: { drop: [openid, openid] }"
+        )
+      ],
+      expected: """
+        policy.yaml:9:28: error: `openid` occurs twice in `drop`; keep one
+        """),
+    FindingCase(
+      .conflict,
+      "A client whose scopes contradict the server's",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  scopes: { drop: openid, default: basic }"
+        )
+      ],
+      clients: """
+        clients:
+          - id: web
+            type: confidential
+            redirect_uris: [https://web.example.com/cb]
+            upstream: { scopes: { drop: [basic] } }
+          - id: other
+            type: confidential
+            redirect_uris: [https://other.example.com/cb]
+            upstream: { scopes: { default: [openid] } }
+          - id: third
+            type: confidential
+            redirect_uris: [https://third.example.com/cb]
+            upstream: { scopes: { drop: [basic], default: [openid] } }
+        """,
+      expected: """
+        policy.yaml:16:34: error: scope `basic` is in `drop` and in the server's `default`; remove it, or add a \
+        `default` for the client
+        policy.yaml:20:37: error: scope `openid` is in `drop` and in `default`; remove it from one
         """),
     FindingCase(
       .everythingPassed,

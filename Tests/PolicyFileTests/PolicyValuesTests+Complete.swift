@@ -60,12 +60,14 @@ extension PolicyValuesTests {
         device_authorization: /device
         registration: /register
       callback: network
+      callback_risk: accepted
       pass: [/login, /static/]
       not_endpoints: [/token_key, /token/*]
       state_limit: 1KiB
       code_lifetime: 2m
       cross_site_login: true
       pkce: forward
+      scopes: { drop: [openid, offline_access], default: [basic, mail] }
       parameters: [audience, tenant]
       max_connections: 64
       reserved_connections: 4
@@ -133,6 +135,6 @@ extension PolicyValuesTests {
         relies_on_nonce: true
         trusted: false
         secret: { file: secret }
-        upstream: { client_id: legacy-web }
+        upstream: { client_id: legacy-web, scopes: { drop: [], default: profile } }
     """
 }

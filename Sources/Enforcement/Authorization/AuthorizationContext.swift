@@ -16,6 +16,7 @@ final class AuthorizationContext: Sendable {
   let mode: Mode
   let client: Client?
   let redirect: RedirectResolution
+  /// `nil` where the request has none, or one that does not match the grammar.
   let responseType: ResponseType?
   let challenge: ChallengeReading
 
@@ -32,7 +33,7 @@ final class AuthorizationContext: Sendable {
     let client = request.parameters[.clientID].flatMap { Client.find($0, in: policy) }
     self.client = client
     redirect = RedirectResolution(request.parameters.reading(.redirectURI), client: client)
-    responseType = request.parameters[.responseType].map(ResponseType.init(parsing:))
+    responseType = request.parameters[.responseType].flatMap(ResponseType.init(parsing:))
     challenge = ChallengeReading(request.parameters, client: client)
   }
 

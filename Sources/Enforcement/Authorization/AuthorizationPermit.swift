@@ -16,7 +16,9 @@ public final class AuthorizationPermit: Sendable {
   public let needsConsent: Bool
   public let upstreamClientID: ClientID
   public let upstreamRedirectURI: String
-  /// What goes upstream, `state` aside: re-serialised from what was parsed, never the client's bytes (`I-request`).
+  /// True if the upstream understands PKCE: the transaction then has a verifier of the gateway's own.
+  public let sendsChallenge: Bool
+  /// What goes upstream, `state` and the gateway's challenge aside: re-serialised from what was parsed, never the client's bytes (`I-request`).
   public let parameters: [FormParameters.Entry]
   /// Where errors of the upstream go.
   public let redirect: VerifiedRedirect
@@ -34,12 +36,14 @@ public final class AuthorizationPermit: Sendable {
     needsConsent = context.needsConsent
     upstreamClientID = client.upstream.clientID
     upstreamRedirectURI = client.upstreamRedirectURI(for: redirect.redirectURI, context.policy)
+    sendsChallenge = context.policy.upstream.usesPKCE
     parameters = AuthorizationPermit.upstreamParameters(
-      context, client: client, redirectURI: upstreamRedirectURI, challenge: challenge, scope: scope)
+      context, client: client, redirectURI: upstreamRedirectURI,
+      scope: UpstreamScope(scope, client: client, policy: context.policy, takesDefault: true).scope)
   }
 
   private static func upstreamParameters(
-    _ context: AuthorizationContext, client: Client, redirectURI: String, challenge: CodeChallenge?, scope: Scope?
+    _ context: AuthorizationContext, client: Client, redirectURI: String, scope: Scope?
   ) -> [FormParameters.Entry] {
     var entries: [FormParameters.Entry] = []
     entries.reserveCapacity(8)
@@ -47,10 +51,6 @@ public final class AuthorizationPermit: Sendable {
     entries.append(FormParameters.Entry(.clientID, client.upstream.clientID.rawValue))
     entries.append(FormParameters.Entry(.redirectURI, redirectURI))
     if let scope { entries.append(FormParameters.Entry(.scope, scope.text)) }
-    if context.policy.upstream.forwardsPKCE, let challenge {
-      entries.append(FormParameters.Entry(.codeChallenge, challenge.text))
-      entries.append(FormParameters.Entry(.codeChallengeMethod, challenge.method.rawValue))
-    }
     let allowed = context.policy.upstream.parameters
     // The gateway's page does not show `claims` (OpenID Connect Core, section 5.5), and the user would not know of them.
     let dropsClaims = context.needsConsent && !client.isProven(at: context.redirect.verified)
@@ -71,8 +71,15 @@ public final class AuthorizationPermit: Sendable {
   public var isRestarted: Bool { redirect.keepsErrors }
 
   /// The query of the upstream request, with the state that takes the place of the client's own.
-  public func upstreamQuery(state: String) -> String {
-    FormEncoding.serialise(parameters, then: FormParameters.Entry(.state, state))
+  ///
+  /// - Parameter challenge: The gateway's own, if the upstream understands PKCE. The client's stays here.
+  public func upstreamQuery(state: String, challenge: CodeChallenge? = nil) -> String {
+    var entries = parameters
+    if let challenge {
+      entries.append(FormParameters.Entry(.codeChallenge, challenge.text))
+      entries.append(FormParameters.Entry(.codeChallengeMethod, challenge.method.rawValue))
+    }
+    return FormEncoding.serialise(entries, then: FormParameters.Entry(.state, state))
   }
 
   /// What is sealed into that state.
@@ -81,11 +88,15 @@ public final class AuthorizationPermit: Sendable {
   ///   - id: Fresh random bits.
   ///   - expiry: Seconds since 1970.
   ///   - browserSecretHash: SHA-256 of the browser secret.
-  public func transaction(id: TransactionID, expiry: Int64, browserSecretHash: [UInt8]) -> AuthorizationTransaction {
+  ///   - upstreamVerifier: The verifier whose challenge goes upstream; `nil` unless ``sendsChallenge``.
+  public func transaction(
+    id: TransactionID, expiry: Int64, browserSecretHash: [UInt8], upstreamVerifier: UpstreamVerifier? = nil
+  ) -> AuthorizationTransaction {
     AuthorizationTransaction(
       id: id, clientID: client.id, redirectURI: redirectURI, redirectURIWasSent: redirectURIWasSent, state: state,
       challenge: challenge, responseMode: responseMode, scope: scope, upstreamClientID: upstreamClientID,
-      upstreamRedirectURI: upstreamRedirectURI, expiry: expiry, browserSecretHash: browserSecretHash)
+      upstreamRedirectURI: upstreamRedirectURI, upstreamVerifier: upstreamVerifier, expiry: expiry,
+      browserSecretHash: browserSecretHash)
   }
 
   /// What the client is told when the user pressed Deny or the upstream failed (`I-failure`). The user of a client that

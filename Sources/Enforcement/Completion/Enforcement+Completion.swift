@@ -137,6 +137,6 @@ extension AuthorizationTransaction {
     IssuedCode(
       transactionID: id, clientID: clientID, redirectURI: redirectURI, redirectURIWasSent: redirectURIWasSent,
       challenge: challenge, scope: scope, upstreamCode: upstreamCode, upstreamClientID: upstreamClientID,
-      upstreamRedirectURI: upstreamRedirectURI, expiry: expiry)
+      upstreamRedirectURI: upstreamRedirectURI, upstreamVerifier: upstreamVerifier, expiry: expiry)
   }
 }

@@ -7,8 +7,9 @@ struct ReentryContext: Sendable {
   let transaction: AuthorizationTransaction
   /// The sealed state, as it went upstream.
   let sealedState: String
-  let forwardsPKCE: Bool
   let client: Client?
+  /// The scope that went upstream.
+  let sentScope: Scope?
 
   /// What went upstream and may come back only as it went.
   var sent: [(parameter: ParameterName, value: String)] {
@@ -16,7 +17,7 @@ struct ReentryContext: Sendable {
       (.clientID, transaction.upstreamClientID.rawValue), (.redirectURI, transaction.upstreamRedirectURI),
       (.responseType, "code"), (.responseMode, ResponseMode.query.rawValue), (.state, sealedState),
     ]
-    if forwardsPKCE, let challenge = transaction.challenge {
+    if let challenge = transaction.upstreamVerifier?.challenge {
       sent.append((.codeChallenge, challenge.text))
       sent.append((.codeChallengeMethod, challenge.method.rawValue))
     }
@@ -24,8 +25,7 @@ struct ReentryContext: Sendable {
   }
 
   var neverSent: ParameterNames {
-    let isChallengeSent = forwardsPKCE && transaction.challenge != nil
-    return isChallengeSent ? .requestObjects : [.requestObjects, .pkce]
+    transaction.upstreamVerifier == nil ? [.requestObjects, .pkce] : .requestObjects
   }
 }
 
@@ -58,8 +58,10 @@ extension Enforcement {
     let running = TransactionContext(
       transaction: transaction, policy: policy, now: now, browserMatches: browserMatches)
     let context = ReentryContext(
-      request: request, transaction: transaction, sealedState: sealedState,
-      forwardsPKCE: policy.upstream.forwardsPKCE, client: running.client)
+      request: request, transaction: transaction, sealedState: sealedState, client: running.client,
+      sentScope: UpstreamScope(
+        transaction.scope, client: running.client, policy: policy, takesDefault: true
+      ).scope)
     // Enforced in every mode: the transaction is the gateway's own.
     var run = RuleRun(mode: .enforce)
     for end in [run.run(RuleTable.transaction, on: running), run.run(RuleTable.reentry, on: context)] {

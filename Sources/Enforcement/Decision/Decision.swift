@@ -53,6 +53,8 @@ public enum Finding: Sendable, Hashable {
     case publicClientSecret = "public-client-secret-ignored"
     /// A client certificate that a trusted proxy verified does not go upstream with the gateway's token request.
     case clientCertificateDropped = "client-certificate-dropped"
+    /// A scope of the request is in `scopes.drop`.
+    case scopeDropped = "scope-dropped"
     /// The parameter is not in `upstream.parameters`.
     case resourceDropped = "resource-dropped"
     /// The parameter is not in `upstream.parameters`.

@@ -73,6 +73,8 @@ extension Rejection {
         "RFC 9126, section 4")
     case .responseTypeMissing:
       Row(.invalidRequest, 400, .redirect, "response_type is missing", "RFC 6749, section 3.1.1")
+    case .responseTypeMalformed:
+      Row(.invalidRequest, 400, .redirect, "response_type is not a list of names", "RFC 6749, appendix A.3")
     case .responseTypeUnsupported:
       Row(.unsupportedResponseType, 400, .redirect, "only response_type=code is supported", "RFC 9700, section 2.1.2")
     case .responseTypeForNative:

@@ -34,6 +34,7 @@ public enum Rejection: String, Sendable, CaseIterable {
   case pushedRequired = "pushed-required"
   case pushedUnknown = "pushed-unknown"
   case responseTypeMissing = "response-type-missing"
+  case responseTypeMalformed = "response-type-malformed"
   case responseTypeUnsupported = "response-type-unsupported"
   case responseTypeForNative = "response-type-for-native"
   case grantNotAllowed = "grant-not-allowed"

@@ -40,13 +40,13 @@ public final class RedemptionPermit: Sendable {
       FormParameters.Entry(.code, code.upstreamCode.reveal()),
       FormParameters.Entry(.redirectURI, code.upstreamRedirectURI),
     ]
-    if policy.upstream.forwardsPKCE, code.challenge != nil, let verifier {
-      entries.append(FormParameters.Entry(.codeVerifier, verifier.reveal()))
-    }
+    // By the code and not by the policy, which may have changed since the challenge went upstream.
+    let upstreamVerifier = code.upstreamVerifier?.secret
+    if let upstreamVerifier { entries.append(FormParameters.Entry(.codeVerifier, upstreamVerifier.reveal())) }
     entries += policy.allowListed(parameters)
     upstream = UpstreamTokenRequest(
-      credentials, parameters: parameters, entries: entries, hiding: [code.upstreamCode],
-      sealsRefreshToken: sealsRefreshToken)
+      credentials, parameters: parameters, entries: entries,
+      hiding: [code.upstreamCode, upstreamVerifier].compactMap(\.self), sealsRefreshToken: sealsRefreshToken)
   }
 
   /// The id of the login that issued the code, and of the family of its refresh tokens.

@@ -5,6 +5,8 @@ public import Policy
 struct RefreshContext: Sendable {
   let intent: RefreshIntent
   let grant: RefreshGrant
+  /// The scope that goes upstream.
+  let upstreamScope: Scope?
   /// Seconds since 1970.
   let now: Int64
 }
@@ -52,7 +54,8 @@ extension Enforcement {
     case .keyUnknown: return Outcome(decision: .reject(Refusal(.codeKeyUnknown)), findings: [])
     case .invalid: return raw(intent, policy: policy, acceptsRaw: acceptsRaw)
     case .value(let grant):
-      let context = RefreshContext(intent: intent, grant: grant, now: now)
+      let context = RefreshContext(
+        intent: intent, grant: grant, upstreamScope: intent.upstreamScope(policy), now: now)
       var run = RuleRun(mode: .enforce)
       let decision: Decision<RefreshPermit> =
         switch run.run(RuleTable.refresh, on: context) {
@@ -86,7 +89,7 @@ extension Enforcement {
       FormParameters.Entry(.grantType, GrantType.refreshToken.rawValue),
       FormParameters.Entry(.refreshToken, token.reveal()),
     ]
-    if let scope = intent.scope { entries.append(FormParameters.Entry(.scope, scope.text)) }
+    if let scope = intent.upstreamScope(policy) { entries.append(FormParameters.Entry(.scope, scope.text)) }
     entries += policy.allowListed(intent.parameters)
     let isSealed = grant != nil || !intent.client.holdsItsOwnTokens
     let sealsRefreshToken = isSealed && !intent.client.refreshesItself(with: intent.authentication)
@@ -97,6 +100,12 @@ extension Enforcement {
         sealsRefreshToken: sealsRefreshToken),
       sealsRefreshToken: sealsRefreshToken,
       rotates: grant != nil && intent.client.kind == .public, credentials: credentials, parameters: intent.parameters)
+  }
+}
+
+extension RefreshIntent {
+  fileprivate func upstreamScope(_ policy: Policy) -> Scope? {
+    UpstreamScope(scope, client: client, policy: policy, takesDefault: false).scope
   }
 }
 

@@ -59,7 +59,10 @@ extension Enforcement {
     case .clientCredentials:
       // The client's own credentials and no others: the gateway's are never for this grant.
       var entries = [FormParameters.Entry(.grantType, grant.rawValue)]
-      if let scope = parameters[.scope] { entries.append(FormParameters.Entry(.scope, scope)) }
+      let asked = parameters[.scope].flatMap { Scope(parsing: $0) }
+      if let scope = UpstreamScope(asked, client: client, policy: context.policy, takesDefault: true).scope {
+        entries.append(FormParameters.Entry(.scope, scope.text))
+      }
       entries += context.policy.allowListed(parameters)
       return .forward(
         UpstreamTokenRequest(.presented(authentication), parameters: parameters, entries: entries),

@@ -25,9 +25,12 @@ final class TransactionStart {
     let expiry = now + AuthorizationEndpoint.transactionLifetime
     let random = exchange.gateway.random
     session = BrowserSession.beginning(known, permit, until: expiry, now: now, random)
-    transaction = permit.transaction(id: id, expiry: expiry, browserSecretHash: session.hash)
+    // Whatever the client sent: its own challenge is between it and the gateway.
+    let verifier = permit.sendsChallenge ? UpstreamVerifier(bytes: random.take(UpstreamVerifier.byteCount)) : nil
+    transaction = permit.transaction(
+      id: id, expiry: expiry, browserSecretHash: session.hash, upstreamVerifier: verifier)
     state = try await exchange.gateway.states.carry(transaction, from: exchange.request.peer, now: now)
-    query = permit.upstreamQuery(state: state)
+    query = permit.upstreamQuery(state: state, challenge: verifier?.challenge)
     cookie = exchange.gateway.snapshot.cookie.field(session, exchange.gateway.sealer)
     exchange.note(permit.challenge, from: transaction.browserSecretHash)
   }

@@ -6,7 +6,9 @@ extension Rule where Context == AuthorizationContext {
   /// code breaks `c_hash`.
   static var responseTypeIsCode: Rule {
     Rule(name: "response_type is code") { context in
-      guard let type = context.responseType else { return .refuse(.responseTypeMissing) }
+      guard let type = context.responseType else {
+        return .refuse(context.parameters[.responseType] == nil ? .responseTypeMissing : .responseTypeMalformed)
+      }
       guard type != .code else { return .pass }
       // A public native app is told that it may not; a web client, that nobody may.
       let isNative = context.client?.application == .native && context.client?.kind == .public

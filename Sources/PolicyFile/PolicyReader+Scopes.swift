@@ -1,0 +1,66 @@
+import OAuth
+import Policy
+import YAML
+
+extension PolicyReader {
+  /// The two lists of `scopes:`, each `nil` if the mapping does not have it.
+  struct ScopeLists {
+    typealias Token = (text: String, node: YAMLNode)
+
+    var drop: [Token]?
+    var defaults: [Token]?
+
+    var rules: ScopeRules {
+      ScopeRules(drop: drop.map { Set($0.map(\.text)) }, default: defaults?.map(\.text))
+    }
+  }
+
+  /// Reads `scopes:` of `upstream:`, or of a client's `upstream:`.
+  ///
+  /// - Parameter server: The rules of `upstream:`, which a client's own lists replace one by one.
+  func scopes(_ field: Field, server: ScopeRules? = nil) -> ScopeRules {
+    var lists = ScopeLists()
+    fields(field.node, named: "scopes", ScopeKey.self) { key, field in
+      switch key {
+      case .drop: lists.drop = scopeTokens(field)
+      case .default: lists.defaults = scopeTokens(field)
+      }
+    }
+    lintScopes(lists, server: server)
+    return lists.rules
+  }
+
+  /// A dropped scope that is sent in place of none reaches the server after all.
+  private func lintScopes(_ lists: ScopeLists, server: ScopeRules?) {
+    let drop = lists.drop.map { Set($0.map(\.text)) } ?? server?.drop ?? []
+    for token in lists.defaults ?? [] where drop.contains(token.text) {
+      error(.conflict, token.node, "scope \(quoted(token.text)) is in `drop` and in `default`; remove it from one")
+    }
+    guard lists.defaults == nil, let sent = server?.defaultScope?.tokens else { return }
+    for token in lists.drop ?? [] where sent.contains(token.text[...]) {
+      error(
+        .conflict, token.node,
+        "scope \(quoted(token.text)) is in `drop` and in the server's `default`; remove it, or add a `default` for the "
+          + "client")
+    }
+  }
+
+  private func scopeTokens(_ field: Field) -> [ScopeLists.Token] {
+    var tokens: [ScopeLists.Token] = []
+    for item in list(field, orSingle: true) {
+      guard let text = text(item) else { continue }
+      guard Scope(parsing: text)?.tokens.count == 1 else {
+        error(
+          .invalidValue, item.node,
+          "`\(field.name)` cannot hold \(quoted(text)); use one scope token an item, without spaces, `\"` and `\\`")
+        continue
+      }
+      guard !tokens.contains(where: { $0.text == text }) else {
+        error(.duplicateValue, item.node, "\(quoted(text)) occurs twice in `\(field.name)`; keep one")
+        continue
+      }
+      tokens.append((text, item.node))
+    }
+    return tokens
+  }
+}

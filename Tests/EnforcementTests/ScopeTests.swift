@@ -1,0 +1,159 @@
+import OAuth
+import Policy
+import Testing
+
+@testable import Enforcement
+
+/// `scopes: { drop, default }`, RFC 6749, section 3.3.
+@Suite("Scopes that the server does not know")
+struct ScopeTests {
+  private static func policy(
+    _ server: ScopeRules? = ScopeRules(drop: ["openid", "offline_access"]), client: ScopeRules? = nil
+  ) -> Policy {
+    Fixture.policy(scopes: server) { $0.upstream.scopes = client }
+  }
+
+  private func sent(_ scope: String?, _ policy: Policy) throws -> String? {
+    let permit = try #require(Fixture.authorize(["scope": scope], policy: policy).permit)
+    return permit.parameters.first { $0.parameter == .scope }?.value
+  }
+
+  @Test(
+    "A dropped scope does not go upstream, and the rest goes in the app's order",
+    arguments: [
+      ("openid", nil), ("openid offline_access", nil), ("read openid write", "read write"),
+      ("write read", "write read"),
+      ("openidx read", "openidx read"), (nil, nil),
+    ] as [(String?, String?)])
+  func drop(asked: String?, expected: String?) throws {
+    #expect(try sent(asked, Self.policy()) == expected)
+  }
+
+  @Test(
+    "The default goes upstream where the app sends no scope, and where none is left",
+    arguments: [(nil, "basic mail"), ("openid", "basic mail"), ("openid read", "read")] as [(String?, String)])
+  func defaultScope(asked: String?, expected: String) throws {
+    let policy = Self.policy(ScopeRules(drop: ["openid"], default: ["basic", "mail"]))
+    #expect(try sent(asked, policy) == expected)
+  }
+
+  @Test("A list of the client takes the place of the server's, each for itself, and an empty one counts")
+  func client() throws {
+    let server = ScopeRules(drop: ["openid"], default: ["basic"])
+    #expect(try sent("openid read", Self.policy(server, client: ScopeRules(drop: ["read"]))) == "openid")
+    #expect(try sent(nil, Self.policy(server, client: ScopeRules(drop: ["read"]))) == "basic")
+    #expect(try sent("openid", Self.policy(server, client: ScopeRules(default: ["own"]))) == "own")
+    #expect(try sent("openid", Self.policy(server, client: ScopeRules(drop: []))) == "openid")
+    #expect(try sent(nil, Self.policy(server, client: ScopeRules(default: []))) == nil)
+    #expect(try sent("read openid", Self.policy(nil, client: ScopeRules(drop: ["openid"]))) == "read")
+  }
+
+  @Test("The consent page and the sealed values have the scope that the app sent")
+  func sealed() throws {
+    let permit = try #require(Fixture.authorize(["scope": "openid read"], policy: Self.policy()).permit)
+    #expect(permit.scope?.text == "openid read")
+    let transaction = permit.transaction(id: Fixture.transactionID, expiry: 9, browserSecretHash: [1])
+    #expect(transaction.scope?.text == "openid read")
+  }
+
+  @Test("The log has a finding exactly where a scope was dropped")
+  func finding() {
+    #expect(Fixture.authorize(["scope": "openid read"], policy: Self.policy()).findings == [.note(.scopeDropped)])
+    #expect(Fixture.authorize(["scope": "read"], policy: Self.policy()).findings.isEmpty)
+    #expect(Fixture.authorize(policy: Self.policy(ScopeRules(default: ["basic"]))).findings.isEmpty)
+    let request = Fixture.tokenRequest([
+      "grant_type": "refresh_token", "refresh_token": "sealed", "scope": "read offline_access",
+    ])
+    #expect(Enforcement.decideToken(request, policy: Self.policy()).findings == [.note(.scopeDropped)])
+    let redemption = Fixture.tokenRequest(["scope": "openid"])
+    #expect(Enforcement.decideToken(redemption, policy: Self.policy()).findings.isEmpty)
+  }
+
+  @Test("A pushed request drops them as well")
+  func pushed() throws {
+    let policy = Fixture.policy(scopes: ScopeRules(drop: ["openid"])) { $0.pushedAuthorization = .optional }
+    let body = Fixture.query(["scope": "openid read"])
+    let request = TokenRequest(
+      method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"], authorization: [],
+      body: Array(body.utf8), names: .atPushed)
+    let permit = try #require(Enforcement.decidePushed(request, policy: policy, stateIsSealed: false).permit)
+    #expect(permit.authorization.parameters.first { $0.parameter == .scope }?.value == "read")
+  }
+
+  private func refresh(_ scope: String?, granted: String?, _ policy: Policy) throws -> Outcome<RefreshPermit> {
+    let grant = RefreshGrant(
+      family: Fixture.transactionID, generation: 0, epoch: .none, clientID: ClientID("n1"),
+      scope: granted.flatMap { Scope(parsing: $0) }, upstreamClientID: ClientID("legacy-n1"),
+      upstreamRefreshToken: Secret("upstream-refresh"), issuedAt: Fixture.now)
+    let request = TokenRequest(
+      method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"], authorization: [],
+      body: Array(
+        ("grant_type=refresh_token&client_id=n1&refresh_token=sealed" + (scope.map { "&scope=\($0)" } ?? "")).utf8))
+    guard case .refresh(let intent) = Enforcement.decideToken(request, policy: policy).permit else {
+      throw NotARefresh()
+    }
+    return Enforcement.decideRefresh(intent, opened: .value(grant), policy: policy, now: Fixture.now)
+  }
+
+  private struct NotARefresh: Error {}
+
+  @Test("A refresh drops them, also where the server's answer did not name them, and never sends the default")
+  func refresh() throws {
+    let policy = Self.policy(ScopeRules(drop: ["openid"], default: ["basic"]))
+    func sent(_ scope: String?, granted: String?) throws -> [String] {
+      let form = try #require(try refresh(scope, granted: granted, policy).permit).upstream.body.reveal()
+      return form.split(separator: "&").map(String.init).filter { $0.hasPrefix("scope") }
+    }
+    #expect(try sent("openid+read", granted: "read") == ["scope=read"])
+    #expect(try sent("openid", granted: "read") == [])
+    #expect(try sent(nil, granted: "read") == [])
+    #expect(try refresh("openid+admin", granted: "read", policy).rejection == .refreshScopeWider)
+  }
+
+  @Test("Client credentials drop them, and get the default")
+  func clientCredentials() throws {
+    let policy = Fixture.policy(scopes: ScopeRules(drop: ["openid"], default: ["basic"])) {
+      $0.grants.insert(.clientCredentials)
+    }
+    func body(_ scope: String) throws -> String {
+      let request = TokenRequest(
+        method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"], authorization: [],
+        body: Array("grant_type=client_credentials&client_id=w3&client_secret=x&scope=\(scope)".utf8))
+      guard case .forward(let form, _) = Enforcement.decideToken(request, policy: policy).permit else {
+        throw NotARefresh()
+      }
+      return form.body.reveal()
+    }
+    #expect(try body("openid+read").contains("scope=read&"))
+    #expect(try body("openid").contains("scope=basic&"))
+  }
+
+  @Test(
+    "I-reentry: the server's form may narrow the scope that went upstream, and carries nothing else",
+    arguments: [
+      ("openid read write", "read", true), ("openid read", "read openid", false), ("openid read", "admin", false),
+      ("openid", "anything", true), (nil, "anything", true),
+    ] as [(String?, String, Bool)])
+  func reentry(asked: String?, form: String, passes: Bool) {
+    #expect(reenters(asked, form, Self.policy()) == passes)
+  }
+
+  @Test("I-reentry: where the default went upstream, the form is held to it")
+  func reentryDefault() {
+    let policy = Self.policy(ScopeRules(drop: ["openid"], default: ["basic", "mail"]))
+    for asked in [nil, "openid"] {
+      #expect(reenters(asked, "mail", policy))
+      #expect(!reenters(asked, "admin", policy))
+    }
+  }
+
+  private func reenters(_ asked: String?, _ form: String, _ policy: Policy) -> Bool {
+    var transaction = Fixture.transaction
+    transaction.scope = asked.flatMap { Scope(parsing: $0) }
+    let query = FormEncoding.serialise([FormParameters.Entry("state", "sealed"), FormParameters.Entry("scope", form)])
+    let outcome = Enforcement.decideReentry(
+      AuthorizationRequest(method: "GET", query: query[...]), sealedState: "sealed", transaction: transaction,
+      browserMatches: true, policy: policy, now: Fixture.now)
+    return outcome.permit != nil
+  }
+}

@@ -1,0 +1,67 @@
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Testing
+
+@Suite("Scopes that the server does not know, from end to end")
+struct ScopeFlowTests {
+  /// A server that refuses each scope that it does not know, as many legacy servers do.
+  private static func strict(_ known: Set<String>) -> FixtureUpstream.Script {
+    { request in
+      let form = Form(decoding: request.query ?? "")
+      let body = Form(decoding: String(decoding: request.body, as: UTF8.self))
+      let asked = form["scope"] ?? body["scope"] ?? ""
+      guard !Set(asked.split(separator: " ").map(String.init)).isSubset(of: known) else { return nil }
+      guard request.path == "/authorize" else {
+        return Response(
+          status: 400, headers: ["Content-Type": "application/json"], body: Array(#"{"error":"invalid_scope"}"#.utf8))
+      }
+      let answer: Form = ["error": "invalid_scope", "state": form["state"] ?? ""]
+      return Response(status: 302, headers: ["Location": answer.added(to: form["redirect_uri"] ?? "/")])
+    }
+  }
+
+  @Test("An app whose library adds `openid` signs in and refreshes, and the log says what was dropped")
+  func drops() async throws {
+    let policy = try FixturePolicy.with { $0.upstream.scopes = ScopeRules(drop: ["openid", "offline_access"]) }
+    try await GatewayFixture.run(policy) { gateway in
+      gateway.upstream.script(Self.strict(["read", "write"]))
+      let asked = "openid read offline_access"
+      var browser = gateway.browser(for: "com.example.app:/cb")
+      let page = try await browser.open(gateway.front.at(gateway.az { $0.append("scope", asked) }))
+      guard case .page(let consent) = page else {
+        Issue.record("the gateway did not ask")
+        return
+      }
+      #expect(consent.text.contains("openid") && consent.text.contains("offline_access"))
+      let code = try await gateway.code { $0.append("scope", asked) }
+      let answer = try await gateway.redeem(code)
+      let tokens = try #require(NativeApp.tokens(in: answer), "\(answer.text)")
+      // The server's own word on what it granted.
+      #expect(tokens.scope == "read")
+      let token = try #require(tokens.refreshToken).reveal()
+      let refreshed = try await gateway.post(
+        "/token", ["grant_type": "refresh_token", "client_id": "n1", "refresh_token": token, "scope": asked])
+      #expect(refreshed.status == 200, "\(refreshed.text)")
+      let lines = gateway.logLines.filter { $0.contains("\"scope-dropped\"") }
+      #expect(lines.contains { $0.contains("\"endpoint\":\"authorization\"") })
+      #expect(lines.contains { $0.contains("\"endpoint\":\"token\"") })
+    }
+  }
+
+  @Test("A client's own list takes the place of the server's")
+  func client() async throws {
+    let policy = try FixturePolicy.with {
+      $0.upstream.scopes = ScopeRules(drop: ["openid"], default: ["basic"])
+      $0.edit("p1") { $0.upstream.scopes = ScopeRules(drop: []) }
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let own = try await gateway.begin { $0.append("scope", "openid") }
+      #expect(own.query["scope"] == "openid")
+      let unasked = try await gateway.begin()
+      #expect(unasked.query["scope"] == "basic")
+    }
+  }
+}
