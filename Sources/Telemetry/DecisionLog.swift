@@ -5,11 +5,15 @@ internal import Synchronization
 /// A worker appends to its own bounded ring and goes on. The writer sleeps until it is signalled, so an idle process does
 /// not wake up. What does not fit is dropped, counted, and reported in the log itself. What the sink does not take (a full
 /// disk) stays and is tried again with the next record; meanwhile the rings fill up and drop.
+///
+/// The lines of all workers are in the order in which their records were handed over. A request is judged before it is
+/// answered, so the lines of one flow are in the order of its requests, on whatever workers they came.
 public final class DecisionLog: Sendable {
   /// Bytes handed to the sink at once, about: bounds what the writer holds.
   private static let batch = 64 * 1024
 
   private let rings: [RecordRing]
+  private let order = RecordOrder()
   private let signal: any WakeSignal
   private let metrics: MetricsRegistry
   /// Milliseconds since 1970, for lines about the log itself.
@@ -26,7 +30,8 @@ public final class DecisionLog: Sendable {
     workers: Int, capacity: Int = 4096, signal: any WakeSignal, metrics: MetricsRegistry,
     now: @escaping @Sendable () -> Int64
   ) {
-    rings = (0..<workers).map { _ in RecordRing(capacity: capacity) }
+    let order = order
+    rings = (0..<workers).map { _ in RecordRing(capacity: capacity, order: order) }
     self.signal = signal
     self.metrics = metrics
     self.now = now
@@ -80,7 +85,9 @@ public final class DecisionLog: Sendable {
   private struct Writer<Sink: LogSink> {
     var sink: Sink
     var line = JSONLine()
-    var records: [DecisionRecord] = []
+    var merge = RecordMerge()
+    /// Lines that found no room and are not reported yet.
+    var dropped: UInt64 = 0
     /// The sink may have taken part of what it refused, so the next write begins a line.
     var isTorn = false
   }
@@ -91,31 +98,40 @@ public final class DecisionLog: Sendable {
       let isLast = shouldStop.load(ordering: .acquiring)
       let reopens = shouldReopen.exchange(false, ordering: .acquiringAndReleasing)
       // What was judged before the signal belongs into the old file.
-      drain(&writer)
+      drain(&writer, isLast: isLast)
       if reopens { writer.sink.reopen() }
       if isLast { return }
     }
   }
 
-  private func drain<Sink: LogSink>(_ writer: inout Writer<Sink>) {
+  private func drain<Sink: LogSink>(_ writer: inout Writer<Sink>, isLast: Bool) {
     // What was refused before comes first; while the sink refuses, the rings hold the rest.
-    guard flush(&writer) else { return }
-    for ring in rings {
-      let dropped = ring.take(&writer.records)
-      for record in writer.records {
-        record.write(to: &writer.line)
-        // A failure keeps this batch; the loop goes on, so the batch may grow by the rest of one ring.
-        if writer.line.bytes.count >= DecisionLog.batch, !writer.isTorn { _ = flush(&writer) }
-      }
-      if dropped > 0 {
-        writer.line.open()
-        writer.line.field("time", Timestamp.text(now()))
-        writer.line.field("event", "dropped")
-        writer.line.field("lines", Int(clamping: dropped))
-        writer.line.close()
-      }
-      guard flush(&writer) else { return }
+    guard flush(&writer), write(&writer) else { return }
+    // Read before the first ring is taken; at the end nothing waits for another drain.
+    writer.merge.begin(below: isLast ? .max : order.next)
+    for ring in rings { writer.dropped += writer.merge.collect(ring) }
+    writer.merge.arrange()
+    guard write(&writer) else { return }
+    // Records that came meanwhile may have found the writer awake and not signalled.
+    if writer.merge.count > 0 { signal.signal() }
+  }
+
+  /// Writes the records of this drain, and how many had no room. Returns false once the sink refuses: what is not written
+  /// by then stays.
+  private func write<Sink: LogSink>(_ writer: inout Writer<Sink>) -> Bool {
+    while let record = writer.merge.next() {
+      record.write(to: &writer.line)
+      if writer.line.bytes.count >= DecisionLog.batch, !flush(&writer) { return false }
     }
+    if writer.dropped > 0 {
+      writer.line.open()
+      writer.line.field("time", Timestamp.text(now()))
+      writer.line.field("event", "dropped")
+      writer.line.field("lines", Int(clamping: writer.dropped))
+      writer.line.close()
+      writer.dropped = 0
+    }
+    return flush(&writer)
   }
 
   /// Whether nothing is left to write.

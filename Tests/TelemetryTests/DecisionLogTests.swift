@@ -1,5 +1,6 @@
-import Telemetry
 import Testing
+
+@testable import Telemetry
 
 @Suite("The decision log")
 struct DecisionLogTests {
@@ -79,7 +80,7 @@ struct DecisionLogTests {
     for _ in 0..<3 { log.append(record(), worker: 1) }
     run(log)
     #expect(sink.lines.count == 14)
-    #expect(sink.lines[10] == #"{"time":"2026-11-18T11:06:41.000Z","event":"dropped","lines":5}"#)
+    #expect(sink.lines[13] == #"{"time":"2026-11-18T11:06:41.000Z","event":"dropped","lines":5}"#)
     #expect(metrics.snapshot().logLinesDropped == 5)
   }
 
@@ -138,6 +139,72 @@ struct DecisionLogTests {
     run(log)
     #expect(sink.lines.count == 5000)
     #expect(sink.writes > 5)
+  }
+
+  private var clients: [Substring] {
+    sink.lines.compactMap { line in
+      line.firstRange(of: "\"client\":\"").map { line[$0.upperBound...].prefix { $0 != "\"" } }
+    }
+  }
+
+  @Test("The lines of all workers are in the order in which their records were handed over")
+  func order() {
+    let log = DecisionLog(workers: 3, capacity: 100, signal: signal, metrics: metrics, now: { 0 })
+    let expected = (0..<60).map { "c\($0)" }
+    for number in expected.indices { log.append(record(expected[number]), worker: [2, 0, 1, 1, 0][number % 5]) }
+    run(log)
+    #expect(clients == expected.map { $0[...] })
+  }
+
+  @Test("The order holds across drains, and after a time without room on the disk")
+  func orderAcrossDrains() {
+    let log = log()
+    let sink = sink
+    let records = (0..<30).map { record("c\($0)") }
+    let append: @Sendable (Range<Int>) -> Void = { range in
+      for number in range { log.append(records[number], worker: number % 2) }
+    }
+    append(0..<10)
+    run(
+      log, {},
+      {
+        append(10..<20)
+        sink.setRefuses(true)
+      },
+      { append(20..<30) },
+      { sink.setRefuses(false) })
+    // The sink may have torn the line in which it began to refuse.
+    let whole = clients
+    #expect(Set(whole) == Set(records.compactMap { $0.client?[...] }))
+    let places = whole.compactMap { Int($0.dropFirst()) }
+    #expect(Array(places.suffix(20)) == Array(10..<30))
+  }
+
+  @Test("A record waits if an earlier one may be in a ring that was taken already")
+  func end() {
+    let order = RecordOrder()
+    let early = RecordRing(capacity: 10, order: order)
+    let late = RecordRing(capacity: 10, order: order)
+    var merge = RecordMerge()
+    _ = late.append(record("first"))
+    merge.begin(below: order.next)
+    #expect(merge.collect(early) == 0)
+    // Between the two rings a flow goes on from one worker to the other.
+    _ = early.append(record("second"))
+    _ = late.append(record("third"))
+    #expect(merge.collect(late) == 0)
+    merge.arrange()
+    #expect(merge.next()?.client == "first")
+    #expect(merge.next() == nil)
+    #expect(merge.count == 1)
+    merge.begin(below: order.next)
+    _ = merge.collect(early)
+    _ = merge.collect(late)
+    merge.arrange()
+    #expect(merge.next()?.client == "second")
+    #expect(merge.next()?.client == "third")
+    #expect(merge.next() == nil)
+    #expect(merge.count == 0)
   }
 
   @Test("A record for a worker that does not exist is ignored")
