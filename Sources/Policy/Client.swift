@@ -74,6 +74,7 @@ extension Client {
   public var codeLifetime: Int { settings.codeLifetime }
   public var deviceCodeLifetime: Int { settings.deviceCodeLifetime }
   public var refreshReuseWindow: Int { settings.refreshReuseWindow }
+  public var refreshReuseNetworks: RefreshReuseNetworks { settings.refreshReuseNetworks }
   public var refreshIdle: Int { settings.refreshIdle }
   public var rawRefreshUntil: Int64? { settings.rawRefreshUntil }
   public var pushedAuthorization: PushedAuthorizationRule { settings.pushedAuthorization }
@@ -151,6 +152,13 @@ public enum StateRule: String, Sendable, CaseIterable {
   case require
   case report
   case off
+}
+
+/// The networks from which a repeat of a refresh gets the same answer, within `refresh_reuse_window`.
+public enum RefreshReuseNetworks: String, Sendable, CaseIterable {
+  /// The /24 or /48 of the first use; any other for ten seconds.
+  case same
+  case any
 }
 
 /// Whether authorization requests come by way of the gateway's own endpoint for pushed ones (RFC 9126).

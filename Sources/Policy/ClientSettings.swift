@@ -35,6 +35,8 @@ public struct ClientSettings: Sendable {
   public var deviceCodeLifetime: Int
   /// Seconds in which a refresh token that was just used gives the same answer again; 0: it is a reuse at once.
   public var refreshReuseWindow: Int
+  /// Where a repeat within `refreshReuseWindow` may come from.
+  public var refreshReuseNetworks = RefreshReuseNetworks.same
   /// Seconds without use after which a sealed refresh token expires (RFC 9700, section 4.14.2).
   public var refreshIdle: Int
   /// Seconds since 1970 until which refresh tokens from before the gateway are taken; `nil`: none are.

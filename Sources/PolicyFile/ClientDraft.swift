@@ -30,6 +30,7 @@ final class ClientDraft {
   var secretNode: YAMLNode?
   var rules: RuleSettings
   var rawRefreshNode: YAMLNode?
+  var reuseNetworks: Placed<RefreshReuseNetworks>?
   var pushedNode: YAMLNode?
   var upstreamID: Placed<ClientID>?
   var upstreamSecret: Secret?

@@ -52,6 +52,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case codeLifetime = "code-lifetime"
   case deviceCodeLifetime = "device-code-lifetime"
   case refreshReuseWindow = "refresh-reuse-window"
+  case refreshReuseNetworks = "refresh-reuse-networks"
   case rawRefresh = "raw-refresh-tokens"
   case pushedAuthorization = "pushed-authorization"
 
@@ -125,7 +126,7 @@ extension DiagnosticID {
     case .embeddedUserAgentsOff: "RFC 8252, section 8.12"
     case .codeLifetime: "RFC 6749, section 4.1.2"
     case .deviceCodeLifetime: "RFC 8628, section 5.4"
-    case .refreshReuseWindow: "RFC 9700, section 4.14.2"
+    case .refreshReuseWindow, .refreshReuseNetworks: "RFC 9700, section 4.14.2"
     case .rawRefresh: "RFC 6749, section 10.4"
     case .pushedAuthorization: "RFC 9126, section 2"
     case .clientType: "RFC 8252, section 8.4"

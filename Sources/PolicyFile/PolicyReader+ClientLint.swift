@@ -12,6 +12,7 @@ extension PolicyReader {
     lintGrants(draft, kind)
     lintCredentials(draft, kind)
     lintRawRefresh(draft)
+    lintReuseNetworks(draft)
     lintPushed(draft, kind)
     if let modes = draft.responseModes, modes.value.contains(.formPost),
       draft.redirectURIs.contains(where: { $0.value.privateUseScheme != nil })
@@ -87,6 +88,16 @@ extension PolicyReader {
       .rawRefresh, node,
       "\(draft.title) is `\(upstream.value.rawValue)` upstream, so older refresh tokens are not its own and stay refused; "
         + "remove `raw_refresh_until`")
+  }
+
+  private func lintReuseNetworks(_ draft: ClientDraft) {
+    guard let networks = draft.reuseNetworks, networks.value == .any else { return }
+    let message =
+      draft.rules.refreshReuseWindow > 0
+      ? "answers a repeated refresh token of \(draft.title) from any address; use `same` unless its apps "
+        + "change networks while they refresh"
+      : "has no effect without `refresh_reuse_window`; remove it"
+    warn(.refreshReuseNetworks, networks.node, "`refresh_reuse_networks: any` " + message)
   }
 
   private func lintPushed(_ draft: ClientDraft, _ kind: Client.Kind) {

@@ -114,6 +114,8 @@ extension PolicyReader {
     case .codeLifetime: readRule(.codeLifetime, field, &draft.rules)
     case .deviceCodeLifetime: readDeviceCodeLifetime(field, &draft.rules)
     case .refreshReuseWindow: readRule(.refreshReuseWindow, field, &draft.rules)
+    case .refreshReuseNetworks:
+      draft.reuseNetworks = choice(field, RefreshReuseNetworks.self).map { ($0, field.node) }
     case .refreshIdle: readRule(.refreshIdle, field, &draft.rules)
     case .rawRefreshUntil:
       draft.rawRefreshNode = field.node
@@ -209,7 +211,7 @@ extension PolicyReader {
       authentication: draft.authentication?.value ?? (holdsCredentials ? .basic : .none),
       redirectURI: draft.upstreamRedirect ?? (holdsCredentials ? .callback : .requested),
       scopes: draft.upstreamScopes)
-    let settings = ClientSettings(
+    var settings = ClientSettings(
       id: id, name: draft.name, kind: kind, application: draft.effectiveApplication, platform: draft.platform,
       redirectURIs: draft.redirectURIs.map(\.value), grants: draft.grants ?? clients.shared(draft.defaultGrants),
       pkce: draft.pkce?.value ?? .required, profile: rules.profile, reliesOnNonce: draft.reliesOnNonce,
@@ -222,6 +224,7 @@ extension PolicyReader {
       fragmentGuard: rules.fragmentGuard,
       consent: draft.consent?.value ?? .gateway, secret: draft.secret, upstream: upstream,
       registration: draft.isTrusted ? .policy : .dynamic)
+    if let networks = draft.reuseNetworks { settings.refreshReuseNetworks = networks.value }
     return Client(settings)
   }
 }

@@ -174,6 +174,7 @@ enum ClientKey: String, SectionKey {
   case codeLifetime = "code_lifetime"
   case deviceCodeLifetime = "device_code_lifetime"
   case refreshReuseWindow = "refresh_reuse_window"
+  case refreshReuseNetworks = "refresh_reuse_networks"
   case refreshIdle = "refresh_idle"
   case rawRefreshUntil = "raw_refresh_until"
   case pushedAuthorization = "pushed_authorization"

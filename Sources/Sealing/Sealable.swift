@@ -12,19 +12,19 @@ public protocol Sealable {
 
 extension Sealer {
   /// `value` sealed for its type's purpose.
-  public func seal<Value: Sealable>(_ value: Value) -> String {
+  public func seal<Value: Sealable>(_ value: Value, in binding: SealBinding? = nil) -> String {
     var writer = PayloadWriter()
     value.write(to: &writer)
-    let text = seal(writer.bytes, for: Value.purpose)
+    let text = seal(writer.bytes, for: Value.purpose, in: binding)
     wipe(&writer.bytes)
     return text
   }
 
   /// The value that `text` was sealed from. Its expiry is the caller's to check.
   public func open<Value: Sealable>(
-    _ type: Value.Type, from text: String
+    _ type: Value.Type, from text: String, in binding: SealBinding? = nil
   ) throws(OpenError) -> Value {
-    var reader = PayloadReader(try open(text, as: Value.purpose))
+    var reader = PayloadReader(try open(text, as: Value.purpose, in: binding))
     defer { reader.wipe() }
     do {
       let value = try Value(from: &reader)

@@ -18,6 +18,8 @@ public final class Sealer {
   private static let version: UInt8 = 1
   /// Chosen at random, once and for all.
   private static let mark: [UInt8] = [0x9d, 0x5c, 0xe3]
+  /// Between the issuer and a binding. No issuer has this byte, so a bound value never reads as one of another issuer.
+  private static let bound: UInt8 = 0
   private static let keyOffset = 1 + mark.count
   private static let saltLength = 16
   /// Where the nonce stands in the salt.
@@ -52,10 +54,12 @@ public final class Sealer {
   public static func sealedLength(ofPayload count: Int) -> Int { ((shortest + count) * 4 + 2) / 3 }
 
   /// `payload` as text in the base64url alphabet, different every time.
-  public func seal(_ payload: [UInt8], for purpose: Purpose) -> String {
+  ///
+  /// - Parameter binding: The place that the value belongs to; `nil` for a value that leaves the gateway.
+  public func seal(_ payload: [UInt8], for purpose: Purpose, in binding: SealBinding? = nil) -> String {
     let key = keyRing.sealingKey
     let salt = random.take(Sealer.saltLength)
-    var messageKey = messageKey(key.id, purpose, salt.span)
+    var messageKey = messageKey(key.id, purpose, salt.span, binding)
     defer { wipe(&messageKey) }
     var envelope: [UInt8] = []
     envelope.reserveCapacity(Sealer.shortest + payload.count)
@@ -65,12 +69,14 @@ public final class Sealer {
     envelope.append(copying: salt.span)
     cipher.seal(
       payload, key: messageKey, nonce: salt.span.extracting(Sealer.nonce),
-      authenticating: associatedData(key.id, purpose), onto: &envelope)
+      authenticating: associatedData(key.id, purpose, binding), onto: &envelope)
     return Base64URL.encode(envelope)
   }
 
   /// The payload that `text` was sealed from.
-  public func open(_ text: String, as purpose: Purpose) throws(OpenError) -> [UInt8] {
+  public func open(
+    _ text: String, as purpose: Purpose, in binding: SealBinding? = nil
+  ) throws(OpenError) -> [UInt8] {
     // A state of a client's own is told by its length, mostly.
     let lengths = Sealer.sealedLength(ofPayload: 0)...Sealer.longest
     guard lengths.contains(text.utf8.count), let envelope = Base64URL.decode(text), envelope.first == Sealer.version,
@@ -79,30 +85,46 @@ public final class Sealer {
     let saltOffset = Sealer.keyOffset + KeyID.byteCount
     let key = try keyRing.key(envelope[Sealer.keyOffset..<saltOffset])
     let salt = envelope.span.extracting(saltOffset..<Sealer.headerLength)
-    var messageKey = messageKey(key.id, purpose, salt)
+    var messageKey = messageKey(key.id, purpose, salt, binding)
     defer { wipe(&messageKey) }
     let payload = cipher.open(
       envelope.span.extracting(Sealer.headerLength...), key: messageKey, nonce: salt.extracting(Sealer.nonce),
-      authenticating: associatedData(key.id, purpose))
+      authenticating: associatedData(key.id, purpose, binding))
     guard let payload else { throw .notAuthentic }
     return payload
   }
 
-  /// The salt has a fixed length, so no two combinations read alike.
-  private func messageKey(_ id: KeyID, _ purpose: Purpose, _ salt: Span<UInt8>) -> [UInt8] {
+  /// Names for a secret in a store, from which it cannot be guessed without a key of the ring: HMAC-SHA-256 under each key
+  /// that opens, that of the sealing key first. A value that was stored before a rotation has a later one.
+  public func storeNames(of secret: [UInt8]) -> [[UInt8]] {
+    let info = Sealer.storeName + secret
+    let first = derivations.filter { $0.id == keyRing.sealingKeyID }
+    let others = derivations.filter { $0.id != keyRing.sealingKeyID }
+    // An expansion of one block is one HMAC under the extracted key (RFC 5869, section 2.3).
+    return (first + others).map { $0.hkdf.expand(info: info, length: 32) }
+  }
+
+  /// No purpose's `info` begins with it.
+  private static let storeName = Array("proofgate store name ".utf8)
+
+  /// Salt and digest have fixed lengths, so no two combinations read alike.
+  private func messageKey(_ id: KeyID, _ purpose: Purpose, _ salt: Span<UInt8>, _ binding: SealBinding?) -> [UInt8] {
     guard let hkdf = derivations.first(where: { $0.id == id })?.hkdf else {
       preconditionFailure("the ring gives no key that is retired")
     }
     info.removeAll(keepingCapacity: true)
     info.append(copying: purpose.info.span)
     info.append(copying: salt)
+    if let binding { info.append(contentsOf: binding.digest) }
     return hkdf.expand(info: info, length: AES256GCM.keyLength)
   }
 
-  /// Version, key id, purpose, issuer. The parts before the issuer have fixed lengths, so no two combinations read alike.
-  private func associatedData(_ id: KeyID, _ purpose: Purpose) -> [UInt8] {
+  /// Version, key id, purpose, issuer, binding. The parts before the issuer have fixed lengths, and so has the binding of a
+  /// purpose, so no two combinations read alike.
+  private func associatedData(_ id: KeyID, _ purpose: Purpose, _ binding: SealBinding?) -> [UInt8] {
     for index in 0..<KeyID.byteCount { data[1 + index] = id.bytes[index] }
     data[1 + KeyID.byteCount] = purpose.rawValue
-    return data
+    guard let binding else { return data }
+    return data + [Sealer.bound] + binding.data
   }
 }

@@ -6,6 +6,8 @@ struct EntryTable: Sendable {
   private struct Entry: Sendable {
     let key: StoreKey
     var value: [UInt8]
+    /// Bytes that the entry is charged for its value.
+    var room: Int
     var expiry: Int64
     let holder: UInt64
     /// Neighbours in the order of putting, of the same holder.
@@ -67,8 +69,19 @@ struct EntryTable: Sendable {
     }
     guard expiry > now else { return nil }
     try makeRoom(for: value.count + EntryTable.overhead, of: holder, now: now)
-    insert(key, value, holder: holder.fingerprint, expiry: expiry, now: now)
+    insert(key, value, room: value.count, holder: holder.fingerprint, expiry: expiry, now: now)
     return nil
+  }
+
+  /// Puts an entry without a value that is charged for `room` bytes, in place of the one that is there.
+  mutating func reserve(
+    _ key: StoreKey, _ room: Int, holder: StoreHolder, expiry: Int64, now: Int64
+  ) throws(StoreError) {
+    clear(now: now, atMost: EntryTable.sweep)
+    remove(key)
+    guard expiry > now else { return }
+    try makeRoom(for: room + EntryTable.overhead, of: holder, now: now)
+    insert(key, [], room: room, holder: holder.fingerprint, expiry: expiry, now: now)
   }
 
   mutating func replace(
@@ -77,11 +90,12 @@ struct EntryTable: Sendable {
     guard let number = index[key], let entry = entries[Int(number)], entry.expiry > now, entry.value == old,
       expiry > now
     else { return false }
-    let growth = new.count - old.count
+    let growth = new.count - entry.room
     guard bytes + growth <= share else { throw .full }
     wheel.remove(number)
     wheel.insert(number, expiry: expiry, now: now)
     entries[Int(number)]?.value = new
+    entries[Int(number)]?.room = new.count
     entries[Int(number)]?.expiry = expiry
     holders[entry.holder]?.bytes += growth
     bytes += growth
@@ -133,11 +147,13 @@ struct EntryTable: Sendable {
 
   // MARK: Entries
 
-  private mutating func insert(_ key: StoreKey, _ value: [UInt8], holder: UInt64, expiry: Int64, now: Int64) {
+  private mutating func insert(
+    _ key: StoreKey, _ value: [UInt8], room: Int, holder: UInt64, expiry: Int64, now: Int64
+  ) {
     let number = free.popLast() ?? UInt32(entries.count)
     var own = holders[holder] ?? Holder()
     let entry = Entry(
-      key: key, value: value, expiry: expiry, holder: holder, older: own.newest, newer: EntryTable.none)
+      key: key, value: value, room: room, expiry: expiry, holder: holder, older: own.newest, newer: EntryTable.none)
     if Int(number) == entries.count { entries.append(entry) } else { entries[Int(number)] = entry }
     if own.newest == EntryTable.none {
       own.oldest = number
@@ -146,10 +162,10 @@ struct EntryTable: Sendable {
     }
     own.newest = number
     own.count += 1
-    own.bytes += value.count + EntryTable.overhead
+    own.bytes += room + EntryTable.overhead
     holders[holder] = own
     if own.count == EntryTable.spared + 1 { large.insert(holder) }
-    bytes += value.count + EntryTable.overhead
+    bytes += room + EntryTable.overhead
     index[key] = number
     wheel.insert(number, expiry: expiry, now: now)
   }
@@ -160,7 +176,7 @@ struct EntryTable: Sendable {
     index[entry.key] = nil
     entries[Int(number)] = nil
     free.append(number)
-    let size = entry.value.count + EntryTable.overhead
+    let size = entry.room + EntryTable.overhead
     bytes -= size
     if entry.older != EntryTable.none { entries[Int(entry.older)]?.newer = entry.newer }
     if entry.newer != EntryTable.none { entries[Int(entry.newer)]?.older = entry.older }

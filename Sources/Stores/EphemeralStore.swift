@@ -22,6 +22,14 @@ public protocol EphemeralStore: Sendable {
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
   ) async throws(StoreError) -> [UInt8]?
 
+  /// Reserves room for a value, in place of an entry that is there. The new entry has an empty value; `replace` fills it
+  /// and gives the rest of the room back. For kinds whose values have no fixed length.
+  ///
+  /// - Parameter bytes: The length of the longest value that may follow.
+  func reserve(
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError)
+
   /// Replaces `old` by `new` if `old` is the value. Returns whether it was. The expiry is the new value's.
   func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64

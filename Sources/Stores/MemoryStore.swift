@@ -100,6 +100,25 @@ public final class MemoryStore: EphemeralStore {
     }
   }
 
+  public func reserve(
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError) {
+    let part = part(key)
+    guard case .entries(let table) = part.table, case .upTo(let longest) = key.kind.row.size, bytes <= longest else {
+      throw .tooLong
+    }
+    do throws(StoreError) {
+      let fill = try table.value.withLock { table throws(StoreError) in
+        try table.reserve(key, bytes, holder: holder, expiry: expiry, now: now)
+        return table.fill
+      }
+      note(fill, of: part)
+    } catch {
+      part.refusals.add(1, ordering: .relaxed)
+      throw error
+    }
+  }
+
   public func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
   ) async throws(StoreError) -> Bool {

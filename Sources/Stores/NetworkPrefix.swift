@@ -40,6 +40,14 @@ public struct NetworkPrefix: Hashable, Sendable {
     }
   }
 
+  /// The text of a network of /24 of IPv4 or /48 of IPv6 from its code; `other` for what is no address.
+  static func text(ofCode code: UInt64) -> String {
+    if code < 1 << 24 { return "\(code >> 16).\(code >> 8 & 0xff).\(code & 0xff).0/24" }
+    guard ~code < 1 << 48 else { return "other" }
+    let groups = [32, 16, 0].map { String(~code >> UInt64($0) & 0xffff, radix: 16) }
+    return groups.joined(separator: ":") + "::/48"
+  }
+
   private static func ipv4(_ literal: Substring) -> UInt32? {
     var text = literal
     if literal.contains(":") {

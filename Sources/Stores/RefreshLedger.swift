@@ -45,7 +45,8 @@ public struct RefreshLedger: Sendable {
     case granted(Attempt)
     /// A refresh with this very token is under way.
     case busy
-    /// The token was used a moment ago and its successor was not: the answer may be given again.
+    /// The token was used a moment ago and its successor was not: the answer may be given again, with
+    /// ``countRepeat(_:isAnswered:now:)``.
     case repeated
     /// The token was used before that, or another one is in use: two parties hold tokens of the family.
     case reused
@@ -108,12 +109,7 @@ public struct RefreshLedger: Sendable {
         record.generation = generation
       case .current where record.token == digest: break
       case .current where record.previous == digest:
-        guard repeats(use, record, now: now) else { return .reused }
-        record.answers += 1
-        if try await store.replace(key, old, with: record.bytes, expiry: kept(use, record, now), now: now) {
-          return .repeated
-        }
-        continue
+        return repeats(use, record, now: now) ? .repeated : .reused
       case .current, .busy: return .reused
       }
       var settled = record
@@ -143,7 +139,35 @@ public struct RefreshLedger: Sendable {
   private func repeats(_ use: RefreshUse, _ record: FamilyRecord, now: Int64) -> Bool {
     let used = Int64(record.used)
     guard now < used + use.window, record.answers < RefreshLedger.mostAnswers else { return false }
-    return record.network == use.network.code || now <= used + RefreshLedger.handover
+    return use.takesAnyNetwork || record.network == use.network.code || now <= used + RefreshLedger.handover
+  }
+
+  /// Where the token of a repeat was used first.
+  public struct FirstUse: Hashable, Sendable {
+    /// Its network, as text.
+    public let network: String
+  }
+
+  /// Counts a repeat after ``claim(_:lease:now:)`` said that there is one. Only repeats that get an answer use up their
+  /// number: one whose answer is not there ends nothing.
+  ///
+  /// - Parameter isAnswered: True if the answer is there and will be given.
+  /// - Returns: `nil` if it is no repeat any more, and therefore a reuse.
+  public func countRepeat(_ use: RefreshUse, isAnswered: Bool, now: Int64) async throws(StoreError) -> FirstUse? {
+    let key = RefreshLedger.key(use.family)
+    let digest = RefreshLedger.digest(use.token)
+    for _ in 0..<RefreshLedger.rounds {
+      guard let old = try await store.get(key, now: now), var record = FamilyRecord(parsing: old),
+        record.state == .current, record.previous == digest, repeats(use, record, now: now)
+      else { return nil }
+      let first = FirstUse(network: NetworkPrefix.text(ofCode: record.network))
+      guard isAnswered else { return first }
+      record.answers += 1
+      if try await store.replace(key, old, with: record.bytes, expiry: kept(use, record, now), now: now) {
+        return first
+      }
+    }
+    throw .unavailable("the family of refresh tokens keeps changing")
   }
 
   /// Gives the claim back: no token came from it, and the one that was presented stays good.

@@ -62,7 +62,7 @@ extension StoreKind {
     case .tokens:
       Row(name: "tokens", size: .upTo(16_384), percent: 5, holders: 16, whenFull: .evict, tick: 1)
     case .answer:
-      Row(name: "answer", size: .upTo(24_576), percent: 7, holders: 16, whenFull: .evict, tick: 1)
+      Row(name: "answer", size: .upTo(16_384), percent: 7, holders: 16, whenFull: .evict, tick: 1)
     case .state:
       // Made by requests that prove nothing.
       Row(name: "state", size: .upTo(512), percent: 15, holders: 16, whenFull: .evict, tick: 1)

@@ -26,6 +26,10 @@ extension DecisionRecord {
     line.field("duration_us", Int(clamping: durationNanoseconds / 1000))
     line.field("peer", peer)
     line.field("policy", policyVersion)
+    if let networks {
+      line.field("first_network", networks.first)
+      line.field("network", networks.repeated)
+    }
     observed?.write(to: &line)
     line.close()
   }

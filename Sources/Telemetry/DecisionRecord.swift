@@ -35,6 +35,8 @@ public final class DecisionRecord: Sendable {
   public let durationNanoseconds: UInt64
   public let peer: String
   public let policyVersion: String
+  /// Of a repeated refresh: the network of the first use, and its own.
+  public let networks: RefreshNetworks?
   /// More about an observed request; `nil` for every other one.
   public let observed: ObservedRequest?
 
@@ -43,7 +45,7 @@ public final class DecisionRecord: Sendable {
     client: String? = nil, decision: DecisionKind,
     rule: String? = nil, status: Int, mode: String, findings: [String] = [], redirectKind: String? = nil,
     path: String? = nil, upstreamStatus: Int? = nil, durationNanoseconds: UInt64, peer: String, policyVersion: String,
-    observed: ObservedRequest? = nil
+    networks: RefreshNetworks? = nil, observed: ObservedRequest? = nil
   ) {
     self.time = time
     self.request = request
@@ -62,6 +64,18 @@ public final class DecisionRecord: Sendable {
     self.durationNanoseconds = durationNanoseconds
     self.peer = peer
     self.policyVersion = policyVersion
+    self.networks = networks
     self.observed = observed
+  }
+}
+
+/// The two networks of a repeated refresh, e.g. `192.0.2.0/24`.
+public struct RefreshNetworks: Sendable {
+  public let first: String
+  public let repeated: String
+
+  public init(first: String, repeated: String) {
+    self.first = first
+    self.repeated = repeated
   }
 }

@@ -461,7 +461,6 @@ struct RefreshTokenTests {
       #expect(gateway.logLines.contains { $0.contains("answer-not-held") })
     }
   }
-
 }
 
 extension GatewayFixture {

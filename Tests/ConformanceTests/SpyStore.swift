@@ -17,6 +17,13 @@ final class SpyStore: EphemeralStore {
     return try await store.put(key, value, holder: holder, expiry: expiry, now: now)
   }
 
+  func reserve(
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError) {
+    seen.withLock { $0.append(key.bytes) }
+    try await store.reserve(key, bytes: bytes, holder: holder, expiry: expiry, now: now)
+  }
+
   func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
   ) async throws(StoreError) -> Bool {
@@ -54,6 +61,13 @@ final class BrittleStore: EphemeralStore {
   ) async throws(StoreError) -> [UInt8]? {
     try check()
     return try await store.put(key, value, holder: holder, expiry: expiry, now: now)
+  }
+
+  func reserve(
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError) {
+    try check()
+    try await store.reserve(key, bytes: bytes, holder: holder, expiry: expiry, now: now)
   }
 
   func replace(

@@ -30,6 +30,13 @@ final class BrokenStore: EphemeralStore {
     return try await memory.put(key, value, holder: holder, expiry: expiry, now: now)
   }
 
+  func reserve(
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError) {
+    try check()
+    try await memory.reserve(key, bytes: bytes, holder: holder, expiry: expiry, now: now)
+  }
+
   func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
   ) async throws(StoreError) -> Bool {

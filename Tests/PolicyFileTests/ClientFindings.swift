@@ -14,6 +14,34 @@ struct ClientFindings {
 
   static let cases: [FindingCase] = [
     FindingCase(
+      .refreshReuseNetworks,
+      "Repeats from any network, with a window and without one",
+      clients: """
+        clients:
+          - id: mail
+            type: public
+            redirect_uris: [com.example.mail:/cb]
+            refresh_reuse_window: 10s
+            refresh_reuse_networks: any
+          - id: other
+            type: public
+            redirect_uris: [com.example.other:/cb]
+            refresh_reuse_networks: any
+          - id: third
+            type: public
+            redirect_uris: [com.example.third:/cb]
+            refresh_reuse_networks: same
+        """,
+      expected: """
+        policy.yaml:15:27: warning: `refresh_reuse_window` gives whoever repeats a refresh token the same answer for a \
+        while; use `0s` where apps refresh once at a time (RFC 9700, section 4.14.2) [refresh-reuse-window]
+        policy.yaml:16:29: warning: `refresh_reuse_networks: any` answers a repeated refresh token of client \
+        `mail` from any address; use `same` unless its apps change networks while they refresh (RFC 9700, \
+        section 4.14.2) [refresh-reuse-networks]
+        policy.yaml:20:29: warning: `refresh_reuse_networks: any` has no effect without `refresh_reuse_window`; remove it \
+        (RFC 9700, section 4.14.2) [refresh-reuse-networks]
+        """),
+    FindingCase(
       .clientType,
       "A client without type",
       clients: """

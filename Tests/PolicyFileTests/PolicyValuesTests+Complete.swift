@@ -115,7 +115,8 @@ extension PolicyValuesTests {
         embedded_user_agents: report
         code_lifetime: 30s
         device_code_lifetime: 5m
-        refresh_reuse_window: 0s
+        refresh_reuse_window: 5s
+        refresh_reuse_networks: any
         refresh_idle: 1h
         raw_refresh_until: 2028-02-29
         pushed_authorization: required

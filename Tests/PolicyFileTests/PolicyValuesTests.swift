@@ -144,7 +144,8 @@ struct PolicyValuesTests {
     #expect(client.embeddedUserAgents == .report)
     #expect(client.codeLifetime == 30)
     #expect(client.deviceCodeLifetime == 300)
-    #expect(client.refreshReuseWindow == 0)
+    #expect(client.refreshReuseWindow == 5)
+    #expect(client.refreshReuseNetworks == .any)
     #expect(client.refreshIdle == 3_600)
     // The first second after the leap day.
     #expect(client.rawRefreshUntil == 1_835_481_600)

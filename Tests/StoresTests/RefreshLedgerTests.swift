@@ -12,6 +12,7 @@ struct FamilyFixture {
   var window: Int64 = 0
   var adoptedUntil: Int64 = 0
   var isAdopted = false
+  var takesAnyNetwork = false
 
   init(_ store: MemoryStore = MemoryStore(size: MemoryStore.smallestSize), epoch: EpochID? = nil) throws {
     self.store = store
@@ -28,12 +29,17 @@ struct FamilyFixture {
     use.idle = 1_000
     use.window = window
     use.adoptedUntil = adoptedUntil
+    use.takesAnyNetwork = takesAnyNetwork
     return use
   }
 
   /// The tokens of a family are r0, r1 and so on.
   func claim(_ generation: Int, now: Int64 = 0) async throws -> RefreshLedger.Claim {
     try await ledger.claim(use("r\(generation)", generation), lease: 10, now: now)
+  }
+
+  func counted(_ generation: Int, isAnswered: Bool = true, now: Int64 = 0) async throws -> RefreshLedger.FirstUse? {
+    try await ledger.countRepeat(use("r\(generation)", generation), isAnswered: isAnswered, now: now)
   }
 
   func granted(_ generation: Int, now: Int64 = 0) async throws -> RefreshLedger.Attempt {
@@ -310,7 +316,58 @@ struct RefreshRepeatTests {
   @Test("I-renewal: eight repeats are answered")
   func most() async throws {
     try await family.rotate(0)
-    for _ in 0..<8 { #expect(try await family.claim(0) == .repeated) }
+    for _ in 0..<8 {
+      #expect(try await family.claim(0) == .repeated)
+      #expect(try await family.counted(0) != nil)
+    }
     #expect(try await family.claim(0) == .reused)
+    #expect(try await family.counted(0) == nil)
+  }
+
+  @Test("I-renewal: of many repeats at the same time eight are answered")
+  func concurrent() async throws {
+    try await family.rotate(0)
+    let family = family
+    let answered = try await withThrowingTaskGroup(of: Bool.self) { group in
+      for _ in 0..<50 {
+        group.addTask { try await family.counted(0) != nil }
+      }
+      return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    }
+    #expect(answered == 8)
+  }
+
+  @Test("I-renewal: a repeat whose answer is not there uses up nothing, however often it comes")
+  func unanswered() async throws {
+    try await family.rotate(0)
+    for _ in 0..<20 {
+      #expect(try await family.claim(0) == .repeated)
+      #expect(try await family.counted(0, isAnswered: false) != nil)
+    }
+    #expect(try await family.counted(0) != nil)
+  }
+
+  @Test("I-renewal: where any network may repeat, another one does until the window closes")
+  func anyNetwork() async throws {
+    var elsewhere = family
+    elsewhere.address = "198.51.100.1"
+    elsewhere.takesAnyNetwork = true
+    try await family.rotate(0)
+    #expect(try await elsewhere.claim(0, now: 119) == .repeated)
+    #expect(try await elsewhere.claim(0, now: 120) == .reused)
+  }
+
+  @Test(
+    "The log names the network of the first use",
+    arguments: [
+      ("192.0.2.1", "192.0.2.0/24"), ("10.1.2.3", "10.1.2.0/24"), ("2001:db8:12:3456::1", "2001:db8:12::/48"),
+      ("::1", "0:0:0::/48"), ("::ffff:192.0.2.9", "192.0.2.0/24"), ("gateway", "other"),
+    ])
+  func firstNetwork(address: String, network: String) async throws {
+    var first = family
+    first.address = address
+    try await first.rotate(0)
+    #expect(try await first.counted(0)?.network == network)
+    #expect(first.use("r0", 0).networkText == network)
   }
 }

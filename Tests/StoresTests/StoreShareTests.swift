@@ -131,6 +131,59 @@ struct StoreShareTests {
       try await store.put(.sample(kind), value.dropLast(), holder: .sample(), expiry: 10, now: 0) == nil)
   }
 
+  @Test("Reserved room is charged at once, and what the value does not take comes back with it")
+  func reserved() async throws {
+    let store = MemoryStore(size: 8 << 20)
+    let key = StoreKey.sample(.answer)
+    try await store.reserve(key, bytes: 16_384, holder: .sample(), expiry: 100, now: 0)
+    let reserved = usage(store, .answer).bytes
+    #expect(reserved > 16_384)
+    #expect(try await store.get(key, now: 0) == [])
+    let value = [UInt8](repeating: 7, count: 1_000)
+    #expect(try await store.replace(key, [], with: value, expiry: 50, now: 0))
+    #expect(usage(store, .answer).bytes == reserved - 15_384)
+    #expect(try await store.get(key, now: 49) == value)
+    #expect(try await store.get(key, now: 50) == nil)
+    // A reservation takes the place of the value before, and its removal gives back all of it.
+    try await store.reserve(key, bytes: 16_384, holder: .sample(), expiry: 100, now: 0)
+    #expect(usage(store, .answer).bytes == reserved)
+    #expect(try await store.remove(key, [], now: 0))
+    #expect(usage(store, .answer).bytes == 0)
+    #expect(usage(store, .answer).entries == 0)
+  }
+
+  @Test("Without room a reservation is refused and counted, and one for too long a value, or of fixed length, as well")
+  func reservationRefused() async throws {
+    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.answer: 1])
+    try await put(store, .sample(.answer, 1), .sample())
+    await #expect(throws: StoreError.full) {
+      try await store.reserve(.sample(.answer, 2), bytes: 100, holder: .sample(), expiry: 100, now: 0)
+    }
+    #expect(usage(store, .answer).refusals == 1)
+    await #expect(throws: StoreError.tooLong) {
+      try await store.reserve(.sample(.answer, 2), bytes: 16_385, holder: .sample(), expiry: 100, now: 0)
+    }
+    await #expect(throws: StoreError.tooLong) {
+      try await store.reserve(.sample(.claim, 2), bytes: 10, holder: .sample(), expiry: 100, now: 0)
+    }
+  }
+
+  @Test("Room that was reserved stays when the share fills up meanwhile")
+  func reservedStays() async throws {
+    let store = MemoryStore(size: MemoryStore.smallestSize)
+    let key = StoreKey.sample(.answer, 1_000)
+    try await store.reserve(key, bytes: 16_384, holder: .sample(1), expiry: 100, now: 0)
+    for number in 0..<500 {
+      _ = try? await store.put(
+        .sample(.answer, number), [UInt8](repeating: 1, count: 4_096), holder: .sample(2 + number % 50), expiry: 100,
+        now: 0)
+    }
+    #expect(usage(store, .answer).refusals + usage(store, .answer).evictions > 0)
+    let value = [UInt8](repeating: 7, count: 16_384)
+    #expect(try await store.replace(key, [], with: value, expiry: 100, now: 0))
+    #expect(usage(store, .answer).bytes <= usage(store, .answer).share)
+  }
+
   @Test("A state that anybody can make is at most 512 bytes long")
   func stateLength() {
     #expect(StoreKind.state.row.size == .upTo(512))

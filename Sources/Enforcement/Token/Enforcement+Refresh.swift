@@ -26,6 +26,8 @@ public struct RefreshPermit: Sendable {
   /// Whether each refresh token is good for one use (RFC 9700, section 2.2.2): those of public clients. The caller claims
   /// the use in the family before it contacts the upstream.
   public let rotates: Bool
+  /// The `resource` values that the client sent, whether they go upstream or not (RFC 8707, section 2.2).
+  public var resources: [String] { parameters.all(.resource) }
   let credentials: UpstreamCredentials
   let parameters: FormParameters
 

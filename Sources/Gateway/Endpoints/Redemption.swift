@@ -40,11 +40,17 @@ struct Redemption {
   /// Two parties have the code and its proof: the tokens that were issued for it end (RFC 6749, section 4.1.2).
   private func endTokens() async throws(StoreError) {
     let sealed = try await ledger.takeTokens(of: permit.family, now: exchange.now)
-    let kept = sealed.flatMap { try? exchange.gateway.sealer.open(KeptTokens.self, from: String(stored: $0)) }
+    let kept = sealed.flatMap { sealed in
+      try? exchange.gateway.sealer.open(KeptTokens.self, from: String(stored: sealed), in: tokensBinding)
+    }
     let lived = try await exchange.endFamily(
       permit.family, of: permit.client, revoking: kept == nil ? 0 : 1)
     guard lived || kept != nil else { return }
     await exchange.revoke(kept?.tokens ?? [], with: permit.revocation)
+  }
+
+  private var tokensBinding: SealBinding {
+    StoreKey(.tokens, id: permit.family).binding(exchange.gateway.resources.store)
   }
 
   /// Ends the claim once the upstream has answered. The answer is never lost: without the store the claim stays as it is,
@@ -55,7 +61,7 @@ struct Redemption {
       // Where the upstream can revoke, a replay of the code ends the tokens of this redemption.
       guard !exchange.policy.upstream.endpoints.revocation.isEmpty, !members.isEmpty else { return }
       let tokens = KeptTokens(exchange.upstreamTokens(in: members))
-      let sealed = exchange.gateway.sealer.seal(tokens).storedBytes
+      let sealed = exchange.gateway.sealer.seal(tokens, in: tokensBinding).storedBytes
       if try await ledger.keep(sealed, of: attempt, now: exchange.now) { return }
       exchange.trail.findings.append("tokens-not-kept")
     } catch {

@@ -1,4 +1,3 @@
-import Cryptography
 import Enforcement
 import HTTP
 import OAuth
@@ -6,6 +5,7 @@ import Policy
 import Proxy
 import Sealing
 import Stores
+import Telemetry
 
 /// One use of a refresh token (RFC 6749, section 6; `I-renewal`), from its claim to the answer.
 ///
@@ -69,6 +69,7 @@ struct Renewal {
       isAdopted: permit.isFromBeforeTheGateway)
     use.idle = Int64(permit.client.refreshIdle)
     use.window = Int64(permit.client.refreshReuseWindow)
+    use.takesAnyNetwork = permit.client.refreshReuseNetworks == .any
     use.adoptedUntil = permit.client.rawRefreshUntil ?? 0
     return use
   }
@@ -83,12 +84,7 @@ struct Renewal {
     case .busy: return exchange.tokenRefusal(.here(.refreshTokenBusy))
     case .missing: return exchange.tokenRefusal(.here(.familyMissing))
     case .ended(let ended): return await refuse(grant, ended)
-    case .repeated:
-      switch try await heldAnswer(grant) {
-      case .answer(let response): return response
-      case .missing: return exchange.tokenRefusal(.here(.refreshAnswerMissing))
-      case .ofAnotherRequest: return try await refuse(grant)
-      }
+    case .repeated: return try await again(grant, use)
     case .reused: return try await refuse(grant)
     }
   }
@@ -101,19 +97,25 @@ struct Renewal {
   private func rotate(
     _ grant: RefreshGrant, _ attempt: RefreshLedger.Attempt
   ) async throws(StoreError) -> Response {
+    let held = HeldAnswers(exchange, permit, presented: presented, grant)
+    let isReserved = await held.reserve(for: lease)
     switch await exchange.askForTokens(permit.upstream) {
     case .failure(let failure):
+      if isReserved { await held.remove() }
       // Whether the upstream saw it or not, the app may ask again with the only token that it has.
       try await families.release(attempt, now: exchange.now)
       return exchange.tokenFailure(failure)
     case .success(let answer):
       guard case .tokens(let members) = answer.answer else {
+        if isReserved { await held.remove() }
         try await families.release(attempt, now: exchange.now)
         return exchange.answer(answer, isHeld: permit.upstream.usesHeldCredentials)
       }
       let (renewed, token) = renewed(members, grant)
-      await hold(renewed, token)
+      // Before the family moves on: a repeat that finds it moved finds the answer, too.
+      let entry = isReserved ? await held.hold(renewed) : nil
       if await isSettled(attempt, renewed) { return exchange.tokens(renewed) }
+      if let entry { await held.remove(entry) }
       // Another request showed meanwhile that two parties hold tokens of the family.
       let tokens = exchange.upstreamTokens(in: members).filter { $0.hint == .accessToken }
       await exchange.revoke([(token.upstreamRefreshToken, .refreshToken)] + tokens, with: permit.revocation)
@@ -163,101 +165,20 @@ struct Renewal {
     return (members, grant)
   }
 
-  // MARK: The window for repeats
-
-  private enum Held {
-    case answer(Response)
-    case missing
-    case ofAnotherRequest
-  }
-
-  /// The request as it goes upstream: credentials, scope and all other parameters.
-  private var requestDigest: [UInt8] {
-    var text = Array((permit.upstream.authorization?.reveal() ?? "").utf8) + [0]
-    text += Array(permit.upstream.body.reveal().utf8)
-    defer { wipe(&text) }
-    return sha256(text)
-  }
-
-  /// Holds the answer for an app that sends a request twice, or lost the answer (`refresh_reuse_window`). Without room the
-  /// operation goes on without it.
-  private func hold(_ members: [String: JSONValue], _ grant: RefreshGrant) async {
-    let window = Int64(permit.client.refreshReuseWindow)
-    guard window > 0 else { return }
-    let answer = HeldAnswer(
-      family: grant.family, generation: grant.generation, time: exchange.now, request: requestDigest,
-      members: JSONValue.text(of: members))
-    let sealed = exchange.gateway.sealer.seal(answer).storedBytes
-    let key = StoreKey(.answer, id: grant.family)
-    let store = exchange.gateway.resources.store
-    do throws(StoreError) {
-      // The one of the generation before.
-      _ = try await store.take(key, now: exchange.now)
-      _ = try await store.put(
-        key, sealed, holder: exchange.holder(permit.client), expiry: exchange.now + window, now: exchange.now)
-    } catch {
-      exchange.trail.findings.append("answer-not-held")
-    }
-  }
-
-  private func heldAnswer(_ grant: RefreshGrant) async throws(StoreError) -> Held {
-    let now = exchange.now
-    guard let sealed = try await exchange.gateway.resources.store.get(StoreKey(.answer, id: grant.family), now: now),
-      let answer = try? exchange.gateway.sealer.open(HeldAnswer.self, from: String(stored: sealed)),
-      answer.family == grant.family, answer.generation == grant.generation + 1,
-      var members = JSONValue.members(of: answer.members)
-    else { return .missing }
-    guard answer.request == requestDigest else { return .ofAnotherRequest }
-    if case .integer(let lifetime) = members["expires_in"] {
-      members["expires_in"] = .integer(max(0, lifetime - max(0, now - answer.time)))
+  /// A repeat within `refresh_reuse_window` gets the answer of the first use, if it is the same request.
+  private func again(_ grant: RefreshGrant, _ use: RefreshUse) async throws(StoreError) -> Response {
+    let found = try await HeldAnswers(exchange, permit, presented: presented, grant).find()
+    var isAnswered = false
+    if case .answer = found { isAnswered = true }
+    guard let first = try await families.countRepeat(use, isAnswered: isAnswered, now: exchange.now) else {
+      return try await refuse(grant)
     }
     exchange.trail.findings.append("refresh-repeated")
-    return .answer(exchange.tokens(members))
-  }
-}
-
-/// The answer to a refresh, as the store holds it: sealed, with the request that it belongs to.
-struct HeldAnswer: Sealable {
-  static var purpose: Purpose { .kept }
-  /// Differs from that of `KeptTokens`, which has the same purpose.
-  private static let layout: UInt8 = 2
-  private static let digestLength = 32
-
-  let family: TransactionID
-  /// Of the refresh token in the answer.
-  let generation: Int
-  /// Seconds since 1970.
-  let time: Int64
-  let request: [UInt8]
-  /// JSON text.
-  let members: [UInt8]
-
-  init(family: TransactionID, generation: Int, time: Int64, request: [UInt8], members: [UInt8]) {
-    self.family = family
-    self.generation = generation
-    self.time = time
-    self.request = request
-    self.members = members
-  }
-
-  init(from payload: inout PayloadReader) throws(PayloadError) {
-    guard try payload.byte() == HeldAnswer.layout,
-      let family = TransactionID(bytes: try payload.fixed(TransactionID.byteCount)),
-      let generation = Int(exactly: try payload.number())
-    else { throw PayloadError() }
-    self.family = family
-    self.generation = generation
-    time = Int64(bitPattern: try payload.number())
-    request = try payload.fixed(HeldAnswer.digestLength)
-    members = try payload.data()
-  }
-
-  func write(to payload: inout PayloadWriter) {
-    payload.byte(HeldAnswer.layout)
-    payload.fixed(family.bytes)
-    payload.number(UInt64(clamping: generation))
-    payload.number(UInt64(bitPattern: time))
-    payload.fixed(request)
-    payload.data(members)
+    exchange.trail.networks = RefreshNetworks(first: first.network, repeated: use.networkText)
+    switch found {
+    case .answer(let members): return exchange.tokens(members)
+    case .missing: return exchange.tokenRefusal(.here(.refreshAnswerMissing))
+    case .ofAnotherRequest: return try await refuse(grant)
+    }
   }
 }

@@ -234,7 +234,8 @@ public final class Gateway: Handler {
         status: status, mode: trail.mode, findings: trail.findings, redirectKind: trail.redirectKind,
         path: trail.path,
         upstreamStatus: trail.upstreamStatus, durationNanoseconds: Clock.monotonicNanoseconds() - began,
-        peer: peer.address, policyVersion: policy.version, observed: trail.observed),
+        peer: peer.address, policyVersion: policy.version, networks: trail.networks,
+        observed: trail.observed),
       worker: worker)
   }
 

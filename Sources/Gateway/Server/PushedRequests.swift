@@ -43,18 +43,21 @@ struct PushedRequests {
   ) async throws(StoreError) -> String {
     let random = Base64URL.encode(randomBytes(PushedRequests.randomBytesOfReference))
     let reference = PushedReference(clientID: permit.client.id, random: random)
-    let sealed = sealer.seal(transaction.bytes + Array(permit.query.utf8), for: .pushed).storedBytes
+    let key = key(reference)
+    let payload = transaction.bytes + Array(permit.query.utf8)
+    let sealed = sealer.seal(payload, for: .pushed, in: key.binding(store)).storedBytes
     guard permit.client.kind == .confidential || sealed.count <= PushedRequests.longestUnproven else { throw .tooLong }
     _ = try await store.put(
-      key(reference), sealed, holder: StoreHolder(address: peer.address, isLoopback: peer.isLoopback),
+      key, sealed, holder: StoreHolder(address: peer.address, isLoopback: peer.isLoopback),
       expiry: now + PushedRequests.lifetime, now: now)
     return reference.uri
   }
 
   /// Returns the request that a reference of this client refers to, if there is one.
   func find(_ reference: PushedReference, now: Int64) async throws(StoreError) -> Kept? {
-    guard let sealed = try await store.get(key(reference), now: now),
-      let bytes = try? sealer.open(String(stored: sealed), as: .pushed),
+    let key = key(reference)
+    guard let sealed = try await store.get(key, now: now),
+      let bytes = try? sealer.open(String(stored: sealed), as: .pushed, in: key.binding(store)),
       let transaction = TransactionID(bytes: Array(bytes.prefix(TransactionID.byteCount)))
     else { return nil }
     return Kept(

@@ -34,9 +34,10 @@ struct StateCarrier {
     let room = max(StateCarrier.fewestRandomBytes, (limit - StateCarrier.prefix.utf8.count) * 3 / 4)
     let secret = randomBytes(min(StateCarrier.randomBytesOfHandle, room))
     let handle = StateCarrier.prefix + Base64URL.encode(secret)
+    guard let key = keys(handle).first else { throw .unavailable("no key seals") }
     let existing = try await store.put(
-      key(handle), sealed.storedBytes, holder: StoreHolder(address: peer.address, isLoopback: peer.isLoopback),
-      expiry: transaction.expiry, now: now)
+      key, sealer.seal(transaction, in: key.binding(store)).storedBytes,
+      holder: StoreHolder(address: peer.address, isLoopback: peer.isLoopback), expiry: transaction.expiry, now: now)
     // Short handles may meet: two transactions never share one.
     guard existing == nil else { throw .unavailable("the handle is in use") }
     return handle
@@ -60,13 +61,32 @@ struct StateCarrier {
   /// Throws when the state may be a handle and the store is away: its transaction is unknown then.
   func open(_ state: String, now: Int64) async throws(StoreError) -> Opened<AuthorizationTransaction> {
     if isHandle(state) {
-      guard let sealed = try await store.get(key(state), now: now) else { return .invalid }
-      return sealer.opened(String(stored: sealed))
+      for key in keys(state) {
+        guard let sealed = try await store.get(key, now: now) else { continue }
+        return sealer.opened(String(stored: sealed), in: key.binding(store))
+      }
+      return .invalid
     }
     return sealer.opened(state)
   }
 
-  private func key(_ handle: String) -> StoreKey { StoreKey(.state, hashing: Array(handle.utf8)) }
+  /// Handles are short, so their names need a key: a copy of the store could otherwise be searched for them.
+  private func keys(_ handle: String) -> [StoreKey] {
+    sealer.storeNames(of: Array(handle.utf8)).map { StoreKey(.state, hashing: $0) }
+  }
+}
+
+extension StoreKey {
+  /// The binding of a sealed value to this entry of a store and to the store's epoch.
+  ///
+  /// - Parameters:
+  ///   - data: More that the value belongs to, of a fixed length for the kind.
+  ///   - secret: A text that only the value's owner has.
+  func binding(_ store: any EphemeralStore, data: [UInt8] = [], secret: Secret? = nil) -> SealBinding {
+    let epoch = store.epoch.rawValue
+    let place = [kind.rawValue] + bytes + (0..<8).map { UInt8(truncatingIfNeeded: epoch >> (8 * UInt64($0))) }
+    return SealBinding(data: place + data, secret: secret)
+  }
 }
 
 extension String {
@@ -96,9 +116,9 @@ extension Interception {
 
 extension Sealer {
   /// Opens for a decision, which tells only three outcomes apart.
-  func opened<Value: Sealable & Sendable>(_ text: String) -> Opened<Value> {
+  func opened<Value: Sealable & Sendable>(_ text: String, in binding: SealBinding? = nil) -> Opened<Value> {
     do throws(OpenError) {
-      return .value(try open(Value.self, from: text))
+      return .value(try open(Value.self, from: text, in: binding))
     } catch {
       switch error {
       case .unknownKey: return .keyUnknown

@@ -22,6 +22,8 @@ final class Trail {
   /// Of a path that looks like an endpoint: the entry of `upstream.not_endpoints` that would let it by.
   var path: String?
   var upstreamStatus: Int?
+  /// Of a repeated refresh.
+  var networks: RefreshNetworks?
   /// More about an observed request.
   var observed: ObservedRequest?
 
