@@ -152,6 +152,17 @@ extension UInt64 {
     return areLow | places(of: 0x7f)
   }
 
+  /// The places of bytes that no request target may have: all but the visible characters of ASCII, and `"`, `#`, `<`, `>`.
+  /// Exact up to the first.
+  @inlinable @inline(__always)
+  public var unlikeTargets: UInt64 {
+    let areLow = (self &- 0x2121_2121_2121_2121) & ~self
+    // `"` differs from `#` in one bit, and `<` from `>` in another.
+    let areQuotes = (self | 0x0101_0101_0101_0101).places(of: UInt8(ascii: "#"))
+    let areBrackets = (self | 0x0202_0202_0202_0202).places(of: UInt8(ascii: ">"))
+    return (areLow | self) & 0x8080_8080_8080_8080 | areQuotes | areBrackets | places(of: 0x7f)
+  }
+
   /// The places of all but letters, digits and hyphens.
   @inlinable @inline(__always)
   public var unlikeNames: UInt64 {

@@ -1,12 +1,40 @@
 internal import COpenSSL
+internal import Synchronization
 
 /// The SHA-256 digest of `bytes` (FIPS 180-4): 32 bytes.
 public func sha256(_ bytes: [UInt8]) -> [UInt8] {
-  // The output has room for 32 bytes, which is what the algorithm writes; both pointers live for the call only.
+  // The output has room for 32 bytes, which is what the algorithm writes; all pointers live for the call only.
   let digest = unsafe [UInt8](filling: 32) { output, count in
-    guard unsafe EVP_Digest(bytes, bytes.count, output.baseAddress, nil, Algorithms.sha256, nil) == 1 else { return }
-    count = 32
+    guard let context = unsafe SHA256Context.take() else { return }
+    defer { unsafe SHA256Context.giveBack(context) }
+    var length: UInt32 = 0
+    guard unsafe EVP_DigestInit_ex2(context, Algorithms.sha256, nil) == 1,
+      unsafe EVP_DigestUpdate(context, bytes, bytes.count) == 1,
+      unsafe EVP_DigestFinal_ex(context, output.baseAddress, &length) == 1
+    else { return }
+    count = Int(length)
   }
   precondition(digest.count == 32, "SHA-256 fails only without memory")
   return digest
+}
+
+/// One context that is kept for the next digest: making and freeing one costs as much as hashing a code.
+///
+/// A caller that finds it taken makes its own. A used context holds the last digest, but no part of the text.
+private enum SHA256Context {
+  /// The address of the context; 0 while it is in use.
+  private static let spare = Atomic<UInt>(0)
+
+  static func take() -> OpaquePointer? {
+    // Only `giveBack` stores an address, and the exchange gives it to one caller.
+    if let context = unsafe OpaquePointer(bitPattern: spare.exchange(0, ordering: .acquiring)) { return unsafe context }
+    return unsafe EVP_MD_CTX_new()
+  }
+
+  static func giveBack(_ context: OpaquePointer) {
+    let address = UInt(bitPattern: context)
+    let (isKept, _) = spare.compareExchange(expected: 0, desired: address, ordering: .releasing)
+    // The caller has the only reference.
+    if !isKept { unsafe EVP_MD_CTX_free(context) }
+  }
 }

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Character classes of the grammar (RFC 9110, section 5.6; RFC 9112, section 2.2).
 enum ASCII {
   static let cr: UInt8 = 0x0d
@@ -16,10 +18,22 @@ enum ASCII {
 
   /// Characters that a request target may have: the visible ones without `"`, `<`, `>` and `#`, which every browser encodes
   /// and some servers never answer. RFC 3986 has neither `[ ] { } | \ ^` nor a backtick there, but browsers send them.
-  static func isTarget(_ byte: UInt8) -> Bool {
+  private static func isTarget(_ byte: UInt8) -> Bool {
     let low: UInt64 = 0xafff_fff2_0000_0000
     let high: UInt64 = 0x7fff_ffff_ffff_ffff
     return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
+  }
+
+  /// The offset of the first byte from `start` on that a request target may not have; there has to be one.
+  static func endOfTarget(in bytes: Span<UInt8>, from start: Int) -> Int {
+    var index = start
+    while index <= bytes.count &- 8 {
+      let others = bytes.word(at: index).unlikeTargets
+      if others != 0 { return index &+ others.trailingZeroBitCount &>> 3 }
+      index &+= 8
+    }
+    while isTarget(bytes[index]) { index &+= 1 }
+    return index
   }
 
   /// Visible characters, white space and obs-text: what may stand in a field value.

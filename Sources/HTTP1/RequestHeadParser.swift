@@ -150,7 +150,7 @@ public enum RequestHeadParser {
       method = Method(bytes, methodRange)
       position += 1
       let targetStart = position
-      while ASCII.isTarget(bytes[position]) { position += 1 }
+      position = ASCII.endOfTarget(in: bytes, from: position)
       guard position > targetStart, bytes[position] == ASCII.space else {
         throw bytes[position] == 0x23
           ? .malformed("a fragment in the request target") : .malformed("an invalid request target")

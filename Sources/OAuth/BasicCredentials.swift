@@ -1,6 +1,8 @@
 /// HTTP Basic credentials as OAuth uses them: user and password are form-encoded before base64 (RFC 6749,
 /// section 2.3.1), so both may hold a colon.
 public struct BasicCredentials: Sendable {
+  private static let scheme = "Basic "
+
   public let user: String
   public let password: Secret
 
@@ -27,6 +29,11 @@ public struct BasicCredentials: Sendable {
     FormEncoding.append(user, to: &pair)
     pair.append(UInt8(ascii: ":"))
     FormEncoding.append(password.reveal(), to: &pair)
-    return Secret("Basic " + Base64.encode(pair))
+    return Secret(BasicCredentials.scheme + Base64.encode(pair))
+  }
+
+  /// The base64 text of ``header``, without the scheme.
+  public static func encodedPair(of header: Secret) -> Secret {
+    Secret(String(Substring(header.reveal().utf8.dropFirst(scheme.utf8.count))))
   }
 }

@@ -11,7 +11,8 @@ extension FormParameters {
   public func secondRepresentation(
     of known: ParameterNames, asciiOf: (([UInt8]) -> [UInt8])? = nil
   ) -> ParameterName? {
-    for index in entries.indices where !known.contains(entries[index].parameter) {
+    // A parameter's own name is no spelling of another one.
+    for index in entries.indices where entries[index].parameter == nil {
       if let second = FormParameters.parameter(of: known, in: entries[index].name, asciiOf) { return second }
     }
     for name in malformedNames where !known.contains(ParameterName(name)) {

@@ -17,6 +17,12 @@ public struct NetworkPrefix: Hashable, Sendable {
   ///   - ipv4: Bits of an IPv4 address that count, 0 to 32.
   ///   - ipv6: Bits of an IPv6 address that count, 0 to 64.
   public init(_ address: String, ipv4: Int, ipv6: Int) {
+    // Most addresses are IPv4, and this reading of bytes is a tenth of the work of reading characters.
+    if let number = NetworkPrefix.dottedQuad(address.utf8) {
+      family = .ipv4
+      bits = UInt64(number) >> UInt64(32 - ipv4)
+      return
+    }
     let literal = address.prefix { $0 != "%" }
     if let number = NetworkPrefix.ipv4(literal) {
       family = .ipv4
@@ -49,16 +55,17 @@ public struct NetworkPrefix: Hashable, Sendable {
   }
 
   private static func ipv4(_ literal: Substring) -> UInt32? {
-    var text = literal
-    if literal.contains(":") {
-      guard literal.contains("."), let colon = literal.lastIndex(of: ":") else { return mapped(literal) }
-      text = literal[literal.index(after: colon)...]
-    }
+    guard literal.contains(":") else { return dottedQuad(literal.utf8) }
+    guard literal.contains("."), let colon = literal.lastIndex(of: ":") else { return mapped(literal) }
+    return dottedQuad(literal[literal.index(after: colon)...].utf8)
+  }
+
+  private static func dottedQuad(_ text: some Sequence<UInt8>) -> UInt32? {
     var number: UInt32 = 0
     var octet: UInt32 = 0
     var digits = 0
     var octets = 1
-    for byte in text.utf8 {
+    for byte in text {
       switch byte {
       case UInt8(ascii: "0")...UInt8(ascii: "9"):
         octet = octet * 10 + UInt32(byte - UInt8(ascii: "0"))

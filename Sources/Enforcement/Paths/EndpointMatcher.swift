@@ -51,6 +51,8 @@ public final class EndpointMatcher: Sendable {
   }
 
   private let entries: [Entry]
+  /// A bit for each length of an endpoint's path, modulo 64: most paths have none of them.
+  private let lengths: UInt64
   private let router = RouterQuery()
   private let own = PathLetters(CanonicalPath.ownName)
   private let passed: [(text: [UInt8], reading: CanonicalPath)]
@@ -81,6 +83,7 @@ public final class EndpointMatcher: Sendable {
           letters: letters)
       }
     }
+    lengths = entries.reduce(0) { $0 | EndpointMatcher.bit(ofLength: $1.path.count) }
     passed = pass.flatMap { prefix in
       let text = Array(prefix.utf8)
       var budget = PathSpellings.Budget()
@@ -98,8 +101,8 @@ public final class EndpointMatcher: Sendable {
   public func read(path: Span<UInt8>, query: Span<UInt8>) -> PathReading {
     let look = query.isEmpty ? RouterQuery.Look() : router.look(query)
     let mayRoute = look.mayRoute
-    for entry in entries where path.isEqual(to: entry.path.span) {
-      return mayRoute && routes(query, at: path) ? .ambiguous : .exact(entry.endpoint)
+    if lengths & EndpointMatcher.bit(ofLength: path.count) != 0, let endpoint = endpoint(at: path) {
+      return mayRoute && routes(query, at: path) ? .ambiguous : .exact(endpoint)
     }
     let isSuspicious = couldBeAnEndpoint(path)
     guard isSuspicious || mayRoute || !passed.isEmpty else { return look.names.isRequest ? .unlisted : .other }
@@ -123,6 +126,13 @@ public final class EndpointMatcher: Sendable {
     guard passes(bytes, spellings) else { return .notPassed }
     let names = mayRoute ? OAuthNames(form: [UInt8](copying: query)) : look.names
     return names.isRequest ? .unlisted : .other
+  }
+
+  private static func bit(ofLength count: Int) -> UInt64 { 1 &<< UInt64(count & 63) }
+
+  private func endpoint(at path: Span<UInt8>) -> Endpoint? {
+    for entry in entries where path.isEqual(to: entry.path.span) { return entry.endpoint }
+    return nil
   }
 
   /// Reads a target that is at hand as text.

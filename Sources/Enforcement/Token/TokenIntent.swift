@@ -73,9 +73,16 @@ public struct UpstreamTokenRequest: Sendable {
     _ credentials: UpstreamCredentials, parameters: FormParameters, entries: [FormParameters.Entry],
     hiding values: [Secret] = [], sealsRefreshToken: Bool = false
   ) {
-    hidden = values + [credentials.heldSecret, credentials.heldHeader].compactMap(\.self)
+    let authorization = credentials.authorization
+    var hidden = values
+    if let secret = credentials.heldSecret {
+      hidden.append(secret)
+      // The held secret can be read from the encoded pair of HTTP Basic.
+      if let authorization { hidden.append(BasicCredentials.encodedPair(of: authorization)) }
+    }
+    self.hidden = hidden
+    self.authorization = authorization
     self.sealsRefreshToken = sealsRefreshToken
-    authorization = credentials.authorization
     usesHeldCredentials = credentials.isHeld
     presented = credentials.presented
     body = Secret(FormEncoding.serialise(entries + credentials.entries(from: parameters)))

@@ -33,12 +33,6 @@ enum UpstreamCredentials: Sendable {
     return secret
   }
 
-  /// The encoded pair of HTTP Basic, from which the held secret can be read.
-  var heldHeader: Secret? {
-    guard isHeld, let header = authorization?.reveal(), let pair = header.split(separator: " ").last else { return nil }
-    return Secret(String(pair))
-  }
-
   var presented: ClientAuthentication? {
     guard case .presented(let authentication) = self else { return nil }
     return authentication

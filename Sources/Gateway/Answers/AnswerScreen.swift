@@ -8,55 +8,36 @@ import OAuth
 /// Such a refresh token would not be sealed to its client. The members of RFC 6749, section 5.1, and the ID token pass.
 struct AnswerScreen {
   private static let known: Set<String> = ["access_token", "token_type", "expires_in", "scope", "id_token"]
-  private static let mask = "***"
   /// Bytes of a refresh token from which on it is searched for in other members.
   private static let leastSearched = 8
 
-  private let hidden: [String]
+  private let texts: [String]
   private let sealsRefreshToken: Bool
 
   init(_ request: UpstreamTokenRequest) {
-    hidden = AnswerScreen.spellings(of: request.hidden.map { $0.reveal() })
+    texts = request.hidden.map { $0.reveal() }
     sealsRefreshToken = request.sealsRefreshToken
   }
-
-  private init(hidden: [String], sealsRefreshToken: Bool) {
-    self.hidden = hidden
-    self.sealsRefreshToken = sealsRefreshToken
-  }
-
-  /// The texts and their form-encoded spellings, the longest first.
-  private static func spellings(of texts: [String]) -> [String] {
-    let all = Set(texts + texts.map { FormEncoding.encode($0) }).filter { !$0.isEmpty }
-    return all.sorted { $0.utf8.count > $1.utf8.count }
-  }
-
-  // MARK: Members
 
   /// Removes members in place.
   ///
   /// - Returns: True if anything was changed.
   func screen(_ members: inout [String: JSONValue]) -> Bool {
     var isChanged = false
+    var texts = texts
     if sealsRefreshToken, let token = members["refresh_token"] {
       let text = AnswerScreen.tokenText(token)
       members["refresh_token"] = text.map(JSONValue.string)
       isChanged = text == nil && token != .null
-      if let text, text.utf8.count >= AnswerScreen.leastSearched {
-        return others(AnswerScreen.spellings(of: hidden + [text])).screenOthers(&members) || isChanged
-      }
+      if let text, text.utf8.count >= AnswerScreen.leastSearched { texts.append(text) }
     }
-    return screenOthers(&members) || isChanged
-  }
-
-  private func others(_ hidden: [String]) -> AnswerScreen {
-    AnswerScreen(hidden: hidden, sealsRefreshToken: sealsRefreshToken)
-  }
-
-  private func screenOthers(_ members: inout [String: JSONValue]) -> Bool {
-    var isChanged = false
-    for (name, value) in members where !AnswerScreen.known.contains(name) && name != "refresh_token" {
-      let screened = screened(name, value)
+    // Most answers have no other member, and need no spellings of the texts.
+    let others = members.keys.filter { !AnswerScreen.known.contains($0) && $0 != "refresh_token" }
+    guard !others.isEmpty else { return isChanged }
+    let screen = MemberScreen(hiding: texts, sealsRefreshToken: sealsRefreshToken)
+    for name in others {
+      let value = members[name]
+      let screened = value.flatMap { screen.screened(name, $0) }
       guard screened != value else { continue }
       members[name] = screened
       isChanged = true
@@ -72,21 +53,40 @@ struct AnswerScreen {
     case .null, .bool, .number, .array, .object: nil
     }
   }
+}
+
+/// The screen of the members that RFC 6749 does not define.
+private struct MemberScreen {
+  private static let mask = "***"
+
+  private let hidden: [String]
+  private let sealsRefreshToken: Bool
+
+  init(hiding texts: [String], sealsRefreshToken: Bool) {
+    hidden = MemberScreen.spellings(of: texts)
+    self.sealsRefreshToken = sealsRefreshToken
+  }
+
+  /// The texts and their form-encoded spellings, the longest first.
+  private static func spellings(of texts: [String]) -> [String] {
+    let all = Set(texts + texts.map { FormEncoding.encode($0) }).filter { !$0.isEmpty }
+    return all.sorted { $0.utf8.count > $1.utf8.count }
+  }
 
   // MARK: Values
 
   /// The value that may go out under a name; `nil` for none.
-  private func screened(_ name: String, _ value: JSONValue) -> JSONValue? {
+  func screened(_ name: String, _ value: JSONValue) -> JSONValue? {
     guard mask(name) == name else { return nil }
-    if AnswerScreen.isSecretName(name) { return nil }
-    if sealsRefreshToken, AnswerScreen.isRefreshTokenName(name), !AnswerScreen.isLifetime(name, value) { return nil }
+    if MemberScreen.isSecretName(name) { return nil }
+    if sealsRefreshToken, MemberScreen.isRefreshTokenName(name), !MemberScreen.isLifetime(name, value) { return nil }
     return screened(value)
   }
 
   private func screened(_ value: JSONValue) -> JSONValue {
     switch value {
     case .null, .bool: value
-    case .integer(let number): hidden.contains(String(number)) ? .string(AnswerScreen.mask) : value
+    case .integer(let number): hidden.contains(String(number)) ? .string(MemberScreen.mask) : value
     case .number: value
     case .string(let text): .string(mask(text))
     case .array(let values): .array(values.map(screened))
@@ -97,9 +97,9 @@ struct AnswerScreen {
   }
 
   /// The text with each hidden text replaced.
-  func mask(_ text: String) -> String {
+  private func mask(_ text: String) -> String {
     hidden.reduce(text) { text, secret in
-      text.utf8.span.contains(secret) ? text.replacing(secret, with: AnswerScreen.mask) : text
+      text.utf8.span.contains(secret) ? text.replacing(secret, with: MemberScreen.mask) : text
     }
   }
 
