@@ -50,7 +50,7 @@ final class AdminHandler: Handler {
     return name == "localhost" || Address(literal: name, port: 0) != nil
   }
 
-  func respond(to request: Request, upstream: Upstream) async -> Reply {
+  func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
     let problem = await probe.problem()
     let state = status.current
     let readiness = Readiness(

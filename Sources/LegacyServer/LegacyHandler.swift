@@ -18,7 +18,7 @@ public final class LegacyHandler: Handler {
     .intercept(bodyLimit: LegacyHandler.bodyLimit)
   }
 
-  public func respond(to request: Request, upstream: Upstream) async -> Reply {
+  public func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
     .response(server.respond(to: request, now: Clock.realSeconds()))
   }
 

@@ -15,7 +15,9 @@ public protocol Handler: AnyObject {
   ) -> Route
 
   /// Answers a request that was intercepted.
-  func respond(to request: Request, upstream: Upstream) async -> Reply
+  ///
+  /// - Parameter tag: The tag that `route` gave the request.
+  func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply
 
   /// Judges a `Location` (or `Content-Location`, `Refresh` target) of a response that passes.
   ///
@@ -80,8 +82,10 @@ public enum Route {
   case pass
   /// Given to `routeForm` once its body is whole or fills the receive buffer, and not changed by that.
   case inspect
-  /// Read whole, with a body of at most so many bytes, and given to `respond`.
-  case intercept(bodyLimit: Int)
+  /// Read whole, with a body of at most so many bytes, and given to `respond` of the same handler.
+  ///
+  /// The tag is the handler's own note of what the request is, so that `respond` does not have to classify it again.
+  case intercept(bodyLimit: Int, tag: UInt8 = 0)
   /// Answered without the upstream.
   case answer(Response)
   /// The same, because the request is not allowed.

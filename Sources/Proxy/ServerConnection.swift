@@ -208,7 +208,7 @@ final class ServerConnection: Activity {
         case .refuse(let response):
           input.consume(head.length)
           await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .refused)
-        case .intercept(let bodyLimit): await intercept(head, bodyLimit: bodyLimit, began: began)
+        case .intercept(let bodyLimit, let tag): await intercept(head, bodyLimit: bodyLimit, tag: tag, began: began)
         }
         if state.next != .readHead {
           await finish()
@@ -278,8 +278,10 @@ final class ServerConnection: Activity {
   /// of no use.
   var isAbandoned: Bool { !socket.readiness.isDisjoint(with: abandonment) }
 
-  private func intercept(_ head: RequestHead, bodyLimit: Int, began: UInt64) async {
+  private func intercept(_ head: RequestHead, bodyLimit: Int, tag: UInt8, began: UInt64) async {
     holdsSecrets = true
+    // A reload while the body arrives gives the worker another handler, to which the tag means nothing.
+    let handler = worker.handler
     var request = input.withSpan { bytes in
       reportDroppedFields(bytes)
       return RequestReader.read(head, bytes, requestFields, identity, settings, number: requestNumber)
@@ -297,7 +299,7 @@ final class ServerConnection: Activity {
         worker.handler.failure(error), to: head.method, minorVersion: head.minorVersion, began: began, .refused)
     }
     let upstream = Upstream(self)
-    switch await worker.handler.respond(to: request, upstream: upstream) {
+    switch await handler.respond(to: request, tag: tag, upstream: upstream) {
     case .response(let response):
       await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .intercepted)
     case .refusal(let response):

@@ -26,7 +26,7 @@ final class DemoAppHandler: Handler {
     .intercept(bodyLimit: 0)
   }
 
-  func respond(to request: Request, upstream: Upstream) async -> Reply {
+  func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
     guard request.method == "GET" || request.method == "HEAD" else {
       return .response(DemoAppPage.message(405, "Only GET", "The app's server answers GET."))
     }

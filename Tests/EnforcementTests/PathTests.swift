@@ -221,6 +221,18 @@ struct PathTests {
     #expect(Self.matcher.read(path: "/.proofgate/callback", query: "code=a&state=b") == .exact(.own))
   }
 
+  @Test("A path under /.proofgate/ that has an endpoint is that endpoint, and every other one is the gateway's own")
+  func ownEndpoints() {
+    let matcher = EndpointMatcher(paths: { $0 == .callback ? ["/.proofgate/callback"] : [] })
+    #expect(matcher.read(path: "/.proofgate/callback", query: "code=a&state=b") == .exact(.callback))
+    for path in ["/.proofgate/callbackx", "/.proofgate/consent", "/.proofgate/callback/x"] {
+      #expect(matcher.read(path: path) == .exact(.own), "\(path)")
+    }
+    for path in ["/.proofgate/%63allback", "/.proofgate/Callback/", "//.proofgate/callback"] {
+      #expect(matcher.read(path: path) == .ambiguous, "\(path)")
+    }
+  }
+
   @Test("upstream.pass can name a path below an endpoint, and only one that is longer")
   func passedBelow() {
     let matcher = EndpointMatcher(endpoints: Self.endpoints, pass: ["/", "/authorize/native", "/oauth/token/"])

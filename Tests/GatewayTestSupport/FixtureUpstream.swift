@@ -81,7 +81,7 @@ public final class FixtureUpstream: Sendable {
       .intercept(bodyLimit: 1024 * 1024)
     }
 
-    func respond(to request: Request, upstream: Upstream) async -> Reply {
+    func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
       guard let fixture = shared.upstream.withLock({ $0 }) else { return .response(Response(status: 503)) }
       return .response(await fixture.answer(request))
     }

@@ -27,7 +27,7 @@ final class TestHandler: Handler {
     return path == "/inspect/show" ? .answer(Response(status: 200, body: body)) : .pass
   }
 
-  func respond(to request: Request, upstream: Upstream) async -> Reply {
+  func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
     let outbound = OutboundRequest(
       method: request.path.hasSuffix("post") ? "POST" : "GET", target: "/outbound", headers: ["X-From": "handler"],
       body: request.body, peer: request.peer)

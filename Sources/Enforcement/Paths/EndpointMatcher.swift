@@ -1,19 +1,25 @@
 internal import Bytes
-public import Policy
+import Policy
 
-/// What a path leads to.
-public enum Endpoint: Sendable, Equatable, CaseIterable {
+/// An endpoint whose requests the gateway does not simply forward.
+public enum Endpoint: UInt8, Sendable, CaseIterable {
   case authorization
   case token
   case revocation
   case introspection
-  /// Where clients push authorization requests (RFC 9126): the gateway's own.
-  case pushed
-  /// An endpoint of the upstream that the gateway does not police and therefore does not serve.
+  /// An endpoint of the upstream for which the gateway has no rules and which it therefore does not serve.
   case closed
+  /// The gateway's endpoint for pushed authorization requests (RFC 9126).
+  case pushed
   /// A metadata document of the upstream, which names the endpoints by which a client goes around the gateway.
   case metadata
-  /// The gateway's own, under `/.proofgate/`.
+  /// The gateway's redirect URI at the upstream.
+  case callback
+  /// The form of the gateway's consent page.
+  case consent
+  /// The link of the page that offers to start a sign-in again.
+  case start
+  /// Any other path under `/.proofgate/`.
   case own
 }
 
@@ -51,6 +57,8 @@ public final class EndpointMatcher: Sendable {
   }
 
   private let entries: [Entry]
+  /// The paths under `/.proofgate/` that have an endpoint.
+  private let ownPaths: [[UInt8]: Endpoint]
   /// A bit for each length of an endpoint's path, modulo 64: most paths have none of them.
   private let lengths: UInt64
   private let router = RouterQuery()
@@ -59,29 +67,19 @@ public final class EndpointMatcher: Sendable {
   private let notEndpoints: [ExactPath]
 
   /// - Parameters:
-  ///   - endpoints: The upstream's endpoints.
+  ///   - paths: The paths of an endpoint. Those under `/.proofgate/` are the gateway's own.
   ///   - pass: Prefixes that are passed through, e.g. `/static/`; empty: everything.
   ///   - notEndpoints: Paths that only look like an endpoint, e.g. `/oauth/token_key`.
-  ///   - takesPushedRequests: Whether the endpoint for them is served; it is closed otherwise.
-  ///   - metadata: Paths of the upstream's metadata documents.
-  public init(
-    endpoints: Endpoints, pass: [String] = [], notEndpoints: [String] = [], takesPushedRequests: Bool = false,
-    metadata: [String] = []
-  ) {
-    let all: [(Endpoint, [String])] = [
-      (.authorization, endpoints.authorization), (.token, endpoints.token), (.revocation, endpoints.revocation),
-      (.introspection, endpoints.introspection), (.closed, endpoints.closed),
-      (takesPushedRequests ? .pushed : .closed, endpoints.pushedAuthorization), (.metadata, metadata),
-    ]
-    entries = all.flatMap { endpoint, paths in
-      paths.map { path in
-        let bytes = Array(path.utf8)
-        let reading = CanonicalPath(endpoint: bytes)
-        let letters = PathLetters(reading.segments.joined().filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 })
-        return Entry(
-          path: bytes, endpoint: endpoint, reading: reading, beginning: CanonicalPath(beginningOf: bytes),
-          letters: letters)
-      }
+  public init(paths: (Endpoint) -> [String], pass: [String] = [], notEndpoints: [String] = []) {
+    let all = Endpoint.allCases.flatMap { endpoint in paths(endpoint).map { (endpoint, Array($0.utf8)) } }
+    ownPaths = Dictionary(
+      all.filter { EndpointMatcher.isOwn($0.1) }.map { ($0.1, $0.0) }, uniquingKeysWith: { first, _ in first })
+    entries = all.filter { !EndpointMatcher.isOwn($0.1) }.map { endpoint, bytes in
+      let reading = CanonicalPath(endpoint: bytes)
+      let letters = PathLetters(reading.segments.joined().filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 })
+      return Entry(
+        path: bytes, endpoint: endpoint, reading: reading, beginning: CanonicalPath(beginningOf: bytes),
+        letters: letters)
     }
     lengths = entries.reduce(0) { $0 | EndpointMatcher.bit(ofLength: $1.path.count) }
     passed = pass.flatMap { prefix in
@@ -122,7 +120,7 @@ public final class EndpointMatcher: Sendable {
       }
     }
     if mayRoute, routes(query, at: spellings, bytes, &budget) { return .ambiguous }
-    if isOwn { return .exact(.own) }
+    if isOwn { return .exact(ownPaths[bytes] ?? .own) }
     guard passes(bytes, spellings) else { return .notPassed }
     let names = mayRoute ? OAuthNames(form: [UInt8](copying: query)) : look.names
     return names.isRequest ? .unlisted : .other

@@ -47,20 +47,24 @@ public final class Gateway: Handler {
       if head.method == .post, head.body != .none, FormType(bytes, fields) != nil { return .inspect }
       return pass(head, bytes, fields, client)
     case .unlisted: return routeUnlisted(head, bytes, fields, client)
-    case .exact(.closed): return refuseOrPass(.pathClosed, client)
-    case .exact(.metadata): return refuseOrPass(.metadataLeadsAround, client)
     case .notPassed: return refuseOrPass(.pathNotPassed, client)
     case .ambiguous: return refuseOrPass(.pathAmbiguous, client)
     case .resembling:
       return refuseOrPass(
         .pathResemblesEndpoint, client, path: snapshot.matcher.entry(for: bytes.extracting(head.path)))
-    // Without an enforced client, it is read only for its findings.
-    case .exact(.introspection) where !policy.isEnforcing && snapshot.identifiersIfEnforced.held.isEmpty:
-      return isProtected(client) ? .pass : insecure(client)
-    case .exact(.authorization), .exact(.token), .exact(.revocation), .exact(.introspection), .exact(.pushed),
-      .exact(.own):
-      return isProtected(client) ? .intercept(bodyLimit: snapshot.bodyLimit) : insecure(client)
+    case .exact(let endpoint): return route(to: endpoint, client)
     }
+  }
+
+  private func route(to endpoint: Endpoint, _ client: ClientFacts) -> Route {
+    let isAnswered: Bool
+    switch endpoint.row.handling {
+    case .refuse(let rejection): return refuseOrPass(rejection, client)
+    case .answer: isAnswered = true
+    case .answerIf(let condition, _): isAnswered = condition(snapshot)
+    }
+    guard isProtected(client) else { return insecure(client) }
+    return isAnswered ? .intercept(bodyLimit: snapshot.bodyLimit, tag: endpoint.rawValue) : .pass
   }
 
   public func routeForm(
@@ -174,31 +178,19 @@ public final class Gateway: Handler {
 
   // MARK: Intercepted requests
 
-  public func respond(to request: Request, upstream: Upstream) async -> Reply {
+  public func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
     let began = Clock.monotonicNanoseconds()
+    // The tag is the raw value of an endpoint: `route` gave it.
+    let row = Endpoint.allCases[Int(tag)].row
     let trail = Trail(request.number)
+    trail.endpoint = row.label
     let exchange = Interception(gateway: self, request: request, upstream: upstream, trail: trail)
     let reply: Reply
-    switch snapshot.matcher.read(target: request.target) {
-    case .exact(.authorization):
-      trail.endpoint = .authorization
-      reply = await AuthorizationEndpoint(exchange).respond()
-    case .exact(.token):
-      trail.endpoint = .token
-      reply = await TokenEndpoint(exchange).respond()
-    case .exact(.revocation):
-      trail.endpoint = .revocation
-      reply = await RevocationEndpoint(exchange).respond()
-    case .exact(.introspection):
-      trail.endpoint = .introspection
-      reply = await IntrospectionEndpoint(exchange).respond()
-    case .exact(.pushed):
-      trail.endpoint = .pushedAuthorization
-      reply = await PushedAuthorizationEndpoint(exchange).respond()
-    case .exact(.own):
-      reply = await exchange.own()
-    default:
-      reply = .response(pages.error(ErrorPage(.pathAmbiguous)))
+    switch row.handling {
+    case .answer(let answer), .answerIf(_, let answer): reply = await answer(exchange)
+    case .refuse(let rejection):
+      trail.refused(rejection)
+      reply = .response(pages.error(ErrorPage(rejection)))
     }
     record(trail, status: reply.status, peer: request.peer, began: began)
     if trail.decision == .reject, case .response(let response) = reply { return .refusal(response) }

@@ -28,9 +28,7 @@ public final class GatewaySnapshot: Sendable {
     self.policy = policy
     self.keyRing = keyRing
     matcher = EndpointMatcher(
-      endpoints: policy.upstream.endpoints, pass: policy.upstream.pass,
-      notEndpoints: policy.upstream.notEndpoints, takesPushedRequests: policy.takesPushedRequests,
-      metadata: policy.upstream.endpoints.metadataPaths.filter { !policy.upstream.notEndpoints.contains($0) })
+      paths: { $0.row.paths(policy) }, pass: policy.upstream.pass, notEndpoints: policy.upstream.notEndpoints)
     pages = Pages(branding: policy.gateway.branding)
     cookie = BrowserCookie(policy)
     locations = LocationGuard(policy)

@@ -30,24 +30,6 @@ final class Interception {
   var pages: Pages { gateway.pages }
   var now: Int64 { gateway.now }
 
-  /// The gateway's own endpoints.
-  func own() async -> Reply {
-    switch request.path.dropFirst(GatewaySettings.ownPath.count) {
-    case "callback":
-      trail.endpoint = .callback
-      return .response(await CallbackEndpoint(self).respond())
-    case "consent":
-      trail.endpoint = .consent
-      return .response(await ConsentEndpoint(self).respond())
-    case StartEndpoint.name:
-      trail.endpoint = .authorization
-      return await StartEndpoint(self).respond()
-    default:
-      trail.refused(.pathNotPassed)
-      return .response(pages.error(ErrorPage(.pathNotPassed)))
-    }
-  }
-
   func session() -> BrowserSession? { gateway.snapshot.cookie.read(request, gateway.sealer) }
 
   /// Notes whose request it is.

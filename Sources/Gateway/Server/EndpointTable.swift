@@ -1,0 +1,91 @@
+import Enforcement
+import Policy
+import Proxy
+import Telemetry
+
+/// What the gateway does with the requests to one endpoint.
+struct EndpointRow: Sendable {
+  enum Handling: Sendable {
+    /// The request is read whole and answered here.
+    case answer(@Sendable (Interception) async -> Reply)
+    /// The same where the condition holds; elsewhere the request passes, because no rule applies to it.
+    case answerIf(@Sendable (GatewaySnapshot) -> Bool, @Sendable (Interception) async -> Reply)
+    /// The endpoint leads around enforced clients: its requests are refused while there are any.
+    case refuse(Rejection)
+  }
+
+  /// The name in the decision log and the metrics.
+  let label: DecisionEndpoint
+  /// The paths that the policy gives it.
+  let paths: @Sendable (Policy) -> [String]
+  let handling: Handling
+}
+
+/// One row per endpoint. A case of `Endpoint` without a row does not compile.
+///
+/// A request is matched with its row once, when its head is routed. The rules of an endpoint are lists in `RuleTable`, which
+/// the endpoint's own file names.
+extension Endpoint {
+  var row: EndpointRow {
+    switch self {
+    case .authorization:
+      EndpointRow(
+        label: .authorization, paths: { $0.upstream.endpoints.authorization },
+        handling: .answer { await AuthorizationEndpoint($0).respond() })
+    case .token:
+      EndpointRow(
+        label: .token, paths: { $0.upstream.endpoints.token },
+        handling: .answer { await TokenEndpoint($0).respond() })
+    case .revocation:
+      EndpointRow(
+        label: .revocation, paths: { $0.upstream.endpoints.revocation },
+        handling: .answer { await RevocationEndpoint($0).respond() })
+    case .introspection:
+      EndpointRow(
+        label: .introspection, paths: { $0.upstream.endpoints.introspection },
+        // Without an enforced client, it is read only for its findings.
+        handling: .answerIf(
+          { $0.policy.isEnforcing || !$0.identifiersIfEnforced.held.isEmpty },
+          { await IntrospectionEndpoint($0).respond() }))
+    case .pushed:
+      EndpointRow(
+        label: .pushedAuthorization,
+        paths: { $0.takesPushedRequests ? $0.upstream.endpoints.pushedAuthorization : [] },
+        handling: .answer { await PushedAuthorizationEndpoint($0).respond() })
+    case .callback:
+      EndpointRow(
+        label: .callback, paths: { _ in [GatewaySettings.ownPath + "callback"] },
+        handling: .answer { .response(await CallbackEndpoint($0).respond()) })
+    case .consent:
+      EndpointRow(
+        label: .consent, paths: { _ in [GatewaySettings.ownPath + "consent"] },
+        handling: .answer { .response(await ConsentEndpoint($0).respond()) })
+    case .start:
+      EndpointRow(
+        label: .authorization, paths: { _ in [GatewaySettings.ownPath + StartEndpoint.name] },
+        handling: .answer { await StartEndpoint($0).respond() })
+    case .own:
+      EndpointRow(
+        label: .path, paths: { _ in [] },
+        handling: .answer { exchange in
+          exchange.trail.refused(.pathNotPassed)
+          return .response(exchange.pages.error(ErrorPage(.pathNotPassed)))
+        })
+    case .closed:
+      EndpointRow(
+        label: .path,
+        paths: { policy in
+          let endpoints = policy.upstream.endpoints
+          return endpoints.closed + (policy.takesPushedRequests ? [] : endpoints.pushedAuthorization)
+        },
+        handling: .refuse(.pathClosed))
+    case .metadata:
+      EndpointRow(
+        label: .path,
+        paths: { policy in
+          policy.upstream.endpoints.metadataPaths.filter { !policy.upstream.notEndpoints.contains($0) }
+        },
+        handling: .refuse(.metadataLeadsAround))
+    }
+  }
+}

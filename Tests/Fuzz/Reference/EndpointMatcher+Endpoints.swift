@@ -1,0 +1,22 @@
+import Enforcement
+import Policy
+
+extension EndpointMatcher {
+  /// A matcher with the upstream's endpoints only.
+  convenience init(endpoints: Endpoints, pass: [String] = [], notEndpoints: [String] = []) {
+    self.init(paths: { endpoints.paths(of: $0) }, pass: pass, notEndpoints: notEndpoints)
+  }
+}
+
+extension Endpoints {
+  fileprivate func paths(of endpoint: Endpoint) -> [String] {
+    switch endpoint {
+    case .authorization: authorization
+    case .token: token
+    case .revocation: revocation
+    case .introspection: introspection
+    case .closed: closed
+    case .pushed, .metadata, .callback, .consent, .start, .own: []
+    }
+  }
+}

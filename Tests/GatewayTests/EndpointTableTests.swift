@@ -1,0 +1,40 @@
+import Enforcement
+import GatewayTestSupport
+import Policy
+import Sealing
+import Telemetry
+import Testing
+
+@testable import Gateway
+
+@Suite("The endpoint table")
+struct EndpointTableTests {
+  @Test("Each path that a row takes from the policy leads to that row's endpoint")
+  func paths() throws {
+    let policy = try FixturePolicy.with {
+      $0.upstream.endpoints = Endpoints(
+        authorization: ["/authorize", "/v2/authorize"], token: ["/token"], revocation: ["/revoke"],
+        introspection: ["/introspect"], pushedAuthorization: ["/par"], closed: ["/register"])
+    }
+    let snapshot = GatewaySnapshot(policy: policy, keyRing: KeyRing.ephemeral(now: 1_700_000_000))
+    for endpoint in Endpoint.allCases {
+      let paths = endpoint.row.paths(policy)
+      #expect(endpoint == .own || endpoint == .pushed || !paths.isEmpty, "\(endpoint)")
+      for path in paths { #expect(snapshot.matcher.read(path: path) == .exact(endpoint), "\(path)") }
+    }
+  }
+
+  @Test("The log and the metrics tell all endpoints apart that are answered")
+  func labels() {
+    var labels: Set<DecisionEndpoint> = []
+    for endpoint in Endpoint.allCases {
+      switch endpoint.row.handling {
+      case .answer where endpoint == .own: #expect(endpoint.row.label == .path)
+      // It starts an authorization request again.
+      case .answer where endpoint == .start: #expect(endpoint.row.label == .authorization)
+      case .answer, .answerIf: #expect(labels.insert(endpoint.row.label).inserted, "\(endpoint)")
+      case .refuse: #expect(endpoint.row.label == .path)
+      }
+    }
+  }
+}
