@@ -2,18 +2,8 @@
 ///
 /// A reference: its context and its endpoint share it, and a copy of the values would count references of each.
 public final class AuthorizationRequest: Sendable {
-  /// Why there is no one set of parameters to judge.
-  public enum Problem: Sendable, Equatable {
-    case method
-    /// A body that is not a form.
-    case bodyType
-    case tooManyParameters
-    /// The query and the body both have parameters, so that two readers could take different ones.
-    case split
-  }
-
   public let parameters: FormParameters
-  public let problem: Problem?
+  public let problem: FormProblem?
   public let userAgent: String?
   /// The query's parameters and the body's, each as it came.
   public let sources: [FormParameters]

@@ -3,22 +3,12 @@
 ///
 /// A reference, as `AuthorizationRequest` is.
 public final class TokenRequest: Sendable {
-  /// Why the body's parameters are not looked at.
-  public enum Problem: Sendable, Equatable {
-    case method
-    /// A body that is not a form.
-    case bodyType
-    case tooManyParameters
-    /// OAuth parameters in the URI, where logs and histories keep them.
-    case query
-  }
-
   public let parameters: FormParameters
   /// The parameters of the URI; `nil` if there are too many.
   public let query: FormParameters?
   /// True if all parameters of the request could be parsed, whether or not the endpoint takes the request.
   public let isReadable: Bool
-  public let problem: Problem?
+  public let problem: FormProblem?
   /// The parameters that mean something at the endpoint.
   public let names: ParameterNames
   /// True if the request has a DPoP proof (RFC 9449, section 5).

@@ -1,29 +1,58 @@
+import FoundationEssentials
 import Testing
 
 @testable import Enforcement
 
 @Suite("Rule table")
 struct RuleTableTests {
-  private static func identities<Context>(_ rules: [Rule<Context>]) -> Set<String> {
-    Set(rules.map(\.identity))
+  private struct Column {
+    let heading: String
+    let names: [String]
+    let identities: [String]
+
+    init<Context>(_ heading: String, _ rules: [Rule<Context>]) {
+      self.heading = heading
+      names = rules.map(\.name)
+      identities = rules.map(\.identity)
+    }
   }
 
-  /// The rules of each list, by identity. A list that is added to `RuleTable` belongs here too.
-  private static let lists: [Set<String>] = [
-    identities(RuleTable.authorization), identities(RuleTable.pushed), identities(RuleTable.reference),
-    identities(RuleTable.token), identities(RuleTable.redemption), identities(RuleTable.refresh),
-    identities(RuleTable.transaction), identities(RuleTable.reentry), identities(RuleTable.interaction),
+  /// A list that is added to `RuleTable` belongs here too.
+  private static let columns = [
+    Column("aut", RuleTable.authorization), Column("pus", RuleTable.pushed), Column("ref", RuleTable.reference),
+    Column("tok", RuleTable.token), Column("red", RuleTable.redemption), Column("rfr", RuleTable.refresh),
+    Column("tra", RuleTable.transaction), Column("ree", RuleTable.reentry), Column("int", RuleTable.interaction),
   ]
 
   /// `make mutation` reads the printed lines.
   @Test("A rule has one identity, and no list contains a rule twice")
   func identities() {
-    let counts = [
-      RuleTable.authorization.count, RuleTable.pushed.count, RuleTable.reference.count, RuleTable.token.count,
-      RuleTable.redemption.count, RuleTable.refresh.count, RuleTable.transaction.count, RuleTable.reentry.count,
-      RuleTable.interaction.count,
-    ]
-    #expect(Self.lists.map(\.count) == counts)
-    for identity in Self.lists.reduce(into: Set<String>(), { $0.formUnion($1) }).sorted() { print("rule: \(identity)") }
+    for column in Self.columns { #expect(Set(column.identities).count == column.identities.count, "\(column.heading)") }
+    for identity in Set(Self.columns.flatMap(\.identities)).sorted() { print("rule: \(identity)") }
   }
+
+  @Test("The matrix in front of the table is what the table says")
+  func matrix() throws {
+    let rows = Self.columns.flatMap(\.names).reduce(into: [String]()) { rows, name in
+      if !rows.contains(name) { rows.append(name) }
+    }
+    let width = rows.map(\.count).max() ?? 0
+    var expected = [String(repeating: " ", count: width) + Self.columns.map { " \($0.heading)" }.joined()]
+    for row in rows {
+      let places = Self.columns.map { column in
+        let place = column.names.firstIndex(of: row).map { String($0 + 1) } ?? ""
+        return String(repeating: " ", count: 4 - place.count) + place
+      }
+      let line = row + String(repeating: " ", count: width - row.count) + places.joined()
+      expected.append(String(line.reversed().drop { $0 == " " }.reversed()))
+    }
+    let source = try String(decoding: Data(contentsOf: Self.source), as: UTF8.self)
+    let fences = source.split(separator: "/// ```\n", omittingEmptySubsequences: false)
+    try #require(fences.count == 3)
+    let written = fences[1].split(separator: "\n").map { String($0.dropFirst("/// ".count)) }
+    #expect(written == expected, "\(expected.map { "/// \($0)" }.joined(separator: "\n"))")
+  }
+
+  private static let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appendingPathComponent("Sources/Enforcement/RuleTable.swift")
 }

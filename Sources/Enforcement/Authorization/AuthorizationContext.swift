@@ -4,7 +4,7 @@ import Policy
 /// What the rules of the authorization endpoint look at: the request, what was parsed from it, and the client.
 ///
 /// Computed once; rules only read it, each by reference.
-final class AuthorizationContext: Sendable {
+final class AuthorizationContext: FormContext {
   let request: AuthorizationRequest
   let policy: Policy
   /// Whether `state` opens as a state that the gateway sealed.
@@ -38,6 +38,9 @@ final class AuthorizationContext: Sendable {
   }
 
   var parameters: FormParameters { request.parameters }
+  var names: ParameterNames { .atAuthorization }
+  var problem: FormProblem? { request.problem }
+  var askedScope: Scope? { parameters[.scope].flatMap { Scope(parsing: $0) } }
 
   /// How an answer travels, errors included: as asked where that is allowed, and else as the response type has it.
   var responseMode: ResponseMode {

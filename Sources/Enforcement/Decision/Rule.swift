@@ -1,6 +1,6 @@
 /// One check: a name and a pure function of the request, the policy and the facts.
 ///
-/// Each lives in a file of its own in `Rules/`; `RuleTable` says which run where and in which order.
+/// The rules of one subject are in one file of `Rules/`; `RuleTable` shows which run at which endpoint, in which order.
 struct Rule<Context>: Sendable {
   /// What holds when the rule passes, in a few words.
   let name: String

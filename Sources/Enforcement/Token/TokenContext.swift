@@ -3,7 +3,7 @@ import OAuth
 import Policy
 
 /// What the rules of the token endpoint look at before a code or token is opened.
-struct TokenContext: Sendable {
+struct TokenContext: FormContext {
   /// How far the client proved that it is who it says.
   enum Proof: Sendable {
     /// A public client: it only said who it is.
@@ -42,6 +42,11 @@ struct TokenContext: Sendable {
   }
 
   var parameters: FormParameters { request.parameters }
+  var names: ParameterNames { request.names }
+  var problem: FormProblem? { request.problem }
+  var askedScope: Scope? {
+    grant == .authorizationCode ? nil : parameters[.scope].flatMap { Scope(parsing: $0) }
+  }
   var grant: GrantType? { parameters[.grantType].flatMap(GrantType.init(rawValue:)) }
 
   /// The verifier to compare.

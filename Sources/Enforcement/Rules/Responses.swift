@@ -1,6 +1,8 @@
 import OAuth
 import Policy
 
+// Rules about how the authorization response is asked for.
+
 extension Rule where Context == AuthorizationContext {
   /// RFC 6749, section 3.1.1; RFC 8252, section 8.2; RFC 9700, section 2.1.2. Hybrid types are refused for everyone: sealing the
   /// code breaks `c_hash`.
@@ -13,6 +15,18 @@ extension Rule where Context == AuthorizationContext {
       // A public native app is told that it may not; a web client, that nobody may.
       let isNative = context.client?.application == .native && context.client?.kind == .public
       return .refuse(type.isKnown && type.returnsTokens && isNative ? .responseTypeForNative : .responseTypeUnsupported)
+    }
+  }
+
+  /// OAuth 2.0 Multiple Response Types, section 2.1: a mode that is off would hide the answer from the gateway or lose it.
+  static var responseModeAllowed: Rule {
+    Rule(name: "the response mode is allowed") { context in
+      guard let client = context.client, let text = context.parameters[.responseMode] else { return .pass }
+      guard let mode = ResponseMode(rawValue: text), client.responseModes.contains(mode) else {
+        return .refuse(.responseModeUnsupported)
+      }
+      guard let uri = context.redirect.verified, !mode.reaches(uri) else { return .pass }
+      return .refuse(.responseModeUnreachable)
     }
   }
 }
