@@ -51,12 +51,8 @@ extension Interception {
   }
 
   private func send(_ form: UpstreamTokenRequest, to path: String) async -> Bool {
-    var headers: Headers = ["Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"]
-    if let authorization = form.authorization { headers.append("Authorization", authorization.reveal()) }
-    let outbound = OutboundRequest(
-      method: "POST", target: path, headers: headers, body: Array(form.body.reveal().utf8), peer: request.peer)
     do throws(UpstreamFailure) {
-      let answer = try await upstream.send(outbound)
+      let answer = try await post(form, to: path)
       _ = try await answer.collect()
       return (200..<300).contains(answer.head.status)
     } catch {

@@ -113,16 +113,8 @@ extension Interception {
 
   /// Sends a form to the endpoint of the upstream at which the client asked, and reads the answer whole.
   func askForTokens(_ form: UpstreamTokenRequest) async -> Result<UpstreamTokens, UpstreamFailure> {
-    var headers: Headers = [
-      "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json", "Accept-Encoding": "identity",
-    ]
-    if let authorization = form.authorization { headers.append("Authorization", authorization.reveal()) }
-    if let agent = request.headers["User-Agent"] { headers.append("User-Agent", agent) }
-    let outbound = OutboundRequest(
-      method: "POST", target: String(request.path), headers: headers, body: Array(form.body.reveal().utf8),
-      peer: request.peer)
     do throws(UpstreamFailure) {
-      let response = try await upstream.send(outbound)
+      let response = try await post(form, to: String(request.path))
       trail.upstreamStatus = response.head.status
       let body = try await response.content()
       let (answer, isScreened) = TokenAnswer.read(
@@ -133,6 +125,18 @@ extension Interception {
     } catch {
       return .failure(error)
     }
+  }
+
+  /// Sends a form to a path of the upstream. Every form that the gateway makes goes out here.
+  func post(_ form: UpstreamTokenRequest, to path: String) async throws(UpstreamFailure) -> UpstreamResponse {
+    var headers: Headers = [
+      "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json", "Accept-Encoding": "identity",
+    ]
+    if let authorization = form.authorization { headers.append("Authorization", authorization.reveal()) }
+    if let agent = request.headers["User-Agent"] { headers.append("User-Agent", agent) }
+    return try await upstream.send(
+      OutboundRequest(
+        method: "POST", target: path, headers: headers, body: Array(form.body.reveal().utf8), peer: request.peer))
   }
 
   /// The client's answer to what the upstream said. `isHeld`: the gateway's credentials were used, so a complaint about
