@@ -70,6 +70,7 @@ extension Enforcement {
     case .bodyType: .bodyType
     case .tooManyParameters: .parametersTooMany
     case .query: .tokenParametersInQuery
+    case .split: .parametersSplit
     case nil: request.parameters.firstRepeated == nil ? nil : .parameterRepeated
     }
   }
