@@ -119,7 +119,8 @@ extension ProxyTests {
     private static let waiting: ScriptedUpstream.Script = { upstream, peer in
       let request = try await upstream.read(peer)
       while !upstream.notes.contains("go") { try await upstream.pause(peer) }
-      try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\(request.text)")
+      // The script ends here and closes: a request that may change something would be lost on a connection that is kept.
+      try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok\(request.text)")
     }
 
     @Test(
