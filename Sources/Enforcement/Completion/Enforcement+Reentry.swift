@@ -89,7 +89,7 @@ extension Enforcement {
     if let problem = request.problem {
       switch problem {
       case .method: return .reject(.here(.methodNotAllowed))
-      case .bodyType, .tooManyParameters: return .reject(.here(.reentryBody))
+      case .bodyType, .tooManyParameters, .query: return .reject(.here(.reentryBody))
       case .split: return .reject(.here(.parametersSplit))
       }
     }
