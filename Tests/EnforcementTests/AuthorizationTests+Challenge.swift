@@ -275,7 +275,7 @@ extension AuthorizationTests {
   func explanation() {
     let request = AuthorizationRequest(method: "GET", query: Fixture.query(["code_challenge": nil])[...])
     let explained = Enforcement.explainAuthorization(request, policy: Fixture.policy())
-    #expect(explained.trace.first?.rule == "the method is GET or POST")
+    #expect(explained.trace.first?.rule == "the endpoint takes the method")
     #expect(explained.trace.last?.rule == "there is a code challenge")
     guard case .refuse(.challengeMissing, _)? = explained.trace.last?.verdict else {
       Issue.record("the last rule should have refused")

@@ -6,7 +6,7 @@ struct Rule<Context>: Sendable {
   let name: String
   let check: @Sendable (Context) -> Verdict
 
-  /// The context and the name, for example `TokenContext: the method is POST`. Unique in `RuleTable`.
+  /// The context and the name, for example `TokenContext: the client is registered`. Unique in `RuleTable`.
   var identity: String { "\(Context.self): \(name)" }
 }
 
