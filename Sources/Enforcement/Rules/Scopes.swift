@@ -16,7 +16,9 @@ extension Rule where Context: FormContext {
   /// never goes upstream.
   static var scopeDropNoted: Rule {
     Rule(name: "a scope that does not go upstream is noted") { context in
-      guard let client = context.client else { return .pass }
+      guard let client = context.client, client.upstream.scopes != nil || context.policy.upstream.scopes != nil else {
+        return .pass
+      }
       let scope = UpstreamScope(context.askedScope, client: client, policy: context.policy, takesDefault: false)
       return scope.isNarrowed ? .note(.scopeDropped) : .pass
     }
