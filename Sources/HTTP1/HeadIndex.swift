@@ -56,7 +56,10 @@ public final class HeadIndex {
   public func has(_ known: KnownField) -> Bool { present >> UInt64(known.rawValue) & 1 == 1 }
 
   /// Whether a field that leads somewhere occurs.
-  public var hasLocation: Bool { has(.location) || has(.contentLocation) || has(.refresh) || has(.link) }
+  public var hasLocation: Bool { present & HeadIndex.locations != 0 }
+  private static let locations: UInt64 =
+    1 << UInt64(KnownField.location.rawValue) | 1 << UInt64(KnownField.contentLocation.rawValue)
+    | 1 << UInt64(KnownField.refresh.rawValue) | 1 << UInt64(KnownField.link.rawValue)
 
   /// True if another field has the same name with hyphens for its other characters, so that servers which fold names may
   /// take this one for that.

@@ -20,16 +20,7 @@ public final class IdentityFields: Sendable {
   ///
   /// Not even a trusted proxy may send `X_Case` together with `X-Case`: few proxies remove the former when they set the
   /// latter, and the server takes one of both.
-  @inline(__always)
   public func passes(_ field: HeadIndex.Field, of fields: HeadIndex, _ bytes: Span<UInt8>, isTrusted: Bool) -> Bool {
-    // Nearly all fields of nearly all requests end here.
-    if field.known == .common, added.isEmpty { return true }
-    return passesGlobs(field, of: fields, bytes, isTrusted: isTrusted)
-  }
-
-  private func passesGlobs(
-    _ field: HeadIndex.Field, of fields: HeadIndex, _ bytes: Span<UInt8>, isTrusted: Bool
-  ) -> Bool {
     if field.known == .irregular, fields.isShadow(field, bytes) { return false }
     return isTrusted || !drops(field, bytes)
   }

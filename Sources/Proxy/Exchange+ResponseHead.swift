@@ -6,6 +6,7 @@ import Reactor
 extension Exchange {
   /// Parses the head when it is whole, and begins the response.
   func readResponseHead(_ upstream: UpstreamConnection, _ head: RequestHead) throws(Failure) {
+    guard !upstream.input.isEmpty else { return }
     let parsed: ResponseHead?
     do throws(UpstreamFailure) {
       parsed = try reader.parse(

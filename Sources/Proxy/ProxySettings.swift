@@ -73,6 +73,8 @@ public final class ProxySettings: Sendable {
   let configuration: ProxyConfiguration
   /// The request fields that only a trusted proxy may send.
   let identityFields: IdentityFields
+  /// True if no glob of the configuration can match the name of a common field.
+  let passesCommonFields: Bool
   /// `Host: ...` and `Via: ...` lines, ready to be copied.
   let hostLine: [UInt8]
   let viaLine: [UInt8]
@@ -86,6 +88,7 @@ public final class ProxySettings: Sendable {
   public init(_ configuration: ProxyConfiguration) {
     self.configuration = configuration
     identityFields = IdentityFields(strip: configuration.strippedFields, keep: configuration.keptFields)
+    passesCommonFields = configuration.strippedFields.isEmpty
     hostLine = Array("Host: \(configuration.upstreamAuthority)\r\n".utf8)
     viaLine = Array("Via: 1.1 \(configuration.pseudonym)\r\n".utf8)
     loopMark = configuration.pseudonym.lowercased()

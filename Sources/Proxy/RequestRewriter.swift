@@ -42,6 +42,8 @@ enum RequestRewriter {
           CookieFilter.append(field.value, of: bytes, without: settings.configuration.privateCookie, to: buffer)
           continue
         }
+      // Nearly all fields of nearly all requests end here.
+      case .common where settings.passesCommonFields: break
       default:
         guard settings.identityFields.passes(field, of: fields, bytes, isTrusted: identity.isTrusted) else {
           written.dropsFields = true

@@ -148,7 +148,7 @@ public final class EventLoop: SerialExecutor {
           }
         }
       }
-      poller.deliverHeldBack()
+      if poller.holdsBack { poller.deliverHeldBack() }
       poller.expire()
       if !poller.pending.isEmpty { worker.assumeIsolated { $0.startPending() } }
     }

@@ -148,9 +148,10 @@ import CLinux
     heldBack.append((socket, bits))
   }
 
+  var holdsBack: Bool { !heldBack.isEmpty }
+
   /// Delivers what was held back in the last turn.
   func deliverHeldBack() {
-    guard !heldBack.isEmpty else { return }
     let due = heldBack
     heldBack.removeAll(keepingCapacity: true)
     for (socket, bits) in due where socket.isOpen {
