@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-bench deps-interop deps-attack deps-faults deps-load deps-paths demo test conformance mutation lint build bench \
+.PHONY: help deps deps-bench deps-interop deps-attack deps-faults deps-load deps-paths demo test settings conformance mutation lint build bench \
   bench-report bench-instructions gates bench-flows bench-growth soak load image interop observe-diff tls-check check \
   sanitize fuzz attack faults path-gate clean
 
@@ -55,6 +55,10 @@ demo: deps
 ## test: all tests, one at a time: they start servers with deadlines of their own, and hundreds at once would starve them
 test: deps
 	swift test --no-parallel
+
+## settings: writes the JSON Schema and the tables of docs/policy.md from the rows of the settings
+settings: deps
+	PROOFGATE_WRITE_SETTINGS=1 swift test --no-parallel --filter PolicyFileTests.FormatTests
 
 ## conformance: the clauses of docs/conformance.tsv against a running gateway; writes docs/conformance.md
 conformance: deps

@@ -1,9 +1,8 @@
-public import OAuth
-
 /// One client of the policy.
 ///
 /// A reference, because a decision hands its client on at each step, and a copy of the settings would count references of
 /// each text in them.
+@dynamicMemberLookup
 public final class Client: Sendable {
   /// RFC 6749, section 2.1.
   public enum Kind: String, Sendable, CaseIterable {
@@ -49,80 +48,21 @@ public final class Client: Sendable {
   public init(_ settings: ClientSettings) {
     self.settings = settings
   }
-}
 
-/// The settings, each as `ClientSettings` explains it.
-extension Client {
-  public var id: ClientID { settings.id }
-  public var name: String? { settings.name }
-  public var kind: Kind { settings.kind }
-  public var application: Application { settings.application }
-  public var platform: Platform? { settings.platform }
-  public var redirectURIs: [RedirectURI] { settings.redirectURIs }
-  public var grants: Set<GrantType> { settings.grants }
-  public var pkce: PKCE { settings.pkce }
-  public var profile: Profile { settings.profile }
-  public var reliesOnNonce: Bool { settings.reliesOnNonce }
-  public var pkceMethods: Set<CodeChallengeMethod> { settings.pkceMethods }
-  public var pkceSyntax: PKCESyntax { settings.pkceSyntax }
-  public var responseModes: Set<ResponseMode> { settings.responseModes }
-  public var mode: Mode { settings.mode }
-  public var state: StateRule { settings.state }
-  public var localhost: LocalhostRule { settings.localhost }
-  public var schemes: SchemeRule { settings.schemes }
-  public var embeddedUserAgents: EmbeddedUserAgentRule { settings.embeddedUserAgents }
-  public var codeLifetime: Int { settings.codeLifetime }
-  public var deviceCodeLifetime: Int { settings.deviceCodeLifetime }
-  public var refreshReuseWindow: Int { settings.refreshReuseWindow }
-  public var refreshReuseNetworks: RefreshReuseNetworks { settings.refreshReuseNetworks }
-  public var refreshIdle: Int { settings.refreshIdle }
-  public var rawRefreshUntil: Int64? { settings.rawRefreshUntil }
-  public var pushedAuthorization: PushedAuthorizationRule { settings.pushedAuthorization }
-  public var fragmentGuard: Bool { settings.fragmentGuard }
-  public var consent: Consent { settings.consent }
-  public var secret: Secret? { settings.secret }
-  public var upstream: UpstreamClient { settings.upstream }
-  public var registration: Registration { settings.registration }
+  /// A setting of the client.
+  @inlinable
+  public subscript<Value>(dynamicMember setting: KeyPath<ClientSettings, Value>) -> Value { settings[keyPath: setting] }
+
+  /// A rule that holds for the client.
+  @inlinable
+  public subscript<Value>(dynamicMember rule: KeyPath<EnforcementSettings, Value>) -> Value {
+    settings.enforcement[keyPath: rule]
+  }
 }
 
 extension Client {
   /// Whether embedded user agents are refused, and not only reported.
-  public var blocksEmbeddedUserAgents: Bool { mode == .enforce && embeddedUserAgents == .block }
-}
-
-/// Who the client is to the upstream (`clients[].upstream:`).
-public struct UpstreamClient: Sendable {
-  public enum Authentication: String, Sendable, CaseIterable {
-    case basic
-    case post
-    case none
-  }
-
-  public enum RedirectURI: Sendable, Equatable {
-    /// The gateway's callback: the default where the gateway holds credentials.
-    case callback
-    /// The one that the client asked for.
-    case requested
-    case fixed(String)
-  }
-
-  public var clientID: ClientID
-  public var clientSecret: Secret?
-  public var redirectURI: RedirectURI
-  public var authentication: Authentication
-  /// Rules that take the place of the server's; `nil` where the client has none of its own.
-  public var scopes: ScopeRules?
-
-  public init(
-    clientID: ClientID, clientSecret: Secret? = nil, authentication: Authentication, redirectURI: RedirectURI,
-    scopes: ScopeRules? = nil
-  ) {
-    self.clientID = clientID
-    self.clientSecret = clientSecret
-    self.authentication = authentication
-    self.redirectURI = redirectURI
-    self.scopes = scopes
-  }
+  public var blocksEmbeddedUserAgents: Bool { self.mode == .enforce && self.embeddedUserAgents == .block }
 }
 
 /// Who asks the user (`I-consent`).

@@ -10,46 +10,105 @@ public struct GatewaySettings: Sendable {
   public var listeners: [Listener]
   /// Whether HTTP/2 is spoken to clients that want it.
   public var http2 = true
-  public var halfClose = HalfClose.cancel
   /// Where metrics, health and the status page are served; `nil` when switched off.
   public var admin: SocketAddress?
   /// Event loops; `nil` means as many as the process may use processors.
   public var workers: Int?
   public var replicas: Int
+  public var store = StoreLocation.memory()
+  public var branding = Branding()
+  public var limits = LimitSettings()
   public var sealingKeys: FileReference?
-  public var store: StoreLocation
   /// Peers whose forwarding headers are believed.
-  public var trustedProxies: [AddressRange]
-  /// How long connections are still accepted after SIGTERM, in milliseconds.
-  public var drainDelay: Int
-  /// How long a drain may take in all, in milliseconds.
-  public var drainTimeout: Int
-  public var branding: Branding
-  public var limits: LimitSettings
+  public var trustedProxies: [AddressRange] = []
+  public var halfClose = HalfClose.cancel
+  /// Milliseconds in which connections are still accepted after SIGTERM.
+  public var drainDelay = 0
+  /// Milliseconds that a drain may take in all; `nil`: 30 s after the delay.
+  public var drainLimit: Int?
   /// `nil` when switched off.
-  public var strictTransport: StrictTransport?
+  public var strictTransport: StrictTransport? = StrictTransport()
 
-  public init(
-    origin: Origin, issuer: String, listeners: [Listener], admin: SocketAddress?, workers: Int? = nil,
-    replicas: Int = 1, sealingKeys: FileReference? = nil, store: StoreLocation = .memory(),
-    trustedProxies: [AddressRange] = [], drainDelay: Int = 0, drainTimeout: Int = 30_000,
-    branding: Branding = Branding(), limits: LimitSettings = LimitSettings(),
-    strictTransport: StrictTransport? = StrictTransport()
-  ) {
+  public init(origin: Origin, issuer: String, listeners: [Listener], admin: SocketAddress?, replicas: Int = 1) {
     self.origin = origin
     self.issuer = issuer
     self.listeners = listeners
     self.admin = admin
-    self.workers = workers
     self.replicas = replicas
-    self.sealingKeys = sealingKeys
-    self.store = store
-    self.trustedProxies = trustedProxies
-    self.drainDelay = drainDelay
-    self.drainTimeout = drainTimeout
-    self.branding = branding
-    self.limits = limits
-    self.strictTransport = strictTransport
+  }
+
+  /// How long a drain may take in all, in milliseconds.
+  public var drainTimeout: Int { drainLimit ?? drainDelay + 30_000 }
+
+  public static let table = SettingTable<GatewaySettings>(
+    "gateway", "How the gateway itself runs.", alternatives: [["origin"], ["issuer"]],
+    [
+      .other(
+        "origin", .text("https; http on loopback hosts", pattern: "^https?://[^/?#@]+$"),
+        "The URL at which clients reach the gateway: scheme, host and port", default: "the origin of `issuer`"),
+      .other(
+        "issuer", .text("https URL, may have a path", pattern: "^https?://[^?#@]+$"),
+        "The issuer identifier, as the upstream's ID tokens say it (RFC 8414, section 2; RFC 9207)",
+        default: "`origin`"),
+      .other(
+        "listeners", .list(.section("listener"), least: 1), "Addresses to listen on",
+        required: "a list such as `- address: 127.0.0.1:8080`"),
+      .flag("http2", \.http2, "HTTP/2 for clients that want it"),
+      .other(
+        "admin", .word("off", or: .text("address")), "The address of metrics, health and the status page",
+        default: "`127.0.0.1:9180`"),
+      .number(
+        "workers", \.workers, .word("auto", or: .number(1...1_024)), "Event loops",
+        default: "`auto`: as many as the process may use processors"),
+      .number(
+        "replicas", \.replicas, .number(1...10_000),
+        "Gateways that serve this policy together; more than one need `sealing_keys` and a shared `store`"),
+      .other(
+        "store",
+        .any([.text("`memory`, `redis://HOST:PORT/DB`", pattern: "^(memory|rediss?://.+)$"), .section("store")]),
+        """
+        The place of what is used once, refresh families and handles, and its size; see \
+        [operations.md](operations.md#the-store)
+        """,
+        default: "`{ memory: 128MiB }`"),
+      .other("branding", .section("branding"), "The operator on the gateway's pages", default: "nothing"),
+      .other(
+        "limits", .section("limits"), "Limits for one client, one request and the whole process",
+        default: "the defaults of its settings"),
+      .other(
+        "sealing_keys", .section("file"), "The key ring that seals state, codes and tokens",
+        default: "an ephemeral key, lost at restart"),
+      .other(
+        "trusted_proxies", .list(.text("blocks"), orSingle: true),
+        "Addresses and blocks whose forwarding and identity headers are believed", default: "none"),
+      .choice(
+        "half_close", \.halfClose,
+        """
+        The meaning of a client's end of sending (FIN) while a GET, HEAD or OPTIONS request of it has no response yet. \
+        `cancel`: it has gone away, and the request is cancelled. `serve`: it still waits for the response
+        """
+      ),
+      .number(
+        "drain_delay", \.drainDelay, .duration(0...3_600_000),
+        "The time in which connections are still accepted after SIGTERM"),
+      .number(
+        "drain_timeout", \.drainLimit, .duration(1_000...86_400_000),
+        "The longest time of a drain, the delay included", default: "the delay and `30s`"),
+      .other(
+        "strict_transport_security", .word("off", or: .section("strict_transport_security")),
+        """
+        The `Strict-Transport-Security` of answers over TLS: browsers then use https only (RFC 6797; RFC 9325, section \
+        3.2)
+        """,
+        default: "a year, without subdomains"),
+    ]
+  ) { GatewaySettings() }
+
+  /// The settings of a gateway that sets nothing, until its origin and its listeners are known.
+  public init() {
+    self.init(
+      origin: Origin(scheme: .https, host: ""), issuer: "", listeners: [],
+      admin: SocketAddress(host: "127.0.0.1", port: 9180))
   }
 }
 
@@ -61,65 +120,34 @@ public enum HalfClose: String, Sendable, CaseIterable {
   case serve
 }
 
-/// A scheme, host and port (RFC 6454, section 4), with the default port left out of the text.
-public struct Origin: Hashable, Sendable, CustomStringConvertible {
-  public enum Scheme: String, Sendable {
-    case http
-    case https
-  }
-
-  public let scheme: Scheme
-  /// Lower case; an IPv6 literal without its brackets.
-  public let host: String
-  public let port: Int
-  /// What the `Host` field says for this origin: the port only when it is not the scheme's default.
-  public let authority: String
-  public let description: String
-
-  public init(scheme: Scheme, host: String, port: Int? = nil) {
-    self.scheme = scheme
-    self.host = host
-    let standard = scheme == .https ? 443 : 80
-    self.port = port ?? standard
-    let name = host.contains(":") ? "[\(host)]" : host
-    authority = self.port == standard ? name : "\(name):\(self.port)"
-    description = "\(scheme.rawValue)://\(authority)"
-  }
-
-  /// Whether the host is a loopback literal or `localhost`, where plain http is acceptable. `127.example.com` is not.
-  public var isLoopback: Bool {
-    if host == "localhost" || host == "::1" { return true }
-    let octets = host.split(separator: ".", omittingEmptySubsequences: false)
-    return octets.count == 4 && octets[0] == "127" && octets.allSatisfy { UInt8($0) != nil }
-  }
-}
-
-/// An address to listen on or to connect to.
-public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
-  /// A literal, or a name for upstreams; an IPv6 literal without its brackets.
-  public let host: String
-  /// 0 lets the kernel choose: for tests and the demo.
-  public let port: Int
-
-  public init(host: String, port: Int) {
-    self.host = host
-    self.port = port
-  }
-
-  public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
-}
-
 public struct Listener: Sendable {
-  public let address: SocketAddress
-  public let tls: ListenerTLS?
+  public var address: SocketAddress
+  public var tls: ListenerTLS?
   /// Whether trusted proxies tell the peer's address with the PROXY protocol.
-  public let proxyProtocol: Bool
+  public var proxyProtocol: Bool
 
   public init(address: SocketAddress, tls: ListenerTLS? = nil, proxyProtocol: Bool = false) {
     self.address = address
     self.tls = tls
     self.proxyProtocol = proxyProtocol
   }
+
+  public static let table = SettingTable<Listener>(
+    "listener", "An address to listen on.",
+    [
+      .other(
+        "address", .text("address"), "The address; with port 0 the system chooses one",
+        required: "one such as `127.0.0.1:8080`"),
+      .other("tls", .section("tls"), "TLS of the listener", default: "plaintext"),
+      .flag(
+        "proxy_protocol", \.proxyProtocol,
+        """
+        `true`: only `trusted_proxies` may connect, and each has to name the client of a connection with the PROXY \
+        protocol, version 1 or 2
+        """
+      ),
+    ]
+  ) { Listener(address: SocketAddress(host: "", port: 0)) }
 }
 
 public struct FileReference: Sendable {
@@ -139,30 +167,6 @@ public enum StoreLocation: Sendable {
   case redis(String)
 }
 
-/// A block of addresses in CIDR notation.
-public struct AddressRange: Sendable {
-  /// 16 bytes; an IPv4 address is mapped (`::ffff:a.b.c.d`).
-  public let network: [UInt8]
-  /// 0 to 128, counted in the mapped form.
-  public let prefixLength: Int
-
-  public init(network: [UInt8], prefixLength: Int) {
-    self.network = network
-    self.prefixLength = prefixLength
-  }
-
-  /// Whether `address`, 16 bytes in mapped form, lies in the block.
-  public func contains(_ address: [UInt8]) -> Bool {
-    guard address.count == 16 else { return false }
-    let whole = prefixLength / 8
-    guard network[..<whole] == address[..<whole] else { return false }
-    let rest = prefixLength % 8
-    guard rest > 0 else { return true }
-    let mask = UInt8(truncatingIfNeeded: 0xff << (8 - rest))
-    return network[whole] & mask == address[whole] & mask
-  }
-}
-
 /// What the gateway's own pages show of the operator.
 public struct Branding: Sendable {
   public var name: String?
@@ -173,4 +177,14 @@ public struct Branding: Sendable {
     self.name = name
     self.supportURL = supportURL
   }
+
+  public static let table = SettingTable<Branding>(
+    "branding", "The operator on the gateway's own pages.",
+    [
+      .text("name", \.name, "The operator's name", default: "none"),
+      .other(
+        "support_url", .text("https URL, or a path on the gateway's origin", pattern: "^(https://.+|/([^/].*)?)$"),
+        "The page on which users find help", default: "none"),
+    ]
+  ) { Branding() }
 }

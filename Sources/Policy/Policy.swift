@@ -8,14 +8,7 @@ public import OAuth
 public final class Policy: Sendable {
   public let gateway: GatewaySettings
   public let upstream: UpstreamSettings
-  /// What applies to a client id that the policy does not list.
-  public let unknownClients: UnknownClients
-  /// The mode of what is decided before a client is known.
-  public let mode: Mode
-  /// The kinds of redirect URI that native clients may have.
-  public let redirects: Set<RedirectKind>
-  /// What happens to requests of OAuth's on paths that are not listed, once a client is enforced.
-  public let unlistedOAuth: UnlistedOAuth
+  public let enforcement: PolicyEnforcement
   public let clients: [ClientID: Client]
   /// The one redirect URI that a legacy server must know.
   public let callback: String
@@ -36,27 +29,43 @@ public final class Policy: Sendable {
   let enforcedIDs: FoldedIDs
 
   public init(
-    gateway: GatewaySettings, upstream: UpstreamSettings, unknownClients: UnknownClients, mode: Mode,
-    redirects: Set<RedirectKind> = Set(RedirectKind.allCases), unlistedOAuth: UnlistedOAuth = .reject,
-    clients: [ClientID: Client], version: String
+    gateway: GatewaySettings, upstream: UpstreamSettings, enforcement: PolicyEnforcement, clients: [ClientID: Client],
+    version: String
   ) {
     self.gateway = gateway
     self.upstream = upstream
-    self.unknownClients = unknownClients
-    self.mode = mode
-    self.redirects = redirects
-    self.unlistedOAuth = unlistedOAuth
+    self.enforcement = enforcement
     self.clients = clients
     self.version = version
     callback = gateway.origin.description + GatewaySettings.ownPath + "callback"
     takesPushedRequests = clients.values.contains { $0.pushedAuthorization != .off }
     blocksEmbeddedUserAgents = clients.values.contains { $0.blocksEmbeddedUserAgents }
     heldUpstreamIDs = Set(clients.values.lazy.map(\.upstream).filter { $0.clientSecret != nil }.map(\.clientID))
+    let (mode, unknownClients) = (enforcement.defaults.mode, enforcement.unknownClients)
     let rejectsAll = clients.isEmpty && mode == .enforce && unknownClients == .reject
     isEnforcing = rejectsAll || clients.values.contains { $0.mode == .enforce }
     isObserving = mode == .observe || unknownClients == .observe || clients.values.contains { $0.mode == .observe }
     enforcedIDs = isEnforcing && isObserving ? FoldedIDs(enforcedIn: clients) : FoldedIDs()
   }
+
+  public convenience init(
+    gateway: GatewaySettings, upstream: UpstreamSettings, unknownClients: UnknownClients, mode: Mode,
+    unlistedOAuth: UnlistedOAuth = .reject, clients: [ClientID: Client], version: String
+  ) {
+    var enforcement = PolicyEnforcement()
+    enforcement.unknownClients = unknownClients
+    enforcement.defaults.mode = mode
+    enforcement.unlistedOAuth = unlistedOAuth
+    self.init(gateway: gateway, upstream: upstream, enforcement: enforcement, clients: clients, version: version)
+  }
+}
+
+extension Policy {
+  public var unknownClients: UnknownClients { enforcement.unknownClients }
+  /// The mode of what is decided before a client is known.
+  public var mode: Mode { enforcement.defaults.mode }
+  public var redirects: Set<RedirectKind> { enforcement.redirects }
+  public var unlistedOAuth: UnlistedOAuth { enforcement.unlistedOAuth }
 }
 
 /// The effect of the rules on a request (`I-observe`).

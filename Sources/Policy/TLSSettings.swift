@@ -54,27 +54,52 @@ public struct ListenerTLS: Sendable {
 
   /// At least one; the first is for names that none is for.
   public var certificates: [CertificateAndKey]
-  public var minimumVersion: MinimumTLSVersion
+  public var minimumVersion = MinimumTLSVersion.v12
   /// Empty for the defaults, of each version.
-  public var ciphers: [CipherSuite]
+  public var ciphers: [CipherSuite] = []
   /// Who may have issued clients' certificates; `nil`: none are asked for.
   public var clientAuthorities: CertificateChain?
-  public var clientCertificate: ClientCertificate
+  public var clientCertificate = ClientCertificate.require
   /// Milliseconds.
-  public var handshakeTimeout: Int
+  public var handshakeTimeout = 10_000
 
-  public init(
-    certificates: [CertificateAndKey], minimumVersion: MinimumTLSVersion = .v12, ciphers: [CipherSuite] = [],
-    clientAuthorities: CertificateChain? = nil, clientCertificate: ClientCertificate = .require,
-    handshakeTimeout: Int = 10_000
-  ) {
+  public init(certificates: [CertificateAndKey]) {
     self.certificates = certificates
-    self.minimumVersion = minimumVersion
-    self.ciphers = ciphers
-    self.clientAuthorities = clientAuthorities
-    self.clientCertificate = clientCertificate
-    self.handshakeTimeout = handshakeTimeout
   }
+
+  public static let table = SettingTable<ListenerTLS>(
+    "tls", "TLS of a listener.", alternatives: [["certificate", "private_key"], ["certificates"]],
+    [
+      .other(
+        "certificate", .text("file name"), "PEM file with the certificate and the chain behind it",
+        default: "none; required without `certificates`"),
+      .other(
+        "private_key", .text("file name"),
+        "PEM file with its key, not encrypted; only the gateway's user should be able to read it",
+        default: "none; required without `certificates`"),
+      .other(
+        "certificates", .list(.section("certificate"), least: 1),
+        """
+        More certificates. The name that a client asks for (SNI) chooses one by its subject alternative names; the \
+        first certificate of all is for every other name
+        """,
+        default: "none"),
+      .choice(
+        "min_version", \.minimumVersion, "The oldest version that is accepted; 1.0 and 1.1 never are (RFC 8996)"),
+      .other(
+        "ciphers", .list(.choice(CipherSuite.allCases.map(\.rawValue))),
+        "Cipher suites by OpenSSL's names, the preferred first; a version without any in the list keeps its defaults",
+        default: "AES-GCM and ChaCha20-Poly1305 with ECDHE"),
+      .other(
+        "client_ca", .text("file name"), "PEM file with the authorities that may have issued clients' certificates",
+        default: "none are asked for"),
+      .choice(
+        "client_certificate", \.clientCertificate,
+        "The treatment of a client without a certificate: `require` refuses it"),
+      .number(
+        "handshake_timeout", \.handshakeTimeout, .duration(100...600_000), "The longest time of a handshake"),
+    ]
+  ) { ListenerTLS(certificates: []) }
 }
 
 /// TLS towards the upstream (`upstream.tls`).
@@ -103,6 +128,15 @@ public struct StrictTransport: Sendable, Equatable {
   /// Seconds.
   public var maxAge: Int
   public var includesSubdomains: Bool
+
+  public static let table = SettingTable<StrictTransport>(
+    "strict_transport_security", "The `Strict-Transport-Security` of answers over TLS (RFC 6797).",
+    [
+      .number(
+        "max_age", \.maxAge, .seconds(0...87_600 * 3_600), "The time for which browsers keep it; `0s` ends it"),
+      .flag("include_subdomains", \.includesSubdomains, "`true`: it holds for all subdomains too"),
+    ]
+  ) { StrictTransport() }
 
   /// A year, which is what lists of such hosts ask for at least.
   public init(maxAge: Int = 31_536_000, includesSubdomains: Bool = false) {

@@ -41,7 +41,6 @@ struct ClientCollection {
   /// same grants and modes.
   private var grantSets: [(list: [GrantType], set: Set<GrantType>)] = []
   private var modeSets: [Set<ResponseMode>] = []
-  private let defaultModes: Set<ResponseMode> = [.query]
   /// True if the gateway seals the refresh tokens of at least one client.
   private(set) var sealsRefreshTokens = false
 
@@ -126,9 +125,7 @@ struct ClientCollection {
     return set
   }
 
-  /// By default an authorization response is in the query.
-  mutating func shared(_ modes: Set<ResponseMode>?) -> Set<ResponseMode> {
-    guard let modes else { return defaultModes }
+  mutating func shared(_ modes: Set<ResponseMode>) -> Set<ResponseMode> {
     if let known = modeSets.first(where: { $0 == modes }) { return known }
     modeSets.append(modes)
     return modes

@@ -2,62 +2,97 @@ import OAuth
 import Policy
 import YAML
 
-/// What the entry of one client says, with the places of what is judged later. A class, because it has so many parts that
-/// handing it on by value costs more than reading it.
-final class ClientDraft {
-  /// A value and where it stands.
+/// The entry of one client, with the places that findings name. A class, because it has so many parts that a copy costs
+/// more than the reading.
+final class ClientDraft: SectionDraft {
+  /// A value and its place.
   typealias Placed<Value> = (value: Value, node: YAMLNode)
 
+  var settings: ClientSettings
   var id: ClientID?
+  /// `nil` where the entry does not say it, or not in a known word.
+  private(set) var kind: Client.Kind?
   /// The value of `id:`, or the whole entry.
   var node: YAMLNode
-  var name: String?
-  var kind: Client.Kind?
-  var typeNode: YAMLNode?
-  var application: Client.Application?
-  var applicationNode: YAMLNode?
-  var platform: Client.Platform?
+  private(set) var fields = Fields()
+  /// The redirect URIs that could be read.
   var redirectURIs: [Placed<RedirectURI>] = []
-  var namesRedirectURIs = false
-  var grants: Set<GrantType>?
-  var grantNodes: [Placed<GrantType>] = []
-  var pkce: Placed<Client.PKCE>?
-  var reliesOnNonce = false
-  var isTrusted = true
-  var responseModes: Placed<Set<ResponseMode>>?
-  var consent: Placed<Consent>?
-  var secret: Secret?
-  var secretNode: YAMLNode?
-  var rules: RuleSettings
-  var rawRefreshNode: YAMLNode?
-  var reuseNetworks: Placed<RefreshReuseNetworks>?
-  var pushedNode: YAMLNode?
-  var upstreamID: Placed<ClientID>?
-  var upstreamSecret: Secret?
-  var upstreamSecretNode: YAMLNode?
-  var authentication: Placed<UpstreamClient.Authentication>?
-  var upstreamRedirect: UpstreamClient.RedirectURI?
-  var upstreamScopes: ScopeRules?
+  /// The grants that not every client may have.
+  var grants: [Placed<GrantType>] = []
+  var namesGrants = false
+  var upstream: ClientUpstreamDraft
 
-  init(node: YAMLNode, rules: RuleSettings) {
+  init(node: YAMLNode, settings: ClientSettings) {
     self.node = node
-    self.rules = rules
+    self.settings = settings
+    upstream = ClientUpstreamDraft(settings: settings.upstream)
   }
 
+  static let section = Section<ClientDraft>(
+    ClientSettings.table,
+    [
+      // Read first.
+      "id": { _, _, _ in },
+      "redirect_uris": { $2.redirectURIs = $0.redirectURIs($1) },
+      "grants": { $0.readGrants($1, $2) },
+      "secret": { $2.settings.secret = $0.secret($1) },
+      "upstream": { $0.readClientUpstream($1, $2) },
+    ])
+
+  /// True if the entry has no redirect URI, not even one that could not be read.
+  var namesNoRedirectURI: Bool {
+    guard redirectURIs.isEmpty, let node = fields["redirect_uris"]?.node else { return redirectURIs.isEmpty }
+    return node.kind == .sequence && node.count == 0
+  }
+
+  var rules: EnforcementSettings { settings.enforcement }
+
   /// True if the upstream knows the client by another id.
-  var hasOtherUpstreamID: Bool { upstreamID.map { $0.value != id } ?? false }
+  var hasOtherUpstreamID: Bool { upstream.id.map { $0 != id } ?? false }
 
   /// How messages call the client.
   var title: String { id.map { "client \(quoted($0.rawValue))" } ?? "the client" }
 
-  /// What an app is when its entry does not say: the kind with the stricter rules for its type.
-  var effectiveApplication: Client.Application { application ?? (kind == .confidential ? .web : .native) }
+  /// Takes the settings that were read, and fills in the defaults that depend on other ones.
+  ///
+  /// - Parameter clients: The clients of the policy, whose equal sets share their storage.
+  func complete(_ fields: Fields, _ clients: inout ClientCollection) {
+    self.fields = fields
+    if fields.valid("type") != nil { kind = settings.kind }
+    if fields.valid("application") == nil {
+      // The kind of application with the stricter rules for its type.
+      settings.application = kind == .confidential ? .web : .native
+    }
+    if !namesGrants, settings.application == .device { settings.grants = clients.shared([.deviceCode, .refreshToken]) }
+    if fields["response_modes"] != nil { settings.responseModes = clients.shared(settings.responseModes) }
+  }
+}
 
-  /// Whether it has the grant, by its entry or by default.
-  func has(_ grant: GrantType) -> Bool { grants?.contains(grant) ?? defaultGrants.contains(grant) }
+/// `upstream:` of a client.
+struct ClientUpstreamDraft: SectionDraft {
+  var settings: UpstreamClient
+  var fields = Fields()
+  var id: ClientID?
+  var redirectURI: UpstreamClient.RedirectURI?
 
-  /// The grants that it has by default.
-  var defaultGrants: [GrantType] {
-    effectiveApplication == .device ? [.deviceCode, .refreshToken] : [.authorizationCode, .refreshToken]
+  static let section = Section<ClientUpstreamDraft>(
+    UpstreamClient.table,
+    [
+      "client_id": { $2.id = $0.clientID($1) },
+      "client_secret": { $2.settings.clientSecret = $0.secret($1) },
+      "redirect_uri": { $2.redirectURI = $0.upstreamRedirect($1) },
+      "scopes": { $2.settings.scopes = $0.scopes($1, server: $0.upstream?.scopes) },
+    ])
+
+  /// True if the entry names a secret: where it could not be read there is an error already.
+  var holdsCredentials: Bool { fields["client_secret"] != nil }
+
+  /// The upstream client of a client with this id.
+  func settings(for id: ClientID) -> UpstreamClient {
+    var settings = settings
+    settings.clientID = self.id ?? id
+    if fields.valid("authentication") == nil { settings.authentication = holdsCredentials ? .basic : .none }
+    settings.redirectURI = redirectURI ?? (holdsCredentials ? .callback : .requested)
+    return settings
   }
 }

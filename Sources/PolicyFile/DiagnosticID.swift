@@ -89,6 +89,16 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
 }
 
 extension DiagnosticID {
+  /// The finding about a setting whose bound an RFC gives.
+  static func excess(of key: String) -> Self {
+    switch key {
+    case "code_lifetime": .codeLifetime
+    case "device_code_lifetime": .deviceCodeLifetime
+    case "refresh_reuse_window": .refreshReuseWindow
+    default: .invalidValue
+    }
+  }
+
   /// Whether this is about what the policy allows; otherwise about how the file is written.
   public var isLint: Bool {
     switch self {

@@ -6,6 +6,12 @@ struct Field {
   /// Where the key stands; the value itself for an item of a list.
   let key: YAMLNode
   let node: YAMLNode
+
+  /// The items of a list, or the value itself.
+  var items: [YAMLNode] { node.kind == .sequence ? Array(node.items) : [node] }
+
+  /// The texts among the items.
+  var texts: [String] { items.compactMap(\.text) }
 }
 
 /// Input as messages show it: on one line, without control characters, cut where it gets long.

@@ -79,13 +79,15 @@ public enum PolicyFile {
 
   private static func outcome(of reader: PolicyReader, _ path: String) -> Outcome {
     let policy = reader.read(path)
-    let diagnostics = reader.sortedDiagnostics()
+    let diagnostics = reader.sorted(reader.diagnostics)
     let selfCheck = SelfCheck(
-      redirects: reader.redirects, mode: reader.defaults.mode, unknownClients: reader.unknownClients,
+      redirects: reader.enforcement.redirects, mode: reader.enforcement.defaults.mode,
+      unknownClients: reader.enforcement.unknownClients,
       observedNative: reader.observedNative,
       findings: Set(diagnostics.lazy.filter { $0.severity == .error }.map(\.id)))
     return Outcome(
-      policy: policy, diagnostics: diagnostics, unsupported: reader.unsupported, sealingKeys: reader.sealingKeys,
+      policy: policy, diagnostics: diagnostics, unsupported: reader.sorted(reader.unsupported),
+      sealingKeys: reader.sealingKeys,
       selfCheck: selfCheck, files: reader.files)
   }
 }

@@ -1,29 +1,51 @@
-/// What the format knows: the source of the tests that keep schema and documentation complete.
-public enum PolicyFormat {
-  /// The keys of every mapping, under the mapping's name in the JSON Schema (`$defs`); `policy` is the file itself.
-  public static let sections: [String: [String]] = {
-    var sections: [String: [String]] = [:]
-    func add<Key: SectionKey>(_: Key.Type) { sections[Key.section] = Key.allCases.map(\.rawValue) }
-    add(RootKey.self)
-    add(GatewayKey.self)
-    add(ListenerKey.self)
-    add(TLSKey.self)
-    add(CertificateKey.self)
-    add(StrictTransportKey.self)
-    add(UpstreamTLSKey.self)
-    add(BrandingKey.self)
-    add(LimitKey.self)
-    add(StoreKey.self)
-    add(FileKey.self)
-    add(SecretKey.self)
-    add(UpstreamKey.self)
-    add(EndpointKey.self)
-    add(ScopeKey.self)
-    add(EnforcementKey.self)
-    add(IncludeKey.self)
-    add(IncludedFileKey.self)
-    add(ClientKey.self)
-    add(ClientUpstreamKey.self)
-    return sections
-  }()
+import Policy
+
+/// The tables of the format: the source of the JSON Schema and of the tables of the manual.
+enum PolicyFormat {
+  /// A table without the type of its values.
+  struct Table: Sendable {
+    let name: String
+    let summary: String
+    let alternatives: [[String]]
+    let isExclusive: Bool
+    let rows: [Row]
+
+    init<Root>(_ table: SettingTable<Root>) {
+      let defaults = table.defaults()
+      name = table.name
+      summary = table.summary
+      alternatives = table.alternatives
+      isExclusive = table.isExclusive
+      rows = table.settings.map { setting in
+        Row(
+          key: setting.key, form: setting.form, summary: setting.summary, value: setting.value(in: defaults),
+          standard: setting.standard, isRequired: setting.requirement != nil, notes: setting.notes)
+      }
+    }
+  }
+
+  struct Row: Sendable {
+    let key: String
+    let form: SettingForm
+    let summary: String
+    /// The default, if it is a value of the form.
+    let value: SettingValue?
+    /// The default in words.
+    let standard: String?
+    let isRequired: Bool
+    let notes: [String]
+  }
+
+  /// The file itself comes first.
+  static let tables = [
+    Table(PolicyRoot.table), Table(GatewaySettings.table), Table(Listener.table), Table(ListenerTLS.table),
+    Table(CertificatePlace.table), Table(StrictTransport.table), Table(UpstreamTLSDraft.table), Table(Branding.table),
+    Table(LimitSettings.table), Table(StoreDraft.table), Table(FilePlace.table), Table(SecretPlace.table),
+    Table(UpstreamSettings.table), Table(Endpoints.table), Table(ScopeLists.table), Table(PolicyEnforcement.table),
+    Table(IncludePlace.table),
+    Table(IncludedFile.table), Table(ClientSettings.table), Table(UpstreamClient.table),
+  ]
+
+  /// The large mappings, in which a key of another one is often looked for.
+  static let places = tables.filter { ["policy", "gateway", "upstream", "enforcement"].contains($0.name) }
 }

@@ -1,6 +1,15 @@
 import Policy
 import YAML
 
+extension Listener: SectionDraft {
+  static let section = Section<Listener>(
+    table,
+    [
+      "address": { if let address = $0.address($1) { $2.address = address } },
+      "tls": { $2.tls = $0.listenerTLS($1) },
+    ])
+}
+
 extension PolicyReader {
   func listeners(_ field: Field) -> [(value: Listener, node: YAMLNode)] {
     var listeners: [(value: Listener, node: YAMLNode)] = []
@@ -23,24 +32,10 @@ extension PolicyReader {
   }
 
   private func listener(_ item: Field) -> Listener? {
-    var place: SocketAddress?
-    var namesAddress = false
-    var tls: ListenerTLS?
-    var proxyProtocol = false
-    let isMapping = fields(item.node, named: "listener", ListenerKey.self) { key, field in
-      switch key {
-      case .address:
-        namesAddress = true
-        place = address(field)
-      case .tls:
-        tls = listenerTLS(field)
-      case .proxyProtocol:
-        proxyProtocol = flag(field) ?? false
-      }
-    }
-    guard isMapping else { return nil }
-    if !namesAddress { missing(ListenerKey.address, item.node, in: "the listener", "one such as `127.0.0.1:8080`") }
-    return place.map { Listener(address: $0, tls: tls, proxyProtocol: proxyProtocol) }
+    var listener = Listener.table.defaults()
+    guard let fields = read(item.node, Listener.section, into: &listener) else { return nil }
+    require(Listener.section, in: fields, item.node, named: "the listener")
+    return listener.address.host.isEmpty ? nil : listener
   }
 
   /// `127.0.0.1:8080` or `[::1]:8080`.

@@ -14,7 +14,7 @@ extension PolicyReader {
     lintRawRefresh(draft)
     lintReuseNetworks(draft)
     lintPushed(draft, kind)
-    if let modes = draft.responseModes, modes.value.contains(.formPost),
+    if let modes = draft.fields.valid("response_modes"), draft.settings.responseModes.contains(.formPost),
       draft.redirectURIs.contains(where: { $0.value.privateUseScheme != nil })
     {
       warn(
@@ -24,30 +24,31 @@ extension PolicyReader {
   }
 
   private func lintType(_ draft: ClientDraft, _ kind: Client.Kind) {
-    if kind == .confidential, draft.effectiveApplication == .native {
+    if kind == .confidential, draft.settings.application == .native {
       error(
-        .nativeConfidential, draft.typeNode ?? draft.node,
+        .nativeConfidential, draft.fields["type"]?.node ?? draft.node,
         "\(draft.title) is a native app, whose copies cannot keep a shared secret; use `type: public`")
     }
-    if kind == .public, let node = draft.secretNode {
+    if kind == .public, let secret = draft.fields["secret"] {
       error(
-        .publicSecret, node,
+        .publicSecret, secret.node,
         "\(draft.title) is public, so a secret proves nothing; remove `secret` or use `type: confidential`")
     }
   }
 
   private func lintPKCE(_ draft: ClientDraft, _ kind: Client.Kind) {
-    guard let pkce = draft.pkce, pkce.value != .required else { return }
-    if draft.effectiveApplication == .native {
+    let rule = draft.settings.pkce
+    guard let pkce = draft.fields.valid("pkce"), rule != .required else { return }
+    if draft.settings.application == .native {
       error(
         .pkceNative, pkce.node,
-        "\(draft.title) is a native app, for which PKCE cannot be `\(pkce.value.rawValue)`; use `required`")
-    } else if kind == .public, pkce.value == .off {
+        "\(draft.title) is a native app, for which PKCE cannot be `\(rule.rawValue)`; use `required`")
+    } else if kind == .public, rule == .off {
       error(.pkceOff, pkce.node, "\(draft.title) is public, for which PKCE cannot be `off`; use `required`")
-    } else if draft.rules.profile == .oauth21, !(kind == .confidential && draft.reliesOnNonce) {
+    } else if draft.rules.profile == .oauth21, !(kind == .confidential && draft.settings.reliesOnNonce) {
       error(
         .pkceProfile, pkce.node,
-        "\(draft.title) is held to OAuth 2.1, where PKCE cannot be `\(pkce.value.rawValue)`; use `required`, or "
+        "\(draft.title) is held to OAuth 2.1, where PKCE cannot be `\(rule.rawValue)`; use `required`, or "
           + "`relies_on_nonce: true` for a confidential client that checks the nonce")
     } else {
       warn(
@@ -57,7 +58,7 @@ extension PolicyReader {
   }
 
   private func lintGrants(_ draft: ClientDraft, _ kind: Client.Kind) {
-    for grant in draft.grantNodes {
+    for grant in draft.grants {
       if grant.value == .password {
         error(
           .grant, grant.node,
@@ -66,14 +67,14 @@ extension PolicyReader {
         error(
           .grant, grant.node,
           "\(draft.title) is public and has no credentials; remove `client_credentials`")
-      } else if draft.secretNode != nil || draft.hasOtherUpstreamID {
+      } else if draft.fields["secret"] != nil || draft.hasOtherUpstreamID {
         error(
           .grant, grant.node,
           "\(draft.title) proves itself to the gateway, which lends it no credentials for this grant; remove "
             + "`client_credentials`")
       }
     }
-    if draft.has(.authorizationCode), draft.redirectURIs.isEmpty, !draft.namesRedirectURIs {
+    if draft.settings.grants.contains(.authorizationCode), draft.namesNoRedirectURI {
       error(
         .noRedirectURI, draft.node,
         "\(draft.title) has the authorization code grant and no redirect URI; add `redirect_uris`")
@@ -81,29 +82,31 @@ extension PolicyReader {
   }
 
   private func lintRawRefresh(_ draft: ClientDraft) {
-    guard let node = draft.rawRefreshNode, draft.rules.rawRefreshUntil != nil,
-      let upstream = draft.upstreamID, upstream.value != draft.id
+    guard draft.rules.rawRefreshUntil != nil, let field = draft.fields["raw_refresh_until"],
+      let upstream = draft.upstream.id, upstream != draft.id
     else { return }
     warn(
-      .rawRefresh, node,
-      "\(draft.title) is `\(upstream.value.rawValue)` upstream, so older refresh tokens are not its own and stay refused; "
+      .rawRefresh, field.node,
+      "\(draft.title) is `\(upstream.rawValue)` upstream, so older refresh tokens are not its own and stay refused; "
         + "remove `raw_refresh_until`")
   }
 
   private func lintReuseNetworks(_ draft: ClientDraft) {
-    guard let networks = draft.reuseNetworks, networks.value == .any else { return }
+    guard draft.settings.refreshReuseNetworks == .any, let field = draft.fields["refresh_reuse_networks"] else {
+      return
+    }
     let message =
       draft.rules.refreshReuseWindow > 0
       ? "answers a repeated refresh token of \(draft.title) from any address; use `same` unless its apps "
         + "change networks while they refresh"
       : "has no effect without `refresh_reuse_window`; remove it"
-    warn(.refreshReuseNetworks, networks.node, "`refresh_reuse_networks: any` " + message)
+    warn(.refreshReuseNetworks, field.node, "`refresh_reuse_networks: any` " + message)
   }
 
   private func lintPushed(_ draft: ClientDraft, _ kind: Client.Kind) {
-    guard let node = draft.pushedNode, draft.rules.pushedAuthorization != .off else { return }
+    guard draft.rules.pushedAuthorization != .off, let node = draft.fields["pushed_authorization"]?.node else { return }
     lintPushedEndpoint(node, draft.rules.pushedAuthorization)
-    guard kind == .confidential, draft.secretNode == nil, draft.upstreamSecretNode == nil else { return }
+    guard kind == .confidential, draft.fields["secret"] == nil, !draft.upstream.holdsCredentials else { return }
     error(
       .pushedAuthorization, node,
       "\(draft.title) proves itself to the upstream alone, and what it pushes never goes there; add "
@@ -120,7 +123,7 @@ extension PolicyReader {
   }
 
   private func lintCredentials(_ draft: ClientDraft, _ kind: Client.Kind) {
-    if let secret = draft.secret, let node = draft.secretNode, kind == .confidential {
+    if kind == .confidential, let secret = draft.settings.secret, let node = draft.fields["secret"]?.node {
       let bits = SecretStrength.bits(of: secret)
       if bits < SecretStrength.required {
         warn(
@@ -129,24 +132,27 @@ extension PolicyReader {
             + "32 hexadecimal digits of `openssl rand -hex 16`")
       }
     }
-    if kind == .confidential, draft.hasOtherUpstreamID, draft.secretNode == nil, draft.effectiveApplication != .native {
+    if kind == .confidential, draft.hasOtherUpstreamID, draft.fields["secret"] == nil,
+      draft.settings.application != .native
+    {
       error(
         .missingSecret, draft.node,
         "\(draft.title) is confidential and has another id upstream, so it has to prove itself to the gateway; add "
           + "`secret: { file: PATH }`")
     }
-    guard let authentication = draft.authentication else { return }
-    switch authentication.value {
+    guard let field = draft.upstream.fields.valid("authentication") else { return }
+    let authentication = draft.upstream.settings.authentication
+    switch authentication {
     case .basic, .post:
-      if draft.upstreamSecretNode == nil {
+      if !draft.upstream.holdsCredentials {
         error(
-          .missingSecret, authentication.node,
-          "`authentication: \(authentication.value.rawValue)` needs a secret; add `client_secret: { file: PATH }`")
+          .missingSecret, field.node,
+          "`authentication: \(authentication.rawValue)` needs a secret; add `client_secret: { file: PATH }`")
       }
     case .none:
-      if draft.upstreamSecretNode != nil {
+      if draft.upstream.holdsCredentials {
         error(
-          .conflict, authentication.node,
+          .conflict, field.node,
           "`authentication: none` leaves `client_secret` unused; remove one of the two")
       }
     }

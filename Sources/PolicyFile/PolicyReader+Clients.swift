@@ -10,7 +10,8 @@ extension PolicyReader {
       clients.reserveCapacity(field.node.count)
       readEach(of: field.node, readClientOrInclude)
     case .mapping:
-      fields(field.node, named: "clients", IncludeKey.self) { _, field in include(field) }
+      var place = IncludePlace()
+      read(field.node, IncludePlace.section, named: "clients", into: &place)
     case .scalar:
       error(.wrongType, field.node, "`clients` must be a list of clients, or a mapping with `include`")
     }
@@ -45,24 +46,28 @@ extension PolicyReader {
     clients.add(
       id,
       ClientCollection.Entry(
-        client: draft.kind.map { client(draft, id: id, kind: $0) }, place: Place(draft.node),
-        consent: draft.consent.map { Place($0.node) }, upstreamID: draft.upstreamID.map { Place($0.node) }))
+        client: draft.kind == nil ? nil : client(draft, id), place: Place(draft.node),
+        consent: draft.fields.valid("consent").map { Place($0.node) },
+        upstreamID: draft.upstream.fields.valid("client_id").map { Place($0.node) }))
   }
 
   private func draft(_ node: YAMLNode) -> ClientDraft? {
-    let draft = ClientDraft(node: node, rules: defaults)
+    var draft = ClientDraft(node: node, settings: clientDefaults)
     suggested = []
-    var hasID = false
     // First, so that every message about the client can name it.
     if let entry = node.entries.first(where: { $0.key.text == "id" }), !entry.value.isEmpty {
-      hasID = true
       draft.node = entry.value
       draft.id = clientID(Field(name: "id", key: entry.key, node: entry.value))
     }
-    let isMapping = fields(node, named: "client", ClientKey.self) { key, field in readClientKey(key, field, draft) }
-    guard isMapping else { return nil }
-    if !hasID { missing(ClientKey.id, node, in: "the client", "the identifier that it sends as `client_id`") }
-    if draft.typeNode == nil, !suggested.contains(ClientKey.type.rawValue) {
+    guard let fields = read(node, ClientDraft.section, into: &draft) else { return nil }
+    draft.complete(fields, &clients)
+    // A missing type has a finding of its own.
+    require(ClientDraft.section, in: fields, node, named: "the client", except: "type")
+    lint(draft.rules, fields)
+    if let field = fields.valid("application"), draft.settings.application == .device {
+      reportUnsupported(field, "device clients are not served yet; remove the client")
+    }
+    if fields["type"] == nil, !suggested.contains("type") {
       error(
         .clientType, draft.node,
         "\(draft.title) has no `type`; say whether it is `public` or `confidential`, it cannot be guessed")
@@ -76,59 +81,8 @@ extension PolicyReader {
     return "\(file)line \(place.mark.line)"
   }
 
-  private func readClientKey(_ key: ClientKey, _ field: Field, _ draft: ClientDraft) {
-    switch key {
-    case .id: break
-    case .name: draft.name = text(field)
-    case .type:
-      draft.typeNode = field.node
-      draft.kind = choice(field, Client.Kind.self)
-    case .application:
-      draft.applicationNode = field.node
-      draft.application = choice(field, Client.Application.self)
-      if draft.application == .device {
-        reportUnsupported(field, "device clients are not served yet; remove the client")
-      }
-    case .platform: draft.platform = choice(field, Client.Platform.self)
-    case .redirectURIs:
-      draft.namesRedirectURIs = field.node.kind != .sequence || field.node.count > 0
-      draft.redirectURIs = redirectURIs(field)
-    case .grants: readGrants(field, draft)
-    case .pkce: draft.pkce = choice(field, Client.PKCE.self).map { ($0, field.node) }
-    case .responseModes: draft.responseModes = choices(field, ResponseMode.self).map { ($0, field.node) }
-    case .consent: draft.consent = choice(field, Consent.self).map { ($0, field.node) }
-    case .secret:
-      draft.secretNode = field.node
-      draft.secret = secret(field)
-    case .upstream: readClientUpstream(field, draft)
-    case .mode: readRule(.mode, field, &draft.rules)
-    case .profile: readRule(.profile, field, &draft.rules)
-    case .trusted: draft.isTrusted = flag(field) ?? true
-    case .reliesOnNonce: draft.reliesOnNonce = flag(field) ?? false
-    case .pkceMethods: readRule(.pkceMethods, field, &draft.rules)
-    case .pkceSyntax: readRule(.pkceSyntax, field, &draft.rules)
-    case .state: readRule(.state, field, &draft.rules)
-    case .localhost: readRule(.localhost, field, &draft.rules)
-    case .schemes: readRule(.schemes, field, &draft.rules)
-    case .embeddedUserAgents: readRule(.embeddedUserAgents, field, &draft.rules)
-    case .codeLifetime: readRule(.codeLifetime, field, &draft.rules)
-    case .deviceCodeLifetime: readDeviceCodeLifetime(field, &draft.rules)
-    case .refreshReuseWindow: readRule(.refreshReuseWindow, field, &draft.rules)
-    case .refreshReuseNetworks:
-      draft.reuseNetworks = choice(field, RefreshReuseNetworks.self).map { ($0, field.node) }
-    case .refreshIdle: readRule(.refreshIdle, field, &draft.rules)
-    case .rawRefreshUntil:
-      draft.rawRefreshNode = field.node
-      readRule(.rawRefreshUntil, field, &draft.rules)
-    case .pushedAuthorization:
-      draft.pushedNode = field.node
-      readRule(.pushedAuthorization, field, &draft.rules)
-    case .fragmentGuard: readRule(.fragmentGuard, field, &draft.rules)
-    }
-  }
-
   /// RFC 6749, appendix A.1: visible ASCII and spaces. The bound keeps ids out of trouble in logs and metrics.
-  private func clientID(_ field: Field) -> ClientID? {
+  func clientID(_ field: Field) -> ClientID? {
     guard let text = text(field) else { return nil }
     guard text.utf8.allSatisfy({ (0x20...0x7e).contains($0) }), text.utf8.count <= 256 else {
       error(
@@ -138,10 +92,9 @@ extension PolicyReader {
     return ClientID(text)
   }
 
-  private func readGrants(_ field: Field, _ draft: ClientDraft) {
+  func readGrants(_ field: Field, _ draft: ClientDraft) {
     var grants: [GrantType] = []
-    let items = list(field)
-    for item in items {
+    for item in list(field) {
       guard let text = text(item) else { continue }
       if text == "implicit" {
         error(.grant, item.node, "\(draft.title) cannot have the implicit grant; use `authorization_code`")
@@ -163,30 +116,20 @@ extension PolicyReader {
       }
       grants.append(grant)
       if grant == .deviceCode { reportUnsupported(item, "the device grant is not served yet; remove `device_code`") }
-      if grant == .password || grant == .clientCredentials { draft.grantNodes.append((grant, item.node)) }
+      if grant == .password || grant == .clientCredentials { draft.grants.append((grant, item.node)) }
     }
-    if items.isEmpty, field.node.kind == .sequence {
-      error(.missingValue, field.node, "`grants` is empty; name at least one or remove the key")
-    }
-    if !grants.isEmpty { draft.grants = clients.shared(grants) }
+    reportEmpty(field)
+    guard !grants.isEmpty else { return }
+    draft.namesGrants = true
+    draft.settings.grants = clients.shared(grants)
   }
 
-  private func readClientUpstream(_ field: Field, _ draft: ClientDraft) {
-    fields(field.node, named: "upstream", ClientUpstreamKey.self) { key, field in
-      switch key {
-      case .clientID: draft.upstreamID = clientID(field).map { ($0, field.node) }
-      case .clientSecret:
-        draft.upstreamSecretNode = field.node
-        draft.upstreamSecret = secret(field)
-      case .authentication:
-        draft.authentication = choice(field, UpstreamClient.Authentication.self).map { ($0, field.node) }
-      case .redirectURI: draft.upstreamRedirect = upstreamRedirect(field)
-      case .scopes: draft.upstreamScopes = scopes(field, server: upstream?.scopes)
-      }
-    }
+  func readClientUpstream(_ field: Field, _ draft: ClientDraft) {
+    draft.upstream.fields =
+      read(field.node, ClientUpstreamDraft.section, named: "upstream", into: &draft.upstream) ?? Fields()
   }
 
-  private func upstreamRedirect(_ field: Field) -> UpstreamClient.RedirectURI? {
+  func upstreamRedirect(_ field: Field) -> UpstreamClient.RedirectURI? {
     guard let text = text(field) else { return nil }
     switch text {
     case "callback": return .callback
@@ -201,30 +144,12 @@ extension PolicyReader {
     }
   }
 
-  private func client(_ draft: ClientDraft, id: ClientID, kind: Client.Kind) -> Client {
-    let rules = draft.rules
-    if rules.mode == .observe, draft.effectiveApplication == .native { observedNative = observedNative ?? id }
-    // Where the secret could not be read there is an error already; what follows assumes that it is held.
-    let holdsCredentials = draft.upstreamSecretNode != nil
-    let upstream = UpstreamClient(
-      clientID: draft.upstreamID?.value ?? id, clientSecret: draft.upstreamSecret,
-      authentication: draft.authentication?.value ?? (holdsCredentials ? .basic : .none),
-      redirectURI: draft.upstreamRedirect ?? (holdsCredentials ? .callback : .requested),
-      scopes: draft.upstreamScopes)
-    var settings = ClientSettings(
-      id: id, name: draft.name, kind: kind, application: draft.effectiveApplication, platform: draft.platform,
-      redirectURIs: draft.redirectURIs.map(\.value), grants: draft.grants ?? clients.shared(draft.defaultGrants),
-      pkce: draft.pkce?.value ?? .required, profile: rules.profile, reliesOnNonce: draft.reliesOnNonce,
-      pkceMethods: rules.pkceMethods, pkceSyntax: rules.pkceSyntax,
-      responseModes: clients.shared(draft.responseModes?.value), mode: rules.mode, state: rules.state,
-      localhost: rules.localhost, schemes: rules.schemes, embeddedUserAgents: rules.embeddedUserAgents,
-      codeLifetime: rules.codeLifetime, deviceCodeLifetime: rules.deviceCodeLifetime,
-      refreshReuseWindow: rules.refreshReuseWindow, refreshIdle: rules.refreshIdle,
-      rawRefreshUntil: rules.rawRefreshUntil, pushedAuthorization: rules.pushedAuthorization,
-      fragmentGuard: rules.fragmentGuard,
-      consent: draft.consent?.value ?? .gateway, secret: draft.secret, upstream: upstream,
-      registration: draft.isTrusted ? .policy : .dynamic)
-    if let networks = draft.reuseNetworks { settings.refreshReuseNetworks = networks.value }
+  private func client(_ draft: ClientDraft, _ id: ClientID) -> Client {
+    var settings = draft.settings
+    settings.id = id
+    settings.redirectURIs = draft.redirectURIs.map(\.value)
+    settings.upstream = draft.upstream.settings(for: id)
+    if settings.mode == .observe, settings.application == .native { observedNative = observedNative ?? id }
     return Client(settings)
   }
 }

@@ -2,36 +2,30 @@ import OAuth
 import Policy
 import YAML
 
+extension Endpoints: SectionDraft {
+  static let section = Section<Endpoints>(
+    table,
+    [
+      "device_authorization": { $2.closed += $0.paths($1) },
+      "registration": { $2.closed += $0.paths($1) },
+    ])
+}
+
 extension PolicyReader {
-  func readEndpoints(_ field: Field) -> Endpoints {
+  func endpoints(_ field: Field) -> Endpoints {
     var endpoints = Endpoints(authorization: [], token: [])
-    var named: Set<EndpointKey> = []
-    var owners: [String: String] = [:]
-    let isMapping = fields(field.node, named: "endpoints", EndpointKey.self) { key, field in
-      named.insert(key)
-      let paths = paths(field)
-      for path in paths {
-        if let owner = owners.updateValue(field.name, forKey: path) {
-          error(
-            .duplicateValue, field.node,
-            "path \(quoted(path)) is both `\(owner)` and `\(field.name)`; a path is one endpoint")
-        }
-      }
-      switch key {
-      case .authorization: endpoints.authorization = paths
-      case .token: endpoints.token = paths
-      case .revocation: endpoints.revocation = paths
-      case .introspection: endpoints.introspection = paths
-      // Closed unless a client may push.
-      case .pushedAuthorization: endpoints.pushedAuthorization = paths
-      case .deviceAuthorization, .registration: endpoints.closed += paths
-      }
-    }
     endpointsPlace = Place(field.key)
-    guard isMapping else { return endpoints }
-    for key in [EndpointKey.authorization, .token] where !named.contains(key) {
-      missing(key, field.key, in: "`endpoints`", "its path, such as `/\(key == .token ? "token" : "authorize")`")
+    guard let fields = read(field.node, Endpoints.section, into: &endpoints) else { return endpoints }
+    var owners: [String: String] = [:]
+    for field in fields.all {
+      for path in field.texts {
+        guard let owner = owners.updateValue(field.name, forKey: path), owner != field.name else { continue }
+        error(
+          .duplicateValue, field.node,
+          "path \(quoted(path)) is both `\(owner)` and `\(field.name)`; a path is one endpoint")
+      }
     }
+    require(Endpoints.section, in: fields, field.key, named: "`endpoints`")
     return endpoints
   }
 
@@ -47,19 +41,16 @@ extension PolicyReader {
   }
 
   /// A path or a list of paths, each in the one spelling that every server reads alike.
-  func paths(_ field: Field) -> [String] { exactPaths(field).map(\.path) }
-
-  /// The same with the place of each.
-  func exactPaths(_ field: Field) -> [(path: String, node: YAMLNode)] {
-    var paths: [(path: String, node: YAMLNode)] = []
+  func paths(_ field: Field) -> [String] {
+    var paths: [String] = []
     for item in list(field, orSingle: true) {
       guard let path = text(item) else { continue }
       if let problem = Self.pathProblem(path) {
         error(.invalidValue, item.node, "`\(field.name)` cannot be \(quoted(path)); \(problem)")
-      } else if paths.contains(where: { $0.path == path }) {
+      } else if paths.contains(path) {
         error(.duplicateValue, item.node, "\(quoted(path)) occurs twice in `\(field.name)`; keep one")
       } else {
-        paths.append((path, item.node))
+        paths.append(path)
       }
     }
     return paths
@@ -67,11 +58,13 @@ extension PolicyReader {
 
   /// Checks `not_endpoints`: an entry that is a spelling of an endpoint would open it, and one that looks like none does
   /// nothing.
-  func checkNotEndpoints(_ paths: [(path: String, node: YAMLNode)], _ endpoints: Endpoints) {
+  func checkNotEndpoints(_ field: Field, _ upstream: UpstreamSettings) {
+    let endpoints = upstream.endpoints
     let all =
       endpoints.authorization + endpoints.token + endpoints.revocation + endpoints.introspection
       + endpoints.pushedAuthorization + endpoints.closed
-    for (path, node) in paths {
+    for node in field.items {
+      guard let path = node.text, upstream.notEndpoints.contains(path) else { continue }
       let folded = Self.folded(path)
       if let endpoint = all.first(where: { Self.folded($0) == folded }) {
         error(

@@ -1,31 +1,46 @@
+import Policy
 import YAML
 
 extension PolicyReader {
-  /// Reads a mapping key by key. Unknown keys and keys without a value are reported, and `body` sees the others in the
-  /// order of the file.
+  /// Reads a mapping key by key in the order of the file. Unknown keys and keys without a value are reported.
   ///
-  /// - Returns: whether the node is a mapping at all.
+  /// - Parameter name: What messages call the mapping, if not by the name of the section.
+  /// - Returns: The settings that the mapping has; `nil` if the node is no mapping.
   @discardableResult
-  func fields<Key: SectionKey>(
-    _ node: YAMLNode, named name: String, _: Key.Type, _ body: (Key, Field) -> Void
-  ) -> Bool {
+  func read<Draft>(
+    _ node: YAMLNode, _ section: Section<Draft>, named name: String? = nil, into draft: inout Draft
+  ) -> Fields? {
+    let name = name ?? section.name
     guard node.kind == .mapping else {
       error(.wrongType, node, "`\(name)` must be a mapping, not \(article(node.kind))")
-      return false
+      return nil
     }
+    var fields = Fields(section.keys, capacity: node.count)
     for entry in node.entries {
-      guard let text = entry.key.text else { continue }
-      guard let key = Key(rawValue: text) else {
-        unknown(text, entry.key, in: name, Key.self)
+      guard let key = entry.key.text else { continue }
+      guard let position = section.position(of: key) else {
+        unknown(key, entry.key, in: name, section.name, section.keys)
         continue
       }
       guard !entry.value.isEmpty else {
-        error(.missingValue, entry.key, "`\(key.rawValue)` has no value; give one or remove the key")
+        error(.missingValue, entry.key, "`\(key)` has no value; give one or remove the key")
         continue
       }
-      body(key, Field(name: key.rawValue, key: entry.key, node: entry.value))
+      let field = Field(name: key, key: entry.key, node: entry.value)
+      fields.append(field, isValid: section.read(position, field, by: self, into: &draft))
     }
-    return true
+    return fields
+  }
+
+  /// Reports each required setting that the mapping does not have.
+  ///
+  /// - Parameter name: What messages call the mapping, with backticks or an article.
+  func require<Draft>(
+    _ section: Section<Draft>, in fields: Fields, _ node: YAMLNode, named name: String, except own: String? = nil
+  ) {
+    for (key, requirement) in section.requirements where key != own && fields[key] == nil {
+      missing(key, node, in: name, requirement)
+    }
   }
 
   /// The items of a list. A single value is taken for a list of one where the format says so.
@@ -50,23 +65,22 @@ extension PolicyReader {
     }
   }
 
-  func missing(_ key: some SectionKey, _ node: YAMLNode, in name: String, _ example: String) {
-    guard !suggested.contains(key.rawValue) else { return }
-    error(.missingKey, node, "\(name) has no `\(key.rawValue)`; add \(example)")
+  func missing(_ key: String, _ node: YAMLNode, in name: String, _ example: String) {
+    guard !suggested.contains(key) else { return }
+    error(.missingKey, node, "\(name) has no `\(key)`; add \(example)")
   }
 
-  private func unknown<Key: SectionKey>(_ text: String, _ node: YAMLNode, in name: String, _: Key.Type) {
-    let known = Key.allCases.map(\.rawValue)
-    if let near = EditDistance.nearest(to: text, among: known) {
+  private func unknown(_ key: String, _ node: YAMLNode, in name: String, _ section: String, _ known: [String]) {
+    if let near = EditDistance.nearest(to: key, among: known) {
       suggested.insert(near)
-      error(.unknownKey, node, "unknown key \(quoted(text)) in `\(name)`; did you mean `\(near)`?")
-    } else if let section = ["policy", "gateway", "upstream", "enforcement"].first(where: { section in
-      section != Key.section && PolicyFormat.sections[section]?.contains(text) ?? false
+      error(.unknownKey, node, "unknown key \(quoted(key)) in `\(name)`; did you mean `\(near)`?")
+    } else if let other = PolicyFormat.places.first(where: { other in
+      other.name != section && other.rows.contains { $0.key == key }
     }) {
-      let place = section == "policy" ? "the top level" : "`\(section)`"
-      error(.unknownKey, node, "unknown key \(quoted(text)) in `\(name)`; it belongs to \(place)")
+      let place = other.name == "policy" ? "the top level" : "`\(other.name)`"
+      error(.unknownKey, node, "unknown key \(quoted(key)) in `\(name)`; it belongs to \(place)")
     } else {
-      error(.unknownKey, node, "unknown key \(quoted(text)) in `\(name)`; use \(oneOf(known))")
+      error(.unknownKey, node, "unknown key \(quoted(key)) in `\(name)`; use \(oneOf(known))")
     }
   }
 }

@@ -2,133 +2,112 @@ import OAuth
 import Policy
 import YAML
 
-extension PolicyReader {
-  /// What a mapping `gateway:` says, before its parts are held against each other.
-  private struct GatewayDraft {
-    var origin: (value: Origin, node: YAMLNode)?
-    var issuer: (value: String, origin: Origin, node: YAMLNode)?
-    var namesPlace = false
-    var listeners: [(value: Listener, node: YAMLNode)] = []
-    var namesListeners = false
-    var http2 = true
-    var halfClose = HalfClose.cancel
-    var admin: SocketAddress? = SocketAddress(host: "127.0.0.1", port: 9180)
-    var workers: Int?
-    var replicas = 1
-    var sealingKeys: FileReference?
-    var namesSealingKeys = false
-    var store = StoreLocation.memory()
-    var storeNode: YAMLNode?
-    var trustedProxies: [AddressRange] = []
-    var drainDelay = 0
-    /// With where it stands; by default there are 30 s after the delay.
-    var drainTimeout: (value: Int, node: YAMLNode)?
-    var branding = Branding()
-    var limits = LimitSettings()
-    var strictTransport: StrictTransport? = StrictTransport()
-    var strictTransportNode: YAMLNode?
-  }
+/// A mapping `gateway:`, until its settings are compared with each other.
+private struct GatewayDraft: SectionDraft {
+  var settings = GatewaySettings()
+  var origin: Origin?
+  var issuer: (text: String, origin: Origin)?
+  /// The listeners with their places.
+  var listeners: [(value: Listener, node: YAMLNode)] = []
 
+  static let section = Section<GatewayDraft>(
+    GatewaySettings.table,
+    [
+      "origin": { $2.origin = $0.gatewayOrigin($1) },
+      "issuer": { $2.issuer = $0.issuer($1) },
+      "listeners": { $2.listeners = $0.listeners($1) },
+      "admin": { $0.readAdmin($1, &$2.settings) },
+      "store": { if let store = $0.store($1) { $2.settings.store = store } },
+      "branding": { $0.read($1.node, Branding.section, into: &$2.settings.branding) },
+      "limits": { $2.settings.limits = $0.limits($1) },
+      "sealing_keys": { $2.settings.sealingKeys = $0.file($1) },
+      "trusted_proxies": { $2.settings.trustedProxies = $0.trustedProxies($1) },
+      "strict_transport_security": { $2.settings.strictTransport = $0.strictTransport($1) },
+    ])
+}
+
+extension Branding: SectionDraft {
+  fileprivate static let section = Section<Branding>(
+    table, ["support_url": { if let url = $0.supportURL($1) { $2.supportURL = url } }])
+}
+
+/// `store: { memory: SIZE }`.
+struct StoreDraft: SectionDraft {
+  var size: Int?
+
+  static let table = SettingTable<StoreDraft>(
+    "store", "The store of this process, with a size.", alternatives: [["memory"]],
+    [
+      // Below 1 MiB a kind of entry would have room for a handful.
+      .number(
+        "memory", \.size, .size(1_048_576...1_099_511_627_776),
+        "Bytes of all entries at most; memory is taken when entries come", default: "`128MiB`")
+    ]
+  ) { StoreDraft() }
+
+  fileprivate static let section = Section<StoreDraft>(table)
+}
+
+extension PolicyReader {
   func readGateway(_ field: Field) {
     var draft = GatewayDraft()
-    let isMapping = fields(field.node, named: "gateway", GatewayKey.self) { key, field in
-      switch key {
-      case .origin:
-        draft.namesPlace = true
-        draft.origin = gatewayOrigin(field).map { ($0, field.node) }
-      case .issuer:
-        draft.namesPlace = true
-        draft.issuer = issuer(field).map { ($0.text, $0.origin, field.node) }
-      case .listeners:
-        draft.namesListeners = true
-        draft.listeners = listeners(field)
-        listenerPlaces = draft.listeners.map { ($0.value.address, Place($0.node)) }
-      case .http2: draft.http2 = flag(field) ?? true
-      case .halfClose: draft.halfClose = choice(field, HalfClose.self) ?? .cancel
-      case .admin: readAdmin(field, &draft)
-      case .workers:
-        if field.node.text != "auto" { draft.workers = number(field, 1...1024, or: "auto") }
-      case .replicas: draft.replicas = number(field, 1...10_000) ?? 1
-      case .sealingKeys:
-        draft.namesSealingKeys = true
-        draft.sealingKeys = file(field)
-        sealingKeys = draft.sealingKeys
-      case .store:
-        draft.storeNode = field.node
-        draft.store = store(field) ?? .memory()
-      case .trustedProxies: draft.trustedProxies = trustedProxies(field)
-      case .drainDelay: draft.drainDelay = duration(field, 0...3_600_000) ?? 0
-      case .drainTimeout:
-        draft.drainTimeout = duration(field, 1_000...86_400_000).map { ($0, field.node) }
-      case .branding: draft.branding = branding(field)
-      case .limits: draft.limits = limits(field)
-      case .strictTransport:
-        draft.strictTransportNode = field.node
-        draft.strictTransport = strictTransport(field)
-      }
+    guard let fields = read(field.node, GatewayDraft.section, into: &draft) else { return }
+    listenerPlaces = draft.listeners.map { ($0.value.address, Place($0.node)) }
+    sealingKeys = draft.settings.sealingKeys
+    if fields["origin"] == nil, fields["issuer"] == nil {
+      missing("origin", field.key, in: "`gateway`", "the URL at which clients reach it, or `issuer`")
     }
-    guard isMapping else { return }
-    finishGateway(draft, field)
-  }
-
-  private func finishGateway(_ draft: GatewayDraft, _ field: Field) {
-    if !draft.namesPlace {
-      missing(GatewayKey.origin, field.key, in: "`gateway`", "the URL at which clients reach it, or `issuer`")
-    }
-    if !draft.namesListeners {
-      missing(GatewayKey.listeners, field.key, in: "`gateway`", "a list such as `- address: 127.0.0.1:8080`")
-    }
-    if let timeout = draft.drainTimeout, timeout.value <= draft.drainDelay {
+    require(GatewayDraft.section, in: fields, field.key, named: "`gateway`")
+    var settings = draft.settings
+    if let timeout = fields.valid("drain_timeout"), settings.drainTimeout <= settings.drainDelay {
       error(
         .conflict, timeout.node,
         "`drain_timeout` leaves nothing after `drain_delay`, which is part of it; make it longer than "
-          + "`\(Quantity.duration(draft.drainDelay))`")
+          + "`\(Quantity.duration(settings.drainDelay))`")
     }
-    guard let origin = draft.origin?.value ?? draft.issuer?.origin else { return }
-    lint(draft, origin, field)
-    gateway = GatewaySettings(
-      origin: origin, issuer: draft.issuer?.value ?? origin.description, listeners: draft.listeners.map(\.value),
-      admin: draft.admin, workers: draft.workers, replicas: draft.replicas, sealingKeys: draft.sealingKeys,
-      store: draft.store, trustedProxies: draft.trustedProxies, drainDelay: draft.drainDelay,
-      drainTimeout: draft.drainTimeout?.value ?? draft.drainDelay + 30_000, branding: draft.branding,
-      limits: draft.limits, strictTransport: draft.strictTransport)
-    gateway?.http2 = draft.http2
-    gateway?.halfClose = draft.halfClose
+    guard let origin = draft.origin ?? draft.issuer?.origin else { return }
+    settings.origin = origin
+    settings.issuer = draft.issuer?.text ?? origin.description
+    settings.listeners = draft.listeners.map(\.value)
+    lint(settings, draft.listeners, fields, field)
+    gateway = settings
   }
 
-  private func lint(_ draft: GatewayDraft, _ origin: Origin, _ field: Field) {
-    let severalReplicas = draft.replicas > 1
-    if severalReplicas, case .memory = draft.store {
+  private func lint(
+    _ gateway: GatewaySettings, _ listeners: [(value: Listener, node: YAMLNode)], _ fields: Fields, _ field: Field
+  ) {
+    let severalReplicas = gateway.replicas > 1
+    if severalReplicas, case .memory = gateway.store {
       error(
-        .memoryStore, draft.storeNode ?? field.key,
-        "\(draft.replicas) replicas cannot share what `store: memory` remembers; use `redis://HOST:PORT/DB` or one "
+        .memoryStore, fields["store"]?.node ?? field.key,
+        "\(gateway.replicas) replicas cannot share what `store: memory` remembers; use `redis://HOST:PORT/DB` or one "
           + "replica")
     }
-    if !draft.namesSealingKeys {
+    if fields["sealing_keys"] == nil {
       if severalReplicas {
         error(
           .ephemeralKey, field.key,
-          "\(draft.replicas) replicas without `sealing_keys` cannot open what another one sealed; add "
+          "\(gateway.replicas) replicas without `sealing_keys` cannot open what another one sealed; add "
             + "`sealing_keys: { file: PATH }`")
       } else {
         // Reported once the clients are known.
         ephemeralKeyPlace = Place(field.key)
       }
     }
-    if let node = draft.strictTransportNode, draft.strictTransport == nil,
-      draft.listeners.contains(where: { $0.value.tls != nil })
+    if let strict = fields["strict_transport_security"], gateway.strictTransport == nil,
+      gateway.listeners.contains(where: { $0.tls != nil })
     {
       warn(
-        .strictTransportOff, node,
+        .strictTransportOff, strict.node,
         "`strict_transport_security: off` lets a network lead browsers to plain http first; remove it")
     }
-    for listener in draft.listeners where listener.value.proxyProtocol && draft.trustedProxies.isEmpty {
+    for listener in listeners where listener.value.proxyProtocol && gateway.trustedProxies.isEmpty {
       error(
         .conflict, listener.node,
         "`proxy_protocol` is believed of `trusted_proxies` only, and there are none; name the proxies that speak it")
     }
-    let answers = draft.trustedProxies.isEmpty && origin.scheme == .https
-    for listener in draft.listeners where answers && listener.value.tls == nil {
+    let answers = gateway.trustedProxies.isEmpty && gateway.origin.scheme == .https
+    for listener in listeners where answers && listener.value.tls == nil {
       let address = listener.value.address
       guard !Origin(scheme: .http, host: address.host).isLoopback else {
         warn(
@@ -144,7 +123,7 @@ extension PolicyReader {
     }
   }
 
-  private func gatewayOrigin(_ field: Field) -> Origin? {
+  fileprivate func gatewayOrigin(_ field: Field) -> Origin? {
     guard let url = url(field) else { return nil }
     guard url.path.isEmpty else {
       error(
@@ -155,7 +134,7 @@ extension PolicyReader {
     return requireTLS(url.origin, field) ? url.origin : nil
   }
 
-  private func issuer(_ field: Field) -> (text: String, origin: Origin)? {
+  fileprivate func issuer(_ field: Field) -> (text: String, origin: Origin)? {
     guard let text = field.node.text, let url = url(field), requireTLS(url.origin, field) else { return nil }
     return (text, url.origin)
   }
@@ -180,13 +159,13 @@ extension PolicyReader {
     }
   }
 
-  private func readAdmin(_ field: Field, _ draft: inout GatewayDraft) {
+  fileprivate func readAdmin(_ field: Field, _ settings: inout GatewaySettings) {
     if field.node.text == "off" {
-      draft.admin = nil
+      settings.admin = nil
       return
     }
     guard let address = address(field) else { return }
-    draft.admin = address
+    settings.admin = address
     adminPlace = Place(field.node)
     if !Origin(scheme: .http, host: address.host).isLoopback {
       warn(
@@ -195,7 +174,7 @@ extension PolicyReader {
     }
   }
 
-  private func store(_ field: Field) -> StoreLocation? {
+  fileprivate func store(_ field: Field) -> StoreLocation? {
     if field.node.kind == .mapping { return sizedStore(field) }
     guard let text = text(field) else { return nil }
     if text == "memory" { return .memory() }
@@ -216,36 +195,25 @@ extension PolicyReader {
     return nil
   }
 
-  /// Below 1 MiB a kind of entry would have room for a handful.
   private func sizedStore(_ field: Field) -> StoreLocation? {
-    var size: Int?
-    fields(field.node, named: field.name, StoreKey.self) { _, field in
-      size = self.size(field, 1_048_576...1_099_511_627_776)
-    }
+    var store = StoreDraft()
+    read(field.node, StoreDraft.section, into: &store)
     if field.node.count == 0 {
       error(.missingKey, field.node, "`store` has no `memory`; add `memory: SIZE`")
     }
-    return size.map { .memory(size: $0) }
+    return store.size.map { .memory(size: $0) }
   }
 
-  private func branding(_ field: Field) -> Branding {
-    var branding = Branding()
-    fields(field.node, named: "branding", BrandingKey.self) { key, field in
-      guard let text = text(field) else { return }
-      switch key {
-      case .name: branding.name = text
-      case .supportURL:
-        let isPath = text.hasPrefix("/") && !text.hasPrefix("//")
-        let isURL = text.hasPrefix("https://") && text.utf8.count > 8
-        guard isPath || isURL, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") }) else {
-          error(
-            .invalidValue, field.node,
-            "`support_url` cannot be \(quoted(text)); use an https URL or a path that begins with one `/`")
-          return
-        }
-        branding.supportURL = text
-      }
+  fileprivate func supportURL(_ field: Field) -> String? {
+    guard let text = text(field) else { return nil }
+    let isPath = text.hasPrefix("/") && !text.hasPrefix("//")
+    let isURL = text.hasPrefix("https://") && text.utf8.count > 8
+    guard isPath || isURL, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") }) else {
+      error(
+        .invalidValue, field.node,
+        "`support_url` cannot be \(quoted(text)); use an https URL or a path that begins with one `/`")
+      return nil
     }
-    return branding
+    return text
   }
 }

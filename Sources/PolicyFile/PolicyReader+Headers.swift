@@ -23,7 +23,7 @@ extension PolicyReader {
     var globs: [String] = []
     for item in list(field, orSingle: true) {
       guard let glob = text(item) else { continue }
-      if let problem = Self.globProblem(glob, isKept: field.name == UpstreamKey.keepHeaders.rawValue) {
+      if let problem = Self.globProblem(glob, isKept: field.name == "keep_headers") {
         error(.invalidValue, item.node, "`\(field.name)` cannot hold \(quoted(glob)); \(problem)")
       } else if globs.contains(glob.lowercased()) {
         error(.duplicateValue, item.node, "\(quoted(glob)) occurs twice in `\(field.name)`; keep one")

@@ -1,4 +1,31 @@
+import Policy
 import YAML
+
+/// The mapping form of `clients:`, and an entry of its list form.
+struct IncludePlace: SectionDraft {
+  static let table = SettingTable<IncludePlace>(
+    "include", "Files that hold clients.",
+    [
+      .other(
+        "include", .list(.text("file names"), orSingle: true),
+        "File names, relative to this file; `*` in a name matches any characters, but not in directories",
+        required: "a file name")
+    ]
+  ) { IncludePlace() }
+
+  static let section = Section<IncludePlace>(table, ["include": { reader, field, _ in reader.include(field) }])
+}
+
+/// A file that `include:` names, in its mapping form.
+struct IncludedFile: SectionDraft {
+  static let table = SettingTable<IncludedFile>(
+    "included_file", "A file that `include` names: a list of clients, or this mapping.",
+    [.other("clients", .list(.section("client")), "The clients", required: "a list of clients")]
+  ) { IncludedFile() }
+
+  fileprivate static let section = Section<IncludedFile>(
+    table, ["clients": { reader, field, _ in for item in reader.list(field) { reader.readIncludedClient(item.node) } }])
+}
 
 extension PolicyReader {
   /// `include: clients.d/*.yaml`, or a list of such names. Included files hold clients and include nothing themselves.
@@ -23,15 +50,14 @@ extension PolicyReader {
     case .sequence:
       readEach(of: root, readIncludedClient)
     case .mapping:
-      fields(root, named: "included file", IncludedFileKey.self) { _, field in
-        for item in list(field) { readIncludedClient(item.node) }
-      }
+      var file = IncludedFile()
+      read(root, IncludedFile.section, named: "included file", into: &file)
     case .scalar:
       error(.wrongType, root, "an included file must be a list of clients, or a mapping with `clients`")
     }
   }
 
-  private func readIncludedClient(_ node: YAMLNode) {
+  fileprivate func readIncludedClient(_ node: YAMLNode) {
     if let entry = node.entries.first(where: { $0.key.text == "include" }) {
       error(.include, entry.key, "an included file cannot include others; name them in the policy itself")
     } else {

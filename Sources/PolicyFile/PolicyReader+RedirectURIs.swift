@@ -45,11 +45,11 @@ extension PolicyReader {
     keepSites(draft)
   }
 
-  private func isNative(_ draft: ClientDraft) -> Bool { draft.effectiveApplication == .native }
+  private func isNative(_ draft: ClientDraft) -> Bool { draft.settings.application == .native }
 
   /// Whether the policy's `redirects` has the kind.
   private func lintKind(_ kind: RedirectKind, _ uri: ClientDraft.Placed<RedirectURI>, _ draft: ClientDraft) {
-    if isNative(draft), !redirects.contains(kind) {
+    if isNative(draft), !enforcement.redirects.contains(kind) {
       error(
         .redirectKindOff, uri.node,
         "\(draft.title) has \(quoted(uri.value.text)), but `enforcement` lists no `\(kind.rawValue)` in `redirects`; "
@@ -91,12 +91,12 @@ extension PolicyReader {
 
   /// Apps of the Universal Windows Platform cannot have longer schemes; everything else can.
   private func lintLength(_ uri: ClientDraft.Placed<RedirectURI>, scheme: String, _ draft: ClientDraft) {
-    guard draft.platform == nil || draft.platform == .uwp else { return }
+    guard draft.settings.platform == nil || draft.settings.platform == .uwp else { return }
     report(
-      .schemeTooLong, draft.platform == .uwp ? .warning : .note, uri.node,
+      .schemeTooLong, draft.settings.platform == .uwp ? .warning : .note, uri.node,
       "scheme \(quoted(scheme)) has \(scheme.utf8.count) characters, and apps of the Universal Windows Platform can have "
         + "39; shorten it"
-        + (draft.platform == .uwp ? "" : ", or set `platform`"))
+        + (draft.settings.platform == .uwp ? "" : ", or set `platform`"))
   }
 
   private func lintHTTPS(_ uri: ClientDraft.Placed<RedirectURI>, _ draft: ClientDraft) {

@@ -2,6 +2,39 @@ import Cryptography
 import Policy
 import YAML
 
+/// The settings of the file itself, which are read in the order that their sections need, not in the order of the file.
+struct PolicyRoot: SectionDraft {
+  var version: Field?
+  var gateway: Field?
+  var upstream: Field?
+  var enforcement: Field?
+  var clients: Field?
+
+  static let table = SettingTable<PolicyRoot>(
+    "policy",
+    "The effect of Proofgate in front of a legacy authorization server. docs/policy.md explains every setting.",
+    [
+      .other("version", .constant(1), "The version of this format", required: "`version: 1`"),
+      .other(
+        "gateway", .section("gateway"), "How the gateway runs", required: "a mapping with `origin` and `listeners`"),
+      .other(
+        "upstream", .section("upstream"), "The legacy authorization server",
+        required: "a mapping with `url` and `endpoints`"),
+      .other("enforcement", .section("enforcement"), "Rules for all clients", default: "the defaults of its settings"),
+      .other(
+        "clients", .any([.list(.any([.section("client"), .section("include")])), .section("include")]),
+        "The clients, and files that hold more", default: "none"),
+    ]
+  ) { PolicyRoot() }
+
+  fileprivate static let section = Section<PolicyRoot>(
+    table,
+    [
+      "version": { $2.version = $1 }, "gateway": { $2.gateway = $1 }, "upstream": { $2.upstream = $1 },
+      "enforcement": { $2.enforcement = $1 }, "clients": { $2.clients = $1 },
+    ])
+}
+
 extension PolicyReader {
   /// Reads the policy and everything that it names.
   func read(_ path: String) -> Policy? {
@@ -16,8 +49,7 @@ extension PolicyReader {
     if !diagnostics.hasErrors { lintRevocation() }
     guard !diagnostics.hasErrors, let gateway, let upstream else { return nil }
     return Policy(
-      gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: defaults.mode,
-      redirects: redirects, unlistedOAuth: unlistedOAuth, clients: clients.takeClients(), version: version)
+      gateway: gateway, upstream: upstream, enforcement: enforcement, clients: clients.takeClients(), version: version)
   }
 
   /// Says what is a way around a client that is enforced.
@@ -40,24 +72,15 @@ extension PolicyReader {
   private func readDocument(_ path: String) {
     guard let document = document(path) else { return }
     defer { document.forget() }
-    var sections: [RootKey: Field] = [:]
-    let isMapping = fields(document.root, named: "policy", RootKey.self) { sections[$0] = $1 }
-    guard isMapping else { return }
-
-    readVersion(sections[.version], document.root)
-    if let field = sections[.gateway] {
-      readGateway(field)
-    } else {
-      missing(RootKey.gateway, document.root, in: "the policy", "a mapping with `origin` and `listeners`")
-    }
-    if let field = sections[.upstream] {
-      readUpstream(field)
-    } else {
-      missing(RootKey.upstream, document.root, in: "the policy", "a mapping with `url` and `endpoints`")
-    }
-    if let field = sections[.enforcement] { readEnforcement(field) }
-    if let node = pushedNode { lintPushedEndpoint(node, defaults.pushedAuthorization) }
-    if let field = sections[.clients] { readClients(field) }
+    var root = PolicyRoot()
+    guard let fields = read(document.root, PolicyRoot.section, into: &root) else { return }
+    require(PolicyRoot.section, in: fields, document.root, named: "the policy")
+    if let field = root.version { checkVersion(field) }
+    if let field = root.gateway { readGateway(field) }
+    if let field = root.upstream { readUpstream(field) }
+    if let field = root.enforcement { readEnforcement(field) }
+    if let node = pushedNode { lintPushedEndpoint(node, enforcement.defaults.pushedAuthorization) }
+    if let field = root.clients { readClients(field) }
   }
 
   /// Reads and parses one file, or reports why not.
@@ -95,14 +118,8 @@ extension PolicyReader {
   /// The first 12 digits of the hash over the files' hashes: enough to tell two policies apart on a dashboard.
   private var version: String { String(Hex.encode(sha256(hashes)).prefix(12)) }
 
-  private func readVersion(_ field: Field?, _ root: YAMLNode) {
-    guard let field else {
-      missing(RootKey.version, root, in: "the policy", "`version: 1`")
-      return
-    }
-    guard let text = text(field) else { return }
-    if text != "1" {
-      error(.invalidValue, field.node, "`version` cannot be \(quoted(text)); this program reads version `1`")
-    }
+  private func checkVersion(_ field: Field) {
+    guard let text = text(field), text != "1" else { return }
+    error(.invalidValue, field.node, "`version` cannot be \(quoted(text)); this program reads version `1`")
   }
 }

@@ -2,30 +2,50 @@ import OAuth
 import Policy
 import YAML
 
-extension PolicyReader {
-  /// The two lists of `scopes:`, each `nil` if the mapping does not have it.
-  struct ScopeLists {
-    typealias Token = (text: String, node: YAMLNode)
+/// The two lists of `scopes:`, each `nil` if the mapping does not have it.
+struct ScopeLists: SectionDraft {
+  typealias Token = (text: String, node: YAMLNode)
 
-    var drop: [Token]?
-    var defaults: [Token]?
+  var drop: [Token]?
+  var defaults: [Token]?
 
-    var rules: ScopeRules {
-      ScopeRules(drop: drop.map { Set($0.map(\.text)) }, default: defaults?.map(\.text))
-    }
+  var rules: ScopeRules {
+    ScopeRules(drop: drop.map { Set($0.map(\.text)) }, default: defaults?.map(\.text))
   }
 
+  static let table = SettingTable<ScopeLists>(
+    "scopes", "The difference between the scopes that apps send and those that the server knows.",
+    [
+      .other(
+        "drop", tokens,
+        """
+        Scope tokens that do not go to the server, in authorization requests, pushed ones, refreshes and client \
+        credentials
+        """,
+        default: "none"),
+      .other(
+        "default", tokens,
+        """
+        Scope tokens that go to the server where a request has no scope, or where each of its tokens is dropped. A \
+        refresh never gets them: without scope it keeps what was granted (RFC 6749, section 6)
+        """,
+        default: "none"),
+    ]
+  ) { ScopeLists() }
+
+  private static let tokens = SettingForm.list(.text("scope tokens", pattern: #"^[!#-\[\]-~]+$"#), orSingle: true)
+
+  fileprivate static let section = Section<ScopeLists>(
+    table, ["drop": { $2.drop = $0.scopeTokens($1) }, "default": { $2.defaults = $0.scopeTokens($1) }])
+}
+
+extension PolicyReader {
   /// Reads `scopes:` of `upstream:`, or of a client's `upstream:`.
   ///
   /// - Parameter server: The rules of `upstream:`, which a client's own lists replace one by one.
   func scopes(_ field: Field, server: ScopeRules? = nil) -> ScopeRules {
     var lists = ScopeLists()
-    fields(field.node, named: "scopes", ScopeKey.self) { key, field in
-      switch key {
-      case .drop: lists.drop = scopeTokens(field)
-      case .default: lists.defaults = scopeTokens(field)
-      }
-    }
+    read(field.node, ScopeLists.section, into: &lists)
     lintScopes(lists, server: server)
     return lists.rules
   }
@@ -45,7 +65,7 @@ extension PolicyReader {
     }
   }
 
-  private func scopeTokens(_ field: Field) -> [ScopeLists.Token] {
+  fileprivate func scopeTokens(_ field: Field) -> [ScopeLists.Token] {
     var tokens: [ScopeLists.Token] = []
     for item in list(field, orSingle: true) {
       guard let text = text(item) else { continue }

@@ -2,6 +2,37 @@ import OAuth
 import Policy
 import YAML
 
+/// `{ file: PATH }` or `{ env: NAME }`.
+struct SecretPlace: SectionDraft {
+  var file: Field?
+  var variable: Field?
+
+  static let table = SettingTable<SecretPlace>(
+    "secret", "A secret, read when the policy is loaded. One of the two keys.", isExclusive: true,
+    [
+      .other(
+        "file", .text("file name"),
+        "A file that holds it, relative to the file that names it; one line end is taken off",
+        default: "none"),
+      .other("env", .text(), "An environment variable that holds it", default: "none"),
+    ]
+  ) { SecretPlace() }
+
+  fileprivate static let section = Section<SecretPlace>(table, ["file": { $2.file = $1 }, "env": { $2.variable = $1 }])
+}
+
+/// `{ file: PATH }`.
+struct FilePlace: SectionDraft {
+  var file: Field?
+
+  static let table = SettingTable<FilePlace>(
+    "file", "A file, relative to the file that names it.",
+    [.other("file", .text("file name"), "Its path", required: "`file: PATH`")]
+  ) { FilePlace() }
+
+  fileprivate static let section = Section<FilePlace>(table, ["file": { $2.file = $1 }])
+}
+
 extension PolicyReader {
   /// `{ file: PATH }` or `{ env: NAME }`, read now, so that a missing secret shows at start and not at the first login.
   func secret(_ field: Field) -> Secret? {
@@ -11,19 +42,16 @@ extension PolicyReader {
         "`\(field.name)` is not written into the policy; use `{ file: PATH }` or `{ env: NAME }`")
       return nil
     }
-    var places: [(key: SecretKey, field: Field)] = []
-    fields(field.node, named: field.name, SecretKey.self) { places.append(($0, $1)) }
-    guard let place = places.first, places.count == 1 else {
-      if places.count > 1 || field.node.count == 0 {
+    var place = SecretPlace()
+    let fields = read(field.node, SecretPlace.section, named: field.name, into: &place)
+    guard let source = fields?.all.first, fields?.all.count == 1 else {
+      if fields?.all.count == 2 || field.node.count == 0 {
         error(.conflict, field.node, "`\(field.name)` needs either `file` or `env`; give one of them")
       }
       return nil
     }
-    guard sources.readsSecrets else { return text(place.field) == nil ? nil : Self.unreadSecret }
-    switch place.key {
-    case .file: return secretFile(place.field)
-    case .env: return secretVariable(place.field)
-    }
+    guard sources.readsSecrets else { return text(source) == nil ? nil : Self.unreadSecret }
+    return place.file.flatMap(secretFile) ?? place.variable.flatMap(secretVariable)
   }
 
   /// The value of every secret that is not read; long enough for every check of a secret's strength.
@@ -31,20 +59,15 @@ extension PolicyReader {
 
   /// `{ file: PATH }` of a file that is read elsewhere; this only checks that it can be read.
   func file(_ field: Field) -> FileReference? {
-    var reference: FileReference?
-    fields(field.node, named: field.name, FileKey.self) { _, field in
-      guard let path = path(field) else { return }
-      guard sources.readsSecrets else {
-        reference = FileReference(path: path)
-        return
-      }
-      guard secretBytes(path, field, hint: "`proofgate keys generate --file \(path)` makes one") != nil else { return }
-      reference = FileReference(path: path)
-    }
+    var place = FilePlace()
+    read(field.node, FilePlace.section, named: field.name, into: &place)
     if field.node.kind == .mapping, field.node.count == 0 {
       error(.missingKey, field.node, "`\(field.name)` has no `file`; add `file: PATH`")
     }
-    return reference
+    guard let file = place.file, let path = path(file) else { return nil }
+    let hint = "`proofgate keys generate --file \(path)` makes one"
+    guard !sources.readsSecrets || secretBytes(path, file, hint: hint) != nil else { return nil }
+    return FileReference(path: path)
   }
 
   /// A path, resolved against the file that names it.

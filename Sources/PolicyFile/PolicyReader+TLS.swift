@@ -3,65 +3,112 @@ import FoundationEssentials
 import Policy
 import YAML
 
+extension ListenerTLS: SectionDraft {
+  fileprivate static let section = Section<ListenerTLS>(
+    table,
+    [
+      // Read together.
+      "certificate": { _, _, _ in }, "private_key": { _, _, _ in },
+      "certificates": { $2.certificates = $0.certificates($1) },
+      "ciphers": { $2.ciphers = $0.ciphers($1) },
+      "client_ca": { $2.clientAuthorities = $0.certificateChain($1) },
+    ])
+}
+
+/// An item of `certificates`.
+struct CertificatePlace: SectionDraft {
+  var certificate: Field?
+  var key: Field?
+
+  static let table = SettingTable<CertificatePlace>(
+    "certificate", "A certificate and its key.",
+    [
+      .other(
+        "certificate", .text("file name"), "PEM file with the certificate and the chain behind it",
+        required: "the path of a PEM file"),
+      .other(
+        "private_key", .text("file name"), "PEM file with its key, not encrypted", required: "the path of a PEM file"),
+    ]
+  ) { CertificatePlace() }
+
+  fileprivate static let section = Section<CertificatePlace>(
+    table, ["certificate": { $2.certificate = $1 }, "private_key": { $2.key = $1 }])
+}
+
+/// `tls:` of `upstream:`, until its authorities are known.
+struct UpstreamTLSDraft: SectionDraft {
+  var authorities: CertificateChain?
+  var namesAuthorities = false
+  var serverName: String?
+  var certificate: CertificateAndKey?
+  var minimumVersion = MinimumTLSVersion.v12
+
+  static let table = SettingTable<UpstreamTLSDraft>(
+    "upstream_tls", "TLS towards an https upstream. Its certificate is always verified.",
+    [
+      .other(
+        "ca", .text("file name"),
+        "PEM file with the authorities that may have issued the certificate; no other is trusted then",
+        default: "the machine's"),
+      .other(
+        "server_name", .text("host"), "The host name or address that the certificate must be for, and that SNI names",
+        default: "the host of `url`"),
+      .other(
+        "certificate", .text("file name"),
+        "PEM file with the gateway's own certificate, where the upstream asks for one",
+        default: "none"),
+      .other("private_key", .text("file name"), "PEM file with its key, not encrypted", default: "none"),
+      .choice("min_version", \.minimumVersion, "The oldest version that is accepted"),
+    ]
+  ) { UpstreamTLSDraft() }
+
+  fileprivate static let section = Section<UpstreamTLSDraft>(
+    table,
+    [
+      "ca": {
+        $2.namesAuthorities = true
+        $2.authorities = $0.certificateChain($1)
+      },
+      "server_name": { $2.serverName = $0.serverName($1) },
+      // Read together.
+      "certificate": { _, _, _ in }, "private_key": { _, _, _ in },
+    ])
+}
+
+extension StrictTransport: SectionDraft {
+  fileprivate static let section = Section<StrictTransport>(table)
+}
+
 extension PolicyReader {
   // MARK: Listeners
 
   func listenerTLS(_ field: Field) -> ListenerTLS? {
-    var pair: (certificate: Field?, key: Field?)
-    var certificates: [CertificateAndKey] = []
-    var namesList = false
     var tls = ListenerTLS(certificates: [])
-    var authorities: Field?
-    var clientCertificate: Field?
-    let isMapping = fields(field.node, named: "tls", TLSKey.self) { key, field in
-      switch key {
-      case .certificate: pair.certificate = field
-      case .privateKey: pair.key = field
-      case .certificates:
-        namesList = true
-        certificates = list(field).compactMap(certificateItem)
-        if field.node.kind == .sequence, field.node.count == 0 {
-          error(.missingValue, field.node, "`certificates` is empty; name at least one or remove the key")
-        }
-      case .minVersion: tls.minimumVersion = choice(field, MinimumTLSVersion.self) ?? .v12
-      case .ciphers: tls.ciphers = ciphers(field)
-      case .clientAuthorities:
-        authorities = field
-        tls.clientAuthorities = certificateChain(field)
-      case .clientCertificate:
-        clientCertificate = field
-        tls.clientCertificate = choice(field, ListenerTLS.ClientCertificate.self) ?? .require
-      case .handshakeTimeout: tls.handshakeTimeout = duration(field, 100...600_000) ?? 10_000
-      }
-    }
-    guard isMapping else { return nil }
-    if let clientCertificate, authorities == nil {
+    guard let fields = read(field.node, ListenerTLS.section, into: &tls) else { return nil }
+    if let certificate = fields["client_certificate"], fields["client_ca"] == nil {
       error(
-        .conflict, clientCertificate.node,
+        .conflict, certificate.node,
         "`client_certificate` says nothing without `client_ca`; name the authorities or remove it")
     }
-    if pair.certificate != nil || pair.key != nil || !namesList {
-      if let first = certificateAndKey(pair.certificate, pair.key, in: field, named: "tls") {
-        certificates.insert(first, at: 0)
+    let (certificate, key) = (fields["certificate"], fields["private_key"])
+    if certificate != nil || key != nil || fields["certificates"] == nil {
+      if let first = certificateAndKey(certificate, key, in: field, named: "tls") {
+        tls.certificates.insert(first, at: 0)
       }
     }
-    guard !certificates.isEmpty || !sources.readsSecrets else { return nil }
-    tls.certificates = certificates
-    return tls
+    return tls.certificates.isEmpty && sources.readsSecrets ? nil : tls
   }
 
-  private func certificateItem(_ item: Field) -> CertificateAndKey? {
-    var pair: (certificate: Field?, key: Field?)
-    let isMapping = fields(item.node, named: "certificate", CertificateKey.self) { key, field in
-      switch key {
-      case .certificate: pair.certificate = field
-      case .privateKey: pair.key = field
-      }
+  fileprivate func certificates(_ field: Field) -> [CertificateAndKey] {
+    reportEmpty(field)
+    return list(field).compactMap { item in
+      var place = CertificatePlace()
+      guard read(item.node, CertificatePlace.section, into: &place) != nil else { return nil }
+      return certificateAndKey(place.certificate, place.key, in: item, named: "certificates")
     }
-    return isMapping ? certificateAndKey(pair.certificate, pair.key, in: item, named: "certificates") : nil
   }
 
-  private func ciphers(_ field: Field) -> [CipherSuite] {
+  fileprivate func ciphers(_ field: Field) -> [CipherSuite] {
     var suites: [CipherSuite] = []
     for item in list(field, orSingle: true) {
       guard let suite = choice(item, CipherSuite.self) else { continue }
@@ -81,35 +128,17 @@ extension PolicyReader {
 
   // MARK: Upstream
 
-  struct UpstreamTLSDraft {
-    var authorities: CertificateChain?
-    var namesAuthorities = false
-    var serverName: String?
-    var certificate: CertificateAndKey?
-    var minimumVersion = MinimumTLSVersion.v12
-  }
-
   func upstreamTLS(_ field: Field) -> UpstreamTLSDraft {
     var draft = UpstreamTLSDraft()
-    var pair: (certificate: Field?, key: Field?)
-    fields(field.node, named: "tls", UpstreamTLSKey.self) { key, field in
-      switch key {
-      case .authorities:
-        draft.namesAuthorities = true
-        draft.authorities = certificateChain(field)
-      case .serverName: draft.serverName = serverName(field)
-      case .certificate: pair.certificate = field
-      case .privateKey: pair.key = field
-      case .minVersion: draft.minimumVersion = choice(field, MinimumTLSVersion.self) ?? .v12
-      }
-    }
-    if pair.certificate != nil || pair.key != nil {
-      draft.certificate = certificateAndKey(pair.certificate, pair.key, in: field, named: "tls")
+    guard let fields = read(field.node, UpstreamTLSDraft.section, named: "tls", into: &draft) else { return draft }
+    let (certificate, key) = (fields["certificate"], fields["private_key"])
+    if certificate != nil || key != nil {
+      draft.certificate = certificateAndKey(certificate, key, in: field, named: "tls")
     }
     return draft
   }
 
-  private func serverName(_ field: Field) -> String? {
+  fileprivate func serverName(_ field: Field) -> String? {
     guard let text = text(field) else { return nil }
     let host = text.lowercased()
     guard let url = try? URLText(parsing: "https://" + host), url.origin.authority == host else {
@@ -151,8 +180,8 @@ extension PolicyReader {
   private func certificateAndKey(
     _ certificate: Field?, _ key: Field?, in place: Field, named name: String
   ) -> CertificateAndKey? {
-    if certificate == nil { missing(CertificateKey.certificate, place.key, in: "`\(name)`", "the path of a PEM file") }
-    if key == nil { missing(CertificateKey.privateKey, place.key, in: "`\(name)`", "the path of a PEM file") }
+    if certificate == nil { missing("certificate", place.key, in: "`\(name)`", "the path of a PEM file") }
+    if key == nil { missing("private_key", place.key, in: "`\(name)`", "the path of a PEM file") }
     guard sources.readsSecrets else { return nil }
     let chain = certificate.flatMap(certificateChain)
     let privateKey = key.flatMap(privateKey)
@@ -180,7 +209,7 @@ extension PolicyReader {
     warn(.certificateTime, field.node, "the certificate in \(quoted(field.node.text ?? "")) \(what)")
   }
 
-  private func certificateChain(_ field: Field) -> CertificateChain? {
+  fileprivate func certificateChain(_ field: Field) -> CertificateChain? {
     guard let path = path(field), sources.readsSecrets else { return nil }
     let bytes: [UInt8]
     do {
@@ -237,15 +266,7 @@ extension PolicyReader {
         "`strict_transport_security` must be `off` or a mapping such as `{ max_age: 8760h }`")
       return strict
     }
-    fields(field.node, named: field.name, StrictTransportKey.self) { key, field in
-      switch key {
-      case .maxAge: strict.maxAge = (duration(field, 0...Self.longestMaxAge) ?? strict.maxAge * 1_000) / 1_000
-      case .includeSubdomains: strict.includesSubdomains = flag(field) ?? false
-      }
-    }
+    read(field.node, StrictTransport.section, into: &strict)
     return strict
   }
-
-  /// Ten years in milliseconds: as good as for ever.
-  private static let longestMaxAge = 87_600 * 3_600_000
 }

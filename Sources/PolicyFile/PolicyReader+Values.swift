@@ -1,6 +1,28 @@
+import Policy
 import YAML
 
 extension PolicyReader {
+  /// The value of a plain setting; `nil` where it was reported.
+  ///
+  /// - Parameter word: A word that the setting may have instead, for messages.
+  func value(_ field: Field, _ form: SettingForm, or word: String? = nil) -> SettingValue? {
+    switch form {
+    case .flag: flag(field).map { .flag($0) }
+    case .choice(let words): choice(field, among: words).map { .text($0) }
+    case .choices(let words): choices(field, among: words).map { .texts($0) }
+    case .number(let range): number(field, range, or: word).map { .number($0) }
+    case .size(let range): size(field, range, or: word).map { .number($0) }
+    case .duration(let range): duration(field, range).map { .number($0) }
+    case .seconds(let range, let excess): seconds(field, range, excess: excess).map { .number($0) }
+    case .date: date(field).map { .number(Int($0.endsAt)) }
+    case .text: text(field).map { .text($0) }
+    case .paths: .texts(paths(field))
+    case .word(let word, let form): field.node.text == word ? .word : value(field, form, or: word)
+    // These have functions in their sections.
+    case .list, .section, .any, .constant: nil
+    }
+  }
+
   /// Non-empty text on one line.
   func text(_ field: Field) -> String? {
     guard let text = field.node.text else {
@@ -20,9 +42,22 @@ extension PolicyReader {
 
   /// One of the raw values of an enum.
   func choice<Value: RawRepresentable<String> & CaseIterable>(_ field: Field, _: Value.Type) -> Value? {
+    choice(field, among: Value.allCases.map(\.rawValue)).flatMap(Value.init(rawValue:))
+  }
+
+  /// Values of earlier versions that `observe` has replaced.
+  private static let replaced: [String: Set<String>] = ["mode": ["report"], "unknown_clients": ["report", "pass"]]
+
+  private func choice(_ field: Field, among known: [String]) -> String? {
     guard let text = text(field) else { return nil }
-    if let value = Value(rawValue: text) { return value }
-    let known = Value.allCases.map(\.rawValue)
+    if known.contains(text) { return text }
+    if Self.replaced[field.name]?.contains(text) ?? false {
+      error(
+        .invalidValue, field.node,
+        "`\(field.name): \(text)` is no longer a value; use `\(field.name): observe`, which changes nothing on the "
+          + "wire")
+      return nil
+    }
     let hint =
       if let near = EditDistance.nearest(to: text, among: known) { "did you mean `\(near)`?" } else {
         "use \(oneOf(known))"
@@ -31,22 +66,26 @@ extension PolicyReader {
     return nil
   }
 
-  /// A list of raw values of an enum, each once; `nil` when nothing usable is in it.
-  func choices<Value: RawRepresentable<String> & CaseIterable & Hashable>(
-    _ field: Field, _ type: Value.Type
-  ) -> Set<Value>? {
-    var values: Set<Value> = []
+  /// A list of words, each once; `nil` when nothing usable is in it.
+  private func choices(_ field: Field, among known: [String]) -> [String]? {
+    var words: [String] = []
     let items = list(field)
     for item in items {
-      guard let value = choice(item, type) else { continue }
-      if !values.insert(value).inserted {
-        error(.duplicateValue, item.node, "`\(value.rawValue)` occurs twice in `\(field.name)`; keep one")
+      guard let word = choice(item, among: known) else { continue }
+      if words.contains(word) {
+        error(.duplicateValue, item.node, "`\(word)` occurs twice in `\(field.name)`; keep one")
+      } else {
+        words.append(word)
       }
     }
-    if items.isEmpty, field.node.kind == .sequence {
-      error(.missingValue, field.node, "`\(field.name)` is empty; name at least one or remove the key")
-    }
-    return values.isEmpty ? nil : values
+    reportEmpty(field)
+    return words.isEmpty ? nil : words
+  }
+
+  /// Reports a list that has to have an item and has none.
+  func reportEmpty(_ field: Field) {
+    guard field.node.kind == .sequence, field.node.count == 0 else { return }
+    error(.missingValue, field.node, "`\(field.name)` is empty; name at least one or remove the key")
   }
 
   func flag(_ field: Field) -> Bool? {
@@ -60,7 +99,7 @@ extension PolicyReader {
     }
   }
 
-  func number(_ field: Field, _ range: ClosedRange<Int>, or word: String? = nil) -> Int? {
+  private func number(_ field: Field, _ range: ClosedRange<Int>, or word: String? = nil) -> Int? {
     guard let text = text(field) else { return nil }
     if AddressText.isCanonicalNumber(text), let value = Int(text), range.contains(value) { return value }
     let alternative = word.map { ", or `\($0)`" } ?? ""
@@ -72,13 +111,21 @@ extension PolicyReader {
   }
 
   /// A duration in milliseconds: `250ms`, `60s`, `10m`, `1h`.
-  func duration(_ field: Field, _ range: ClosedRange<Int>) -> Int? {
+  ///
+  /// - Parameter excess: Why there is no longer one, where an RFC gives the bound.
+  private func duration(_ field: Field, _ range: ClosedRange<Int>, excess: String? = nil) -> Int? {
     guard let text = text(field) else { return nil }
     guard let value = Quantity.milliseconds(text) else {
       error(
         .invalidValue, field.node,
         "`\(field.name)` cannot be \(quoted(text)); use a whole number and a unit, such as `250ms`, `60s`, `10m` or "
           + "`1h`")
+      return nil
+    }
+    if let excess, value > range.upperBound {
+      error(
+        .excess(of: field.name), field.node,
+        "`\(field.name)` cannot be `\(Quantity.duration(value))`; \(excess)")
       return nil
     }
     guard range.contains(value) else {
@@ -91,8 +138,19 @@ extension PolicyReader {
     return value
   }
 
+  /// A duration in whole seconds.
+  private func seconds(_ field: Field, _ range: ClosedRange<Int>, excess: String?) -> Int? {
+    let milliseconds = duration(field, range.lowerBound * 1_000...range.upperBound * 1_000, excess: excess)
+    guard let milliseconds else { return nil }
+    guard milliseconds.isMultiple(of: 1_000) else {
+      error(.invalidValue, field.node, "`\(field.name)` is counted in whole seconds; use a unit of `s`, `m` or `h`")
+      return nil
+    }
+    return milliseconds / 1_000
+  }
+
   /// A day in UTC: `2027-03-31`.
-  func date(_ field: Field) -> CalendarDate? {
+  private func date(_ field: Field) -> CalendarDate? {
     guard let text = text(field) else { return nil }
     if let date = CalendarDate(parsing: text) { return date }
     error(
@@ -101,7 +159,7 @@ extension PolicyReader {
   }
 
   /// A size in bytes: `2048`, `64KiB`, `1MiB`.
-  func size(_ field: Field, _ range: ClosedRange<Int>, or word: String? = nil) -> Int? {
+  private func size(_ field: Field, _ range: ClosedRange<Int>, or word: String? = nil) -> Int? {
     guard let text = text(field) else { return nil }
     if let value = Quantity.bytes(text), range.contains(value) { return value }
     let alternative = word.map { ", or `\($0)`" } ?? ""

@@ -22,12 +22,15 @@ final class PolicyReader {
   var files: [String] = []
   var hashes: [UInt8] = []
 
-  var defaults = RuleSettings()
-  var unknownClients = UnknownClients.reject
-  var redirects = Set(RedirectKind.allCases)
+  var enforcement = PolicyEnforcement()
+  /// The settings of a client that sets nothing; `enforcement:` is read first. Clients share the storage of its sets.
+  private(set) lazy var clientDefaults: ClientSettings = {
+    var settings = ClientSettings()
+    settings.enforcement = enforcement.defaults
+    return settings
+  }()
   /// The first public native client that is only observed.
   var observedNative: ClientID?
-  var unlistedOAuth = UnlistedOAuth.reject
   /// Where the policy says that requests of OAuth's pass on other paths.
   var unlistedObserved: Place?
   /// Where `upstream:` lets everything pass without saying so.
@@ -76,6 +79,12 @@ final class PolicyReader {
     diagnostics.append(Self.diagnostic(id, severity, place, message))
   }
 
+  /// Records a setting that the format has and `serve` cannot honour yet. Running without it would not be what the
+  /// operator asked for, so `check` and `serve` stop there.
+  func reportUnsupported(_ field: Field, _ message: String) {
+    unsupported.append(Self.diagnostic(.notYetSupported, .error, Place(field.key), message))
+  }
+
   func report(_ diagnostic: Diagnostic) {
     diagnostics.append(diagnostic)
   }
@@ -87,8 +96,8 @@ final class PolicyReader {
       id: id, severity: severity, file: place.file, line: place.mark.line, column: place.mark.column, message: message)
   }
 
-  /// All findings in the order of the files, and within one from top to bottom.
-  func sortedDiagnostics() -> [Diagnostic] {
+  /// Findings in the order of the files, and within one from top to bottom.
+  func sorted(_ diagnostics: [Diagnostic]) -> [Diagnostic] {
     var order: [String: Int] = [:]
     for (position, file) in files.enumerated() where order[file] == nil { order[file] = position }
     let keyed = diagnostics.enumerated().map { (order[$1.file] ?? -1, $1.line, $1.column, $0) }

@@ -1,5 +1,5 @@
 extension PolicyValuesTests {
-  /// Every setting that there is, each with a value of its own.
+  /// A value for every setting that is not plain, and for many others.
   static let complete = """
     version: 1
     gateway:

@@ -339,7 +339,7 @@ struct PolicyValuesTests {
     #expect(names == ["policy.yaml", "a.yaml", "b.yaml"])
   }
 
-  private static func load(_ text: String) throws -> PolicyFile.Outcome {
+  static func load(_ text: String) throws -> PolicyFile.Outcome {
     let files = try TLSFiles.all.get().merging(["secret": "web secret\n"]) { _, own in own }
     return try PolicyFolder.load(text, files: files, environment: ["LEGACY_SECRET": "s3cret"])
   }

@@ -244,7 +244,7 @@ struct ValueFindings {
       "A code lifetime in fractions of a second",
       edits: [("mode: enforce", "mode: enforce\n  code_lifetime: 1500ms")],
       expected: """
-        policy.yaml:11:18: error: `code_lifetime` is counted in whole seconds; use at least `1s`
+        policy.yaml:11:18: error: `code_lifetime` is counted in whole seconds; use a unit of `s`, `m` or `h`
         """),
     FindingCase(
       .invalidValue,

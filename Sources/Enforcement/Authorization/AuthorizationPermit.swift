@@ -114,7 +114,7 @@ extension ParameterNames {
 extension Client {
   /// The redirect URI that the upstream gets to see.
   func upstreamRedirectURI(for requested: RedirectURI, _ policy: Policy) -> String {
-    switch upstream.redirectURI {
+    switch self.upstream.redirectURI {
     case .callback: policy.callback
     case .requested: requested.text
     case .fixed(let text): text

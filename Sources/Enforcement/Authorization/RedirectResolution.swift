@@ -64,19 +64,19 @@ enum RedirectResolution: Sendable {
 extension Client {
   /// Port freedom belongs to native apps alone (RFC 8252, section 7.3), and to `localhost` only by setting (8.3).
   var redirectFreedom: RedirectURI.Freedom {
-    guard application == .native else { return [] }
-    return localhost == .anyPort ? [.loopbackPort, .localhostPort] : .loopbackPort
+    guard self.application == .native else { return [] }
+    return self.localhost == .anyPort ? [.loopbackPort, .localhostPort] : .loopbackPort
   }
 
   /// Whether the URI is one of the registered ones.
   func registers(_ uri: RedirectURI) -> Bool {
-    redirectURIs.contains { uri.matches(registered: $0, freedom: redirectFreedom) }
+    self.redirectURIs.contains { uri.matches(registered: $0, freedom: redirectFreedom) }
   }
 
   /// Returns true if something proves that the app is the one that it says it is: a secret, or a claimed https address.
   public func isProven(at redirectURI: RedirectURI?) -> Bool {
-    guard registration == .policy else { return false }
-    if kind == .confidential { return true }
+    guard self.registration == .policy else { return false }
+    if self.kind == .confidential { return true }
     guard case .https = redirectURI?.kind else { return false }
     return true
   }

@@ -115,12 +115,12 @@ extension Client {
   /// True if the client is observed and can use a refresh token of the upstream with what this request presents: the
   /// upstream knows it by its own id, and the request carries the credentials that the upstream wants.
   func refreshesItself(with authentication: ClientAuthentication) -> Bool {
-    guard mode == .observe, upstream.clientID == id else { return false }
-    return upstream.clientSecret == nil || authentication.method != .none
+    guard self.mode == .observe, self.upstream.clientID == self.id else { return false }
+    return self.upstream.clientSecret == nil || authentication.method != .none
   }
 
   /// Whether its refresh tokens are the upstream's own, since it proves itself there with its own credentials.
   var holdsItsOwnTokens: Bool {
-    kind == .confidential && upstream.clientID == id && upstream.clientSecret == nil
+    self.kind == .confidential && self.upstream.clientID == self.id && self.upstream.clientSecret == nil
   }
 }

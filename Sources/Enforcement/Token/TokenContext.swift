@@ -73,8 +73,8 @@ extension Client {
   /// What a confidential client's secret is compared with: its own, or, where it is itself at the upstream, the one that
   /// the gateway holds for it there, which is then the same.
   var expectedSecret: Secret? {
-    secret ?? (upstream.clientID == id ? upstream.clientSecret : nil)
+    self.secret ?? (self.upstream.clientID == self.id ? self.upstream.clientSecret : nil)
   }
 
-  var verifierPadding: Base64Padding { pkceSyntax == .lenient ? .tolerated : .refused }
+  var verifierPadding: Base64Padding { self.pkceSyntax == .lenient ? .tolerated : .refused }
 }

@@ -74,6 +74,7 @@ extension Client {
   /// For a public client this holds only where the gateway holds that secret. Otherwise a secret proves nothing (RFC 8252,
   /// section 8.5) and stays here.
   var presentsUpstreamCredentials: Bool {
-    upstream.clientID == id && secret == nil && (kind == .confidential || upstream.clientSecret != nil)
+    self.upstream.clientID == self.id && self.secret == nil
+      && (self.kind == .confidential || self.upstream.clientSecret != nil)
   }
 }

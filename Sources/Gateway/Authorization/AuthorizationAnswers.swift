@@ -117,5 +117,5 @@ extension Interception {
 }
 
 extension Client {
-  var displayName: String { name ?? id.rawValue }
+  var displayName: String { self.name ?? self.id.rawValue }
 }

@@ -1,0 +1,189 @@
+/// A row of the policy format: the key, form, default and documentation of one setting.
+///
+/// A row is in the type of the property that holds its value. The parser of policy files, its suggestions, the JSON
+/// Schema and the tables of the manual are made from it.
+public struct Setting<Root>: Sendable {
+  public let key: String
+  public let form: SettingForm
+  /// One sentence for the schema and the manual.
+  public let summary: String
+  /// The default in words, where it is no value of the form.
+  public let standard: String?
+  /// What to add where the key is missing; `nil` for an optional setting.
+  public let requirement: String?
+  /// Further cells of the manual's row.
+  public let notes: [String]
+  private let access: Access?
+
+  /// The property that holds a value.
+  public typealias Path<Value> = any WritableKeyPath<Root, Value> & Sendable
+
+  /// Reads and writes the property.
+  private struct Access: Sendable {
+    let get: @Sendable (Root) -> SettingValue?
+    let set: @Sendable (inout Root, SettingValue) -> Void
+  }
+
+  private init(
+    _ key: String, _ form: SettingForm, _ summary: String, default standard: String? = nil, required: String? = nil,
+    notes: [String] = [], _ access: Access?
+  ) {
+    self.key = key
+    self.form = form
+    self.summary = summary
+    self.standard = standard
+    self.requirement = required
+    self.notes = notes
+    self.access = access
+  }
+
+  /// True if the form alone says how the value is read; `PolicyFile` has a function for every other setting.
+  public var isPlain: Bool { access != nil }
+
+  /// Returns the value of the property; `nil` if it has none.
+  public func value(in root: Root) -> SettingValue? { access?.get(root) }
+
+  /// Sets the property to a value of the form.
+  public func assign(_ value: SettingValue, in root: inout Root) { access?.set(&root, value) }
+
+  /// Returns the same row for a structure that contains `Root`.
+  public func at<Outer>(_ path: Setting<Outer>.Path<Root>) -> Setting<Outer> {
+    let outer = access.map { access in
+      Setting<Outer>.Access(
+        get: { access.get($0[keyPath: path]) }, set: { access.set(&$0[keyPath: path], $1) })
+    }
+    return Setting<Outer>(key, form, summary, default: standard, required: requirement, notes: notes, outer)
+  }
+}
+
+// MARK: Rows by the type of the property
+
+extension Setting {
+  /// A setting of a form of its own.
+  public static func other(
+    _ key: String, _ form: SettingForm, _ summary: String, default standard: String? = nil, required: String? = nil
+  ) -> Self {
+    Self(key, form, summary, default: standard, required: required, nil)
+  }
+
+  public static func flag(_ key: String, _ path: Path<Bool>, _ summary: String) -> Self {
+    Self(
+      key, .flag, summary,
+      Access(
+        get: { .flag($0[keyPath: path]) },
+        set: { root, value in if case .flag(let flag) = value { root[keyPath: path] = flag } }))
+  }
+
+  /// A choice of two words for a property that is true or false.
+  public static func choice(
+    _ key: String, _ path: Path<Bool>, false no: String, true yes: String,
+    _ summary: String
+  ) -> Self {
+    Self(
+      key, .choice([no, yes]), summary,
+      Access(
+        get: { .text($0[keyPath: path] ? yes : no) },
+        set: { root, value in if case .text(let word) = value { root[keyPath: path] = word == yes } }))
+  }
+
+  public static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
+    _ key: String, _ path: Path<Value>, _ summary: String, default standard: String? = nil,
+    required: String? = nil
+  ) -> Self {
+    Self(
+      key, .choice(Value.allCases.map(\.rawValue)), summary, default: standard, required: required,
+      Access(
+        get: { .text($0[keyPath: path].rawValue) },
+        set: { root, value in
+          if case .text(let word) = value, let choice = Value(rawValue: word) { root[keyPath: path] = choice }
+        }))
+  }
+
+  public static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
+    _ key: String, _ path: Path<Value?>, _ summary: String, default standard: String
+  ) -> Self {
+    Self(
+      key, .choice(Value.allCases.map(\.rawValue)), summary, default: standard,
+      Access(
+        get: { $0[keyPath: path].map { .text($0.rawValue) } },
+        set: { root, value in
+          if case .text(let word) = value, let choice = Value(rawValue: word) { root[keyPath: path] = choice }
+        }))
+  }
+
+  /// A list of choices.
+  public static func choices<Value: RawRepresentable<String> & CaseIterable & Hashable & Sendable>(
+    _ key: String, _ path: Path<Set<Value>>, _ summary: String
+  ) -> Self {
+    let all = Array(Value.allCases)
+    return Self(
+      key, .choices(all.map(\.rawValue)), summary,
+      Access(
+        get: { root in .texts(all.filter(root[keyPath: path].contains).map(\.rawValue)) },
+        set: { root, value in
+          if case .texts(let words) = value { root[keyPath: path] = Set(words.compactMap(Value.init(rawValue:))) }
+        }))
+  }
+
+  /// A number, size or duration. A word in place of it means 0.
+  public static func number(
+    _ key: String, _ path: Path<Int>, _ form: SettingForm, _ summary: String,
+    notes: [String] = []
+  ) -> Self {
+    Self(
+      key, form, summary, notes: notes,
+      Access(
+        get: { .number($0[keyPath: path]) },
+        set: { root, value in root[keyPath: path] = value.number ?? 0 }))
+  }
+
+  /// A number, size, duration or date. A word in place of it means `nil`.
+  public static func number<Value: BinaryInteger & Sendable>(
+    _ key: String, _ path: Path<Value?>, _ form: SettingForm, _ summary: String,
+    default standard: String, notes: [String] = []
+  ) -> Self {
+    Self(
+      key, form, summary, default: standard, notes: notes,
+      Access(
+        get: { $0[keyPath: path].map { .number(Int($0)) } },
+        set: { root, value in root[keyPath: path] = value.number.map { Value($0) } }))
+  }
+
+  public static func text(
+    _ key: String, _ path: Path<String?>, _ summary: String, default standard: String
+  ) -> Self {
+    Self(
+      key, .text(), summary, default: standard,
+      Access(
+        get: { $0[keyPath: path].map { .text($0) } },
+        set: { root, value in if case .text(let text) = value { root[keyPath: path] = text } }))
+  }
+
+  /// A path of the server, or a list of them.
+  public static func paths(
+    _ key: String, _ path: Path<[String]>, _ summary: String,
+    default standard: String? = nil,
+    required: String? = nil
+  ) -> Self {
+    Self(
+      key, .paths, summary, default: standard, required: required,
+      Access(
+        get: { .texts($0[keyPath: path]) },
+        set: { root, value in if case .texts(let paths) = value { root[keyPath: path] = paths } }))
+  }
+}
+
+/// The value of a setting as its form reads it.
+public enum SettingValue: Sendable, Equatable {
+  case flag(Bool)
+  /// Bytes of a size, milliseconds of a duration, seconds of a lifetime or since 1970 of a date.
+  case number(Int)
+  case text(String)
+  case texts([String])
+  /// The word of `SettingForm.word`.
+  case word
+
+  var number: Int? {
+    if case .number(let number) = self { number } else { nil }
+  }
+}

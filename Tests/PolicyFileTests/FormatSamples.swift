@@ -1,0 +1,104 @@
+import Policy
+
+@testable import PolicyFile
+
+/// A plain setting with a value that is not its default, and the policy that has it.
+struct FormatSample {
+  let name: String
+  let policy: Policy?
+  /// True if the policy has the value.
+  let arrives: Bool
+  let findings: [String]
+}
+
+/// Policies that differ from a working one in one plain setting, for each plain setting of each table.
+enum FormatSamples {
+  /// The lines of each mapping, by the name of its table.
+  private typealias Lines = [String: [String]]
+
+  private static let base: Lines = [
+    "gateway": [
+      "origin: https://id.example.com", "sealing_keys: { file: keys }", "store: redis://127.0.0.1:6379/0",
+      "trusted_proxies: 10.0.0.0/8",
+    ],
+    "listener": ["address: 127.0.0.1:8443"],
+    "tls": ["certificate: gateway.pem", "private_key: gateway.key", "client_ca: client-ca.pem"],
+    "upstream": ["url: http://127.0.0.1:9000", "max_connections: 1000000", "callback_risk: accepted"],
+    "endpoints": ["authorization: /authorize", "token: /token", "pushed_authorization: /par"],
+    "client": [
+      "id: a", "type: confidential", "application: browser", "redirect_uris: ['https://a.example.com/cb']",
+    ],
+    "client_upstream": ["client_secret: { env: LEGACY_SECRET }"],
+  ]
+
+  /// The value is the first second after the day.
+  private static let leapDay = (text: "2028-02-29", value: SettingValue.number(1_835_481_600))
+
+  static let all = Result { try everything() }
+
+  private static func everything() throws -> [FormatSample] {
+    try samples(GatewaySettings.table) { $0.gateway } + samples(LimitSettings.table) { $0.gateway.limits }
+      + samples(Listener.table) { $0.gateway.listeners.first }
+      + samples(ListenerTLS.table) { $0.gateway.listeners.first?.tls }
+      + samples(Branding.table) { $0.gateway.branding }
+      + samples(StrictTransport.table) { $0.gateway.strictTransport }
+      + samples(UpstreamSettings.table) { $0.upstream } + samples(Endpoints.table) { $0.upstream.endpoints }
+      + samples(PolicyEnforcement.table) { $0.enforcement }
+      + samples(ClientSettings.table) { $0.clients.values.first?.settings }
+      + samples(UpstreamClient.table) { $0.clients.values.first?.upstream }
+  }
+
+  private static func samples<Root>(
+    _ table: SettingTable<Root>, _ part: (Policy) -> Root?
+  ) throws -> [FormatSample] {
+    let defaults = table.defaults()
+    return try table.settings.filter(\.isPlain).flatMap { setting in
+      try values(setting.form).filter { $0 != setting.value(in: defaults) }.map { value in
+        var lines = base
+        lines[table.name, default: []].removeAll { $0.hasPrefix(setting.key + ":") }
+        let written = if case .date = setting.form { leapDay.text } else { FormatText.text(value, setting.form) }
+        let line = "\(setting.key): \(written)"
+        lines[table.name, default: []].append(line)
+        let outcome = try PolicyValuesTests.load(text(lines))
+        let expected: SettingValue? =
+          if case .word = value { setting.value(in: defaults) == nil ? nil : .number(0) } else { value }
+        let found = outcome.policy.flatMap(part).map { setting.value(in: $0) }
+        return FormatSample(
+          name: "\(table.name): \(line)", policy: outcome.policy, arrives: found == .some(expected),
+          findings: outcome.diagnostics.filter { $0.severity == .error }.map(\.message))
+      }
+    }
+  }
+
+  /// Values of a form: each of the words, and one within the bounds.
+  private static func values(_ form: SettingForm) -> [SettingValue] {
+    switch form {
+    case .flag: [.flag(true), .flag(false)]
+    case .choice(let words): words.map { .text($0) }
+    // `S256` cannot be left out.
+    case .choices(let words): [.texts(words), .texts(Array(words.prefix(1)))]
+    case .number(let range), .size(let range), .duration(let range), .seconds(let range, _):
+      [.number(range.lowerBound), .number(range.upperBound)]
+    case .date: [leapDay.value]
+    case .text: [.text("Some text")]
+    case .paths: [.texts(["/one", "/two"])]
+    case .word(_, let form): [.word] + values(form)
+    case .list, .section, .any, .constant: []
+    }
+  }
+
+  private static func text(_ lines: Lines) -> String {
+    func mapping(_ name: String, _ indentation: Int) -> String {
+      (lines[name] ?? []).map { String(repeating: " ", count: indentation) + $0 + "\n" }.joined()
+    }
+    func part(_ name: String, _ key: String, _ indentation: Int) -> String {
+      let text = mapping(name, indentation + 2)
+      return text.isEmpty ? "" : String(repeating: " ", count: indentation) + "\(key):\n" + text
+    }
+    return "version: 1\n" + "gateway:\n" + mapping("gateway", 2) + "  listeners:\n    -\n" + mapping("listener", 6)
+      + part("tls", "tls", 6) + part("limits", "limits", 2) + part("branding", "branding", 2)
+      + part("strict_transport_security", "strict_transport_security", 2) + "upstream:\n" + mapping("upstream", 2)
+      + part("endpoints", "endpoints", 2) + part("enforcement", "enforcement", 0) + "clients:\n  -\n"
+      + mapping("client", 4) + part("client_upstream", "upstream", 4)
+  }
+}

@@ -1,0 +1,95 @@
+import Policy
+
+@testable import PolicyFile
+
+/// The words of the manual for values and their bounds.
+enum FormatText {
+  static func values(_ form: SettingForm) -> String {
+    switch form {
+    case .flag: "`true`, `false`"
+    case .choice(let words) where words.count > 8: "the words of the schema"
+    case .choice(let words): words.map { "`\($0)`" }.joined(separator: ", ")
+    case .choices(let words): "list of " + values(.choice(words))
+    case .number(let range): "\(range.lowerBound) to \(range.upperBound)"
+    case .size(let range): "`\(size(range.lowerBound))` to `\(size(range.upperBound))`"
+    case .duration(let range):
+      "`\(Quantity.duration(range.lowerBound))` to `\(Quantity.duration(range.upperBound))`"
+    case .seconds(let range, _):
+      "whole seconds, " + values(.duration(range.lowerBound * 1_000...range.upperBound * 1_000))
+    case .date: "a date such as `2027-03-31`"
+    case .text(let values, _, _): values
+    case .paths: "path or list of paths"
+    case .list(.section, _, _), .list(.any, _, _): "list of mappings"
+    case .list(let item, _, _): "list of " + values(item)
+    case .section("file"): "`{ file: PATH }`"
+    case .section("secret"): "secret"
+    case .section: "mapping"
+    case .word(let word, let form): "\(values(form)), or `\(word)`"
+    case .any(let forms): forms.map(values).joined(separator: " or ")
+    case .constant(let number): "`\(number)`"
+    }
+  }
+
+  /// A value as a policy file has it.
+  static func text(_ value: SettingValue, _ form: SettingForm) -> String {
+    switch (value, form) {
+    case (.flag(let flag), _): flag ? "true" : "false"
+    case (.number(0), .word(let word, _)), (.word, .word(let word, _)): word
+    case (.number, .word(_, let form)): text(value, form)
+    case (.number(let number), .size): size(number)
+    case (.number(let number), .duration): Quantity.duration(number)
+    case (.number(let number), .seconds): Quantity.duration(number * 1_000)
+    case (.number(let number), _): "\(number)"
+    case (.text(let text), _): text
+    case (.texts(let texts), _): "[" + texts.joined(separator: ", ") + "]"
+    case (.word, _): ""
+    }
+  }
+
+  private static func size(_ bytes: Int) -> String {
+    for (unit, factor) in [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
+    where bytes > 0 && bytes.isMultiple(of: factor) {
+      return "\(bytes / factor)\(unit)"
+    }
+    return "\(bytes)"
+  }
+}
+
+/// The tables of the manual, between `<!-- settings: NAME -->` and `<!-- end of settings -->`.
+enum FormatManual {
+  static let end = "<!-- end of settings -->"
+
+  static func marker(_ table: PolicyFormat.Table) -> String { "<!-- settings: \(table.name) -->" }
+
+  /// The manual with the tables of the format in place of its own.
+  static func updating(_ manual: String) -> String {
+    var lines: [Substring] = []
+    var isTable = false
+    for line in manual.split(separator: "\n", omittingEmptySubsequences: false) {
+      if line == end { isTable = false }
+      if !isTable { lines.append(line) }
+      if let table = PolicyFormat.tables.first(where: { marker($0) == line }) {
+        isTable = true
+        lines += self.lines(table).map { $0[...] }
+      }
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private static func lines(_ table: PolicyFormat.Table) -> [String] {
+    var columns = ["key", "meaning", "values", "default"]
+    if table.rows.contains(where: { !$0.notes.isEmpty }) { columns += ["reason for the default", "answer"] }
+    // A client's rules are those of `enforcement`.
+    let rules = table.name == "client" ? EnforcementSettings.settings.map(\.key) : []
+    let rows = table.rows.filter { !rules.contains($0.key) }
+    return [line(columns), "|" + String(repeating: "---|", count: columns.count)] + rows.map { line(cells($0)) }
+  }
+
+  private static func cells(_ row: PolicyFormat.Row) -> [String] {
+    let value = row.value.map { "`\(FormatText.text($0, row.form))`" }
+    let standard = row.isRequired ? "required" : row.standard ?? value ?? "none"
+    return ["`\(row.key)`", row.summary, FormatText.values(row.form), standard] + row.notes
+  }
+
+  private static func line(_ cells: [String]) -> String { "| " + cells.joined(separator: " | ") + " |" }
+}
