@@ -9,7 +9,7 @@ public struct ClientSettings: Sendable {
   public var redirectURIs: [RedirectURI]
   public var grants: Set<GrantType> = [.authorizationCode, .refreshToken]
   public var responseModes: Set<ResponseMode> = [.query]
-  /// What a confidential client proves itself with to the gateway.
+  /// The secret with which a confidential client authenticates to the gateway.
   public var secret: Secret?
   public var upstream: UpstreamClient
   /// The rules that hold for it, its own or those of the policy.

@@ -40,7 +40,8 @@ public final class Policy: Sendable {
     callback = gateway.origin.description + GatewaySettings.ownPath + "callback"
     takesPushedRequests = clients.values.contains { $0.pushedAuthorization != .off }
     blocksEmbeddedUserAgents = clients.values.contains { $0.blocksEmbeddedUserAgents }
-    heldUpstreamIDs = Set(clients.values.lazy.map(\.upstream).filter { $0.clientSecret != nil }.map(\.clientID))
+    let upstreams = clients.values.lazy.map(\.settings.upstream)
+    heldUpstreamIDs = Set(upstreams.filter { $0.clientSecret != nil }.map(\.clientID))
     let (mode, unknownClients) = (enforcement.defaults.mode, enforcement.unknownClients)
     let rejectsAll = clients.isEmpty && mode == .enforce && unknownClients == .reject
     isEnforcing = rejectsAll || clients.values.contains { $0.mode == .enforce }

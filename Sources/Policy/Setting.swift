@@ -9,7 +9,7 @@ public struct Setting<Root>: Sendable {
   public let summary: String
   /// The default in words, where it is no value of the form.
   public let standard: String?
-  /// What to add where the key is missing; `nil` for an optional setting.
+  /// The example to add where the key is missing; `nil` for an optional setting.
   public let requirement: String?
   /// Further cells of the manual's row.
   public let notes: [String]
@@ -43,8 +43,8 @@ public struct Setting<Root>: Sendable {
   /// Returns the value of the property; `nil` if it has none.
   public func value(in root: Root) -> SettingValue? { access?.get(root) }
 
-  /// Sets the property to a value of the form.
-  public func assign(_ value: SettingValue, in root: inout Root) { access?.set(&root, value) }
+  /// Sets the property to a value of the form; `nil` for a setting that is not plain.
+  public var assign: (@Sendable (inout Root, SettingValue) -> Void)? { access?.set }
 
   /// Returns the same row for a structure that contains `Root`.
   public func at<Outer>(_ path: Setting<Outer>.Path<Root>) -> Setting<Outer> {

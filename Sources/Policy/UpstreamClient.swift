@@ -1,6 +1,6 @@
 public import OAuth
 
-/// Who the client is to the upstream (`clients[].upstream:`).
+/// The identity of a client at the upstream (`clients[].upstream:`).
 public struct UpstreamClient: Sendable {
   public enum Authentication: String, Sendable, CaseIterable {
     case basic

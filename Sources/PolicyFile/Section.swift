@@ -12,6 +12,7 @@ struct Section<Draft: SectionDraft>: Sendable {
   private let readers: [Read?]
   let keys: [String]
   private let forms: [SettingForm]
+  private let assignments: [(@Sendable (inout Draft.Settings, SettingValue) -> Void)?]
   private let positions: [String: Int]
   /// The required settings, each with what to add.
   let requirements: [(key: String, example: String)]
@@ -27,6 +28,7 @@ struct Section<Draft: SectionDraft>: Sendable {
     self.readers = settings.map { readers[$0.key] }
     keys = settings.map(\.key)
     forms = settings.map(\.form)
+    assignments = settings.map(\.assign)
     requirements = settings.compactMap { setting in setting.requirement.map { (setting.key, $0) } }
     positions = Dictionary(uniqueKeysWithValues: settings.enumerated().map { ($1.key, $0) })
   }
@@ -42,7 +44,7 @@ struct Section<Draft: SectionDraft>: Sendable {
       return true
     }
     guard let value = reader.value(field, forms[position]) else { return false }
-    settings[position].assign(value, in: &draft.settings)
+    assignments[position]?(&draft.settings, value)
     return true
   }
 }

@@ -42,7 +42,7 @@ public struct GuardedIdentifiers: Sendable {
     let lent = policy.clients.values.lazy.filter { client in
       (asIfEnforced || client.mode == .enforce) && client.upstream.clientSecret != nil
     }
-    held = IdentifierSet(lent.map(\.upstream.clientID))
-    provedHere = IdentifierSet(policy.clients.values.lazy.filter { $0.secret != nil }.map(\.id))
+    held = IdentifierSet(lent.map(\.settings.upstream.clientID))
+    provedHere = IdentifierSet(policy.clients.values.lazy.filter { $0.secret != nil }.map(\.settings.id))
   }
 }
