@@ -30,3 +30,11 @@ public enum HTTP2ErrorCode: UInt32, Sendable {
   case cancel = 8
   case enhanceYourCalm = 11
 }
+
+/// What a client gets that is not served at all: the SETTINGS that come first, and a GOAWAY without any stream (RFC 9113,
+/// sections 3.4 and 6.8).
+public enum HTTP2Refusal {
+  public static let bytes: [UInt8] =
+    [0, 0, 0, 4, 0, 0, 0, 0, 0] + [0, 0, 8, 7, 0, 0, 0, 0, 0] + [0, 0, 0, 0]
+    + [0, 0, 0, UInt8(HTTP2ErrorCode.enhanceYourCalm.rawValue)]
+}

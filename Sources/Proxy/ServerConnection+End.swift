@@ -29,7 +29,7 @@ extension ServerConnection {
 
   /// Says that nothing more comes, and drops what the client still sends, for as long as it takes what waits for it in the
   /// kernel.
-  private func linger() async {
+  func linger() async {
     socket.shutdownWrite()
     let end = poller.deadline(after: settings.configuration.bodyTimeout)
     var taken = socket.acknowledged

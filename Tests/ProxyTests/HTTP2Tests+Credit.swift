@@ -51,14 +51,35 @@ extension ProxyTests.HTTP2Tests {
         return await bench.counters().connections == 1
       }
       for client in idle {
-        // The reset that answers requests which were not read any more can overtake the reason.
         var bytes = try await client.peer.takeRest()
         let reason = Frame.take(from: &bytes).last { $0.kind == .goAway }?.word(at: 4)
-        #expect(reason == nil || reason == 11)
+        #expect(reason == 11)
+        #expect(client.peer.ending == .end)
       }
       try await good.send(.get(3, "/answer"), .window(3, 1_000))
       #expect(try await good.answer(3).text == "answered")
       #expect(await bench.count(.bufferMemory) >= 3)
+    }
+  }
+
+  @Test("A client that comes while memory is short learns it from a GOAWAY, however much it has sent")
+  func refusedClient() async throws {
+    try await Self.setup(ScriptedUpstream.plain) {
+      // Less than any request needs.
+      $0.limits.bufferMemory = 10_000
+    }.run { _, bench in
+      let client = try await bench.connectHTTP2()
+      for stream in stride(from: 1, to: 200, by: 2) {
+        try await client.send(.get(stream, "/" + String(repeating: "a", count: 500)))
+      }
+      #expect(try await client.next()?.kind == .settings)
+      let reason = try await client.next()
+      #expect(reason?.kind == .goAway && reason?.word(at: 0) == 0 && reason?.word(at: 4) == 11)
+      #expect(try await client.next() == nil)
+      #expect(client.peer.ending == .end)
+      #expect(await bench.count(.bufferMemory) == 1)
+      // The client of HTTP/1.1 reads the same in its own protocol.
+      #expect(try await bench.get("/answer").status == 503)
     }
   }
 
