@@ -13,8 +13,8 @@ struct CheckCommand: ParsableCommand {
     CommandConfiguration(
       commandName: "check", abstract: "Check policy files.",
       discussion: """
-        Exit code 1 if a policy has errors, 2 if only files or variables that it names are missing; warnings and notes do \
-        not fail.
+        Exit code 1 if a policy or its key file has errors, 2 if only files or variables that it names are missing; \
+        warnings and notes do not fail.
         """)
   }
 

@@ -43,8 +43,7 @@ struct CheckReport {
   /// The exit code of the errors; `nil` if there are none.
   var failure: ExitCode? {
     guard hasErrors else { return nil }
-    let onlyMissesFiles = !between.hasErrors && policies.allSatisfy { !$0.hasErrors || $0.diagnostics.onlyMissFiles }
-    return onlyMissesFiles ? .systemFailure : .policyErrors
+    return (policies.flatMap(\.diagnostics) + between).errorCode
   }
 
   /// Whether all five points of RFC 8252, appendix A, are met by every policy.

@@ -25,21 +25,18 @@ struct Configuration: Sendable {
     _ path: String, environment: [String: String], ephemeral: KeyRing
   ) -> Result<Configuration, Failure> {
     let outcome = PolicyFile.load(path: path, environment: environment)
-    let found = outcome.diagnostics.filter { $0.severity != .note }.map(\.description)
-    guard let policy = outcome.policy, outcome.isServable else {
-      let findings = outcome.diagnostics + outcome.unsupported
-      return .failure(
-        Failure(
-          lines: found + outcome.unsupported.map(\.description),
-          code: findings.onlyMissFiles ? .systemFailure : .policyErrors))
-    }
+    var findings = outcome.diagnostics + outcome.unsupported
     var keyRing = ephemeral
-    if let reference = policy.gateway.sealingKeys {
+    if let reference = outcome.sealingKeys {
       do throws(KeySource.Failure) {
         keyRing = try KeySource.ring(reference.path)
       } catch {
-        return .failure(Failure(lines: found + error.lines, code: .systemFailure))
+        findings += error.findings
       }
+    }
+    let found = findings.filter { $0.severity != .note }.map(\.description)
+    guard let policy = outcome.policy, outcome.isServable, !findings.hasErrors else {
+      return .failure(Failure(lines: found, code: findings.errorCode))
     }
     return .success(Configuration(policy: policy, keyRing: keyRing, warnings: found))
   }

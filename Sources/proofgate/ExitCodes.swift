@@ -1,8 +1,14 @@
 import ArgumentParser
+import PolicyFile
 
 extension ExitCode {
-  /// What the operator wrote is wrong: a policy with errors.
+  /// Invalid input: a policy or a key file with errors.
   static let policyErrors = ExitCode(1)
-  /// The system is in the way: a port in use, a missing file, no right to read it.
+  /// A system error: a port in use, a missing file, no permission to read it.
   static let systemFailure = ExitCode(2)
+}
+
+extension [Diagnostic] {
+  /// The exit code of these errors, the same for every command.
+  var errorCode: ExitCode { onlyMissFiles ? .systemFailure : .policyErrors }
 }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import PolicyFile
 import Sealing
 
@@ -8,6 +9,9 @@ enum KeySource {
 
     /// `file:line:column: error: ...`, one for each finding.
     var lines: [String] { findings.map(\.description) }
+
+    /// Tells a file that is malformed from one that is missing.
+    var code: ExitCode { findings.errorCode }
 
     init(_ path: String, line: Int = 1, column: Int = 1, _ message: String, id: DiagnosticID = .invalidKeyFile) {
       findings = [Diagnostic(id: id, severity: .error, file: path, line: line, column: column, message: message)]

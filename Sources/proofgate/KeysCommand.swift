@@ -129,7 +129,7 @@ struct KeyPlace: ParsableArguments {
       return try KeySource.file(file)
     } catch {
       for line in error.lines { Console.write(line) }
-      throw ExitCode.systemFailure
+      throw error.code
     }
   }
 

@@ -1,0 +1,59 @@
+import Testing
+
+@Suite("Exit codes")
+struct ExitCodeTests {
+  struct KeyFile: CustomTestStringConvertible {
+    let testDescription: String
+    /// `nil` for no file.
+    let text: String?
+    let code: Int32
+    let message: String
+  }
+
+  private static let files = [
+    KeyFile(testDescription: "malformed", text: "3f9a01c2 yesterday short seals\n", code: 1, message: ":1:10: error: "),
+    KeyFile(testDescription: "not there", text: nil, code: 2, message: ":1:1: error: the key file does not exist"),
+  ]
+
+  private static let commands = [
+    ["serve"], ["check"], ["keys", "rotate", "--file"], ["keys", "retire", "00000000", "--file"],
+    ["keys", "list", "--file"],
+  ]
+
+  @Test("A key file that is malformed is 1 and one that is missing is 2, for every command", arguments: files, commands)
+  func keyFile(_ file: KeyFile, _ command: [String]) throws {
+    let folder = try Folder()
+    if let text = file.text { try folder.write("keys", text) }
+    var argument = folder.path("keys")
+    if command.count == 1 {
+      var policy = try ServedPolicy()
+      policy.gateway = "  sealing_keys: { file: keys }"
+      argument = try folder.write("policy.yaml", policy.text)
+    }
+    let outcome = try Program.run(command + [argument])
+    #expect(outcome.code == file.code)
+    // `check` reports on standard output.
+    let report = outcome.errors + outcome.output
+    #expect(report.contains(file.message) || report.contains("keys` does not exist"), "\(report)")
+  }
+
+  @Test("Malformed keys on standard input are 1", arguments: [["rotate"], ["retire", "00000000"], ["list"]])
+  func standardInput(_ command: [String]) throws {
+    let outcome = try Program.run(["keys"] + command, input: "3f9a01c2 yesterday short seals\n")
+    #expect(outcome.code == 1)
+    #expect(outcome.errors.hasPrefix("standard input:1:10: error: "))
+  }
+
+  @Test("A malformed key file is reported next to a secret that is missing, and is 1", arguments: ["serve", "check"])
+  func both(_ command: String) throws {
+    let folder = try Folder()
+    try folder.write("keys", "3f9a01c2 yesterday short seals\n")
+    var policy = try ServedPolicy()
+    policy.gateway = "  sealing_keys: { file: keys }"
+    let text = policy.text.replacing("type: public", with: "type: confidential\n    secret: { file: no-such-secret }")
+    let outcome = try Program.run([command, try folder.write("policy.yaml", text)])
+    #expect(outcome.code == 1)
+    let report = outcome.errors + outcome.output
+    #expect(report.contains("no-such-secret") && report.contains("keys:1:10: error: "), "\(report)")
+  }
+}
