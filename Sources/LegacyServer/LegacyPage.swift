@@ -80,10 +80,10 @@ enum LegacyPage {
       </head>
       <body>
       <div id="head">Acme Accounts</div>
-      <div id="box"><h1>\(text(title))</h1>
+      <main id="box"><h1>\(text(title))</h1>
       <div id="in">
       \(content)
-      </div></div>
+      </div></main>
       <p id="foot">&copy; 2009 Acme. Best viewed at 1024 x 768.</p>
       </body>
       </html>

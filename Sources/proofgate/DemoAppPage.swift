@@ -66,14 +66,16 @@ enum DemoAppPage {
       body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 8vh auto; padding: 0 1rem; }
       h2 { font-size: 1rem; margin-top: 2rem; }
       pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: .75rem; border: 1px solid #8886; border-radius: .5rem; }
-      .button { display: inline-block; padding: .6rem 1.4rem; border-radius: .5rem; background: #2a6; color: #fff;
+      .button { display: inline-block; padding: .6rem 1.4rem; border-radius: .5rem; background: #1a7a45; color: #fff;
         text-decoration: none; font-weight: 600; }
       .small { font-size: .85rem; opacity: .8; }
       </style>
       </head>
       <body>
+      <main>
       <h1>\(title)</h1>
       \(content)
+      </main>
       </body>
       </html>
 

@@ -1,3 +1,4 @@
+import ClientTestSupport
 import Foundation
 import Testing
 
@@ -19,5 +20,32 @@ struct DemoTests {
     let log = try folder.read("log")
     #expect(log.contains(#""rule":"pkce-verifier-mismatch""#))
     for secret in ["the-gateway-keeps-this", "wonderland", "code=", "access_token"] { #expect(!log.contains(secret)) }
+  }
+
+  @Test("The demo's app has a `main` element, and a button whose text has a contrast of 4.5 at least (WCAG 2.2, 1.4.3)")
+  func contrast() async throws {
+    let child = try Child(["demo"])
+    defer { child.signal(15) }
+    let link = try #require(child.outputLine(where: { $0.contains("http://127.0.0.1:") }))
+    let port = try #require(Int(link.filter(\.isNumber).dropFirst("127001".count)))
+    let page = Fetch.text(try await Fetch.get(port, "/"))
+    #expect(page.contains("<main>") && page.contains("</main>"))
+    let rule = try #require(page.range(of: #"\.button \{[^}]*\}"#, options: .regularExpression)).lowerBound
+    let background = try #require(Self.colour(after: " background: ", in: page[rule...]))
+    let text = try #require(Self.colour(after: " color: ", in: page[rule...]))
+    #expect((max(background, text) + 0.05) / (min(background, text) + 0.05) >= 4.5)
+  }
+
+  /// The relative luminance of a hexadecimal colour (WCAG 2.2).
+  private static func colour(after name: String, in style: Substring) -> Double? {
+    guard let start = style.range(of: name + "#")?.upperBound else { return nil }
+    var digits = style[start...].prefix { $0.isHexDigit }.map { $0 }
+    if digits.count == 3 { digits = digits.flatMap { [$0, $0] } }
+    guard digits.count == 6, let value = Int(String(digits), radix: 16) else { return nil }
+    let parts = [16, 8, 0].map { shift in
+      let part = Double(value >> shift & 0xff) / 255
+      return part <= 0.04045 ? part / 12.92 : pow((part + 0.055) / 1.055, 2.4)
+    }
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
   }
 }

@@ -24,6 +24,12 @@ enum Program {
   static func run(
     _ arguments: String..., input: String = "", environment: [String: String] = [:]
   ) throws -> Outcome {
+    try run(arguments, input: input, environment: environment)
+  }
+
+  static func run(
+    _ arguments: [String], input: String = "", environment: [String: String] = [:]
+  ) throws -> Outcome {
     let child = try Child(arguments, environment: environment)
     child.feed(input)
     let output = child.readOutput()
@@ -96,6 +102,17 @@ final class Child {
   /// What is left on standard error, to its end.
   func readErrors() -> String {
     unread + String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+  }
+
+  /// Reads standard output up to a line for which the condition holds; `nil` at its end.
+  func outputLine(where isWanted: (String) -> Bool) -> String? {
+    var unread = ""
+    while true {
+      let data = output.fileHandleForReading.availableData
+      if data.isEmpty { return nil }
+      unread += String(decoding: data, as: UTF8.self)
+      for line in unread.components(separatedBy: "\n").dropLast() where isWanted(line) { return line }
+    }
   }
 
   /// Reads standard error up to a line that contains `text`, and returns it with all lines before it.
