@@ -73,7 +73,7 @@ final class AdminHandler: Handler {
   func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
   func editPassing(_ response: inout Response) {}
 
-  func failure(_ failure: ProxyFailure) -> Response {
+  func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
     switch failure {
     case .request(let error): AdminHandler.text(error.status, error.description + "\n")
     case .timeout: AdminHandler.text(408, "the request did not arrive in time\n")

@@ -27,7 +27,7 @@ public final class LegacyHandler: Handler {
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
   public func editPassing(_ response: inout Response) {}
 
-  public func failure(_ failure: ProxyFailure) -> Response {
+  public func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
     switch failure {
     case .request(let error): LegacyPage.message(status: error.status, "Bad request", error.description)
     case .timeout: LegacyPage.message(status: 408, "Too slow", "The request did not arrive in time.")

@@ -1,3 +1,4 @@
+import HTTP
 import HTTP1
 import Reactor
 import Telemetry
@@ -5,6 +6,7 @@ import Telemetry
 /// The end of an exchange that failed.
 extension Exchange {
   func fail(_ failure: Failure, _ head: RequestHead) async {
+    let form = server.state.hasStartedResponse ? .page : errorForm(head)
     clear()
     dropUnsentBody()
     if case .upstream(let error) = failure { worker.metrics.upstreamFailed(error) }
@@ -30,7 +32,13 @@ extension Exchange {
     case .withheld: answer = .upstream(.malformed("an answer that is withheld"))
     }
     await server.answer(
-      worker.handler.failure(answer), to: head.method, minorVersion: head.minorVersion, began: began, .refused)
+      worker.handler.failure(answer, as: form), to: head.method, minorVersion: head.minorVersion, began: began,
+      .refused)
+  }
+
+  /// The form of the error; that for people where the head of the request is not kept, as that of an intercepted one.
+  private func errorForm(_ head: RequestHead) -> ErrorForm {
+    keepsHead || !held.head.isEmpty ? ErrorForm(request(head).headers) : .page
   }
 
   private func limit(of failure: Failure) -> LimitKind? {

@@ -33,7 +33,7 @@ extension Exchange {
   }
 
   /// The request as values. Other connections have used `requestFields` since the head was parsed.
-  private func request(_ head: RequestHead) -> Request {
+  func request(_ head: RequestHead) -> Request {
     let kept = held.head
     var request = keepsHead ? fromClient.withSpan { values(head, $0) } : values(head, kept.span)
     request.body = held.body

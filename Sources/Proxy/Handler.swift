@@ -44,7 +44,7 @@ public protocol Handler: AnyObject {
   func editPassing(_ response: inout Response)
 
   /// The answer of the gateway to a request that failed outside of `respond`.
-  func failure(_ failure: ProxyFailure) -> Response
+  func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response
 }
 
 extension Handler {

@@ -57,7 +57,7 @@ extension ServerConnection {
     if let fields = ResponseEncoder.fields(response.headers, strictTransport: strictTransport), fields.count <= room {
       return (response, fields)
     }
-    let failure = worker.handler.failure(.upstream(.malformed("a head that cannot be written")))
+    let failure = worker.handler.failure(.upstream(.malformed("a head that cannot be written")), as: .page)
     if let fields = ResponseEncoder.fields(failure.headers, strictTransport: strictTransport), fields.count <= room {
       return (failure, fields)
     }

@@ -39,13 +39,24 @@ extension ServerConnection {
       if block.decoder.isFinished || block.isBroken || input.readRoom == 0 { return routeForm(head, block.data) }
       if await waiter.wait(socket, .readable, until: deadline) == .timedOut {
         note(.timeout, in: .body)
-        return .answer(worker.handler.failure(.timeout))
+        return .answer(worker.handler.failure(.timeout, as: errorForm(head)))
       }
       switch receive() {
       case .moved, .wouldBlock: continue
       case .ended, .failed:
-        return .answer(worker.handler.failure(.request(MessageError(status: 400, "a body that ended early"))))
+        let error = MessageError(status: 400, "a body that ended early")
+        return .answer(worker.handler.failure(.request(error), as: errorForm(head)))
       }
+    }
+  }
+
+  /// The form in which the request at the front of the input is told of an error.
+  private func errorForm(_ head: RequestHead) -> ErrorForm {
+    let limits = settings.configuration.limits.head
+    return input.withSpan { bytes in
+      // Other connections have used the fields during the wait.
+      _ = try? RequestHeadParser.parse(bytes, length: head.length, limits: limits, into: requestFields)
+      return ErrorForm(bytes, requestFields)
     }
   }
 

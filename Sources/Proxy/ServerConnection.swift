@@ -237,7 +237,9 @@ final class ServerConnection: Activity {
   private func refuse(_ failure: ProxyFailure) async {
     note(failure, in: .head)
     state.receivedHead(hasBody: true, keepsAlive: false)
-    await answer(worker.handler.failure(failure), to: .get, minorVersion: 1, began: 0, .refused)
+    if hasSentPreface() { return await refuseHTTP2() }
+    // Its fields are not known.
+    await answer(worker.handler.failure(failure, as: .page), to: .get, minorVersion: 1, began: 0, .refused)
     await finish()
   }
 
@@ -262,13 +264,14 @@ final class ServerConnection: Activity {
     let fields = requestFields
     return input.withSpan { bytes -> Route in
       if RequestRewriter.isLoop(bytes, fields, settings) {
-        return .refuse(worker.handler.failure(.loop))
+        return .refuse(worker.handler.failure(.loop, as: ErrorForm(bytes, fields)))
       }
       let client = identity.facts(bytes, fields, request: requestNumber)
       let route = worker.handler.route(head, bytes, fields, client: client)
       if case .pass = route, fields.has(.contentType), GRPC.isCall(bytes, fields) {
         worker.metrics.grpcRefused()
-        return .answer(identity.isHTTP2 ? GRPC.unimplemented : worker.handler.failure(.request(GRPC.refusal)))
+        if identity.isHTTP2 { return .answer(GRPC.unimplemented) }
+        return .answer(worker.handler.failure(.request(GRPC.refusal), as: ErrorForm(bytes, fields)))
       }
       return route
     }
@@ -296,7 +299,8 @@ final class ServerConnection: Activity {
     } catch {
       note(error, in: .body)
       return await answer(
-        worker.handler.failure(error), to: head.method, minorVersion: head.minorVersion, began: began, .refused)
+        worker.handler.failure(error, as: ErrorForm(request.headers)), to: head.method,
+        minorVersion: head.minorVersion, began: began, .refused)
     }
     let upstream = Upstream(self)
     switch await handler.respond(to: request, tag: tag, upstream: upstream) {

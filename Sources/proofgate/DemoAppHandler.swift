@@ -77,7 +77,7 @@ final class DemoAppHandler: Handler {
   func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
   func editPassing(_ response: inout Response) {}
 
-  func failure(_ failure: ProxyFailure) -> Response {
+  func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
     switch failure {
     case .request(let error): DemoAppPage.message(error.status, "Bad request", error.description)
     default: DemoAppPage.message(400, "Bad request", "The app cannot read this request.")

@@ -165,12 +165,12 @@ extension HTTPTests {
         await gate.pass()
         return nil
       }
-      let late = try await gateway.get("/login")
+      let late = try await gateway.get("/login", ["Accept": "text/html"])
       #expect(late.status == 504)
       late.expectPage()
       await gate.open()
       try await gateway.withReplica(upstream: .dead) { gateway in
-        let gone = try await gateway.get("/login")
+        let gone = try await gateway.get("/login", ["Accept": "text/html"])
         #expect([502, 503].contains(gone.status))
         gone.expectPage()
         #expect(!gone.text.contains("127.0.0.") && !late.text.contains("127.0.0."))

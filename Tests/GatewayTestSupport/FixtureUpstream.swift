@@ -89,7 +89,7 @@ public final class FixtureUpstream: Sendable {
     func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict { .keep }
     func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
     func editPassing(_ response: inout Response) {}
-    func failure(_ failure: ProxyFailure) -> Response { Response(status: 400) }
+    func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response { Response(status: 400) }
   }
 }
 

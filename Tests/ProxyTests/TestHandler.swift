@@ -78,7 +78,7 @@ final class TestHandler: Handler {
         return .response(Response(status: 200, body: request.body))
       }
     } catch {
-      return .response(failure(.upstream(error)))
+      return .response(failure(.upstream(error), as: .page))
     }
   }
 
@@ -106,7 +106,7 @@ final class TestHandler: Handler {
     response.headers.set("X-Edited", "1")
   }
 
-  func failure(_ failure: ProxyFailure) -> Response {
+  func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
     let status =
       switch failure {
       case .request(let error): error.status

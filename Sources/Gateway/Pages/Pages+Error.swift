@@ -52,7 +52,7 @@ extension Pages {
     }
   }
 
-  private static func words(for status: Int) -> (title: String, happened: String, advice: String) {
+  static func words(for status: Int) -> (title: String, happened: String, advice: String) {
     switch status {
     case 403:
       (

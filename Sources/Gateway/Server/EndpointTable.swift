@@ -69,7 +69,7 @@ extension Endpoint {
         label: .path, paths: { _ in [] },
         handling: .answer { exchange in
           exchange.trail.refused(.pathNotPassed)
-          return .response(exchange.pages.error(ErrorPage(.pathNotPassed)))
+          return .response(exchange.pages.error(ErrorPage(.pathNotPassed), as: ErrorForm(exchange.request.headers)))
         })
     case .closed:
       EndpointRow(

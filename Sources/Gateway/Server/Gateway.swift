@@ -41,29 +41,34 @@ public final class Gateway: Handler {
   // MARK: Routing
 
   public func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
-    guard isServed(head, bytes, client) else { return misdirected(client) }
+    guard isServed(head, bytes, client) else { return misdirected(client, ErrorForm(bytes, fields)) }
     switch snapshot.matcher.read(path: bytes.extracting(head.path), query: bytes.extracting(head.query ?? 0..<0)) {
     case .other:
       if head.method == .post, head.body != .none, FormType(bytes, fields) != nil { return .inspect }
       return pass(head, bytes, fields, client)
     case .unlisted: return routeUnlisted(head, bytes, fields, client)
-    case .notPassed: return refuseOrPass(.pathNotPassed, client)
-    case .ambiguous: return refuseOrPass(.pathAmbiguous, client)
+    case .notPassed:
+      return refuseOrPass(
+        .pathNotPassed, client, ErrorForm(bytes, fields), path: EndpointMatcher.names(in: bytes.extracting(head.path)))
+    case .ambiguous: return refuseOrPass(.pathAmbiguous, client, ErrorForm(bytes, fields))
     case .resembling:
       return refuseOrPass(
-        .pathResemblesEndpoint, client, path: snapshot.matcher.entry(for: bytes.extracting(head.path)))
-    case .exact(let endpoint): return route(to: endpoint, client)
+        .pathResemblesEndpoint, client, ErrorForm(bytes, fields),
+        path: snapshot.matcher.entry(for: bytes.extracting(head.path)))
+    case .exact(let endpoint): return route(to: endpoint, bytes, fields, client)
     }
   }
 
-  private func route(to endpoint: Endpoint, _ client: ClientFacts) -> Route {
+  private func route(
+    to endpoint: Endpoint, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
+  ) -> Route {
     let isAnswered: Bool
     switch endpoint.row.handling {
-    case .refuse(let rejection): return refuseOrPass(rejection, client)
+    case .refuse(let rejection): return refuseOrPass(rejection, client, ErrorForm(bytes, fields))
     case .answer: isAnswered = true
     case .answerIf(let condition, _): isAnswered = condition(snapshot)
     }
-    guard isProtected(client) else { return insecure(client) }
+    guard isProtected(client) else { return insecure(client, ErrorForm(bytes, fields)) }
     return isAnswered ? .intercept(bodyLimit: snapshot.bodyLimit, tag: endpoint.rawValue) : .pass
   }
 
@@ -88,7 +93,9 @@ public final class Gateway: Handler {
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
   ) -> Route {
     let path = EndpointMatcher.names(in: bytes.extracting(head.path))
-    if policy.isEnforcing, policy.unlistedOAuth == .reject { return refuse(.unlistedOAuth, client, path: path) }
+    if policy.isEnforcing, policy.unlistedOAuth == .reject {
+      return refuse(.unlistedOAuth, client, ErrorForm(bytes, fields), path: path)
+    }
     let route = pass(head, bytes, fields, client)
     guard case .pass = route else { return route }
     return observe(.unlistedOAuth, client, path: path)
@@ -112,7 +119,7 @@ public final class Gateway: Handler {
     guard let session = snapshot.cookie.read(cookies, sealer), session.liveUntil > now,
       let refusal = Enforcement.decideInteraction(userAgent: userAgent, guarding: session.guarding)
     else { return .pass }
-    return refuse(refusal.rejection, client) { [pages] in pages.embeddedUserAgent(address: nil, $0) }
+    return refuse(refusal.rejection, client, .page) { [pages] in pages.embeddedUserAgent(address: nil, $0) }
   }
 
   private static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
@@ -137,8 +144,10 @@ public final class Gateway: Handler {
 
   /// Refuses a path, which may be a way around an enforced client. While no client is enforced, there is nothing to go
   /// around: the request passes and the refusal is a finding.
-  private func refuseOrPass(_ rejection: Rejection, _ client: ClientFacts, path: String? = nil) -> Route {
-    policy.isEnforcing ? refuse(rejection, client, path: path) : observe(rejection, client, path: path)
+  private func refuseOrPass(
+    _ rejection: Rejection, _ client: ClientFacts, _ form: ErrorForm, path: String? = nil
+  ) -> Route {
+    policy.isEnforcing ? refuse(rejection, client, form, path: path) : observe(rejection, client, path: path)
   }
 
   /// Logs and counts a refusal that is not carried out.
@@ -152,27 +161,27 @@ public final class Gateway: Handler {
   }
 
   private func refuse(
-    _ rejection: Rejection, _ client: ClientFacts, path: String? = nil, detail: String? = nil,
+    _ rejection: Rejection, _ client: ClientFacts, _ form: ErrorForm, path: String? = nil, detail: String? = nil,
     showing show: ((ErrorPage) -> Response)? = nil
   ) -> Route {
     let trail = Trail(client.request)
     trail.path = path
     trail.refused(rejection)
     let page = ErrorPage(rejection, detail: detail)
-    let response = show?(page) ?? pages.error(page)
+    let response = show?(page) ?? pages.error(page, as: form)
     record(trail, status: response.status, peer: client.peer, began: Clock.monotonicNanoseconds())
     return .refuse(response)
   }
 
-  private func misdirected(_ client: ClientFacts) -> Route {
+  private func misdirected(_ client: ClientFacts, _ form: ErrorForm) -> Route {
     refuse(
-      .hostUnknown, client,
+      .hostUnknown, client, form,
       detail: "this gateway is `\(policy.gateway.origin.authority)`; use that name, or set `gateway.origin`")
   }
 
-  private func insecure(_ client: ClientFacts) -> Route {
+  private func insecure(_ client: ClientFacts, _ form: ErrorForm) -> Route {
     refuse(
-      .transportInsecure, client,
+      .transportInsecure, client, form,
       detail: "OAuth endpoints answer only over TLS; a proxy that ends TLS must be in `trusted_proxies`")
   }
 
@@ -290,34 +299,36 @@ public final class Gateway: Handler {
     InteractionPage.protect(&response, isSecure: policy.gateway.origin.scheme == .https)
   }
 
-  private func unacceptable(_ error: MessageError) -> Response {
-    var response = pages.error(ErrorPage(status: error.status, detail: error.description))
+  private func unacceptable(_ error: MessageError, _ form: ErrorForm) -> Response {
+    var response = pages.error(ErrorPage(status: error.status, detail: error.description), as: form)
     // RFC 9110, section 15.5.6: what passes at all; the endpoints say for themselves what they take.
     if error.status == 405 { response.headers.set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS") }
     return response
   }
 
   /// RFC 9110, section 15.6.4, and RFC 6585, section 4: this client has too much, or all together have.
-  private func overloaded(_ limit: LimitKind) -> Response {
+  private func overloaded(_ limit: LimitKind, _ form: ErrorForm) -> Response {
     let isOwn = limit == .connectionsPerAddress
     return pages.error(
       ErrorPage(
         status: isOwn ? 429 : 503, section: isOwn ? "RFC 6585, section 4" : nil,
         detail: isOwn ? "too many connections from this address" : "the gateway has as much to do as it may have",
-        retryAfter: ErrorPage.retryDelay))
+        retryAfter: ErrorPage.retryDelay), as: form)
   }
 
-  public func failure(_ failure: ProxyFailure) -> Response {
+  public func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
     switch failure {
-    case .request(let error): unacceptable(error)
-    case .timeout: pages.error(ErrorPage(status: 408, detail: "the request did not arrive in time"))
-    case .overloaded(let limit): overloaded(limit)
+    case .request(let error): unacceptable(error, form)
+    case .timeout: pages.error(ErrorPage(status: 408, detail: "the request did not arrive in time"), as: form)
+    case .overloaded(let limit): overloaded(limit, form)
     case .bodyTooLarge:
-      pages.error(ErrorPage(status: 413, detail: "the body is longer than \(snapshot.bodyLimit) bytes"))
+      pages.error(ErrorPage(status: 413, detail: "the body is longer than \(snapshot.bodyLimit) bytes"), as: form)
     case .loop:
-      pages.error(ErrorPage(status: 508, section: "RFC 9110, section 7.6.3", detail: "the request came round again"))
+      pages.error(
+        ErrorPage(status: 508, section: "RFC 9110, section 7.6.3", detail: "the request came round again"), as: form)
     case .upstream(let failure):
-      pages.error(ErrorPage(status: failure.status, retryAfter: failure.status == 503 ? ErrorPage.retryDelay : nil))
+      pages.error(
+        ErrorPage(status: failure.status, retryAfter: failure.status == 503 ? ErrorPage.retryDelay : nil), as: form)
     }
   }
 }

@@ -1,0 +1,33 @@
+import HTTP
+import Proxy
+
+/// Errors for programs, which cannot read a page.
+extension Pages {
+  /// Returns the error in the form that the request asks for.
+  func error(_ page: ErrorPage, as form: ErrorForm) -> Response {
+    switch form {
+    case .page: error(page)
+    case .problem: problem(page)
+    }
+  }
+
+  /// Problem details (RFC 9457, section 3). The rule is a member of its own: there is no address that explains it.
+  private func problem(_ page: ErrorPage) -> Response {
+    var members: [String: JSONValue] = [
+      "type": .string("about:blank"), "title": .string(ReasonPhrase.of(page.status)),
+      "status": .integer(Int64(page.status)),
+      "detail": .string(page.detail ?? Pages.words(for: page.status).happened),
+    ]
+    if let rule = page.rule { members["rule"] = .string(rule) }
+    if let section = page.section { members["reference"] = .string(section) }
+    if let transaction = page.transaction { members["transaction"] = .string(transaction) }
+    var response = Response(
+      status: page.status,
+      headers: [
+        "Content-Type": "application/problem+json", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
+      ],
+      body: JSONValue.text(of: members))
+    if let seconds = page.retryAfter { response.headers.set("Retry-After", String(seconds)) }
+    return response
+  }
+}

@@ -1,0 +1,51 @@
+public import HTTP
+public import HTTP1
+
+/// The form of an error that the gateway itself answers with, as the request asks for it.
+///
+/// Grammar (RFC 9110, section 12.5.1): `Accept = #( media-range [ weight ] )`. A browser that navigates names `text/html`.
+/// A program names JSON, or names nothing and accepts anything, and cannot read a page.
+public enum ErrorForm: Sendable {
+  /// HTML for people.
+  case page
+  /// Problem details for programs (RFC 9457).
+  case problem
+
+  /// - Parameter accept: the values of the `Accept` fields.
+  public init(accept values: [String]) {
+    let text = values.joined(separator: ",").lowercased().filter { $0 != " " && $0 != "\t" }
+    var page = 0
+    var problem = 0
+    for element in text.split(separator: ",") {
+      let parts = element.split(separator: ";")
+      switch parts.first {
+      case "text/html", "application/xhtml+xml": page = max(page, ErrorForm.weight(parts.dropFirst()))
+      case "application/json", "application/problem+json":
+        problem = max(problem, ErrorForm.weight(parts.dropFirst()))
+      default: continue
+      }
+    }
+    self = page > 0 && page >= problem ? .page : .problem
+  }
+
+  public init(_ headers: Headers) {
+    self.init(accept: headers.all("Accept"))
+  }
+
+  /// Reads the fields of the request whose head is in `bytes`. Only for requests that fail: it makes strings.
+  public init(_ bytes: Span<UInt8>, _ fields: HeadIndex) {
+    var values: [String] = []
+    for field in fields where HeadIndex.equal(bytes, field.name, "accept") {
+      values.append(RequestReader.text(bytes, field.value))
+    }
+    self.init(accept: values)
+  }
+
+  /// Thousandths: 1,000 without a weight, 0 for one that cannot be read (section 12.4.2).
+  private static func weight(_ parameters: ArraySlice<Substring>) -> Int {
+    guard let text = parameters.first(where: { $0.hasPrefix("q=") })?.dropFirst(2) else { return 1_000 }
+    let digits = text.filter { $0 != "." }
+    guard digits.count <= 4, digits.allSatisfy({ "0"..."9" ~= $0 }), let value = Int(digits) else { return 0 }
+    return min(1_000, (digits.count..<4).reduce(value) { scaled, _ in scaled * 10 })
+  }
+}
