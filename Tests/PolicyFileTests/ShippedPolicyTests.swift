@@ -17,6 +17,61 @@ struct ShippedPolicyTests {
     #expect(text.hasPrefix("# yaml-language-server: $schema=proofgate.schema.json\n"))
   }
 
+  /// The warnings that each shipped policy has, and why.
+  private static let warnings: [String: Set<DiagnosticID>] = [
+    "policies/mobile-app.yaml": [],
+    // Three apps share one client of the server, and one of them insists on `localhost` and pads its verifiers.
+    "policies/desktop-and-cli.yaml": [.sharedUpstreamClient, .localhostAnyPort, .lenientPKCE],
+    // A web application that does not send PKCE yet.
+    "policies/mixed.yaml": [.pkceOptional],
+    // The kubelet's probes come from outside of the pod; the NetworkPolicy says who else may come.
+    "deploy/kubernetes.yaml": [.adminExposed],
+    "README.md": [],
+  ]
+
+  /// The text of a policy, which may be a part of another document.
+  private static func text(_ path: String) throws -> String {
+    let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: root + "/" + path)), as: UTF8.self)
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    if let begin = lines.firstIndex(of: "```yaml") {
+      return lines[(begin + 1)...].prefix { $0 != "```" }.joined(separator: "\n")
+    }
+    guard let begin = lines.firstIndex(of: "  policy.yaml: |") else { return text }
+    return lines[(begin + 1)...].prefix { $0.hasPrefix("    ") }.map { $0.dropFirst(4) }.joined(separator: "\n")
+  }
+
+  @Test(
+    "A shipped policy has the warnings that belong to what it shows, and no others", arguments: warnings.keys.sorted())
+  func shippedWarnings(_ path: String) throws {
+    let sources = PolicySources(
+      environment: [:], standardInput: Array(try Self.text(path).utf8), readsSecrets: false)
+    let outcome = PolicyFile.load(path: PolicySources.standardInputPath, sources)
+    #expect(outcome.policy != nil)
+    let found = outcome.diagnostics.filter { $0.severity != .note }
+    #expect(Set(found.map(\.id)) == Self.warnings[path], "\(found)")
+  }
+
+  @Test("Each file of policies/ is among those whose warnings are known")
+  func allPolicies() throws {
+    let files = try FileManager.default.contentsOfDirectory(atPath: Self.root + "/policies")
+    for file in files where file.hasSuffix(".yaml") { #expect(Self.warnings["policies/\(file)"] != nil, "\(file)") }
+  }
+
+  @Test("The steps for systemd install each file that the unit reads, and its user can read the policy")
+  func systemd() throws {
+    let unit = try Self.text("deploy/proofgate.service").split(separator: "\n")
+    let guide = try Data(contentsOf: URL(fileURLWithPath: Self.root + "/deploy/README.md"))
+    let steps = String(decoding: guide, as: UTF8.self).split(separator: "\n").map { $0.drop(while: { $0 == " " }) }
+    let credentials = unit.filter { $0.hasPrefix("LoadCredential=") }.compactMap { $0.split(separator: ":").last }
+    #expect(credentials.count == 2)
+    for path in credentials {
+      #expect(steps.contains { $0.hasSuffix(" \(path)") && !$0.contains("644") }, "\(path)")
+    }
+    #expect(unit.contains { $0.hasPrefix("ExecStart=") && $0.hasSuffix(" /etc/proofgate/policy.yaml") })
+    #expect(steps.contains("install -m 644 policy.yaml /etc/proofgate/policy.yaml"))
+    #expect(steps.contains("install -d -m 755 /etc/proofgate"))
+  }
+
   @Test("The reference explains every finding")
   func reference() throws {
     let data = try Data(contentsOf: URL(fileURLWithPath: Self.root + "/docs/policy.md"))

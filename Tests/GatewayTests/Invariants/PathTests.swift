@@ -97,6 +97,22 @@ struct PathTests {
     }
   }
 
+  @Test("I-path: while every client is observed, the log names each path that `pass` would close")
+  func notPassedObserved() async throws {
+    let policy = try FixturePolicy.with { policy in
+      policy.upstream.pass = ["/login"]
+      policy.editAll { $0.mode = .observe }
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let response = try await gateway.get("/api/me")
+      #expect(response.status != 404)
+      #expect(
+        gateway.logLines.contains {
+          $0.contains("would-reject:path-not-passed") && $0.contains(#""path":"/api/me""#)
+        })
+    }
+  }
+
   @Test(
     "I-path: a path that begins like an endpoint is refused, logged as an entry to list, and passes once it is listed")
   func resembling() async throws {
