@@ -62,6 +62,7 @@ settings: deps
 
 ## conformance: the clauses of docs/conformance.tsv against a running gateway; writes docs/conformance.md
 conformance: deps
+	$(call install,python3)
 	Tests/Conformance/run
 
 ## mutation: switches off every rule of Enforcement in turn and shows that a test fails each time
@@ -122,7 +123,7 @@ tls-check: deps
 	swift build --product proofgate
 	Tests/TLS/check .build/debug/proofgate
 
-## bench: processor time of a proxied request beside nginx and HAProxy; BENCH_OPTIONS="--gate all" judges
+## bench: processor time of a proxied request beside nginx and HAProxy; BENCH_OPTIONS="--gate judged" judges
 bench: deps-bench build
 	Tests/Bench/run --proofgate $(BINARY) $(BENCH_OPTIONS)
 
@@ -145,7 +146,7 @@ gates: deps-bench build
 
 ## bench-flows: whole OAuth flows per processor second, beside FastMCP's OAuthProxy
 bench-flows: deps-bench build
-	$(call install,python3-venv)
+	$(call install,python3-venv ca-certificates)
 	Tests/Bench/same-job --proofgate $(BINARY) $(BENCH_OPTIONS)
 
 ## bench-growth: what a request costs with up to 10,000 connections and 100,000 clients; draws the plots of the docs

@@ -295,7 +295,7 @@ function done() print(string.format("lasted %d us", only:get("ended") - only:get
 
 
 SCENARIOS = [
-    Scenario("small", "keep-alive, 200 bytes", small, 0.85),
+    Scenario("small", "keep-alive, 200 bytes", small, 0.93),
     Scenario("new", "a connection per request, 200 bytes", new_connections),
     Scenario("large", "keep-alive, answers of 1 MiB", large),
     Scenario("upload", "keep-alive, requests of 1 MiB", upload),
@@ -305,19 +305,19 @@ SCENARIOS = [
         without=("haproxy",),
     ),
     Scenario("workers", "keep-alive, 200 bytes, two workers on all cores", small, workers=2),
-    Scenario("tls", "TLS 1.3, keep-alive, 200 bytes", tls_small, 1.0),
+    Scenario("tls", "TLS 1.3, keep-alive, 200 bytes", tls_small, 0.9),
     Scenario("tls-new", "TLS 1.3, a connection and full handshake per request", full_handshakes),
     Scenario("tls-resumed", "TLS 1.3, a connection and resumed handshake per request", resumed_handshakes),
     Scenario("tls-large", "TLS 1.3, keep-alive, answers of 1 MiB", tls_large),
     Scenario("tls-upload", "TLS 1.3, keep-alive, requests of 1 MiB", tls_upload),
-    Scenario("h2", "HTTP/2 over TLS 1.3, 16 connections of 4 requests, 200 bytes", h2_small, 0.7),
+    Scenario("h2", "HTTP/2 over TLS 1.3, 16 connections of 4 requests, 200 bytes", h2_small, 0.85),
     Scenario("h2c", "HTTP/2 without TLS, 16 connections of 4 requests, 200 bytes", h2c_small, 0.7),
     Scenario("h2c-single", "HTTP/2 without TLS, 64 connections of one request, 200 bytes", h2c_single, 0.7),
     Scenario("h2-large", "HTTP/2 over TLS 1.3, answers of 1 MiB", h2_large),
     Scenario("h2-upload", "HTTP/2 over TLS 1.3, requests of 1 MiB", h2_upload),
-    Scenario("authorize", "authorization requests, sealed", authorize, 1.5),
+    Scenario("authorize", "authorization requests, sealed", authorize, 2.5),
     Scenario("refused", "authorization requests without a challenge", refused),
-    Scenario("token", "token requests, verified, each code once", token, 1.5, fetch_codes),
+    Scenario("token", "token requests, verified, each code once", token, 2.3, fetch_codes),
 ]
 
 
