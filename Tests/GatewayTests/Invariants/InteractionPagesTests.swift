@@ -69,7 +69,8 @@ struct InteractionPagesTests {
       let pages = [
         try await gateway.get(gateway.az("n1")), try await gateway.get(gateway.az("nobody")),
         try await gateway.get(begun.target), try await gateway.post("/.proofgate/consent", [:]),
-        try await gateway.get("/%61uthorize", ["Accept": "text/html"]), try await gateway.get("/.proofgate/callback?state=x"),
+        try await gateway.get("/%61uthorize", ["Accept": "text/html"]),
+        try await gateway.get("/.proofgate/callback?state=x"),
       ]
       for page in pages {
         #expect(page.headers["Content-Type"]?.hasPrefix("text/html") == true)
