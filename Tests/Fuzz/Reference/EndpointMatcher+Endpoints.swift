@@ -16,7 +16,7 @@ extension Endpoints {
     case .revocation: revocation
     case .introspection: introspection
     case .closed: closed
-    case .pushed, .metadata, .callback, .consent, .start, .own: []
+    default: []
     }
   }
 }
