@@ -1,4 +1,5 @@
 import Enforcement
+import HTTP
 import Policy
 import Proxy
 import Telemetry
