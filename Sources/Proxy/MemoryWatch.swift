@@ -6,9 +6,8 @@ import Reactor
 /// and enough such clients would leave no memory for others. So from half of the limit on, each connection with waiting
 /// responses has to take them at the minimum rate, which is what any other slow client has to do as well. One that does not
 /// is ended; the client that comes next is not refused for it.
-final class MemoryWatch: TimerOwner {
+final class MemoryWatch: TimerEntry {
   private unowned let worker: ProxyWorker
-  private let timer = Timer()
   private var isRunning = false
 
   init(_ worker: ProxyWorker) {
@@ -22,10 +21,10 @@ final class MemoryWatch: TimerOwner {
     guard !isRunning, isShort else { return }
     isRunning = true
     worker.forEachHTTP2Connection { $0.beginWatch() }
-    worker.poller.arm(timer, for: self, after: worker.settings.configuration.limits.creditWindow)
+    worker.poller.arm(self, after: worker.settings.configuration.limits.creditWindow)
   }
 
-  func timerExpired() {
+  override func expired() {
     isRunning = false
     if isShort {
       let limits = worker.settings.configuration.limits
