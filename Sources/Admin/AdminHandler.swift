@@ -9,7 +9,7 @@ import Telemetry
 final class AdminHandler: Handler {
   private let status: ProcessStatus
   private let probe: UpstreamProbe
-  /// Whether only this machine can connect.
+  /// True if only this machine can connect.
   private let isLoopback: Bool
 
   init(_ status: ProcessStatus, _ probe: UpstreamProbe, isLoopback: Bool) {

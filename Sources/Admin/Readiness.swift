@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// Whether the process may be sent requests, and what speaks against it.
+/// The answer to the question of an orchestrator if the process may get requests, with the reasons against it.
 struct Readiness: Encodable, Sendable {
   struct Check: Encodable, Sendable {
     let name: String

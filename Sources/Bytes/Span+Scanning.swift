@@ -19,7 +19,7 @@ extension Span where Element == UInt8 {
     return nil
   }
 
-  /// Whether `byte` occurs. It is looked for to the end, several bytes at once: for what mostly is not there.
+  /// True if `byte` occurs. It is looked for to the end, several bytes at once: for what mostly is not there.
   @inlinable
   public func contains(_ byte: UInt8) -> Bool {
     var found: UInt8 = 0
@@ -31,7 +31,7 @@ extension Span where Element == UInt8 {
     return found != 0
   }
 
-  /// Whether the text occurs.
+  /// True if the text occurs.
   @inlinable
   public func contains(_ text: String) -> Bool {
     let text = text.utf8.span
@@ -44,7 +44,7 @@ extension Span where Element == UInt8 {
     return false
   }
 
-  /// Whether both hold the same bytes. For what is public: the time tells where they differ.
+  /// True if both hold the same bytes. For what is public: the time tells where they differ.
   @inlinable
   public func isEqual(to other: Span<UInt8>) -> Bool {
     guard count == other.count else { return false }
@@ -76,7 +76,7 @@ extension Span where Element == UInt8 {
     count >= other.count && extracting(0..<other.count).isEqual(to: other)
   }
 
-  /// Whether one is a control character of ASCII (RFC 5234, appendix B.1: `CTL`).
+  /// True if one is a control character of ASCII (RFC 5234, appendix B.1: `CTL`).
   @inlinable
   public var hasControl: Bool {
     var found: UInt8 = 0
@@ -89,7 +89,7 @@ extension Span where Element == UInt8 {
     return found != 0
   }
 
-  /// Whether all are visible characters of ASCII (RFC 5234, appendix B.1: `VCHAR`).
+  /// True if all are visible characters of ASCII (RFC 5234, appendix B.1: `VCHAR`).
   @inlinable
   public var isVisible: Bool {
     var other: UInt8 = 0
@@ -101,7 +101,7 @@ extension Span where Element == UInt8 {
     return other == 0
   }
 
-  /// Whether all are in ASCII.
+  /// True if all are in ASCII.
   @inlinable
   public var isASCII: Bool {
     var all: UInt8 = 0

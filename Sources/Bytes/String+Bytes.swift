@@ -6,7 +6,7 @@ extension String {
     self.init(copying: text)
   }
 
-  /// Whether the text is `other` without regard to ASCII case, as names of fields and schemes are compared.
+  /// True if the text is `other` without regard to ASCII case, as names of fields and schemes are compared.
   @inlinable
   public func isEqualIgnoringCase(to other: String) -> Bool {
     utf8.count == other.utf8.count && utf8.span.isEqualIgnoringCase(to: other.utf8.span)

@@ -23,7 +23,7 @@ public enum ContentCoding: Sendable, Equatable {
     return found
   }
 
-  /// Whether `Accept-Encoding` fields allow gzip (RFC 9110, section 12.5.3). Without a field they do not: a client that
+  /// True if `Accept-Encoding` fields allow gzip (RFC 9110, section 12.5.3). Without a field they do not: a client that
   /// says nothing may not understand it.
   public static func acceptsGzip(_ fields: [String]) -> Bool {
     var byWildcard = false

@@ -33,7 +33,7 @@ public enum Decoder {
     }
   }
 
-  /// Whether the body begins as RFC 1950, section 2.2, says: method 8, and a multiple of 31.
+  /// True if the body begins as RFC 1950, section 2.2, says: method 8, and a multiple of 31.
   private static func isWrapped(_ body: [UInt8]) -> Bool {
     guard body.count >= 2 else { return false }
     return body[0] & 0x0f == 8 && (Int(body[0]) << 8 | Int(body[1])) % 31 == 0

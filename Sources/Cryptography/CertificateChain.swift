@@ -85,7 +85,7 @@ public enum PEMError: Error, Equatable, Sendable {
     return found
   }
 
-  /// Whether the first certificate belongs to `key`.
+  /// True if the first certificate belongs to `key`.
   public func belongs(to key: PrivateKey) -> Bool {
     guard let first = unsafe certificates.first else { return false }
     defer { ERR_clear_error() }

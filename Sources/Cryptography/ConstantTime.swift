@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// Whether two byte strings are equal, in a time that depends only on their lengths.
+/// True if two byte strings are equal, in a time that depends only on their lengths.
 ///
 /// The one comparison for secrets: verifiers, client secrets, tokens. A difference in length answers `false` at once;
 /// where the length is itself secret, compare digests.

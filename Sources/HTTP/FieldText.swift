@@ -46,7 +46,7 @@ public enum FieldText {
     }
   }
 
-  /// Whether one of the last 128 characters of Unicode occurs. All others are told from them by their first byte.
+  /// True if one of the last 128 characters of Unicode occurs. All others are told from them by their first byte.
   private static func isEscaped(_ text: String) -> Bool {
     guard text.utf8.span.contains(0xf4) else { return false }
     return text.unicodeScalars.contains { $0.value >= first }

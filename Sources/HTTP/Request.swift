@@ -46,9 +46,9 @@ public struct Request: Sendable {
 public struct Peer: Sendable {
   /// The client's address as text, e.g. `192.0.2.1` or `2001:db8::1`.
   public var address: String
-  /// Whether the client's hop is TLS, or a trusted proxy says so.
+  /// True if the client's hop is TLS, or a trusted proxy says so.
   public var isSecure: Bool
-  /// Whether the client itself is on a loopback address: never so behind a trusted proxy.
+  /// True if the client itself is on a loopback address: never so behind a trusted proxy.
   public var isLoopback: Bool
 
   public init(address: String = "127.0.0.1", isSecure: Bool = false, isLoopback: Bool = true) {

@@ -53,7 +53,7 @@ enum ASCII {
     byte &- 0x41 < 26 ? byte | 0x20 : byte
   }
 
-  /// Whether `HTTP/` stands at `position`, of which the five bytes exist.
+  /// True if `HTTP/` stands at `position`, of which the five bytes exist.
   static func isHTTP(_ bytes: Span<UInt8>, at position: Int) -> Bool {
     bytes[position] == 0x48 && bytes[position + 1] == 0x54 && bytes[position + 2] == 0x54
       && bytes[position + 3] == 0x50 && bytes[position + 4] == 0x2f

@@ -80,7 +80,7 @@ public struct ConnectionState: Sendable {
   public var isRequestComplete: Bool { request == .complete }
   public var hasStartedResponse: Bool { response != .awaited }
 
-  /// Whether the response should announce that the connection stays open.
+  /// True if the response should announce that the connection stays open.
   ///
   /// A response that begins before its request has been read may end before it, and then the connection has to go.
   public var announcesKeepAlive: Bool { keepsAlive && request == .complete }

@@ -19,7 +19,7 @@ enum Framing {
     return found
   }
 
-  /// Whether the body is chunked. Refused: every coding but exactly `chunked`, and repeated fields.
+  /// True if the body is chunked. Refused: every coding but exactly `chunked`, and repeated fields.
   static func chunkedCoding(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Bool {
     guard index.has(.transferEncoding) || index.has(.disguised) else { return false }
     var found = false

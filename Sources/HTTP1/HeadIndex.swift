@@ -52,10 +52,10 @@ public final class HeadIndex {
     present = 0
   }
 
-  /// Whether a field of this kind occurs.
+  /// True if a field of this kind occurs.
   public func has(_ known: KnownField) -> Bool { present >> UInt64(known.rawValue) & 1 == 1 }
 
-  /// Whether a field that leads somewhere occurs.
+  /// True if a field that leads somewhere occurs.
   public var hasLocation: Bool { present & HeadIndex.locations != 0 }
   private static let locations: UInt64 =
     1 << UInt64(KnownField.location.rawValue) | 1 << UInt64(KnownField.contentLocation.rawValue)
@@ -255,7 +255,7 @@ public final class HeadIndex {
     return start..<end
   }
 
-  /// Whether the bytes are `text`, which is in lower case, without regard to case.
+  /// True if the bytes are `text`, which is in lower case, without regard to case.
   public static func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: String) -> Bool {
     guard range.count == text.utf8.count else { return false }
     var position = range.lowerBound
@@ -266,7 +266,7 @@ public final class HeadIndex {
     return true
   }
 
-  /// Whether the bytes are `text`, which is in lower case with `-`, to the most liberal reader.
+  /// True if the bytes are `text`, which is in lower case with `-`, to the most liberal reader.
   static func folds(_ bytes: Span<UInt8>, _ range: Range<Int>, to text: String) -> Bool {
     guard range.count == text.utf8.count else { return false }
     var position = range.lowerBound

@@ -28,7 +28,7 @@ public struct HeadScanner {
     return nil
   }
 
-  /// Whether the line that ends with the line feed at `offset` is the empty one behind all others.
+  /// True if the line that ends with the line feed at `offset` is the empty one behind all others.
   private mutating func endsHead(_ bytes: Span<UInt8>, at offset: Int) throws(MessageError) -> Bool {
     guard offset > 0, bytes[offset &- 1] == ASCII.cr else { throw .malformed("a bare line feed in the head") }
     let isEmpty = offset &- 1 == lineStart && lineStart > 0

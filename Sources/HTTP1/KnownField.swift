@@ -51,7 +51,7 @@ public enum KnownField: UInt8, Sendable {
 }
 
 extension KnownField {
-  /// Whether a reader may go where its value leads.
+  /// True if a reader may go where its value leads.
   public var isLocation: Bool { self == .location || self == .contentLocation || self == .refresh }
 
   /// True for names that the gateway itself neither reads nor writes.
@@ -100,7 +100,7 @@ struct FoldedName: Equatable {
     count &+= 1
   }
 
-  /// Whether it is the option `close`, the only name of which no field is known.
+  /// True if it is the option `close`, the only name of which no field is known.
   var isClose: Bool { count == 5 && low == 0x63_6c6f_7365 }
 
   /// Fibonacci hashing: the top bits of a product depend on all bits of the factor.

@@ -33,7 +33,7 @@ public enum Method: UInt8, Sendable {
     }
   }
 
-  /// Whether a request that may have been received can be sent again (RFC 9110, section 9.2.2).
+  /// True if a request that may have been received can be sent again (RFC 9110, section 9.2.2).
   public var isIdempotent: Bool {
     switch self {
     case .get, .head, .put, .delete, .options: true

@@ -18,7 +18,7 @@ public struct RequestHead: Sendable {
   /// Bytes of the head, the empty line included.
   public let length: Int
   public let body: BodyFraming
-  /// Whether the client lets the connection live on.
+  /// True if the client lets the connection live on.
   public let keepsAlive: Bool
   public let expectsContinue: Bool
   /// The one protocol that an `Upgrade` field asks for together with the `upgrade` option.

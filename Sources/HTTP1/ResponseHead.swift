@@ -6,7 +6,7 @@ public struct ResponseHead: Sendable {
   public let minorVersion: Int
   public let length: Int
   public let body: BodyFraming
-  /// Whether the connection may carry a next request.
+  /// True if the connection may carry a next request.
   public let keepsAlive: Bool
   /// `Content-Length` of a response to HEAD or of a 304: passed on, though no body follows.
   public let announcedLength: Int?

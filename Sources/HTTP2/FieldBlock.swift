@@ -40,7 +40,7 @@ public final class FieldBlock {
 
   var isEmpty: Bool { fields.isEmpty }
 
-  /// Whether what was decoded so far may be decoded at all.
+  /// True if what was decoded so far may be decoded at all.
   func isWithin(_ limits: HTTP2Limits) -> Bool {
     decodedFields <= limits.decodedFields && decodedBytes <= limits.decodedBytes
   }

@@ -153,7 +153,7 @@ struct FrameMeter {
 public enum HTTP2Preface {
   static let bytes = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 
-  /// Whether a connection that began with these bytes speaks HTTP/2; `nil` while that is open.
+  /// True if a connection that began with these bytes speaks HTTP/2; `nil` while that is open.
   public static func matches(_ received: Span<UInt8>) -> Bool? {
     for index in 0..<min(received.count, bytes.count) where received[index] != bytes[index] { return false }
     return received.count >= bytes.count ? true : nil

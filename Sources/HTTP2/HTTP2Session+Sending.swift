@@ -9,10 +9,10 @@ extension HTTP2Session {
   /// The largest payload of a DATA frame: with its head it fills a TLS record.
   static let dataLimit = 16_384 - frameHead
 
-  /// Whether `produce` would give something.
+  /// True if `produce` would give something.
   public var wantsToSend: Bool { unsafe nghttp2_session_want_write(session) != 0 }
 
-  /// Whether the session is over once everything was sent.
+  /// True if the session is over once everything was sent.
   public var isOver: Bool { unsafe !wantsToSend && nghttp2_session_want_read(session) == 0 }
 
   /// Appends what is to be sent to `buffer`, as long as it has room for a whole frame.

@@ -162,7 +162,7 @@ public import Reactor
     meter.late.removeAll(keepingCapacity: true)
   }
 
-  /// Whether the client has begun a field section and owes the rest of it.
+  /// True if the client has begun a field section and owes the rest of it.
   public var awaitsFields: Bool { meter.isInFieldSection }
 
   /// Streams on which something happened since the last call: a request began, bytes of it came, it ended, or the stream
@@ -284,7 +284,7 @@ public import Reactor
     return max(0, responseLimit - kept)
   }
 
-  /// Whether enough of what the stream kept has gone that it is worth to bring more.
+  /// True if enough of what the stream kept has gone that it is worth to bring more.
   public func isReadyForMore(_ stream: HTTP2Stream) -> Bool {
     stream.outboundBytes <= responseLimit / 2
   }

@@ -86,13 +86,13 @@ public final class HTTP2Stream {
     set { state.mark = newValue }
   }
 
-  /// Whether all of a response has been written.
+  /// True if all of a response has been written.
   public var hasResponse: Bool { state.isResponding && state.responseEnded }
 
   /// Bytes of the response that wait for the client's credit.
   public var outboundBytes: Int { outbound.count }
 
-  /// Whether `take` would give something, or say that nothing more comes.
+  /// True if `take` would give something, or say that nothing more comes.
   public var isReadable: Bool { !state.headTaken || state.bodyBytes > 0 || state.requestEnded || state.stopsReading }
 
   /// What is longer gets a block that is received into; shorter pieces would leave most of it empty.

@@ -256,7 +256,7 @@ struct RequestTranslation {
     return forbidden == 0
   }
 
-  /// Whether two hosts are the same: names of hosts have no case.
+  /// True if two hosts are the same: names of hosts have no case.
   private static func agree(_ bytes: Span<UInt8>, _ a: Range<Int>, _ b: Range<Int>) -> Bool {
     guard a.count == b.count else { return false }
     for offset in 0..<a.count {

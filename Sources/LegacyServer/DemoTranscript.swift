@@ -2,7 +2,7 @@ import HTTP
 
 /// Writes the story for a terminal: one block per step, secrets shortened.
 public struct DemoTranscript: Sendable {
-  /// Whether ANSI sequences may be written: only when the output is a terminal.
+  /// True if ANSI sequences may be written: only when the output is a terminal.
   public var isColoured: Bool
   /// Columns after which a line goes on in the next one.
   public var width = 100

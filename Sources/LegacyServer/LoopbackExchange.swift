@@ -92,7 +92,7 @@ package final class LoopbackExchange {
     }
   }
 
-  /// Whether something came; false at the end of the connection.
+  /// True if something came; false at the end of the connection.
   private func receive(_ buffer: Buffer) async throws(LoopbackClient.Failure) -> Bool {
     while true {
       switch socket.receive(into: buffer) {

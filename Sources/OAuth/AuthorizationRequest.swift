@@ -9,7 +9,7 @@ public final class AuthorizationRequest: Sendable {
   public let sources: [FormParameters]
   private let query: String
   private let body: [UInt8]
-  /// Whether there is a body that is no form, so that nobody here knows what it says.
+  /// True if there is a body that is no form, so that nobody here knows what it says.
   public let hasUnreadBody: Bool
   /// Every value of `state`, wherever it stands: one of them may be a sealed state that re-enters.
   public let states: [String]
@@ -60,7 +60,7 @@ public final class AuthorizationRequest: Sendable {
   /// The parameters that have a value in the query or in the body.
   public var given: ParameterNames { sources.reduce([]) { $0.union($1.given) } }
 
-  /// Whether any parameter is OAuth's, in whatever spelling.
+  /// True if any parameter is OAuth's, in whatever spelling.
   public static func speaksOAuth(_ parameters: FormParameters) -> Bool {
     parameters.hasMalformedName || !parameters.given.isDisjoint(with: .atAuthorization)
       || parameters.secondRepresentation(of: .atAuthorization) != nil

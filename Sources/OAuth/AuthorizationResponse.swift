@@ -4,7 +4,7 @@ public struct AuthorizationResponse: Sendable, Equatable {
   public let mode: ResponseMode
   /// Decoded, in the order in which they are sent, `iss` among them exactly once (RFC 9207).
   public let parameters: [FormParameters.Entry]
-  /// Whether the redirect ends in a fragment of its own, so that no browser attaches one of an earlier address (RFC 9700,
+  /// True if the redirect ends in a fragment of its own, so that no browser attaches one of an earlier address (RFC 9700,
   /// section 4.1.3; RFC 9110, section 10.2.2). On the way to a website only: apps compare addresses as text.
   public let endsInFragment: Bool
 
@@ -43,7 +43,7 @@ public struct AuthorizationResponse: Sendable, Equatable {
 }
 
 extension ResponseMode {
-  /// Whether an answer in this mode reaches the redirect URI: operating systems drop the body of a post to an app.
+  /// True if an answer in this mode reaches the redirect URI: operating systems drop the body of a post to an app.
   public func reaches(_ redirectURI: RedirectURI) -> Bool {
     switch (self, redirectURI.kind) {
     case (.query, _), (.fragment, _): true

@@ -4,7 +4,7 @@ public struct AuthorizationTransaction: Sendable, Equatable {
   public var clientID: ClientID
   /// Where the answer goes: what the client asked for, loopback port included, or the registered one that it omitted.
   public var redirectURI: RedirectURI
-  /// Whether the request had `redirect_uri`; the token request must then repeat it (RFC 6749, section 4.1.3).
+  /// True if the request had `redirect_uri`; the token request must then repeat it (RFC 6749, section 4.1.3).
   public var redirectURIWasSent: Bool
   /// The client's own state, decoded.
   public var state: String?

@@ -26,7 +26,7 @@ public struct CodeChallenge: Hashable, Sendable {
     }
   }
 
-  /// Whether the verifier is what this challenge was made from (RFC 7636, section 4.6). Strings are compared, never
+  /// True if the verifier is what this challenge was made from (RFC 7636, section 4.6). Strings are compared, never
   /// decoded digests, in time that does not depend on where they differ.
   public func matches(_ verifier: CodeVerifier) -> Bool {
     let verifier = verifier.secret.reveal()

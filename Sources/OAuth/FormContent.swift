@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// Whether a body is one that the form parser may read (RFC 6749, appendix B).
+/// The content types and codings that the form parser may read (RFC 6749, appendix B).
 public enum FormContent {
   /// - Parameters:
   ///   - types: The values of all `Content-Type` fields.

@@ -67,7 +67,7 @@ public enum FormEncoding {
     append(entry.value, to: &encoded)
   }
 
-  /// Whether nothing is to be escaped: `ASCII.isUnreserved` of all, several bytes at once.
+  /// True if nothing is to be escaped: `ASCII.isUnreserved` of all, several bytes at once.
   private static func isUnreserved(_ bytes: Span<UInt8>) -> Bool {
     var other: UInt8 = 0
     var index = 0

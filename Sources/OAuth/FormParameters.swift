@@ -46,7 +46,7 @@ public struct FormParameters: Sendable, Equatable {
   public private(set) var entries: [Entry] = []
   /// Names whose value could not be decoded.
   public private(set) var malformedNames: [String] = []
-  /// Whether a name could not be decoded, so that nobody knows which parameter it was meant to be.
+  /// True if a name could not be decoded, so that nobody knows which parameter it was meant to be.
   public private(set) var hasMalformedName = false
   /// Names that a server which also separates at semicolons would see.
   private(set) var namesAfterSemicolon: [String] = []

@@ -4,7 +4,7 @@ public struct IssuedCode: Sendable {
   public var transactionID: TransactionID
   public var clientID: ClientID
   public var redirectURI: RedirectURI
-  /// Whether the authorization request had `redirect_uri` (RFC 6749, section 4.1.3).
+  /// True if the authorization request had `redirect_uri` (RFC 6749, section 4.1.3).
   public var redirectURIWasSent: Bool
   public var challenge: CodeChallenge?
   public var scope: Scope?

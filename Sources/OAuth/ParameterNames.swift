@@ -11,7 +11,7 @@ public struct ParameterNames: OptionSet, Sendable {
     rawValue = names.reduce(0) { $0 | 1 << UInt64($1.rawValue) }
   }
 
-  /// Whether the name is among them; a parameter that means nothing anywhere, `nil`, never is.
+  /// True if the name is among them; a parameter that means nothing anywhere, `nil`, never is.
   public func contains(_ name: ParameterName?) -> Bool {
     guard let name else { return false }
     return rawValue & 1 << UInt64(name.rawValue) != 0

@@ -18,7 +18,7 @@ extension RedirectURI {
     static let loopbackPath = Freedom(rawValue: 4)
   }
 
-  /// Whether this requested URI is the registered one: the same bytes (RFC 3986, section 6.2.1), loopback ports aside.
+  /// True if this requested URI is the registered one: the same bytes (RFC 3986, section 6.2.1), loopback ports aside.
   public func matches(registered: RedirectURI, freedom: Freedom) -> Bool {
     if text == registered.text { return true }
     switch (kind, registered.kind) {

@@ -76,7 +76,7 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
     return scheme
   }
 
-  /// Whether a private-use URI has two slashes after its scheme, which reads as a host (RFC 8252, section 7.1).
+  /// True if a private-use URI has two slashes after its scheme, which reads as a host (RFC 8252, section 7.1).
   public var hasPrivateUseAuthority: Bool {
     guard let scheme = privateUseScheme else { return false }
     return text.utf8.dropFirst(scheme.utf8.count).starts(with: "://".utf8)

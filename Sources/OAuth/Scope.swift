@@ -29,7 +29,7 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
   /// The values, each once; their order means nothing.
   public var tokens: Set<Substring> { Set(text.split(separator: " ")) }
 
-  /// Whether this scope asks for nothing beyond `other`.
+  /// True if this scope asks for nothing beyond `other`.
   public func isWithin(_ other: Scope) -> Bool { text == other.text || tokens.isSubset(of: other.tokens) }
 
   public var description: String { text }

@@ -6,7 +6,7 @@ internal import Bytes
 /// proves anything. The rules look for what web views and known apps add to the browser's string; what could as well
 /// be a plain browser is never called embedded.
 public enum UserAgent {
-  /// Whether the string is one that embedded user agents send.
+  /// True if the string is one that embedded user agents send.
   ///
   /// - Parameter usesBroker: Whether the redirect URI is `msapp://`, with which the Windows Web Authentication Broker is
   ///   an external user agent (appendix B.3).

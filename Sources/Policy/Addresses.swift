@@ -23,7 +23,7 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
     description = "\(scheme.rawValue)://\(authority)"
   }
 
-  /// Whether the host is a loopback literal or `localhost`, where plain http is acceptable. `127.example.com` is not.
+  /// True if the host is a loopback literal or `localhost`, where plain http is acceptable. `127.example.com` is not.
   public var isLoopback: Bool {
     if host == "localhost" || host == "::1" { return true }
     let octets = host.split(separator: ".", omittingEmptySubsequences: false)
@@ -58,7 +58,7 @@ public struct AddressRange: Sendable {
     self.prefixLength = prefixLength
   }
 
-  /// Whether `address`, 16 bytes in mapped form, lies in the block.
+  /// True if `address`, 16 bytes in mapped form, lies in the block.
   public func contains(_ address: [UInt8]) -> Bool {
     guard address.count == 16 else { return false }
     let whole = prefixLength / 8

@@ -61,7 +61,7 @@ public final class Client: Sendable {
 }
 
 extension Client {
-  /// Whether embedded user agents are refused, and not only reported.
+  /// True if embedded user agents are refused, and not only reported.
   public var blocksEmbeddedUserAgents: Bool { self.mode == .enforce && self.embeddedUserAgents == .block }
 }
 
@@ -101,7 +101,7 @@ public enum RefreshReuseNetworks: String, Sendable, CaseIterable {
   case any
 }
 
-/// Whether authorization requests come by way of the gateway's own endpoint for pushed ones (RFC 9126).
+/// The rule for authorization requests that are pushed to the gateway first (RFC 9126).
 public enum PushedAuthorizationRule: String, Sendable, CaseIterable {
   case off
   /// They may be pushed.

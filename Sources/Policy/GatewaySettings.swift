@@ -8,7 +8,7 @@ public struct GatewaySettings: Sendable {
   /// The issuer identifier (RFC 8414, section 2; RFC 9207), sent as `iss`. May have a path.
   public var issuer: String
   public var listeners: [Listener]
-  /// Whether HTTP/2 is spoken to clients that want it.
+  /// True if HTTP/2 is spoken to clients that want it.
   public var http2 = true
   /// Where metrics, health and the status page are served; `nil` when switched off.
   public var admin: SocketAddress?
@@ -123,7 +123,7 @@ public enum HalfClose: String, Sendable, CaseIterable {
 public struct Listener: Sendable {
   public var address: SocketAddress
   public var tls: ListenerTLS?
-  /// Whether trusted proxies tell the peer's address with the PROXY protocol.
+  /// True if trusted proxies tell the peer's address with the PROXY protocol.
   public var proxyProtocol: Bool
 
   public init(address: SocketAddress, tls: ListenerTLS? = nil, proxyProtocol: Bool = false) {

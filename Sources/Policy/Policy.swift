@@ -16,9 +16,9 @@ public final class Policy: Sendable {
   public let version: String
   /// Upstream identifiers whose credentials the gateway holds: never "unknown", even where no client has that id.
   public let heldUpstreamIDs: Set<ClientID>
-  /// Whether any client may push its authorization requests: the endpoint is closed otherwise.
+  /// True if any client may push its authorization requests: the endpoint is closed otherwise.
   public let takesPushedRequests: Bool
-  /// Whether any client blocks embedded user agents, so that pages in between have to be looked at.
+  /// True if any client blocks embedded user agents, so that pages in between have to be looked at.
   public let blocksEmbeddedUserAgents: Bool
   /// True if the rules are enforced for at least one client. While it is false, nothing is changed on the wire
   /// (`I-observe`).

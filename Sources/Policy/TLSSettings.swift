@@ -33,7 +33,7 @@ public enum CipherSuite: String, Sendable, CaseIterable {
   case ecdsaAES256CBC = "ECDHE-ECDSA-AES256-SHA384"
   case rsaAES256CBC = "ECDHE-RSA-AES256-SHA384"
 
-  /// Whether it authenticates what it encrypts in one step; the others were attacked for it (RFC 9325, section 4.2).
+  /// True if it authenticates what it encrypts in one step; the others were attacked for it (RFC 9325, section 4.2).
   public var isAuthenticated: Bool {
     switch self {
     case .ecdsaAES128CBC, .rsaAES128CBC, .ecdsaAES256CBC, .rsaAES256CBC: false

@@ -55,6 +55,6 @@ extension Sequence where Element == Diagnostic {
     hasErrors && allSatisfy { $0.severity != .error || $0.id == .unreadableFile || $0.id == .unreadableSecret }
   }
 
-  /// Whether any of them keeps the policy from being used.
+  /// True if any of them keeps the policy from being used.
   public var hasErrors: Bool { contains { $0.severity == .error } }
 }

@@ -99,7 +99,7 @@ extension DiagnosticID {
     }
   }
 
-  /// Whether this is about what the policy allows; otherwise about how the file is written.
+  /// True if this is about what the policy allows; otherwise about how the file is written.
   public var isLint: Bool {
     switch self {
     case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,

@@ -47,7 +47,7 @@ enum FileSystem {
 
   static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
-  /// Whether everybody on the machine may read the file: its mode, wherever links lead.
+  /// True if everybody on the machine may read the file: its mode, wherever links lead.
   static func isWorldReadable(_ path: String) -> Bool {
     let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),

@@ -20,7 +20,7 @@ public enum PolicyFile {
     /// The policy and the files that it includes, in the order of reading.
     public let files: [String]
 
-    /// Whether `serve` can run this policy as it says.
+    /// True if `serve` can run this policy as it says.
     public var isServable: Bool { policy != nil && unsupported.isEmpty }
   }
 

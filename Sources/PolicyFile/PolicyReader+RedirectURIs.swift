@@ -47,7 +47,7 @@ extension PolicyReader {
 
   private func isNative(_ draft: ClientDraft) -> Bool { draft.settings.application == .native }
 
-  /// Whether the policy's `redirects` has the kind.
+  /// Warns of a kind that the policy's `redirects` does not have.
   private func lintKind(_ kind: RedirectKind, _ uri: ClientDraft.Placed<RedirectURI>, _ draft: ClientDraft) {
     if isNative(draft), !enforcement.redirects.contains(kind) {
       error(

@@ -20,7 +20,7 @@ public struct SelfCheck: Sendable, Equatable {
 
   public let items: [Item]
 
-  /// Whether the profile of RFC 8252 may be claimed.
+  /// True if the profile of RFC 8252 may be claimed.
   public var isMet: Bool { items.allSatisfy(\.isMet) }
 
   /// - Parameters:

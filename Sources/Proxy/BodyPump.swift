@@ -25,9 +25,9 @@ struct BodyPump {
     hasEnded = decoder.isFinished && output == .plain
   }
 
-  /// Whether the source has nothing more to give.
+  /// True if the source has nothing more to give.
   var isDecoded: Bool { decoder.isFinished }
-  /// Whether all that is to be sent stands in `direct` and the send buffer.
+  /// True if all that is to be sent stands in `direct` and the send buffer.
   var isEncoded: Bool { hasEnded && direct == 0 }
 
   /// Room that a chunk's framing takes: up to 8 hexadecimal digits and two line ends.

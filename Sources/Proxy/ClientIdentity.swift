@@ -25,7 +25,7 @@ final class ClientIdentity {
   }
 
   private let isSecure: Bool
-  /// Whether its requests come as streams of an HTTP/2 connection.
+  /// True if its requests come as streams of an HTTP/2 connection.
   let isHTTP2: Bool
 
   /// The same client, on an HTTP/2 connection.

@@ -3,7 +3,7 @@ import Reactor
 
 /// Takes the gateway's own cookie out of what passes.
 enum CookieFilter {
-  /// Whether a `Cookie` value has a pair with this name.
+  /// True if a `Cookie` value has a pair with this name.
   static func contains(_ name: String, _ bytes: Span<UInt8>, _ value: Range<Int>) -> Bool {
     guard !name.isEmpty else { return false }
     var position = value.lowerBound
@@ -44,7 +44,7 @@ enum CookieFilter {
     return FieldText.decode(Array(kept.joined(separator: [0x3b, 0x20])))
   }
 
-  /// Whether a `Set-Cookie` value sets this cookie.
+  /// True if a `Set-Cookie` value sets this cookie.
   static func sets(_ name: String, _ bytes: Span<UInt8>, _ value: Range<Int>) -> Bool {
     guard !name.isEmpty else { return false }
     var position = value.lowerBound
@@ -53,7 +53,7 @@ enum CookieFilter {
     return isNamed(name, bytes, nextPair(bytes, &position, value.upperBound))
   }
 
-  /// Whether a `Set-Cookie` value has the attribute `Secure` (RFC 6265, section 5.2.5).
+  /// True if a `Set-Cookie` value has the attribute `Secure` (RFC 6265, section 5.2.5).
   static func isSecure(_ bytes: Span<UInt8>, _ value: Range<Int>) -> Bool {
     var position = value.lowerBound
     _ = nextPair(bytes, &position, value.upperBound)

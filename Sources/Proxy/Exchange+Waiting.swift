@@ -11,7 +11,7 @@ extension Exchange {
     let deadline: Deadline
     /// When the wait ends at the latest.
     var end: Deadline
-    /// Whether nothing but the client is waited for, since when.
+    /// True if nothing but the client is waited for, since when.
     var isPaced = false
     let began: UInt64
   }
@@ -41,7 +41,7 @@ extension Exchange {
     return interest
   }
 
-  /// Whether a wait has shown that the exchange must end.
+  /// Throws if a wait has shown that the exchange must end.
   func judge(_ wake: Wake, _ interest: Interest) throws(Failure) {
     let limits = worker.settings.configuration.limits
     if interest.isPaced, !pace.keeps(limits, waited: poller.now - interest.began, moved: taken) {

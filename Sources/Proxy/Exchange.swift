@@ -40,11 +40,11 @@ final class Exchange {
   /// Kept from one exchange to the next, so that a busy connection does not take and give back for each.
   let toUpstream: Buffer
   let toClient: Buffer
-  /// Whether the head of a request without a body is still at the front of the receive buffer.
+  /// True if the head of a request without a body is still at the front of the receive buffer.
   var keepsHead = false
-  /// Whether the request may be sent again: it is idempotent, has no body, and has no response yet.
+  /// True if the request may be sent again: it is idempotent, has no body, and has no response yet.
   var mayRepeat = false
-  /// Whether the request asked the upstream to close its connection.
+  /// True if the request asked the upstream to close its connection.
   var asksForClose = false
   var carriesCookie = false
   /// The parts of a request with a body that are kept after their bytes have gone upstream.
@@ -259,7 +259,7 @@ final class Exchange {
     isTunnel && toClient.isEmpty && toUpstream.isEmpty && upload.direct == 0 && download?.direct == 0
   }
 
-  /// Whether a tunnel has begun with bytes that the client sent behind its request: no event will tell of them.
+  /// True if a tunnel has begun with bytes that the client sent behind its request: no event will tell of them.
   private var startsTunnel: Bool {
     isTunnel && !uploadEnded && download != nil && upload.direct == 0 && toUpstream.isEmpty
       && !fromClient.isEmpty

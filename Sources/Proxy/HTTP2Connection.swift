@@ -262,7 +262,7 @@ final class HTTP2Connection: Activity {
     for (index, leg) in legs.enumerated() { leg.stream.mark = index }
   }
 
-  /// Whether a task that has served its stream may wait for another.
+  /// True if a task that has served its stream may wait for another.
   func keeps(_ server: HTTP2StreamServer) -> Bool {
     guard !hasEnded, !isParked, spareServers.count < HTTP2Connection.spareLimit else { return false }
     spareServers.append(server)

@@ -7,9 +7,9 @@ import Reactor
 final class HTTP2StreamServer: Activity {
   private let connection: HTTP2Connection
   private let server: ServerConnection
-  /// Whether it has a stream to serve.
+  /// True if it has a stream to serve.
   private var hasStream = false
-  /// Whether it waits for one.
+  /// True if it waits for one.
   private var isSpare = false
 
   init(_ connection: HTTP2Connection) {

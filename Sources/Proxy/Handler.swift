@@ -164,7 +164,7 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
   /// The client went away, so that nobody waits for the answer any more.
   case clientGone(afterSending: Bool)
 
-  /// Whether the upstream certainly did not receive the request.
+  /// True if the upstream certainly did not receive the request.
   public var nothingWasSent: Bool {
     switch self {
     case .unreachable, .busy, .connectTimeout, .insecure, .unsendable, .clientGone(afterSending: false): true

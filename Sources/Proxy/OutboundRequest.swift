@@ -7,7 +7,7 @@ public struct OutboundRequest {
   /// Without Host, framing, hop-by-hop and forwarding fields: the proxy adds its own.
   public var headers: Headers
   public var body: [UInt8]
-  /// Whether the body or the headers hold secrets, so that the buffers are wiped afterwards.
+  /// True if the body or the headers hold secrets, so that the buffers are wiped afterwards.
   public var isSecret: Bool
   /// Who the client is, for the forwarding fields.
   public var peer: Peer

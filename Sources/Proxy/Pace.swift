@@ -1,4 +1,4 @@
-/// Whether a client keeps up: bytes that it takes or gives, over the time for which nothing but it was waited for.
+/// The rate at which a client takes or gives bytes, over the time in which the gateway waited for nothing else.
 ///
 /// A client that sends or reads a few bytes now and then makes progress for ever, and holds an upstream connection and
 /// buffers all the while. So progress is measured against a rate, over windows that are long enough for a link to stall

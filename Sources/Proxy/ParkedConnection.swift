@@ -6,7 +6,7 @@ import Telemetry
 ///
 /// There may be very many of these. The next byte makes a `ServerConnection` of it again, which is all that either knows.
 final class ParkedConnection: TimerEntry, SocketObserver {
-  /// Whether it is still a connection of this one's.
+  /// True if it is still a connection of this one's.
   private var isParked = true
   let socket: Socket
   let worker: ProxyWorker

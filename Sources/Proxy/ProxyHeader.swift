@@ -6,7 +6,7 @@ enum ProxyHeader {
   /// What the header says of the client.
   struct Client: Equatable {
     let address: Address
-    /// Whether the client's own hop is TLS, by the TLV of type `PP2_TYPE_SSL`.
+    /// True if the client's own hop is TLS, by the TLV of type `PP2_TYPE_SSL`.
     let isSecure: Bool
   }
 

@@ -19,7 +19,7 @@ public struct ProxyConfiguration: Sendable {
   public var connectTimeout = 5_000
   /// Milliseconds from the request's last byte to the response's head.
   public var responseTimeout = 60_000
-  /// Whether a client that ends its sending side cancels a safe request that has no response yet.
+  /// True if a client that ends its sending side cancels a safe request that has no response yet.
   public var cancelsHalfClosed = true
   /// Milliseconds that an unused upstream connection is kept.
   public var upstreamIdleTimeout = 30_000
@@ -44,7 +44,7 @@ public struct ProxyConfiguration: Sendable {
   public var origin = ""
   /// A cookie of the gateway's own: never sent upstream, and no upstream can set it.
   public var privateCookie = ""
-  /// Whether a peer's forwarding fields are believed.
+  /// True if a peer's forwarding fields are believed.
   public var trusts: @Sendable (Address) -> Bool = { _ in false }
   /// TLS of each listener, by its position; a listener beyond the end, or with `nil`, is plaintext.
   public var listeners: [TLSServer?] = []
@@ -52,7 +52,7 @@ public struct ProxyConfiguration: Sendable {
   public var upstreamTLS: TLSClient?
   /// What `Strict-Transport-Security` says on answers over TLS (RFC 6797, section 7.1); empty: the field is left out.
   public var strictTransportSecurity = ""
-  /// Whether cookies that the upstream sets get `Secure`: browsers reach the gateway over https.
+  /// True if cookies that the upstream sets get `Secure`: browsers reach the gateway over https.
   public var securesCookies = false
   /// Globs of names of request fields that only a trusted proxy may send, besides the built-in ones.
   public var strippedFields: [String] = []

@@ -92,7 +92,7 @@ enum RequestRewriter {
     buffer.appendField(bytes, name: field.name, value: field.value)
   }
 
-  /// Whether a `Via` of the request names this gateway: a loop (RFC 9110, section 7.6.3).
+  /// True if a `Via` of the request names this gateway: a loop (RFC 9110, section 7.6.3).
   static func isLoop(_ bytes: Span<UInt8>, _ fields: HeadIndex, _ settings: ProxySettings) -> Bool {
     guard fields.has(.via) else { return false }
     let pseudonym = settings.loopMark

@@ -37,7 +37,7 @@ extension ServerConnection {
     return .refused(failure)
   }
 
-  /// Whether there is memory for a connection that holds none yet to begin a request.
+  /// True if there is memory for a connection that holds none yet to begin a request.
   var hasMemory: Bool {
     worker.memoryWatch.look()
     if poller.buffers.hasRoom(for: ServerConnection.requestMemory) { return true }

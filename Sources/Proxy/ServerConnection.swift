@@ -39,7 +39,7 @@ final class ServerConnection: Activity {
   let input = Buffer()
   /// The worker's: a constant of one's own is used without counting a reference.
   let requestFields: HeadIndex
-  /// Whether `input` held a request that was intercepted, so that it is wiped.
+  /// True if `input` held a request that was intercepted, so that it is wiped.
   var holdsSecrets = false
   /// A `ParkedConnection` has taken its place.
   var isParked = false
@@ -49,13 +49,13 @@ final class ServerConnection: Activity {
   var exchange: Exchange?
   /// The number of the request in progress, or of the last one, among those of its worker.
   private(set) var requestNumber: UInt64 = 0
-  /// Whether it serves one stream of an HTTP/2 connection instead of a connection of its own.
+  /// True if it serves one stream of an HTTP/2 connection instead of a connection of its own.
   let isStream: Bool
   /// The stream that it serves, whose responses need not become HTTP/1.1 where they pass.
   var stream: HTTP2StreamLeg?
   /// Why the stream's request is refused before it is read.
   var refusal: ProxyFailure?
-  /// Whether what came so far may be the preface of HTTP/2.
+  /// True if what came so far may be the preface of HTTP/2.
   var mayBeHTTP2: Bool
 
   init(_ socket: Socket, peer: Address, tls: TLSServer?, speaksProxyProtocol: Bool, _ worker: ProxyWorker) {

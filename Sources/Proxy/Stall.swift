@@ -41,7 +41,7 @@ struct Stall {
     return min(deadline(timeout), Deadline(milliseconds: now + UInt64(timeout / Stall.looks)))
   }
 
-  /// Whether the client has had its time and has taken nothing in it, up to this moment.
+  /// True if the client has had its time and has taken nothing in it, up to this moment.
   func isOver(_ timeout: Int, now: UInt64, taken: () -> Int) -> Bool {
     deadline(timeout) <= Deadline(milliseconds: now) && taken() <= self.taken
   }

@@ -104,7 +104,7 @@ public final class Upstream {
       })
   }
 
-  /// Whether it cannot end the request line early: the last line of defence, the caller has built it from validated values.
+  /// True if it cannot end the request line early: the last line of defence, the caller has built it from validated values.
   private static func isVisible(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.span.isVisible
   }
@@ -141,7 +141,7 @@ public final class Upstream {
     }
   }
 
-  /// Whether the upstream has begun to answer.
+  /// True if the upstream has begun to answer.
   private func hasAnswered(_ upstream: UpstreamConnection) throws(UpstreamFailure) -> Bool {
     guard upstream.socket.satisfies(.readable) else { return false }
     switch upstream.receive() {

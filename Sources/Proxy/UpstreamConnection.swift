@@ -8,7 +8,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   let epoch: Int
   /// Received and not yet consumed; without a block while there is nothing.
   let input = Buffer()
-  /// Whether reads of the body have filled a block.
+  /// True if reads of the body have filled a block.
   private(set) var isBulk = false
   private(set) var isReused = false
   private let timer = Timer()

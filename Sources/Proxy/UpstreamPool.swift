@@ -61,7 +61,7 @@ public final class UpstreamPool {
     return nil
   }
 
-  /// Whether a request may have a connection now: those that pass leave the reserved ones to others.
+  /// True if a request may have a connection now: those that pass leave the reserved ones to others.
   private func hasPlace(_ isReserved: Bool) -> Bool {
     isReserved
       || open - idle.count < settings.configuration.upstreamConnections

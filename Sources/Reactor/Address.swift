@@ -27,7 +27,7 @@ import CLinux
     system = parsed
   }
 
-  /// Whether the other differs in nothing but the port.
+  /// True if the other differs in nothing but the port.
   public func isSameHost(as other: Address) -> Bool { with(port: 0) == other.with(port: 0) }
 
   public var port: Int { Int(system.port) }

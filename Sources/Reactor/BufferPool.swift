@@ -32,7 +32,7 @@
       + charged
   }
 
-  /// Whether there is room for `count` bytes more.
+  /// True if there is room for `count` bytes more.
   public func hasRoom(for count: Int) -> Bool { bytes <= limit - count }
 
   /// Counts bytes that are held outside of buffers, until they are `released`.

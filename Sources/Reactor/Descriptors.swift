@@ -17,7 +17,7 @@ public enum Descriptors {
   /// Sockets that are registered with any worker.
   public static var open: Int { sockets.load(ordering: .relaxed) }
 
-  /// Whether fewer than `reserve` descriptors are left for what is not a client connection.
+  /// True if fewer than `reserve` descriptors are left for what is not a client connection.
   static func isNearlyExhausted(reserve: Int) -> Bool {
     open > limit.load(ordering: .relaxed) - reserve
   }

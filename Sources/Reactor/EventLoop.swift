@@ -26,7 +26,7 @@ public final class EventLoop: SerialExecutor {
 
   /// Those that have gathered. Touched only by the loop's own thread.
   nonisolated(unsafe) private var gathered: [UnownedJob] = []
-  /// Whether others of this turn have yet to run or to send. Touched only by the loop's own thread.
+  /// True if others of this turn have yet to run or to send. Touched only by the loop's own thread.
   nonisolated(unsafe) private(set) var hasOthers = false
 
   /// So many jobs are waited for at most, whether they gather or not: enough to share one wake-up among, and the first does
@@ -59,7 +59,7 @@ public final class EventLoop: SerialExecutor {
 
   var descriptor: Int32 { epoll }
 
-  /// Whether the calling thread is this loop's.
+  /// True if the calling thread is this loop's.
   public var isCurrent: Bool { unsafe cl_current() == Unmanaged.passUnretained(self).toOpaque() }
 
   public func enqueue(_ job: consuming ExecutorJob) {

@@ -55,6 +55,6 @@ public enum ProcessSettings {
     cl_exit_now(Int32(truncatingIfNeeded: code))
   }
 
-  /// Whether standard output is a terminal.
+  /// True if standard output is a terminal.
   public static var writesToTerminal: Bool { cl_is_terminal(1) == 1 }
 }

@@ -13,7 +13,7 @@ public protocol RecordLayer: AnyObject {
   func send(_ buffer: Buffer, upTo count: Int, more: Bool, _ socket: Socket) -> Transfer
   /// What becomes possible when the kernel reports `bits`.
   func readiness(after bits: Readiness) -> Readiness
-  /// Whether there is something to receive, an end included; takes in what is the layer's own business.
+  /// True if there is something to receive, an end included; takes in what is the layer's own business.
   func hasInput(_ socket: Socket) -> Bool
   /// Tells the peer that nothing more comes.
   func announceEnd()

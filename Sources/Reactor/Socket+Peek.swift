@@ -28,7 +28,7 @@ extension Socket {
     return .moved(Int(received))
   }
 
-  /// Whether the kernel holds something of the peer's that no event has reported yet: bytes, an end or an error. Costs a
+  /// True if the kernel holds something of the peer's that no event has reported yet: bytes, an end or an error. Costs a
   /// system call.
   public func hasArrived() -> Bool {
     guard descriptor >= 0, !isAborted, !readiness.contains(.broken) else { return true }

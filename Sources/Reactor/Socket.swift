@@ -44,7 +44,7 @@ public enum Transfer: Equatable, Sendable {
   /// A receive or send has failed. The error was taken from the kernel by then, which reports an ordinary end from there
   /// on, so that a message that was cut off would pass for a whole one.
   private var hasFailed = false
-  /// Whether the last bytes were sent with more to follow.
+  /// True if the last bytes were sent with more to follow.
   private var holdsBack = false
   /// Bytes that were sent in all, those of a layer aside.
   private(set) var written = 0
@@ -103,7 +103,7 @@ public enum Transfer: Equatable, Sendable {
 
   public var isOpen: Bool { descriptor >= 0 || stream != nil }
 
-  /// Whether `wait` for `wanted` would return at once: always for a broken socket, unless nothing is wanted of it.
+  /// True if `wait` for `wanted` would return at once: always for a broken socket, unless nothing is wanted of it.
   ///
   /// The exception lets a wait leave out a broken socket for which it can do nothing yet; else it would never suspend.
   public func satisfies(_ wanted: Readiness) -> Bool {
@@ -282,7 +282,7 @@ public enum Transfer: Equatable, Sendable {
     poller.deliverInNextTurn(held, to: self)
   }
 
-  /// Whether the peer has sent something for this side's user, or has ended.
+  /// True if the peer has sent something for this side's user, or has ended.
   ///
   /// Under TLS a socket can be readable for the layer's own messages alone.
   public func hasInput() -> Bool {

@@ -140,7 +140,7 @@ public enum Wake: Equatable, Sendable {
     socket.interest = wanted
   }
 
-  /// Whether its task waits: else it runs, or is going to in this turn or the next.
+  /// True if its task waits: else it runs, or is going to in this turn or the next.
   public var isWaiting: Bool { visitor != nil }
 
   /// Ends the wait. Harmless when nothing waits: a second event of the same batch, a deadline behind an event.

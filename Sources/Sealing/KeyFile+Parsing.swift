@@ -44,7 +44,7 @@ extension KeyFile {
     return fields
   }
 
-  /// A field as a message quotes it: a key that stands in the wrong place must not get into a log.
+  /// A field as a message quotes it: a key in the wrong place must not get into a log.
   private static func shown(_ field: Substring) -> String {
     field.utf8.count <= 20 ? String(field) : "..."
   }

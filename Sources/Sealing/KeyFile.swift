@@ -44,7 +44,7 @@ public struct KeyFile: Sendable {
     return text
   }
 
-  /// What a rotation did.
+  /// The result of a rotation.
   public enum Rotation: Hashable, Sendable {
     /// A new key that opens; the old one still seals. Load the file on every replica, then rotate again.
     case added(KeyID)

@@ -2,7 +2,7 @@ internal import Cryptography
 
 /// The name of a sealing key: four random bytes, written as eight lower-case hexadecimal digits.
 ///
-/// It stands in clear at the front of every sealed value; four bytes keep values short and still make it unlikely that
+/// It is in clear at the front of every sealed value; four bytes keep values short and still make it unlikely that
 /// two deployments have a key of the same name.
 public struct KeyID: Hashable, Sendable, CustomStringConvertible {
   static let byteCount = 4

@@ -7,7 +7,7 @@ internal import Cryptography
 public struct KeyRing: Sendable {
   /// In file order, secrets inside.
   public let keys: [SealingKey]
-  /// Whether the ring dies with the process, so that nothing sealed may outlive it.
+  /// True if the ring dies with the process, so that nothing sealed may outlive it.
   public let isEphemeral: Bool
   let sealingKey: SealingKey
 

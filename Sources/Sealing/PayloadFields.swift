@@ -70,7 +70,7 @@ extension PayloadReader {
     return verifier
   }
 
-  /// Parsed anew: what was sealed under older rules must satisfy those of now.
+  /// Parsed again: a value that was sealed under older rules must satisfy the current ones.
   mutating func redirectURI() throws(PayloadError) -> RedirectURI {
     guard let uri = try? RedirectURI(parsing: try text()) else { throw PayloadError() }
     return uri
@@ -81,7 +81,7 @@ extension PayloadReader {
     return scope
   }
 
-  /// Refuses bits that no field stands for.
+  /// Refuses bits that belong to no field.
   mutating func flags<Flags: OptionSet>(_ all: Flags) throws(PayloadError) -> Flags where Flags.RawValue == UInt8 {
     let bits = try byte()
     guard bits & ~all.rawValue == 0 else { throw PayloadError() }

@@ -1,4 +1,4 @@
-/// What a sealed value is for. A value sealed for one purpose does not open for another: it looks forged.
+/// The purpose of a sealed value. A value sealed for one purpose does not open for another: it looks forged.
 ///
 /// The numbers stand inside sealed values that are kept for months, so they never change.
 public enum Purpose: UInt8, Sendable, CaseIterable {
@@ -16,14 +16,14 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
   case consent = 6
   /// The value of a cookie.
   case cookie = 7
-  /// What the store keeps of tokens: to revoke them, or to give an answer again.
+  /// Tokens that the store keeps, to revoke them or to give an answer again.
   case kept = 8
-  /// What the store keeps of a pushed authorization request.
+  /// A pushed authorization request that the store keeps.
   case pushed = 9
   /// An authorization request that the user may start again in another browser.
   case start = 10
 
-  /// What the message key is derived for (RFC 5869, section 3.2: `info`).
+  /// The input from which the message key is derived (RFC 5869, section 3.2: `info`).
   var info: [UInt8] {
     switch self {
     case .state: Info.state

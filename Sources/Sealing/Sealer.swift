@@ -10,7 +10,7 @@ public import Cryptography
 /// no nonce can repeat under one. The nonce is the front of the salt.
 ///
 /// Version, key id, purpose and issuer are associated data; the salt is authenticated as part of key and nonce. The mark
-/// tells what the gateway sealed from what others made: a value of theirs looks like one once in 2^32, and only then is
+/// distinguishes values that the gateway sealed from others: a value of theirs looks like one once in 2^32, and only then is
 /// the question whether another replica knows its key.
 ///
 /// Not sendable: its contexts serve one thread, so each worker owns a sealer.
@@ -22,7 +22,7 @@ public final class Sealer {
   private static let bound: UInt8 = 0
   private static let keyOffset = 1 + mark.count
   private static let saltLength = 16
-  /// Where the nonce stands in the salt.
+  /// The place of the nonce in the salt.
   private static let nonce = 0..<AES256GCM.nonceLength
   private static let headerLength = keyOffset + KeyID.byteCount + saltLength
   private static let shortest = headerLength + AES256GCM.tagLength
@@ -31,11 +31,11 @@ public final class Sealer {
 
   /// A reload makes another sealer.
   public let keyRing: KeyRing
-  /// What derives message keys, for each key that is not retired: extracting takes longer than all that follows.
+  /// The derivation of message keys, for each key that is not retired: extracting takes longer than all that follows.
   private let derivations: [(id: KeyID, hkdf: HKDFSHA256)]
   /// The associated data of the value that was sealed or opened last: the issuer in it stays for the next.
   private var data: [UInt8]
-  /// What the message key was derived for last: the room stays for the next.
+  /// The input of the last derivation, whose memory is reused.
   private var info: [UInt8] = []
   private let cipher = AES256GCM()
   private let random: RandomPool
@@ -77,7 +77,7 @@ public final class Sealer {
   public func open(
     _ text: String, as purpose: Purpose, in binding: SealBinding? = nil
   ) throws(OpenError) -> [UInt8] {
-    // A state of a client's own is told by its length, mostly.
+    // Most states of clients are recognised by their length.
     let lengths = Sealer.sealedLength(ofPayload: 0)...Sealer.longest
     guard lengths.contains(text.utf8.count), let envelope = Base64URL.decode(text), envelope.first == Sealer.version,
       envelope[1..<Sealer.keyOffset].elementsEqual(Sealer.mark)

@@ -2,7 +2,7 @@ internal import Cryptography
 
 /// One key of the ring. It prints without its secret.
 public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
-  /// What the key is used for. A key goes through the states in this order; each step waits until every replica has
+  /// The use of the key. A key goes through the states in this order; each step waits until every replica has
   /// loaded the one before, so no replica meets a value that it cannot open.
   public enum State: String, Sendable, CaseIterable {
     /// Opens what others sealed.

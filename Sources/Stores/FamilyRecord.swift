@@ -15,7 +15,7 @@ struct FamilyRecord: Equatable, Sendable {
   private static let adoptedBit: UInt8 = 0x80
 
   var state: State
-  /// Whether the family began with a token from before the gateway, whose digest names it.
+  /// True if the family began with a token from before the gateway, whose digest names it.
   var isAdopted = false
   /// Answers that were given again since the last use.
   var answers: UInt8 = 0

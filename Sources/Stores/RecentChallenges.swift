@@ -22,8 +22,8 @@ public final class RecentChallenges: Sendable {
     places = Mutex([Place](repeating: Place(), count: capacity))
   }
 
-  /// Whether the challenge was seen from another browser before. It is remembered as this one's now.
-  /// - Parameter browser: a hash that tells browsers apart; its first 8 bytes count.
+  /// True if the challenge was seen from another browser before. It is remembered as this one's now.
+  /// - Parameter browser: a hash that distinguishes browsers; its first 8 bytes count.
   public func isRepeated(_ challenge: String, from browser: [UInt8]) -> Bool {
     let mark = RecentChallenges.mark(challenge)
     let place = Place(challenge: mark, browser: browser.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })

@@ -19,7 +19,7 @@ public struct RedemptionLedger: Sendable {
   /// A granted claim. Its holder calls exactly one of `release`, `leaveUnsettled`, `spend`.
   public struct Attempt: Hashable, Sendable {
     public let transaction: TransactionID
-    /// Whether an earlier attempt may have used up the upstream's code: its refusal is then 502.
+    /// True if an earlier attempt may have used up the upstream's code: its refusal is then 502.
     public let isRetry: Bool
     let record: ClaimRecord
     let holder: StoreHolder

@@ -21,7 +21,7 @@ public struct RefreshLedger: Sendable {
   /// A granted claim. Its holder calls exactly one of `release`, `settle`.
   public struct Attempt: Hashable, Sendable {
     public let family: TransactionID
-    /// Whether the family's record was lost with an earlier epoch.
+    /// True if the family's record was lost with an earlier epoch.
     public let isFromEarlierEpoch: Bool
     let record: [UInt8]
     /// The record to go back to; `nil` if the claim made it.
@@ -51,7 +51,7 @@ public struct RefreshLedger: Sendable {
     /// The token was used before that, or another one is in use: two parties hold tokens of the family.
     case reused
     case ended(Ended)
-    /// There should be a record and there is none.
+    /// The record that has to exist is missing.
     case missing
   }
 
@@ -135,7 +135,7 @@ public struct RefreshLedger: Sendable {
       isAdopted: record.isAdopted, expiry: kept(use, record, now))
   }
 
-  /// Whether the last answer may be given again (`I-renewal`).
+  /// True if the last answer may be given again (`I-renewal`).
   private func repeats(_ use: RefreshUse, _ record: FamilyRecord, now: Int64) -> Bool {
     let used = Int64(record.used)
     guard now < used + use.window, record.answers < RefreshLedger.mostAnswers else { return false }

@@ -17,11 +17,11 @@ public struct RefreshUse: Sendable {
   public var idle: Int64 = 0
   /// Seconds in which a repeat of the request gets the same answer.
   public var window: Int64 = 0
-  /// Whether a repeat may come from any network (`refresh_reuse_networks: any`).
+  /// True if a repeat may come from any network (`refresh_reuse_networks: any`).
   public var takesAnyNetwork = false
   /// Seconds since 1970 until which tokens from before the gateway are taken.
   public var adoptedUntil: Int64 = 0
-  /// Whether the token is from before the gateway.
+  /// True if the token is from before the gateway.
   public let isAdopted: Bool
 
   /// The network of the request, as text.

@@ -6,7 +6,7 @@ public import OAuth
 public struct StoreHolder: Hashable, Sendable {
   /// A hash under a key of this process: no request can choose with which others it shares.
   let fingerprint: UInt64
-  /// Whether entries may be limited by their holder. Requests from this machine are not: a reverse proxy on it that is
+  /// True if entries may be limited by their holder. Requests from this machine are not: a reverse proxy on it that is
   /// not in `trusted_proxies` would make all clients one holder.
   let isLimited: Bool
 

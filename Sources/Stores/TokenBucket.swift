@@ -1,6 +1,6 @@
 /// A budget that refills steadily: so many at once, so many over time.
 public struct TokenBucket: Hashable, Sendable {
-  /// What a bucket may hold and how fast it refills.
+  /// The size of a bucket and the rate at which it refills.
   public struct Rate: Hashable, Sendable {
     public let burst: Int
     /// Tokens that come back in 60 seconds.

@@ -16,9 +16,9 @@ struct RecordBudget {
   private var ofTurn = 0
   private var turn: UInt64 = 0
 
-  /// Whether the peer has sent more records without application data than it may.
+  /// True if the peer has sent more records without application data than it may.
   var isOverdrawn: Bool { idle > RecordBudget.idleLimit }
-  /// Whether the rest has to wait for the next turn.
+  /// True if the rest has to wait for the next turn.
   var isSpent: Bool { ofTurn >= RecordBudget.perTurn }
 
   mutating func begin(turn: UInt64) {
@@ -52,7 +52,7 @@ struct SocketReads {
 
   mutating func unlimit() { left = .max }
 
-  /// Whether another read is within the limit.
+  /// True if another read is within the limit.
   mutating func begin() -> Bool {
     if left == 0 { return false }
     if left != .max { left -= 1 }

@@ -22,7 +22,7 @@ public import Reactor
   private(set) var budget = RecordBudget()
   /// Called once when the peer has sent too many records without application data.
   public var floodHandler: (() -> Void)?
-  /// Whether more follows what OpenSSL sends now.
+  /// True if more follows what OpenSSL sends now.
   private(set) var sendsMore = false
   public internal(set) var written = 0
   private var readWantsWrite = false
@@ -122,7 +122,7 @@ public import Reactor
     return .refused(TLSLibrary.lastReason())
   }
 
-  /// Whether the session was resumed: no certificate was sent and no key used.
+  /// True if the session was resumed: no certificate was sent and no key used.
   public var isResumed: Bool { unsafe SSL_session_reused(connection) == 1 }
 
   /// `TLSv1.2` or `TLSv1.3`.

@@ -10,7 +10,7 @@ public struct TLSServerSettings: Sendable {
   public var ciphers: [String] = []
   /// Who may have issued clients' certificates; `nil` asks for none.
   public var clientAuthorities: CertificateChain?
-  /// Whether a client without a certificate is refused.
+  /// True if a client without a certificate is refused.
   public var requiresClientCertificate = false
   /// Protocols for ALPN, the preferred first (RFC 7301).
   public var applicationProtocols = ["http/1.1"]

@@ -134,7 +134,7 @@ public final class DecisionLog: Sendable {
     return flush(&writer)
   }
 
-  /// Whether nothing is left to write.
+  /// True if nothing is left to write.
   private func flush<Sink: LogSink>(_ writer: inout Writer<Sink>) -> Bool {
     guard !writer.line.bytes.isEmpty else { return true }
     let bytes = writer.isTorn ? [UInt8(ascii: "\n")] + writer.line.bytes : writer.line.bytes

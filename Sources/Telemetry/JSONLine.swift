@@ -77,7 +77,7 @@ struct JSONLine: Sendable {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Whether nothing is to be escaped, as in nearly all values.
+  /// True if nothing is to be escaped, as in nearly all values.
   private static func isPlain(_ text: Span<UInt8>) -> Bool {
     var other: UInt8 = 0
     var index = 0

@@ -28,10 +28,10 @@ public struct YAMLNode {
     kind == .scalar ? document.text(index) : nil
   }
 
-  /// Whether a scalar has control characters, line ends among them: such text does not fit on one line.
+  /// True if a scalar has control characters, line ends among them: such text does not fit on one line.
   public var hasControlCharacters: Bool { record.head & 16 != 0 }
 
-  /// Whether this is a scalar without any text and without quotes: a key that nothing follows.
+  /// True if this is a scalar without any text and without quotes: a key that nothing follows.
   public var isEmpty: Bool { kind == .scalar && style == .plain && record.count == 0 }
 
   /// Items of a sequence, entries of a mapping, bytes of a scalar.

@@ -46,7 +46,7 @@ struct CheckReport {
     return (policies.flatMap(\.diagnostics) + between).errorCode
   }
 
-  /// Whether all five points of RFC 8252, appendix A, are met by every policy.
+  /// True if all five points of RFC 8252, appendix A, are met by every policy.
   var meetsProfile: Bool { policies.allSatisfy { $0.outcome.selfCheck.isMet } }
 
   func text(quiet: Bool) -> String {

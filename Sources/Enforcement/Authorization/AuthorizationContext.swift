@@ -7,9 +7,9 @@ import Policy
 final class AuthorizationContext: FormContext {
   let request: AuthorizationRequest
   let policy: Policy
-  /// Whether `state` opens as a state that the gateway sealed.
+  /// True if `state` opens as a state that the gateway sealed.
   let stateIsSealed: Bool
-  /// Whether the request was pushed (RFC 9126).
+  /// True if the request was pushed (RFC 9126).
   let isPushed: Bool
   /// True if it comes out of a start ticket.
   let isRestarted: Bool
@@ -53,7 +53,7 @@ final class AuthorizationContext: FormContext {
     return client.responseModes.contains(mode) && mode.reaches(uri)
   }
 
-  /// Whether the gateway's own page asks the user first (`I-consent`).
+  /// True if the gateway's own page asks the user first (`I-consent`).
   var needsConsent: Bool {
     guard let client else { return false }
     switch client.consent {

@@ -12,7 +12,7 @@ public final class AuthorizationPermit: Sendable {
   /// The client's own state.
   public let state: String?
   public let scope: Scope?
-  /// Whether the gateway's consent page comes before the upstream is contacted (`I-consent`).
+  /// True if the gateway's consent page comes before the upstream is contacted (`I-consent`).
   public let needsConsent: Bool
   public let upstreamClientID: ClientID
   public let upstreamRedirectURI: String

@@ -68,7 +68,7 @@ extension Client {
     return self.localhost == .anyPort ? [.loopbackPort, .localhostPort] : .loopbackPort
   }
 
-  /// Whether the URI is one of the registered ones.
+  /// True if the URI is one of the registered ones.
   func registers(_ uri: RedirectURI) -> Bool {
     self.redirectURIs.contains { uri.matches(registered: $0, freedom: redirectFreedom) }
   }

@@ -4,7 +4,7 @@ public import Policy
 
 /// What is known around an upstream's answer.
 public struct CompletionFacts: Sendable {
-  /// Whether the browser's secret is the transaction's, or the request is the very one that began it.
+  /// True if the browser's secret is the transaction's, or the request is the very one that began it.
   public var browserMatches: Bool
   /// The request that is being answered: a code that is already there is not new.
   public var request: RequestContent
@@ -83,7 +83,7 @@ extension Enforcement {
       findings: [])
   }
 
-  /// Whether the answer came where it may come, and is new.
+  /// Returns the refusal of an answer that came where it may not come, or that is not new.
   private static func misplaced(
     _ answer: UpstreamAnswer, transaction: AuthorizationTransaction, facts: CompletionFacts, policy: Policy
   ) -> Rejection? {

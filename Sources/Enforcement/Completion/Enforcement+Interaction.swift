@@ -3,9 +3,9 @@ import Policy
 
 /// What a browser's transactions ask of it on every page in between.
 public struct InteractionGuard: Sendable, Hashable {
-  /// Whether embedded user agents are refused.
+  /// True if embedded user agents are refused.
   public var blocks: Bool
-  /// Whether the app comes back by `msapp://`, with which the Windows Web Authentication Broker is an external user agent
+  /// True if the app comes back by `msapp://`, with which the Windows Web Authentication Broker is an external user agent
   /// (RFC 8252, appendix B.3).
   public var usesBroker: Bool
 

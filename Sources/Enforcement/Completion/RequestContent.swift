@@ -25,7 +25,7 @@ public struct RequestContent: Sendable {
     self.texts = texts.filter { !$0.isEmpty }
   }
 
-  /// Whether a value, decoded to the end, holds one of the addresses together with a code: an answer that somebody made
+  /// True if a value, decoded to the end, holds one of the addresses together with a code: an answer that somebody made
   /// up, on its way to an open redirect.
   func carriesAnswer(to addresses: @autoclosure () -> [String]) -> Bool {
     // Hardly a request has a code in it, so the addresses come last.
@@ -60,7 +60,7 @@ public struct RequestContent: Sendable {
     return equals + 1
   }
 
-  /// Whether there is a parameter `code`.
+  /// True if there is a parameter `code`.
   private static func holdsCode(_ text: Span<UInt8>) -> Bool {
     let name = "code"
     var next = text.firstIndex(of: UInt8(ascii: "="), from: name.utf8.count)
@@ -77,7 +77,7 @@ public struct RequestContent: Sendable {
     text.map { $0 >= 0x41 && $0 <= 0x5a ? $0 | 0x20 : $0 }
   }
 
-  /// Whether the text occurs, in plain or encoded.
+  /// True if the text occurs, in plain or encoded.
   func holds(_ code: String) -> Bool {
     let wanted = RequestContent.withoutPlus(Array(code.utf8))
     // A code that is itself an escaped text is found only where both sides are decoded to the end.
@@ -100,7 +100,7 @@ public struct RequestContent: Sendable {
     }
   }
 
-  /// Whether decoding, however often, neither makes nor joins unreserved characters: no escape stands for one, nor for a
+  /// True if decoding, however often, neither makes nor joins unreserved characters: no escape stands for one, nor for a
   /// percent sign, so each stays one byte that is none of these. What consists of such characters then occurs in what is
   /// decoded only where it occurs in the text. Browsers and libraries never escape them (RFC 3986, section 2.3).
   private static func keepsUnreserved(_ text: Span<UInt8>) -> Bool {

@@ -6,7 +6,7 @@ struct TransactionContext: Sendable {
   let transaction: AuthorizationTransaction
   let policy: Policy
   let now: Int64
-  /// Whether the browser's secret is the one whose hash the transaction carries.
+  /// True if the browser's secret is the one whose hash the transaction carries.
   let browserMatches: Bool
   /// As the policy has it now; `nil` where it is not there any more.
   let client: Client?

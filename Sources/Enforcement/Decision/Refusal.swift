@@ -47,7 +47,7 @@ public struct Refusal: Sendable {
     }
   }
 
-  /// Whether a 401 answer carries `WWW-Authenticate: Basic` (RFC 6749, section 5.2).
+  /// True if a 401 answer carries `WWW-Authenticate: Basic` (RFC 6749, section 5.2).
   public var asksForBasic: Bool { rejection.status == 401 }
 }
 

@@ -9,9 +9,9 @@ public struct VerifiedRedirect: Sendable {
   public let mode: ResponseMode
   public let state: String?
   let issuer: String
-  /// Whether nobody vouches for the client, so that errors do not go there by themselves (RFC 9700, section 4.11.2).
+  /// True if nobody vouches for the client, so that errors do not go there by themselves (RFC 9700, section 4.11.2).
   let isUntrusted: Bool
-  /// Whether redirects to a website end in a fragment of their own.
+  /// True if redirects to a website end in a fragment of their own.
   let guardsFragment: Bool
   /// True if errors stay on a page of the gateway's.
   let keepsErrors: Bool

@@ -56,14 +56,14 @@ struct CanonicalPath: Hashable, Sendable {
     return readings
   }
 
-  /// Whether a server that has `endpoint` could run it for this path: what follows goes to it as path information, as
+  /// True if a server that has `endpoint` could run it for this path: what follows goes to it as path information, as
   /// `/token/x`, `/token.php/x` and `/token/.json` do (RFC 3875, section 4.1.5), and a suffix chooses a format.
   func reaches(_ endpoint: CanonicalPath) -> Bool {
     guard !endpoint.segments.isEmpty, segments.count >= endpoint.segments.count else { return false }
     return zip(segments, endpoint.segments).allSatisfy { PathName($0).isRead(as: $1) }
   }
 
-  /// Whether the path begins like `endpoint`, written with the suffix that it has, and continues within the segment, as
+  /// True if the path begins like `endpoint`, written with the suffix that it has, and continues within the segment, as
   /// `/oauth/tokenx` does: servers that compare the beginning of a path run the endpoint.
   func continues(_ endpoint: CanonicalPath) -> Bool {
     let last = endpoint.segments.count - 1
@@ -78,10 +78,10 @@ struct CanonicalPath: Hashable, Sendable {
     segments.indices.filter { count in places.contains { $0.segments.starts(with: segments[..<count]) } }
   }
 
-  /// Whether the path runs a program, or the one of a directory.
+  /// True if the path runs a program, or the one of a directory.
   var isController: Bool { segments.last.map(CanonicalPath.isProgram) ?? true }
 
-  /// Whether the path runs the program that a site has for everything.
+  /// True if the path runs the program that a site has for everything.
   var isFrontController: Bool {
     guard let last = segments.last else { return true }
     guard CanonicalPath.isProgram(last), let period = last.firstIndex(of: UInt8(ascii: ".")) else { return false }
@@ -95,7 +95,7 @@ struct CanonicalPath: Hashable, Sendable {
 
   var isOwn: Bool { segments.first == CanonicalPath.ownName }
 
-  /// Whether this path begins with every segment of `prefix`.
+  /// True if this path begins with every segment of `prefix`.
   func lies(under prefix: CanonicalPath) -> Bool { segments.starts(with: prefix.segments) }
 
   /// Programs that some servers find in any directory.

@@ -184,7 +184,7 @@ public final class EndpointMatcher: Sendable {
     return reach
   }
 
-  /// Whether a rewriting rule could make a query of the path's end: it puts the path into one as it is, or takes a decoded
+  /// True if a rewriting rule could make a query of the path's end: it puts the path into one as it is, or takes a decoded
   /// question mark for the real one.
   private func routesItself(_ texts: [[UInt8]], _ budget: inout PathSpellings.Budget) -> Bool {
     let root: Set<CanonicalPath> = [CanonicalPath(segments: [])]
@@ -222,7 +222,7 @@ public final class EndpointMatcher: Sendable {
     return slashes > 64 || (isEscaped && path.count > 4_096)
   }
 
-  /// Whether a prefix that is longer than the endpoint's own path, and so names what is below it, lets the path by, in
+  /// True if a prefix that is longer than the endpoint's own path, and so names what is below it, lets the path by, in
   /// every spelling.
   private func isPassed(_ path: [UInt8], _ spellings: Set<CanonicalPath>, below endpoint: CanonicalPath) -> Bool {
     let below = passed.filter { prefix in
@@ -245,7 +245,7 @@ public final class EndpointMatcher: Sendable {
     return false
   }
 
-  /// Whether the path is one of the gateway's own and written plainly.
+  /// True if the path is one of the gateway's own and written plainly.
   private static func isOwn(_ path: [UInt8]) -> Bool {
     guard path.starts(with: GatewaySettings.ownPath.utf8) else { return false }
     let rest = path.dropFirst(GatewaySettings.ownPath.utf8.count)
@@ -256,7 +256,7 @@ public final class EndpointMatcher: Sendable {
       }
   }
 
-  /// Whether the path lies under a prefix that is passed through, in every spelling.
+  /// True if the path lies under a prefix that is passed through, in every spelling.
   private func passes(_ path: [UInt8], _ spellings: Set<CanonicalPath>) -> Bool {
     guard !passed.isEmpty else { return true }
     return passed.contains { EndpointMatcher.lies(path, under: $0.text) }

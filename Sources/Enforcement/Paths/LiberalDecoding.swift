@@ -42,7 +42,7 @@ enum LiberalDecoding {
     return result
   }
 
-  /// Whether the percent sign at `index` begins an escape of either kind.
+  /// True if the percent sign at `index` begins an escape of either kind.
   static func isEscape(_ bytes: [UInt8], at index: Int) -> Bool {
     if number(bytes, from: index + 1, digits: 2) != nil { return true }
     return index + 1 < bytes.count && bytes[index + 1] | 0x20 == UInt8(ascii: "u")

@@ -29,10 +29,10 @@ struct PathLetters: Sendable {
     }
   }
 
-  /// Whether all of them are in the set.
+  /// True if all of them are in the set.
   func isPart(of other: UInt64) -> Bool { set & ~other == 0 }
 
-  /// Whether they occur in the path in order, with anything between them.
+  /// True if they occur in the path in order, with anything between them.
   func isInOrder(in path: Span<UInt8>) -> Bool {
     var next = 0
     for index in path.indices {

@@ -6,7 +6,7 @@ struct PathName {
     self.segment = segment
   }
 
-  /// Whether some server finds `name`, a segment of an endpoint's path, under this one: by letters and digits alone, as
+  /// True if some server finds `name`, a segment of an endpoint's path, under this one: by letters and digits alone, as
   /// frameworks make method names of segments; without a suffix; up to a character that begins something else (`!` of
   /// Struts, `:` of a file's streams, `&` of a query); or by the short name that Windows has for it.
   func isRead(as name: [UInt8]) -> Bool {
@@ -18,7 +18,7 @@ struct PathName {
     return forms.contains { PathName.letters($0) == wanted } || isShort(for: name)
   }
 
-  /// Whether the segment begins with the letters and digits of `name`.
+  /// True if the segment begins with the letters and digits of `name`.
   func begins(like name: [UInt8]) -> Bool {
     let wanted = PathName.letters(name[...])
     return !wanted.isEmpty && PathName.letters(segment[...]).starts(with: wanted)

@@ -95,7 +95,7 @@ struct RouterQuery {
     return false
   }
 
-  /// Whether some program at `path`, which is spelled as one of the places, could take the query for the path of one of the
+  /// True if some program at `path`, which is spelled as one of the places, could take the query for the path of one of the
   /// endpoints.
   func routes(
     _ query: [UInt8], at path: [UInt8], _ places: Set<CanonicalPath>, to endpoints: [CanonicalPath],

@@ -16,7 +16,7 @@ public final class RedemptionPermit: Sendable {
   /// What the client proved itself with; `nil` for a code without a challenge.
   public let verifier: Secret?
   public let upstream: UpstreamTokenRequest
-  /// Whether refresh tokens in the answer are sealed to the client: for public clients, and where the gateway's
+  /// True if refresh tokens in the answer are sealed to the client: for public clients, and where the gateway's
   /// credentials redeem the code, because only they can refresh later. An observed client that can refresh at the
   /// upstream by itself gets the upstream's token, so that observing ends sealing (`I-observe`).
   public let sealsRefreshToken: Bool

@@ -19,11 +19,11 @@ public struct RefreshPermit: Sendable {
   /// The scope that was asked for, if any.
   public let scope: Scope?
   public let upstream: UpstreamTokenRequest
-  /// Whether the refresh token in the answer is sealed to the client.
+  /// True if the refresh token in the answer is sealed to the client.
   public let sealsRefreshToken: Bool
-  /// Whether the token is one of a client's whose tokens are sealed, from before they were (`raw_refresh_until`).
+  /// True if the token is one of a client's whose tokens are sealed, from before they were (`raw_refresh_until`).
   public var isFromBeforeTheGateway: Bool { grant == nil && sealsRefreshToken }
-  /// Whether each refresh token is good for one use (RFC 9700, section 2.2.2): those of public clients. The caller claims
+  /// True if each refresh token is good for one use (RFC 9700, section 2.2.2): those of public clients. The caller claims
   /// the use in the family before it contacts the upstream.
   public let rotates: Bool
   /// The `resource` values that the client sent, whether they go upstream or not (RFC 8707, section 2.2).
@@ -119,7 +119,7 @@ extension Client {
     return self.upstream.clientSecret == nil || authentication.method != .none
   }
 
-  /// Whether its refresh tokens are the upstream's own, since it proves itself there with its own credentials.
+  /// True if its refresh tokens are the upstream's own, since it proves itself there with its own credentials.
   var holdsItsOwnTokens: Bool {
     self.kind == .confidential && self.upstream.clientID == self.id && self.upstream.clientSecret == nil
   }

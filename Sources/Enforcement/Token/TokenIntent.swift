@@ -59,7 +59,7 @@ public struct UpstreamTokenRequest: Sendable {
   public let authorization: Secret?
   /// The body, form-encoded from the parsed values.
   public let body: Secret
-  /// Whether the gateway's own credentials are in it, so that a complaint about them is not the client's fault.
+  /// True if the gateway's own credentials are in it, so that a complaint about them is not the client's fault.
   public let usesHeldCredentials: Bool
   /// The client's own credentials in it, which only the upstream compares; `nil` without them.
   public let presented: ClientAuthentication?

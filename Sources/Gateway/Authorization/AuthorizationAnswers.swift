@@ -106,7 +106,7 @@ extension Interception {
     return paths.contains(path) ? path : paths.first ?? "/"
   }
 
-  /// The rejection that stands for an upstream that did not answer.
+  /// The rejection for an upstream that did not answer.
   func rejection(for failure: UpstreamFailure) -> Rejection {
     switch failure.status {
     case 503: .upstreamUnavailable

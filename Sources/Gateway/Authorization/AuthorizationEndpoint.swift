@@ -46,7 +46,7 @@ struct AuthorizationEndpoint {
     return await begin()
   }
 
-  /// Whether the request can only be a client's own: pages of the upstream come back with the upstream's client id. Its
+  /// True if the request can only be a client's own: pages of the upstream come back with the upstream's client id. Its
   /// state is then its own too, however much it looks like a sealed one of another deployment.
   private var isClients: Bool {
     guard let id = request.parameters[.clientID], let client = exchange.policy.clients[ClientID(id)] else {
@@ -73,7 +73,7 @@ struct AuthorizationEndpoint {
     }
   }
 
-  /// Begins again with the request of a start ticket. Every rule runs, with the policy of now.
+  /// Begins again with the request of a start ticket. Every rule runs, with the current policy.
   func begin(_ ticket: StartTicket) async -> Reply {
     exchange.restartedPath = ticket.path
     let original = AuthorizationRequest(method: "GET", query: Substring(ticket.query), userAgent: request.userAgent)
@@ -103,8 +103,8 @@ struct AuthorizationEndpoint {
     return await forward(permit)
   }
 
-  /// A request that refers to a pushed one (RFC 9126, section 4). It is decided anew, with the browser and the policy of
-  /// now; what else stands beside the reference is not looked at.
+  /// A request that refers to a pushed one (RFC 9126, section 4). It is decided again, with the browser and the policy of
+  /// now; other parameters next to the reference are ignored.
   ///
   /// Returns `nil` for an observed request whose reference the gateway did not give: it may be the upstream's own.
   private func beginPushed(_ outcome: Outcome<PushedReference>) async -> Reply? {

@@ -57,7 +57,7 @@ struct BrowserCookie: Sendable {
   }
 }
 
-/// What the cookie holds, sealed: a random secret, until when a transaction of this browser may still run, and what those
+/// The content of the cookie, sealed: a random secret, until when a transaction of this browser may still run, and what those
 /// ask of the pages in between.
 struct BrowserSession: Sealable {
   static var purpose: Purpose { .cookie }
@@ -111,7 +111,7 @@ struct BrowserSession: Sealable {
     static let usesBroker: UInt8 = 2
   }
 
-  /// What transactions carry.
+  /// The hash that transactions carry.
   var hash: [UInt8] { sha256(secret) }
 
   func isBound(to hash: [UInt8]) -> Bool { constantTimeEqual(self.hash, hash) }

@@ -8,7 +8,7 @@ import Stores
 /// The gateway's own consent page (`I-consent`; RFC 8252, section 8.6).
 ///
 /// The page comes before the upstream is asked. Its form carries the authorization request, sealed and bound to the
-/// browser, so nothing is kept meanwhile; the approval runs every rule anew.
+/// browser, so nothing is kept meanwhile; the approval runs every rule again.
 struct ConsentEndpoint {
   private static let path = GatewaySettings.ownPath + "consent"
 
@@ -97,7 +97,7 @@ struct ConsentEndpoint {
     }
   }
 
-  /// Without this browser's token nobody approves anything (RFC 6749, section 10.12).
+  /// An approval needs this browser's token (RFC 6749, section 10.12).
   private func forged() -> Response {
     exchange.trail.refused(.browserUnbound)
     var page = ErrorPage(.browserUnbound, detail: "the form does not belong to this browser; start again in the app")
@@ -106,7 +106,7 @@ struct ConsentEndpoint {
   }
 }
 
-/// What the consent form carries.
+/// The request that the consent form carries, sealed.
 struct ConsentTicket: Sealable {
   static var purpose: Purpose { .consent }
   private static let layout: UInt8 = 3
@@ -121,7 +121,7 @@ struct ConsentTicket: Sealable {
   let browserHash: [UInt8]
   /// Seconds since 1970.
   let expiry: Int64
-  /// Whether the client pushed the request.
+  /// True if the client pushed the request.
   let isPushed: Bool
   /// True if the request comes out of a start ticket.
   let isRestarted: Bool

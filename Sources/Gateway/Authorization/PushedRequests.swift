@@ -9,7 +9,7 @@ import Stores
 /// Keeps authorization requests between their push and their browser (RFC 9126, sections 2.2 and 4).
 ///
 /// The name of an entry is a digest of the client and of the random reference, so that a reference finds nothing for
-/// another client, and a copy of the store tells nobody one.
+/// another client, and a copy of the store does not contain one.
 struct PushedRequests {
   /// Seconds. The app opens the browser at once; RFC 9126, section 2.2, asks for a short time.
   static let lifetime: Int64 = 90
@@ -18,7 +18,7 @@ struct PushedRequests {
   static let longest = 16_000
   /// Bytes of a request as the store keeps it, of a client that proves nothing: what anybody can make is short.
   private static let longestUnproven = 512
-  /// RFC 9126, section 7.1, with RFC 6749, section 10.10: nobody guesses 256 bits.
+  /// RFC 9126, section 7.1, with RFC 6749, section 10.10: 256 bits cannot be guessed.
   private static let randomBytesOfReference = 32
 
   let sealer: Sealer

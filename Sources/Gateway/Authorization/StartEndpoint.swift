@@ -39,7 +39,7 @@ struct StartEndpoint {
   }
 }
 
-/// What the link carries, sealed: an authorization request, which runs every rule when the ticket is opened.
+/// The content of the link, sealed: an authorization request, which runs every rule when the ticket is opened.
 struct StartTicket: Sealable {
   static var purpose: Purpose { .start }
   private static let layout: UInt8 = 1

@@ -115,7 +115,7 @@ extension Interception {
 }
 
 extension Sealer {
-  /// Opens for a decision, which tells only three outcomes apart.
+  /// Opens for a decision, which distinguishes only three outcomes.
   func opened<Value: Sealable & Sendable>(_ text: String, in binding: SealBinding? = nil) -> Opened<Value> {
     do throws(OpenError) {
       return .value(try open(Value.self, from: text, in: binding))

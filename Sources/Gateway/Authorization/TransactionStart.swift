@@ -8,7 +8,7 @@ import Stores
 final class TransactionStart {
   let transaction: AuthorizationTransaction
   let session: BrowserSession
-  /// What carries the transaction through the upstream.
+  /// The text that carries the transaction through the upstream.
   let state: String
   /// The query of the upstream request.
   let query: String

@@ -13,7 +13,7 @@ struct CallbackEndpoint {
   }
 
   func respond() async -> Response {
-    // Closed, it still tells the app of a transaction that is known: nobody else would.
+    // A closed callback still sends an error to the app of a known transaction, because nothing else would.
     let unreadable: Rejection = exchange.policy.upstream.callback == .network ? .answerUnusable : .callbackClosed
     guard let parameters = parameters() else { return exchange.answer(.here(unreadable)) }
     let answer = UpstreamAnswer(atCallback: parameters)

@@ -12,7 +12,7 @@ struct RunningTransaction {
   let transaction: AuthorizationTransaction
   /// The state that carries it through the upstream, where the request has it.
   let state: String?
-  /// Whether the request is the very one that began it.
+  /// True if the request is the very one that began it.
   let isBeginning: Bool
 }
 

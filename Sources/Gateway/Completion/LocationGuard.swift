@@ -4,7 +4,7 @@ import OAuth
 import Policy
 import Proxy
 
-/// Knows where authorization responses go, so that none passes from a path where nobody looks at it (`I-path`).
+/// Knows where authorization responses go, so that none passes from a path that has no rules (`I-path`).
 struct LocationGuard: Sendable {
   /// The redirect URIs' hashes: of a hundred thousand clients the locations themselves would take a quarter of the policy's
   /// memory. Where two share one by chance, a response too many is refused.
@@ -57,7 +57,7 @@ struct LocationGuard: Sendable {
   /// `code` as a parameter of its own, of a query or fragment, and not as the end of `promo_code`.
   private static let codeParameters = ["?code=", "&code=", "#code=", ";code="]
 
-  /// Whether the location hands a code or a token to a redirect URI, in any spelling that a browser or an app takes for
+  /// True if the location hands a code or a token to a redirect URI, in any spelling that a browser or an app takes for
   /// one.
   ///
   /// - Parameter field: The value of `Location`, or of `Refresh` with its delay.

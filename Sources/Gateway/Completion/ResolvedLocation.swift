@@ -58,7 +58,7 @@ struct ResolvedLocation: Hashable, Sendable {
   private static let https = Array("https".utf8)
   private static let slash = UInt8(ascii: "/")
 
-  /// Whether it leads to the machine that the browser runs on.
+  /// True if it leads to the machine that the browser runs on.
   var isLoopback: Bool {
     guard scheme == ResolvedLocation.http || scheme == ResolvedLocation.https else { return false }
     let isBracketed = authority.first == UInt8(ascii: "[")
@@ -67,7 +67,7 @@ struct ResolvedLocation: Hashable, Sendable {
     return host.elementsEqual("localhost".utf8) || host.suffix(10).elementsEqual(".localhost".utf8)
   }
 
-  /// Whether the host has a character that browsers may turn into one of ASCII, as they do with full-width letters.
+  /// True if the host has a character that browsers may turn into one of ASCII, as they do with full-width letters.
   var isInternational: Bool { !authority.span.isASCII }
 
   /// Every `%XX` that can be decoded, once.

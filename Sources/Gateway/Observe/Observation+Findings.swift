@@ -5,7 +5,7 @@ import Policy
 import Proxy
 import Telemetry
 
-/// What is learned from an observed request: the fields of its log line, and the findings that need the other requests of
+/// The facts that an observed request shows: the fields of its log line, and the findings that need the other requests of
 /// its flow (`I-observe`).
 extension Interception {
   /// Bytes of an answer of the token endpoint. A longer one passes unread.

@@ -77,7 +77,7 @@ final class ObservedFlows: Sendable {
     }
   }
 
-  /// What is known of a refresh token that a client presents.
+  /// The facts that are known of a refresh token that a client presents.
   func presented(_ token: ShortDigest) -> (client: ShortDigest, supersededAt: Int64?)? {
     tables.withLock { $0.refreshTokens[token].map { ($0.client, $0.supersededAt) } }
   }

@@ -1,6 +1,6 @@
-/// What the user is asked on the gateway's consent page (`I-consent`; RFC 8252, section 8.6; RFC 6819, section 5.2.3.2).
+/// The question on the gateway's consent page (`I-consent`; RFC 8252, section 8.6; RFC 6819, section 5.2.3.2).
 public struct ConsentPage: Sendable {
-  /// The form fields that the page posts back, for whoever reads the answer.
+  /// The form fields that the page posts back.
   public enum Field {
     public static let token = "consent_token"
     public static let decision = "decision"
@@ -12,7 +12,7 @@ public struct ConsentPage: Sendable {
   public var clientID: String
   /// The name from the policy or the registration.
   public var clientName: String?
-  /// Whether anything proves that the app is the one that it says it is: its secret, or a claimed https redirect URI.
+  /// True if the identity of the app is proven, by its secret or by a claimed https redirect URI.
   public var isProven: Bool
   public var destination: RedirectDestination
   public var scopes: [String]

@@ -1,4 +1,4 @@
-/// What an error page says beside its status: who refused what, for the developer of the app.
+/// The content of an error page besides its status: the rule and the reason, for the developer of the app.
 public struct ErrorPage: Sendable {
   /// 400 to 599.
   public var status: Int

@@ -96,7 +96,7 @@ extension HTML {
     return result
   }
 
-  /// Whether a browser would run or render `url` as content of this page's origin. Browsers skip controls and leading
+  /// True if a browser would run or render `url` as content of this page's origin. Browsers skip controls and leading
   /// spaces in a scheme, so they are skipped here.
   private static func isActive(_ url: String) -> Bool {
     let kept = url.unicodeScalars.filter { $0.value > 0x20 && $0.value != 0x7f }

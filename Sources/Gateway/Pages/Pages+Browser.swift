@@ -3,7 +3,7 @@ public import HTTP
 /// Pages about the browser that the flow runs in.
 extension Pages {
   /// For a completion that comes without its browser's secret (`I-browser`): the flow changed browser, or the cookie is
-  /// gone. It fails closed; the link runs every rule anew.
+  /// gone. It fails closed; the link runs every rule again.
   ///
   /// - Parameters:
   ///   - path: The authorization request on this origin, path and query; anything else gives a page without a link.

@@ -8,7 +8,7 @@ public import Policy
 /// Each function gives a whole response: nothing is loaded from anywhere, nothing may frame it, nothing is stored, and
 /// the only style and script that run are those whose hashes stand in its policy.
 public struct Pages: Sendable {
-  /// What the operator's name and support link are.
+  /// The operator's name, logo and support link.
   public let branding: Branding
 
   public init(branding: Branding = Branding()) {

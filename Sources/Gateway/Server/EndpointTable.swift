@@ -4,7 +4,7 @@ import Policy
 import Proxy
 import Telemetry
 
-/// What the gateway does with the requests to one endpoint.
+/// The paths, the name and the handling of the requests to one endpoint.
 struct EndpointRow: Sendable {
   enum Handling: Sendable {
     /// The request is read whole and answered here.

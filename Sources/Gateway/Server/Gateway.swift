@@ -10,7 +10,7 @@ import Reactor
 import Sealing
 import Telemetry
 
-/// The OAuth side of one worker: what is intercepted, and what becomes of it.
+/// The OAuth side of one worker: it decides which requests are intercepted, and answers them.
 public final class Gateway: Handler {
   let snapshot: GatewaySnapshot
   let resources: GatewayResources
@@ -126,7 +126,7 @@ public final class Gateway: Handler {
     String(decoding: [UInt8](copying: bytes.extracting(range)), as: UTF8.self)
   }
 
-  /// Whether the request is for this gateway: no other host is answered, and none ever gets into a redirect
+  /// True if the request is for this gateway: no other host is answered, and none ever gets into a redirect
   /// (RFC 9110, sections 7.4 and 15.5.20).
   private func isServed(_ head: RequestHead, _ bytes: Span<UInt8>, _ client: ClientFacts) -> Bool {
     if let forwarded = client.forwardedHost {
@@ -137,7 +137,7 @@ public final class Gateway: Handler {
     return snapshot.authority.isEqual(bytes, host) || snapshot.authorityWithPort.isEqual(bytes, host)
   }
 
-  /// Whether an OAuth endpoint may answer: over TLS, or where no network is between (`I-transport`).
+  /// True if an OAuth endpoint may answer: over TLS, or where no network is between (`I-transport`).
   private func isProtected(_ client: ClientFacts) -> Bool {
     client.peer.isSecure || client.peer.isLoopback
   }

@@ -3,7 +3,7 @@ import Reactor
 public import Stores
 public import Telemetry
 
-/// What outlives a policy: memory that all workers share, and where numbers and decisions go.
+/// The resources that outlive a policy: the memory that all workers share, the metrics and the decision log.
 public struct GatewayResources: Sendable {
   let store: any EphemeralStore
   let ledger: RedemptionLedger
@@ -33,7 +33,7 @@ public struct GatewayResources: Sendable {
   /// - Parameters:
   ///   - now: what time it is, in seconds since 1970.
   ///   - bufferMemory: bytes of `max_buffer_memory` where the policy does not say.
-  ///   - notice: tells the operator what workers noticed; may block.
+  ///   - notice: informs the operator of what workers noticed; may block.
   public init(
     store: any EphemeralStore, metrics: MetricsRegistry, log: DecisionLog,
     bufferMemory: Int = LimitSettings.defaultBufferMemory,

@@ -70,7 +70,7 @@ public final class GatewayServer: Sendable {
     }
   }
 
-  /// What the listeners show to clients now, in their order, and what the upstream is shown.
+  /// The certificates that the listeners show to clients, in their order, and the one that the upstream is shown.
   public var certificates: [ServedCertificate] {
     let (listeners, own) = inForce.withLock { ($0.listeners, $0.upstreamCertificate) }
     let shown = zip(server.addresses, listeners).flatMap { address, tls in

@@ -36,7 +36,7 @@ public struct GatewayTLS: Sendable {
     }
   }
 
-  /// What the listeners get that this one's policy opened, from another policy. A listener that is not in it, or that
+  /// The TLS settings of another policy for the listeners that this one's policy opened. A listener that is not in it, or that
   /// changes between plaintext and TLS, goes on with what it has: only a restart opens and closes listeners.
   func listeners(from next: GatewayTLS, in force: [TLSServer?]) -> [TLSServer?] {
     addresses.indices.map { index in

@@ -9,7 +9,7 @@ import Telemetry
 
 /// One intercepted request with what its endpoint needs: the worker's gateway, the upstream, and the trail.
 final class Interception {
-  /// Bytes of a client id that nobody knows. The log tells clients apart by it and is not the caller's to fill.
+  /// Bytes of an unknown client id that the log keeps: enough to distinguish clients, and no way to fill the log.
   private static let longestNoted = 256
 
   let gateway: Gateway

@@ -2,14 +2,14 @@ import Enforcement
 import OAuth
 import Telemetry
 
-/// What is noted while a request is judged, for the decision log and the metrics.
+/// The notes on one request for the decision log and the metrics.
 final class Trail {
   /// The number of the request in its worker.
   let request: UInt64
   var endpoint = DecisionEndpoint.path
   /// As the request says it.
   var client: String?
-  /// Whether `client` is in the policy.
+  /// True if `client` is in the policy.
   var isConfigured = false
   var transaction: TransactionID?
   /// The family of refresh tokens that the request is about.

@@ -10,7 +10,7 @@ public final class UpstreamWatch: Sendable {
     self.notices = notices
   }
 
-  /// The operator has already been told that the upstream does not accept connections.
+  /// True after the operator was informed that the upstream does not accept connections.
   public func wasFoundAway() {
     isAway.store(true, ordering: .relaxed)
   }
@@ -31,7 +31,7 @@ public final class UpstreamWatch: Sendable {
   /// A connection was opened.
   func connected() {
     guard isAway.load(ordering: .relaxed) else { return }
-    // Where the notice comes too soon after another one, a later connection tells.
+    // If the notice comes too soon after another one, a later connection gives it.
     if notices.report("the upstream accepts connections again") { isAway.store(false, ordering: .relaxed) }
   }
 }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Any JSON value: token answers have members that nobody here knows.
+/// Any JSON value: token answers have members that no standard defines.
 enum JSONValue: Sendable, Equatable, Codable {
   case null
   case bool(Bool)
@@ -59,7 +59,7 @@ enum JSONValue: Sendable, Equatable, Codable {
     PlainJSON.text(of: members) ?? encoded(members)
   }
 
-  /// What Foundation reads, which is the measure for `PlainJSON`.
+  /// The value that Foundation reads. `PlainJSON` has to read the same.
   static func decoded(_ bytes: [UInt8]) -> [String: JSONValue]? {
     try? JSONDecoder().decode([String: JSONValue].self, from: Data(bytes))
   }

@@ -116,7 +116,7 @@ enum PlainJSON {
     return write(.object(members), to: &text, depth: 0) ? text : nil
   }
 
-  /// Whether the value could be written.
+  /// True if the value could be written.
   private static func write(_ value: JSONValue, to text: inout [UInt8], depth: Int) -> Bool {
     guard depth < deepest else { return false }
     switch value {

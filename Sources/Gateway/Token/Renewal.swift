@@ -36,7 +36,7 @@ struct Renewal {
       if let ended = try await families.end(of: use, now: exchange.now) { return await refuse(grant, ended) }
       return await ask(grant)
     } catch {
-      // The store is full or away: without it a second use cannot be told from the first.
+      // The store is full or away: without it a second use looks like the first.
       return exchange.tokenRefusal(.here(.storeUnavailable))
     }
   }

@@ -2,7 +2,7 @@ internal import Bytes
 import HTTP
 import OAuth
 
-/// What an upstream's token endpoint said, as RFC 6749, sections 5.1 and 5.2, have it: legacy servers answer with forms,
+/// The answer of an upstream's token endpoint in the terms of RFC 6749, sections 5.1 and 5.2: legacy servers answer with forms,
 /// with errors under status 200, with other member names.
 enum TokenAnswer {
   case tokens([String: JSONValue])
@@ -52,7 +52,7 @@ enum TokenAnswer {
   }
 
   /// RFC 6749, section 5.2, RFC 8707, section 2, and what OpenID Connect servers say to a refresh; other words that were
-  /// seen for a bad code mean `invalid_grant`. A word that nobody knows blames nobody: it is the server's failure.
+  /// seen for a bad code mean `invalid_grant`. An unknown word is a failure of the server, because it shows no fault of the client.
   private static func code(_ text: String) -> OAuthErrorCode {
     switch text {
     case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",

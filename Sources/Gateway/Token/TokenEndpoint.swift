@@ -105,7 +105,7 @@ struct TokenEndpoint {
 }
 
 extension Interception {
-  /// What the upstream's token endpoint answered.
+  /// The answer of the upstream's token endpoint.
   struct UpstreamTokens {
     let status: Int
     let answer: TokenAnswer
