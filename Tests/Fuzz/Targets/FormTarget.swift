@@ -80,9 +80,10 @@ enum FormTarget {
       let lower = ParameterName(name.lowercased())
       try Violation.unless(!known.contains(lower), "a parameter in another case is not recognised")
     }
-    for pair in body.split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") })
-    where pair.contains(UInt8(ascii: "=")) {
-      guard let name = decoded(pair.prefix { $0 != UInt8(ascii: "=") }), let parameter = ParameterName(name),
+    for pair in body.split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) {
+      // A parameter without a value is omitted.
+      let encodedName = pair.prefix { $0 != UInt8(ascii: "=") }
+      guard pair.count > encodedName.count + 1, let name = decoded(encodedName), let parameter = ParameterName(name),
         known.contains(parameter)
       else { continue }
       try Violation.unless(parameters.contains(parameter), "a parameter behind a semicolon is not recognised")
