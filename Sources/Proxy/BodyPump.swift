@@ -27,7 +27,7 @@ struct BodyPump {
 
   /// True if the source has nothing more to give.
   var isDecoded: Bool { decoder.isFinished }
-  /// True if all that is to be sent stands in `direct` and the send buffer.
+  /// True if `direct` and the send buffer hold everything that is to be sent.
   var isEncoded: Bool { hasEnded && direct == 0 }
 
   /// Room that a chunk's framing takes: up to 8 hexadecimal digits and two line ends.

@@ -3,7 +3,7 @@ import HTTP
 import HTTP1
 import Reactor
 
-/// Who a connection's client is, and what is said of it to the upstream (RFC 7239).
+/// The client of a connection, and the fields that describe it to the upstream (RFC 7239).
 ///
 /// A reference, so that a request counts one and not each of its texts.
 final class ClientIdentity {
@@ -11,10 +11,10 @@ final class ClientIdentity {
   private let isLoopback: Bool
   /// True for a trusted proxy, whose claims about its clients go upstream.
   let isTrusted: Bool
-  /// `X-Forwarded-*` and `Forwarded` up to where the host stands, for a client that is not a trusted proxy.
+  /// `X-Forwarded-*` and `Forwarded` up to the host, for a client that is not a trusted proxy.
   private let plainPrefix: [UInt8]
 
-  /// - Parameter isTold: whether a proxy told the address: then the client is somewhere else, whatever it is.
+  /// - Parameter isTold: true if a proxy gave the address: then the client is not on this machine.
   init(_ peer: Address, isTrusted: Bool, isSecure: Bool = false, isTold: Bool = false) {
     peerHost = peer.host
     isLoopback = peer.isLoopback && !isTold
@@ -56,7 +56,7 @@ final class ClientIdentity {
     return prefix
   }
 
-  /// What is believed of the client of one request: a trusted proxy's word counts, anybody else's does not.
+  /// The facts on the client of one request: a trusted proxy's fields count, those of other peers do not.
   struct Belief {
     var address: String
     var isSecure: Bool

@@ -3,7 +3,7 @@ import Reactor
 
 /// The framing of a chunked body towards the upstream.
 extension Exchange {
-  /// What has arrived of a chunked body.
+  /// The part of a chunked body that has arrived.
   private enum Arrived {
     /// The body is whole, with so many bytes.
     case whole(Int)

@@ -81,7 +81,7 @@ extension Exchange {
     download = framing.pump
   }
 
-  /// What becomes of the locations of a response that passes.
+  /// Judges the locations of a response that passes.
   private func judgeFields(
     _ parsed: ResponseHead, _ input: Buffer, _ fields: HeadIndex
   ) throws(Failure) -> ResponseRewriter.Replacements {

@@ -1,8 +1,8 @@
 import Reactor
 
-/// What an exchange waits for, and when a wait has shown that it must end.
+/// The waits of an exchange, and the decision after each whether it must end.
 extension Exchange {
-  /// What one wait is for: everything that would help.
+  /// The events that one wait is for.
   struct Interest {
     // A broken upstream is of interest only once more is to be read.
     var ofClient: Readiness

@@ -113,7 +113,7 @@ final class Exchange {
 
   // MARK: Entry points
 
-  /// Forwards the request whose head stands at the front of the connection's input.
+  /// Forwards the request whose head is at the front of the connection's input.
   func forward(_ head: RequestHead, began: UInt64) async {
     reset(began)
     rewrite(head)
@@ -251,7 +251,7 @@ final class Exchange {
     if upstreamKeepsAlive, uploadEnded { worker.pool.giveBack(upstream) } else { worker.pool.retire(upstream) }
   }
 
-  /// What of the client's socket ends the exchange: once the response has begun, only that nothing can be sent any more.
+  /// The states of the client's socket that end the exchange: once the response has begun, only that nothing can be sent any more.
   var endOfClient: Readiness { download == nil ? server.abandonment : .broken }
 
   /// A tunnel in which nothing is on its way: it can end in order, since nothing would be cut off.

@@ -16,7 +16,7 @@ final class HTTP2Connection: Activity {
   /// The section of the response that is being sent.
   let block: FieldBlock
   let socket: Socket
-  /// What is known of the client.
+  /// The facts on the client.
   let base: ServerConnection
   let session: HTTP2Session?
   let waiter: Waiter
@@ -41,7 +41,7 @@ final class HTTP2Connection: Activity {
   private var pace = Pace()
   /// More is to be sent at once than a block holds.
   private var isBulk = false
-  /// The client owed the rest of its fields for too long, and is told so.
+  /// The client took too long to send the rest of its fields, and gets an error.
   private var isRefused = false
   var deadlines = HTTP2Deadlines()
   /// It gave too little credit for its responses while memory was short.
@@ -378,7 +378,7 @@ final class HTTP2Connection: Activity {
     }
   }
 
-  /// Goes on, because something changed that no event of the socket tells of.
+  /// Continues, because of a change for which the socket has no event.
   func wake() {
     if isParked { unpark() } else { waiter.resume(.ready) }
   }

@@ -20,6 +20,6 @@ extension Deadline {
 }
 
 extension Deadline? {
-  /// What is not waited for has not passed.
+  /// A deadline for which nothing waits has not passed.
   func hasPassed(at now: UInt64) -> Bool { map { $0.hasPassed(at: now) } ?? false }
 }

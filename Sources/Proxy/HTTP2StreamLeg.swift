@@ -16,7 +16,7 @@ final class HTTP2StreamLeg: StreamTransport {
   private(set) var socket: Socket?
   /// Takes the framing off the response's body; `nil` before its head.
   private var body: BodyDecoder?
-  /// Until when the client must have taken more of the response, once nobody serves the stream any more.
+  /// Until when the client must have taken more of the response, once no task serves the stream.
   private(set) var deadline = Deadline.never
   private var outboundBytes = 0
   private var isOverdue = false
@@ -134,7 +134,7 @@ final class HTTP2StreamLeg: StreamTransport {
     return true
   }
 
-  /// Sends the head that stands at the front of `buffer`, which holds it whole; `nil` if it cannot be read.
+  /// Sends the head at the front of `buffer`, which holds it whole; `nil` if it cannot be read.
   private func sendHead(_ buffer: Buffer) -> Int? {
     let worker = connection.worker
     let fields = worker.streamFields

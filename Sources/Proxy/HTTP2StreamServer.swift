@@ -3,7 +3,7 @@ import Reactor
 /// A task that serves streams of one HTTP/2 connection, one after the other.
 ///
 /// A task with all that a request needs costs as much to make as a third of a small request, so it waits for the
-/// connection's next stream. It serves no other client, and what is of one stream is set anew for each.
+/// connection's next stream. It serves no other client, and the state of one stream is reset for the next.
 final class HTTP2StreamServer: Activity {
   private let connection: HTTP2Connection
   private let server: ServerConnection

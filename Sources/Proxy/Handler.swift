@@ -2,14 +2,14 @@ public import HTTP
 public import HTTP1
 public import Telemetry
 
-/// What a proxy asks about each request. One per worker, confined to it.
+/// The decisions that a proxy asks for about each request. One per worker, confined to it.
 public protocol Handler: AnyObject {
-  /// What is to happen to a request, by its head. On the hot path: looks at bytes, makes no `String` for a pass.
+  /// Decides what happens to a request, by its head. On the hot path: looks at bytes, makes no `String` for a pass.
   ///
   /// `host` is the host that the client named, as far as it is believed.
   func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route
 
-  /// What is to happen to a request for which `route` said `inspect`, by the beginning of its body.
+  /// Decides what happens to a request for which `route` returned `inspect`, by the beginning of its body.
   func routeForm(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
   ) -> Route
@@ -61,7 +61,7 @@ extension Handler {
   public func dropped(field name: String, client: ClientFacts) {}
 }
 
-/// What is known of a client besides the request.
+/// The facts on a client that are not in the request.
 public struct ClientFacts {
   public let peer: Peer
   /// The host that a trusted proxy says the client named; `nil` when the request's own counts.
@@ -76,7 +76,7 @@ public struct ClientFacts {
   }
 }
 
-/// What happens to a request.
+/// The handling of a request.
 public enum Route {
   /// Forwarded as it is, but for what a proxy must change.
   case pass
@@ -101,7 +101,7 @@ public enum Reply {
   case relay(UpstreamResponse, Response)
 }
 
-/// What happens to a response with a location.
+/// The handling of a response with a location.
 public enum LocationVerdict: Equatable, Sendable {
   case keep
   case replace(String)
@@ -161,7 +161,7 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
   case malformed(String)
   /// The request cannot be written as it is meant. Nothing was sent.
   case unsendable
-  /// The client went away, so that nobody waits for the answer any more.
+  /// The client went away and does not wait for the answer.
   case clientGone(afterSending: Bool)
 
   /// True if the upstream certainly did not receive the request.

@@ -1,4 +1,4 @@
-/// What becomes of a field that sends a browser somewhere.
+/// The judgement on a field that sends a browser somewhere.
 enum LocationJudge {
   enum Outcome {
     case keep

@@ -9,7 +9,7 @@ public struct OutboundRequest {
   public var body: [UInt8]
   /// True if the body or the headers hold secrets, so that the buffers are wiped afterwards.
   public var isSecret: Bool
-  /// Who the client is, for the forwarding fields.
+  /// The client, for the forwarding fields.
   public var peer: Peer
 
   public init(

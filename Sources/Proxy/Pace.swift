@@ -6,10 +6,10 @@
 struct Pace {
   /// Milliseconds of waiting in this window.
   private var waited: UInt64 = 0
-  /// What had moved when the window began; `nil` before the first.
+  /// The bytes that had moved when the window began; `nil` before the first.
   private var before: Int?
 
-  /// A wait begins. What moved before the first of them, an earlier answer's rest among it, is nobody's merit or fault.
+  /// A wait begins. Bytes that moved before the first wait, such as the rest of an earlier answer, do not count.
   mutating func begin(moved: () -> Int) {
     if before == nil { before = moved() }
   }

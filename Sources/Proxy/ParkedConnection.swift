@@ -2,7 +2,7 @@ import HTTP1
 import Reactor
 import Telemetry
 
-/// What is kept of a connection that has been idle for a while: a fifth of what serving it takes.
+/// A connection that has been idle for a while, in a fifth of the memory that serving it takes.
 ///
 /// There may be very many of these. The next byte makes a `ServerConnection` of it again, which is all that either knows.
 final class ParkedConnection: TimerEntry, SocketObserver {

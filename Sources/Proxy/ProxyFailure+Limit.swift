@@ -1,7 +1,7 @@
 import HTTP1
 import Telemetry
 
-/// What of a request was being received or answered.
+/// The part of a request that was being received or answered.
 enum MessagePart {
   case head
   case body

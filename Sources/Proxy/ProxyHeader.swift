@@ -3,7 +3,7 @@ import Reactor
 /// Reads the header of the PROXY protocol, versions 1 and 2 (haproxy.org, "The PROXY protocol"), from the first bytes of
 /// a connection: strictly, for what it says decides whom the gateway takes the client for.
 enum ProxyHeader {
-  /// What the header says of the client.
+  /// The client as the header describes it.
   struct Client: Equatable {
     let address: Address
     /// True if the client's own hop is TLS, by the TLV of type `PP2_TYPE_SSL`.
@@ -19,7 +19,7 @@ enum ProxyHeader {
 
   /// The longest line of version 1, with its end.
   private static let longestLine = 107
-  /// Addresses take 36 bytes; beyond them certificates' names are told, and nobody sends more of them than fits here.
+  /// Addresses take 36 bytes; the names of certificates come after them, and no proxy sends more of those than fits here.
   private static let longestBlock = 4_096
   private static let signature: [UInt8] = [
     0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a,

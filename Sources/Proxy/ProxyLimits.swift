@@ -1,6 +1,6 @@
 public import HTTP1
 
-/// What one client, one request and all together may use, as far as the proxy knows; `docs/policy.md` gives the reasons.
+/// The limits on what one client, one request and all clients together may use; `docs/policy.md` gives the reasons.
 public struct ProxyLimits: Sendable {
   public var head = HeadLimits.standard
   /// Connections of the process.

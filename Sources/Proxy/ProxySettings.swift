@@ -3,7 +3,7 @@ public import HTTP2
 public import Reactor
 public import TLS
 
-/// What a proxy's behaviour is made from.
+/// The configuration of a proxy.
 public struct ProxyConfiguration: Sendable {
   /// Milliseconds from the first byte of a head to its end.
   public var headTimeout = 10_000
@@ -32,7 +32,7 @@ public struct ProxyConfiguration: Sendable {
   /// Bytes of an upstream response that is read whole.
   public var collectedBodyLimit = 1024 * 1024
   public var limits = ProxyLimits()
-  /// What `Via` says, on which loops are detected.
+  /// The name in `Via`, by which loops are detected.
   public var pseudonym = "proofgate"
   /// `Host` towards the upstream.
   public var upstreamAuthority = ""
@@ -50,7 +50,7 @@ public struct ProxyConfiguration: Sendable {
   public var listeners: [TLSServer?] = []
   /// TLS towards the upstream; `nil` for plaintext.
   public var upstreamTLS: TLSClient?
-  /// What `Strict-Transport-Security` says on answers over TLS (RFC 6797, section 7.1); empty: the field is left out.
+  /// The value of `Strict-Transport-Security` on answers over TLS (RFC 6797, section 7.1); empty: the field is left out.
   public var strictTransportSecurity = ""
   /// True if cookies that the upstream sets get `Secure`: browsers reach the gateway over https.
   public var securesCookies = false

@@ -31,7 +31,7 @@ public final class ProxyWorker {
   let keyUpdateFlood: () -> Void
   /// Shared by all workers.
   let connections: ConnectionLimits
-  /// Refused clients that are being told why.
+  /// Refused clients that are getting the reason.
   private var refusals = 0
   /// So many at once: each takes a buffer for as long as its answer and the drain of its request take.
   private static let refusalLimit = 64
@@ -83,7 +83,7 @@ public final class ProxyWorker {
     poller.start(ServerConnection(socket, peer: peer, tls: tls, speaksProxyProtocol: speaksProxyProtocol, self))
   }
 
-  /// Takes a place among the refused clients that are told why; false when there is none.
+  /// Takes a place among the refused clients that get the reason; false if all places are taken.
   func beginRefusal() -> Bool {
     guard refusals < ProxyWorker.refusalLimit else { return false }
     refusals += 1
@@ -94,7 +94,7 @@ public final class ProxyWorker {
     refusals -= 1
   }
 
-  /// Serves HTTP/2 on a connection whose client speaks it. What it has sent so far stands in the connection's input.
+  /// Serves HTTP/2 on a connection whose client speaks it. The bytes that it has sent so far are in the connection's input.
   func serveHTTP2(_ base: ServerConnection) {
     let connection = HTTP2Connection(base)
     http2Connections[ObjectIdentifier(connection)] = connection
@@ -109,7 +109,7 @@ public final class ProxyWorker {
     http2Connections[ObjectIdentifier(connection)] = nil
   }
 
-  /// The response head that stands at the front of `input`, and whose fields are in `responseFields`, as values.
+  /// The response head at the front of `input`, and whose fields are in `responseFields`, as values.
   func values(of head: ResponseHead, _ input: Buffer) -> Response {
     let cookie = settings.configuration.privateCookie
     return input.withSpan { bytes in
@@ -130,7 +130,7 @@ public final class ProxyWorker {
   }
 }
 
-/// What a proxy counts. One per worker, called on the hot path.
+/// The counters of a proxy. One per worker, called on the hot path.
 public protocol ProxyMetrics: AnyObject {
   /// A request was answered. `nanoseconds` from its head to the response's last byte.
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64)
@@ -151,7 +151,7 @@ public protocol ProxyMetrics: AnyObject {
   func http2ConnectionOpened()
   /// A request came on a stream.
   func http2StreamOpened()
-  /// A connection to the upstream stands.
+  /// A connection to the upstream is established.
   func upstreamConnectionOpened()
   func upstreamConnectionClosed()
   /// A listener accepts nothing for now: descriptors or memory have run out.

@@ -25,7 +25,7 @@ enum RequestReader {
       headers: headers, peer: identity.facts(bytes, fields, request: number).peer, number: number)
   }
 
-  /// What an absolute target without a path stands for: for OPTIONS the server as a whole (RFC 9112, section 3.2.4).
+  /// The target that an absolute one without a path means: for OPTIONS the server as a whole (RFC 9112, section 3.2.4).
   static func emptyTarget(_ head: RequestHead) -> String { head.method == .options ? "*" : "/" }
 
   /// The fields of an upstream's response, without those that end at this hop or that set the private cookie.

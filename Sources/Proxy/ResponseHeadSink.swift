@@ -9,7 +9,7 @@ protocol ResponseHeadSink {
   func appendField(_ name: StaticString, _ value: [UInt8])
   /// A field as HTTP/1.1 has it, with its line end; or nothing.
   func appendLine(_ line: [UInt8])
-  /// How the body is framed, and what becomes of the connection.
+  /// The framing of the body, and the `Connection` field.
   func appendEnd(_ framing: ResponseRewriter.Framing.Field, status: Int, keepsAlive: Bool, minorVersion: Int)
 }
 

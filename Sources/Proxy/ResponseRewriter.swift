@@ -4,7 +4,7 @@ import Reactor
 
 /// Writes the head that goes to the client from the upstream's.
 enum ResponseRewriter {
-  /// How the client learns where the body ends, and what becomes of the connection.
+  /// The fields that say where the body ends and whether the connection is kept.
   struct Framing {
     let pump: BodyPump
     /// The framing that the pump gives the body.
@@ -46,7 +46,7 @@ enum ResponseRewriter {
     private(set) var contentLocation: String?
     private(set) var refresh: String?
 
-    /// More than the names of all three and what stands around them.
+    /// More than the names of all three and the text around them.
     private static let overhead = 64
 
     /// Bytes that they take at most.
@@ -110,7 +110,7 @@ enum ResponseRewriter {
     sink.appendEnd(framing, status: head.status, keepsAlive: keepsAlive, minorVersion: minorVersion)
   }
 
-  /// The framing fields, what becomes of the connection, and the empty line.
+  /// The framing fields, the `Connection` field, and the empty line.
   static func appendEnd(
     _ field: Framing.Field, status: Int, keepsAlive: Bool, minorVersion: Int, to buffer: Buffer
   ) {

@@ -4,11 +4,11 @@ import Synchronization
 /// A proxy on all of its workers: what is started, reloaded and drained as one.
 public final class Server: Sendable {
   public let group: WorkerGroup
-  /// What was bound, with the ports that the kernel chose.
+  /// The bound addresses, with the ports that the kernel chose.
   public let addresses: [Address]
   private let updates = Mutex(Updates())
 
-  /// Who works on the workers: a loop that has ended runs nothing more, so nobody may be left waiting for it.
+  /// Who works on the workers: a loop that has ended runs nothing more, so no caller may be left waiting for it.
   private struct Updates {
     var running = 0
     var isClosed = false

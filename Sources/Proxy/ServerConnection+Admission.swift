@@ -2,7 +2,7 @@ import HTTP1
 import Reactor
 import Telemetry
 
-/// What comes before the first request: who the client is, and whether there is room for it.
+/// The steps before the first request: the identity of the client, and the limits on connections.
 extension ServerConnection {
   enum Entry {
     case admitted
@@ -26,7 +26,7 @@ extension ServerConnection {
     return await secure()
   }
 
-  /// A bounded number of refused clients is told why; a flood is not worth the buffers.
+  /// A bounded number of refused clients gets the reason; a flood is not worth the buffers.
   func refusal(_ failure: ProxyFailure) -> Entry {
     // Before its handshake a client would not understand a word, and what is refused is not worth a handshake.
     guard !awaitsHandshake, worker.beginRefusal() else {

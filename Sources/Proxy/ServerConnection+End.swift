@@ -19,7 +19,7 @@ extension ServerConnection {
     }
   }
 
-  /// True if closing at once could cost the client the end of its answer: a byte of it that nobody reads makes the kernel
+  /// True if closing at once could cost the client the end of its answer: an unread byte of the request makes the kernel
   /// reset the connection, and what the client has not taken by then is lost (RFC 9112, section 9.6).
   private var mayLoseAnswer: Bool {
     guard !isStream, state.hasStartedResponse, !socket.readiness.contains(.broken) else { return false }

@@ -72,7 +72,7 @@ extension ServerConnection {
           worker.metrics.limited(state.requests == 0 ? .headerTimeout : .idleTimeout)
           return .closed
         case .draining:
-          // What had come by then is answered, though no event has told of it yet.
+          // Bytes that had arrived by then are answered, though their event is still to come.
           guard case .moved = receive() else { return .closed }
           continue
         }

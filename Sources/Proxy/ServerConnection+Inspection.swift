@@ -50,7 +50,7 @@ extension ServerConnection {
     }
   }
 
-  /// The form in which the request at the front of the input is told of an error.
+  /// The form of an error answer to the request at the front of the input.
   private func errorForm(_ head: RequestHead) -> ErrorForm {
     let limits = settings.configuration.limits.head
     return input.withSpan { bytes in

@@ -16,7 +16,7 @@ final class ServerConnection: Activity {
   private let carrier: Socket
   let worker: ProxyWorker
   private(set) var identity: ClientIdentity
-  /// Who `identity` is about: the socket's other end, or whom a trusted proxy told of.
+  /// The client that `identity` describes: the socket's peer, or the one that a trusted proxy names.
   private(set) var peer: Address
   let neighbour: Address
   var told: ProxyHeader.Client?
@@ -33,7 +33,7 @@ final class ServerConnection: Activity {
   var state = ConnectionState()
   /// When the wait for a next request ends, parked or not; `.never` while nothing is waited for.
   var idleDeadline = Deadline.never
-  /// What of the client's socket ends the request in progress as long as it has no response.
+  /// The states of the client's socket that end a request in progress while it has no response.
   private(set) var abandonment: Readiness = .broken
   /// Received and not yet consumed; without a block while there is nothing.
   let input = Buffer()
@@ -143,7 +143,7 @@ final class ServerConnection: Activity {
     waiter.retire()
   }
 
-  /// Takes the client for whom a trusted proxy tells of.
+  /// Takes the client that a trusted proxy names.
   func believe(_ client: ProxyHeader.Client) {
     told = client
     peer = client.address
@@ -248,7 +248,7 @@ final class ServerConnection: Activity {
     if let limit = failure.limit(in: part) { worker.metrics.limited(limit) }
   }
 
-  /// Decides what happens to the request whose head stands at the front of the input.
+  /// Decides what happens to the request whose head is at the front of the input.
   private func route(_ head: RequestHead) -> Route {
     let settings = settings
     state.receivedHead(hasBody: head.body != .none, keepsAlive: head.keepsAlive)

@@ -3,14 +3,14 @@ import Reactor
 /// Since when a client has taken nothing of what waits for it, be it here or in the kernel.
 ///
 /// The kernel makes room for more now and then whether or not the client takes any, so that more could be sent is no
-/// progress: what its side has acknowledged is. No event tells of that, so it is looked at now and then.
+/// progress: what its side has acknowledged is. There is no event for that, so it is polled.
 struct Stall {
   /// How often within a client's time it is looked at whether it has taken something.
   private static let looks = 4
 
   /// Monotonic milliseconds.
   private var began: UInt64?
-  /// What the client had taken by then.
+  /// The bytes that the client had taken by then.
   private var taken = 0
 
   var isRunning: Bool { began != nil }

@@ -1,7 +1,7 @@
 public import TLS
 public import Telemetry
 
-/// For a proxy that nobody watches: the admin listener, the demo's servers.
+/// Counts nothing: for the admin listener and the demo's servers.
 public final class Unmeasured: ProxyMetrics {
   public init() {}
 

@@ -77,7 +77,7 @@ public final class Upstream {
       throw .unsendable
     }
     var head: [UInt8] = []
-    // What most heads need beside them, so that the array grows once.
+    // Room for the other fields of most heads, so that the array grows once.
     head.reserveCapacity(request.target.utf8.count + fields.count + 512)
     head.append(request.method)
     head.append(0x20)
@@ -93,7 +93,7 @@ public final class Upstream {
     return head
   }
 
-  /// The fields with the private cookie taken out, whoever put it there.
+  /// The fields without the private cookie, wherever it came from.
   private static func withoutPrivateCookie(_ headers: Headers, _ name: String) -> Headers {
     guard headers.contains("Cookie") else { return headers }
     return Headers(
@@ -248,7 +248,7 @@ public final class UpstreamResponse {
     if !isTaken { server.worker.pool.retire(connection) }
   }
 
-  /// Hands the connection to whoever streams the body.
+  /// Gives the connection to the caller, which streams the body.
   func take() -> UpstreamConnection {
     isTaken = true
     return connection

@@ -149,7 +149,7 @@ public final class UpstreamPool {
     throw .unreachable
   }
 
-  /// Nothing is sent before the server has shown who it is. Another of its addresses is not tried: it has the same name.
+  /// Nothing is sent before the server has proven its identity. Another of its addresses is not tried: it has the same name.
   private func secure(
     _ socket: Socket, for client: ServerConnection, until deadline: Deadline
   ) async throws(UpstreamFailure) {
@@ -232,7 +232,7 @@ public final class UpstreamPool {
     }
   }
 
-  /// Has every request that comes from now on get a connection that was made under the settings of now.
+  /// From now on each request gets a connection that was made under the current settings.
   func renew() {
     epoch += 1
     closeIdle()

@@ -11,9 +11,9 @@ import Glibc
   /// Room beyond a read, for the header fields that the gateway adds to a head that filled a whole read.
   public static let slack = 2 * 1024
   public static let capacity = readSize + slack
-  /// What a small block holds, for bytes that wait and are few.
+  /// The size of a small block, for a few bytes that wait.
   static let smallCapacity = 2 * 1024
-  /// What a wide block holds, for bodies that come faster than they are read: each read takes twice as much.
+  /// The size of a wide block, for bodies that come faster than they are read: each read takes twice as much.
   static let wideCapacity = 2 * readSize + slack
 
   /// Points to nothing while `limit` is 0, so every access that is within bounds is to a block.
@@ -47,7 +47,7 @@ import Glibc
       UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
     }
 
-    /// Gives the memory back and keeps the address. Sound: what is in the pages is lost, and nobody reads what a block held
+    /// Gives the memory back and keeps the address. Sound: the content of the pages is lost, and no code reads what a block held
     /// when it was given back.
     static func discard(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
       unsafe cl_discard(block, capacity)
@@ -247,7 +247,7 @@ import Glibc
     append(radix: 16, value)
   }
 
-  // A division by what is known is none.
+  // The compiler makes no division of one by a constant.
   @inline(__always)
   private func append(radix: Int, _ value: Int) {
     var digits = 1

@@ -5,7 +5,7 @@
   private var small: BlockStack
   /// Bytes of blocks that were made for what is in them.
   private var fitted = 0
-  /// Bytes beside the buffers that requests hold: bodies that are read whole.
+  /// Bytes of requests that are not in buffers: bodies that are read whole.
   private var charged = 0
   /// Bytes that may be in use before new work is refused. This worker's share of the process's.
   public var limit = Int.max
@@ -123,7 +123,7 @@
   private let keep: Int
   private var free: [UnsafeMutableRawPointer] = unsafe []
   /// The blocks of bursts: addresses without memory. To the allocator they would be holes between what is smaller and stays,
-  /// which the next burst's blocks and objects fill anew at other places, until all of them have memory.
+  /// which the next burst's blocks and objects fill again at other places, until all of them have memory.
   private var empty: [UnsafeMutableRawPointer] = unsafe []
   /// Blocks that buffers have.
   private(set) var inUse = 0

@@ -27,7 +27,7 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
   static let addressInUse = IOError(code: 98)
   static let inProgress = IOError(code: 115)
 
-  /// The result of a shim call: its value, or the error that a negative one stands for.
+  /// The result of a shim call: its value, or the error that a negative one means.
   static func check(_ result: Int32) throws(IOError) -> Int32 {
     guard result >= 0 else { throw IOError(code: -result) }
     return result

@@ -39,7 +39,7 @@ public final class LogFile {
     return true
   }
 
-  /// Opens the file anew after it was moved away; keeps the old one when that fails.
+  /// Opens the file again after it was moved away; keeps the old one when that fails.
   public func reopen() {
     guard case .file(let path) = destination else { return }
     let opened = unsafe cl_open_log(path)

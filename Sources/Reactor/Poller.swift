@@ -55,9 +55,9 @@ import CLinux
     return socket
   }
 
-  /// Opens a connection and waits until it stands.
+  /// Opens a connection and waits until it is established.
   ///
-  /// - Parameter other: whose end, if it is given, ends the attempt: the socket of whoever wants the connection.
+  /// - Parameter other: a socket whose end ends the attempt: that of the client for which the connection is made.
   public func connect(
     to address: Address, with waiter: Waiter, until deadline: Deadline, abandonedBy other: Socket? = nil
   ) async throws(ConnectError)

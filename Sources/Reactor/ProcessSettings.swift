@@ -1,6 +1,6 @@
 import CLinux
 
-/// What is set once for the whole process, before any thread is started.
+/// Settings of the whole process, made once before any thread is started.
 public enum ProcessSettings {
   /// A peer that goes away shows as an error of the call, not as a signal.
   public static func ignoreBrokenPipes() {
@@ -42,7 +42,7 @@ public enum ProcessSettings {
 
   public static var identifier: Int { Int(cl_process_id()) }
 
-  /// What stands on the command line, the program's name first. Unlike `CommandLine.arguments` it needs no `/proc`.
+  /// The words of the command line, the program's name first. Unlike `CommandLine.arguments` it needs no `/proc`.
   public static var arguments: [String] {
     (0..<cl_argument_count()).compactMap { index in
       guard let text = unsafe cl_argument(index) else { return nil }

@@ -1,6 +1,6 @@
-/// What stands between a socket's bytes and its user's: TLS.
+/// The layer between a socket's bytes and its user's: TLS.
 ///
-/// A socket without one is plaintext and asks nobody. With one, `Socket.readiness` says what the *layer* can do: each
+/// A socket without one is plaintext. With one, `Socket.readiness` says what the *layer* can do: each
 /// method clears what it found impossible, and `readiness(after:)` says what an event makes possible again.
 public protocol RecordLayer: AnyObject {
   /// The protocol that both sides chose by ALPN (RFC 7301), e.g. `http/1.1`; `nil` without a choice.
@@ -11,7 +11,7 @@ public protocol RecordLayer: AnyObject {
   func receive(into buffer: Buffer, _ socket: Socket) -> Transfer
   /// Sends at most `count` of the buffer's bytes and consumes what was taken. `more`: as for the socket.
   func send(_ buffer: Buffer, upTo count: Int, more: Bool, _ socket: Socket) -> Transfer
-  /// What becomes possible when the kernel reports `bits`.
+  /// The operations that become possible when the kernel reports `bits`.
   func readiness(after bits: Readiness) -> Readiness
   /// True if there is something to receive, an end included; takes in what is the layer's own business.
   func hasInput(_ socket: Socket) -> Bool

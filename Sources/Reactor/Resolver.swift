@@ -4,7 +4,7 @@ import Synchronization
 /// Turns a host name into addresses, off the loops, and remembers the answer.
 ///
 /// An answer is used for 30 s. After that the next question starts a look-up and still gets the old answer; when a
-/// look-up fails, the last good answer stays. Nothing runs while nobody asks.
+/// look-up fails, the last good answer stays. Nothing runs without a question.
 public final class Resolver: Sendable {
   public static let freshMilliseconds: UInt64 = 30_000
 

@@ -1,6 +1,6 @@
 import CLinux
 
-/// Writes files that nobody but their owner may read.
+/// Writes files that only their owner may read.
 public enum SecretFile {
   /// Writes a new file with mode 0600, whole or not at all.
   ///
@@ -11,7 +11,7 @@ public enum SecretFile {
 
   /// Replaces a file: readers see the old one or the new one. Owner and group stay; others lose what rights they had.
   ///
-  /// Throws ENOENT when there is none.
+  /// Throws ENOENT if the file does not exist.
   public static func replace(_ path: String, _ bytes: [UInt8]) throws(IOError) {
     try write(path, bytes, replaces: 1)
   }

@@ -1,7 +1,7 @@
 import CLinux
 
 extension Socket {
-  /// Copies what has arrived into the empty buffer and leaves it where it is, for what stands before the protocol.
+  /// Copies what has arrived into the empty buffer and leaves it where it is, for bytes in front of the protocol.
   ///
   /// `.moved` says how much there is now. A wait after it ends when more has come; so whoever then takes the bytes calls
   /// `receive(into:upTo:)`, which makes the rest known again.

@@ -1,6 +1,6 @@
 import CLinux
 
-/// What is known to be possible on a socket without blocking.
+/// The operations that are known to be possible on a socket without blocking.
 public struct Readiness: OptionSet, Sendable {
   public let rawValue: UInt8
 
@@ -20,7 +20,7 @@ public struct Readiness: OptionSet, Sendable {
   public static let mayHideMore: Readiness = [.readClosed, .broken, .urgent]
 }
 
-/// What a receive or send came to.
+/// The result of a receive or send.
 public enum Transfer: Equatable, Sendable {
   /// So many bytes moved; never 0.
   case moved(Int)
@@ -36,7 +36,7 @@ public enum Transfer: Equatable, Sendable {
 @safe public final class Socket {
   public private(set) var descriptor: Int32
   let generation: UInt32
-  // What takes one byte stands together: there may be very many sockets.
+  // Properties of one byte are next to each other: there may be very many sockets.
   public package(set) var readiness: Readiness = []
   var interest: Readiness = []
   /// Set when the worker stops before the connection was done: every further call fails.
@@ -48,7 +48,7 @@ public enum Transfer: Equatable, Sendable {
   private var holdsBack = false
   /// Bytes that were sent in all, those of a layer aside.
   private(set) var written = 0
-  /// What a layer takes at once: a TLS record.
+  /// The bytes that a layer takes at once: a TLS record.
   private static let recordSize = 16 * 1024
   package let poller: Poller
   /// TLS, once its handshake is done; `nil` for plaintext.
@@ -112,7 +112,7 @@ public enum Transfer: Equatable, Sendable {
     return !readiness.isDisjoint(with: wanted)
   }
 
-  /// Something happened on the stream that this socket stands for.
+  /// Reports an event of the stream that this socket represents.
   public func signal(_ bits: Readiness) {
     _ = deliver(bits)
   }
@@ -342,14 +342,14 @@ public enum Transfer: Equatable, Sendable {
     return Address(address)
   }
 
-  /// Wakes whoever waits and fails every further call: the worker is about to stop.
+  /// Wakes the waiting task and fails every further call: the worker is about to stop.
   func abort() {
     isAborted = true
     if deliver([.readable, .writable, .readClosed, .broken]) { observer?.socketIsReady(self) }
   }
 }
 
-/// Is told when something happens on a socket for which no task waits.
+/// Gets the events of a socket for which no task waits.
 public protocol SocketObserver: AnyObject {
   func socketIsReady(_ socket: Socket)
   /// The worker begins to drain: nothing new is to be begun on this socket.

@@ -1,6 +1,6 @@
-/// What carries the bytes of a socket that has no descriptor: a stream of a connection that carries several.
+/// The transport of a socket that has no descriptor: a stream of a connection that carries several.
 ///
-/// It tells the socket by `Socket.signal` when something becomes possible.
+/// It calls `Socket.signal` when an operation becomes possible.
 public protocol StreamTransport: AnyObject {
   /// Receives what fits into the buffer.
   func receive(into buffer: Buffer) -> Transfer

@@ -3,7 +3,7 @@
 /// A later deadline only changes the entry's field; the entry moves when its old slot comes due. So a keep-alive
 /// connection that pushes its deadline ahead on every request touches the wheel once per slot, not once per request.
 ///
-/// What is further away than one revolution waits in a list of its own and is looked through every half revolution, or
+/// Deadlines further away than one revolution wait in a list of their own, which is searched every half revolution, or
 /// when the first of it comes due: else a process whose connections only wait for a far deadline would wake up for each
 /// revolution of each.
 @safe final class TimerWheel {
@@ -145,7 +145,7 @@
   }
 }
 
-/// What a wheel holds: a waiting task or a parked connection.
+/// An entry of a wheel: a waiting task or a parked connection.
 ///
 /// The links are unowned, because counting references for each would cost more than the rest of arming. That is sound:
 /// an entry leaves its wheel before it goes (`deinit`), and it keeps the wheel alive as long as it may be linked.

@@ -9,7 +9,7 @@ public struct WaitClock {
     self.pause = pause
   }
 
-  /// A clock that stands still, for an end that waits for nothing.
+  /// A clock that does not move, for an end that waits for nothing.
   public static var still: WaitClock { WaitClock(now: { 0 }, pause: { _ in }) }
 
   /// Waits until `isDone`, and looks every `step` milliseconds. Returns false if `limit` milliseconds pass before that.

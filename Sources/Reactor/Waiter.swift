@@ -9,7 +9,7 @@ public enum Wake: Equatable, Sendable {
   case park
 }
 
-/// What one task waits with, over up to two sockets and a deadline.
+/// The wait of one task, for up to two sockets and a deadline.
 ///
 /// The deadline is an entry of the timer wheel that ends the wait: a cancellation handler or a racing child task would
 /// cost 3 to 30 times as much.

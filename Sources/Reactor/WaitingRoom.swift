@@ -6,7 +6,7 @@
 /// instructions more for each proxied request, because the runtime looks up the executor to resume on three times
 /// (docs/adr/0007).
 ///
-/// It is sound because room and loop share one thread: what runs as the worker's cannot run beside anything of the room,
+/// It is sound because room and loop share one thread: code of the worker cannot run at the same time as code of the room,
 /// which owns no state that a task could touch.
 actor WaitingRoom {
   nonisolated let door: Door

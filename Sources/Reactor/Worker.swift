@@ -8,7 +8,7 @@ public actor Worker {
   public nonisolated let index: Int
   public nonisolated let connections = ConnectionCounter()
   public let poller: Poller
-  /// What the worker's owner keeps on it: the proxy with its pool, a handler.
+  /// The objects that the worker's owner keeps on it: the proxy with its pool, a handler.
   private var residents: [AnyObject] = []
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
@@ -42,7 +42,7 @@ public actor Worker {
     residents.append(resident)
   }
 
-  /// What was kept of this type.
+  /// The kept object of this type.
   public func resident<Resident: AnyObject>(_: Resident.Type) -> Resident? {
     residents.lazy.compactMap { $0 as? Resident }.first
   }
@@ -81,7 +81,7 @@ public actor Worker {
   ///
   /// - Parameters:
   ///   - reserve: descriptors that are left to others; accepting pauses when there are no more.
-  ///   - paused: told when accepting begins to pause, and when it goes on.
+  ///   - paused: called when accepting pauses, and when it continues.
   public func accept(
     _ listener: ListeningSocket, group: WorkerGroup, reserve: Int = Worker.descriptorReserve,
     paused: @escaping (Bool) -> Void = { _ in }, accepted: @escaping (Socket, Address) -> Void

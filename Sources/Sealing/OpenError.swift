@@ -1,7 +1,7 @@
-/// Why a sealed value did not open.
+/// The reason why a sealed value did not open.
 ///
-/// A value of another purpose, of another issuer, or altered in any bit is `notAuthentic`: the caller does not learn which,
-/// can tell.
+/// A value of another purpose, of another issuer, or altered in any bit is `notAuthentic`. These cases cannot be
+/// distinguished.
 public enum OpenError: Error, Hashable, Sendable {
   /// Not an envelope: not canonical base64url, too short or long, without version and mark, or a payload of another layout.
   case malformed

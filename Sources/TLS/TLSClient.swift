@@ -53,7 +53,7 @@ internal import Synchronization
   }
 }
 
-/// What a connection can be resumed with. OpenSSL counts its references and does not change it once it was given out:
+/// The session with which a connection can be resumed. OpenSSL counts its references and does not change it once it was given out:
 /// that is why `nonisolated(unsafe)` is sound.
 @safe final class TLSSession: Sendable {
   nonisolated(unsafe) let pointer: OpaquePointer

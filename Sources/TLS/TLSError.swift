@@ -1,6 +1,6 @@
 /// TLS settings that cannot be used.
 public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What is wrong, in lower case.
+  /// The problem, in lower case.
   public let description: String
 
   init(_ description: String) {

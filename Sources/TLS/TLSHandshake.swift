@@ -16,11 +16,11 @@ extension TLSServer {
 }
 
 extension TLSClient {
-  /// Begins a handshake with the server of a connection that stands; afterwards the socket's bytes go through TLS.
+  /// Begins a handshake with the server of an established connection; afterwards the socket's bytes go through TLS.
   ///
   /// Throws `TLSFailure`, and the socket is plain then: the caller closes it.
   ///
-  /// - Parameter other: gives up when this one breaks: whoever the connection is for.
+  /// - Parameter other: gives up when this one breaks: the socket of the client for which the connection is made.
   @discardableResult
   public func connect(
     _ socket: Socket, with waiter: Waiter, gate: HandshakeGate, until deadline: Deadline,

@@ -1,14 +1,14 @@
 internal import COpenSSL
 public import Cryptography
 
-/// What a TLS listener is made from.
+/// The configuration of a TLS listener.
 public struct TLSServerSettings: Sendable {
   /// At least one; the first is for names that none is for, and for clients that say none.
   public var identities: [TLSIdentity]
   public var minimumVersion = TLSVersion.v12
   /// OpenSSL's names of cipher suites; empty for the defaults.
   public var ciphers: [String] = []
-  /// Who may have issued clients' certificates; `nil` asks for none.
+  /// The authorities that may have issued clients' certificates; `nil` asks for no certificate.
   public var clientAuthorities: CertificateChain?
   /// True if a client without a certificate is refused.
   public var requiresClientCertificate = false
@@ -27,7 +27,7 @@ public struct TLSServerSettings: Sendable {
 @safe public final class TLSServer: Sendable {
   /// Milliseconds.
   public let handshakeTimeout: Int
-  /// What it shows to clients, the default first.
+  /// The certificates that it shows to clients, the default first.
   public let certificates: [CertificateChain]
   let context: TLSContext
   private let byName: [String: TLSContext]
@@ -93,7 +93,7 @@ public struct TLSServerSettings: Sendable {
     return unsafe Unmanaged<TLSServer>.fromOpaque(owner).takeUnretainedValue()
   }
 
-  /// The first of our protocols that stands in the client's list, as a range of the list (RFC 7301, section 3.2).
+  /// The first of our protocols in the client's list, as a range of the list (RFC 7301, section 3.2).
   func choose(from offered: [UInt8]) -> Range<Int>? {
     for wanted in protocols {
       var position = 0

@@ -65,7 +65,7 @@ public final class TicketKeys: Sendable {
 }
 
 extension TicketKeys {
-  /// What OpenSSL asks for each ticket: 1 to go on, 2 to go on and replace the ticket, 0 for an unknown key, -1 to fail.
+  /// The answer to OpenSSL's question for each ticket: 1 to go on, 2 to go on and replace the ticket, 0 for an unknown key, -1 to fail.
   ///
   /// `name` has 16 bytes and `vector` room for the initialisation vector, as OpenSSL documents for this callback.
   func prepare(
