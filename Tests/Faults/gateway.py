@@ -150,4 +150,15 @@ class Gateway:
         """The calls that failed, as strace wrote them."""
         if not self.trace.exists():
             return []
-        return [line for line in self.trace.read_text(errors="replace").splitlines() if "(INJECTED)" in line]
+        begun, lines = {}, []
+        for line in self.trace.read_text(errors="replace").splitlines():
+            thread, _, text = line.partition(" ")
+            # A call that another thread's line interrupts is in two lines, of which only the first has the arguments.
+            if text.endswith("<unfinished ...>"):
+                begun[thread] = text.lstrip().removesuffix("<unfinished ...>")
+            if "(INJECTED)" not in line:
+                continue
+            if found := re.match(r"\s*<\.\.\. \w+ resumed>(.*)", text):
+                line = f"{thread} {begun.pop(thread, '')}{found[1]}"
+            lines.append(line)
+        return lines
