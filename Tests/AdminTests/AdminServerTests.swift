@@ -77,7 +77,11 @@ struct AdminServerTests {
     let found = problems.withLock { $0 }
     #expect(found.count == 3)
     for problem in found { #expect(problem?.contains("within 900 ms") == true) }
+    // The look-up answers those who wait in their order. A loop that stops before the answer would leave tasks behind.
+    let hasAnswered = try ThreadSignal()
+    await worker.perform { worker in worker.run(LookUpTask(worker.poller, resolver) { hasAnswered.signal() }) }
     mayAnswer.signal()
+    _ = try await Thread.run("wait") { hasAnswered.wait() }
     await worker.stop()
     await upstream.stop()
   }
@@ -92,6 +96,23 @@ struct AdminServerTests {
     }
 
     func run() async { done(await probe.problem()) }
+  }
+
+  private final class LookUpTask: Activity {
+    private let poller: Poller
+    private let resolver: Resolver
+    private let done: () -> Void
+
+    init(_ poller: Poller, _ resolver: Resolver, _ done: @escaping () -> Void) {
+      self.poller = poller
+      self.resolver = resolver
+      self.done = done
+    }
+
+    func run() async {
+      _ = try? await resolver.resolve(on: poller)
+      done()
+    }
   }
 
   @Test("Replicas that each remember on their own are not ready")
