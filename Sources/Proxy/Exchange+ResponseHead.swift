@@ -2,27 +2,25 @@ import HTTP
 import HTTP1
 import Reactor
 
-/// Where a response begins: its head is judged, rewritten, and says how its body is framed.
+/// The beginning of a response: its head is judged and rewritten, and says how its body is framed.
 extension Exchange {
-  /// Parses the head when it is whole, and begins the response.
-  func readResponseHead(_ upstream: UpstreamConnection, _ head: RequestHead) throws(Failure) {
-    guard !upstream.input.isEmpty else { return }
+  /// Parses the head when it is whole, and begins the response; `nil` if more of the head is to come.
+  func beginResponse(
+    _ upstream: UpstreamConnection, _ head: RequestHead
+  ) throws(Failure) -> ExchangeState.Event? {
+    guard !upstream.input.isEmpty else { return nil }
     let parsed: ResponseHead?
     do throws(UpstreamFailure) {
       parsed = try reader.parse(
-        upstream.input, to: head.method, acceptsSwitch: isTunnel, into: responseFields)
+        upstream.input, to: head.method, acceptsSwitch: state.asksForSwitch, into: responseFields)
     } catch {
       throw .upstream(error)
     }
-    guard let parsed else { return }
+    guard let parsed else { return nil }
     worker.metrics.upstreamAnswered(nanoseconds: Clock.monotonicNanoseconds() - began)
     let input = upstream.input
-    if !uploadEnded { stopUpload() }
-    if parsed.status == 101 {
-      beginTunnel(parsed, input, head)
-      return
-    }
-    isTunnel = false
+    if state.isUploading { dropRequest() }
+    if parsed.status == 101 { return beginTunnel(parsed, input, head) }
     if carriesCookie {
       var edited = worker.values(of: parsed, input)
       for name in ["Location", "Refresh", "Content-Location"] {
@@ -40,14 +38,16 @@ extension Exchange {
       }
       worker.handler.editPassing(&edited)
       input.consume(parsed.length)
-      try begin(edited, parsed, head)
+      return try begin(edited, parsed, head)
     } else {
-      try beginPassing(parsed, input, head)
+      return try beginPassing(parsed, input, head)
     }
   }
 
   /// The fast path: the head is rewritten from bytes to bytes.
-  private func beginPassing(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) throws(Failure) {
+  private func beginPassing(
+    _ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead
+  ) throws(Failure) -> ExchangeState.Event {
     let fields = responseFields
     let replacements =
       fields.hasLocation
@@ -56,7 +56,7 @@ extension Exchange {
     guard parsed.length + added + 256 <= Buffer.capacity else {
       throw .upstream(.malformed("a head that leaves no room for the gateway's own fields"))
     }
-    open(parsed, head)
+    status = parsed.status
     let framing = ResponseRewriter.Framing(
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     let keepsAlive = keepAlive(framing)
@@ -71,14 +71,16 @@ extension Exchange {
       }
     }
     if let stream = server.stream {
-      // Not by a closure: it would count references to all that it uses.
+      // Not by a closure: it would retain all that it uses.
       write(to: stream.emptyBlock())
-      guard stream.respond(framing.body) else { throw .client }
+      guard stream.respond(framing.body) else { throw .state(.clientGone) }
     } else {
       write(to: toClient)
     }
     input.consume(parsed.length)
     download = framing.pump
+    dropHead(head)
+    return .began(keepsAlive: parsed.keepsAlive)
   }
 
   /// Judges the locations of a response that passes.
@@ -92,7 +94,7 @@ extension Exchange {
         if withholds(text) { throw .withheld(worker.values(of: parsed, input)) }
         continue
       }
-      // Of two, each reader may follow another one.
+      // Clients disagree on which of two to follow.
       guard fields.only(field.known) != nil else {
         throw .upstream(.malformed("more than one Location, Content-Location or Refresh field"))
       }
@@ -107,12 +109,12 @@ extension Exchange {
     return replacements
   }
 
-  /// Begins the response to an intercepted request; an upstream whose answer cannot be relayed is let go.
+  /// Begins the response to an intercepted request. Retires an upstream whose response cannot be relayed.
   func begin(
     _ response: Response, _ parsed: ResponseHead, _ head: RequestHead, of upstream: UpstreamConnection
-  ) throws(Failure) {
+  ) throws(Failure) -> ExchangeState.Event {
     do throws(Failure) {
-      try begin(response, parsed, head)
+      return try begin(response, parsed, head)
     } catch {
       worker.pool.retire(upstream)
       throw error
@@ -120,37 +122,37 @@ extension Exchange {
   }
 
   /// Begins a response whose head is held as values.
-  func begin(_ response: Response, _ parsed: ResponseHead, _ head: RequestHead) throws(Failure) {
+  private func begin(
+    _ response: Response, _ parsed: ResponseHead, _ head: RequestHead
+  ) throws(Failure) -> ExchangeState.Event {
     guard let fields = ResponseEncoder.fields(response.headers, strictTransport: server.strictTransport),
       fields.count + (response.reason?.utf8.count ?? 0) + ResponseEncoder.reserve <= Buffer.capacity
     else { throw .upstream(.malformed("a head that cannot be written, or that is too long")) }
-    open(parsed, head)
-    let framing = ResponseRewriter.Framing(
-      parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
-    status = response.status
     guard let line = ResponseEncoder.statusLine(response) else {
       throw .upstream(.malformed("a reason phrase that cannot be written"))
     }
+    status = response.status
+    let framing = ResponseRewriter.Framing(
+      parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     toClient.append(line)
     toClient.append(fields)
     if !response.headers.contains("Date") { toClient.append(worker.dateLine) }
     ResponseRewriter.appendEnd(
       framing.field, status: response.status, keepsAlive: keepAlive(framing), minorVersion: head.minorVersion,
       to: toClient)
-    download = framing.pump
-    if head.method == .head || response.status == 204 || response.status == 304, parsed.body != .none {
-      // The answer to another kind of request than the client's: its body must not follow.
+    dropHead(head)
+    let isBodyless = head.method == .head || response.status == 204 || response.status == 304
+    if isBodyless, parsed.body != .none {
+      // The response to another kind of request than the client's: its body must not follow.
       download = BodyPump(.none, as: .plain)
-      upstreamKeepsAlive = false
+      return .began(keepsAlive: false)
     }
+    download = framing.pump
+    return .began(keepsAlive: parsed.keepsAlive)
   }
 
-  private func open(_ parsed: ResponseHead, _ head: RequestHead) {
-    status = parsed.status
-    upstreamKeepsAlive = parsed.keepsAlive && !uploadStopped && !asksForClose
-    mayRepeat = false
-    if keepsHead { fromClient.consume(head.length) }
-    keepsHead = false
+  private func dropHead(_ head: RequestHead) {
+    if state.keepsHead { fromClient.consume(head.length) }
   }
 
   private func keepAlive(_ framing: ResponseRewriter.Framing) -> Bool {
@@ -171,13 +173,11 @@ extension Exchange {
     worker.handler.withholdsLink(link, carriesCookie: carriesCookie)
   }
 
-  /// The protocol was switched: from here on bytes move both ways until one side closes.
-  private func beginTunnel(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) {
+  /// The protocol is switched: from here on bytes move both ways until one side closes.
+  private func beginTunnel(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) -> ExchangeState.Event {
     status = 101
-    // What the client sent behind the head is already of the new protocol.
-    if keepsHead { fromClient.consume(head.length) }
-    keepsHead = false
-    mayRepeat = false
+    // What the client has sent behind the head is already of the new protocol.
+    dropHead(head)
     toClient.append("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n")
     input.withSpan { bytes in
       for field in responseFields where !field.isNominated {
@@ -195,6 +195,6 @@ extension Exchange {
     server.state.startedResponse()
     download = BodyPump(.untilClose, as: .plain)
     upload = BodyPump(.untilClose, as: .plain)
-    uploadEnded = false
+    return .switched
   }
 }

@@ -339,11 +339,12 @@ final class HTTP2Connection: Activity {
       var end = nextDeadline
       if isPaced {
         pace.begin(moved: taken)
-        end = min(end, poller.deadline(after: pace.left(limits)))
+        end = min(end, poller.deadline(after: pace.left(window: limits.rateWindow)))
       }
       let began = poller.now
       wake = await waiter.wait(socket, wanted, until: end)
-      if isPaced, !pace.keeps(limits, waited: poller.now - began, moved: taken) {
+      let waited = poller.now - began
+      if isPaced, !pace.keeps(limits.minimumRate, window: limits.rateWindow, waited: waited, moved: taken) {
         worker.metrics.limited(.minimumRate)
         throw .broken
       }

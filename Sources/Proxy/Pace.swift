@@ -15,18 +15,21 @@ struct Pace {
   }
 
   /// Milliseconds of waiting that are left in this window.
-  func left(_ limits: ProxyLimits) -> Int {
-    max(0, limits.rateWindow - Int(clamping: waited))
+  func left(window: Int) -> Int {
+    max(0, window - Int(clamping: waited))
   }
 
   /// Counts a wait. False when a window has ended in which the client was too slow.
   ///
-  /// - Parameter moved: bytes that have moved in all; asked for at a window's end only.
-  mutating func keeps(_ limits: ProxyLimits, waited milliseconds: UInt64, moved: () -> Int) -> Bool {
+  /// - Parameters:
+  ///   - rate: Bytes a second.
+  ///   - window: Milliseconds.
+  ///   - moved: Bytes that have moved in all; called only at the end of a window.
+  mutating func keeps(_ rate: Int, window: Int, waited milliseconds: UInt64, moved: () -> Int) -> Bool {
     waited += milliseconds
-    guard waited >= UInt64(limits.rateWindow) else { return true }
+    guard waited >= UInt64(window) else { return true }
     let moved = moved()
-    let expected = limits.minimumRate * Int(clamping: waited) / 1_000
+    let expected = rate * Int(clamping: waited) / 1_000
     let isFast = moved - (before ?? 0) >= expected
     before = moved
     waited = 0

@@ -23,7 +23,7 @@ extension ServerConnection {
   /// reset the connection, and what the client has not taken by then is lost (RFC 9112, section 9.6).
   private var mayLoseAnswer: Bool {
     guard !isStream, state.hasStartedResponse, !socket.readiness.contains(.broken) else { return false }
-    let goesOn = exchange?.isTunnel ?? false || !input.isEmpty || socket.satisfies(.readable)
+    let goesOn = exchange?.state.isTunnel ?? false || !input.isEmpty || socket.satisfies(.readable)
     return goesOn || socket.unacknowledged > 0
   }
 

@@ -1,0 +1,97 @@
+import Reactor
+
+/// The limits in time of one exchange.
+///
+/// Theory of operation. Before each wait of the exchange `begin` returns when it must end at the latest, and after it `end`
+/// says which limit was met, if any. Time and limits are arguments, in milliseconds. `taken` counts the bytes that the client
+/// has given and taken; it is called only where the count matters, because it asks the kernel.
+///
+///     limit      applies while                                     until
+///     request    always, except for another protocol               `requestTimeout` after the head
+///     progress   always                                            `responseTimeout` after the request was sent, while
+///                                                                  no response has begun; else `bodyTimeout` after
+///                                                                  the wait began
+///     stall      something waits for the client to take it         `bodyTimeout` after it last took something
+///     rate       only the client can go on                         the end of a window of `rateWindow`
+struct ExchangeDeadlines {
+  /// The settings that the deadlines come from. They are read for each use, because a reload can change them during the
+  /// exchange.
+  struct Settings {
+    var bodyTimeout: Int
+    var responseTimeout: Int
+    /// Bytes a second.
+    var minimumRate: Int
+    var rateWindow: Int
+  }
+
+  private let request: Deadline
+  private var response: Deadline?
+  private var stall = Stall()
+  private var pace = Pace()
+  // The wait in progress.
+  private var began: UInt64 = 0
+  private var progress = Deadline.never
+  private var isPaced = false
+
+  init(requestTimeout: Int, now: UInt64) {
+    request = Deadline(milliseconds: now + UInt64(requestTimeout))
+  }
+
+  /// Begins to measure the time to a response again: the request is sent once more.
+  mutating func restart() {
+    response = nil
+  }
+
+  /// Begins a wait and returns when it ends at the latest.
+  mutating func begin(
+    _ state: ExchangeState, _ settings: Settings, now: UInt64, taken: () -> Int
+  ) -> Deadline {
+    let timeout = settings.bodyTimeout
+    let isBlocked = state.isBlockedDown
+    began = now
+    isPaced = false
+    if state.isSwitching { stall.end() } else { stall.note(isBlocked: isBlocked, now: now, taken: taken) }
+    progress =
+      state.isUploading || state.hasResponse
+      ? Deadline(milliseconds: now + UInt64(timeout)) : responseDeadline(settings, now)
+    if stall.isRunning { progress = isBlocked ? stall.deadline(timeout) : min(progress, stall.deadline(timeout)) }
+    guard !state.isSwitching else { return progress }
+    let end = min(progress, request, stall.nextLook(timeout, now: now))
+    guard isBlocked || state.awaitsRequest, settings.minimumRate > 0 else { return end }
+    isPaced = true
+    pace.begin(moved: taken)
+    return min(end, Deadline(milliseconds: now + UInt64(pace.left(window: settings.rateWindow))))
+  }
+
+  private mutating func responseDeadline(_ settings: Settings, _ now: UInt64) -> Deadline {
+    let deadline = response ?? Deadline(milliseconds: now + UInt64(settings.responseTimeout))
+    response = deadline
+    return deadline
+  }
+
+  /// False if the end of the wait shows already that no limit was met.
+  func mayBeMet(_ wake: Wake) -> Bool { isPaced || wake == .timedOut }
+
+  /// Ends the wait and returns the limit that was met; `nil` if the exchange goes on.
+  mutating func end(
+    _ wake: Wake, _ state: ExchangeState, _ settings: Settings, now: UInt64, taken: () -> Int
+  ) -> ExchangeState.Limit? {
+    if isPaced,
+      !pace.keeps(settings.minimumRate, window: settings.rateWindow, waited: now - began, moved: taken)
+    {
+      return .rate
+    }
+    guard wake == .timedOut else { return nil }
+    if isOver(state, now: now) { return .request }
+    let timeout = settings.bodyTimeout
+    if stall.deadline(timeout).hasPassed(at: now) {
+      return stall.isOver(timeout, now: now, taken: taken) ? .stall : nil
+    }
+    return progress.hasPassed(at: now) ? .progress : nil
+  }
+
+  /// True if the request as a whole takes too long.
+  func isOver(_ state: ExchangeState, now: UInt64) -> Bool {
+    !state.isSwitching && request.hasPassed(at: now)
+  }
+}

@@ -1,0 +1,241 @@
+import Reactor
+import Testing
+
+@testable import Proxy
+
+/// Exchanges with peers that do anything at any time.
+@Suite("The state of an exchange, with random peers")
+struct ExchangePropertyTests {
+  @Test("Whatever the peers do, an exchange keeps its rules", arguments: 0..<40)
+  func rules(_ seed: UInt64) {
+    for round in 0..<250 {
+      var peers = RandomPeers(seed: seed << 32 | UInt64(round))
+      peers.run(steps: 60)
+      #expect(peers.broken.isEmpty, "seed \(seed), round \(round): \(peers.history)")
+      if !peers.broken.isEmpty { return }
+    }
+  }
+
+  @Test("Whatever has happened, an exchange ends once its peers are silent", arguments: 0..<40)
+  func silence(_ seed: UInt64) {
+    for round in 0..<250 {
+      var peers = RandomPeers(seed: seed << 32 | UInt64(round))
+      peers.run(steps: round % 50)
+      peers.isSilent = true
+      peers.run(steps: 60)
+      #expect(peers.hasEnded, "seed \(seed), round \(round): \(peers.history)")
+      if !peers.hasEnded { return }
+    }
+  }
+
+  @Test("An exchange whose peers go on for ever ends at its limit, unless it is a tunnel", arguments: 0..<20)
+  func endless(_ seed: UInt64) {
+    var peers = RandomPeers(seed: seed)
+    peers.isEndless = true
+    peers.run(steps: 200_000)
+    #expect(peers.hasEnded || peers.state.isTunnel, "seed \(seed)")
+  }
+
+  @Test("Events that do not fit the state never lead back to an earlier phase", arguments: 0..<40)
+  func misfits(_ seed: UInt64) {
+    var random = RandomEvents(seed: seed)
+    for request in RandomPeers.requests {
+      var state = ExchangeState(request)
+      for _ in 0..<500 {
+        let before = state
+        let event = random.anyEvent()
+        let action = state.step(event)
+        #expect(!before.hasResponse || state.hasResponse)
+        #expect(!before.isTunnel || state.isTunnel)
+        #expect(action != .upload || state.isUploading)
+        #expect(action != .retry || before.mayRepeat && !before.hasResponse)
+        #expect(!state.mayRepeat || state.keepsHead)
+        #expect(!state.keepsHead || !state.hasResponse)
+        #expect(action != .finish(mayReuse: true) || before.hasResponse && !before.isTunnel)
+        if case .fail = action { #expect(state == before) }
+      }
+    }
+  }
+}
+
+/// A client and an upstream that report a random event for each action, among those that the action can lead to.
+private struct RandomPeers {
+  static let requests: [ExchangeState.Request] = [
+    .head(isIdempotent: true, asksForSwitch: false), .head(isIdempotent: false, asksForSwitch: false),
+    .head(isIdempotent: true, asksForSwitch: true), .body(asksForClose: false), .body(asksForClose: true),
+  ]
+  private static let settings = ExchangeDeadlines.Settings(
+    bodyTimeout: 60_000, responseTimeout: 30_000, minimumRate: 500, rateWindow: 20_000)
+
+  private(set) var state: ExchangeState
+  private(set) var history: [ExchangeState.Event] = []
+  /// The rules that were broken.
+  private(set) var broken: [String] = []
+  private(set) var hasEnded = false
+  /// Nothing moves any more.
+  var isSilent = false
+  /// Something always moves, and neither side ends.
+  var isEndless = false
+  private var random: RandomEvents
+  private var action = ExchangeState.Action.retry
+  private var deadlines = ExchangeDeadlines(requestTimeout: 3_600_000, now: 0)
+  private var now: UInt64 = 0
+  private var taken = 0
+  // The events so far, as the rules need them.
+  private var attempts = 0
+  private var isReused = false
+  private var isSent = false
+  private var isCut = false
+  private var keepsAlive = false
+  private var hasResponse = false
+
+  init(seed: UInt64) {
+    random = RandomEvents(seed: seed)
+    state = ExchangeState(random.pick(RandomPeers.requests))
+  }
+
+  mutating func run(steps: Int) {
+    for _ in 0..<steps where !hasEnded {
+      let event = report()
+      history.append(event)
+      note(event)
+      let before = state
+      action = state.step(event)
+      check(before)
+    }
+  }
+
+  /// The event that the action leads to.
+  private mutating func report() -> ExchangeState.Event {
+    switch action {
+    case .retry:
+      attempts += 1
+      isReused = attempts == 1 && random.flip()
+      return .connected(isReused: isReused)
+    case .upload: return upload()
+    case .download: return download()
+    case .shutDownUpstream: return .upload(.done)
+    case .wait: return wait()
+    case .yield: return deadlines.isOver(state, now: now) ? .expired(.request) : .yielded
+    case .finish, .closeQuietTunnel, .fail: return .clientGone
+    }
+  }
+
+  private mutating func upload() -> ExchangeState.Event {
+    if isSilent { return .upload(.waiting(random.pick([.client, .upstream]))) }
+    move()
+    if state.hasUsedShare { return .upload(.paused) }
+    var waits: [ExchangeState.Event] = [.upload(.waiting(.upstream))]
+    if case .head = state.request, !state.isTunnel {
+      // All of it is here.
+      if isEndless { return .upload(.done) }
+    } else {
+      waits.append(.upload(.waiting(.client)))
+    }
+    if isEndless { return random.pick(waits) }
+    // What a client sends in a tunnel has no end but that of its side.
+    return random.pick(
+      waits + (state.isTunnel ? [] : [.upload(.done)]) + [.clientEnded, .upstreamRefused, .clientGone])
+  }
+
+  private mutating func download() -> ExchangeState.Event {
+    if isSilent { return .download(.waiting(state.hasResponse ? random.pick([.client, .upstream]) : .upstream)) }
+    move()
+    guard state.hasResponse else {
+      if isEndless { return .download(.waiting(.upstream)) }
+      let begun: ExchangeState.Event =
+        state.asksForSwitch && random.flip() ? .switched : .began(keepsAlive: random.flip())
+      return random.pick([.download(.waiting(.upstream)), begun, .upstreamReset(hasInput: random.flip())])
+    }
+    if state.hasUsedShare { return .download(.paused) }
+    let waits: [ExchangeState.Event] = [.download(.waiting(.client)), .download(.waiting(.upstream))]
+    if isEndless { return random.pick(waits) }
+    return random.pick(waits + [.download(.done), .upstreamReset(hasInput: random.flip()), .clientGone])
+  }
+
+  private mutating func wait() -> ExchangeState.Event {
+    let end = deadlines.begin(state, RandomPeers.settings, now: now, taken: { taken })
+    if end < Deadline(milliseconds: now) { broken.append("a wait that ends before it begins") }
+    let isReady = !isSilent && (isEndless || random.flip()) && now + 5_000 < end.milliseconds
+    now = isReady ? now + 5_000 : end.milliseconds
+    if isReady { taken += 10_000 }
+    let limit = deadlines.end(isReady ? .ready : .timedOut, state, RandomPeers.settings, now: now, taken: { taken })
+    return limit.map { .expired($0) } ?? .woke
+  }
+
+  private mutating func move() {
+    state.count(random.pick([0, 100, 5_000, 40_000]))
+  }
+
+  private mutating func note(_ event: ExchangeState.Event) {
+    switch event {
+    case .connected: (isSent, isCut) = (false, false)
+    case .upload(.done): isSent = true
+    case .upstreamRefused: isCut = true
+    case .began(let keepsAlive):
+      hasResponse = true
+      self.keepsAlive = keepsAlive
+    case .switched: hasResponse = true
+    default: break
+    }
+  }
+
+  private mutating func check(_ before: ExchangeState) {
+    func rule(_ holds: Bool, _ name: String) {
+      if !holds { broken.append(name) }
+    }
+    switch action {
+    case .upload:
+      rule(!hasResponse || state.isTunnel, "an upload behind a response")
+      rule(!isCut && !(isSent && !state.isTunnel), "an upload after its end")
+    case .retry:
+      rule(before.request == .head(isIdempotent: true, asksForSwitch: before.asksForSwitch), "a repeated request")
+      rule(isReused && !hasResponse && attempts == 1, "a repetition of what may have been done")
+    case .finish(let mayReuse):
+      hasEnded = true
+      rule(hasResponse, "an end without a response")
+      let isReusable = isSent && !isCut && keepsAlive && !state.isTunnel
+      rule(mayReuse == (isReusable && state.request != .body(asksForClose: true)), "reuse of a connection")
+    case .wait, .yield: rule((action == .yield) == state.hasUsedShare, "a wait in place of others' turn")
+    case .closeQuietTunnel:
+      hasEnded = true
+      rule(state.isTunnel, "a quiet end without a tunnel")
+    case .fail: hasEnded = true
+    case .shutDownUpstream: rule(state.isTunnel, "a half-closed request")
+    case .download: break
+    }
+    rule(state.hasResponse == hasResponse, "the phase")
+    rule(!state.keepsHead || !hasResponse, "a kept head behind a response")
+    rule(!state.mayRepeat || state.keepsHead, "a repetition without a head")
+  }
+}
+
+/// Random choices that a seed repeats (SplitMix64).
+private struct RandomEvents {
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1
+  }
+
+  private mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  mutating func flip() -> Bool { next() & 1 == 1 }
+
+  mutating func pick<Value>(_ values: [Value]) -> Value { values[Int(next() % UInt64(values.count))] }
+
+  mutating func anyEvent() -> ExchangeState.Event {
+    let progress: ExchangeState.Progress = pick([.waiting(.client), .waiting(.upstream), .paused, .done])
+    return pick([
+      .connected(isReused: flip()), .upload(progress), .clientEnded, .upstreamRefused, .began(keepsAlive: flip()),
+      .switched, .download(progress), .upstreamReset(hasInput: flip()), .woke,
+      .expired(pick([.request, .stall, .rate, .progress])), .yielded, .clientGone,
+    ])
+  }
+}
