@@ -7,38 +7,43 @@ import Reactor
 final class HTTP2StreamServer: Activity {
   private let connection: HTTP2Connection
   private let server: ServerConnection
-  /// True if it has a stream to serve.
-  private var hasStream = false
-  /// True if it waits for one.
-  private var isSpare = false
+  private var stage = Stage.ended
+
+  private enum Stage {
+    /// It serves a stream, or refuses its request for this reason before it is read.
+    case serving(ProxyFailure?)
+    /// It waits for the next stream.
+    case spare
+    /// No stream comes.
+    case ended
+  }
 
   init(_ connection: HTTP2Connection) {
     self.connection = connection
     server = ServerConnection(streamsOf: connection.base)
   }
 
-  /// Is to serve `leg` next.
+  /// Gives it `leg` to serve next.
   ///
-  /// - Parameter refusal: why its request is refused before it is read.
+  /// - Parameter refusal: The reason if its request is refused before it is read.
   func begin(_ leg: HTTP2StreamLeg, _ refusal: ProxyFailure?) {
-    hasStream = true
-    server.begin(leg, of: connection.base, refusal: refusal)
+    stage = .serving(refusal)
+    server.begin(leg, of: connection.base)
     leg.open(server.socket)
   }
 
   /// Goes on with the stream that was given to it, or ends without one.
   func wake() {
-    isSpare = false
+    if case .spare = stage { stage = .ended }
     server.waiter.resume(.ready)
   }
 
   func run() async {
-    while hasStream {
-      await server.run()
-      hasStream = false
-      isSpare = connection.keeps(self)
+    while case .serving(let refusal) = stage {
+      if let refusal { await server.refuse(refusal) } else { await server.run() }
+      stage = connection.keeps(self) ? .spare : .ended
       // A deadline of the last request may still end a rest.
-      while isSpare { await server.waiter.rest() }
+      while case .spare = stage { await server.waiter.rest() }
     }
     server.endStreams()
   }

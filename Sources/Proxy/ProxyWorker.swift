@@ -83,14 +83,15 @@ public final class ProxyWorker {
     poller.start(ServerConnection(socket, peer: peer, tls: tls, speaksProxyProtocol: speaksProxyProtocol, self))
   }
 
-  /// Takes a place among the refused clients that get the reason; false if all places are taken.
-  func beginRefusal() -> Bool {
-    guard refusals < ProxyWorker.refusalLimit else { return false }
+  /// Takes a place among the refused clients that get the reason; `nil` if all places are taken.
+  func beginRefusal() -> RefusalPlace? {
+    guard refusals < ProxyWorker.refusalLimit else { return nil }
     refusals += 1
-    return true
+    return RefusalPlace(self)
   }
 
-  func endRefusal() {
+  /// Frees the place of a `RefusalPlace`.
+  fileprivate func endRefusal() {
     refusals -= 1
   }
 
@@ -175,4 +176,15 @@ public enum RequestHandling: Sendable {
   case answered
   /// Malformed, too slow, too large, or against a rule.
   case refused
+}
+
+/// A place among the refused clients that get the reason. It is free again when this ends.
+final class RefusalPlace {
+  private let worker: ProxyWorker
+
+  fileprivate init(_ worker: ProxyWorker) {
+    self.worker = worker
+  }
+
+  deinit { worker.endRefusal() }
 }

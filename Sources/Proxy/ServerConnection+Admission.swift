@@ -1,5 +1,7 @@
 import HTTP1
+import HTTP2
 import Reactor
+import TLS
 import Telemetry
 
 /// The steps before the first request: the identity of the client, and the limits on connections.
@@ -11,7 +13,7 @@ extension ServerConnection {
     case closed
   }
 
-  func enter() async -> Entry {
+  func enter(speaksProxyProtocol: Bool) async -> Entry {
     let limits = settings.configuration.limits
     if speaksProxyProtocol, !(await readProxyHeader()) {
       worker.metrics.limited(.proxyProtocol)
@@ -29,12 +31,12 @@ extension ServerConnection {
   /// A bounded number of refused clients gets the reason; a flood is not worth the buffers.
   func refusal(_ failure: ProxyFailure) -> Entry {
     // Before its handshake a client would not understand a word, and what is refused is not worth a handshake.
-    guard !awaitsHandshake, worker.beginRefusal() else {
-      if case .overloaded(let limit) = failure { worker.metrics.limited(limit) }
-      return .closed
+    if !awaitsHandshake, let place = worker.beginRefusal() {
+      refusalPlace = place
+      return .refused(failure)
     }
-    isRefused = true
-    return .refused(failure)
+    if case .overloaded(let limit) = failure { worker.metrics.limited(limit) }
+    return .closed
   }
 
   /// True if there is memory for a connection that holds none yet to begin a request.
@@ -76,5 +78,50 @@ extension ServerConnection {
         return true
       }
     }
+  }
+
+  // MARK: TLS
+
+  var awaitsHandshake: Bool { tls != nil && socket.layer == nil }
+
+  /// Takes the client's handshake, if the listener speaks TLS.
+  func secure() async -> Entry {
+    guard let tls else { return .admitted }
+    do throws(TLSFailure) {
+      let deadline = poller.deadline(after: tls.handshakeTimeout)
+      let layer = try await tls.accept(socket, with: waiter, gate: worker.handshakes, until: deadline)
+      layer.floodHandler = worker.keyUpdateFlood
+      worker.metrics.handshakeFinished(layer.isResumed ? .resumed : .full)
+      identify()
+      return .admitted
+    } catch {
+      worker.metrics.handshakeFinished(.failed)
+      guard error == .plainHTTP, let place = worker.beginRefusal() else { return .closed }
+      // Somebody typed the address without `https`: a TLS alert would only show a broken page.
+      refusalPlace = place
+      return .refused(.request(MessageError(status: 400, "plain HTTP where TLS is spoken; use https")))
+    }
+  }
+
+  // MARK: HTTP/2
+
+  /// Returns true if the client has sent the preface of HTTP/2, and receives for that what has come.
+  func hasSentPreface() -> Bool {
+    guard case .undecided = stage else { return false }
+    if input.isEmpty, socket.satisfies(.readable) { _ = receive() }
+    return input.withSpan { HTTP2Preface.matches($0) } ?? false
+  }
+
+  /// Says with a GOAWAY that the client is to come back later, and drops what it still sends: unread bytes would make the
+  /// kernel answer with a reset, which takes the reason away.
+  func refuseHTTP2() async {
+    let buffer = poller.buffers.take()
+    buffer.append(HTTP2Refusal.bytes)
+    // Small and the first thing on the connection: it fits the socket's buffer.
+    _ = socket.send(buffer)
+    poller.buffers.giveBack(buffer)
+    worker.metrics.requestFinished(.refused, status: 0, nanoseconds: 0)
+    await linger()
+    close()
   }
 }

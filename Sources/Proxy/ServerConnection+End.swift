@@ -1,7 +1,7 @@
 import HTTP1
 import Reactor
 
-/// How an exchange and the connection end, and how an idle connection parks.
+/// The end of a connection, such that the client gets all of its last answer.
 extension ServerConnection {
   /// Ends the connection as the state says.
   func finish() async {
@@ -11,7 +11,7 @@ extension ServerConnection {
       if mayLoseAnswer { await linger() }
       close()
     case .reset:
-      releaseAll()
+      release()
       socket.reset()
     case .drainAndClose:
       await linger()
@@ -22,7 +22,8 @@ extension ServerConnection {
   /// True if closing at once could cost the client the end of its answer: an unread byte of the request makes the kernel
   /// reset the connection, and what the client has not taken by then is lost (RFC 9112, section 9.6).
   private var mayLoseAnswer: Bool {
-    guard !isStream, state.hasStartedResponse, !socket.readiness.contains(.broken) else { return false }
+    if case .streams = stage { return false }
+    guard state.hasStartedResponse, !socket.readiness.contains(.broken) else { return false }
     let goesOn = exchange?.state.isTunnel ?? false || !input.isEmpty || socket.satisfies(.readable)
     return goesOn || socket.unacknowledged > 0
   }
@@ -56,43 +57,5 @@ extension ServerConnection {
       }
     }
     return true
-  }
-
-  func currentExchange() -> Exchange {
-    if let exchange { return exchange }
-    let made = Exchange(self)
-    exchange = made
-    return made
-  }
-
-  private func releaseAll() {
-    exchange?.release()
-    input.clear()
-    releaseInput()
-    if isStream {
-      stream = nil
-      // The rest is used again for the next stream.
-      if isRefused { worker.endRefusal() }
-      isRefused = false
-    } else {
-      exchange = nil
-      waiter.retire()
-    }
-  }
-
-  func close() {
-    releaseAll()
-    socket.close()
-  }
-
-  func park() {
-    waiter.retire()
-    exchange?.release()
-    exchange = nil
-    releaseInput()
-    isParked = true
-    // The socket holds it.
-    _ = ParkedConnection(
-      socket, worker, neighbour: neighbour, told: told, admission, state, idleDeadline: idleDeadline)
   }
 }

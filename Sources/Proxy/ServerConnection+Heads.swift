@@ -25,15 +25,17 @@ extension ServerConnection {
     while true {
       if !input.isEmpty {
         idleDeadline = .never
-        if mayBeHTTP2, let isPreface = input.withSpan({ HTTP2Preface.matches($0) }) {
-          if isPreface { return .http2 }
-          mayBeHTTP2 = false
-        }
+        decideProtocol()
+        switch stage {
+        case .http2: return .http2
         // The preface begins with a head of its own, which is not one of HTTP/1.1.
-        switch mayBeHTTP2 ? .success(nil) : parse(&scanner) {
-        case .success(let head?): return .head(head)
-        case .success(nil): break
-        case .failure(let error): return .refused(.request(error))
+        case .undecided: break
+        case .accepted, .http1, .streams, .parked:
+          switch parse(&scanner) {
+          case .success(let head?): return .head(head)
+          case .success(nil): break
+          case .failure(let error): return .refused(.request(error))
+          }
         }
         let limits = settings.configuration.limits.head
         if input.count >= min(Buffer.readSize, limits.bytes) {

@@ -11,6 +11,21 @@ import Telemetry
 /// with a deadline, but without a task and without a buffer, as a `ParkedConnection`; the next readable event makes one of
 /// these of it again.
 final class ServerConnection: Activity {
+  /// How far a connection has come, and what it serves.
+  enum Stage {
+    /// It must still be admitted: who its client is, and the handshake of TLS, are to come.
+    case accepted(speaksProxyProtocol: Bool)
+    /// The first bytes will say whether the client speaks HTTP/2.
+    case undecided
+    case http1
+    /// An `HTTP2Connection` has the socket. This is its record of the client, with the bytes that have come so far.
+    case http2
+    /// It serves the streams of an HTTP/2 connection one after the other; `nil` between two of them.
+    case streams(HTTP2StreamLeg?)
+    /// A `ParkedConnection` has taken its place.
+    case parked
+  }
+
   let socket: Socket
   /// The socket of the connection: for a stream that of the connection it is one of.
   private let carrier: Socket
@@ -22,12 +37,12 @@ final class ServerConnection: Activity {
   var told: ProxyHeader.Client?
   /// The settings that `identity` follows.
   private var identified: ProxySettings
-  let speaksProxyProtocol: Bool
   /// The listener's TLS; `nil` for plaintext.
   let tls: TLSServer?
   let admission: Admission
-  private var hasEntered = false
-  var isRefused = false
+  private(set) var stage: Stage
+  /// The place of a client that is told why it is refused.
+  var refusalPlace: RefusalPlace?
   /// Bytes of bodies that are held whole for the request in progress.
   private var charged = 0
   var state = ConnectionState()
@@ -41,22 +56,12 @@ final class ServerConnection: Activity {
   let requestFields: HeadIndex
   /// True if `input` held a request that was intercepted, so that it is wiped.
   var holdsSecrets = false
-  /// A `ParkedConnection` has taken its place.
-  var isParked = false
   /// Pipelined requests that are answered in one go.
   private static let yieldAfter = 16
   let waiter: Waiter
   var exchange: Exchange?
   /// The number of the request in progress, or of the last one, among those of its worker.
   private(set) var requestNumber: UInt64 = 0
-  /// True if it serves one stream of an HTTP/2 connection instead of a connection of its own.
-  let isStream: Bool
-  /// The stream that it serves, whose responses need not become HTTP/1.1 where they pass.
-  var stream: HTTP2StreamLeg?
-  /// Why the stream's request is refused before it is read.
-  var refusal: ProxyFailure?
-  /// True if what came so far may be the preface of HTTP/2.
-  var mayBeHTTP2: Bool
 
   init(_ socket: Socket, peer: Address, tls: TLSServer?, speaksProxyProtocol: Bool, _ worker: ProxyWorker) {
     self.socket = socket
@@ -65,17 +70,13 @@ final class ServerConnection: Activity {
     requestFields = worker.requestFields
     self.peer = peer
     neighbour = peer
-    self.speaksProxyProtocol = speaksProxyProtocol
     self.tls = tls
     identified = worker.settings
     identity = worker.identities.identity(
       of: peer, isTrusted: worker.settings.configuration.trusts(peer), isSecure: false, isTold: false)
     admission = Admission(worker.connections, total: worker.settings.configuration.limits.connections)
     waiter = Waiter(worker.poller)
-    isStream = false
-    refusal = nil
-    // Over TLS it is agreed upon by ALPN.
-    mayBeHTTP2 = tls == nil && worker.settings.configuration.http2 != nil
+    stage = .accepted(speaksProxyProtocol: speaksProxyProtocol)
     worker.metrics.connectionOpened()
   }
 
@@ -86,7 +87,6 @@ final class ServerConnection: Activity {
     worker = parked.worker
     requestFields = worker.requestFields
     neighbour = parked.neighbour
-    speaksProxyProtocol = false
     // Its handshake is done.
     tls = nil
     identified = parked.worker.settings
@@ -95,12 +95,10 @@ final class ServerConnection: Activity {
     peer = told?.address ?? neighbour
     identity = ServerConnection.identity(of: peer, told, parked.socket, parked.worker)
     admission = parked.admission
-    hasEntered = true
     state = parked.state
     idleDeadline = parked.idleDeadline
     waiter = Waiter(parked.worker.poller)
-    isStream = false
-    mayBeHTTP2 = false
+    stage = .http1
   }
 
   /// Serves streams of `connection`, one after the other: the same code, for one request each.
@@ -114,17 +112,14 @@ final class ServerConnection: Activity {
     neighbour = connection.neighbour
     told = connection.told
     identified = connection.identified
-    speaksProxyProtocol = false
     tls = nil
     admission = connection.admission
-    hasEntered = true
     waiter = Waiter(worker.poller)
-    isStream = true
-    mayBeHTTP2 = false
+    stage = .streams(nil)
   }
 
   /// Makes it ready for the next stream of `connection`: nothing of the last one is left.
-  func begin(_ stream: HTTP2StreamLeg, of connection: ServerConnection, refusal: ProxyFailure?) {
+  func begin(_ stream: HTTP2StreamLeg, of connection: ServerConnection) {
     connection.followSettings()
     if identified !== connection.identified {
       identity = connection.identity.overHTTP2
@@ -133,8 +128,7 @@ final class ServerConnection: Activity {
       identified = connection.identified
     }
     state = ConnectionState()
-    self.stream = stream
-    self.refusal = refusal
+    stage = .streams(stream)
   }
 
   /// Gives back what it still holds: no further stream comes.
@@ -162,7 +156,7 @@ final class ServerConnection: Activity {
       peer = neighbour
     }
     identity = ServerConnection.identity(of: peer, told, carrier, worker)
-    if isStream { identity = identity.overHTTP2 }
+    if case .streams = stage { identity = identity.overHTTP2 }
   }
 
   private static func identity(
@@ -174,20 +168,26 @@ final class ServerConnection: Activity {
   }
 
   deinit {
-    if isRefused { worker.endRefusal() }
-    if !isStream, !isParked { worker.metrics.connectionClosed() }
+    switch stage {
+    case .accepted, .undecided, .http1, .http2: worker.metrics.connectionClosed()
+    case .streams, .parked: break
+    }
   }
 
+  /// The stream that it serves, whose responses need not become HTTP/1.1 where they pass.
+  var stream: HTTP2StreamLeg? {
+    if case .streams(let stream) = stage { stream } else { nil }
+  }
   var poller: Poller { worker.poller }
   var settings: ProxySettings { worker.settings }
   /// The field of a connection over TLS, which replaces the upstream's; empty for none.
   var strictTransport: [UInt8] { carrier.layer == nil ? [] : settings.strictTransportLine }
 
   func run() async {
-    if let refusal { return await refuse(refusal) }
-    if !hasEntered {
-      hasEntered = true
-      switch await enter() {
+    if case .accepted(let speaksProxyProtocol) = stage {
+      // Over TLS, ALPN decides.
+      stage = tls == nil && settings.configuration.http2 != nil ? .undecided : .http1
+      switch await enter(speaksProxyProtocol: speaksProxyProtocol) {
       case .admitted where socket.layer?.applicationProtocol == "h2": return handOver()
       case .admitted: break
       case .refused(let failure): return await refuse(failure)
@@ -214,7 +214,7 @@ final class ServerConnection: Activity {
           await finish()
           return
         }
-        if isStream { return close() }
+        if case .streams = stage { return close() }
         // Answers that need no upstream need not suspend: a client that pipelines must not hold the worker up.
         if !input.isEmpty, state.requests % ServerConnection.yieldAfter == 0 { await waiter.yield() }
       case .refused(let failure): return await refuse(failure)
@@ -227,14 +227,21 @@ final class ServerConnection: Activity {
     }
   }
 
-  /// The client speaks HTTP/2. This stays as what is known of the client, with what it has sent so far.
+  /// Decides by the first bytes which protocol the client speaks, once there are enough of them.
+  func decideProtocol() {
+    guard case .undecided = stage, let isPreface = input.withSpan({ HTTP2Preface.matches($0) }) else { return }
+    stage = isPreface ? .http2 : .http1
+  }
+
+  /// Gives the socket and the bytes that have come to an `HTTP2Connection`.
   private func handOver() {
+    stage = .http2
     waiter.retire()
     worker.serveHTTP2(self)
   }
 
   /// Answers what cannot be read any further, and ends the connection.
-  private func refuse(_ failure: ProxyFailure) async {
+  func refuse(_ failure: ProxyFailure) async {
     note(failure, in: .head)
     state.receivedHead(hasBody: true, keepsAlive: false)
     if hasSentPreface() { return await refuseHTTP2() }
@@ -281,87 +288,56 @@ final class ServerConnection: Activity {
   /// of no use.
   var isAbandoned: Bool { !socket.readiness.isDisjoint(with: abandonment) }
 
-  private func intercept(_ head: RequestHead, bodyLimit: Int, tag: UInt8, began: UInt64) async {
-    holdsSecrets = true
-    // A reload while the body arrives gives the worker another handler, to which the tag means nothing.
-    let handler = worker.handler
-    var request = input.withSpan { bytes in
-      reportDroppedFields(bytes)
-      return RequestReader.read(head, bytes, requestFields, identity, settings, number: requestNumber)
-    }
-    input.consume(head.length)
-    defer {
-      poller.buffers.release(charged)
-      charged = 0
-    }
-    do throws(ProxyFailure) {
-      request.body = try await readBody(head, limit: bodyLimit)
-    } catch {
-      note(error, in: .body)
-      return await answer(
-        worker.handler.failure(error, as: ErrorForm(request.headers)), to: head.method,
-        minorVersion: head.minorVersion, began: began, .refused)
-    }
-    let upstream = Upstream(self)
-    switch await handler.respond(to: request, tag: tag, upstream: upstream) {
-    case .response(let response):
-      await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .intercepted)
-    case .refusal(let response):
-      await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .refused)
-    case .relay(let answer, let response):
-      await currentExchange().relay(answer, response, to: head, began: began)
-    }
-  }
-
-  /// Tells a handler that asks for it which fields of the request do not go upstream.
-  ///
-  /// - Parameter bytes: The head, which `requestFields` is about.
-  func reportDroppedFields(_ bytes: Span<UInt8>) {
-    guard worker.handler.observesDroppedFields else { return }
-    let client = identity.facts(bytes, requestFields, request: requestNumber)
-    for index in requestFields.indices where !requestFields[index].isNominated {
-      let name = settings.identityFields.dropped(
-        requestFields[index], of: requestFields, bytes, isTrusted: identity.isTrusted)
-      if let name { worker.handler.dropped(field: name, client: client) }
-    }
-  }
-
-  /// Reads a body whole.
-  private func readBody(_ head: RequestHead, limit: Int) async throws(ProxyFailure) -> [UInt8] {
-    if case .length(let count) = head.body, count > limit { throw .bodyTooLarge }
-    var decoder = BodyDecoder(head.body)
-    var body: [UInt8] = []
-    if head.expectsContinue, input.isEmpty { sendContinue() }
-    let deadline = poller.deadline(after: settings.configuration.bodyTimeout)
-    while !decoder.isFinished {
-      if !input.isEmpty {
-        let piece: BodyDecoder.Piece
-        do throws(MessageError) {
-          piece = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try decoder.decode(bytes) }
-        } catch {
-          throw .request(error)
-        }
-        guard body.count + piece.data.count <= limit else { throw .bodyTooLarge }
-        guard charge(piece.data.count) else { throw .overloaded(.bufferMemory) }
-        body += input.bytes(from: piece.data.lowerBound, count: piece.data.count)
-        input.consume(piece.consumed)
-        continue
-      }
-      if await waiter.wait(socket, .readable, until: deadline) == .timedOut { throw .timeout }
-      switch receive() {
-      case .moved, .wouldBlock: continue
-      case .ended, .failed: throw .request(MessageError(status: 400, "a body that ended early"))
-      }
-    }
-    state.receivedBody()
-    return body
-  }
-
   /// Counts bytes that are held for the request in progress; false when memory does not allow them.
   func charge(_ count: Int) -> Bool {
     guard poller.buffers.hasRoom(for: count) else { return false }
     poller.buffers.charge(count)
     charged += count
     return true
+  }
+  /// Ends the count: the request in progress has ended.
+  func releaseCharge() {
+    poller.buffers.release(charged)
+    charged = 0
+  }
+
+  /// The exchange of the connection, which is made when the first request passes.
+  func currentExchange() -> Exchange {
+    if let exchange { return exchange }
+    let made = Exchange(self)
+    exchange = made
+    return made
+  }
+
+  // MARK: The end
+
+  func close() {
+    release()
+    socket.close()
+  }
+
+  /// Gives everything back but the socket. A stream's server is used again.
+  func release() {
+    exchange?.release()
+    input.clear()
+    releaseInput()
+    if case .streams = stage {
+      stage = .streams(nil)
+      refusalPlace = nil
+    } else {
+      exchange = nil
+      waiter.retire()
+    }
+  }
+
+  func park() {
+    waiter.retire()
+    exchange?.release()
+    exchange = nil
+    releaseInput()
+    stage = .parked
+    // The socket holds it.
+    _ = ParkedConnection(
+      socket, worker, neighbour: neighbour, told: told, admission, state, idleDeadline: idleDeadline)
   }
 }

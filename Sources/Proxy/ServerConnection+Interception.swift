@@ -1,0 +1,161 @@
+import HTTP
+import HTTP1
+import Reactor
+import Telemetry
+
+/// Requests whose bodies the handler sees: all of the body, or the beginning of a form before it is forwarded.
+extension ServerConnection {
+  // MARK: Interception
+
+  func intercept(_ head: RequestHead, bodyLimit: Int, tag: UInt8, began: UInt64) async {
+    holdsSecrets = true
+    // A reload while the body arrives gives the worker another handler, to which the tag means nothing.
+    let handler = worker.handler
+    var request = input.withSpan { bytes in
+      reportDroppedFields(bytes)
+      return RequestReader.read(head, bytes, requestFields, identity, settings, number: requestNumber)
+    }
+    input.consume(head.length)
+    defer { releaseCharge() }
+    do throws(ProxyFailure) {
+      request.body = try await readBody(head, limit: bodyLimit)
+    } catch {
+      note(error, in: .body)
+      return await answer(
+        worker.handler.failure(error, as: ErrorForm(request.headers)), to: head.method,
+        minorVersion: head.minorVersion, began: began, .refused)
+    }
+    let upstream = Upstream(self)
+    switch await handler.respond(to: request, tag: tag, upstream: upstream) {
+    case .response(let response):
+      await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .intercepted)
+    case .refusal(let response):
+      await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .refused)
+    case .relay(let answer, let response):
+      await currentExchange().relay(answer, response, to: head, began: began)
+    }
+  }
+
+  /// Tells a handler that asks for it which fields of the request do not go upstream.
+  ///
+  /// - Parameter bytes: The head, which `requestFields` is about.
+  func reportDroppedFields(_ bytes: Span<UInt8>) {
+    guard worker.handler.observesDroppedFields else { return }
+    let client = identity.facts(bytes, requestFields, request: requestNumber)
+    for index in requestFields.indices where !requestFields[index].isNominated {
+      let name = settings.identityFields.dropped(
+        requestFields[index], of: requestFields, bytes, isTrusted: identity.isTrusted)
+      if let name { worker.handler.dropped(field: name, client: client) }
+    }
+  }
+
+  /// Reads a body whole.
+  private func readBody(_ head: RequestHead, limit: Int) async throws(ProxyFailure) -> [UInt8] {
+    if case .length(let count) = head.body, count > limit { throw .bodyTooLarge }
+    var decoder = BodyDecoder(head.body)
+    var body: [UInt8] = []
+    if head.expectsContinue, input.isEmpty { sendContinue() }
+    let deadline = poller.deadline(after: settings.configuration.bodyTimeout)
+    while !decoder.isFinished {
+      if !input.isEmpty {
+        let piece: BodyDecoder.Piece
+        do throws(MessageError) {
+          piece = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try decoder.decode(bytes) }
+        } catch {
+          throw .request(error)
+        }
+        guard body.count + piece.data.count <= limit else { throw .bodyTooLarge }
+        guard charge(piece.data.count) else { throw .overloaded(.bufferMemory) }
+        body += input.bytes(from: piece.data.lowerBound, count: piece.data.count)
+        input.consume(piece.consumed)
+        continue
+      }
+      if await waiter.wait(socket, .readable, until: deadline) == .timedOut { throw .timeout }
+      switch receive() {
+      case .moved, .wouldBlock: continue
+      case .ended, .failed: throw .request(MessageError(status: 400, "a body that ended early"))
+      }
+    }
+    state.receivedBody()
+    return body
+  }
+
+  // MARK: Inspection
+
+  /// The decoded bytes of a body that stay in the receive buffer behind their head.
+  private struct Block {
+    var decoder: BodyDecoder
+    /// Where the next bytes to decode are in the buffer.
+    var position: Int
+    var data: [UInt8] = []
+    /// True for a body that breaks the coding: forwarding it meets the same error.
+    var isBroken = false
+
+    mutating func decode(_ input: Buffer) {
+      while !decoder.isFinished, !isBroken, position < input.count {
+        let piece: BodyDecoder.Piece? = input.withSpan { bytes in
+          try? decoder.decode(bytes.extracting(position..<bytes.count))
+        }
+        guard let piece else {
+          isBroken = true
+          return
+        }
+        data += input.bytes(from: position + piece.data.lowerBound, count: piece.data.count)
+        position += piece.consumed
+      }
+    }
+  }
+
+  /// Waits until the body of the request at the front of the input is whole or the receive buffer is full, and lets the
+  /// handler decide by it. The bytes stay where they are.
+  func inspect(_ head: RequestHead) async -> Route {
+    if head.expectsContinue, input.count == head.length { sendContinue() }
+    let deadline = poller.deadline(after: settings.configuration.bodyTimeout)
+    var block = Block(decoder: BodyDecoder(head.body), position: head.length)
+    while true {
+      block.decode(input)
+      if input.readRoom == 0 { input.compact() }
+      if block.decoder.isFinished || block.isBroken || input.readRoom == 0 { return routeForm(head, block.data) }
+      if await waiter.wait(socket, .readable, until: deadline) == .timedOut {
+        note(.timeout, in: .body)
+        return .answer(worker.handler.failure(.timeout, as: errorForm(head)))
+      }
+      switch receive() {
+      case .moved, .wouldBlock: continue
+      case .ended, .failed:
+        let error = MessageError(status: 400, "a body that ended early")
+        return .answer(worker.handler.failure(.request(error), as: errorForm(head)))
+      }
+    }
+  }
+
+  /// The form of an error answer to the request at the front of the input.
+  private func errorForm(_ head: RequestHead) -> ErrorForm {
+    let limits = settings.configuration.limits.head
+    return input.withSpan { bytes in
+      // Other connections have used the fields during the wait.
+      _ = try? RequestHeadParser.parse(bytes, length: head.length, limits: limits, into: requestFields)
+      return ErrorForm(bytes, requestFields)
+    }
+  }
+
+  private func routeForm(_ head: RequestHead, _ body: [UInt8]) -> Route {
+    let limits = settings.configuration.limits.head
+    return input.withSpan { bytes in
+      // Other connections have used the fields during the wait.
+      _ = try? RequestHeadParser.parse(bytes, length: head.length, limits: limits, into: requestFields)
+      return worker.handler.routeForm(
+        head, bytes, requestFields, client: identity.facts(bytes, requestFields, request: requestNumber),
+        body: body)
+    }
+  }
+
+  /// RFC 9110, section 15.2.1: the client waits for it before it sends a body.
+  func sendContinue() {
+    // Small and the first thing on an idle connection: it fits the socket's buffer.
+    let interim = poller.buffers.take()
+    interim.append("HTTP/1.1 100 Continue\r\n\r\n")
+    _ = socket.send(interim)
+    poller.buffers.giveBack(interim)
+  }
+}
