@@ -21,7 +21,7 @@ extension Exchange {
   }
 
   private func end(_ head: RequestHead, upstream error: UpstreamFailure) async {
-    worker.metrics.upstreamFailed(error)
+    metrics.upstreamFailed(error)
     let failure = ProxyFailure.upstream(error)
     await end(head, failure, failure.limit(in: .body))
   }
@@ -29,12 +29,12 @@ extension Exchange {
   /// Cuts the response if it has begun; else answers with `failure`, or not at all if the client is gone.
   private func end(_ head: RequestHead, _ failure: ProxyFailure?, _ limit: LimitKind?) async {
     let form = server.state.hasStartedResponse ? .page : errorForm(head)
-    if let limit { worker.metrics.limited(limit) }
+    if let limit { metrics.limited(limit) }
     clear()
     dropUnsentBody()
     if server.state.hasStartedResponse {
       server.state.cutResponse()
-      worker.metrics.requestFinished(
+      metrics.requestFinished(
         .passed, status: status, nanoseconds: Clock.monotonicNanoseconds() - began)
       return
     }

@@ -17,7 +17,7 @@ extension Exchange {
       throw .upstream(error)
     }
     guard let parsed else { return nil }
-    worker.metrics.upstreamAnswered(nanoseconds: Clock.monotonicNanoseconds() - began)
+    metrics.upstreamAnswered(nanoseconds: Clock.monotonicNanoseconds() - began)
     let input = upstream.input
     if state.isUploading { dropRequest() }
     if parsed.status == 101 { return beginTunnel(parsed, input, head) }
@@ -116,7 +116,7 @@ extension Exchange {
     do throws(Failure) {
       return try begin(response, parsed, head)
     } catch {
-      worker.pool.retire(upstream)
+      pool.retire(upstream)
       throw error
     }
   }

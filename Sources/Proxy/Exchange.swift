@@ -25,6 +25,8 @@ final class Exchange {
   // Cached to avoid a retain and release per use.
   let poller: Poller
   let buffers: BufferPool
+  let pool: UpstreamPool
+  let metrics: any ProxyMetrics
   let fromClient: Buffer
   let requestFields: HeadIndex
   let responseFields: HeadIndex
@@ -53,6 +55,8 @@ final class Exchange {
     worker = server.worker
     poller = server.poller
     buffers = server.poller.buffers
+    pool = server.worker.pool
+    metrics = server.worker.metrics
     fromClient = server.input
     requestFields = server.worker.requestFields
     responseFields = server.worker.responseFields
@@ -157,12 +161,12 @@ final class Exchange {
   }
 
   private func idleConnection(_ mayReuse: Bool) -> UpstreamConnection? {
-    mayReuse ? worker.pool.takeIdle(isIdempotent: state.mayRepeat, isReserved: false) : nil
+    mayReuse ? pool.takeIdle(isIdempotent: state.mayRepeat, isReserved: false) : nil
   }
 
   private func connect(_ mayReuse: Bool) async throws(Failure) -> UpstreamConnection {
     do throws(UpstreamFailure) {
-      return try await worker.pool.take(mayReuse: mayReuse, isIdempotent: state.mayRepeat, for: server)
+      return try await pool.take(mayReuse: mayReuse, isIdempotent: state.mayRepeat, for: server)
     } catch {
       if case .clientGone = error { throw .state(.clientGone) }
       throw .upstream(error)
@@ -205,17 +209,17 @@ final class Exchange {
           finish(upstream, mayReuse: mayReuse)
           return .finished
         case .closeQuietTunnel:
-          worker.metrics.limited(.bodyTimeout)
+          metrics.limited(.bodyTimeout)
           finish(upstream, mayReuse: false)
           return .finished
         case .retry:
-          worker.pool.retire(upstream)
+          pool.retire(upstream)
           return .retry
         case .fail(let failure): throw .state(failure)
         }
       }
     } catch {
-      worker.pool.retire(upstream)
+      pool.retire(upstream)
       throw error
     }
   }
@@ -230,9 +234,9 @@ final class Exchange {
   private func finish(_ upstream: UpstreamConnection, mayReuse: Bool) {
     server.socket.push()
     server.state.finishedResponse()
-    worker.metrics.requestFinished(
+    metrics.requestFinished(
       .passed, status: status, nanoseconds: Clock.monotonicNanoseconds() - began)
-    if mayReuse { worker.pool.giveBack(upstream) } else { worker.pool.retire(upstream) }
+    if mayReuse { pool.giveBack(upstream) } else { pool.retire(upstream) }
   }
 
   /// The states of the client's socket that end the exchange: once the response has begun, only that nothing can be sent any
