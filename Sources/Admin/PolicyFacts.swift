@@ -5,7 +5,7 @@ struct PolicyFacts: Sendable {
   let version: String
   let issuer: String
   let upstream: String
-  let mode: Mode
+  let mode: EnforcementMode
   let unknownClients: UnknownClients
   let clients: Int
   /// Clients that are observed.

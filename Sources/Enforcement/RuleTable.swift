@@ -63,7 +63,7 @@ enum RuleTable {
   /// First what makes the request one request, then the client, then the redirect URI: their refusals are pages. All that
   /// comes after may be told to the client by a redirect (RFC 6749, section 4.1.2.1).
   static let authorization: [Rule<AuthorizationContext>] = [
-    .methodIsTaken,
+    .methodAllowed,
     .oneSetOfParameters,
     .namesMeanOneThing,
     .clientIDOnce,
@@ -92,7 +92,7 @@ enum RuleTable {
 
   /// What is checked of a pushed request before the rules of the authorization endpoint (RFC 9126, section 2.1).
   static let pushed: [Rule<TokenContext>] = [
-    .methodIsTaken,
+    .methodAllowed,
     .oneSetOfParameters,
     .namesMeanOneThing,
     .parametersOnce,
@@ -101,14 +101,14 @@ enum RuleTable {
     .tokenClientKnown,
     .clientAuthenticated,
     .noSenderConstraint,
-    .pushedRequestsTaken,
+    .clientMayPush,
     .noReferencePushed,
   ]
 
   /// What is checked of a request that refers to a pushed one; everything else that it says is not looked at (RFC 9126,
   /// section 4).
   static let reference: [Rule<AuthorizationContext>] = [
-    .methodIsTaken,
+    .methodAllowed,
     .oneSetOfParameters,
     .namesMeanOneThing,
     .clientIDOnce,
@@ -117,7 +117,7 @@ enum RuleTable {
 
   /// What can be said before the code or token is opened.
   static let token: [Rule<TokenContext>] = [
-    .methodIsTaken,
+    .methodAllowed,
     .oneSetOfParameters,
     .namesMeanOneThing,
     .parametersOnce,
@@ -142,8 +142,8 @@ enum RuleTable {
   /// What is checked against the opened code, before anything is sent upstream.
   static let redemption: [Rule<RedemptionContext>] = [
     .codeOfThisClient,
-    .codeFresh,
-    .codeCurrent,
+    .codeNotExpired,
+    .codeStillAuthorized,
     .codeRedirectURISame,
     .verifierMatches,
   ]
@@ -151,16 +151,16 @@ enum RuleTable {
   /// What is checked against the opened refresh token.
   static let refresh: [Rule<RefreshContext>] = [
     .refreshTokenOfThisClient,
-    .refreshTokenFresh,
-    .refreshTokenCurrent,
+    .refreshTokenNotExpired,
+    .refreshTokenStillAuthorized,
     .refreshScopeWithin,
   ]
 
   /// What is checked whenever a sealed state comes back.
   static let transaction: [Rule<TransactionContext>] = [
     .transactionOfThisBrowser,
-    .transactionFresh,
-    .transactionCurrent,
+    .transactionNotExpired,
+    .transactionStillAuthorized,
   ]
 
   /// What is checked of the request that a login or consent page sends back.

@@ -16,7 +16,7 @@ extension LegacyAuthorizationServer {
     case answer(Response)
   }
 
-  func authorize(_ exchange: LegacyExchange, now: Int) -> Response {
+  func authorize(_ exchange: LegacyRequest, now: Int) -> Response {
     switch check(exchange, exchange.query, now: now) {
     case .answer(let response): return response
     case .valid(let valid):
@@ -29,7 +29,7 @@ extension LegacyAuthorizationServer {
   }
 
   /// The answer to the consent form, which repeats the request in hidden fields.
-  func decide(_ exchange: LegacyExchange, now: Int) -> Response {
+  func decide(_ exchange: LegacyRequest, now: Int) -> Response {
     var parameters = exchange.query
     parameters.fields += exchange.body.fields
     let isApproved = parameters["confirm"] == "yes"
@@ -44,7 +44,7 @@ extension LegacyAuthorizationServer {
     }
   }
 
-  private func check(_ exchange: LegacyExchange, _ parameters: Form, now: Int) -> Checked {
+  private func check(_ exchange: LegacyRequest, _ parameters: Form, now: Int) -> Checked {
     let quirks = configuration.quirks
     guard let client = client(parameters["client_id"]) else {
       return .answer(LegacyPage.message(status: 400, "Unknown application", "This application is not registered here."))

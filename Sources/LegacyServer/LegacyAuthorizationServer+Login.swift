@@ -3,7 +3,7 @@ import HTTP
 import Synchronization
 
 extension LegacyAuthorizationServer {
-  func home(_ exchange: LegacyExchange, now: Int) -> Response {
+  func home(_ exchange: LegacyRequest, now: Int) -> Response {
     LegacyPage.home(user: user(of: exchange, now: now))
   }
 
@@ -11,7 +11,7 @@ extension LegacyAuthorizationServer {
     LegacyPage.login(next: LegacyAuthorizationServer.local(next), failed: failed)
   }
 
-  func login(_ exchange: LegacyExchange, now: Int) -> Response {
+  func login(_ exchange: LegacyRequest, now: Int) -> Response {
     let next = exchange.body["next"] ?? exchange.query["next"]
     guard let name = exchange.body["username"], let password = configuration.users[name],
       let given = exchange.body["password"], constantTimeEqual(given, password)
@@ -23,7 +23,7 @@ extension LegacyAuthorizationServer {
     return response
   }
 
-  func logout(_ exchange: LegacyExchange, now: Int) -> Response {
+  func logout(_ exchange: LegacyRequest, now: Int) -> Response {
     if let session = exchange.cookie(LegacyAuthorizationServer.sessionCookie) {
       _ = state.withLock { $0.sessions.take(session, now: now) }
     }

@@ -13,7 +13,7 @@ extension LegacyAuthorizationServer {
     case badRefreshToken
   }
 
-  func token(_ exchange: LegacyExchange, now: Int) -> Response {
+  func token(_ exchange: LegacyRequest, now: Int) -> Response {
     let parameters = exchange.request.method == "GET" ? exchange.query : exchange.body
     guard let client = authenticated(exchange, parameters) else { return failure(.invalidClient) }
     if configuration.quirks.strictParameters, parameters["code_verifier"] != nil { return failure(.invalidRequest) }
@@ -98,7 +98,7 @@ extension LegacyAuthorizationServer {
     return response
   }
 
-  func revoke(_ exchange: LegacyExchange, now: Int) -> Response {
+  func revoke(_ exchange: LegacyRequest, now: Int) -> Response {
     guard let client = authenticated(exchange, exchange.body) else { return failure(.invalidClient) }
     guard let token = exchange.body["token"] else { return failure(.invalidRequest) }
     state.withLock { state in
@@ -113,7 +113,7 @@ extension LegacyAuthorizationServer {
   }
 
   /// The protected resource: who the token stands for.
-  func resource(_ exchange: LegacyExchange, now: Int) -> Response {
+  func resource(_ exchange: LegacyRequest, now: Int) -> Response {
     let parts = exchange.request.headers.only("Authorization")?.split(separator: " ") ?? []
     guard parts.count == 2, parts[0].lowercased() == "bearer",
       let grant = state.withLock({ $0.accessTokens.value(for: String(parts[1]), now: now) })
@@ -125,7 +125,7 @@ extension LegacyAuthorizationServer {
     return json(["user": grant.user, "client_id": grant.clientID, "scope": grant.scope])
   }
 
-  private func authenticated(_ exchange: LegacyExchange, _ parameters: Form) -> LegacyClient? {
+  private func authenticated(_ exchange: LegacyRequest, _ parameters: Form) -> LegacyClient? {
     let basic = exchange.request.headers.only("Authorization").flatMap(BasicCredentials.init(field:))
     let posted = parameters["client_secret"].map { (parameters["client_id"] ?? "", $0) }
     let given: (id: String, secret: String)? =

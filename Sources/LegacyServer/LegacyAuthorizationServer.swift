@@ -40,7 +40,7 @@ public final class LegacyAuthorizationServer: Sendable {
     var request = request
     let isHead = request.method == "HEAD"
     if isHead { request.method = "GET" }
-    var response = route(LegacyExchange(request), now: now)
+    var response = route(LegacyRequest(request), now: now)
     if configuration.quirks.absoluteRedirects, let location = response.headers["Location"], location.hasPrefix("/"),
       let host = request.headers["Host"]
     {
@@ -50,7 +50,7 @@ public final class LegacyAuthorizationServer: Sendable {
     return response
   }
 
-  private func route(_ exchange: LegacyExchange, now: Int) -> Response {
+  private func route(_ exchange: LegacyRequest, now: Int) -> Response {
     if let endpoint = configuration.paths.endpoint(at: String(exchange.request.path)) {
       return answer(exchange, at: endpoint, now: now)
     }
@@ -66,7 +66,7 @@ public final class LegacyAuthorizationServer: Sendable {
     }
   }
 
-  private func answer(_ exchange: LegacyExchange, at endpoint: LegacyPaths.Endpoint, now: Int) -> Response {
+  private func answer(_ exchange: LegacyRequest, at endpoint: LegacyPaths.Endpoint, now: Int) -> Response {
     switch (endpoint, exchange.request.method) {
     case (.authorization, "GET"): authorize(exchange, now: now)
     case (.authorization, "POST"): decide(exchange, now: now)
@@ -85,7 +85,7 @@ public final class LegacyAuthorizationServer: Sendable {
     id.flatMap { clients[$0] }
   }
 
-  func user(of exchange: LegacyExchange, now: Int) -> String? {
+  func user(of exchange: LegacyRequest, now: Int) -> String? {
     guard let session = exchange.cookie(LegacyAuthorizationServer.sessionCookie) else { return nil }
     return state.withLock { $0.sessions.value(for: session, now: now) }
   }

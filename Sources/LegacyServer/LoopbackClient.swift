@@ -59,7 +59,7 @@ public final class LoopbackClient {
       throw .connect(error)
     }
     defer { socket.close() }
-    let exchange = LoopbackExchange(socket, waiter, poller.buffers, deadline)
+    let exchange = LoopbackConnection(socket, waiter, poller.buffers, deadline)
     try await exchange.write(request, to: address)
     return try await exchange.read(isHead: request.method == "HEAD")
   }

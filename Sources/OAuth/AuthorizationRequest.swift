@@ -43,7 +43,7 @@ public final class AuthorizationRequest: Sendable {
       case _ where parsedQuery == nil || parsedBody == nil: .tooManyParameters
       case "GET", "HEAD": body.isEmpty ? nil : .split
       case "POST" where !body.isEmpty && !isForm: .bodyType
-      case "POST": usesBody && AuthorizationRequest.speaksOAuth(inQuery) ? .split : nil
+      case "POST": usesBody && AuthorizationRequest.hasOAuthParameters(inQuery) ? .split : nil
       default: .method
       }
   }
@@ -61,7 +61,7 @@ public final class AuthorizationRequest: Sendable {
   public var given: ParameterNames { sources.reduce([]) { $0.union($1.given) } }
 
   /// True if any parameter is OAuth's, in whatever spelling.
-  public static func speaksOAuth(_ parameters: FormParameters) -> Bool {
+  public static func hasOAuthParameters(_ parameters: FormParameters) -> Bool {
     parameters.hasMalformedName || !parameters.given.isDisjoint(with: .atAuthorization)
       || parameters.secondRepresentation(of: .atAuthorization) != nil
   }

@@ -30,7 +30,7 @@ public struct FormParameters: Sendable, Equatable {
   }
 
   /// What stands under one name.
-  public enum Reading: Sendable, Equatable {
+  public enum ParameterValue: Sendable, Equatable {
     /// Not there, or without a value, which counts as not there (RFC 6749, section 3.1).
     case absent
     case value(String)
@@ -143,7 +143,7 @@ public struct FormParameters: Sendable, Equatable {
   }
 
   /// What stands under a name.
-  public func reading(_ parameter: ParameterName) -> Reading {
+  public func reading(_ parameter: ParameterName) -> ParameterValue {
     if malformed.contains(parameter) { return .malformed }
     guard let index = index(of: parameter, from: 0) else { return .absent }
     if repeated.contains(parameter) { return .repeated }
@@ -171,7 +171,7 @@ public struct FormParameters: Sendable, Equatable {
   }
 
   /// What stands under any name, e.g. one of a form of the gateway's own.
-  public func reading(named name: String) -> Reading {
+  public func reading(named name: String) -> ParameterValue {
     if let parameter = ParameterName(name) { return reading(parameter) }
     if malformedNames.contains(name) { return .malformed }
     guard let index = index(ofOther: name, from: 0) else { return .absent }

@@ -2,7 +2,7 @@ internal import Bytes
 
 extension RedirectURI {
   /// In what a requested URI may differ from a registered one. Empty: in nothing.
-  public struct Freedom: OptionSet, Sendable {
+  public struct AllowedVariance: OptionSet, Sendable {
     public let rawValue: UInt8
 
     public init(rawValue: UInt8) {
@@ -10,23 +10,23 @@ extension RedirectURI {
     }
 
     /// The port of a loopback literal: for native clients (RFC 8252, section 7.3).
-    public static let loopbackPort = Freedom(rawValue: 1)
+    public static let loopbackPort = AllowedVariance(rawValue: 1)
     /// The port of the name `localhost`: a setting, for native clients.
-    public static let localhostPort = Freedom(rawValue: 2)
+    public static let localhostPort = AllowedVariance(rawValue: 2)
     /// The path of a loopback URI, as draft-ietf-oauth-native-apps-03 had it. RFC 8252, section 8.4 forbids it, so no
     /// policy gives it; only tests compare with the draft.
-    static let loopbackPath = Freedom(rawValue: 4)
+    static let loopbackPath = AllowedVariance(rawValue: 4)
   }
 
   /// True if this requested URI is the registered one: the same bytes (RFC 3986, section 6.2.1), loopback ports aside.
-  public func matches(registered: RedirectURI, freedom: Freedom) -> Bool {
+  public func matches(registered: RedirectURI, variance: AllowedVariance) -> Bool {
     if text == registered.text { return true }
     switch (kind, registered.kind) {
     case (.loopback(let family, _), .loopback(let other, _)):
-      guard freedom.contains(.loopbackPort), family == other else { return false }
-      return freedom.contains(.loopbackPath) || hasPathAndQuery(of: registered)
+      guard variance.contains(.loopbackPort), family == other else { return false }
+      return variance.contains(.loopbackPath) || hasPathAndQuery(of: registered)
     case (.localhost, .localhost):
-      return freedom.contains(.localhostPort) && hasPathAndQuery(of: registered)
+      return variance.contains(.localhostPort) && hasPathAndQuery(of: registered)
     default:
       return false
     }

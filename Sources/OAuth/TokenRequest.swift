@@ -46,7 +46,7 @@ public final class TokenRequest: Sendable {
     problem =
       if method != "POST" {
         .method
-      } else if inQuery.map({ TokenRequest.speaks(names, in: $0) }) ?? true {
+      } else if inQuery.map({ TokenRequest.hasParameters(names, in: $0) }) ?? true {
         .query
       } else if !isForm {
         .bodyType
@@ -65,7 +65,7 @@ public final class TokenRequest: Sendable {
     authorization.compactMap { header in try? BasicCredentials(parsing: header.reveal()).user }
   }
 
-  private static func speaks(_ names: ParameterNames, in parameters: FormParameters) -> Bool {
+  private static func hasParameters(_ names: ParameterNames, in parameters: FormParameters) -> Bool {
     parameters.hasMalformedName || !parameters.given.isDisjoint(with: names)
       || parameters.secondRepresentation(of: names) != nil
   }

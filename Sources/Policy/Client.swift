@@ -4,12 +4,6 @@
 /// each text in them.
 @dynamicMemberLookup
 public final class Client: Sendable {
-  /// RFC 6749, section 2.1.
-  public enum Kind: String, Sendable, CaseIterable {
-    case `public`
-    case confidential
-  }
-
   public enum Application: String, Sendable, CaseIterable {
     case native
     case web
@@ -60,13 +54,19 @@ public final class Client: Sendable {
   }
 }
 
+/// The client type of RFC 6749, section 2.1.
+public enum ClientType: String, Sendable, CaseIterable {
+  case `public`
+  case confidential
+}
+
 extension Client {
   /// True if embedded user agents are refused, and not only reported.
   public var blocksEmbeddedUserAgents: Bool { self.mode == .enforce && self.embeddedUserAgents == .block }
 }
 
 /// Who asks the user (`I-consent`).
-public enum Consent: String, Sendable, CaseIterable {
+public enum ConsentOwner: String, Sendable, CaseIterable {
   case gateway
   case upstream
   /// The gateway, but the upstream where the redirect URI is claimed https, which proves who the app is (RFC 8252,
@@ -75,7 +75,7 @@ public enum Consent: String, Sendable, CaseIterable {
 }
 
 /// Which specification a client is held to where they differ.
-public enum Profile: String, Sendable, CaseIterable {
+public enum ClientProfile: String, Sendable, CaseIterable {
   /// RFC 6749, RFC 7636, RFC 8252 and RFC 9700.
   case standard
   /// The OAuth 2.1 draft: PKCE for all clients, and no `redirect_uri` at the token endpoint.
@@ -88,7 +88,7 @@ public enum PKCESyntax: String, Sendable, CaseIterable {
   case lenient
 }
 
-public enum StateRule: String, Sendable, CaseIterable {
+public enum StatePolicy: String, Sendable, CaseIterable {
   case require
   case report
   case off
@@ -102,7 +102,7 @@ public enum RefreshReuseNetworks: String, Sendable, CaseIterable {
 }
 
 /// The rule for authorization requests that are pushed to the gateway first (RFC 9126).
-public enum PushedAuthorizationRule: String, Sendable, CaseIterable {
+public enum PushedAuthorizationPolicy: String, Sendable, CaseIterable {
   case off
   /// They may be pushed.
   case optional
@@ -111,7 +111,7 @@ public enum PushedAuthorizationRule: String, Sendable, CaseIterable {
 }
 
 /// What the name `localhost` may do in a redirect URI (RFC 8252, section 8.3).
-public enum LocalhostRule: String, Sendable, CaseIterable {
+public enum LocalhostPolicy: String, Sendable, CaseIterable {
   case reject
   case exact
   case anyPort = "any_port"

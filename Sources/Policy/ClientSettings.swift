@@ -15,19 +15,19 @@ public struct ClientSettings: Sendable {
   /// The rules that hold for it, its own or those of the policy.
   public var enforcement = EnforcementSettings()
   // Properties of one byte are adjacent: a policy may have very many of these values.
-  public var kind: Client.Kind
+  public var kind: ClientType
   public var application: Client.Application
   public var platform: Client.Platform?
   public var registration: Client.Registration
-  public var consent: Consent
+  public var consent: ConsentOwner
   public var pkce: Client.PKCE
   public var reliesOnNonce = false
   /// The networks from which a repeat within `refreshReuseWindow` may come.
   public var refreshReuseNetworks = RefreshReuseNetworks.same
 
   public init(
-    id: ClientID, name: String? = nil, kind: Client.Kind, application: Client.Application,
-    redirectURIs: [RedirectURI], pkce: Client.PKCE = .required, mode: Mode = .enforce, consent: Consent,
+    id: ClientID, name: String? = nil, kind: ClientType, application: Client.Application,
+    redirectURIs: [RedirectURI], pkce: Client.PKCE = .required, mode: EnforcementMode = .enforce, consent: ConsentOwner,
     secret: Secret? = nil, upstream: UpstreamClient, registration: Client.Registration = .policy
   ) {
     self.id = id

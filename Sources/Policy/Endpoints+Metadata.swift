@@ -1,4 +1,4 @@
-extension Endpoints {
+extension EndpointPaths {
   /// The paths of the server's metadata documents (OpenID Connect Discovery, section 4; RFC 8414, section 3).
   ///
   /// The issuer may have any path above the authorization or the token endpoint. Discovery appends the well-known part to

@@ -2,15 +2,15 @@ public import OAuth
 
 /// The rules that hold for all clients or for one (`enforcement:` and `clients[]`).
 public struct EnforcementSettings: Sendable {
-  public var mode = Mode.enforce
-  public var profile = Profile.standard
+  public var mode = EnforcementMode.enforce
+  public var profile = ClientProfile.standard
   public var pkceMethods: Set<CodeChallengeMethod> = [.s256]
   public var pkceSyntax = PKCESyntax.strict
-  public var state = StateRule.report
-  public var localhost = LocalhostRule.exact
+  public var state = StatePolicy.report
+  public var localhost = LocalhostPolicy.exact
   public var schemes = SchemeRule.strict
   public var embeddedUserAgents = EmbeddedUserAgentRule.report
-  public var pushedAuthorization = PushedAuthorizationRule.off
+  public var pushedAuthorization = PushedAuthorizationPolicy.off
   public var fragmentGuard = false
   /// Seconds.
   public var codeLifetime = 60

@@ -7,7 +7,7 @@ public struct GatewaySettings: Sendable {
   public var origin: Origin
   /// The issuer identifier (RFC 8414, section 2; RFC 9207), sent as `iss`. May have a path.
   public var issuer: String
-  public var listeners: [Listener]
+  public var listeners: [ListenerSettings]
   /// True if HTTP/2 is spoken to clients that want it.
   public var http2 = true
   /// Where metrics, health and the status page are served; `nil` when switched off.
@@ -29,7 +29,7 @@ public struct GatewaySettings: Sendable {
   /// `nil` when switched off.
   public var strictTransport: StrictTransport? = StrictTransport()
 
-  public init(origin: Origin, issuer: String, listeners: [Listener], admin: SocketAddress?, replicas: Int = 1) {
+  public init(origin: Origin, issuer: String, listeners: [ListenerSettings], admin: SocketAddress?, replicas: Int = 1) {
     self.origin = origin
     self.issuer = issuer
     self.listeners = listeners
@@ -120,7 +120,7 @@ public enum HalfClose: String, Sendable, CaseIterable {
   case serve
 }
 
-public struct Listener: Sendable {
+public struct ListenerSettings: Sendable {
   public var address: SocketAddress
   public var tls: ListenerTLS?
   /// True if trusted proxies tell the peer's address with the PROXY protocol.
@@ -132,7 +132,7 @@ public struct Listener: Sendable {
     self.proxyProtocol = proxyProtocol
   }
 
-  public static let table = SettingTable<Listener>(
+  public static let table = SettingTable<ListenerSettings>(
     "listener", "An address to listen on.",
     [
       .other(
@@ -147,7 +147,7 @@ public struct Listener: Sendable {
         """
       ),
     ]
-  ) { Listener(address: SocketAddress(host: "", port: 0)) }
+  ) { ListenerSettings(address: SocketAddress(host: "", port: 0)) }
 }
 
 public struct FileReference: Sendable {

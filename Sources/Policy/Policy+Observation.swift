@@ -11,7 +11,7 @@ extension Policy {
   /// - Parameters:
   ///   - ids: The different client ids that occur in the request, in any place.
   ///   - isReadable: True if no server can find another client id in the request.
-  public func mode(naming ids: some Collection<String>, isReadable: Bool) -> Mode {
+  public func mode(naming ids: some Collection<String>, isReadable: Bool) -> EnforcementMode {
     guard isObserving else { return .enforce }
     guard isEnforcing else {
       if ids.isEmpty || ids.contains(where: { clients[ClientID($0)] != nil }) { return .observe }

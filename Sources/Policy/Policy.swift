@@ -15,9 +15,9 @@ public final class Policy: Sendable {
   /// A short hash of the files that the policy came from: the version that metrics and logs show.
   public let version: String
   /// Upstream identifiers whose credentials the gateway holds: never "unknown", even where no client has that id.
-  public let heldUpstreamIDs: Set<ClientID>
+  public let gatewayHeldClientIDs: Set<ClientID>
   /// True if any client may push its authorization requests: the endpoint is closed otherwise.
-  public let takesPushedRequests: Bool
+  public let acceptsPushedRequests: Bool
   /// True if any client blocks embedded user agents, so that pages in between have to be looked at.
   public let blocksEmbeddedUserAgents: Bool
   /// True if the rules are enforced for at least one client. While it is false, nothing is changed on the wire
@@ -38,10 +38,10 @@ public final class Policy: Sendable {
     self.clients = clients
     self.version = version
     callback = gateway.origin.description + GatewaySettings.ownPath + "callback"
-    takesPushedRequests = clients.values.contains { $0.pushedAuthorization != .off }
+    acceptsPushedRequests = clients.values.contains { $0.pushedAuthorization != .off }
     blocksEmbeddedUserAgents = clients.values.contains { $0.blocksEmbeddedUserAgents }
     let upstreams = clients.values.lazy.map(\.settings.upstream)
-    heldUpstreamIDs = Set(upstreams.filter { $0.clientSecret != nil }.map(\.clientID))
+    gatewayHeldClientIDs = Set(upstreams.filter { $0.clientSecret != nil }.map(\.clientID))
     let (mode, unknownClients) = (enforcement.defaults.mode, enforcement.unknownClients)
     let rejectsAll = clients.isEmpty && mode == .enforce && unknownClients == .reject
     isEnforcing = rejectsAll || clients.values.contains { $0.mode == .enforce }
@@ -50,7 +50,7 @@ public final class Policy: Sendable {
   }
 
   public convenience init(
-    gateway: GatewaySettings, upstream: UpstreamSettings, unknownClients: UnknownClients, mode: Mode,
+    gateway: GatewaySettings, upstream: UpstreamSettings, unknownClients: UnknownClients, mode: EnforcementMode,
     unlistedOAuth: UnlistedOAuth = .reject, clients: [ClientID: Client], version: String
   ) {
     var enforcement = PolicyEnforcement()
@@ -64,13 +64,13 @@ public final class Policy: Sendable {
 extension Policy {
   public var unknownClients: UnknownClients { enforcement.unknownClients }
   /// The mode of what is decided before a client is known.
-  public var mode: Mode { enforcement.defaults.mode }
+  public var mode: EnforcementMode { enforcement.defaults.mode }
   public var redirects: Set<RedirectKind> { enforcement.redirects }
   public var unlistedOAuth: UnlistedOAuth { enforcement.unlistedOAuth }
 }
 
 /// The effect of the rules on a request (`I-observe`).
-public enum Mode: String, Sendable, CaseIterable {
+public enum EnforcementMode: String, Sendable, CaseIterable {
   /// A refusal is carried out.
   case enforce
   /// The request and its answer pass unchanged. What would be refused is logged and counted.
@@ -80,7 +80,7 @@ public enum Mode: String, Sendable, CaseIterable {
 /// The treatment of a client id that the policy does not list.
 public enum UnknownClients: String, Sendable, CaseIterable {
   case reject
-  /// As `Mode.observe`.
+  /// As `EnforcementMode.observe`.
   case observe
 }
 

@@ -1,7 +1,7 @@
 /// The legacy authorization server (`upstream:` in the policy file).
 public struct UpstreamSettings: Sendable {
   public var origin: Origin
-  public var endpoints: Endpoints
+  public var endpoints: EndpointPaths
   public var callback: CallbackMode
   /// Prefixes that are proxied; empty: everything.
   public var pass: [String] = []
@@ -40,7 +40,7 @@ public struct UpstreamSettings: Sendable {
   public var tls: UpstreamTLS?
 
   public init(
-    origin: Origin, endpoints: Endpoints, callback: CallbackMode = .inPlace, usesPKCE: Bool = false,
+    origin: Origin, endpoints: EndpointPaths, callback: CallbackMode = .inPlace, usesPKCE: Bool = false,
     scopes: ScopeRules? = nil, parameters: Set<String> = []
   ) {
     self.origin = origin
@@ -150,12 +150,12 @@ public struct UpstreamSettings: Sendable {
 
   /// The settings of a server that sets nothing, until its URL is known.
   public init() {
-    self.init(origin: Origin(scheme: .https, host: ""), endpoints: Endpoints(authorization: [], token: []))
+    self.init(origin: Origin(scheme: .https, host: ""), endpoints: EndpointPaths(authorization: [], token: []))
   }
 }
 
 /// Paths of the server's OAuth endpoints, each as written in its documentation, beginning with a slash.
-public struct Endpoints: Sendable {
+public struct EndpointPaths: Sendable {
   public var authorization: [String]
   public var token: [String]
   public var revocation: [String]
@@ -178,7 +178,7 @@ public struct Endpoints: Sendable {
     self.closed = closed
   }
 
-  public static let table = SettingTable<Endpoints>(
+  public static let table = SettingTable<EndpointPaths>(
     "endpoints", "Paths of the server's OAuth endpoints, exactly as the server has them.",
     [
       .paths(
@@ -210,7 +210,7 @@ public struct Endpoints: Sendable {
       .other(
         "registration", .paths, "The server's own dynamic registration: closed with 404 (RFC 7591)", default: "none"),
     ]
-  ) { Endpoints(authorization: [], token: []) }
+  ) { EndpointPaths(authorization: [], token: []) }
 }
 
 /// Where the upstream's answer is completed (`I-completion`).

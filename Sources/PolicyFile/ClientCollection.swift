@@ -9,10 +9,10 @@ struct ClientCollection {
     /// `nil` where the entry has errors that leave none.
     var client: Client?
     /// Where the client begins.
-    let place: Place
+    let place: SourceLocation
     /// Where the file says who asks; absent: the default of `I-consent`.
-    let consent: Place?
-    let upstreamID: Place?
+    let consent: SourceLocation?
+    let upstreamID: SourceLocation?
   }
 
   /// A redirect URI that apps or servers could mistake for another's, with its scheme where that is private.
@@ -20,7 +20,7 @@ struct ClientCollection {
     let client: ClientID
     let uri: String
     let scheme: String?
-    let place: Place
+    let place: SourceLocation
   }
 
   /// A loopback redirect URI without its port, which an app chooses when it runs.
@@ -28,7 +28,7 @@ struct ClientCollection {
     let client: ClientID
     let address: String
     let isObserved: Bool
-    let place: Place
+    let place: SourceLocation
   }
 
   private(set) var entries: [Entry] = []

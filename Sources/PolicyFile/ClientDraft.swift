@@ -6,19 +6,19 @@ import YAML
 /// more than the reading.
 final class ClientDraft: SectionDraft {
   /// A value and its place.
-  typealias Placed<Value> = (value: Value, node: YAMLNode)
+  typealias Located<Value> = (value: Value, node: YAMLNode)
 
   var settings: ClientSettings
   var id: ClientID?
   /// `nil` where the entry does not say it, or not in a known word.
-  private(set) var kind: Client.Kind?
+  private(set) var kind: ClientType?
   /// The value of `id:`, or the whole entry.
   var node: YAMLNode
   private(set) var fields = Fields()
   /// The redirect URIs that could be read.
-  var redirectURIs: [Placed<RedirectURI>] = []
+  var redirectURIs: [Located<RedirectURI>] = []
   /// The grants that not every client may have.
-  var grants: [Placed<GrantType>] = []
+  var grants: [Located<GrantType>] = []
   var namesGrants = false
   var upstream: ClientUpstreamDraft
 

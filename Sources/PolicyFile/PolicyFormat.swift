@@ -38,10 +38,10 @@ enum PolicyFormat {
 
   /// The file itself comes first.
   static let tables = [
-    Table(PolicyRoot.table), Table(GatewaySettings.table), Table(Listener.table), Table(ListenerTLS.table),
+    Table(PolicyRoot.table), Table(GatewaySettings.table), Table(ListenerSettings.table), Table(ListenerTLS.table),
     Table(CertificatePlace.table), Table(StrictTransport.table), Table(UpstreamTLSDraft.table), Table(Branding.table),
     Table(LimitSettings.table), Table(StoreDraft.table), Table(FilePlace.table), Table(SecretPlace.table),
-    Table(UpstreamSettings.table), Table(Endpoints.table), Table(ScopeLists.table), Table(PolicyEnforcement.table),
+    Table(UpstreamSettings.table), Table(EndpointPaths.table), Table(ScopeLists.table), Table(PolicyEnforcement.table),
     Table(IncludePlace.table),
     Table(IncludedFile.table), Table(ClientSettings.table), Table(UpstreamClient.table),
   ]

@@ -1,8 +1,8 @@
 import Policy
 import YAML
 
-extension Listener: SectionDraft {
-  static let section = Section<Listener>(
+extension ListenerSettings: SectionDraft {
+  static let section = Section<ListenerSettings>(
     table,
     [
       "address": { if let address = $0.address($1) { $2.address = address } },
@@ -11,8 +11,8 @@ extension Listener: SectionDraft {
 }
 
 extension PolicyReader {
-  func listeners(_ field: Field) -> [(value: Listener, node: YAMLNode)] {
-    var listeners: [(value: Listener, node: YAMLNode)] = []
+  func listeners(_ field: Field) -> [(value: ListenerSettings, node: YAMLNode)] {
+    var listeners: [(value: ListenerSettings, node: YAMLNode)] = []
     var seen: [SocketAddress: YAMLNode] = [:]
     let items = list(field)
     if items.isEmpty, field.node.kind == .sequence {
@@ -31,10 +31,10 @@ extension PolicyReader {
     return listeners
   }
 
-  private func listener(_ item: Field) -> Listener? {
-    var listener = Listener.table.defaults()
-    guard let fields = read(item.node, Listener.section, into: &listener) else { return nil }
-    require(Listener.section, in: fields, item.node, named: "the listener")
+  private func listener(_ item: Field) -> ListenerSettings? {
+    var listener = ListenerSettings.table.defaults()
+    guard let fields = read(item.node, ListenerSettings.section, into: &listener) else { return nil }
+    require(ListenerSettings.section, in: fields, item.node, named: "the listener")
     return listener.address.host.isEmpty ? nil : listener
   }
 

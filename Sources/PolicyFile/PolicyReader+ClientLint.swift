@@ -23,7 +23,7 @@ extension PolicyReader {
     }
   }
 
-  private func lintType(_ draft: ClientDraft, _ kind: Client.Kind) {
+  private func lintType(_ draft: ClientDraft, _ kind: ClientType) {
     if kind == .confidential, draft.settings.application == .native {
       error(
         .nativeConfidential, draft.fields["type"]?.node ?? draft.node,
@@ -36,7 +36,7 @@ extension PolicyReader {
     }
   }
 
-  private func lintPKCE(_ draft: ClientDraft, _ kind: Client.Kind) {
+  private func lintPKCE(_ draft: ClientDraft, _ kind: ClientType) {
     let rule = draft.settings.pkce
     guard let pkce = draft.fields.valid("pkce"), rule != .required else { return }
     if draft.settings.application == .native {
@@ -57,7 +57,7 @@ extension PolicyReader {
     }
   }
 
-  private func lintGrants(_ draft: ClientDraft, _ kind: Client.Kind) {
+  private func lintGrants(_ draft: ClientDraft, _ kind: ClientType) {
     for grant in draft.grants {
       if grant.value == .password {
         error(
@@ -103,7 +103,7 @@ extension PolicyReader {
     warn(.refreshReuseNetworks, field.node, "`refresh_reuse_networks: any` " + message)
   }
 
-  private func lintPushed(_ draft: ClientDraft, _ kind: Client.Kind) {
+  private func lintPushed(_ draft: ClientDraft, _ kind: ClientType) {
     guard draft.rules.pushedAuthorization != .off, let node = draft.fields["pushed_authorization"]?.node else { return }
     lintPushedEndpoint(node, draft.rules.pushedAuthorization)
     guard kind == .confidential, draft.fields["secret"] == nil, !draft.upstream.holdsCredentials else { return }
@@ -114,7 +114,7 @@ extension PolicyReader {
   }
 
   /// Without a path of its own nobody can push.
-  func lintPushedEndpoint(_ node: YAMLNode, _ rule: PushedAuthorizationRule) {
+  func lintPushedEndpoint(_ node: YAMLNode, _ rule: PushedAuthorizationPolicy) {
     guard rule != .off, let upstream, upstream.endpoints.pushedAuthorization.isEmpty else { return }
     error(
       .pushedAuthorization, node,
@@ -122,7 +122,7 @@ extension PolicyReader {
         + "`endpoints`")
   }
 
-  private func lintCredentials(_ draft: ClientDraft, _ kind: Client.Kind) {
+  private func lintCredentials(_ draft: ClientDraft, _ kind: ClientType) {
     if kind == .confidential, let secret = draft.settings.secret, let node = draft.fields["secret"]?.node {
       let bits = SecretStrength.bits(of: secret)
       if bits < SecretStrength.required {

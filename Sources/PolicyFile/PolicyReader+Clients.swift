@@ -46,9 +46,9 @@ extension PolicyReader {
     clients.add(
       id,
       ClientCollection.Entry(
-        client: draft.kind == nil ? nil : client(draft, id), place: Place(draft.node),
-        consent: draft.fields.valid("consent").map { Place($0.node) },
-        upstreamID: draft.upstream.fields.valid("client_id").map { Place($0.node) }))
+        client: draft.kind == nil ? nil : client(draft, id), place: SourceLocation(draft.node),
+        consent: draft.fields.valid("consent").map { SourceLocation($0.node) },
+        upstreamID: draft.upstream.fields.valid("client_id").map { SourceLocation($0.node) }))
   }
 
   private func draft(_ node: YAMLNode) -> ClientDraft? {
@@ -76,7 +76,7 @@ extension PolicyReader {
   }
 
   /// A line, with its file where that is another one.
-  private func line(of place: Place, from node: YAMLNode) -> String {
+  private func line(of place: SourceLocation, from node: YAMLNode) -> String {
     let file = place.file == node.document.file ? "" : "\(place.file), "
     return "\(file)line \(place.mark.line)"
   }

@@ -25,7 +25,7 @@ extension PolicyReader {
         }
       }
       let reason = Self.reasonToAsk(client, sharing: count)
-      let standard = reason == nil ? Consent.upstream : .gateway
+      let standard = reason == nil ? ConsentOwner.upstream : .gateway
       let consent = entry.consent == nil ? standard : client.consent
       if let place = entry.consent, consent == .upstream, let reason {
         report(

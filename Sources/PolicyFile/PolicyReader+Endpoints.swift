@@ -2,8 +2,8 @@ import OAuth
 import Policy
 import YAML
 
-extension Endpoints: SectionDraft {
-  static let section = Section<Endpoints>(
+extension EndpointPaths: SectionDraft {
+  static let section = Section<EndpointPaths>(
     table,
     [
       "device_authorization": { $2.closed += $0.paths($1) },
@@ -12,10 +12,10 @@ extension Endpoints: SectionDraft {
 }
 
 extension PolicyReader {
-  func endpoints(_ field: Field) -> Endpoints {
-    var endpoints = Endpoints(authorization: [], token: [])
-    endpointsPlace = Place(field.key)
-    guard let fields = read(field.node, Endpoints.section, into: &endpoints) else { return endpoints }
+  func endpoints(_ field: Field) -> EndpointPaths {
+    var endpoints = EndpointPaths(authorization: [], token: [])
+    endpointsPlace = SourceLocation(field.key)
+    guard let fields = read(field.node, EndpointPaths.section, into: &endpoints) else { return endpoints }
     var owners: [String: String] = [:]
     for field in fields.all {
       for path in field.texts {
@@ -25,7 +25,7 @@ extension PolicyReader {
           "path \(quoted(path)) is both `\(owner)` and `\(field.name)`; a path is one endpoint")
       }
     }
-    require(Endpoints.section, in: fields, field.key, named: "`endpoints`")
+    require(EndpointPaths.section, in: fields, field.key, named: "`endpoints`")
     return endpoints
   }
 

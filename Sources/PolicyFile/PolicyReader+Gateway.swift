@@ -8,7 +8,7 @@ private struct GatewayDraft: SectionDraft {
   var origin: Origin?
   var issuer: (text: String, origin: Origin)?
   /// The listeners with their places.
-  var listeners: [(value: Listener, node: YAMLNode)] = []
+  var listeners: [(value: ListenerSettings, node: YAMLNode)] = []
 
   static let section = Section<GatewayDraft>(
     GatewaySettings.table,
@@ -52,7 +52,7 @@ extension PolicyReader {
   func readGateway(_ field: Field) {
     var draft = GatewayDraft()
     guard let fields = read(field.node, GatewayDraft.section, into: &draft) else { return }
-    listenerPlaces = draft.listeners.map { ($0.value.address, Place($0.node)) }
+    listenerPlaces = draft.listeners.map { ($0.value.address, SourceLocation($0.node)) }
     sealingKeys = draft.settings.sealingKeys
     if fields["origin"] == nil, fields["issuer"] == nil {
       missing("origin", field.key, in: "`gateway`", "the URL at which clients reach it, or `issuer`")
@@ -63,7 +63,7 @@ extension PolicyReader {
       error(
         .conflict, timeout.node,
         "`drain_timeout` leaves nothing after `drain_delay`, which is part of it; make it longer than "
-          + "`\(Quantity.duration(settings.drainDelay))`")
+          + "`\(UnitParsing.duration(settings.drainDelay))`")
     }
     guard let origin = draft.origin ?? draft.issuer?.origin else { return }
     settings.origin = origin
@@ -74,7 +74,8 @@ extension PolicyReader {
   }
 
   private func lint(
-    _ gateway: GatewaySettings, _ listeners: [(value: Listener, node: YAMLNode)], _ fields: Fields, _ field: Field
+    _ gateway: GatewaySettings, _ listeners: [(value: ListenerSettings, node: YAMLNode)], _ fields: Fields,
+    _ field: Field
   ) {
     let severalReplicas = gateway.replicas > 1
     if severalReplicas, case .memory = gateway.store {
@@ -91,7 +92,7 @@ extension PolicyReader {
             + "`sealing_keys: { file: PATH }`")
       } else {
         // Reported once the clients are known.
-        ephemeralKeyPlace = Place(field.key)
+        ephemeralKeyPlace = SourceLocation(field.key)
       }
     }
     if let strict = fields["strict_transport_security"], gateway.strictTransport == nil,
@@ -166,7 +167,7 @@ extension PolicyReader {
     }
     guard let address = address(field) else { return }
     settings.admin = address
-    adminPlace = Place(field.node)
+    adminPlace = SourceLocation(field.node)
     if !Origin(scheme: .http, host: address.host).isLoopback {
       warn(
         .adminExposed, field.node,

@@ -3,8 +3,8 @@ import Policy
 import YAML
 
 extension PolicyReader {
-  func redirectURIs(_ field: Field) -> [ClientDraft.Placed<RedirectURI>] {
-    var uris: [ClientDraft.Placed<RedirectURI>] = []
+  func redirectURIs(_ field: Field) -> [ClientDraft.Located<RedirectURI>] {
+    var uris: [ClientDraft.Located<RedirectURI>] = []
     uris.reserveCapacity(field.node.kind == .sequence ? field.node.count : 0)
     for item in list(field) {
       guard let text = text(item) else { continue }
@@ -48,7 +48,7 @@ extension PolicyReader {
   private func isNative(_ draft: ClientDraft) -> Bool { draft.settings.application == .native }
 
   /// Warns of a kind that the policy's `redirects` does not have.
-  private func lintKind(_ kind: RedirectKind, _ uri: ClientDraft.Placed<RedirectURI>, _ draft: ClientDraft) {
+  private func lintKind(_ kind: RedirectKind, _ uri: ClientDraft.Located<RedirectURI>, _ draft: ClientDraft) {
     if isNative(draft), !enforcement.redirects.contains(kind) {
       error(
         .redirectKindOff, uri.node,
@@ -63,7 +63,7 @@ extension PolicyReader {
     }
   }
 
-  private func lintPrivateUse(_ uri: ClientDraft.Placed<RedirectURI>, scheme: String, _ draft: ClientDraft) {
+  private func lintPrivateUse(_ uri: ClientDraft.Located<RedirectURI>, scheme: String, _ draft: ClientDraft) {
     lintKind(.privateUse, uri, draft)
     if let problem = uri.value.schemeProblem(draft.rules.schemes == .strict ? .strict : .minimum) {
       error(.schemeNotReversed, uri.node, "\(draft.title) cannot use scheme \(quoted(scheme)): \(problem)")
@@ -90,7 +90,7 @@ extension PolicyReader {
   }
 
   /// Apps of the Universal Windows Platform cannot have longer schemes; everything else can.
-  private func lintLength(_ uri: ClientDraft.Placed<RedirectURI>, scheme: String, _ draft: ClientDraft) {
+  private func lintLength(_ uri: ClientDraft.Located<RedirectURI>, scheme: String, _ draft: ClientDraft) {
     guard draft.settings.platform == nil || draft.settings.platform == .uwp else { return }
     report(
       .schemeTooLong, draft.settings.platform == .uwp ? .warning : .note, uri.node,
@@ -99,7 +99,7 @@ extension PolicyReader {
         + (draft.settings.platform == .uwp ? "" : ", or set `platform`"))
   }
 
-  private func lintHTTPS(_ uri: ClientDraft.Placed<RedirectURI>, _ draft: ClientDraft) {
+  private func lintHTTPS(_ uri: ClientDraft.Located<RedirectURI>, _ draft: ClientDraft) {
     lintKind(.claimedHTTPS, uri, draft)
     if isNative(draft), uri.value.path.isEmpty || uri.value.path == "/" {
       warn(
@@ -108,7 +108,7 @@ extension PolicyReader {
     }
   }
 
-  private func lintLoopback(_ uri: ClientDraft.Placed<RedirectURI>, _ draft: ClientDraft) {
+  private func lintLoopback(_ uri: ClientDraft.Located<RedirectURI>, _ draft: ClientDraft) {
     lintKind(.loopback, uri, draft)
     guard lintLoopbackOwner(uri, draft) else { return }
     if uri.value.path.isEmpty {
@@ -118,7 +118,7 @@ extension PolicyReader {
     }
   }
 
-  private func lintLocalhost(_ uri: ClientDraft.Placed<RedirectURI>, _ draft: ClientDraft) {
+  private func lintLocalhost(_ uri: ClientDraft.Located<RedirectURI>, _ draft: ClientDraft) {
     lintKind(.loopback, uri, draft)
     guard lintLoopbackOwner(uri, draft) else { return }
     switch draft.rules.localhost {
@@ -137,7 +137,7 @@ extension PolicyReader {
   }
 
   /// Loopback is for native apps, which are public.
-  private func lintLoopbackOwner(_ uri: ClientDraft.Placed<RedirectURI>, _ draft: ClientDraft) -> Bool {
+  private func lintLoopbackOwner(_ uri: ClientDraft.Located<RedirectURI>, _ draft: ClientDraft) -> Bool {
     guard draft.kind == .confidential || !isNative(draft) else { return true }
     let what = draft.kind == .confidential ? "confidential" : "no native app"
     error(
@@ -155,13 +155,13 @@ extension PolicyReader {
         clients.add(
           ClientCollection.LoopbackSite(
             client: id, address: uri.value.address, isObserved: draft.rules.mode == .observe,
-            place: Place(uri.node)))
+            place: SourceLocation(uri.node)))
         continue
       case .privateUse, .https, .broker: break
       }
       clients.add(
         ClientCollection.Site(
-          client: id, uri: uri.value.text, scheme: uri.value.privateUseScheme, place: Place(uri.node)))
+          client: id, uri: uri.value.text, scheme: uri.value.privateUseScheme, place: SourceLocation(uri.node)))
     }
   }
 

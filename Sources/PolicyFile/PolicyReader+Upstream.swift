@@ -29,10 +29,10 @@ extension PolicyReader {
     var upstream = draft.settings
     lint(upstream, fields)
     guard let origin = draft.origin, let url = fields["url"] else { return }
-    upstreamURLPlace = Place(url.node)
+    upstreamURLPlace = SourceLocation(url.node)
     upstream.origin = origin
     upstream.tls = finishUpstreamTLS(draft.tls, origin, url)
-    if upstream.pass.isEmpty { everythingPassed = Place(field.key) }
+    if upstream.pass.isEmpty { everythingPassed = SourceLocation(field.key) }
     if let field = fields["not_endpoints"] { checkNotEndpoints(field, upstream) }
     if let reserve = upstream.reserve, let field = fields["reserved_connections"], reserve >= upstream.maxConnections {
       error(

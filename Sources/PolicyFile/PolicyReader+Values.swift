@@ -115,7 +115,7 @@ extension PolicyReader {
   /// - Parameter excess: Why there is no longer one, where an RFC gives the bound.
   private func duration(_ field: Field, _ range: ClosedRange<Int>, excess: String? = nil) -> Int? {
     guard let text = text(field) else { return nil }
-    guard let value = Quantity.milliseconds(text) else {
+    guard let value = UnitParsing.milliseconds(text) else {
       error(
         .invalidValue, field.node,
         "`\(field.name)` cannot be \(quoted(text)); use a whole number and a unit, such as `250ms`, `60s`, `10m` or "
@@ -125,14 +125,14 @@ extension PolicyReader {
     if let excess, value > range.upperBound {
       error(
         .excess(of: field.name), field.node,
-        "`\(field.name)` cannot be `\(Quantity.duration(value))`; \(excess)")
+        "`\(field.name)` cannot be `\(UnitParsing.duration(value))`; \(excess)")
       return nil
     }
     guard range.contains(value) else {
       error(
         .invalidValue, field.node,
-        "`\(field.name)` cannot be \(quoted(text)); use \(Quantity.duration(range.lowerBound)) to "
-          + Quantity.duration(range.upperBound))
+        "`\(field.name)` cannot be \(quoted(text)); use \(UnitParsing.duration(range.lowerBound)) to "
+          + UnitParsing.duration(range.upperBound))
       return nil
     }
     return value
@@ -161,7 +161,7 @@ extension PolicyReader {
   /// A size in bytes: `2048`, `64KiB`, `1MiB`.
   private func size(_ field: Field, _ range: ClosedRange<Int>, or word: String? = nil) -> Int? {
     guard let text = text(field) else { return nil }
-    if let value = Quantity.bytes(text), range.contains(value) { return value }
+    if let value = UnitParsing.bytes(text), range.contains(value) { return value }
     let alternative = word.map { ", or `\($0)`" } ?? ""
     error(
       .invalidValue, field.node,

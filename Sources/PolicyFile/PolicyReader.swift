@@ -32,20 +32,20 @@ final class PolicyReader {
   /// The first public native client that is only observed.
   var observedNative: ClientID?
   /// Where the policy says that requests of OAuth's pass on other paths.
-  var unlistedObserved: Place?
+  var unlistedObserved: SourceLocation?
   /// Where `upstream:` lets everything pass without saying so.
-  var everythingPassed: Place?
+  var everythingPassed: SourceLocation?
   /// Where `enforcement:` says whether requests may be pushed.
   var pushedNode: YAMLNode?
   /// Where `endpoints:` stands.
-  var endpointsPlace: Place?
+  var endpointsPlace: SourceLocation?
   var gateway: GatewaySettings?
   /// The addresses that `gateway:` listens on, with their places; the admin listener's where the policy names it.
-  var listenerPlaces: [(address: SocketAddress, place: Place)] = []
-  var adminPlace: Place?
-  var upstreamURLPlace: Place?
+  var listenerPlaces: [(address: SocketAddress, place: SourceLocation)] = []
+  var adminPlace: SourceLocation?
+  var upstreamURLPlace: SourceLocation?
   /// Where `gateway:` begins, if it names no sealing keys and its origin is not a loopback host.
-  var ephemeralKeyPlace: Place?
+  var ephemeralKeyPlace: SourceLocation?
   var upstream: UpstreamSettings?
   var clients = ClientCollection()
   var secrets: [String: Secret?] = [:]
@@ -72,17 +72,17 @@ final class PolicyReader {
   }
 
   func report(_ id: DiagnosticID, _ severity: Diagnostic.Severity, _ node: YAMLNode, _ message: String) {
-    report(id, severity, Place(node), message)
+    report(id, severity, SourceLocation(node), message)
   }
 
-  func report(_ id: DiagnosticID, _ severity: Diagnostic.Severity, _ place: Place, _ message: String) {
+  func report(_ id: DiagnosticID, _ severity: Diagnostic.Severity, _ place: SourceLocation, _ message: String) {
     diagnostics.append(Self.diagnostic(id, severity, place, message))
   }
 
   /// Records a setting that the format has and `serve` cannot honour yet. Running without it would not be what the
   /// operator asked for, so `check` and `serve` stop there.
   func reportUnsupported(_ field: Field, _ message: String) {
-    unsupported.append(Self.diagnostic(.notYetSupported, .error, Place(field.key), message))
+    unsupported.append(Self.diagnostic(.notYetSupported, .error, SourceLocation(field.key), message))
   }
 
   func report(_ diagnostic: Diagnostic) {
@@ -90,7 +90,7 @@ final class PolicyReader {
   }
 
   static func diagnostic(
-    _ id: DiagnosticID, _ severity: Diagnostic.Severity, _ place: Place, _ message: String
+    _ id: DiagnosticID, _ severity: Diagnostic.Severity, _ place: SourceLocation, _ message: String
   ) -> Diagnostic {
     Diagnostic(
       id: id, severity: severity, file: place.file, line: place.mark.line, column: place.mark.column, message: message)

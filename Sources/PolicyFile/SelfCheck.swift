@@ -27,7 +27,7 @@ public struct SelfCheck: Sendable, Equatable {
   ///   - observedNative: A native client that is only observed; `nil` if there is none.
   ///   - findings: the ids of the errors in the file: a policy with errors meets nothing.
   init(
-    redirects: Set<RedirectKind>, mode: Mode, unknownClients: UnknownClients, observedNative: ClientID?,
+    redirects: Set<RedirectKind>, mode: EnforcementMode, unknownClients: UnknownClients, observedNative: ClientID?,
     findings: Set<DiagnosticID>
   ) {
     func missing(_ kind: RedirectKind) -> String? {

@@ -13,10 +13,10 @@ enum DemoPolicy {
     let origin = Origin(scheme: .http, host: "127.0.0.1", port: gatewayPort)
     let gateway = GatewaySettings(
       origin: origin, issuer: origin.description,
-      listeners: [Listener(address: SocketAddress(host: "127.0.0.1", port: gatewayPort))], admin: nil)
+      listeners: [ListenerSettings(address: SocketAddress(host: "127.0.0.1", port: gatewayPort))], admin: nil)
     let upstream = UpstreamSettings(
       origin: Origin(scheme: .http, host: "127.0.0.1", port: upstreamPort),
-      endpoints: Endpoints(authorization: ["/authorize"], token: ["/token"], revocation: ["/revoke"]))
+      endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/token"], revocation: ["/revoke"]))
     let clients = [
       try client(appID, "Demo App", ["http://127.0.0.1/callback", "com.example.demo:/callback"]),
       try client(otherID, "Other App", [otherURI]),

@@ -43,7 +43,7 @@ struct AdminFixture {
         origin: origin, issuer: origin.description, listeners: [], admin: nil, replicas: replicas),
       upstream: UpstreamSettings(
         origin: Origin(scheme: .http, host: "127.0.0.1", port: upstreamPort),
-        endpoints: Endpoints(authorization: ["/authorize"], token: ["/token"])),
+        endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/token"])),
       unknownClients: .reject, mode: .enforce, clients: [client.id: Client(client)], version: version)
   }
 

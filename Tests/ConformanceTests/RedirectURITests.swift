@@ -131,8 +131,8 @@ struct RedirectURITests {
 
   @Test(
     "9700-4.1.3-localhost-word, 8252-8.4-exact: localhost has port freedom by setting only",
-    arguments: [(LocalhostRule.exact, 400), (.reject, 400), (.anyPort, 200)])
-  func localhost(rule: LocalhostRule, status: Int) async throws {
+    arguments: [(LocalhostPolicy.exact, 400), (.reject, 400), (.anyPort, 200)])
+  func localhost(rule: LocalhostPolicy, status: Int) async throws {
     let uri = try RedirectURI(parsing: "http://localhost/cb")
     let policy = try FixturePolicy.with {
       $0.edit("n4") {

@@ -204,7 +204,7 @@ struct AuthorizationTests {
     func decide(
       _ body: String, query: Substring? = nil, type: String = "application/x-www-form-urlencoded"
     )
-      -> Outcome<AuthorizationPermit>
+      -> DecisionWithFindings<AuthorizationPermit>
     {
       Enforcement.decideAuthorization(
         AuthorizationRequest(method: "POST", query: query, contentTypes: [type], body: Array(body.utf8)),
@@ -291,7 +291,7 @@ struct AuthorizationTests {
 
   @Test("I-consent: claims of an app that nothing proves do not go upstream behind the gateway's consent page")
   func claims() throws {
-    func forwarded(_ redirectURI: String, _ consent: Consent) throws -> Bool {
+    func forwarded(_ redirectURI: String, _ consent: ConsentOwner) throws -> Bool {
       let policy = Fixture.policy {
         $0.redirectURIs = [Fixture.uri(redirectURI)]
         $0.consent = consent

@@ -11,9 +11,9 @@ struct CompletionTests {
   private func complete(
     _ location: String, transaction: AuthorizationTransaction = Fixture.transaction, browser: Bool = true,
     request: String = "", now: Int64 = Fixture.now, policy: Policy = Fixture.policy()
-  ) throws -> Outcome<CompletionPermit> {
-    let answer = try #require(UpstreamAnswer(location: location))
-    let facts = CompletionFacts(browserMatches: browser, request: RequestContent(target: request), now: now)
+  ) throws -> DecisionWithFindings<CompletionPermit> {
+    let answer = try #require(UpstreamAuthorizationResponse(location: location))
+    let facts = CompletionFacts(browserMatches: browser, request: ReflectedCodeScanner(target: request), now: now)
     return Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
   }
 
@@ -58,14 +58,14 @@ struct CompletionTests {
     ])
   func elsewhere(location: String) throws {
     let outcome = try complete(location)
-    #expect(outcome.rejection == .answerElsewhere)
+    #expect(outcome.rejection == .responseToOtherURI)
     #expect(outcome.refusal?.response == nil)
   }
 
   @Test("I-completion: a code that was already in the request is laundered, not new")
   func echoed() throws {
     let location = Self.callback + "?code=abcdefghij&state=s"
-    #expect(try complete(location, request: "next=x%26code%3Dabcdefghij").rejection == .answerEchoed)
+    #expect(try complete(location, request: "next=x%26code%3Dabcdefghij").rejection == .codeReflectedFromRequest)
     #expect(try complete(location, request: "next=other").permit != nil)
   }
 
@@ -78,15 +78,15 @@ struct CompletionTests {
     ])
   func echoedInDisguise(request: String) throws {
     let location = Self.callback + "?code=4%2F0A%2Bb%3D%3Dcd&state=s"
-    #expect(try complete(location, request: request).rejection == .answerEchoed)
+    #expect(try complete(location, request: request).rejection == .codeReflectedFromRequest)
   }
 
   @Test("I-completion: a code that is itself escaped is found, and in cookies too")
   func echoedEscaped() throws {
     let location = Self.callback + "?code=abcd%252565fghij&state=s"
-    #expect(try complete(location, request: "/a?x=abcd%65fghij").rejection == .answerEchoed)
-    #expect(try complete(location, request: "/a?x=abcdefghij").rejection == .answerEchoed)
-    let content = RequestContent(target: "/authorize", cookies: ["a=b", "next=%2Fx%3Fcode%3Dabcdefghij"])
+    #expect(try complete(location, request: "/a?x=abcd%65fghij").rejection == .codeReflectedFromRequest)
+    #expect(try complete(location, request: "/a?x=abcdefghij").rejection == .codeReflectedFromRequest)
+    let content = ReflectedCodeScanner(target: "/authorize", cookies: ["a=b", "next=%2Fx%3Fcode%3Dabcdefghij"])
     #expect(content.holds("abcdefghij"))
     #expect(!content.holds("abcdefghik"))
   }
@@ -99,15 +99,15 @@ struct CompletionTests {
       "/a?x=%41bc-ef_h%61bc-ef_h",
     ])
   func echoedUnreserved(target: String) {
-    #expect(RequestContent(target: target).holds("abc-ef_h"))
-    #expect(!RequestContent(target: target).holds("abc-ef_i"))
+    #expect(ReflectedCodeScanner(target: target).holds("abc-ef_h"))
+    #expect(!ReflectedCodeScanner(target: target).holds("abc-ef_i"))
   }
 
   @Test(
     "A code is not found where something else stands in it",
     arguments: ["/a?x=abc%2Fef_h", "/a?x=abc-%20ef_h", "/a?x=abc-e%3D%66_", "/a?x=abc-e%66%3D_h", "/a?x=abc-e&y=f_h"])
   func notEchoed(target: String) {
-    #expect(!RequestContent(target: target).holds("abc-ef_h"))
+    #expect(!ReflectedCodeScanner(target: target).holds("abc-ef_h"))
   }
 
   @Test(
@@ -118,8 +118,8 @@ struct CompletionTests {
       "/.proofgate/callback?code=x", "next=%FF/.proofgate/callback?code=x",
     ])
   func carriedAnswer(field: String) {
-    #expect(reenter("state=sealed&" + field) == .answerEchoed)
-    #expect(reenter(Self.sent, body: field) == .answerEchoed)
+    #expect(reenter("state=sealed&" + field) == .codeReflectedFromRequest)
+    #expect(reenter(Self.sent, body: field) == .codeReflectedFromRequest)
     let request = AuthorizationRequest(
       method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"], body: Array(field.utf8))
     let decision = Enforcement.decideForm(request, hasLiveTransaction: true, policy: Fixture.policy())
@@ -127,7 +127,7 @@ struct CompletionTests {
       Issue.record("a refusal was expected")
       return
     }
-    #expect(refusal.rejection == .answerEchoed)
+    #expect(refusal.rejection == .codeReflectedFromRequest)
   }
 
   @Test("A redirect URI without a code, and a code without one, are no answer")
@@ -135,14 +135,14 @@ struct CompletionTests {
     #expect(reenter(Self.sent, body: "code=123456") == nil)
     #expect(
       reenter(Self.sent, body: "next=%2Fauthorize%3Fredirect_uri%3Dcom.example.app%3A%2Fcb%26user_code%3D1") == nil)
-    #expect(reenter(Self.sent, body: "next=com.example.app%3A%2Fcb%3Fcode%3D1") == .answerEchoed)
+    #expect(reenter(Self.sent, body: "next=com.example.app%3A%2Fcb%3Fcode%3D1") == .codeReflectedFromRequest)
   }
 
   @Test("I-completion: a short code counts as sent only where it stands by itself")
   func shortCode() throws {
     let location = Self.callback + "?code=ab1&state=s"
     for request in ["code=ab1", "x=a%26code%3Dab1", "x=y&ab1"] {
-      #expect(try complete(location, request: request).rejection == .answerEchoed)
+      #expect(try complete(location, request: request).rejection == .codeReflectedFromRequest)
     }
     for request in ["state=xab1y", "x=ab12", "x=_ab1", ""] {
       #expect(try complete(location, request: request).permit != nil)
@@ -248,16 +248,19 @@ struct CompletionTests {
 
   @Test("rm-upstream-query: the callback takes answers over the network by setting only")
   func networkCallback() throws {
-    let answer = UpstreamAnswer(atCallback: try #require(FormParameters(parsing: "code=abcdefghij&state=s")))
-    func decide(_ answer: UpstreamAnswer, _ mode: CallbackMode) -> Outcome<CompletionPermit> {
+    let answer = UpstreamAuthorizationResponse(
+      atCallback: try #require(FormParameters(parsing: "code=abcdefghij&state=s")))
+    func decide(_ answer: UpstreamAuthorizationResponse, _ mode: CallbackMode) -> DecisionWithFindings<CompletionPermit>
+    {
       Enforcement.decideCompletion(
         answer, transaction: Fixture.transaction,
-        facts: CompletionFacts(browserMatches: true, request: RequestContent(target: ""), now: Fixture.now),
+        facts: CompletionFacts(browserMatches: true, request: ReflectedCodeScanner(target: ""), now: Fixture.now),
         policy: Fixture.policy(callback: mode))
     }
     #expect(decide(answer, .inPlace).rejection == .callbackClosed)
     #expect(decide(answer, .network).permit != nil)
-    let stateless = UpstreamAnswer(atCallback: try #require(FormParameters(parsing: "error=access_denied")))
+    let stateless = UpstreamAuthorizationResponse(
+      atCallback: try #require(FormParameters(parsing: "error=access_denied")))
     #expect(decide(stateless, .network).rejection == .answerUnusable)
   }
 

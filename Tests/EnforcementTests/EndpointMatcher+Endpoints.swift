@@ -3,12 +3,12 @@ import Policy
 
 extension EndpointMatcher {
   /// A matcher with the upstream's endpoints only.
-  convenience init(endpoints: Endpoints, pass: [String] = [], notEndpoints: [String] = []) {
+  convenience init(endpoints: EndpointPaths, pass: [String] = [], notEndpoints: [String] = []) {
     self.init(paths: { endpoints.paths(of: $0) }, pass: pass, notEndpoints: notEndpoints)
   }
 }
 
-extension Endpoints {
+extension EndpointPaths {
   fileprivate func paths(of endpoint: Endpoint) -> [String] {
     switch endpoint {
     case .authorization: authorization

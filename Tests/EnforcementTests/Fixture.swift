@@ -18,8 +18,8 @@ enum Fixture {
   }
 
   static func client(
-    _ id: String, kind: Client.Kind = .public, application: Client.Application = .native, _ uris: [String],
-    consent: Consent = .upstream, secret: String? = nil,
+    _ id: String, kind: ClientType = .public, application: Client.Application = .native, _ uris: [String],
+    consent: ConsentOwner = .upstream, secret: String? = nil,
     upstream: UpstreamClient? = nil, registration: Client.Registration = .policy
   ) -> ClientSettings {
     ClientSettings(
@@ -59,7 +59,7 @@ enum Fixture {
   }
 
   static func policy(
-    unknown: UnknownClients = .reject, mode: Mode = .enforce, callback: CallbackMode = .inPlace,
+    unknown: UnknownClients = .reject, mode: EnforcementMode = .enforce, callback: CallbackMode = .inPlace,
     usesPKCE: Bool = false, scopes: ScopeRules? = nil, parameters: Set<String> = [],
     change: (inout ClientSettings) -> Void = { _ in }
   ) -> Policy {
@@ -74,7 +74,7 @@ enum Fixture {
         origin: Origin(scheme: .https, host: "gw.example"), issuer: "https://gw.example", listeners: [], admin: nil),
       upstream: UpstreamSettings(
         origin: Origin(scheme: .http, host: "127.0.0.1", port: 9000),
-        endpoints: Endpoints(authorization: ["/authorize"], token: ["/token"]), callback: callback,
+        endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/token"]), callback: callback,
         usesPKCE: usesPKCE, scopes: scopes, parameters: parameters),
       unknownClients: unknown, mode: mode,
       clients: Dictionary(uniqueKeysWithValues: listed.map { ($0.id, Client($0)) }), version: "test")
@@ -100,7 +100,7 @@ enum Fixture {
   static func authorize(
     _ changes: [String: String?] = [:], adding: String = "", policy: Policy = policy(), userAgent: String? = nil,
     stateIsSealed: Bool = false
-  ) -> Outcome<AuthorizationPermit> {
+  ) -> DecisionWithFindings<AuthorizationPermit> {
     let query = query(changes, adding: adding)
     return Enforcement.decideAuthorization(
       AuthorizationRequest(method: "GET", query: query[...], userAgent: userAgent), policy: policy,
@@ -147,14 +147,14 @@ enum Fixture {
   static func redeem(
     _ changes: [String: String?] = [:], authorization: [String] = [], code: IssuedCode = code,
     opened: Opened<IssuedCode>? = nil, policy: Policy = policy(), now: Int64 = now
-  ) -> Outcome<RedemptionPermit>? {
+  ) -> DecisionWithFindings<RedemptionPermit>? {
     let outcome = Enforcement.decideToken(tokenRequest(changes, authorization: authorization), policy: policy)
     guard case .redeem(let intent) = outcome.permit else { return nil }
     return Enforcement.decideRedemption(intent, opened: opened ?? .value(code), policy: policy, now: now)
   }
 }
 
-extension Outcome {
+extension DecisionWithFindings {
   var rejection: Rejection? { refusal?.rejection }
 
   /// The error response's parameters, where the refusal redirects.

@@ -6,7 +6,8 @@ import Testing
 @Suite("Requests of OAuth's on other paths")
 struct OAuthNamesTests {
   private static let matcher = EndpointMatcher(
-    endpoints: Endpoints(authorization: ["/authorize"], token: ["/oauth/token"]), notEndpoints: ["/oauth/token_key"])
+    endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/oauth/token"]), notEndpoints: ["/oauth/token_key"]
+  )
 
   @Test(
     "I-path: a query with a grant_type, or with response_type and client_id, makes a path an unlisted endpoint",
@@ -38,7 +39,7 @@ struct OAuthNamesTests {
   @Test("upstream.pass answers first: what is not passed is not found")
   func notPassed() {
     let matcher = EndpointMatcher(
-      endpoints: Endpoints(authorization: ["/authorize"], token: ["/token"]), pass: ["/login"])
+      endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/token"]), pass: ["/login"])
     #expect(matcher.read(path: "/x", query: "grant_type=a") == .notPassed)
     #expect(matcher.read(path: "/login", query: "grant_type=a") == .unlisted)
   }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Paths")
 struct PathTests {
-  private static let endpoints = Endpoints(
+  private static let endpoints = EndpointPaths(
     authorization: ["/authorize", "/v2/OAuth/Authorize.php"], token: ["/oauth/token"], revocation: ["/revoke"],
     closed: ["/par"])
   private static let matcher = EndpointMatcher(endpoints: endpoints)

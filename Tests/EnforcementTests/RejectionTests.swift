@@ -67,9 +67,9 @@ struct RejectionTests {
   func noRedirect() {
     let redirect = VerifiedRedirect(
       redirectURI: Fixture.uri("com.example.app:/cb"), mode: .query, state: nil, issuer: "https://gw.example",
-      isUntrusted: false)
-    #expect(Refusal.to(redirect, .redirectURIMismatch).response == nil)
-    #expect(Refusal.to(redirect, .consentDenied).response != nil)
-    #expect(Refusal.here(.consentDenied).response == nil)
+      isSelfRegistered: false)
+    #expect(RejectionResponse.to(redirect, .redirectURIMismatch).response == nil)
+    #expect(RejectionResponse.to(redirect, .consentDenied).response != nil)
+    #expect(RejectionResponse.here(.consentDenied).response == nil)
   }
 }

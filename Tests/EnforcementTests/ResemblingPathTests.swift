@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Paths that begin like an endpoint")
 struct ResemblingPathTests {
-  private static let endpoints = Endpoints(
+  private static let endpoints = EndpointPaths(
     authorization: ["/authorize", "/v2/OAuth/Authorize.php"], token: ["/oauth/token"], revocation: ["/revoke"],
     closed: ["/par"])
   private static let matcher = EndpointMatcher(endpoints: endpoints)
@@ -72,11 +72,11 @@ struct ResemblingPathTests {
   /// A server as it comes: its endpoints, the other routes that it has, and what `not_endpoints` needs for them.
   struct Server: CustomTestStringConvertible {
     let testDescription: String
-    let endpoints: Endpoints
+    let endpoints: EndpointPaths
     let notEndpoints: [String]
     let routes: [String]
 
-    init(_ name: String, _ endpoints: Endpoints, notEndpoints: [String] = [], routes: [String]) {
+    init(_ name: String, _ endpoints: EndpointPaths, notEndpoints: [String] = [], routes: [String]) {
       testDescription = name
       self.endpoints = endpoints
       self.notEndpoints = notEndpoints
@@ -87,11 +87,11 @@ struct ResemblingPathTests {
   private static let servers = [
     Server(
       "flask-oauthlib",
-      Endpoints(authorization: ["/oauth/authorize"], token: ["/oauth/token"], revocation: ["/oauth/revoke"]),
+      EndpointPaths(authorization: ["/oauth/authorize"], token: ["/oauth/token"], revocation: ["/oauth/revoke"]),
       routes: ["/", "/client", "/oauth/errors", "/api/me", "/login"]),
     Server(
       "django-oauth-toolkit",
-      Endpoints(
+      EndpointPaths(
         authorization: ["/o/authorize/"], token: ["/o/token/"], revocation: ["/o/revoke_token/"],
         introspection: ["/o/introspect/"]),
       notEndpoints: ["/o/authorized_tokens/", "/o/authorized_tokens/*/delete/"],
@@ -101,15 +101,16 @@ struct ResemblingPathTests {
         "/admin/oauth2_provider/accesstoken/",
       ]),
     Server(
-      "Authlib", Endpoints(authorization: ["/oauth/authorize"], token: ["/oauth/token"], revocation: ["/oauth/revoke"]),
+      "Authlib",
+      EndpointPaths(authorization: ["/oauth/authorize"], token: ["/oauth/token"], revocation: ["/oauth/revoke"]),
       routes: ["/", "/logout", "/create_client", "/api/me"]),
-    Server("python-oauth2", Endpoints(authorization: ["/authorize"], token: ["/token"]), routes: ["/", "/login"]),
+    Server("python-oauth2", EndpointPaths(authorization: ["/authorize"], token: ["/token"]), routes: ["/", "/login"]),
     Server(
-      "pyop", Endpoints(authorization: ["/authentication"], token: ["/token"], closed: ["/registration"]),
+      "pyop", EndpointPaths(authorization: ["/authentication"], token: ["/token"], closed: ["/registration"]),
       routes: ["/userinfo", "/jwks", "/logout", "/.well-known/openid-configuration"]),
     Server(
       "doorkeeper",
-      Endpoints(
+      EndpointPaths(
         authorization: ["/oauth/authorize"], token: ["/oauth/token"], revocation: ["/oauth/revoke"],
         introspection: ["/oauth/introspect"]),
       notEndpoints: [
@@ -123,7 +124,7 @@ struct ResemblingPathTests {
       ]),
     Server(
       "glewlwyd",
-      Endpoints(
+      EndpointPaths(
         authorization: ["/api/oidc/auth"], token: ["/api/oidc/token"], revocation: ["/api/oidc/revoke"],
         introspection: ["/api/oidc/introspect"], closed: ["/api/oidc/register"]),
       notEndpoints: ["/api/oidc/token/*"],
@@ -134,7 +135,7 @@ struct ResemblingPathTests {
       ]),
     Server(
       "LemonLDAP::NG",
-      Endpoints(
+      EndpointPaths(
         authorization: ["/oauth2/authorize"], token: ["/oauth2/token"], introspection: ["/oauth2/introspect"],
         closed: ["/oauth2/register"]),
       routes: [
@@ -142,19 +143,19 @@ struct ResemblingPathTests {
         "/.well-known/openid-configuration", "/resetpwd", "/2fregisters", "/static/common/js/portal.min.js",
       ]),
     Server(
-      "Spring Security OAuth", Endpoints(authorization: ["/oauth/authorize"], token: ["/oauth/token"]),
+      "Spring Security OAuth", EndpointPaths(authorization: ["/oauth/authorize"], token: ["/oauth/token"]),
       notEndpoints: ["/oauth/token_key"],
       routes: ["/oauth/token_key", "/oauth/check_token", "/oauth/confirm_access", "/oauth/error", "/login"]),
     Server(
       "IdentityServer",
-      Endpoints(
+      EndpointPaths(
         authorization: ["/connect/authorize"], token: ["/connect/token"], revocation: ["/connect/revocation"],
         introspection: ["/connect/introspect"]),
       notEndpoints: ["/connect/authorize/callback"],
       routes: ["/connect/authorize/callback", "/connect/userinfo", "/connect/endsession", "/connect/checksession"]),
     Server(
       "Keycloak",
-      Endpoints(
+      EndpointPaths(
         authorization: ["/realms/main/protocol/openid-connect/auth"],
         token: ["/realms/main/protocol/openid-connect/token"],
         introspection: ["/realms/main/protocol/openid-connect/token/introspect"]),
@@ -164,7 +165,7 @@ struct ResemblingPathTests {
         "/realms/main/login-actions/authenticate", "/realms/main/account/",
       ]),
     Server(
-      "ForgeRock AM, OpenAM", Endpoints(authorization: ["/oauth2/authorize"], token: ["/oauth2/access_token"]),
+      "ForgeRock AM, OpenAM", EndpointPaths(authorization: ["/oauth2/authorize"], token: ["/oauth2/access_token"]),
       routes: ["/oauth2/tokeninfo", "/oauth2/userinfo", "/oauth2/connect/jwk_uri"]),
   ]
 

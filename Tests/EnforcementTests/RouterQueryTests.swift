@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Queries by which programs route: the quick look")
 struct RouterQueryTests {
-  private let router = RouterQuery()
+  private let router = FrontControllerQuery()
 
   private func mayRoute(_ query: String) -> Bool { mayRoute(Array(query.utf8)) }
   private func mayRoute(_ query: [UInt8]) -> Bool { router.look(query.span).mayRoute }

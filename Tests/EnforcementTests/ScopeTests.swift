@@ -80,7 +80,9 @@ struct ScopeTests {
     #expect(permit.authorization.parameters.first { $0.parameter == .scope }?.value == "read")
   }
 
-  private func refresh(_ scope: String?, granted: String?, _ policy: Policy) throws -> Outcome<RefreshPermit> {
+  private func refresh(
+    _ scope: String?, granted: String?, _ policy: Policy
+  ) throws -> DecisionWithFindings<RefreshPermit> {
     let grant = RefreshGrant(
       family: Fixture.transactionID, generation: 0, epoch: .none, clientID: ClientID("n1"),
       scope: granted.flatMap { Scope(parsing: $0) }, upstreamClientID: ClientID("legacy-n1"),

@@ -53,7 +53,7 @@ extension TokenTests {
     var code = Fixture.code
     code.challenge = nil
     let outcome = Fixture.redeem(code: code)
-    #expect(outcome?.rejection == .verifierSurplus)
+    #expect(outcome?.rejection == .unexpectedVerifier)
     #expect(outcome?.refusal?.errorCode == .invalidRequest)
   }
 
@@ -75,7 +75,7 @@ extension TokenTests {
   @Test("6749-4.1.3-client-binding, 7636-4.6-continue: a code is redeemed by its own client only")
   func clientBinding() {
     let outcome = Fixture.redeem(["client_id": "n2"])
-    #expect(outcome?.rejection == .codeForeign)
+    #expect(outcome?.rejection == .codeIssuedToOtherClient)
     #expect(outcome?.refusal?.errorCode == .invalidGrant)
   }
 
@@ -148,7 +148,7 @@ extension TokenTests {
   @Test("I-observe: a request with a value that the gateway sealed is enforced in every mode")
   func sealedValueInObserveMode() {
     let observe = Fixture.policy(mode: .observe)
-    func decideSealed(_ changes: [String: String?] = [:], adding: String = "") -> Outcome<TokenIntent> {
+    func decideSealed(_ changes: [String: String?] = [:], adding: String = "") -> DecisionWithFindings<TokenIntent> {
       Enforcement.decideToken(
         Fixture.tokenRequest(changes, adding: adding), policy: observe, holdsSealedValue: true)
     }
@@ -175,7 +175,7 @@ extension TokenTests {
   private func refresh(
     _ changes: [String: String?] = [:], grant: RefreshGrant? = nil, opened: Opened<RefreshGrant>? = nil,
     policy: Policy = Fixture.policy(), now: Int64 = 0
-  ) -> Outcome<RefreshPermit>? {
+  ) -> DecisionWithFindings<RefreshPermit>? {
     var all: [String: String?] = [
       "grant_type": "refresh_token", "refresh_token": "sealed", "code": nil, "redirect_uri": nil, "code_verifier": nil,
     ]
@@ -217,7 +217,7 @@ extension TokenTests {
     #expect(!web.rotates)
     let form = try #require(refresh()?.permit).revocation(of: Secret("upstream-access"), hint: .accessToken)
     #expect(body(form) == ["token": "upstream-access", "token_type_hint": "access_token"])
-    #expect(form.usesHeldCredentials)
+    #expect(form.usesGatewayCredentials)
   }
 
   @Test("I-credentials: the gateway lends no credentials for a raw refresh token")

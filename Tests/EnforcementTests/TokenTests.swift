@@ -11,7 +11,7 @@ struct TokenTests {
   func decide(
     _ changes: [String: String?] = [:], adding: String = "", authorization: [String] = [],
     policy: Policy = Fixture.policy()
-  ) -> Outcome<TokenIntent> {
+  ) -> DecisionWithFindings<TokenIntent> {
     Enforcement.decideToken(
       Fixture.tokenRequest(changes, adding: adding, authorization: authorization), policy: policy)
   }
@@ -164,13 +164,14 @@ struct TokenTests {
   func severalMethods() {
     #expect(
       decide(["client_id": nil, "client_secret": "w1secret"], authorization: [Self.basicW1]).rejection
-        == .clientAuthenticationSeveral)
+        == .multipleAuthenticationMethods)
     #expect(
-      decide(["client_id": nil], authorization: [Self.basicW1, Self.basicW1]).rejection == .clientAuthenticationSeveral)
-    #expect(decide(["client_id": "n1"], authorization: [Self.basicW1]).rejection == .clientAuthenticationSeveral)
+      decide(["client_id": nil], authorization: [Self.basicW1, Self.basicW1]).rejection
+        == .multipleAuthenticationMethods)
+    #expect(decide(["client_id": "n1"], authorization: [Self.basicW1]).rejection == .multipleAuthenticationMethods)
     #expect(
       decide(["client_id": "w1", "client_secret": "w1secret", "client_assertion": "x"]).rejection
-        == .clientAuthenticationSeveral)
+        == .multipleAuthenticationMethods)
   }
 
   @Test(

@@ -46,7 +46,7 @@ extension Worker {
     let socket = try await poller.connect(to: target, with: waiter, until: deadline)
     defer { socket.close() }
     try await tls.connect(socket, with: waiter, gate: HandshakeGate(poller), until: deadline)
-    let exchange = LoopbackExchange(socket, waiter, poller.buffers, deadline)
+    let exchange = LoopbackConnection(socket, waiter, poller.buffers, deadline)
     try await exchange.write(request, to: address)
     return try await exchange.read(isHead: request.method == "HEAD")
   }

@@ -6,7 +6,7 @@ extension FixturePolicy {
   public mutating func serveTLS(_ identities: [TLSIdentity], _ adjust: (inout ListenerTLS) -> Void = { _ in }) {
     var tls = ListenerTLS(certificates: identities.map { CertificateAndKey(chain: $0.chain, key: $0.key) })
     adjust(&tls)
-    gateway.listeners = [Listener(address: SocketAddress(host: "127.0.0.1", port: 0), tls: tls)]
+    gateway.listeners = [ListenerSettings(address: SocketAddress(host: "127.0.0.1", port: 0), tls: tls)]
     gateway.trustedProxies = []
   }
 }

@@ -17,7 +17,7 @@ public struct FixturePolicy: Sendable {
   public var upstream: UpstreamSettings
   public var unlistedOAuth = UnlistedOAuth.reject
   public var unknownClients = UnknownClients.reject
-  public var mode = Mode.enforce
+  public var mode = EnforcementMode.enforce
   public var clients: [ClientID: ClientSettings] = [:]
 
   /// What the gateway holds for the shared upstream client.
@@ -26,10 +26,10 @@ public struct FixturePolicy: Sendable {
   public init(origin: Origin = Origin(scheme: .https, host: "gw.example")) throws(RedirectURIError) {
     gateway = GatewaySettings(
       origin: origin, issuer: origin.description,
-      listeners: [Listener(address: SocketAddress(host: "127.0.0.1", port: 0))], admin: nil)
+      listeners: [ListenerSettings(address: SocketAddress(host: "127.0.0.1", port: 0))], admin: nil)
     upstream = UpstreamSettings(
       origin: Origin(scheme: .http, host: "127.0.0.1", port: 1),
-      endpoints: Endpoints(
+      endpoints: EndpointPaths(
         authorization: ["/authorize"], token: ["/token"], revocation: ["/revoke"], introspection: ["/introspect"]))
     for client in try FixturePolicy.vectorClients() { clients[client.id] = client }
   }

@@ -184,7 +184,7 @@ public final class GatewayFixture: Sendable {
   private static func placed(_ policy: Policy, port: Int?, upstream: FixtureUpstream?) -> Policy {
     var placed = FixturePolicy(policy)
     let tls = policy.gateway.listeners.first?.tls
-    placed.gateway.listeners = [Listener(address: SocketAddress(host: "127.0.0.1", port: 0), tls: tls)]
+    placed.gateway.listeners = [ListenerSettings(address: SocketAddress(host: "127.0.0.1", port: 0), tls: tls)]
     if let upstream {
       let scheme: Origin.Scheme = placed.upstream.tls == nil ? .http : .https
       placed.upstream.origin = Origin(scheme: scheme, host: "127.0.0.1", port: upstream.port)

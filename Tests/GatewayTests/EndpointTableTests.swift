@@ -12,7 +12,7 @@ struct EndpointTableTests {
   @Test("Each path that a row takes from the policy leads to that row's endpoint")
   func paths() throws {
     let policy = try FixturePolicy.with {
-      $0.upstream.endpoints = Endpoints(
+      $0.upstream.endpoints = EndpointPaths(
         authorization: ["/authorize", "/v2/authorize"], token: ["/token"], revocation: ["/revoke"],
         introspection: ["/introspect"], pushedAuthorization: ["/par"], closed: ["/register"])
     }

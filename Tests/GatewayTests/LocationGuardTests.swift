@@ -7,7 +7,7 @@ import Testing
 
 @Suite("I-path: where answers lead")
 struct LocationGuardTests {
-  private func isAnswer(_ field: String) throws -> Bool { LocationGuard(try FixturePolicy.with()).isAnswer(field) }
+  private func leaksAuthorizationResponse(_ field: String) throws -> Bool { LocationGuard(try FixturePolicy.with()).leaksAuthorizationResponse(field) }
 
   @Test(
     "I-path: an answer is known in every spelling that a browser or an app takes for it",
@@ -27,7 +27,7 @@ struct LocationGuardTests {
       "https://\u{ff41}pp.example.com/cb?code=c", "https://%EF%BD%81pp.example.com/cb?code=c",
     ])
   func known(field: String) throws {
-    #expect(try isAnswer(field))
+    #expect(try leaksAuthorizationResponse(field))
   }
 
   @Test(
@@ -38,16 +38,16 @@ struct LocationGuardTests {
       "com.example.application:/cb?code=c", "mailto:code=c@example.com", "0;url=/login?code=c", "", "//", "https://",
     ])
   func other(field: String) throws {
-    #expect(try !isAnswer(field))
+    #expect(try !leaksAuthorizationResponse(field))
   }
 
   @Test("I-path: a gateway on loopback may move codes of its own pages about")
   func loopbackOrigin() throws {
     let locations = LocationGuard(
       try FixturePolicy.with(origin: Origin(scheme: .http, host: "127.0.0.1", port: 8080)) { _ in })
-    #expect(!locations.isAnswer("/mfa?code=1"))
-    #expect(!locations.isAnswer("http://127.0.0.1:8080/mfa?code=1"))
-    #expect(locations.isAnswer("http://127.0.0.1:8081/mfa?code=1"))
-    #expect(locations.isAnswer("http://127.0.0.1:8080/.proofgate/callback?code=1"))
+    #expect(!locations.leaksAuthorizationResponse("/mfa?code=1"))
+    #expect(!locations.leaksAuthorizationResponse("http://127.0.0.1:8080/mfa?code=1"))
+    #expect(locations.leaksAuthorizationResponse("http://127.0.0.1:8081/mfa?code=1"))
+    #expect(locations.leaksAuthorizationResponse("http://127.0.0.1:8080/.proofgate/callback?code=1"))
   }
 }

@@ -9,16 +9,16 @@ struct RedirectURITests {
   func matchVector(_ vector: Vectors.RedirectMatch) {
     let registered = vector.registered.compactMap { try? RedirectURI(parsing: $0) }
     let isNative = vector.clientType == "native-public"
-    var freedom: RedirectURI.Freedom = []
-    if isNative { freedom.insert(.loopbackPort) }
-    if isNative, vector.policy.contains("localhost_any_port") { freedom.insert(.localhostPort) }
-    if isNative, vector.policy.contains("loopback_any_path") { freedom.insert(.loopbackPath) }
+    var variance: RedirectURI.AllowedVariance = []
+    if isNative { variance.insert(.loopbackPort) }
+    if isNative, vector.policy.contains("localhost_any_port") { variance.insert(.localhostPort) }
+    if isNative, vector.policy.contains("loopback_any_path") { variance.insert(.loopbackPath) }
 
     let matched: RedirectURI?
     if let text = vector.requested {
       let requested = try? RedirectURI(parsing: text)
       matched = requested.flatMap { uri in
-        registered.contains { uri.matches(registered: $0, freedom: freedom) } ? uri : nil
+        registered.contains { uri.matches(registered: $0, variance: variance) } ? uri : nil
       }
     } else {
       matched = RedirectURI.onlyUsable(of: registered)
@@ -161,18 +161,18 @@ struct RedirectURITests {
   func webClientsHaveNoPortFreedom() throws {
     let registered = try RedirectURI(parsing: "http://127.0.0.1:8080/cb")
     let requested = try RedirectURI(parsing: "http://127.0.0.1:9090/cb")
-    #expect(requested.matches(registered: registered, freedom: .loopbackPort))
-    #expect(!requested.matches(registered: registered, freedom: []))
-    #expect(!requested.matches(registered: registered, freedom: .localhostPort))
+    #expect(requested.matches(registered: registered, variance: .loopbackPort))
+    #expect(!requested.matches(registered: registered, variance: []))
+    #expect(!requested.matches(registered: registered, variance: .localhostPort))
   }
 
   @Test("8252-8.3-localhost-no-alias: localhost and the literals never match each other")
   func localhostIsNoAlias() throws {
     let literal = try RedirectURI(parsing: "http://127.0.0.1/cb")
     let name = try RedirectURI(parsing: "http://localhost/cb")
-    let freedom: RedirectURI.Freedom = [.loopbackPort, .localhostPort, .loopbackPath]
-    #expect(!name.matches(registered: literal, freedom: freedom))
-    #expect(!literal.matches(registered: name, freedom: freedom))
+    let variance: RedirectURI.AllowedVariance = [.loopbackPort, .localhostPort, .loopbackPath]
+    #expect(!name.matches(registered: literal, variance: variance))
+    #expect(!literal.matches(registered: name, variance: variance))
   }
 
   @Test("The minimum profile asks for a period and nothing else")

@@ -38,11 +38,11 @@ enum FormatSamples {
 
   private static func everything() throws -> [FormatSample] {
     try samples(GatewaySettings.table) { $0.gateway } + samples(LimitSettings.table) { $0.gateway.limits }
-      + samples(Listener.table) { $0.gateway.listeners.first }
+      + samples(ListenerSettings.table) { $0.gateway.listeners.first }
       + samples(ListenerTLS.table) { $0.gateway.listeners.first?.tls }
       + samples(Branding.table) { $0.gateway.branding }
       + samples(StrictTransport.table) { $0.gateway.strictTransport }
-      + samples(UpstreamSettings.table) { $0.upstream } + samples(Endpoints.table) { $0.upstream.endpoints }
+      + samples(UpstreamSettings.table) { $0.upstream } + samples(EndpointPaths.table) { $0.upstream.endpoints }
       + samples(PolicyEnforcement.table) { $0.enforcement }
       + samples(ClientSettings.table) { $0.clients.values.first?.settings }
       + samples(UpstreamClient.table) { $0.clients.values.first?.upstream }

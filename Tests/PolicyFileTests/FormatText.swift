@@ -13,7 +13,7 @@ enum FormatText {
     case .number(let range): "\(range.lowerBound) to \(range.upperBound)"
     case .size(let range): "`\(size(range.lowerBound))` to `\(size(range.upperBound))`"
     case .duration(let range):
-      "`\(Quantity.duration(range.lowerBound))` to `\(Quantity.duration(range.upperBound))`"
+      "`\(UnitParsing.duration(range.lowerBound))` to `\(UnitParsing.duration(range.upperBound))`"
     case .seconds(let range, _):
       "whole seconds, " + values(.duration(range.lowerBound * 1_000...range.upperBound * 1_000))
     case .date: "a date such as `2027-03-31`"
@@ -37,8 +37,8 @@ enum FormatText {
     case (.number(0), .word(let word, _)), (.word, .word(let word, _)): word
     case (.number, .word(_, let form)): text(value, form)
     case (.number(let number), .size): size(number)
-    case (.number(let number), .duration): Quantity.duration(number)
-    case (.number(let number), .seconds): Quantity.duration(number * 1_000)
+    case (.number(let number), .duration): UnitParsing.duration(number)
+    case (.number(let number), .seconds): UnitParsing.duration(number * 1_000)
     case (.number(let number), _): "\(number)"
     case (.text(let text), _): text
     case (.texts(let texts), _): "[" + texts.joined(separator: ", ") + "]"

@@ -44,14 +44,14 @@ struct PlainTextTests {
   @Test(
     "Durations and sizes have a unit, and nothing else", arguments: ["1", "1.5s", "-1s", "1 s", "s", "1d", "01s", ""])
   func notDurations(_ text: String) {
-    #expect(Quantity.milliseconds(text) == nil)
+    #expect(UnitParsing.milliseconds(text) == nil)
   }
 
   @Test("Numbers that do not fit are refused")
   func overflow() {
-    #expect(Quantity.milliseconds("9223372036854775807h") == nil)
-    #expect(Quantity.bytes("99999999999999999999GiB") == nil)
-    #expect(Quantity.bytes("64KiB") == 65_536)
+    #expect(UnitParsing.milliseconds("9223372036854775807h") == nil)
+    #expect(UnitParsing.bytes("99999999999999999999GiB") == nil)
+    #expect(UnitParsing.bytes("64KiB") == 65_536)
   }
 
   @Test("A suggestion is near, or there is none")

@@ -215,7 +215,7 @@ struct PolicyValuesTests {
     #expect(client.rawRefreshUntil == nil)
     #expect(client.pushedAuthorization == .off)
     #expect(!client.fragmentGuard)
-    #expect(!policy.takesPushedRequests)
+    #expect(!policy.acceptsPushedRequests)
     #expect(client.upstream.clientID == ClientID("a"))
     #expect(client.upstream.authentication == .none)
     #expect(client.upstream.redirectURI == .requested)
@@ -240,7 +240,7 @@ struct PolicyValuesTests {
   @Test(
     "The gateway asks for consent where the upstream would not (I-consent)",
     arguments: [
-      ("{ id: a, type: public, redirect_uris: [com.example.a:/callback] }", Consent.gateway),
+      ("{ id: a, type: public, redirect_uris: [com.example.a:/callback] }", ConsentOwner.gateway),
       ("{ id: a, type: public, redirect_uris: ['http://127.0.0.1/callback'] }", .gateway),
       ("{ id: a, type: public, redirect_uris: ['http://localhost/callback'] }", .gateway),
       ("{ id: a, type: public, redirect_uris: ['https://a.example.com/callback'] }", .upstream),
@@ -256,7 +256,7 @@ struct PolicyValuesTests {
         """, .gateway
       ),
     ])
-  func consent(_ client: String, _ expected: Consent) throws {
+  func consent(_ client: String, _ expected: ConsentOwner) throws {
     let outcome = try Self.load(FindingCase.base + "clients:\n  - \(client)\n")
     let policy = try #require(outcome.policy)
     #expect(policy.clients[ClientID("a")]?.consent == expected)

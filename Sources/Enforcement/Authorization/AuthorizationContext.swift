@@ -13,16 +13,16 @@ final class AuthorizationContext: FormContext {
   let isPushed: Bool
   /// True if it comes out of a start ticket.
   let isRestarted: Bool
-  let mode: Mode
+  let mode: EnforcementMode
   let client: Client?
   let redirect: RedirectResolution
   /// `nil` where the request has none, or one that does not match the grammar.
   let responseType: ResponseType?
-  let challenge: ChallengeReading
+  let challenge: ParsedChallenge
 
   init(
     request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false,
-    isRestarted: Bool = false, mode: Mode = .enforce
+    isRestarted: Bool = false, mode: EnforcementMode = .enforce
   ) {
     self.isRestarted = isRestarted
     self.isPushed = isPushed
@@ -34,7 +34,7 @@ final class AuthorizationContext: FormContext {
     self.client = client
     redirect = RedirectResolution(request.parameters.reading(.redirectURI), client: client)
     responseType = request.parameters[.responseType].flatMap(ResponseType.init(parsing:))
-    challenge = ChallengeReading(request.parameters, client: client)
+    challenge = ParsedChallenge(request.parameters, client: client)
   }
 
   var parameters: FormParameters { request.parameters }
@@ -70,15 +70,15 @@ final class AuthorizationContext: FormContext {
     guard let client, let uri = redirect.verified else { return nil }
     return VerifiedRedirect(
       redirectURI: uri, mode: responseMode, state: parameters[.state], issuer: policy.gateway.issuer,
-      isUntrusted: client.registration == .dynamic, guardsFragment: client.fragmentGuard,
+      isSelfRegistered: client.registration == .dynamic, guardsFragment: client.fragmentGuard,
       keepsErrors: isRestarted)
   }
 
   /// The refusal, by redirect where the case says so and the redirect URI is verified.
-  func refusal(_ rejection: Rejection, _ detail: Detail?) -> Refusal {
-    guard let redirect = verifiedRedirect else { return Refusal(rejection, detail: detail) }
+  func refusal(_ rejection: Rejection, _ detail: Detail?) -> RejectionResponse {
+    guard let redirect = verifiedRedirect else { return RejectionResponse(rejection, detail: detail) }
     // Before anybody logged in, a page without a link is all that a client without a voucher gets.
-    return Refusal(rejection, delivery: redirect.isUntrusted ? .here : redirect.delivery, detail: detail)
+    return RejectionResponse(rejection, delivery: redirect.isSelfRegistered ? .here : redirect.delivery, detail: detail)
   }
 }
 

@@ -101,7 +101,9 @@ public final class AuthorizationPermit: Sendable {
 
   /// What the client is told when the user pressed Deny or the upstream failed (`I-failure`). The user of a client that
   /// nobody vouches for gets a link instead of a redirect.
-  public func refusal(_ rejection: Rejection) -> Refusal { Refusal(rejection, delivery: redirect.delivery) }
+  public func refusal(_ rejection: Rejection) -> RejectionResponse {
+    RejectionResponse(rejection, delivery: redirect.delivery)
+  }
 }
 
 extension ParameterNames {

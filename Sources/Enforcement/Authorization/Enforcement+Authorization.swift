@@ -18,7 +18,7 @@ extension Enforcement {
   public static func decideAuthorization(
     _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false,
     isOpened: Bool = false, isRestarted: Bool = false
-  ) -> Outcome<AuthorizationPermit> {
+  ) -> DecisionWithFindings<AuthorizationPermit> {
     let isEnforced = isOpened || isPushed || stateIsSealed
     let context = AuthorizationContext(
       request: request, policy: policy, stateIsSealed: stateIsSealed, isPushed: isPushed,
@@ -30,7 +30,7 @@ extension Enforcement {
   /// The same decision with what every rule said.
   public static func explainAuthorization(
     _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool = false
-  ) -> (outcome: Outcome<AuthorizationPermit>, trace: [TraceStep]) {
+  ) -> (outcome: DecisionWithFindings<AuthorizationPermit>, trace: [TraceStep]) {
     authorization(
       AuthorizationContext(
         request: request, policy: policy, stateIsSealed: stateIsSealed,
@@ -39,15 +39,15 @@ extension Enforcement {
 
   private static func authorization(
     _ context: AuthorizationContext, keepsTrace: Bool
-  ) -> (outcome: Outcome<AuthorizationPermit>, trace: [TraceStep]) {
+  ) -> (outcome: DecisionWithFindings<AuthorizationPermit>, trace: [TraceStep]) {
     var run = RuleRun(mode: context.mode, keepsTrace: keepsTrace)
     let decision: Decision<AuthorizationPermit> =
       switch run.run(RuleTable.authorization, on: context) {
       case .refused(let rejection, let detail): .reject(context.refusal(rejection, detail))
-      case .allowed where context.mode == .observe: .pass(Passage())
+      case .allowed where context.mode == .observe: .pass(PassThroughPermit())
       case .allowed:
         AuthorizationPermit(context).map(Decision.forward) ?? .reject(context.refusal(.redirectURIMissing, nil))
       }
-    return (Outcome(decision: decision, findings: run.findings), run.trace)
+    return (DecisionWithFindings(decision: decision, findings: run.findings), run.trace)
   }
 }

@@ -42,14 +42,15 @@ extension Enforcement {
   ///   - stateIsSealed: Whether its `state` opens as one of the gateway's.
   public static func decidePushed(
     _ request: TokenRequest, policy: Policy, stateIsSealed: Bool
-  ) -> Outcome<PushedPermit> {
+  ) -> DecisionWithFindings<PushedPermit> {
     let context = TokenContext(request: request, policy: policy)
     var run = RuleRun(mode: .enforce)
     if case .refused(let rejection, let detail) = run.run(RuleTable.pushed, on: context) {
-      return Outcome(decision: .reject(Refusal(rejection, detail: detail)), findings: run.findings)
+      return DecisionWithFindings(
+        decision: .reject(RejectionResponse(rejection, detail: detail)), findings: run.findings)
     }
     guard let client = context.client else {
-      return Outcome(decision: .reject(Refusal(.clientUnidentified)), findings: run.findings)
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.clientUnidentified)), findings: run.findings)
     }
     var entries = request.parameters.entries.filter { !ParameterNames.clientAuthentication.contains($0.parameter) }
     // With HTTP Basic the identifier may stand there alone.
@@ -65,12 +66,13 @@ extension Enforcement {
     switch outcome.decision {
     case .forward(let permit):
       let pushed = PushedPermit(client: client, query: query, authorization: permit)
-      return Outcome(decision: .forward(pushed), findings: findings)
+      return DecisionWithFindings(decision: .forward(pushed), findings: findings)
     // Told to the client itself, never by way of a browser (RFC 9126, section 2.3).
     case .reject(let refusal):
-      return Outcome(decision: .reject(Refusal(refusal.rejection, detail: refusal.detail)), findings: findings)
+      return DecisionWithFindings(
+        decision: .reject(RejectionResponse(refusal.rejection, detail: refusal.detail)), findings: findings)
     case .pass:
-      return Outcome(decision: .reject(Refusal(.pushedNotAllowed)), findings: findings)
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.pushedNotAllowed)), findings: findings)
     }
   }
 
@@ -79,18 +81,20 @@ extension Enforcement {
   /// Its refusals are pages: nothing else in the request counts, so there is no redirect URI to trust (RFC 9126, section 4).
   public static func pushedReference(
     in request: AuthorizationRequest, policy: Policy
-  ) -> Outcome<PushedReference>? {
+  ) -> DecisionWithFindings<PushedReference>? {
     let isReference = request.all(.requestURI).contains { $0.hasPrefix(PushedReference.prefix) }
-    guard policy.takesPushedRequests, isReference, !request.contains(.request) else { return nil }
+    guard policy.acceptsPushedRequests, isReference, !request.contains(.request) else { return nil }
     let context = AuthorizationContext(request: request, policy: policy, stateIsSealed: false)
     var run = RuleRun(mode: .enforce)
     if case .refused(let rejection, let detail) = run.run(RuleTable.reference, on: context) {
-      return Outcome(decision: .reject(Refusal(rejection, detail: detail)), findings: run.findings)
+      return DecisionWithFindings(
+        decision: .reject(RejectionResponse(rejection, detail: detail)), findings: run.findings)
     }
     // One reference to one request: a second value is none at all.
     guard let client = context.client, let uri = request.parameters[.requestURI] else {
-      return Outcome(decision: .reject(Refusal(.pushedUnknown)), findings: run.findings)
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.pushedUnknown)), findings: run.findings)
     }
-    return Outcome(decision: .forward(PushedReference(clientID: client.id, uri: uri)), findings: run.findings)
+    return DecisionWithFindings(
+      decision: .forward(PushedReference(clientID: client.id, uri: uri)), findings: run.findings)
   }
 }

@@ -6,7 +6,7 @@ enum RedirectResolution: Sendable {
   case verified(RedirectURI, wasSent: Bool)
   case refused(Rejection, Detail?)
 
-  init(_ reading: FormParameters.Reading, client: Client?) {
+  init(_ reading: FormParameters.ParameterValue, client: Client?) {
     guard let client else {
       self = .refused(.clientUnknown, nil)
       return
@@ -63,14 +63,14 @@ enum RedirectResolution: Sendable {
 
 extension Client {
   /// Port freedom belongs to native apps alone (RFC 8252, section 7.3), and to `localhost` only by setting (8.3).
-  var redirectFreedom: RedirectURI.Freedom {
+  var allowedVariance: RedirectURI.AllowedVariance {
     guard self.application == .native else { return [] }
     return self.localhost == .anyPort ? [.loopbackPort, .localhostPort] : .loopbackPort
   }
 
   /// True if the URI is one of the registered ones.
   func registers(_ uri: RedirectURI) -> Bool {
-    self.redirectURIs.contains { uri.matches(registered: $0, freedom: redirectFreedom) }
+    self.redirectURIs.contains { uri.matches(registered: $0, variance: allowedVariance) }
   }
 
   /// Returns true if something proves that the app is the one that it says it is: a secret, or a claimed https address.

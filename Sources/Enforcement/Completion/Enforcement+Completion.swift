@@ -7,11 +7,11 @@ public struct CompletionFacts: Sendable {
   /// True if the browser's secret is the transaction's, or the request is the very one that began it.
   public var browserMatches: Bool
   /// The request that is being answered: a code that is already there is not new.
-  public var request: RequestContent
+  public var request: ReflectedCodeScanner
   /// Seconds since 1970.
   public var now: Int64
 
-  public init(browserMatches: Bool, request: RequestContent, now: Int64) {
+  public init(browserMatches: Bool, request: ReflectedCodeScanner, now: Int64) {
     self.browserMatches = browserMatches
     self.request = request
     self.now = now
@@ -43,7 +43,9 @@ public final class CompletionPermit: Sendable {
   }
 
   /// What the client is told if the code cannot be claimed.
-  public func refusal(_ rejection: Rejection) -> Refusal { Refusal(rejection, delivery: redirect.delivery) }
+  public func refusal(_ rejection: Rejection) -> RejectionResponse {
+    RejectionResponse(rejection, delivery: redirect.delivery)
+  }
 
   /// The response, with the wrapped code.
   public func response(code: String) -> AuthorizationResponse {
@@ -62,30 +64,32 @@ extension Enforcement {
   ///   - facts: What the caller knows around it.
   ///   - policy: The policy of now.
   public static func decideCompletion(
-    _ answer: UpstreamAnswer, transaction: AuthorizationTransaction, facts: CompletionFacts, policy: Policy
-  ) -> Outcome<CompletionPermit> {
+    _ answer: UpstreamAuthorizationResponse, transaction: AuthorizationTransaction, facts: CompletionFacts,
+    policy: Policy
+  ) -> DecisionWithFindings<CompletionPermit> {
     let running = TransactionContext(
       transaction: transaction, policy: policy, now: facts.now, browserMatches: facts.browserMatches)
     var run = RuleRun(mode: .enforce)
     if case .refused(let rejection, let detail) = run.run(RuleTable.transaction, on: running) {
-      return Outcome(decision: .reject(Refusal(rejection, detail: detail)), findings: [])
+      return DecisionWithFindings(decision: .reject(RejectionResponse(rejection, detail: detail)), findings: [])
     }
     guard let client = running.client, let redirect = running.redirect else {
-      return Outcome(decision: .reject(.here(.transactionOutdated)), findings: [])
+      return DecisionWithFindings(decision: .reject(.here(.transactionOutdated)), findings: [])
     }
     if let rejection = misplaced(answer, transaction: transaction, facts: facts, policy: policy) {
       // What came where nothing should come is told to the app as the server's error, without what it said.
       let delivery = rejection == .callbackClosed ? redirect.delivery : .here
-      return Outcome(decision: .reject(Refusal(rejection, delivery: delivery)), findings: [])
+      return DecisionWithFindings(decision: .reject(RejectionResponse(rejection, delivery: delivery)), findings: [])
     }
-    return Outcome(
+    return DecisionWithFindings(
       decision: content(of: answer, client: client, redirect: redirect, transaction: transaction, now: facts.now),
       findings: [])
   }
 
   /// Returns the refusal of an answer that came where it may not come, or that is not new.
   private static func misplaced(
-    _ answer: UpstreamAnswer, transaction: AuthorizationTransaction, facts: CompletionFacts, policy: Policy
+    _ answer: UpstreamAuthorizationResponse, transaction: AuthorizationTransaction, facts: CompletionFacts,
+    policy: Policy
   ) -> Rejection? {
     // Only an error may come without a state, and only in place, where it is known whose answer it is.
     let hasCode = answer.parameters.contains(.code)
@@ -98,14 +102,15 @@ extension Enforcement {
     case .location:
       let sent = transaction.upstreamRedirectURI
       guard let address = answer.address, address.utf8.span.isEqual(to: sent.utf8.span) else {
-        return .answerElsewhere
+        return .responseToOtherURI
       }
-      return answer.parameters.all(.code).contains(where: facts.request.holds) ? .answerEchoed : nil
+      return answer.parameters.all(.code).contains(where: facts.request.holds) ? .codeReflectedFromRequest : nil
     }
   }
 
   private static func content(
-    of answer: UpstreamAnswer, client: Client, redirect: VerifiedRedirect, transaction: AuthorizationTransaction,
+    of answer: UpstreamAuthorizationResponse, client: Client, redirect: VerifiedRedirect,
+    transaction: AuthorizationTransaction,
     now: Int64
   ) -> Decision<CompletionPermit> {
     switch (answer.parameters.reading(.code), answer.parameters.reading(.error)) {
@@ -123,11 +128,11 @@ extension Enforcement {
       let words = answer.parameters[.errorDescription] ?? answer.parameters[.errorMessage]
       let upstream = UpstreamError(code: mapped, description: words.map { ErrorDescription.sanitised($0) })
       return .reject(
-        Refusal(
+        RejectionResponse(
           mapped == .accessDenied ? .upstreamDenied : .upstreamError, delivery: redirect.delivery,
           upstreamError: upstream))
     default:
-      return .reject(Refusal(.answerUnusable, delivery: redirect.delivery))
+      return .reject(RejectionResponse(.answerUnusable, delivery: redirect.delivery))
     }
   }
 }

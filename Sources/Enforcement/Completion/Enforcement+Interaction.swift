@@ -2,7 +2,7 @@ import OAuth
 import Policy
 
 /// What a browser's transactions ask of it on every page in between.
-public struct InteractionGuard: Sendable, Hashable {
+public struct EmbeddedUserAgentGuard: Sendable, Hashable {
   /// True if embedded user agents are refused.
   public var blocks: Bool
   /// True if the app comes back by `msapp://`, with which the Windows Web Authentication Broker is an external user agent
@@ -15,15 +15,15 @@ public struct InteractionGuard: Sendable, Hashable {
   }
 
   /// What both ask for.
-  public func union(_ other: InteractionGuard) -> InteractionGuard {
-    InteractionGuard(blocks: blocks || other.blocks, usesBroker: usesBroker || other.usesBroker)
+  public func union(_ other: EmbeddedUserAgentGuard) -> EmbeddedUserAgentGuard {
+    EmbeddedUserAgentGuard(blocks: blocks || other.blocks, usesBroker: usesBroker || other.usesBroker)
   }
 }
 
 /// What the rules look at on a page of the upstream's that the gateway only passes: a login page on a path of its own.
 struct InteractionContext: Sendable {
   let userAgent: String
-  let guarding: InteractionGuard
+  let userAgentGuard: EmbeddedUserAgentGuard
 }
 
 extension Enforcement {
@@ -32,18 +32,19 @@ extension Enforcement {
   /// - Parameters:
   ///   - userAgent: The value of `User-Agent`; empty without one.
   ///   - guarding: What the browser's cookie says.
-  public static func decideInteraction(userAgent: String, guarding: InteractionGuard) -> Refusal? {
+  public static func decideInteraction(userAgent: String, userAgentGuard: EmbeddedUserAgentGuard) -> RejectionResponse?
+  {
     // Only clients that enforce set the guard.
     var run = RuleRun(mode: .enforce)
-    let context = InteractionContext(userAgent: userAgent, guarding: guarding)
+    let context = InteractionContext(userAgent: userAgent, userAgentGuard: userAgentGuard)
     guard case .refused(let rejection, let detail) = run.run(RuleTable.interaction, on: context) else { return nil }
-    return Refusal(rejection, detail: detail)
+    return RejectionResponse(rejection, detail: detail)
   }
 }
 
 extension AuthorizationPermit {
   /// What the transaction asks of the pages in between.
-  public var interactionGuard: InteractionGuard {
-    InteractionGuard(blocks: client.blocksEmbeddedUserAgents, usesBroker: redirectURI.kind == .broker)
+  public var interactionGuard: EmbeddedUserAgentGuard {
+    EmbeddedUserAgentGuard(blocks: client.blocksEmbeddedUserAgents, usesBroker: redirectURI.kind == .broker)
   }
 }

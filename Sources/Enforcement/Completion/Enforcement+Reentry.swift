@@ -35,8 +35,8 @@ public struct ReentryPermit: Sendable {
   let redirect: VerifiedRedirect?
 
   /// What the client is told when the upstream failed; a page where its redirect URI is no longer registered.
-  public func refusal(_ rejection: Rejection) -> Refusal {
-    redirect.map { Refusal(rejection, delivery: $0.delivery) } ?? Refusal(rejection)
+  public func refusal(_ rejection: Rejection) -> RejectionResponse {
+    redirect.map { RejectionResponse(rejection, delivery: $0.delivery) } ?? RejectionResponse(rejection)
   }
 }
 
@@ -53,8 +53,10 @@ extension Enforcement {
   public static func decideReentry(
     _ request: AuthorizationRequest, sealedState: String, transaction: AuthorizationTransaction,
     browserMatches: Bool, policy: Policy, now: Int64
-  ) -> Outcome<ReentryPermit> {
-    guard request.problem != .method else { return Outcome(decision: .reject(.here(.methodNotAllowed)), findings: []) }
+  ) -> DecisionWithFindings<ReentryPermit> {
+    guard request.problem != .method else {
+      return DecisionWithFindings(decision: .reject(.here(.methodNotAllowed)), findings: [])
+    }
     let running = TransactionContext(
       transaction: transaction, policy: policy, now: now, browserMatches: browserMatches)
     let context = ReentryContext(
@@ -66,10 +68,11 @@ extension Enforcement {
     var run = RuleRun(mode: .enforce)
     for end in [run.run(RuleTable.transaction, on: running), run.run(RuleTable.reentry, on: context)] {
       if case .refused(let rejection, let detail) = end {
-        return Outcome(decision: .reject(Refusal(rejection, detail: detail)), findings: run.findings)
+        return DecisionWithFindings(
+          decision: .reject(RejectionResponse(rejection, detail: detail)), findings: run.findings)
       }
     }
-    return Outcome(
+    return DecisionWithFindings(
       decision: .forward(ReentryPermit(transaction: transaction, redirect: running.redirect)), findings: run.findings)
   }
 
@@ -81,10 +84,10 @@ extension Enforcement {
   /// - Parameter hasLiveTransaction: Whether the browser's cookie belongs to a transaction that still runs.
   public static func decideForm(
     _ request: AuthorizationRequest, hasLiveTransaction: Bool, policy: Policy
-  ) -> Decision<Passage> {
+  ) -> Decision<PassThroughPermit> {
     guard hasLiveTransaction else {
       let mayPass = policy.isObserving && !(policy.isEnforcing && (request.hasUnreadBody || request.problem != nil))
-      return mayPass ? .pass(Passage()) : .reject(.here(.formWithoutTransaction))
+      return mayPass ? .pass(PassThroughPermit()) : .reject(.here(.formWithoutTransaction))
     }
     if let problem = request.problem {
       switch problem {
@@ -93,12 +96,12 @@ extension Enforcement {
       case .split: return .reject(.here(.parametersSplit))
       }
     }
-    guard !request.sources.contains(where: { AuthorizationRequest.speaksOAuth($0) || $0.hasLookAlike }) else {
+    guard !request.sources.contains(where: { AuthorizationRequest.hasOAuthParameters($0) || $0.hasLookAlike }) else {
       return .reject(.here(.reentryChanged))
     }
-    guard !RequestContent(texts: request.texts).carriesAnswer(to: [GatewaySettings.ownCallback]) else {
-      return .reject(.here(.answerEchoed))
+    guard !ReflectedCodeScanner(texts: request.texts).containsResponse(to: [GatewaySettings.ownCallback]) else {
+      return .reject(.here(.codeReflectedFromRequest))
     }
-    return .forward(Passage())
+    return .forward(PassThroughPermit())
   }
 }

@@ -3,15 +3,15 @@ public enum Decision<Permit: Sendable>: Sendable {
   /// It goes on, in the form that the permit gives it.
   case forward(Permit)
   /// It goes upstream as the client sent it, and its answer comes back as the upstream sent it (`I-observe`).
-  case pass(Passage)
-  case reject(Refusal)
+  case pass(PassThroughPermit)
+  case reject(RejectionResponse)
 }
 
 /// Leave to forward a request unchanged. Only this module gives it.
-public struct Passage: Sendable {}
+public struct PassThroughPermit: Sendable {}
 
 /// A decision with what else there is to say.
-public struct Outcome<Permit: Sendable>: Sendable {
+public struct DecisionWithFindings<Permit: Sendable>: Sendable {
   public let decision: Decision<Permit>
   public let findings: [Finding]
 
@@ -20,7 +20,7 @@ public struct Outcome<Permit: Sendable>: Sendable {
     return permit
   }
 
-  public var refusal: Refusal? {
+  public var refusal: RejectionResponse? {
     guard case .reject(let refusal) = decision else { return nil }
     return refusal
   }

@@ -6,7 +6,7 @@ extension Enforcement {
   /// Returns the mode of an authorization request.
   ///
   /// A request whose `state` opens as one of the gateway's is re-entry. Its caller does not ask.
-  public static func mode(of request: AuthorizationRequest, policy: Policy) -> Mode {
+  public static func mode(of request: AuthorizationRequest, policy: Policy) -> EnforcementMode {
     guard policy.isObserving else { return .enforce }
     return policy.mode(naming: Set(request.all(.clientID)), isReadable: request.namesOneClient)
   }
@@ -15,7 +15,7 @@ extension Enforcement {
   ///
   /// A request with a value that opens as one of the gateway's (code, refresh token) is enforced whatever its client's
   /// mode: an app without the gateway cannot have such a value. The caller knows and does not ask.
-  public static func mode(of request: TokenRequest, policy: Policy) -> Mode {
+  public static func mode(of request: TokenRequest, policy: Policy) -> EnforcementMode {
     guard policy.isObserving else { return .enforce }
     return policy.mode(naming: Set(request.namedClients), isReadable: request.namesOneClient)
   }

@@ -60,7 +60,7 @@ public struct ObservedFlow: Sendable, Equatable {
   }
 
   /// Returns the digest for an answer of the upstream; `nil` for a location that is no answer with one code.
-  public static func link(_ answer: UpstreamAnswer) -> (link: ShortDigest, code: ShortDigest)? {
+  public static func link(_ answer: UpstreamAuthorizationResponse) -> (link: ShortDigest, code: ShortDigest)? {
     guard let code = answer.parameters[.code], let address = answer.address else { return nil }
     return (ShortDigest(answer.parameters[.state] ?? "", address), ShortDigest(code))
   }
@@ -80,7 +80,7 @@ extension Enforcement {
     let id = (try? request.clientAuthentication())?.clientID
     let client = id.flatMap { policy.clients[$0] }
     var rejections: [Rejection] = []
-    if id.map({ ShortDigest($0.rawValue) }) != flow.client { rejections.append(.codeForeign) }
+    if id.map({ ShortDigest($0.rawValue) }) != flow.client { rejections.append(.codeIssuedToOtherClient) }
     if isSecondUse { rejections.append(.codeUsed) }
     if let client, age >= Int64(client.codeLifetime) { rejections.append(.codeExpired) }
     let isExcused = client?.profile == .oauth21 && flow.challenge != .none
@@ -99,7 +99,7 @@ extension Enforcement {
   private static func rejection(of verifier: String?, for challenge: ObservedFlow.Challenge) -> Rejection? {
     switch (challenge, verifier) {
     case (.unusable, _), (.none, nil): nil
-    case (.none, .some): .verifierSurplus
+    case (.none, .some): .unexpectedVerifier
     case (_, nil): .verifierMissing
     case (.plain(let digest), .some(let verifier)):
       ShortDigest(verifier) == digest ? nil : .verifierMismatch

@@ -51,7 +51,7 @@ extension Rejection {
       Row(.invalidRequest, 400, .redirect, "a parameter cannot be decoded", "RFC 6749, appendix B")
     case .stateForeign:
       Row(.invalidRequest, 400, .page, "this state cannot be used here", "RFC 6749, section 10.12")
-    case .requestObjectsBoth:
+    case .requestAndRequestURI:
       Row(.invalidRequest, 400, .redirect, "request and request_uri together", "RFC 9101, section 5")
     case .requestObject:
       Row(.requestNotSupported, 400, .redirect, "request objects are not supported", "RFC 9101, section 7")
@@ -107,7 +107,7 @@ extension Rejection {
       Row(.invalidRequest, 400, .redirect, "state required", "RFC 8252, section 8.9")
     case .tokenParametersInQuery:
       Row(.invalidRequest, 400, .page, "parameters belong into the body", "RFC 6749, sections 2.3.1 and 3.2")
-    case .clientAuthenticationSeveral:
+    case .multipleAuthenticationMethods:
       Row(.invalidRequest, 400, .page, "more than one client authentication method", "RFC 6749, section 2.3")
     case .clientAuthenticationMalformed:
       Row(.invalidClient, 401, .page, "client authentication cannot be read", "RFC 6749, section 2.3.1")
@@ -133,11 +133,11 @@ extension Rejection {
       Row(.unauthorizedClient, 400, .page, "public clients have no client credentials", "RFC 6749, section 4.4")
     case .codeMissing:
       Row(.invalidRequest, 400, .page, "code is missing", "RFC 6749, section 4.1.3")
-    case .codeUnbound:
+    case .codeNotSealed:
       Row(.invalidGrant, 400, .page, "the code was not issued here", "RFC 7636, section 4.4")
     case .codeKeyUnknown:
       Row(.temporarilyUnavailable, 503, .page, "try again in a moment", "RFC 6749, section 5.2")
-    case .codeForeign:
+    case .codeIssuedToOtherClient:
       Row(.invalidGrant, 400, .page, "the code was issued to another client", "RFC 6749, section 4.1.3")
     case .codeExpired:
       Row(.invalidGrant, 400, .page, "the code has expired", "RFC 6749, section 4.1.2")
@@ -153,7 +153,7 @@ extension Rejection {
       Row(.invalidRequest, 400, .page, "code verifier malformed", "RFC 7636, section 4.1")
     case .verifierMismatch:
       Row(.invalidGrant, 400, .page, "code verifier does not match", "RFC 7636, section 4.6")
-    case .verifierSurplus:
+    case .unexpectedVerifier:
       Row(.invalidRequest, 400, .page, "code verifier without a code challenge", "RFC 9700, section 4.8.2")
     case .refreshTokenMissing:
       Row(.invalidRequest, 400, .page, "refresh_token is missing", "RFC 6749, section 6")
@@ -194,9 +194,9 @@ extension Rejection {
       Row(.invalidRequest, 400, .page, "the request is no longer valid", "RFC 6749, section 4.1.2.1")
     case .formWithoutTransaction:
       Row(.invalidRequest, 400, .page, "there is no request to continue", "RFC 6749, section 10.12")
-    case .answerElsewhere:
+    case .responseToOtherURI:
       Row(.serverError, 502, .page, "the server answered to another address", "RFC 6749, section 3.1.2")
-    case .answerEchoed:
+    case .codeReflectedFromRequest:
       Row(.invalidRequest, 400, .page, "this code was already in the request", "RFC 9700, section 4.5")
     case .answerReplayed:
       Row(.invalidRequest, 400, .page, "another sign-in has brought this code", "RFC 9700, section 4.5")
@@ -226,7 +226,7 @@ extension Rejection {
       Row(.invalidRequest, 400, .page, "the path is not written exactly", "RFC 3986, section 6.2")
     case .pathResemblesEndpoint:
       Row(.invalidRequest, 400, .page, "the path begins like an endpoint", "RFC 9110, section 4.2.3")
-    case .pathClosed:
+    case .endpointDisabled:
       Row(.invalidRequest, 404, .page, "not found", "RFC 9126, section 2")
     case .metadataLeadsAround:
       Row(.invalidRequest, 404, .page, "not found", "RFC 8414, section 3")

@@ -9,10 +9,10 @@ struct RuleRun {
 
   private(set) var findings: [Finding] = []
   private(set) var trace: [TraceStep] = []
-  let mode: Mode
+  let mode: EnforcementMode
   let keepsTrace: Bool
 
-  init(mode: Mode, keepsTrace: Bool = false) {
+  init(mode: EnforcementMode, keepsTrace: Bool = false) {
     self.mode = mode
     self.keepsTrace = keepsTrace
   }

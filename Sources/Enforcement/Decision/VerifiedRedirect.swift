@@ -10,29 +10,29 @@ public struct VerifiedRedirect: Sendable {
   public let state: String?
   let issuer: String
   /// True if nobody vouches for the client, so that errors do not go there by themselves (RFC 9700, section 4.11.2).
-  let isUntrusted: Bool
+  let isSelfRegistered: Bool
   /// True if redirects to a website end in a fragment of their own.
   let guardsFragment: Bool
   /// True if errors stay on a page of the gateway's.
   let keepsErrors: Bool
 
   init(
-    redirectURI: RedirectURI, mode: ResponseMode, state: String?, issuer: String, isUntrusted: Bool,
+    redirectURI: RedirectURI, mode: ResponseMode, state: String?, issuer: String, isSelfRegistered: Bool,
     guardsFragment: Bool = false, keepsErrors: Bool = false
   ) {
     self.redirectURI = redirectURI
     self.mode = mode
     self.state = state
     self.issuer = issuer
-    self.isUntrusted = isUntrusted
+    self.isSelfRegistered = isSelfRegistered
     self.guardsFragment = guardsFragment
     self.keepsErrors = keepsErrors
   }
 
   /// How errors reach the client.
-  var delivery: Refusal.Delivery {
+  var delivery: RejectionResponse.Delivery {
     if keepsErrors { return .here }
-    return isUntrusted ? .link(self) : .redirect(self)
+    return isSelfRegistered ? .link(self) : .redirect(self)
   }
 
   /// An error response (RFC 6749, section 4.1.2.1) with `state` and `iss`.

@@ -11,13 +11,13 @@ struct CanonicalPath: Hashable, Sendable {
 
   /// The reading of an endpoint's own path, to which every reading of a request's path is compared.
   init(endpoint path: [UInt8]) {
-    let plain = CanonicalPath(text: LiberalDecoding.decoded(path))
+    let plain = CanonicalPath(text: LenientDecoding.decoded(path))
     segments = CanonicalPath.withoutFrontController(CanonicalPath.withoutSuffix(plain.segments))
   }
 
   /// The reading of an endpoint's own path with the suffix that it has.
   init(beginningOf path: [UInt8]) {
-    segments = CanonicalPath.withoutFrontController(CanonicalPath(text: LiberalDecoding.decoded(path)).segments)
+    segments = CanonicalPath.withoutFrontController(CanonicalPath(text: LenientDecoding.decoded(path)).segments)
   }
 
   /// The segments as they are written, in lower case; empty ones and `.` mean nothing.
@@ -60,7 +60,7 @@ struct CanonicalPath: Hashable, Sendable {
   /// `/token/x`, `/token.php/x` and `/token/.json` do (RFC 3875, section 4.1.5), and a suffix chooses a format.
   func reaches(_ endpoint: CanonicalPath) -> Bool {
     guard !endpoint.segments.isEmpty, segments.count >= endpoint.segments.count else { return false }
-    return zip(segments, endpoint.segments).allSatisfy { PathName($0).isRead(as: $1) }
+    return zip(segments, endpoint.segments).allSatisfy { SegmentMatcher($0).isRead(as: $1) }
   }
 
   /// True if the path begins like `endpoint`, written with the suffix that it has, and continues within the segment, as
@@ -68,13 +68,13 @@ struct CanonicalPath: Hashable, Sendable {
   func continues(_ endpoint: CanonicalPath) -> Bool {
     let last = endpoint.segments.count - 1
     guard last >= 0, segments.count > last else { return false }
-    return PathName(segments[last]).begins(like: endpoint.segments[last])
-      && zip(segments, endpoint.segments[..<last]).allSatisfy { PathName($0).isRead(as: $1) }
+    return SegmentMatcher(segments[last]).begins(like: endpoint.segments[last])
+      && zip(segments, endpoint.segments[..<last]).allSatisfy { SegmentMatcher($0).isRead(as: $1) }
   }
 
   /// How many segments of this endpoint's path a program can stand for that is at one of the places, or in a directory above
   /// it: what it reads from the query makes up the rest.
-  func bases(among places: Set<CanonicalPath>) -> [Int] {
+  func prefixLengths(matching places: Set<CanonicalPath>) -> [Int] {
     segments.indices.filter { count in places.contains { $0.segments.starts(with: segments[..<count]) } }
   }
 

@@ -24,7 +24,7 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
 }
 
 /// How a path is read (`I-path`).
-public enum PathReading: Sendable, Equatable {
+public enum PathMatch: Sendable, Equatable {
   /// Written exactly as an endpoint is.
   case exact(Endpoint)
   /// Some server takes it for an endpoint, and it is not written exactly so: refused with 400.
@@ -53,7 +53,7 @@ public final class EndpointMatcher: Sendable {
     /// The same with the suffix of the path, which a server that compares beginnings does not leave out.
     let beginning: CanonicalPath
     /// The letters and digits of `reading` in order, for the quick look.
-    let letters: PathLetters
+    let letters: LetterPrefilter
   }
 
   private let entries: [Entry]
@@ -61,8 +61,8 @@ public final class EndpointMatcher: Sendable {
   private let ownPaths: [[UInt8]: Endpoint]
   /// A bit for each length of an endpoint's path, modulo 64: most paths have none of them.
   private let lengths: UInt64
-  private let router = RouterQuery()
-  private let own = PathLetters(CanonicalPath.ownName)
+  private let router = FrontControllerQuery()
+  private let own = LetterPrefilter(CanonicalPath.ownName)
   private let passed: [(text: [UInt8], reading: CanonicalPath)]
   private let notEndpoints: [ExactPath]
 
@@ -76,7 +76,7 @@ public final class EndpointMatcher: Sendable {
       all.filter { EndpointMatcher.isOwn($0.1) }.map { ($0.1, $0.0) }, uniquingKeysWith: { first, _ in first })
     entries = all.filter { !EndpointMatcher.isOwn($0.1) }.map { endpoint, bytes in
       let reading = CanonicalPath(endpoint: bytes)
-      let letters = PathLetters(reading.segments.joined().filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 })
+      let letters = LetterPrefilter(reading.segments.joined().filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 })
       return Entry(
         path: bytes, endpoint: endpoint, reading: reading, beginning: CanonicalPath(beginningOf: bytes),
         letters: letters)
@@ -84,8 +84,8 @@ public final class EndpointMatcher: Sendable {
     lengths = entries.reduce(0) { $0 | EndpointMatcher.bit(ofLength: $1.path.count) }
     passed = pass.flatMap { prefix in
       let text = Array(prefix.utf8)
-      var budget = PathSpellings.Budget()
-      let spellings = PathSpellings.texts(of: text, within: &budget) ?? []
+      var budget = PathVariants.Budget()
+      let spellings = PathVariants.texts(of: text, within: &budget) ?? []
       return Set(spellings.map(CanonicalPath.init(text:))).map { (text, $0) }
     }
     self.notEndpoints = notEndpoints.map(ExactPath.init)
@@ -96,8 +96,8 @@ public final class EndpointMatcher: Sendable {
   /// - Parameters:
   ///   - path: What stands before the first question mark.
   ///   - query: What follows it; empty without one. Programs that route by it are reached by any path.
-  public func read(path: Span<UInt8>, query: Span<UInt8>) -> PathReading {
-    let look = query.isEmpty ? RouterQuery.Look() : router.look(query)
+  public func read(path: Span<UInt8>, query: Span<UInt8>) -> PathMatch {
+    let look = query.isEmpty ? FrontControllerQuery.Look() : router.look(query)
     let mayRoute = look.mayRoute
     if lengths & EndpointMatcher.bit(ofLength: path.count) != 0, let endpoint = endpoint(at: path) {
       return mayRoute && routes(query, at: path) ? .ambiguous : .exact(endpoint)
@@ -107,8 +107,8 @@ public final class EndpointMatcher: Sendable {
     guard !EndpointMatcher.isIntricate(path) else { return isSuspicious || passed.isEmpty ? .ambiguous : .notPassed }
 
     let bytes = [UInt8](copying: path)
-    var budget = PathSpellings.Budget()
-    guard let texts = PathSpellings.texts(of: bytes, within: &budget) else { return .ambiguous }
+    var budget = PathVariants.Budget()
+    guard let texts = PathVariants.texts(of: bytes, within: &budget) else { return .ambiguous }
     let spellings = Set(texts.map(CanonicalPath.init(text:)))
     let isOwn = EndpointMatcher.isOwn(bytes)
     if isSuspicious, !isOwn {
@@ -134,14 +134,14 @@ public final class EndpointMatcher: Sendable {
   }
 
   /// Reads a target that is at hand as text.
-  public func read(target: String) -> PathReading {
+  public func read(target: String) -> PathMatch {
     let bytes = target.utf8.span
     let mark = bytes.firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
     return read(path: bytes.extracting(0..<mark), query: bytes.extracting(min(mark + 1, bytes.count)...))
   }
 
   /// The same of a target's parts.
-  public func read(path: String, query: String = "") -> PathReading {
+  public func read(path: String, query: String = "") -> PathMatch {
     read(path: path.utf8.span, query: query.utf8.span)
   }
 
@@ -186,7 +186,7 @@ public final class EndpointMatcher: Sendable {
 
   /// True if a rewriting rule could make a query of the path's end: it puts the path into one as it is, or takes a decoded
   /// question mark for the real one.
-  private func routesItself(_ texts: [[UInt8]], _ budget: inout PathSpellings.Budget) -> Bool {
+  private func routesItself(_ texts: [[UInt8]], _ budget: inout PathVariants.Budget) -> Bool {
     let root: Set<CanonicalPath> = [CanonicalPath(segments: [])]
     let queries = texts.compactMap { text in
       text.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "&") }.map { Array(text[($0 + 1)...]) }
@@ -197,14 +197,14 @@ public final class EndpointMatcher: Sendable {
   }
 
   private func routes(
-    _ query: Span<UInt8>, at places: Set<CanonicalPath>, _ path: [UInt8], _ budget: inout PathSpellings.Budget
+    _ query: Span<UInt8>, at places: Set<CanonicalPath>, _ path: [UInt8], _ budget: inout PathVariants.Budget
   ) -> Bool {
     router.routes([UInt8](copying: query), at: path, places, to: entries.map(\.reading), within: &budget)
   }
 
   /// The same at an endpoint's own path.
   private func routes(_ query: Span<UInt8>, at path: Span<UInt8>) -> Bool {
-    var budget = PathSpellings.Budget()
+    var budget = PathVariants.Budget()
     let bytes = [UInt8](copying: path)
     return routes(query, at: [CanonicalPath(text: bytes)], bytes, &budget)
   }
@@ -235,9 +235,9 @@ public final class EndpointMatcher: Sendable {
 
   /// The quick look: whether the slow reading could find an endpoint at all.
   private func couldBeAnEndpoint(_ path: Span<UInt8>) -> Bool {
-    let found = PathLetters.set(of: path)
+    let found = LetterPrefilter.set(of: path)
     // The short names of Windows lack letters.
-    if found & PathLetters.disguise != 0 { return true }
+    if found & LetterPrefilter.disguise != 0 { return true }
     if own.isPart(of: found), own.isInOrder(in: path) { return true }
     for index in entries.indices where entries[index].letters.isPart(of: found) {
       if entries[index].letters.isInOrder(in: path) { return true }

@@ -30,7 +30,7 @@ public struct OAuthNames: OptionSet, Sendable {
     self = []
     // A form in another encoding has a zero byte in front of each letter, or behind it.
     for pair in form.filter({ $0 != 0 }).split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) {
-      let name = RouterQuery.name(pair.prefix { $0 != UInt8(ascii: "=") })
+      let name = FrontControllerQuery.name(pair.prefix { $0 != UInt8(ascii: "=") })
       formUnion(OAuthNames(plain: name.utf8.span))
     }
   }
@@ -46,7 +46,7 @@ public struct OAuthNames: OptionSet, Sendable {
       guard isName else { continue }
       let value = rest.prefix(OAuthNames.longestValue).drop { $0 == 0x20 || $0 == 0x09 || OAuthNames.isQuote($0) }
       let name = value.prefix { !OAuthNames.isQuote($0) && $0 != UInt8(ascii: ";") && $0 >= 0x20 }
-      formUnion(OAuthNames(plain: RouterQuery.name(name).utf8.span))
+      formUnion(OAuthNames(plain: FrontControllerQuery.name(name).utf8.span))
     }
   }
 

@@ -23,7 +23,7 @@ extension Rule where Context == AuthorizationContext {
     Rule(name: "the client is registered") { context in
       guard context.client == nil else { return .pass }
       guard let id = context.parameters[.clientID] else { return .refuse(.clientIDMissing) }
-      return .refuse(context.policy.heldUpstreamIDs.contains(ClientID(id)) ? .clientIDOfUpstream : .clientUnknown)
+      return .refuse(context.policy.gatewayHeldClientIDs.contains(ClientID(id)) ? .clientIDOfUpstream : .clientUnknown)
     }
   }
 }
@@ -34,7 +34,7 @@ extension Rule where Context == TokenContext {
     Rule(name: "the client is registered") { context in
       guard context.client == nil, context.authenticationError == nil else { return .pass }
       guard let id = context.authentication?.clientID else { return .refuse(.clientUnidentified) }
-      return .refuse(context.policy.heldUpstreamIDs.contains(id) ? .clientIsUpstream : .clientNotKnownAtToken)
+      return .refuse(context.policy.gatewayHeldClientIDs.contains(id) ? .clientIsUpstream : .clientNotKnownAtToken)
     }
   }
 
@@ -42,7 +42,7 @@ extension Rule where Context == TokenContext {
   static var oneAuthenticationMethod: Rule {
     Rule(name: "the client authenticates in one way") { context in
       switch context.authenticationError {
-      case .severalMethods, .severalIdentifiers: .refuse(.clientAuthenticationSeveral)
+      case .severalMethods, .severalIdentifiers: .refuse(.multipleAuthenticationMethods)
       case .malformedHeader: .refuse(.clientAuthenticationMalformed)
       case nil: .pass
       }

@@ -60,7 +60,7 @@ extension Rule where Context == RedemptionContext {
       case (.some(let challenge), .some(let verifier)):
         challenge.matches(verifier) ? .pass : .refuse(.verifierMismatch)
       case (.some, nil): context.intent.sentVerifier ? .refuse(.verifierMismatch) : .refuse(.verifierMissing)
-      case (nil, _): context.intent.sentVerifier ? .refuse(.verifierSurplus) : .pass
+      case (nil, _): context.intent.sentVerifier ? .refuse(.unexpectedVerifier) : .pass
       }
     }
   }

@@ -27,8 +27,8 @@ extension Rule where Context == ReentryContext {
   /// `I-completion`: a page of the upstream has no answer to send back; an open redirect there would make it one.
   static var reentryCarriesNoAnswer: Rule {
     Rule(name: "no answer with a code comes in the request") { context in
-      let content = RequestContent(texts: context.request.texts)
-      return content.carriesAnswer(to: context.addresses) ? .refuse(.answerEchoed) : .pass
+      let content = ReflectedCodeScanner(texts: context.request.texts)
+      return content.containsResponse(to: context.addresses) ? .refuse(.codeReflectedFromRequest) : .pass
     }
   }
 

@@ -8,7 +8,7 @@ extension Rule where Context == AuthorizationContext {
   static var noRequestObject: Rule {
     Rule(name: "no request object replaces the parameters") { context in
       switch (context.parameters.contains(.request), context.parameters.contains(.requestURI)) {
-      case (true, true): .refuse(.requestObjectsBoth)
+      case (true, true): .refuse(.requestAndRequestURI)
       case (true, false): .refuse(.requestObject)
       case (false, true): .refuse(.requestURI)
       case (false, false): context.parameters.contains(.registration) ? .refuse(.registrationParameter) : .pass
@@ -28,7 +28,7 @@ extension Rule where Context == AuthorizationContext {
 extension Rule where Context == TokenContext {
   /// RFC 9126, sections 2 and 2.3. The proof of a client that only the upstream can check is none here: the request never
   /// goes there.
-  static var pushedRequestsTaken: Rule {
+  static var clientMayPush: Rule {
     Rule(name: "the client may push its requests") { context in
       guard let client = context.client else { return .pass }
       let isProven = context.proof == .identified || context.proof == .verified

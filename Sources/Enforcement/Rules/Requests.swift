@@ -5,7 +5,7 @@ import Policy
 
 extension Rule where Context: FormContext {
   /// RFC 6749, sections 3.1 and 3.2: the authorization endpoint takes GET and POST, every other endpoint POST.
-  static var methodIsTaken: Rule {
+  static var methodAllowed: Rule {
     Rule(name: "the endpoint takes the method") { context in
       context.problem == .method ? .refuse(.methodNotAllowed) : .pass
     }

@@ -71,33 +71,34 @@ extension Enforcement {
   ///   - now: Seconds since 1970.
   public static func decideRedemption(
     _ intent: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64
-  ) -> Outcome<RedemptionPermit> {
+  ) -> DecisionWithFindings<RedemptionPermit> {
     redemption(intent, opened: opened, policy: policy, now: now, keepsTrace: false).outcome
   }
 
   /// The same decision with what every rule said.
   public static func explainRedemption(
     _ intent: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64
-  ) -> (outcome: Outcome<RedemptionPermit>, trace: [TraceStep]) {
+  ) -> (outcome: DecisionWithFindings<RedemptionPermit>, trace: [TraceStep]) {
     redemption(intent, opened: opened, policy: policy, now: now, keepsTrace: true)
   }
 
   private static func redemption(
     _ intent: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64, keepsTrace: Bool
-  ) -> (outcome: Outcome<RedemptionPermit>, trace: [TraceStep]) {
+  ) -> (outcome: DecisionWithFindings<RedemptionPermit>, trace: [TraceStep]) {
     let code: IssuedCode
     switch opened {
     case .value(let value): code = value
-    case .invalid: return (Outcome(decision: .reject(Refusal(.codeUnbound)), findings: []), [])
-    case .keyUnknown: return (Outcome(decision: .reject(Refusal(.codeKeyUnknown)), findings: []), [])
+    case .invalid: return (DecisionWithFindings(decision: .reject(RejectionResponse(.codeNotSealed)), findings: []), [])
+    case .keyUnknown:
+      return (DecisionWithFindings(decision: .reject(RejectionResponse(.codeKeyUnknown)), findings: []), [])
     }
     let context = RedemptionContext(intent: intent, code: code, now: now)
     var run = RuleRun(mode: .enforce, keepsTrace: keepsTrace)
     let decision: Decision<RedemptionPermit> =
       switch run.run(RuleTable.redemption, on: context) {
-      case .refused(let rejection, let detail): .reject(Refusal(rejection, detail: detail))
+      case .refused(let rejection, let detail): .reject(RejectionResponse(rejection, detail: detail))
       case .allowed: .forward(RedemptionPermit(context, policy: policy))
       }
-    return (Outcome(decision: decision, findings: run.findings), run.trace)
+    return (DecisionWithFindings(decision: decision, findings: run.findings), run.trace)
   }
 }

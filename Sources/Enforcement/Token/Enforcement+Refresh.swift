@@ -47,13 +47,14 @@ extension Enforcement {
   ///   - now: Seconds since 1970.
   public static func decideRefresh(
     _ intent: RefreshIntent, opened: Opened<RefreshGrant>, policy: Policy, now: Int64
-  ) -> Outcome<RefreshPermit> {
+  ) -> DecisionWithFindings<RefreshPermit> {
     // The migration setting of a client whose tokens are older than the gateway.
     let acceptsRaw = intent.client.rawRefreshUntil.map { now < $0 } ?? false
     switch opened {
     // A client whose tokens the gateway never seals has none of an unknown key: it only looks like one.
-    case .keyUnknown where intent.client.holdsItsOwnTokens: return raw(intent, policy: policy, acceptsRaw: acceptsRaw)
-    case .keyUnknown: return Outcome(decision: .reject(Refusal(.codeKeyUnknown)), findings: [])
+    case .keyUnknown where intent.client.keepsUpstreamRefreshTokens:
+      return raw(intent, policy: policy, acceptsRaw: acceptsRaw)
+    case .keyUnknown: return DecisionWithFindings(decision: .reject(RejectionResponse(.codeKeyUnknown)), findings: [])
     case .invalid: return raw(intent, policy: policy, acceptsRaw: acceptsRaw)
     case .value(let grant):
       let context = RefreshContext(
@@ -61,25 +62,27 @@ extension Enforcement {
       var run = RuleRun(mode: .enforce)
       let decision: Decision<RefreshPermit> =
         switch run.run(RuleTable.refresh, on: context) {
-        case .refused(let rejection, let detail): .reject(Refusal(rejection, detail: detail))
+        case .refused(let rejection, let detail): .reject(RejectionResponse(rejection, detail: detail))
         case .allowed:
           .forward(
             permit(intent, token: grant.upstreamRefreshToken, grant: grant, mayLendCredentials: true, policy: policy))
         }
-      return Outcome(decision: decision, findings: run.findings)
+      return DecisionWithFindings(decision: decision, findings: run.findings)
     }
   }
 
   /// A token that the gateway did not seal: the upstream's own, of a confidential client that proves itself there, or
   /// from before the gateway. The gateway lends it no credentials (`I-credentials`).
-  private static func raw(_ intent: RefreshIntent, policy: Policy, acceptsRaw: Bool) -> Outcome<RefreshPermit> {
+  private static func raw(
+    _ intent: RefreshIntent, policy: Policy, acceptsRaw: Bool
+  ) -> DecisionWithFindings<RefreshPermit> {
     let client = intent.client
-    let isItself = client.upstream.clientID == client.id
-    guard isItself, acceptsRaw || client.holdsItsOwnTokens else {
-      return Outcome(decision: .reject(Refusal(.refreshTokenUnbound)), findings: [])
+    let usesOwnUpstreamIdentity = client.upstream.clientID == client.id
+    guard usesOwnUpstreamIdentity, acceptsRaw || client.keepsUpstreamRefreshTokens else {
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.refreshTokenUnbound)), findings: [])
     }
     let permit = permit(intent, token: intent.token, grant: nil, mayLendCredentials: false, policy: policy)
-    return Outcome(decision: .forward(permit), findings: [])
+    return DecisionWithFindings(decision: .forward(permit), findings: [])
   }
 
   private static func permit(
@@ -93,7 +96,7 @@ extension Enforcement {
     ]
     if let scope = intent.upstreamScope(policy) { entries.append(FormParameters.Entry(.scope, scope.text)) }
     entries += policy.allowListed(intent.parameters)
-    let isSealed = grant != nil || !intent.client.holdsItsOwnTokens
+    let isSealed = grant != nil || !intent.client.keepsUpstreamRefreshTokens
     let sealsRefreshToken = isSealed && !intent.client.refreshesItself(with: intent.authentication)
     return RefreshPermit(
       client: intent.client, grant: grant, scope: intent.scope,
@@ -120,7 +123,7 @@ extension Client {
   }
 
   /// True if its refresh tokens are the upstream's own, since it proves itself there with its own credentials.
-  var holdsItsOwnTokens: Bool {
+  var keepsUpstreamRefreshTokens: Bool {
     self.kind == .confidential && self.upstream.clientID == self.id && self.upstream.clientSecret == nil
   }
 }

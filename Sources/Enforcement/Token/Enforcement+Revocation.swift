@@ -14,48 +14,52 @@ extension Enforcement {
   ///   - policy: The policy of now.
   public static func decideRevocation(
     _ request: TokenRequest, opened: Opened<RefreshGrant>, policy: Policy
-  ) -> Outcome<UpstreamTokenRequest> {
+  ) -> DecisionWithFindings<UpstreamTokenRequest> {
     let grant: RefreshGrant
     switch opened {
     case .invalid: return raw(request, policy: policy)
     // Passed on, it would mean nothing to the upstream and stay alive, while the client is told that it is revoked.
-    case .keyUnknown: return Outcome(decision: .reject(Refusal(.codeKeyUnknown)), findings: [])
+    case .keyUnknown: return DecisionWithFindings(decision: .reject(RejectionResponse(.codeKeyUnknown)), findings: [])
     case .value(let value): grant = value
     }
     if let rejection = rejection(of: request) {
-      return Outcome(decision: .reject(Refusal(rejection)), findings: [])
+      return DecisionWithFindings(decision: .reject(RejectionResponse(rejection)), findings: [])
     }
     let context = TokenContext(request: request, policy: policy)
     guard let client = context.client, let authentication = context.authentication else {
-      return Outcome(decision: .reject(Refusal(.clientUnidentified)), findings: [])
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.clientUnidentified)), findings: [])
     }
     switch context.proof {
     case .identified, .verified, .presented: break
-    case .missing: return Outcome(decision: .reject(Refusal(.clientUnauthenticated)), findings: [])
-    case .wrong: return Outcome(decision: .reject(Refusal(.clientAuthenticationFailed)), findings: [])
+    case .missing:
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.clientUnauthenticated)), findings: [])
+    case .wrong:
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.clientAuthenticationFailed)), findings: [])
     }
     guard client.id == grant.clientID else {
-      return Outcome(decision: .reject(Refusal(.refreshTokenForeign)), findings: [])
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.refreshTokenForeign)), findings: [])
     }
     let credentials = UpstreamCredentials(client: client, authentication: authentication, isProven: true)
     let form = UpstreamTokenRequest(
       revoking: grant.upstreamRefreshToken, hint: .refreshToken, credentials, parameters: request.parameters)
-    return Outcome(decision: .forward(form), findings: [])
+    return DecisionWithFindings(decision: .forward(form), findings: [])
   }
 
-  private static func raw(_ request: TokenRequest, policy: Policy) -> Outcome<UpstreamTokenRequest> {
+  private static func raw(_ request: TokenRequest, policy: Policy) -> DecisionWithFindings<UpstreamTokenRequest> {
     let context = TokenContext(request: request, policy: policy, mode: mode(of: request, policy: policy))
     let rejections = [rejection(of: request), rejection(of: context)].compactMap { $0 }
     guard context.mode == .enforce else {
-      return Outcome(decision: .pass(Passage()), findings: rejections.map(Finding.wouldReject))
+      return DecisionWithFindings(decision: .pass(PassThroughPermit()), findings: rejections.map(Finding.wouldReject))
     }
-    guard let rejection = rejections.first else { return Outcome(decision: .pass(Passage()), findings: []) }
-    return Outcome(decision: .reject(Refusal(rejection)), findings: [])
+    guard let rejection = rejections.first else {
+      return DecisionWithFindings(decision: .pass(PassThroughPermit()), findings: [])
+    }
+    return DecisionWithFindings(decision: .reject(RejectionResponse(rejection)), findings: [])
   }
 
   private static func rejection(of context: TokenContext) -> Rejection? {
     switch context.authenticationError {
-    case .severalMethods, .severalIdentifiers: return .clientAuthenticationSeveral
+    case .severalMethods, .severalIdentifiers: return .multipleAuthenticationMethods
     case .malformedHeader: return .clientAuthenticationMalformed
     case nil: break
     }

@@ -8,30 +8,30 @@ extension Enforcement {
   ///   every mode.
   public static func decideToken(
     _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool = false
-  ) -> Outcome<TokenIntent> {
+  ) -> DecisionWithFindings<TokenIntent> {
     token(request, policy: policy, holdsSealedValue: holdsSealedValue, keepsTrace: false).outcome
   }
 
   /// The same decision with what every rule said.
   public static func explainToken(
     _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool = false
-  ) -> (outcome: Outcome<TokenIntent>, trace: [TraceStep]) {
+  ) -> (outcome: DecisionWithFindings<TokenIntent>, trace: [TraceStep]) {
     token(request, policy: policy, holdsSealedValue: holdsSealedValue, keepsTrace: true)
   }
 
   private static func token(
     _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool, keepsTrace: Bool
-  ) -> (outcome: Outcome<TokenIntent>, trace: [TraceStep]) {
+  ) -> (outcome: DecisionWithFindings<TokenIntent>, trace: [TraceStep]) {
     let context = TokenContext(
       request: request, policy: policy, mode: holdsSealedValue ? .enforce : mode(of: request, policy: policy))
     var run = RuleRun(mode: context.mode, keepsTrace: keepsTrace)
     let decision: Decision<TokenIntent> =
       switch run.run(RuleTable.token, on: context) {
-      case .refused(let rejection, let detail): .reject(Refusal(rejection, detail: detail))
-      case .allowed where context.mode == .observe: .pass(Passage())
-      case .allowed: intent(context).map(Decision.forward) ?? .reject(Refusal(.grantTypeUnsupported))
+      case .refused(let rejection, let detail): .reject(RejectionResponse(rejection, detail: detail))
+      case .allowed where context.mode == .observe: .pass(PassThroughPermit())
+      case .allowed: intent(context).map(Decision.forward) ?? .reject(RejectionResponse(.grantTypeUnsupported))
       }
-    return (Outcome(decision: decision, findings: run.findings), run.trace)
+    return (DecisionWithFindings(decision: decision, findings: run.findings), run.trace)
   }
 
   private static func intent(_ context: TokenContext) -> TokenIntent? {

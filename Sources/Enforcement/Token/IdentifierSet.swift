@@ -24,7 +24,7 @@ public struct IdentifierSet: Sendable {
   private static func fold(_ id: String) -> [UInt8] {
     let bytes = Array(id.utf8)
     let isPlain = bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "%") }
-    let decoded = isPlain ? bytes.map(CanonicalPath.lowercased) : LiberalDecoding.decoded(bytes)
+    let decoded = isPlain ? bytes.map(CanonicalPath.lowercased) : LenientDecoding.decoded(bytes)
     // A plus is a space to a server that decodes a form twice.
     return decoded.filter { $0 > 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "+") }
   }

@@ -18,13 +18,13 @@ struct TokenContext: FormContext {
 
   let request: TokenRequest
   let policy: Policy
-  let mode: Mode
+  let mode: EnforcementMode
   let authentication: ClientAuthentication?
   let authenticationError: ClientAuthenticationError?
   let client: Client?
   let proof: Proof
 
-  init(request: TokenRequest, policy: Policy, mode: Mode = .enforce) {
+  init(request: TokenRequest, policy: Policy, mode: EnforcementMode = .enforce) {
     self.request = request
     self.policy = policy
     self.mode = mode

@@ -60,7 +60,7 @@ public struct UpstreamTokenRequest: Sendable {
   /// The body, form-encoded from the parsed values.
   public let body: Secret
   /// True if the gateway's own credentials are in it, so that a complaint about them is not the client's fault.
-  public let usesHeldCredentials: Bool
+  public let usesGatewayCredentials: Bool
   /// The client's own credentials in it, which only the upstream compares; `nil` without them.
   public let presented: ClientAuthentication?
   /// Texts of the request that the client must not get to see in the answer: the upstream's code or refresh token behind a
@@ -83,7 +83,7 @@ public struct UpstreamTokenRequest: Sendable {
     self.hidden = hidden
     self.authorization = authorization
     self.sealsRefreshToken = sealsRefreshToken
-    usesHeldCredentials = credentials.isHeld
+    usesGatewayCredentials = credentials.isHeld
     presented = credentials.presented
     body = Secret(FormEncoding.serialise(entries + credentials.entries(from: parameters)))
   }

@@ -10,37 +10,37 @@ struct AuthorizationEndpoint {
   /// Seconds that a user may take to sign in. The sealed state lives as long.
   static let transactionLifetime: Int64 = 900
 
-  private let exchange: Interception
+  private let intercepted: InterceptedRequest
   private let request: AuthorizationRequest
   private let session: BrowserSession?
 
-  init(_ exchange: Interception) {
-    self.exchange = exchange
-    let incoming = exchange.request
+  init(_ intercepted: InterceptedRequest) {
+    self.intercepted = intercepted
+    let incoming = intercepted.request
     request = AuthorizationRequest(
       method: incoming.method, query: incoming.query, contentTypes: incoming.headers.all("Content-Type"),
       contentEncodings: incoming.headers.all("Content-Encoding"), body: incoming.body,
       userAgent: incoming.headers["User-Agent"])
-    session = exchange.session()
+    session = intercepted.session()
   }
 
   func respond() async -> Reply {
     do throws(StoreError) {
       for state in request.states {
-        switch try await exchange.gateway.states.open(state, now: exchange.now) {
+        switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
         case .value(let transaction): return await reenter(transaction, state: state)
         case .keyUnknown where isClients || isObserved: continue
-        case .keyUnknown: return .response(exchange.answer(.here(.codeKeyUnknown)))
+        case .keyUnknown: return .response(intercepted.respond(with: .here(.codeKeyUnknown)))
         case .invalid: continue
         }
       }
     } catch {
       // Without an enforced client, no request can act for one.
-      guard isObserved, !exchange.policy.isEnforcing else {
-        return .response(exchange.answer(.here(.storeUnavailable)))
+      guard isObserved, !intercepted.policy.isEnforcing else {
+        return .response(intercepted.respond(with: .here(.storeUnavailable)))
       }
     }
-    if exchange.request.method == "POST", !request.sources.contains(where: AuthorizationRequest.speaksOAuth) {
+    if intercepted.request.method == "POST", !request.sources.contains(where: AuthorizationRequest.hasOAuthParameters) {
       return await form()
     }
     return await begin()
@@ -49,25 +49,25 @@ struct AuthorizationEndpoint {
   /// True if the request can only be a client's own: pages of the upstream come back with the upstream's client id. Its
   /// state is then its own too, however much it looks like a sealed one of another deployment.
   private var isClients: Bool {
-    guard let id = request.parameters[.clientID], let client = exchange.policy.clients[ClientID(id)] else {
+    guard let id = request.parameters[.clientID], let client = intercepted.policy.clients[ClientID(id)] else {
       return false
     }
     return client.upstream.clientID != client.id
   }
 
-  private var isObserved: Bool { Enforcement.mode(of: request, policy: exchange.policy) == .observe }
+  private var isObserved: Bool { Enforcement.mode(of: request, policy: intercepted.policy) == .observe }
 
   // MARK: A new request
 
   private func begin() async -> Reply {
-    exchange.note(clientID: request.parameters[.clientID])
-    if let outcome = Enforcement.pushedReference(in: request, policy: exchange.policy) {
+    intercepted.note(clientID: request.parameters[.clientID])
+    if let outcome = Enforcement.pushedReference(in: request, policy: intercepted.policy) {
       if let reply = await beginPushed(outcome) { return reply }
     }
-    let outcome = Enforcement.decideAuthorization(request, policy: exchange.policy, stateIsSealed: false)
-    exchange.trail.note(outcome)
+    let outcome = Enforcement.decideAuthorization(request, policy: intercepted.policy, stateIsSealed: false)
+    intercepted.trail.note(outcome)
     switch outcome.decision {
-    case .reject(let refusal): return .response(exchange.answer(refusal))
+    case .reject(let refusal): return .response(intercepted.respond(with: refusal))
     case .pass: return await observe()
     case .forward(let permit): return await begin(permit, request, isPushed: false)
     }
@@ -75,30 +75,30 @@ struct AuthorizationEndpoint {
 
   /// Begins again with the request of a start ticket. Every rule runs, with the current policy.
   func begin(_ ticket: StartTicket) async -> Reply {
-    exchange.restartedPath = ticket.path
+    intercepted.restartedPath = ticket.path
     let original = AuthorizationRequest(method: "GET", query: Substring(ticket.query), userAgent: request.userAgent)
-    exchange.note(clientID: original.parameters[.clientID])
+    intercepted.note(clientID: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(
-      original, policy: exchange.policy, stateIsSealed: false, isOpened: true, isRestarted: true)
-    exchange.trail.note(outcome)
+      original, policy: intercepted.policy, stateIsSealed: false, isOpened: true, isRestarted: true)
+    intercepted.trail.note(outcome)
     guard let permit = outcome.permit else {
-      return .response(exchange.answer(outcome.refusal ?? .here(.transactionOutdated)))
+      return .response(intercepted.respond(with: outcome.refusal ?? .here(.transactionOutdated)))
     }
     return await begin(permit, original, isPushed: false)
   }
 
   private func begin(_ permit: AuthorizationPermit, _ request: AuthorizationRequest, isPushed: Bool) async -> Reply {
-    exchange.trail.note(permit.redirectURI)
+    intercepted.trail.note(permit.redirectURI)
     // From here on a flow begins, and each of its lines has its id, a refusal for lack of room included.
-    _ = exchange.transactionID()
+    _ = intercepted.transactionID()
     if let name = permit.overlongParameter {
       // Told by a page: the redirect would carry the state.
-      exchange.trail.refused(.parameterMalformed)
+      intercepted.trail.refused(.parameterMalformed)
       let page = ErrorPage(.parameterMalformed, detail: "`\(name)` is too long")
-      return .response(exchange.pages.error(page))
+      return .response(intercepted.pages.error(page))
     }
     if permit.needsConsent {
-      return .response(ConsentEndpoint(exchange).ask(permit, request, session, isPushed: isPushed))
+      return .response(ConsentEndpoint(intercepted).ask(permit, request, session, isPushed: isPushed))
     }
     return await forward(permit)
   }
@@ -107,34 +107,34 @@ struct AuthorizationEndpoint {
   /// now; other parameters next to the reference are ignored.
   ///
   /// Returns `nil` for an observed request whose reference the gateway did not give: it may be the upstream's own.
-  private func beginPushed(_ outcome: Outcome<PushedReference>) async -> Reply? {
+  private func beginPushed(_ outcome: DecisionWithFindings<PushedReference>) async -> Reply? {
     let isObserved = isObserved
     if isObserved, outcome.permit == nil { return nil }
-    exchange.trail.note(outcome)
+    intercepted.trail.note(outcome)
     guard let reference = outcome.permit else {
-      return .response(exchange.answer(outcome.refusal ?? .here(.pushedUnknown)))
+      return .response(intercepted.respond(with: outcome.refusal ?? .here(.pushedUnknown)))
     }
-    let requests = exchange.gateway.pushedRequests
+    let requests = intercepted.gateway.pushedRequests
     do throws(StoreError) {
-      guard let kept = try await requests.find(reference, now: exchange.now) else {
+      guard let kept = try await requests.find(reference, now: intercepted.now) else {
         if isObserved { return nil }
-        return .response(exchange.answer(.here(.pushedUnknown)))
+        return .response(intercepted.respond(with: .here(.pushedUnknown)))
       }
-      exchange.trail.transaction = kept.transaction
+      intercepted.trail.transaction = kept.transaction
       let pushed = AuthorizationRequest(method: "GET", query: Substring(kept.query), userAgent: request.userAgent)
       let outcome = Enforcement.decideAuthorization(
-        pushed, policy: exchange.policy, stateIsSealed: false, isPushed: true)
-      exchange.trail.note(outcome)
+        pushed, policy: intercepted.policy, stateIsSealed: false, isPushed: true)
+      intercepted.trail.note(outcome)
       guard let permit = outcome.permit else {
-        return .response(exchange.answer(outcome.refusal ?? .here(.pushedUnknown)))
+        return .response(intercepted.respond(with: outcome.refusal ?? .here(.pushedUnknown)))
       }
       // Only now, so that a browser that was refused leaves the reference to the right one.
-      guard try await requests.take(reference, now: exchange.now) else {
-        return .response(exchange.answer(.here(.pushedUnknown)))
+      guard try await requests.take(reference, now: intercepted.now) else {
+        return .response(intercepted.respond(with: .here(.pushedUnknown)))
       }
       return await begin(permit, pushed, isPushed: true)
     } catch {
-      return .response(exchange.answer(.here(.storeUnavailable)))
+      return .response(intercepted.respond(with: .here(.storeUnavailable)))
     }
   }
 
@@ -142,30 +142,30 @@ struct AuthorizationEndpoint {
   private func forward(_ permit: AuthorizationPermit) async -> Reply {
     let start: TransactionStart
     do throws(StoreError) {
-      start = try await TransactionStart(permit, session, exchange, id: exchange.transactionID())
+      start = try await TransactionStart(permit, session, intercepted, id: intercepted.transactionID())
     } catch {
-      return .response(exchange.refusal(error, for: permit))
+      return .response(intercepted.refusal(error, for: permit))
     }
-    let target = exchange.authorizationPath + "?" + start.query
+    let target = intercepted.authorizationPath + "?" + start.query
     let outbound = OutboundRequest(
-      method: exchange.request.method == "HEAD" ? "HEAD" : "GET", target: target,
-      headers: exchange.forwardedHeaders(keepingBody: false), peer: exchange.request.peer)
+      method: intercepted.request.method == "HEAD" ? "HEAD" : "GET", target: target,
+      headers: intercepted.forwardedHeaders(keepingBody: false), peer: intercepted.request.peer)
     let answer: UpstreamResponse
     do throws(UpstreamFailure) {
-      answer = try await exchange.upstream.send(outbound)
+      answer = try await intercepted.upstream.send(outbound)
     } catch {
-      return .response(exchange.answer(permit.refusal(exchange.rejection(for: error))))
+      return .response(intercepted.respond(with: permit.refusal(intercepted.rejection(for: error))))
     }
-    exchange.trail.upstreamStatus = answer.head.status
+    intercepted.trail.upstreamStatus = answer.head.status
     if answer.head.status >= 500 {
       let rejection: Rejection = answer.head.status == 503 ? .upstreamUnavailable : .upstreamFailed
-      return .response(exchange.answer(permit.refusal(rejection)))
+      return .response(intercepted.respond(with: permit.refusal(rejection)))
     }
-    if (200..<300).contains(answer.head.status), exchange.request.method != "HEAD" {
+    if (200..<300).contains(answer.head.status), intercepted.request.method != "HEAD" {
       return .response(await moveIntoTransaction(target, start, answer))
     }
     let running = RunningTransaction(transaction: start.transaction, state: start.state, isBeginning: true)
-    return await Completion(exchange, session: start.session, running).relay(answer, adding: start.cookie)
+    return await ResponseCompleter(intercepted, session: start.session, running).relay(answer, adding: start.cookie)
   }
 
   /// The upstream shows a page at once. Its forms may post to "this address", so the browser first moves to the address
@@ -173,8 +173,8 @@ struct AuthorizationEndpoint {
   private func moveIntoTransaction(
     _ target: String, _ start: TransactionStart, _ answer: UpstreamResponse
   ) async -> Response {
-    var response = exchange.redirect(to: target)
-    for cookie in exchange.cookies(of: answer.head) { response.headers.append("Set-Cookie", cookie) }
+    var response = intercepted.redirect(to: target)
+    for cookie in intercepted.cookies(of: answer.head) { response.headers.append("Set-Cookie", cookie) }
     response.headers.append("Set-Cookie", start.cookie)
     _ = try? await answer.collect()
     return response
@@ -184,35 +184,36 @@ struct AuthorizationEndpoint {
 
   /// A login or consent page came back with the sealed state (`I-reentry`).
   private func reenter(_ transaction: AuthorizationTransaction, state: String) async -> Reply {
-    exchange.trail.transaction = transaction.id
-    exchange.note(clientID: transaction.clientID.rawValue)
-    exchange.trail.note(transaction.redirectURI)
+    intercepted.trail.transaction = transaction.id
+    intercepted.note(clientID: transaction.clientID.rawValue)
+    intercepted.trail.note(transaction.redirectURI)
     let browserMatches = session?.isBound(to: transaction.browserSecretHash) ?? false
     let outcome = Enforcement.decideReentry(
-      request, sealedState: state, transaction: transaction, browserMatches: browserMatches, policy: exchange.policy,
-      now: exchange.now)
-    exchange.trail.note(outcome)
+      request, sealedState: state, transaction: transaction, browserMatches: browserMatches, policy: intercepted.policy,
+      now: intercepted.now)
+    intercepted.trail.note(outcome)
     switch outcome.decision {
-    case .reject(let refusal): return .response(exchange.answer(refusal, transaction: transaction))
+    case .reject(let refusal): return .response(intercepted.respond(with: refusal, transaction: transaction))
     // Re-entry is never observed.
-    case .pass: return .response(exchange.answer(.here(.reentryChanged), transaction: transaction))
+    case .pass: return .response(intercepted.respond(with: .here(.reentryChanged), transaction: transaction))
     case .forward(let permit): return await relay(permit, state: state)
     }
   }
 
   /// A form of the upstream's without OAuth parameters.
   private func form() async -> Reply {
-    let isLive = session.map { $0.liveUntil > exchange.now } ?? false
+    let isLive = session.map { $0.liveUntil > intercepted.now } ?? false
     if isLive, let session,
-      let refusal = Enforcement.decideInteraction(userAgent: request.userAgent ?? "", guarding: session.guarding)
+      let refusal = Enforcement.decideInteraction(
+        userAgent: request.userAgent ?? "", userAgentGuard: session.userAgentGuard)
     {
-      return .response(exchange.answer(refusal))
+      return .response(intercepted.respond(with: refusal))
     }
-    switch Enforcement.decideForm(request, hasLiveTransaction: isLive, policy: exchange.policy) {
-    case .reject(let refusal): return .response(exchange.answer(refusal))
+    switch Enforcement.decideForm(request, hasLiveTransaction: isLive, policy: intercepted.policy) {
+    case .reject(let refusal): return .response(intercepted.respond(with: refusal))
     case .forward: return await relay(nil, state: nil)
     case .pass:
-      exchange.trail.wouldReject(.formWithoutTransaction)
+      intercepted.trail.wouldReject(.formWithoutTransaction)
       return await observe()
     }
   }
@@ -221,19 +222,22 @@ struct AuthorizationEndpoint {
     let transaction = permit?.transaction
     let answer: UpstreamResponse
     do throws(UpstreamFailure) {
-      answer = try await exchange.upstream.send(exchange.unchanged())
+      answer = try await intercepted.upstream.send(intercepted.unchanged())
     } catch {
-      let rejection = exchange.rejection(for: error)
-      return .response(exchange.answer(permit?.refusal(rejection) ?? .here(rejection), transaction: transaction))
+      let rejection = intercepted.rejection(for: error)
+      return .response(
+        intercepted.respond(with: permit?.refusal(rejection) ?? .here(rejection), transaction: transaction))
     }
-    exchange.trail.upstreamStatus = answer.head.status
+    intercepted.trail.upstreamStatus = answer.head.status
     let running = transaction.map { RunningTransaction(transaction: $0, state: state, isBeginning: false) }
-    return await Completion(exchange, session: session, running).relay(answer, adding: nil)
+    return await ResponseCompleter(intercepted, session: session, running).relay(answer, adding: nil)
   }
 
   private func observe() async -> Reply {
-    exchange.noteObserved(request)
-    return await exchange.observe(request.sources, from: request.parameters[.clientID]) { exchange.answer($0) }
+    intercepted.noteObserved(request)
+    return await intercepted.observe(request.sources, from: request.parameters[.clientID]) {
+      intercepted.respond(with: $0)
+    }
   }
 }
 

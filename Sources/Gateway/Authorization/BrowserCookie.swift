@@ -67,13 +67,13 @@ struct BrowserSession: Sealable {
   private let secret: [UInt8]
   /// Seconds since 1970.
   private(set) var liveUntil: Int64
-  private(set) var guarding: InteractionGuard
+  private(set) var userAgentGuard: EmbeddedUserAgentGuard
 
   /// A new browser.
-  init(liveUntil: Int64, guarding: InteractionGuard, _ random: RandomPool) {
+  init(liveUntil: Int64, userAgentGuard: EmbeddedUserAgentGuard, _ random: RandomPool) {
     secret = random.take(BrowserSession.secretLength)
     self.liveUntil = liveUntil
-    self.guarding = guarding
+    self.userAgentGuard = userAgentGuard
   }
 
   /// The browser with a transaction that begins now and runs until `expiry`.
@@ -81,11 +81,11 @@ struct BrowserSession: Sealable {
     _ known: BrowserSession?, _ permit: AuthorizationPermit, until expiry: Int64, now: Int64, _ random: RandomPool
   ) -> BrowserSession {
     guard var session = known else {
-      return BrowserSession(liveUntil: expiry, guarding: permit.interactionGuard, random)
+      return BrowserSession(liveUntil: expiry, userAgentGuard: permit.interactionGuard, random)
     }
     // Those that ended ask for nothing any more.
-    session.guarding =
-      session.liveUntil > now ? session.guarding.union(permit.interactionGuard) : permit.interactionGuard
+    session.userAgentGuard =
+      session.liveUntil > now ? session.userAgentGuard.union(permit.interactionGuard) : permit.interactionGuard
     session.liveUntil = max(session.liveUntil, expiry)
     return session
   }
@@ -96,14 +96,14 @@ struct BrowserSession: Sealable {
     liveUntil = Int64(clamping: try payload.number())
     let flags = try payload.byte()
     guard flags & ~(Flag.blocks | Flag.usesBroker) == 0 else { throw PayloadError() }
-    guarding = InteractionGuard(blocks: flags & Flag.blocks != 0, usesBroker: flags & Flag.usesBroker != 0)
+    userAgentGuard = EmbeddedUserAgentGuard(blocks: flags & Flag.blocks != 0, usesBroker: flags & Flag.usesBroker != 0)
   }
 
   func write(to payload: inout PayloadWriter) {
     payload.byte(BrowserSession.layout)
     payload.fixed(secret)
     payload.number(UInt64(clamping: liveUntil))
-    payload.byte((guarding.blocks ? Flag.blocks : 0) | (guarding.usesBroker ? Flag.usesBroker : 0))
+    payload.byte((userAgentGuard.blocks ? Flag.blocks : 0) | (userAgentGuard.usesBroker ? Flag.usesBroker : 0))
   }
 
   private enum Flag {

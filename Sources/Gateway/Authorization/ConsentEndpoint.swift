@@ -12,10 +12,10 @@ import Stores
 struct ConsentEndpoint {
   private static let path = GatewaySettings.ownPath + "consent"
 
-  private let exchange: Interception
+  private let intercepted: InterceptedRequest
 
-  init(_ exchange: Interception) {
-    self.exchange = exchange
+  init(_ intercepted: InterceptedRequest) {
+    self.intercepted = intercepted
   }
 
   /// The page that asks.
@@ -24,52 +24,54 @@ struct ConsentEndpoint {
   func ask(
     _ permit: AuthorizationPermit, _ request: AuthorizationRequest, _ known: BrowserSession?, isPushed: Bool
   ) -> Response {
-    let expiry = exchange.now + AuthorizationEndpoint.transactionLifetime
+    let expiry = intercepted.now + AuthorizationEndpoint.transactionLifetime
     let session = BrowserSession.beginning(
-      known, permit, until: expiry, now: exchange.now, exchange.gateway.random)
+      known, permit, until: expiry, now: intercepted.now, intercepted.gateway.random)
     let browserHash = session.hash
-    exchange.note(permit.challenge, from: browserHash)
+    intercepted.note(permit.challenge, from: browserHash)
     let ticket = ConsentTicket(
-      transaction: exchange.transactionID(), path: exchange.authorizationPath, query: request.parameters.serialised,
+      transaction: intercepted.transactionID(), path: intercepted.authorizationPath,
+      query: request.parameters.serialised,
       browserHash: browserHash, expiry: expiry, isPushed: isPushed, isRestarted: permit.isRestarted)
-    var response = exchange.pages.consent(
+    var response = intercepted.pages.consent(
       ConsentPage(
         clientID: permit.client.id.rawValue, clientName: permit.client.name, isProven: permit.isProven,
         destination: RedirectDestination(permit.redirectURI),
         scopes: permit.scope.map { $0.text.split(separator: " ").map(String.init) } ?? [],
-        action: ConsentEndpoint.path, token: exchange.gateway.sealer.seal(ticket)))
+        action: ConsentEndpoint.path, token: intercepted.gateway.sealer.seal(ticket)))
     // The form's POST then says where it comes from; with `no-referrer` browsers send `Origin: null`.
-    if exchange.gateway.snapshot.cookie.isCrossSite { response.headers.set("Referrer-Policy", "same-origin") }
-    response.headers.append("Set-Cookie", exchange.gateway.snapshot.cookie.field(session, exchange.gateway.sealer))
+    if intercepted.gateway.snapshot.cookie.isCrossSite { response.headers.set("Referrer-Policy", "same-origin") }
+    response.headers.append(
+      "Set-Cookie", intercepted.gateway.snapshot.cookie.field(session, intercepted.gateway.sealer))
     return response
   }
 
   /// The answer of the user.
   func respond() async -> Response {
-    let request = exchange.request
+    let request = intercepted.request
     let isForm = FormContent.isForm(
       types: request.headers.all("Content-Type"), encodings: request.headers.all("Content-Encoding"))
     guard request.method == "POST", isForm, let form = FormParameters(parsing: request.body),
       let token = form[named: ConsentPage.Field.token],
-      let ticket = try? exchange.gateway.sealer.open(ConsentTicket.self, from: token),
-      let session = exchange.session(), session.isBound(to: ticket.browserHash), isSameOrigin
+      let ticket = try? intercepted.gateway.sealer.open(ConsentTicket.self, from: token),
+      let session = intercepted.session(), session.isBound(to: ticket.browserHash), isSameOrigin
     else { return forged() }
-    exchange.trail.transaction = ticket.transaction
-    guard ticket.expiry > exchange.now else { return exchange.answer(.here(.transactionExpired)) }
+    intercepted.trail.transaction = ticket.transaction
+    guard ticket.expiry > intercepted.now else { return intercepted.respond(with: .here(.transactionExpired)) }
 
     let original = AuthorizationRequest(
       method: "GET", query: Substring(ticket.query), userAgent: request.headers["User-Agent"])
-    exchange.note(clientID: original.parameters[.clientID])
+    intercepted.note(clientID: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(
-      original, policy: exchange.policy, stateIsSealed: false, isPushed: ticket.isPushed, isOpened: true,
+      original, policy: intercepted.policy, stateIsSealed: false, isPushed: ticket.isPushed, isOpened: true,
       isRestarted: ticket.isRestarted)
-    exchange.trail.note(outcome)
+    intercepted.trail.note(outcome)
     guard let permit = outcome.permit else {
-      return exchange.answer(outcome.refusal ?? .here(.transactionOutdated))
+      return intercepted.respond(with: outcome.refusal ?? .here(.transactionOutdated))
     }
-    exchange.trail.note(permit.redirectURI)
+    intercepted.trail.note(permit.redirectURI)
     guard form[named: ConsentPage.Field.decision] == ConsentPage.Field.approve else {
-      return exchange.answer(permit.refusal(.consentDenied))
+      return intercepted.respond(with: permit.refusal(.consentDenied))
     }
     return await proceed(permit, ticket, session)
   }
@@ -77,10 +79,10 @@ struct ConsentEndpoint {
   /// True if the form comes from a page of the gateway, where the cookie alone does not say so (`I-browser`). Every browser
   /// says where a POST comes from, in one of these fields.
   private var isSameOrigin: Bool {
-    guard exchange.gateway.snapshot.cookie.isCrossSite else { return true }
-    let headers = exchange.request.headers
+    guard intercepted.gateway.snapshot.cookie.isCrossSite else { return true }
+    let headers = intercepted.request.headers
     if let site = headers["Sec-Fetch-Site"] { return site == "same-origin" }
-    return headers["Origin"] == exchange.policy.gateway.origin.description
+    return headers["Origin"] == intercepted.policy.gateway.origin.description
   }
 
   /// On to the upstream: the browser re-enters the authorization endpoint with the transaction's state.
@@ -88,21 +90,21 @@ struct ConsentEndpoint {
     _ permit: AuthorizationPermit, _ ticket: ConsentTicket, _ session: BrowserSession
   ) async -> Response {
     do throws(StoreError) {
-      let start = try await TransactionStart(permit, session, exchange, id: ticket.transaction)
-      var response = exchange.redirect(to: ticket.path + "?" + start.query)
+      let start = try await TransactionStart(permit, session, intercepted, id: ticket.transaction)
+      var response = intercepted.redirect(to: ticket.path + "?" + start.query)
       response.headers.append("Set-Cookie", start.cookie)
       return response
     } catch {
-      return exchange.refusal(error, for: permit)
+      return intercepted.refusal(error, for: permit)
     }
   }
 
   /// An approval needs this browser's token (RFC 6749, section 10.12).
   private func forged() -> Response {
-    exchange.trail.refused(.browserUnbound)
+    intercepted.trail.refused(.browserUnbound)
     var page = ErrorPage(.browserUnbound, detail: "the form does not belong to this browser; start again in the app")
     page.status = 403
-    return exchange.pages.error(page)
+    return intercepted.pages.error(page)
   }
 }
 

@@ -11,30 +11,32 @@ struct StartEndpoint {
   static let name = "start"
   private static let parameter = "ticket"
 
-  private let exchange: Interception
+  private let intercepted: InterceptedRequest
 
-  init(_ exchange: Interception) {
-    self.exchange = exchange
+  init(_ intercepted: InterceptedRequest) {
+    self.intercepted = intercepted
   }
 
   /// Returns the path and query for a sealed ticket, which has only characters that a query may have.
   static func path(_ ticket: String) -> String { "\(GatewaySettings.ownPath)\(name)?\(parameter)=\(ticket)" }
 
   func respond() async -> Reply {
-    let request = exchange.request
+    let request = intercepted.request
     guard request.method == "GET" || request.method == "HEAD" else {
-      return .response(exchange.answer(.here(.methodNotAllowed)))
+      return .response(intercepted.respond(with: .here(.methodNotAllowed)))
     }
     guard let text = FormParameters(parsing: request.query ?? "")?[named: StartEndpoint.parameter] else {
-      return .response(exchange.answer(.here(.transactionOutdated)))
+      return .response(intercepted.respond(with: .here(.transactionOutdated)))
     }
-    let opened: Opened<StartTicket> = exchange.gateway.sealer.opened(text)
+    let opened: Opened<StartTicket> = intercepted.gateway.sealer.opened(text)
     switch opened {
-    case .keyUnknown: return .response(exchange.answer(.here(.codeKeyUnknown)))
-    case .invalid: return .response(exchange.answer(.here(.transactionOutdated)))
+    case .keyUnknown: return .response(intercepted.respond(with: .here(.codeKeyUnknown)))
+    case .invalid: return .response(intercepted.respond(with: .here(.transactionOutdated)))
     case .value(let ticket):
-      guard ticket.expiry > exchange.now else { return .response(exchange.answer(.here(.transactionExpired))) }
-      return await AuthorizationEndpoint(exchange).begin(ticket)
+      guard ticket.expiry > intercepted.now else {
+        return .response(intercepted.respond(with: .here(.transactionExpired)))
+      }
+      return await AuthorizationEndpoint(intercepted).begin(ticket)
     }
   }
 }

@@ -19,24 +19,24 @@ final class TransactionStart {
   ///
   /// Throws when the state has to go to the store and that is full or away.
   init(
-    _ permit: AuthorizationPermit, _ known: BrowserSession?, _ exchange: Interception, id: TransactionID
+    _ permit: AuthorizationPermit, _ known: BrowserSession?, _ intercepted: InterceptedRequest, id: TransactionID
   ) async throws(StoreError) {
-    let now = exchange.now
+    let now = intercepted.now
     let expiry = now + AuthorizationEndpoint.transactionLifetime
-    let random = exchange.gateway.random
+    let random = intercepted.gateway.random
     session = BrowserSession.beginning(known, permit, until: expiry, now: now, random)
     // Whatever the client sent: its own challenge is between it and the gateway.
     let verifier = permit.sendsChallenge ? UpstreamVerifier(bytes: random.take(UpstreamVerifier.byteCount)) : nil
     transaction = permit.transaction(
       id: id, expiry: expiry, browserSecretHash: session.hash, upstreamVerifier: verifier)
-    state = try await exchange.gateway.states.carry(transaction, from: exchange.request.peer, now: now)
+    state = try await intercepted.gateway.states.carry(transaction, from: intercepted.request.peer, now: now)
     query = permit.upstreamQuery(state: state, challenge: verifier?.challenge)
-    cookie = exchange.gateway.snapshot.cookie.field(session, exchange.gateway.sealer)
-    exchange.note(permit.challenge, from: transaction.browserSecretHash)
+    cookie = intercepted.gateway.snapshot.cookie.field(session, intercepted.gateway.sealer)
+    intercepted.note(permit.challenge, from: transaction.browserSecretHash)
   }
 }
 
-extension Interception {
+extension InterceptedRequest {
   /// Returns the id of the transaction that the request begins: the one that its lines in the log have already, or a fresh
   /// one.
   func transactionID() -> TransactionID {

@@ -6,34 +6,34 @@ import Stores
 
 /// The gateway's callback, for answers that reach it over the network (`callback: network`).
 struct CallbackEndpoint {
-  private let exchange: Interception
+  private let intercepted: InterceptedRequest
 
-  init(_ exchange: Interception) {
-    self.exchange = exchange
+  init(_ intercepted: InterceptedRequest) {
+    self.intercepted = intercepted
   }
 
   func respond() async -> Response {
     // A closed callback still sends an error to the app of a known transaction, because nothing else would.
-    let unreadable: Rejection = exchange.policy.upstream.callback == .network ? .answerUnusable : .callbackClosed
-    guard let parameters = parameters() else { return exchange.answer(.here(unreadable)) }
-    let answer = UpstreamAnswer(atCallback: parameters)
-    guard let state = answer.state else { return exchange.answer(.here(unreadable)) }
+    let unreadable: Rejection = intercepted.policy.upstream.callback == .network ? .answerUnusable : .callbackClosed
+    guard let parameters = parameters() else { return intercepted.respond(with: .here(unreadable)) }
+    let answer = UpstreamAuthorizationResponse(atCallback: parameters)
+    guard let state = answer.state else { return intercepted.respond(with: .here(unreadable)) }
     do throws(StoreError) {
-      switch try await exchange.gateway.states.open(state, now: exchange.now) {
-      case .keyUnknown: return exchange.answer(.here(.codeKeyUnknown))
-      case .invalid: return exchange.answer(.here(unreadable))
+      switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
+      case .keyUnknown: return intercepted.respond(with: .here(.codeKeyUnknown))
+      case .invalid: return intercepted.respond(with: .here(unreadable))
       case .value(let transaction):
-        let browserMatches = exchange.session()?.isBound(to: transaction.browserSecretHash) ?? false
-        return await exchange.finish(answer, transaction, browserMatches: browserMatches)
+        let browserMatches = intercepted.session()?.isBound(to: transaction.browserSecretHash) ?? false
+        return await intercepted.finish(answer, transaction, browserMatches: browserMatches)
       }
     } catch {
-      return exchange.answer(.here(.storeUnavailable))
+      return intercepted.respond(with: .here(.storeUnavailable))
     }
   }
 
   /// The parameters of the query, or of a form post; not both.
   private func parameters() -> FormParameters? {
-    let request = exchange.request
+    let request = intercepted.request
     let inQuery = FormParameters(parsing: request.query ?? "")
     switch request.method {
     case "GET", "HEAD": return request.body.isEmpty ? inQuery : nil

@@ -61,7 +61,7 @@ struct LocationGuard: Sendable {
   /// one.
   ///
   /// - Parameter field: The value of `Location`, or of `Refresh` with its delay.
-  func isAnswer(_ field: String) -> Bool {
+  func leaksAuthorizationResponse(_ field: String) -> Bool {
     LocationGuard.carries(LocationGuard.tokenNames, field.utf8.span) && leadsToAnswers(field)
   }
 
@@ -75,7 +75,7 @@ struct LocationGuard: Sendable {
 
   /// Returns true if the location hands a code to another origin than the gateway's and the upstream's.
   ///
-  /// A redirect URI of an enforced client is for `isAnswer`. Any other place gets no code while a transaction runs.
+  /// A redirect URI of an enforced client is for `leaksAuthorizationResponse`. Any other place gets no code while a transaction runs.
   func leavesWithCode(_ field: String) -> Bool {
     guard LocationGuard.carries(LocationGuard.codeParameters, field.utf8.span) else { return false }
     let location = resolved(field)
@@ -105,10 +105,10 @@ struct LocationGuard: Sendable {
   /// Returns true if a passing answer hands a code or a token to a redirect URI that is not the observed client's.
   ///
   /// - Parameters:
-  ///   - field: As for `isAnswer(_:)`.
+  ///   - field: As for `leaksAuthorizationResponse(_:)`.
   ///   - client: The observed client that the request names; `nil` if the policy does not list it.
-  func isAnswer(_ field: String, toObserved client: Client?) -> Bool {
-    guard isAnswer(field) else { return false }
+  func leaksAuthorizationResponse(_ field: String, toObserved client: Client?) -> Bool {
+    guard leaksAuthorizationResponse(field) else { return false }
     let location = resolved(field)
     guard let client, location.path != callbackPath else { return true }
     return isEnforced(location) && !belongs(location, to: client)

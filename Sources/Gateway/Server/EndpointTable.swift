@@ -8,9 +8,9 @@ import Telemetry
 struct EndpointRow: Sendable {
   enum Handling: Sendable {
     /// The request is read whole and answered here.
-    case answer(@Sendable (Interception) async -> Reply)
+    case answer(@Sendable (InterceptedRequest) async -> Reply)
     /// The same where the condition holds; elsewhere the request passes, because no rule applies to it.
-    case answerIf(@Sendable (GatewaySnapshot) -> Bool, @Sendable (Interception) async -> Reply)
+    case answerIf(@Sendable (GatewaySnapshot) -> Bool, @Sendable (InterceptedRequest) async -> Reply)
     /// The endpoint leads around enforced clients: its requests are refused while there are any.
     case refuse(Rejection)
   }
@@ -51,7 +51,7 @@ extension Endpoint {
     case .pushed:
       EndpointRow(
         label: .pushedAuthorization,
-        paths: { $0.takesPushedRequests ? $0.upstream.endpoints.pushedAuthorization : [] },
+        paths: { $0.acceptsPushedRequests ? $0.upstream.endpoints.pushedAuthorization : [] },
         handling: .answer { await PushedAuthorizationEndpoint($0).respond() })
     case .callback:
       EndpointRow(
@@ -68,18 +68,19 @@ extension Endpoint {
     case .own:
       EndpointRow(
         label: .path, paths: { _ in [] },
-        handling: .answer { exchange in
-          exchange.trail.refused(.pathNotPassed)
-          return .response(exchange.pages.error(ErrorPage(.pathNotPassed), as: ErrorForm(exchange.request.headers)))
+        handling: .answer { intercepted in
+          intercepted.trail.refused(.pathNotPassed)
+          return .response(
+            intercepted.pages.error(ErrorPage(.pathNotPassed), as: ErrorForm(intercepted.request.headers)))
         })
     case .closed:
       EndpointRow(
         label: .path,
         paths: { policy in
           let endpoints = policy.upstream.endpoints
-          return endpoints.closed + (policy.takesPushedRequests ? [] : endpoints.pushedAuthorization)
+          return endpoints.closed + (policy.acceptsPushedRequests ? [] : endpoints.pushedAuthorization)
         },
-        handling: .refuse(.pathClosed))
+        handling: .refuse(.endpointDisabled))
     case .metadata:
       EndpointRow(
         label: .path,

@@ -34,8 +34,8 @@ public final class Gateway: Handler {
 
   var pushedRequests: PushedRequests { PushedRequests(sealer: sealer, store: resources.store) }
 
-  var states: StateCarrier {
-    StateCarrier(sealer: sealer, store: resources.store, limit: policy.upstream.stateLimit)
+  var states: TransactionStateCodec {
+    TransactionStateCodec(sealer: sealer, store: resources.store, limit: policy.upstream.stateLimit)
   }
 
   // MARK: Routing
@@ -85,7 +85,7 @@ public final class Gateway: Handler {
   }
 
   private func pass(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts) -> Route {
-    policy.blocksEmbeddedUserAgents ? routeInBetween(head, bytes, fields, client) : .pass
+    policy.blocksEmbeddedUserAgents ? routeDuringTransaction(head, bytes, fields, client) : .pass
   }
 
   /// An authorization or token request on a path that is no endpoint of the policy: an alias, which no rule covers.
@@ -103,7 +103,7 @@ public final class Gateway: Handler {
 
   /// A page of the upstream's that is no endpoint, such as a login page on a path of its own. While a transaction runs that
   /// keeps embedded user agents out, they are kept out here too (RFC 8252, section 8.12).
-  private func routeInBetween(
+  private func routeDuringTransaction(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
   ) -> Route {
     guard fields.has(.cookie) else { return .pass }
@@ -117,7 +117,7 @@ public final class Gateway: Handler {
       }
     }
     guard let session = snapshot.cookie.read(cookies, sealer), session.liveUntil > now,
-      let refusal = Enforcement.decideInteraction(userAgent: userAgent, guarding: session.guarding)
+      let refusal = Enforcement.decideInteraction(userAgent: userAgent, userAgentGuard: session.userAgentGuard)
     else { return .pass }
     return refuse(refusal.rejection, client, .page) { [pages] in pages.embeddedUserAgent(address: nil, $0) }
   }
@@ -152,9 +152,9 @@ public final class Gateway: Handler {
 
   /// Logs and counts a refusal that is not carried out.
   private func observe(_ rejection: Rejection, _ client: ClientFacts, path: String?) -> Route {
-    let trail = Trail(client.request)
+    let trail = AuditTrail(client.request)
     trail.path = path
-    trail.mode = Mode.observe.rawValue
+    trail.mode = EnforcementMode.observe.rawValue
     trail.wouldReject(rejection)
     record(trail, status: 0, peer: client.peer, began: Clock.monotonicNanoseconds())
     return .pass
@@ -164,7 +164,7 @@ public final class Gateway: Handler {
     _ rejection: Rejection, _ client: ClientFacts, _ form: ErrorForm, path: String? = nil, detail: String? = nil,
     showing show: ((ErrorPage) -> Response)? = nil
   ) -> Route {
-    let trail = Trail(client.request)
+    let trail = AuditTrail(client.request)
     trail.path = path
     trail.refused(rejection)
     let page = ErrorPage(rejection, detail: detail)
@@ -191,12 +191,12 @@ public final class Gateway: Handler {
     let began = Clock.monotonicNanoseconds()
     // The tag is the raw value of an endpoint: `route` gave it.
     let row = Endpoint.allCases[Int(tag)].row
-    let trail = Trail(request.number)
+    let trail = AuditTrail(request.number)
     trail.endpoint = row.label
-    let exchange = Interception(gateway: self, request: request, upstream: upstream, trail: trail)
+    let intercepted = InterceptedRequest(gateway: self, request: request, upstream: upstream, trail: trail)
     let reply: Reply
     switch row.handling {
-    case .answer(let answer), .answerIf(_, let answer): reply = await answer(exchange)
+    case .answer(let answer), .answerIf(_, let answer): reply = await answer(intercepted)
     case .refuse(let rejection):
       trail.refused(rejection)
       reply = .response(pages.error(ErrorPage(rejection)))
@@ -216,13 +216,13 @@ public final class Gateway: Handler {
   public func dropped(field name: String, client: ClientFacts) {
     metrics.identityFieldDropped()
     guard resources.droppedFields.isDue(name) else { return }
-    let trail = Trail(client.request)
-    trail.mode = Mode.observe.rawValue
+    let trail = AuditTrail(client.request)
+    trail.mode = EnforcementMode.observe.rawValue
     trail.findings.append("identity-field-dropped:\(name)")
     record(trail, status: 0, peer: client.peer, began: Clock.monotonicNanoseconds())
   }
 
-  private func record(_ trail: Trail, status: Int, peer: Peer, began: UInt64) {
+  private func record(_ trail: AuditTrail, status: Int, peer: Peer, began: UInt64) {
     metrics.decided(
       trail.decision, at: trail.endpoint, client: trail.isConfigured ? trail.client : nil, rule: trail.rule?.ruleID)
     resources.log.append(
@@ -242,7 +242,8 @@ public final class Gateway: Handler {
 
   /// Links an answer that passes to its authorization request, if the location is one.
   func noteObserved(location: String) -> ObservedRequest? {
-    guard policy.isObserving, let answer = UpstreamAnswer(location: location), let link = ObservedFlow.link(answer)
+    guard policy.isObserving, let answer = UpstreamAuthorizationResponse(location: location),
+      let link = ObservedFlow.link(answer)
     else { return nil }
     resources.observed.answer(link.link, code: link.code, now: now)
     var observed = ObservedRequest()
@@ -255,12 +256,12 @@ public final class Gateway: Handler {
 
   public func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict {
     let locations = snapshot.locations
-    if locations.isAnswer(location) {
+    if locations.leaksAuthorizationResponse(location) {
       // With `callback: network` the callback endpoint completes answers that no browser of a transaction gets here.
       let isForCallback = policy.upstream.callback == .network && !carriesCookie && locations.isCallback(location)
       return isForCallback ? .keep : .withhold
     }
-    if carriesCookie, locations.isError(location), let state = UpstreamAnswer(location: location)?.state,
+    if carriesCookie, locations.isError(location), let state = UpstreamAuthorizationResponse(location: location)?.state,
       states.mayOpen(state)
     {
       return .withhold
@@ -269,8 +270,8 @@ public final class Gateway: Handler {
     if carriesCookie, locations.leavesWithCode(location) { return .withhold }
     if let observed = noteObserved(location: location) {
       // The request that it answers is not at an endpoint and has no line of its own.
-      let trail = Trail(request)
-      trail.mode = Mode.observe.rawValue
+      let trail = AuditTrail(request)
+      trail.mode = EnforcementMode.observe.rawValue
       trail.observed = observed
       record(trail, status: 0, peer: Peer(address: ""), began: Clock.monotonicNanoseconds())
     }
@@ -280,23 +281,23 @@ public final class Gateway: Handler {
   public func withholdsLink(_ value: String, carriesCookie: Bool) -> Bool {
     let locations = snapshot.locations
     return LinkField.targets(of: value).contains { target in
-      locations.isAnswer(target) || carriesCookie && locations.leavesWithCode(target)
+      locations.leaksAuthorizationResponse(target) || carriesCookie && locations.leavesWithCode(target)
     }
   }
 
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response {
     let began = Clock.monotonicNanoseconds()
-    let trail = Trail(withheld.request.number)
+    let trail = AuditTrail(withheld.request.number)
     trail.endpoint = .response
     trail.upstreamStatus = withheld.response.status
-    let exchange = Interception(gateway: self, request: withheld.request, upstream: upstream, trail: trail)
-    let response = await PassingAnswer(exchange, withheld).respond()
+    let intercepted = InterceptedRequest(gateway: self, request: withheld.request, upstream: upstream, trail: trail)
+    let response = await PassingResponse(intercepted, withheld).respond()
     record(trail, status: response.status, peer: withheld.request.peer, began: began)
     return response
   }
 
   public func editPassing(_ response: inout Response) {
-    InteractionPage.protect(&response, isSecure: policy.gateway.origin.scheme == .https)
+    UpstreamPageHeaders.harden(&response, isSecure: policy.gateway.origin.scheme == .https)
   }
 
   private func unacceptable(_ error: MessageError, _ form: ErrorForm) -> Response {

@@ -10,20 +10,21 @@ import Proxy
 /// is refused, and failed attempts are limited as at the token endpoint. The number of requests is not limited, because a
 /// resource server may ask for each request that it gets.
 struct IntrospectionEndpoint {
-  private let exchange: Interception
+  private let intercepted: InterceptedRequest
 
-  init(_ exchange: Interception) {
-    self.exchange = exchange
+  init(_ intercepted: InterceptedRequest) {
+    self.intercepted = intercepted
   }
 
   func respond() async -> Reply {
-    let request = exchange.clientRequest()
+    let request = intercepted.clientRequest()
     let authentication = (try? request.clientAuthentication()) ?? nil
-    exchange.note(clientID: authentication?.clientID.rawValue)
+    intercepted.note(clientID: authentication?.clientID.rawValue)
     // Without an enforced client, the request passes as it came whatever id the resource server has.
-    let isObserved = !exchange.policy.isEnforcing || Enforcement.mode(of: request, policy: exchange.policy) == .observe
-    if let refused = exchange.refused(request, authentication, isObserved: isObserved) { return .response(refused) }
-    if isObserved { return await exchange.observe(request, authentication) }
-    return .response(await exchange.pass(request, authentication))
+    let isObserved =
+      !intercepted.policy.isEnforcing || Enforcement.mode(of: request, policy: intercepted.policy) == .observe
+    if let refused = intercepted.refused(request, authentication, isObserved: isObserved) { return .response(refused) }
+    if isObserved { return await intercepted.observe(request, authentication) }
+    return .response(await intercepted.pass(request, authentication))
   }
 }

@@ -7,44 +7,46 @@ import Sealing
 
 /// The token endpoint (RFC 6749, section 3.2; `I-token`).
 struct TokenEndpoint {
-  private let exchange: Interception
+  private let intercepted: InterceptedRequest
   private let request: TokenRequest
 
-  init(_ exchange: Interception) {
-    self.exchange = exchange
-    request = exchange.clientRequest()
+  init(_ intercepted: InterceptedRequest) {
+    self.intercepted = intercepted
+    request = intercepted.clientRequest()
   }
 
   func respond() async -> Reply {
     let authentication = (try? request.clientAuthentication()) ?? nil
-    exchange.note(clientID: authentication?.clientID.rawValue)
+    intercepted.note(clientID: authentication?.clientID.rawValue)
     let holdsSealedValue = holdsSealedValue
-    let isObserved = !holdsSealedValue && Enforcement.mode(of: request, policy: exchange.policy) == .observe
-    if let refused = exchange.throttledAddress() ?? exchange.refused(request, authentication, isObserved: isObserved) {
+    let isObserved = !holdsSealedValue && Enforcement.mode(of: request, policy: intercepted.policy) == .observe
+    if let refused = intercepted.throttledAddress()
+      ?? intercepted.refused(request, authentication, isObserved: isObserved)
+    {
       return .response(refused)
     }
-    let outcome = Enforcement.decideToken(request, policy: exchange.policy, holdsSealedValue: holdsSealedValue)
-    exchange.trail.note(outcome)
+    let outcome = Enforcement.decideToken(request, policy: intercepted.policy, holdsSealedValue: holdsSealedValue)
+    intercepted.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal):
-      if refusal.rejection == .clientAuthenticationFailed { exchange.countFailedCredentials(authentication) }
-      return .response(exchange.tokenRefusal(refusal))
+      if refusal.rejection == .clientAuthenticationFailed { intercepted.countFailedCredentials(authentication) }
+      return .response(intercepted.tokenRejection(refusal))
     case .pass:
-      exchange.noteObserved(request)
-      return await exchange.noteObserved(exchange.observe(request, authentication), to: request)
+      intercepted.noteObserved(request)
+      return await intercepted.noteObserved(intercepted.observe(request, authentication), to: request)
     case .forward(.redeem(let intent)): return .response(await redeem(intent))
     case .forward(.refresh(let intent)): return .response(await refresh(intent))
-    case .forward(.device): return .response(exchange.tokenRefusal(.here(.grantTypeUnsupported)))
+    case .forward(.device): return .response(intercepted.tokenRejection(.here(.grantTypeUnsupported)))
     case .forward(.forward(let form, let client)):
-      if let client, let throttled = exchange.throttled(proven: client) { return .response(throttled) }
+      if let client, let throttled = intercepted.throttled(proven: client) { return .response(throttled) }
       return .response(await forward(form))
     }
   }
 
   /// True if a code or refresh token of the request opens, which it does only for an app that the gateway gave it to.
   private var holdsSealedValue: Bool {
-    guard exchange.policy.isObserving else { return false }
-    let sealer = exchange.gateway.sealer
+    guard intercepted.policy.isObserving else { return false }
+    let sealer = intercepted.gateway.sealer
     for text in request.parameters.all(.code) {
       if case .value = sealer.opened(text) as Opened<IssuedCode> { return true }
     }
@@ -57,21 +59,21 @@ struct TokenEndpoint {
   // MARK: Codes
 
   private func redeem(_ intent: RedemptionIntent) async -> Response {
-    let opened: Opened<IssuedCode> = exchange.gateway.sealer.opened(intent.code.reveal())
+    let opened: Opened<IssuedCode> = intercepted.gateway.sealer.opened(intent.code.reveal())
     if case .value(let code) = opened {
-      exchange.trail.transaction = code.transactionID
-      exchange.trail.note(code.redirectURI)
+      intercepted.trail.transaction = code.transactionID
+      intercepted.trail.note(code.redirectURI)
     }
-    let outcome = Enforcement.decideRedemption(intent, opened: opened, policy: exchange.policy, now: exchange.now)
-    exchange.trail.note(outcome)
+    let outcome = Enforcement.decideRedemption(intent, opened: opened, policy: intercepted.policy, now: intercepted.now)
+    intercepted.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal):
-      return exchange.throttledVerifier(of: opened, refusal) ?? exchange.tokenRefusal(refusal)
+      return intercepted.throttledVerifier(of: opened, refusal) ?? intercepted.tokenRejection(refusal)
     // A code that opened, or that an enforced client presents, is never observed.
-    case .pass: return exchange.tokenRefusal(.here(.codeUnbound))
+    case .pass: return intercepted.tokenRejection(.here(.codeNotSealed))
     case .forward(let permit):
-      if let throttled = exchange.throttled(proven: permit.client) { return throttled }
-      return await Redemption(exchange, permit).respond()
+      if let throttled = intercepted.throttled(proven: permit.client) { return throttled }
+      return await CodeRedeemer(intercepted, permit).respond()
     }
   }
 
@@ -79,49 +81,50 @@ struct TokenEndpoint {
 
   private func refresh(_ intent: RefreshIntent) async -> Response {
     let outcome = Enforcement.decideRefresh(
-      intent, opened: exchange.gateway.sealer.opened(intent.token.reveal()), policy: exchange.policy, now: exchange.now)
-    if outcome.permit?.isFromBeforeTheGateway == true { exchange.trail.findings.append("refresh-token-raw") }
-    exchange.trail.note(outcome)
+      intent, opened: intercepted.gateway.sealer.opened(intent.token.reveal()), policy: intercepted.policy,
+      now: intercepted.now)
+    if outcome.permit?.isFromBeforeTheGateway == true { intercepted.trail.findings.append("refresh-token-raw") }
+    intercepted.trail.note(outcome)
     switch outcome.decision {
-    case .reject(let refusal): return exchange.tokenRefusal(refusal)
-    case .pass: return exchange.tokenRefusal(.here(.refreshTokenUnbound))
+    case .reject(let refusal): return intercepted.tokenRejection(refusal)
+    case .pass: return intercepted.tokenRejection(.here(.refreshTokenUnbound))
     case .forward(let permit):
       // A token that is not sealed says nothing about its client.
-      if permit.grant != nil || intent.clientIsProven, let throttled = exchange.throttled(proven: permit.client) {
+      if permit.grant != nil || intent.clientIsProven, let throttled = intercepted.throttled(proven: permit.client) {
         return throttled
       }
-      return await Renewal(exchange, permit, presented: intent.token).respond()
+      return await TokenRefresher(intercepted, permit, presented: intent.token).respond()
     }
   }
 
   // MARK: What has nothing of the gateway's
 
   private func forward(_ form: UpstreamTokenRequest) async -> Response {
-    switch await exchange.askForTokens(form) {
-    case .failure(let failure): exchange.tokenFailure(failure)
-    case .success(let answer): exchange.answer(answer, isHeld: false)
+    switch await intercepted.requestTokens(form) {
+    case .failure(let failure): intercepted.tokenFailure(failure)
+    case .success(let answer): intercepted.relay(answer, usedGatewayCredentials: false)
     }
   }
 }
 
-extension Interception {
+extension InterceptedRequest {
   /// The answer of the upstream's token endpoint.
-  struct UpstreamTokens {
+  struct ReceivedTokenResponse {
     let status: Int
-    let answer: TokenAnswer
+    let answer: UpstreamTokenResponse
   }
 
   /// Sends a form to the endpoint of the upstream at which the client asked, and reads the answer whole.
-  func askForTokens(_ form: UpstreamTokenRequest) async -> Result<UpstreamTokens, UpstreamFailure> {
+  func requestTokens(_ form: UpstreamTokenRequest) async -> Result<ReceivedTokenResponse, UpstreamFailure> {
     do throws(UpstreamFailure) {
       let response = try await post(form, to: String(request.path))
       trail.upstreamStatus = response.head.status
       let body = try await response.content()
-      let (answer, isScreened) = TokenAnswer.read(
-        status: response.head.status, headers: response.head.headers, body: body, screen: AnswerScreen(form))
+      let (answer, isScreened) = UpstreamTokenResponse.read(
+        status: response.head.status, headers: response.head.headers, body: body, screen: TokenResponseScreen(form))
       if isScreened { trail.findings.append("answer-screened") }
       if case .error(.invalidClient, _) = answer { countFailedCredentials(form.presented) }
-      return .success(UpstreamTokens(status: response.head.status, answer: answer))
+      return .success(ReceivedTokenResponse(status: response.head.status, answer: answer))
     } catch {
       return .failure(error)
     }
@@ -141,21 +144,21 @@ extension Interception {
 
   /// The client's answer to what the upstream said. `isHeld`: the gateway's credentials were used, so a complaint about
   /// them is not the client's fault.
-  func answer(_ upstream: UpstreamTokens, isHeld: Bool) -> Response {
+  func relay(_ upstream: ReceivedTokenResponse, usedGatewayCredentials: Bool) -> Response {
     switch upstream.answer {
-    case .tokens(let members): return tokens(members)
-    case .error(.invalidClient, _) where isHeld: return tokenRefusal(.here(.upstreamFailed))
+    case .tokens(let members): return tokenResponse(members)
+    case .error(.invalidClient, _) where usedGatewayCredentials: return tokenRejection(.here(.upstreamFailed))
     case .error(let code, let description):
       switch code {
-      case .serverError: return tokenRefusal(.here(.upstreamFailed))
-      case .temporarilyUnavailable: return tokenRefusal(.here(.upstreamUnavailable))
+      case .serverError: return tokenRejection(.here(.upstreamFailed))
+      case .temporarilyUnavailable: return tokenRejection(.here(.upstreamUnavailable))
       default:
         trail.refused(.upstreamError)
         return tokenError(code, status: code == .invalidClient ? 401 : 400, description: description)
       }
     case .unusable:
       let isBusy = upstream.status == 503 || upstream.status == 429
-      return tokenRefusal(.here(isBusy ? .upstreamUnavailable : .upstreamFailed))
+      return tokenRejection(.here(isBusy ? .upstreamUnavailable : .upstreamFailed))
     }
   }
 }

@@ -1,13 +1,13 @@
 /// The chunked coding, read whole and slowly (RFC 9112, section 7.1).
 enum ChunkReader {
-  struct Outcome: Equatable {
+  struct DecisionWithFindings: Equatable {
     let body: [UInt8]
     /// Bytes of the input that the coding took.
     let consumed: Int
   }
 
   /// `nil` when the input does not hold a whole, well-formed body.
-  static func read(_ wire: [UInt8]) -> Outcome? {
+  static func read(_ wire: [UInt8]) -> DecisionWithFindings? {
     var body: [UInt8] = []
     var position = 0
     while true {
@@ -25,7 +25,7 @@ enum ChunkReader {
     }
     while true {
       guard let line = line(wire, &position) else { return nil }
-      if line.isEmpty { return Outcome(body: body, consumed: position) }
+      if line.isEmpty { return DecisionWithFindings(body: body, consumed: position) }
       guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
         line[..<colon].allSatisfy({ FieldReader.tokenBytes.contains($0) })
       else { return nil }

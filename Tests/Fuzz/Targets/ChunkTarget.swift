@@ -8,7 +8,7 @@ enum ChunkTarget {
     case refused(Int)
   }
 
-  private struct Outcome: Equatable {
+  private struct DecisionWithFindings: Equatable {
     var body: [UInt8] = []
     var consumed = 0
     var end = End.incomplete
@@ -26,15 +26,16 @@ enum ChunkTarget {
     let expected = ChunkReader.read(wire)
     if whole.end == .finished {
       try Violation.unless(
-        expected == ChunkReader.Outcome(body: whole.body, consumed: whole.consumed), "the body is read in two ways")
+        expected == ChunkReader.DecisionWithFindings(body: whole.body, consumed: whole.consumed),
+        "the body is read in two ways")
     } else {
       try Violation.unless(expected == nil, "a whole body is not taken for one")
     }
   }
 
-  private static func decode(_ wire: [UInt8], _ next: () -> Int) -> Outcome {
+  private static func decode(_ wire: [UInt8], _ next: () -> Int) -> DecisionWithFindings {
     var decoder = BodyDecoder(.chunked)
-    var outcome = Outcome()
+    var outcome = DecisionWithFindings()
     var arrived = 0
     while !decoder.isFinished {
       if outcome.consumed == arrived {

@@ -27,14 +27,14 @@ enum FormTarget {
     try checkSpellings(parameters, body)
   }
 
-  private struct Reading {
+  private struct ParameterValue {
     var entries: [FormParameters.Entry] = []
     var malformed: [String] = []
     var hasMalformedName = false
   }
 
-  private static func read(_ body: [UInt8]) -> Reading {
-    var reading = Reading()
+  private static func read(_ body: [UInt8]) -> ParameterValue {
+    var reading = ParameterValue()
     for pair in body.split(separator: UInt8(ascii: "&")) {
       let halves = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
       guard let name = decoded(halves[0]) else {

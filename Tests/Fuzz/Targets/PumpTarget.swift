@@ -25,7 +25,7 @@ enum PumpTarget {
     case .chunked:
       let read = ChunkReader.read(written)
       try Violation.unless(
-        read == ChunkReader.Outcome(body: expected, consumed: written.count),
+        read == ChunkReader.DecisionWithFindings(body: expected, consumed: written.count),
         "the chunks that were written do not read back")
     }
   }

@@ -64,8 +64,8 @@ enum RedirectURITarget {
 
   private static func checkMatch(_ uri: RedirectURI, _ registered: RedirectURI) throws(Violation) {
     let isSame = uri.text == registered.text
-    try Violation.unless(uri.matches(registered: registered, freedom: []) == isSame, "not byte for byte")
-    guard uri.matches(registered: registered, freedom: [.loopbackPort, .localhostPort]), !isSame else { return }
+    try Violation.unless(uri.matches(registered: registered, variance: []) == isSame, "not byte for byte")
+    guard uri.matches(registered: registered, variance: [.loopbackPort, .localhostPort]), !isSame else { return }
     try Violation.unless(
       withoutPort(uri) != nil && withoutPort(uri) == withoutPort(registered), "more than a port differs")
   }

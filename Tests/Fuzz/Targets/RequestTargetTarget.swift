@@ -4,15 +4,15 @@ import Policy
 /// Input: a request target. Whatever a forgiving server takes for an endpoint is not passed as something else.
 enum RequestTargetTarget {
   private static let matcher = EndpointMatcher(
-    endpoints: Endpoints(
+    endpoints: EndpointPaths(
       authorization: ["/authorize"], token: ["/oauth/token"], revocation: ["/revoke"], closed: ["/par"]))
   private static let confined = EndpointMatcher(
-    endpoints: Endpoints(authorization: ["/authorize"], token: ["/oauth/token"]), pass: ["/static/"])
+    endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/oauth/token"]), pass: ["/static/"])
   private static let endpoints: [String: Endpoint] = [
     "/authorize": .authorization, "/oauth/token": .token, "/revoke": .revocation, "/par": .closed,
   ]
   private static let listing = EndpointMatcher(
-    endpoints: Endpoints(authorization: ["/authorize"], token: ["/oauth/token"]),
+    endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/oauth/token"]),
     notEndpoints: ["/authorized", "/oauth/token/*"])
 
   static func check(_ input: [UInt8]) throws(Violation) {

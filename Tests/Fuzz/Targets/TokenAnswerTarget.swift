@@ -11,7 +11,7 @@ enum TokenAnswerTarget {
     try checkJSON(body)
     let headers: Headers = ["Content-Type": String(decoding: type, as: UTF8.self)]
     for status in [200, 400, 500] {
-      switch TokenAnswer(status: status, headers: headers, body: body) {
+      switch UpstreamTokenResponse(status: status, headers: headers, body: body) {
       case .unusable: break
       case .tokens(let members):
         try Violation.unless(status == 200, "tokens under status \(status)")

@@ -1,0 +1,209 @@
+internal import Bytes
+
+/// All that a request says in its target, cookies and body, as far as a code could hide in it (`I-completion`).
+///
+/// An open redirect of the upstream sends back what the request held, read in that server's way: more lenient than the
+/// parser here, perhaps decoded several times. So the texts are searched as they came and after each decoding, and not
+/// only in the parameters that a strict reader finds.
+public struct ReflectedCodeScanner: Sendable {
+  /// A return address in a return address in a parameter; more than any server decodes.
+  private static let rounds = 4
+  /// A shorter code could stand in some other value by chance: it must stand by itself.
+  private static let distinctive = 8
+
+  private let texts: [[UInt8]]
+
+  /// - Parameters:
+  ///   - target: The path and query, as they came.
+  ///   - cookies: The values of all `Cookie` fields.
+  ///   - body: The body; empty without one.
+  public init(target: String, cookies: [String] = [], body: [UInt8] = []) {
+    self.init(texts: [Array(target.utf8)] + cookies.map { Array($0.utf8) } + [body])
+  }
+
+  init(texts: [[UInt8]]) {
+    self.texts = texts.filter { !$0.isEmpty }
+  }
+
+  /// True if a value, decoded to the end, holds one of the addresses together with a code: an answer that somebody made
+  /// up, on its way to an open redirect.
+  func containsResponse(to addresses: @autoclosure () -> [String]) -> Bool {
+    // Hardly a request has a code in it, so the addresses come last.
+    let values = texts.flatMap { ReflectedCodeScanner.valuesWithCode($0.span) }
+    guard !values.isEmpty else { return false }
+    let wanted = addresses().map { ReflectedCodeScanner.lowercased(Array($0.utf8)) }
+    return values.contains { value in wanted.contains { value.contains($0) } }
+  }
+
+  /// The values with a parameter `code` in them, decoded to the end and in lower case.
+  private static func valuesWithCode(_ text: Span<UInt8>) -> [[UInt8]] {
+    var found: [[UInt8]] = []
+    var start = 0
+    while start < text.count {
+      let end = text.firstIndex(of: UInt8(ascii: "&"), from: start) ?? text.count
+      let pair = text.extracting(start..<end)
+      let value = pair.extracting(valueOffset(in: pair)..<pair.count)
+      start = end + 1
+      // Its equals sign is there, plain or escaped.
+      guard value.contains(UInt8(ascii: "=")) || value.contains(UInt8(ascii: "%")) else { continue }
+      let decoded = fullyDecoded(value)
+      if holdsCode(decoded.span) { found.append(lowercased(decoded)) }
+    }
+    return found
+  }
+
+  /// Where the value begins: after the name, or with it where that is a part of an address.
+  private static func valueOffset(in pair: Span<UInt8>) -> Int {
+    guard let equals = pair.firstIndex(of: UInt8(ascii: "=")),
+      !pair.extracting(0..<equals).contains(UInt8(ascii: "?"))
+    else { return 0 }
+    return equals + 1
+  }
+
+  /// True if there is a parameter `code`.
+  private static func holdsCode(_ text: Span<UInt8>) -> Bool {
+    let name = "code"
+    var next = text.firstIndex(of: UInt8(ascii: "="), from: name.utf8.count)
+    while let equals = next {
+      let start = equals - name.utf8.count
+      let isCode = text.extracting(start..<equals).isEqualIgnoringCase(to: name.utf8.span)
+      if isCode, start == 0 || !isWord(text[start - 1]) { return true }
+      next = text.firstIndex(of: UInt8(ascii: "="), from: equals + 1)
+    }
+    return false
+  }
+
+  private static func lowercased(_ text: [UInt8]) -> [UInt8] {
+    text.map { $0 >= 0x41 && $0 <= 0x5a ? $0 | 0x20 : $0 }
+  }
+
+  /// True if the text occurs, in plain or encoded.
+  func holds(_ code: String) -> Bool {
+    let wanted = ReflectedCodeScanner.withoutPlus(Array(code.utf8))
+    // A code that is itself an escaped text is found only where both sides are decoded to the end.
+    let fully = ReflectedCodeScanner.withoutPlus(ReflectedCodeScanner.fullyDecoded(code.utf8.span))
+    let isPlain =
+      wanted.count >= ReflectedCodeScanner.distinctive && wanted.allSatisfy(ReflectedCodeScanner.isUnreserved)
+    return texts.contains { text in
+      if isPlain, ReflectedCodeScanner.keepsUnreserved(text.span) {
+        return ReflectedCodeScanner.occurs(wanted, in: text)
+      }
+      var text = ReflectedCodeScanner.withoutPlus(text)
+      let end = ReflectedCodeScanner.withoutPlus(ReflectedCodeScanner.fullyDecoded(text.span))
+      if ReflectedCodeScanner.occurs(fully, in: end) { return true }
+      for _ in 0...ReflectedCodeScanner.rounds {
+        // This is what has just been searched, for the same.
+        if text.span.isEqual(to: end.span), wanted.span.isEqual(to: fully.span) { return false }
+        if ReflectedCodeScanner.occurs(wanted, in: text) { return true }
+        let decoded = ReflectedCodeScanner.decoded(text)
+        guard decoded.count < text.count else { return false }
+        text = ReflectedCodeScanner.withoutPlus(decoded)
+      }
+      return false
+    }
+  }
+
+  /// True if decoding, however often, neither makes nor joins unreserved characters: no escape stands for one, nor for a
+  /// percent sign, so each stays one byte that is none of these. What consists of such characters then occurs in what is
+  /// decoded only where it occurs in the text. Browsers and libraries never escape them (RFC 3986, section 2.3).
+  private static func keepsUnreserved(_ text: Span<UInt8>) -> Bool {
+    var next = text.firstIndex(of: UInt8(ascii: "%"))
+    while let mark = next {
+      guard mark + 2 < text.count, let high = text[mark + 1].hexadecimalValue, let low = text[mark + 2].hexadecimalValue
+      else {
+        return false
+      }
+      let byte = high << 4 | low
+      guard byte != UInt8(ascii: "%"), !isUnreserved(byte) else { return false }
+      next = text.firstIndex(of: UInt8(ascii: "%"), from: mark + 3)
+    }
+    return true
+  }
+
+  /// A plus is itself to one reader and a space to another: here they are the same.
+  private static func withoutPlus(_ text: [UInt8]) -> [UInt8] {
+    guard text.span.contains(UInt8(ascii: "+")) else { return text }
+    return text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+  }
+
+  /// Percent-escapes decoded once, broken ones kept.
+  private static func decoded(_ text: [UInt8]) -> [UInt8] {
+    guard text.span.contains(UInt8(ascii: "%")) else { return text }
+    let text = text.span
+    var result: [UInt8] = []
+    result.reserveCapacity(text.count)
+    var index = 0
+    while let mark = text.firstIndex(of: UInt8(ascii: "%"), from: index) {
+      result.append(copying: text.extracting(index..<mark))
+      if mark + 2 < text.count, let high = text[mark + 1].hexadecimalValue, let low = text[mark + 2].hexadecimalValue {
+        result.append(high << 4 | low)
+        index = mark + 3
+      } else {
+        result.append(text[mark])
+        index = mark + 1
+      }
+    }
+    result.append(copying: text.extracting(index..<text.count))
+    return result
+  }
+
+  /// Percent-escapes decoded until none is left, in one pass: an escape whose last digit comes of an escape is seen when
+  /// that digit is written.
+  private static func fullyDecoded(_ text: Span<UInt8>) -> [UInt8] {
+    guard text.contains(UInt8(ascii: "%")) else { return Array(copying: text) }
+    var result: [UInt8] = []
+    result.reserveCapacity(text.count)
+    // What is written so far ends in a percent sign, or in one and a digit.
+    var mayEscape = false
+    var index = 0
+    while index < text.count {
+      if !mayEscape {
+        let mark = text.firstIndex(of: UInt8(ascii: "%"), from: index) ?? text.count
+        result.append(copying: text.extracting(index..<mark))
+        index = mark
+        guard index < text.count else { break }
+      }
+      result.append(text[index])
+      index &+= 1
+      while result.count > 2, result[result.count - 3] == UInt8(ascii: "%"),
+        let high = result[result.count - 2].hexadecimalValue,
+        let low = result[result.count - 1].hexadecimalValue
+      {
+        result.removeLast(3)
+        result.append(high << 4 | low)
+      }
+      mayEscape = result.suffix(2).contains(UInt8(ascii: "%"))
+    }
+    return result
+  }
+
+  private static func occurs(_ wanted: [UInt8], in text: [UInt8]) -> Bool {
+    guard let first = wanted.first else { return false }
+    let text = text.span
+    var start = 0
+    while let found = text.firstIndex(of: first, from: start) {
+      let end = found + wanted.count
+      guard end <= text.count else { return false }
+      start = found + 1
+      guard text.extracting(found..<end).isEqual(to: wanted.span) else { continue }
+      if wanted.count >= distinctive { return true }
+      let standsAlone = (found == 0 || !isWord(text[found - 1])) && (end == text.count || !isWord(text[end]))
+      if standsAlone { return true }
+    }
+    return false
+  }
+
+  /// RFC 3986, section 2.3.
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    isWord(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "~")
+  }
+
+  private static func isWord(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+}

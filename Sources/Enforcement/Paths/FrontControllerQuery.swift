@@ -1,0 +1,234 @@
+internal import Bytes
+
+/// What a query says to programs that take the path to run from it, e.g. `/?rest_route=/oauth/token`.
+struct FrontControllerQuery {
+  /// Parameters by which frameworks route, whatever the path is: they have it rewritten to one program.
+  private static let routers: Set<String> = [
+    "q", "r", "s", "rt", "route", "_route", "_route_", "__route__", "rest_route", "oauth", "oauth2", "_url",
+    "kohana_uri", "pathinfo", "path_info", "pagename", "routestring",
+  ]
+  /// Parameters by which a site's one program routes. Elsewhere they are addresses to return to, or pages of a list.
+  private static let ofFrontControllers: Set<String> = [
+    "path", "url", "uri", "page", "p", "action", "a", "act", "do", "op", "cmd", "mod", "task", "view", "option", "go",
+    "load", "method", "endpoint", "service", "handler", "query", "api", "module", "m", "controller", "c", "ctrl", "ctl",
+    "app", "class", "d",
+  ]
+  /// Those of them that name a part of a route each: which part, every framework says otherwise.
+  private static let partNames: Set<String> = [
+    "module", "mod", "m", "controller", "c", "ctrl", "ctl", "class", "app", "d", "action", "act", "a", "do", "op",
+    "task",
+    "method",
+  ]
+  /// More routes than any request names; each is read in every way that a path is.
+  private static let limit = 16
+
+  /// The names of both, by their length.
+  private let names: [[[UInt8]]] = {
+    let all = routers.union(ofFrontControllers).map { Array($0.utf8) }
+    let longest = all.map(\.count).max() ?? 0
+    return (0...longest).map { length in all.filter { $0.count == length } }
+  }()
+
+  /// What the quick look at a query finds.
+  struct Look {
+    /// True if a parameter routes, or has a name that has to be decoded or none.
+    var mayRoute = false
+    /// The parameters of OAuth; incomplete where a parameter may route.
+    var names: OAuthNames = []
+  }
+
+  /// Looks at the names of a query in one pass.
+  func look(_ query: Span<UInt8>) -> Look {
+    var look = Look()
+    // Hardly a query separates like that, and a value that has one is not looked at.
+    if query.contains(UInt8(ascii: ";")) {
+      look.mayRoute = true
+      return look
+    }
+    var start = 0
+    while start < query.count {
+      let end = FrontControllerQuery.endOfName(in: query, from: start)
+      guard end < query.count, query[end] == UInt8(ascii: "=") else {
+        // A name alone may be a route, and one with other characters may be read as any.
+        guard end == start, query[end] == UInt8(ascii: "&") else {
+          look.mayRoute = true
+          return look
+        }
+        start = end + 1
+        continue
+      }
+      let name = query.extracting(start..<end)
+      if isRouting(name) {
+        look.mayRoute = true
+        return look
+      }
+      look.names.formUnion(OAuthNames(plain: name))
+      start = (query.firstIndex(of: UInt8(ascii: "&"), from: end) ?? query.count) + 1
+    }
+    return look
+  }
+
+  /// The offset of the first byte from `start` on that is no plain part of a name; the query's length when all are.
+  private static func endOfName(in query: Span<UInt8>, from start: Int) -> Int {
+    var index = start
+    while index <= query.count - 8 {
+      let word = query.word(at: index)
+      // `isPlain` below, of eight bytes.
+      let others = word.unlikeNames & ~word.everyPlace(of: UInt8(ascii: "_"))
+      if others != 0 { return index + others.trailingZeroBitCount >> 3 }
+      index += 8
+    }
+    while index < query.count, isPlain(query[index]) { index += 1 }
+    return index
+  }
+
+  /// Letters, digits, hyphens and underscores. A period is one to some programs and an underscore to others.
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte != UInt8(ascii: ".") && CanonicalPath.isPlain(byte.lowercasedASCII)
+  }
+
+  private func isRouting(_ name: Span<UInt8>) -> Bool {
+    let names = names.span
+    guard name.count < names.count else { return false }
+    let candidates = names[name.count].span
+    for index in candidates.indices where candidates[index].span.isEqualIgnoringCase(to: name) { return true }
+    return false
+  }
+
+  /// True if some program at `path`, which is spelled as one of the places, could take the query for the path of one of the
+  /// endpoints.
+  func routes(
+    _ query: [UInt8], at path: [UInt8], _ places: Set<CanonicalPath>, to endpoints: [CanonicalPath],
+    within budget: inout PathVariants.Budget
+  ) -> Bool {
+    let isController = path.last == UInt8(ascii: "/") || places.contains(where: \.isController)
+    let isFrontController = places.contains(where: \.isFrontController)
+    let bases = endpoints.map { $0.prefixLengths(matching: places) }
+    return FrontControllerQuery.separations(of: query).contains { pairs in
+      guard var routes = FrontControllerQuery.routes(in: pairs, isController, isFrontController) else { return true }
+      // Some programs take the query for a path as it is, `&` included.
+      if pairs.count > 1, query.first == UInt8(ascii: "/") || query.first == UInt8(ascii: "%") {
+        routes.append(Route(query))
+      }
+      return reaches(endpoints, bases, by: routes, within: &budget)
+    }
+  }
+
+  /// The pairs of the query as servers separate them: PHP at `&` only, others at `;` too.
+  private static func separations(of query: [UInt8]) -> [[ArraySlice<UInt8>]] {
+    let pairs = query.split(separator: UInt8(ascii: "&"))
+    guard query.contains(UInt8(ascii: ";")) else { return [pairs] }
+    return [pairs, pairs.flatMap { $0.split(separator: UInt8(ascii: ";")) }]
+  }
+
+  /// What some program at a path of this kind may take for a path; `nil` for more than any request names.
+  private static func routes(
+    in pairs: [ArraySlice<UInt8>], _ isController: Bool, _ isFrontController: Bool
+  ) -> [Route]? {
+    var routes: [Route] = []
+    var parts: [[UInt8]] = []
+    for pair in pairs {
+      let (names, value) = halves(of: pair)
+      routes += self.routes(in: pair, names, value, isController, isFrontController)
+      if isFrontController, names.contains(where: partNames.contains) { parts.append(value) }
+    }
+    guard routes.count <= limit, parts.count <= mostParts else { return nil }
+    return routes + arrangements(of: parts).map { Route(Array($0.joined(separator: [UInt8(ascii: "/")]))) }
+  }
+
+  private func reaches(
+    _ endpoints: [CanonicalPath], _ bases: [[Int]], by routes: [Route], within budget: inout PathVariants.Budget
+  ) -> Bool {
+    routes.contains { route in
+      if EndpointMatcher.isIntricate(route.text.span) { return true }
+      guard let texts = PathVariants.texts(of: route.text, within: &budget),
+        let readings = CanonicalPath.readings(of: Set(texts.map(CanonicalPath.init(text:))))
+      else { return true }
+      return readings.contains { reading in
+        zip(endpoints, bases).contains { endpoint, bases in
+          (route.takesAnyBase ? Array(endpoint.segments.indices) : bases).contains {
+            reading.reaches(CanonicalPath(segments: Array(endpoint.segments[$0...])))
+          }
+        }
+      }
+    }
+  }
+
+  /// What a program may take for a path.
+  private struct Route {
+    let text: [UInt8]
+    /// Wherever the program is.
+    let takesAnyBase: Bool
+
+    init(_ text: [UInt8], takesAnyBase: Bool = false) {
+      self.text = text
+      self.takesAnyBase = takesAnyBase
+    }
+  }
+
+  /// The names that a pair may have: all in front of `=`, and what is between colons, since frameworks put a prefix in front
+  /// of a name (`action:` of Struts).
+  private static func halves(of pair: ArraySlice<UInt8>) -> (names: [String], value: [UInt8]) {
+    let value = pair.drop { $0 != UInt8(ascii: "=") }.dropFirst().map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }
+    let name = name(pair.prefix { $0 != UInt8(ascii: "=") })
+    guard name.utf8.contains(UInt8(ascii: ":")) else { return ([name], value) }
+    return ([name] + name.split(separator: ":").map(String.init), value)
+  }
+
+  private static func routes(
+    in pair: ArraySlice<UInt8>, _ names: [String], _ value: [UInt8], _ isController: Bool, _ isFrontController: Bool
+  ) -> [Route] {
+    let whole = names[0].utf8
+    // `action:authorize` of Struts. The pair is read in every other way too: a path may contain a colon.
+    var routes = whole.indices.filter { whole[$0] == UInt8(ascii: ":") }.map { Route(Array(whole[$0...].dropFirst())) }
+    if !pair.contains(UInt8(ascii: "=")) || whole.contains(UInt8(ascii: "/")) {
+      // `/index.php?/oauth/token`
+      if isController || hasSlash(Array(pair)) { routes.append(Route(Array(pair))) }
+    }
+    for name in names { routes += self.routes(named: name, value, isController, isFrontController) }
+    return routes
+  }
+
+  private static func routes(
+    named name: String, _ value: [UInt8], _ isController: Bool, _ isFrontController: Bool
+  ) -> [Route] {
+    if routers.contains(name) {
+      // One word is a search as well as a route.
+      let own = isController || hasSlash(value) ? [Route(value, takesAnyBase: name == "rest_route")] : []
+      return own + [Route(Array(name.utf8) + [UInt8(ascii: "/")] + value)]
+    }
+    guard ofFrontControllers.contains(name) else { return [] }
+    // A rewriting rule sends any path to the site's one program, and the client's query with it. There, what has no slash
+    // before it is no address to return to.
+    let isRelative = hasSlash(value) && value.first != UInt8(ascii: "/") && value.first != UInt8(ascii: "%")
+    return isFrontController || isRelative ? [Route(value)] : []
+  }
+
+  /// Parts of a route that one query names.
+  private static let mostParts = 6
+
+  /// Two or three of the parts, in every order.
+  private static func arrangements(of parts: [[UInt8]]) -> [[[UInt8]]] {
+    let pairs = parts.indices.flatMap { first in
+      parts.indices.filter { $0 != first }.map { [first, $0] }
+    }
+    let triples = pairs.flatMap { pair in
+      parts.indices.filter { !pair.contains($0) }.map { pair + [$0] }
+    }
+    return (pairs + triples).map { $0.map { parts[$0] } }
+  }
+
+  /// The name as the most liberal program reads it: PHP writes an underscore for a period, a space and a bracket.
+  static func name(_ bytes: ArraySlice<UInt8>) -> String {
+    let decoded = LenientDecoding.decoded(bytes.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 })
+    let trimmed = decoded.drop { $0 <= 0x20 }.prefix { $0 >= 0x20 }
+    return String(
+      decoding: trimmed.map { byte -> UInt8 in
+        byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ") || byte == UInt8(ascii: "[") ? UInt8(ascii: "_") : byte
+      }, as: UTF8.self)
+  }
+
+  private static func hasSlash(_ value: [UInt8]) -> Bool {
+    value.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") || $0 == UInt8(ascii: "%") || $0 >= 0x80 }
+  }
+}

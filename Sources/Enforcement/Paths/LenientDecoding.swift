@@ -1,0 +1,136 @@
+/// Decoding as the most forgiving servers do it: again and again, by either escape, and with characters that only look
+/// like ASCII taken for it.
+enum LenientDecoding {
+  /// Servers behind servers decode once each; nobody runs more than a handful.
+  private static let rounds = 8
+
+  static func decoded(_ path: [UInt8]) -> [UInt8] {
+    var bytes = path
+    for _ in 0..<rounds {
+      let next = folded(unescaped(bytes, takesUnicode: true))
+      guard next != bytes else { break }
+      bytes = next
+    }
+    return bytes
+  }
+
+  /// `%XX` once, and the `%uXXXX` of older Microsoft servers; what is no escape stays, and so does what is not to be
+  /// decoded.
+  static func unescaped(
+    _ bytes: [UInt8], takesUnicode: Bool = false, where isDecoded: (UInt8) -> Bool = { _ in true }
+  ) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(bytes.count)
+    var index = 0
+    while index < bytes.count {
+      if bytes[index] == UInt8(ascii: "%"),
+        let byte = number(bytes, from: index + 1, digits: 2).map(UInt8.init(truncatingIfNeeded:)), isDecoded(byte)
+      {
+        result.append(byte)
+        index += 3
+      } else if takesUnicode, bytes[index] == UInt8(ascii: "%"), index + 1 < bytes.count,
+        bytes[index + 1] | 0x20 == UInt8(ascii: "u"),
+        let value = number(bytes, from: index + 2, digits: 4)
+      {
+        if let scalar = Unicode.Scalar(value) { result.append(contentsOf: UTF8.encode(scalar) ?? .init()) }
+        index += 6
+      } else {
+        result.append(bytes[index])
+        index += 1
+      }
+    }
+    return result
+  }
+
+  /// True if the percent sign at `index` begins an escape of either kind.
+  static func isEscape(_ bytes: [UInt8], at index: Int) -> Bool {
+    if number(bytes, from: index + 1, digits: 2) != nil { return true }
+    return index + 1 < bytes.count && bytes[index + 1] | 0x20 == UInt8(ascii: "u")
+      && number(bytes, from: index + 2, digits: 4) != nil
+  }
+
+  private static func number(_ bytes: [UInt8], from start: Int, digits: Int) -> UInt32? {
+    guard start + digits <= bytes.count else { return nil }
+    var value: UInt32 = 0
+    for byte in bytes[start..<(start + digits)] {
+      switch byte {
+      case 0x30...0x39: value = value << 4 | UInt32(byte - 0x30)
+      case 0x41...0x46: value = value << 4 | UInt32(byte - 0x41 + 10)
+      case 0x61...0x66: value = value << 4 | UInt32(byte - 0x61 + 10)
+      default: return nil
+      }
+    }
+    return value
+  }
+
+  /// Lower-case ASCII: overlong UTF-8 taken at its value, look-alikes folded, invisible characters left out.
+  static func folded(_ bytes: [UInt8]) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(bytes.count)
+    var index = 0
+    while index < bytes.count {
+      let (scalar, length) = lenientScalar(bytes, at: index)
+      if scalar < 0x80 {
+        result.append(CanonicalPath.lowercased(UInt8(truncatingIfNeeded: scalar)))
+      } else if let ascii = lookAlike(scalar) {
+        result.append(ascii)
+      } else if let ascii = CompatibilityFolding.ascii(scalar) {
+        result.append(contentsOf: ascii)
+      } else if !isInvisible(scalar) {
+        result.append(contentsOf: bytes[index..<(index + length)])
+      }
+      index += length
+    }
+    return result
+  }
+
+  /// One scalar by the lead byte's word alone: too long a form is accepted, and a stray byte is itself.
+  private static func lenientScalar(_ bytes: [UInt8], at index: Int) -> (scalar: UInt32, length: Int) {
+    let lead = bytes[index]
+    let (length, bits): (Int, UInt32) =
+      switch lead {
+      case 0xc0...0xdf: (2, UInt32(lead & 0x1f))
+      case 0xe0...0xef: (3, UInt32(lead & 0x0f))
+      case 0xf0...0xf7: (4, UInt32(lead & 0x07))
+      case 0xf8...0xfb: (5, UInt32(lead & 0x03))
+      case 0xfc...0xfd: (6, UInt32(lead & 0x01))
+      default: (1, UInt32(lead))
+      }
+    guard length > 1, index + length <= bytes.count else { return (UInt32(lead), 1) }
+    var scalar = bits
+    for byte in bytes[(index + 1)..<(index + length)] {
+      // Too short a lead has its value from whatever follows (CVE-2000-0884).
+      guard byte & 0xc0 == 0x80 || lead < 0xc2 else { return (UInt32(lead), 1) }
+      scalar = scalar << 6 | UInt32(byte & 0x3f)
+    }
+    return (scalar, length)
+  }
+
+  /// The ASCII character that compatibility mappings or case folding make of a scalar.
+  private static func lookAlike(_ scalar: UInt32) -> UInt8? {
+    switch scalar {
+    case 0xff01...0xff5e: CanonicalPath.lowercased(UInt8(truncatingIfNeeded: scalar - 0xfee0))
+    // Circled letters.
+    case 0x24b6...0x24cf: UInt8(truncatingIfNeeded: scalar - 0x24b6) + 0x61
+    case 0x24d0...0x24e9: UInt8(truncatingIfNeeded: scalar - 0x24d0) + 0x61
+    // Mathematical letters: alphabets of 52, one after another.
+    case 0x1d400...0x1d6a3: UInt8(truncatingIfNeeded: (scalar - 0x1d400) % 52 % 26) + 0x61
+    case 0x130, 0x131: UInt8(ascii: "i")
+    case 0x2024, 0x3002, 0xff61: UInt8(ascii: ".")
+    case 0x2044, 0x2215, 0x29f8: UInt8(ascii: "/")
+    // The last two are where Japanese and Korean code pages have the backslash.
+    case 0x2216, 0x29f5, 0xfe68, 0xa5, 0x20a9: UInt8(ascii: "\\")
+    case 0xa0, 0x2000...0x200a, 0x202f, 0x205f, 0x3000: UInt8(ascii: " ")
+    case 0x37e: UInt8(ascii: ";")
+    default: nil
+    }
+  }
+
+  /// Characters that normalisation drops, and accents by themselves.
+  private static func isInvisible(_ scalar: UInt32) -> Bool {
+    switch scalar {
+    case 0xad, 0x300...0x36f, 0x200b...0x200f, 0x202a...0x202e, 0x2060...0x2064, 0xfe00...0xfe0f, 0xfeff: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,44 @@
+/// What of a name no server's reading of a path leaves out, in order and in lower case.
+struct LetterPrefilter: Sendable {
+  private let letters: [UInt8]
+  /// A bit for each of them that is a letter or a digit.
+  private let set: UInt64
+
+  /// The bit of what may stand for letters that are not written: escapes, bytes beyond ASCII, and short names.
+  static let disguise: UInt64 = 1 << 63
+
+  init(_ letters: [UInt8]) {
+    self.letters = letters
+    set = LetterPrefilter.set(of: letters.span)
+  }
+
+  /// A bit for each letter and digit that occurs, without regard to case.
+  static func set(of path: Span<UInt8>) -> UInt64 {
+    var set: UInt64 = 0
+    for index in path.indices { set |= bit(of: path[index]) }
+    return set
+  }
+
+  private static func bit(of byte: UInt8) -> UInt64 {
+    switch byte {
+    // Letters have the bits 1 to 26, digits 48 to 57.
+    case 0x41...0x5a, 0x61...0x7a: 1 &<< UInt64(byte & 0x1f)
+    case 0x30...0x39: 1 &<< UInt64(byte)
+    case UInt8(ascii: "%"), UInt8(ascii: "~"), 0x80...: disguise
+    default: 0
+    }
+  }
+
+  /// True if all of them are in the set.
+  func isPart(of other: UInt64) -> Bool { set & ~other == 0 }
+
+  /// True if they occur in the path in order, with anything between them.
+  func isInOrder(in path: Span<UInt8>) -> Bool {
+    var next = 0
+    for index in path.indices {
+      guard next < letters.count else { return true }
+      if CanonicalPath.lowercased(path[index]) == letters[next] { next += 1 }
+    }
+    return next == letters.count
+  }
+}

@@ -1,0 +1,43 @@
+/// A segment of a path as a server may look it up.
+struct SegmentMatcher {
+  private let segment: [UInt8]
+
+  init(_ segment: [UInt8]) {
+    self.segment = segment
+  }
+
+  /// True if some server finds `name`, a segment of an endpoint's path, under this one: by letters and digits alone, as
+  /// frameworks make method names of segments; without a suffix; up to a character that begins something else (`!` of
+  /// Struts, `:` of a file's streams, `&` of a query); or by the short name that Windows has for it.
+  func isRead(as name: [UInt8]) -> Bool {
+    if segment == name { return true }
+    let wanted = SegmentMatcher.letters(name[...])
+    guard !wanted.isEmpty else { return false }
+    let front = segment.prefix(while: CanonicalPath.isPlain)
+    let forms = [segment[...], SegmentMatcher.withoutSuffix(segment[...]), front, SegmentMatcher.withoutSuffix(front)]
+    return forms.contains { SegmentMatcher.letters($0) == wanted } || isShort(for: name)
+  }
+
+  /// True if the segment begins with the letters and digits of `name`.
+  func begins(like name: [UInt8]) -> Bool {
+    let wanted = SegmentMatcher.letters(name[...])
+    return !wanted.isEmpty && SegmentMatcher.letters(segment[...]).starts(with: wanted)
+  }
+
+  private static func letters(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    text.filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 }
+  }
+
+  private static func withoutSuffix(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    guard let period = text.firstIndex(of: UInt8(ascii: ".")), period > text.startIndex else { return text }
+    return text[..<period]
+  }
+
+  /// `AUTHOR~1` for `authorize`.
+  private func isShort(for name: [UInt8]) -> Bool {
+    guard let tilde = segment.firstIndex(of: UInt8(ascii: "~")), tilde == 6, tilde + 1 < segment.count,
+      segment[tilde + 1] &- 0x30 < 10
+    else { return false }
+    return name.starts(with: segment[..<tilde])
+  }
+}

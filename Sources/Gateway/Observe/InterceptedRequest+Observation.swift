@@ -1,0 +1,62 @@
+internal import Bytes
+import Enforcement
+import HTTP
+import OAuth
+import Policy
+import Proxy
+import Telemetry
+
+/// The way of an observed request: to the upstream as the client sent it, and its answer back as the upstream sent it
+/// (`I-observe`).
+extension InterceptedRequest {
+  /// The request with the client's own fields, in their order, and its own body. The proxy replaces `Host` and framing,
+  /// and adds `Via` and the forwarding fields, as for each request that passes.
+  private func asReceived() -> OutboundRequest {
+    var headers = Headers(capacity: request.headers.fields.count)
+    for field in request.headers.fields where !field.name.isEqualIgnoringCase(to: "host") {
+      headers.append(field.name, field.value)
+    }
+    return OutboundRequest(
+      method: request.method, target: request.target, headers: headers, body: request.body, peer: request.peer)
+  }
+
+  /// Passes the request. As soon as one client is enforced, the request and its answer are refused if they concern a
+  /// redirect URI of an enforced client.
+  ///
+  /// - Parameters:
+  ///   - parameters: The parameters of the request, wherever they occur.
+  ///   - clientID: The client id that the request names; `nil` for none or several.
+  ///   - refuse: Makes the answer for a refusal.
+  func observe(
+    _ parameters: [FormParameters], from clientID: String?, refuse: (RejectionResponse) -> Response
+  ) async -> Reply {
+    trail.mode = EnforcementMode.observe.rawValue
+    let client = clientID.flatMap { policy.clients[ClientID($0)] }
+    let locations = gateway.snapshot.locations
+    if policy.isEnforcing, parameters.contains(where: { locations.isNamed(in: $0, by: client) }) {
+      return .response(refuse(.here(.redirectURIEnforced)))
+    }
+    if policy.isEnforcing, let refusal = await refusalOfOwnedCode(in: parameters, from: clientID) {
+      return .response(refuse(refusal))
+    }
+    do throws(UpstreamFailure) {
+      let answer = try await upstream.send(asReceived())
+      trail.upstreamStatus = answer.head.status
+      for location in answer.head.headers.all("Location") {
+        guard let observed = gateway.noteObserved(location: location) else { continue }
+        if trail.observed == nil { trail.observed = observed }
+        trail.observed?.code = observed.code
+      }
+      let destinations = answer.locations + answer.links.flatMap(LinkField.targets)
+      if destinations.contains(where: { locations.leaksAuthorizationResponse($0, toObserved: client) }) {
+        return .response(refuse(.here(.answerToEnforced)))
+      }
+      if policy.isEnforcing, let clientID, await !claimPassing(answer.locations, to: clientID) {
+        return .response(refuse(.here(.answerReplayed)))
+      }
+      return .relay(answer, answer.onThisOrigin())
+    } catch {
+      return .response(refuse(.here(rejection(for: error))))
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import Enforcement
+import HTTP
+import OAuth
+import Proxy
+
+/// Responses of the token endpoint (RFC 6749, sections 5.1 and 5.2).
+extension InterceptedRequest {
+  func tokenResponse(_ members: [String: JSONValue]) -> Response {
+    json(200, members)
+  }
+
+  func tokenError(
+    _ code: OAuthErrorCode, status: Int, description: String?, headers: Headers = Headers()
+  ) -> Response {
+    var members: [String: JSONValue] = ["error": .string(code.rawValue)]
+    if let description { members["error_description"] = .string(ErrorDescription.sanitised(description)) }
+    var response = json(status, members)
+    for field in headers.fields { response.headers.append(field.name, field.value) }
+    return response
+  }
+
+  /// A refusal of the gateway's. `rule` and `rule_uri` tell the developer which rule it was.
+  func tokenRejection(_ refusal: RejectionResponse) -> Response {
+    trail.refused(refusal.rejection)
+    var headers = Headers()
+    if refusal.asksForBasic { headers.append("WWW-Authenticate", "Basic realm=\"proofgate\", charset=\"UTF-8\"") }
+    if refusal.rejection == .methodNotAllowed { headers.append("Allow", "POST") }
+    if refusal.rejection.status == 503 { headers.append("Retry-After", "\(ErrorPage.retryDelay)") }
+    var response = tokenError(
+      refusal.errorCode, status: refusal.rejection.status, description: refusal.errorDescription, headers: headers)
+    response.headers.append("X-Proofgate-Rule", refusal.rejection.ruleID)
+    return response
+  }
+
+  /// The upstream gave no answer: never `invalid_grant`, which makes clients throw their tokens away (`I-failure`).
+  func tokenFailure(_ failure: UpstreamFailure) -> Response {
+    tokenRejection(.here(rejection(for: failure)))
+  }
+
+  /// A pushed request was taken (RFC 9126, section 2.2).
+  func pushedResponse(_ uri: String, lifetime: Int64) -> Response {
+    json(201, ["request_uri": .string(uri), "expires_in": .integer(lifetime)])
+  }
+
+  /// Nothing to tell (RFC 7009, section 2.2).
+  func revocationResponse() -> Response {
+    Response(status: 200, headers: ["Cache-Control": "no-store", "Pragma": "no-cache"])
+  }
+
+  /// RFC 6585, section 4.
+  func tokenThrottled(_ reason: String, retryAfter seconds: Int) -> Response {
+    tokenError(
+      .temporarilyUnavailable, status: 429, description: "\(reason); try again later",
+      headers: ["Retry-After": "\(seconds)"])
+  }
+
+  private func json(_ status: Int, _ members: [String: JSONValue]) -> Response {
+    Response(
+      status: status,
+      headers: [
+        "Content-Type": "application/json", "Cache-Control": "no-store", "Pragma": "no-cache",
+        "X-Content-Type-Options": "nosniff",
+      ],
+      body: JSONValue.text(of: members))
+  }
+}

@@ -1,0 +1,90 @@
+import Enforcement
+import HTTP
+import OAuth
+import Policy
+import Proxy
+import Sealing
+import Stores
+
+/// The end of a family of refresh tokens: here at once, and upstream where that has a revocation endpoint.
+extension InterceptedRequest {
+  /// A token of the upstream's with its kind.
+  typealias UpstreamToken = (token: Secret, hint: TokenTypeHint)
+
+  /// The client and network that entries of this request are charged to.
+  func holder(_ client: Client) -> StoreHolder {
+    StoreHolder(client: client.id, address: request.peer.address, isLoopback: request.peer.isLoopback)
+  }
+
+  /// Refuses the tokens of a family from now on. Returns whether it lived.
+  ///
+  /// - Parameter generations: The generations whose tokens are revoked upstream with it: those below.
+  func revokeFamily(
+    _ family: TransactionID, of client: Client, revoking generations: Int
+  ) async throws(StoreError) -> Bool {
+    let lived = try await gateway.resources.families.end(
+      family, revoking: generations, holder: holder(client), expiry: now + Int64(client.refreshIdle),
+      adoptedUntil: client.rawRefreshUntil ?? 0, now: now)
+    _ = try await gateway.resources.store.take(StoreKey(.answer, id: family), now: now)
+    return lived
+  }
+
+  /// The tokens of an answer.
+  func upstreamTokens(in members: [String: JSONValue]) -> [UpstreamToken] {
+    var tokens: [UpstreamToken] = []
+    if let token = members["refresh_token"]?.text { tokens.append((Secret(token), .refreshToken)) }
+    if let token = members["access_token"]?.text { tokens.append((Secret(token), .accessToken)) }
+    return tokens
+  }
+
+  /// Revokes tokens upstream (RFC 7009). The client's answer does not depend on it; the log says what happened.
+  func revoke(_ tokens: [UpstreamToken], with revocation: (Secret, TokenTypeHint) -> UpstreamTokenRequest) async {
+    guard let path = policy.upstream.endpoints.revocation.first else {
+      // Access tokens are good until they expire: nothing here can end them.
+      trail.findings.append("tokens-not-revoked")
+      return
+    }
+    for token in tokens {
+      let isRevoked = await send(revocation(token.token, token.hint), to: path)
+      trail.findings.append(isRevoked ? "token-revoked" : "revocation-failed")
+    }
+  }
+
+  private func send(_ form: UpstreamTokenRequest, to path: String) async -> Bool {
+    do throws(UpstreamFailure) {
+      let answer = try await post(form, to: path)
+      _ = try await answer.collect()
+      return (200..<300).contains(answer.head.status)
+    } catch {
+      return false
+    }
+  }
+}
+
+/// The upstream's tokens that the replay of a code revokes, as the store keeps them: sealed.
+struct RevocableTokens: Sealable {
+  static var purpose: Purpose { .kept }
+  private static let layout: UInt8 = 1
+
+  let tokens: [InterceptedRequest.UpstreamToken]
+
+  init(_ tokens: [InterceptedRequest.UpstreamToken]) {
+    self.tokens = tokens
+  }
+
+  init(from payload: inout PayloadReader) throws(PayloadError) {
+    guard try payload.byte() == RevocableTokens.layout else { throw PayloadError() }
+    let access = try payload.text()
+    let refresh = try payload.text()
+    var tokens: [InterceptedRequest.UpstreamToken] = []
+    if !refresh.isEmpty { tokens.append((Secret(refresh), .refreshToken)) }
+    if !access.isEmpty { tokens.append((Secret(access), .accessToken)) }
+    self.tokens = tokens
+  }
+
+  func write(to payload: inout PayloadWriter) {
+    payload.byte(RevocableTokens.layout)
+    payload.text(tokens.first { $0.hint == .accessToken }?.token.reveal() ?? "")
+    payload.text(tokens.first { $0.hint == .refreshToken }?.token.reveal() ?? "")
+  }
+}

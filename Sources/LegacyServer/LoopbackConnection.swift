@@ -1,0 +1,113 @@
+package import HTTP
+import HTTP1
+package import Reactor
+
+/// One request and its response on a connection of its own.
+package final class LoopbackConnection {
+  private let socket: Socket
+  private let waiter: Waiter
+  private let buffers: BufferPool
+  private let deadline: Deadline
+
+  package init(_ socket: Socket, _ waiter: Waiter, _ buffers: BufferPool, _ deadline: Deadline) {
+    self.socket = socket
+    self.waiter = waiter
+    self.buffers = buffers
+    self.deadline = deadline
+  }
+
+  package func write(_ request: Request, to address: WebAddress) async throws(LoopbackClient.Failure) {
+    var text = "\(request.method) \(request.target) HTTP/1.1\r\n"
+    if !request.headers.contains("Host") { text += "Host: \(address.authority)\r\n" }
+    for field in request.headers.fields { text += "\(field.name): \(field.value)\r\n" }
+    if !request.body.isEmpty || request.method == "POST" { text += "Content-Length: \(request.body.count)\r\n" }
+    text += "Connection: close\r\n\r\n"
+    let bytes = Array(text.utf8) + request.body
+    let buffer = buffers.take()
+    defer { buffers.wipeAndGiveBack(buffer) }
+    var position = 0
+    while position < bytes.count || !buffer.isEmpty {
+      let count = min(buffer.room, bytes.count - position)
+      if count > 0 {
+        buffer.append(bytes, in: position..<position + count)
+        position += count
+      }
+      switch socket.send(buffer) {
+      case .moved: continue
+      case .wouldBlock: try await wait(.writable)
+      // The server may have answered without reading all of it.
+      case .ended, .failed: return
+      }
+    }
+  }
+
+  package func read(isHead: Bool) async throws(LoopbackClient.Failure) -> Response {
+    let buffer = buffers.take()
+    defer { buffers.wipeAndGiveBack(buffer) }
+    var (response, framing) = try await readHead(buffer, isHead: isHead)
+    var decoder = BodyDecoder(framing)
+    while !decoder.isFinished {
+      if buffer.isEmpty {
+        guard try await receive(buffer) else {
+          guard decoder.close() else { throw .cutOff }
+          break
+        }
+      }
+      do throws(MessageError) {
+        let piece = try buffer.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try decoder.decode(bytes) }
+        response.body += buffer.bytes(from: piece.data.lowerBound, count: piece.data.count)
+        buffer.consume(piece.consumed)
+      } catch {
+        throw .malformed(error)
+      }
+      guard response.body.count <= LoopbackClient.bodyLimit else { throw .tooLong }
+    }
+    return response
+  }
+
+  private func readHead(
+    _ buffer: Buffer, isHead: Bool
+  ) async throws(LoopbackClient.Failure) -> (Response, BodyFraming) {
+    let fields = HeadIndex()
+    while true {
+      var scanner = HeadScanner()
+      do throws(MessageError) {
+        let parsed = try buffer.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> ResponseHead? in
+          guard let length = try scanner.end(of: bytes) else { return nil }
+          return try ResponseHeadParser.parse(bytes, length: length, to: isHead ? .head : .get, into: fields)
+        }
+        if let parsed {
+          let headers = buffer.withSpan { bytes in
+            Headers(fields.map { .init(name: text(bytes, $0.name), value: text(bytes, $0.value)) })
+          }
+          buffer.consume(parsed.length)
+          if parsed.status >= 200 { return (Response(status: parsed.status, headers: headers), parsed.body) }
+          continue
+        }
+      } catch {
+        throw .malformed(error)
+      }
+      guard buffer.readRoom > 0 else { throw .malformed(MessageError(status: 502, "a head that is too long")) }
+      guard try await receive(buffer) else { throw .cutOff }
+    }
+  }
+
+  /// True if something came; false at the end of the connection.
+  private func receive(_ buffer: Buffer) async throws(LoopbackClient.Failure) -> Bool {
+    while true {
+      switch socket.receive(into: buffer) {
+      case .moved: return true
+      case .wouldBlock: try await wait(.readable)
+      case .ended, .failed: return false
+      }
+    }
+  }
+
+  private func wait(_ wanted: Readiness) async throws(LoopbackClient.Failure) {
+    if await waiter.wait(socket, wanted, until: deadline) == .timedOut { throw .timedOut }
+  }
+
+  private func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
+    String(decoding: range.map { bytes[$0] }, as: UTF8.self)
+  }
+}

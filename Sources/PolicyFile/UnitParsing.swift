@@ -1,0 +1,29 @@
+/// Numbers with a unit, as the format writes them: no sign, no fraction, no space.
+enum UnitParsing {
+  static func milliseconds(_ text: String) -> Int? {
+    scaled(text, by: [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)])
+  }
+
+  static func bytes(_ text: String) -> Int? {
+    scaled(text, by: [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1), ("", 1)])
+  }
+
+  /// The shortest way to write a duration.
+  static func duration(_ milliseconds: Int) -> String {
+    for (unit, factor) in [("h", 3_600_000), ("m", 60_000), ("s", 1_000)]
+    where milliseconds > 0 && milliseconds.isMultiple(of: factor) {
+      return "\(milliseconds / factor)\(unit)"
+    }
+    return milliseconds == 0 ? "0s" : "\(milliseconds)ms"
+  }
+
+  private static func scaled(_ text: String, by units: [(String, Int)]) -> Int? {
+    let digits = text.prefix { $0.isASCII && $0.isNumber }
+    let unit = text.dropFirst(digits.count)
+    guard AddressText.isCanonicalNumber(digits), let number = Int(digits),
+      let factor = units.first(where: { $0.0 == unit })?.1
+    else { return nil }
+    let (value, overflow) = number.multipliedReportingOverflow(by: factor)
+    return overflow ? nil : value
+  }
+}
