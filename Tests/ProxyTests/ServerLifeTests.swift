@@ -112,10 +112,11 @@ extension ProxyTests {
       _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
       let before = try Self.openFiles()
       var failures = 0
-      // Eight listeners, four loops with two descriptors each: it fails at a different place each time.
+      // Eight listeners, four loops with two descriptors each: it fails at a different place each time. The limit is one of
+      // numbers, so it begins at the lowest free number: descriptors of an earlier test may close until then.
       for room in 0..<16 {
         var tight = limit
-        tight.rlim_cur = rlim_t(before + room)
+        tight.rlim_cur = rlim_t(try Self.lowestFreeDescriptor() + room)
         _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &tight)
         let outcome = await Self.start(any)
         _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -129,6 +130,13 @@ extension ProxyTests {
         left = try Self.openFiles()
       }
       #expect(left <= before)
+    }
+
+    private static func lowestFreeDescriptor() throws -> Int {
+      let descriptor = dup(0)
+      try #require(descriptor >= 0)
+      close(descriptor)
+      return Int(descriptor)
     }
 
     private static func start(_ address: Address) async -> Server? {
