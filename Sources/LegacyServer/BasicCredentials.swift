@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What an `Authorization: Basic` field says (RFC 7617), with both parts form-encoded (RFC 6749, section 2.3.1).
+/// The credentials in an `Authorization: Basic` field (RFC 7617), both parts form-encoded (RFC 6749, section 2.3.1).
 struct BasicCredentials {
   let id: String
   let secret: String

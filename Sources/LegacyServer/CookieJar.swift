@@ -1,7 +1,7 @@
 public import HTTP
 
-/// A browser's cookies: by host and port, which is stricter than browsers are, so that a test sees a cookie only where
-/// it was set. Names, values and removal only; everything else in a `Set-Cookie` does not matter to a walk of minutes.
+/// A browser's cookies, by host and port. This is stricter than in browsers, so that a test sees a cookie only where it
+/// was set. It supports names, values and removal; other attributes of `Set-Cookie` do not matter for a few minutes.
 public struct CookieJar: Sendable {
   private struct Cookie: Sendable {
     var name: String
@@ -10,14 +10,16 @@ public struct CookieJar: Sendable {
 
   private var cookies: [String: [Cookie]] = [:]
 
+  /// Creates an empty jar.
   public init() {}
 
-  /// The value of the `Cookie` field for this address; `nil` when there is none.
+  /// Returns the value of the `Cookie` field for this address; `nil` if it has no cookie.
   public func field(for address: WebAddress) -> String? {
     guard let found = cookies[address.authority], !found.isEmpty else { return nil }
     return found.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
   }
 
+  /// Applies the `Set-Cookie` fields of a response.
   public mutating func store(_ headers: Headers, from address: WebAddress) {
     for field in headers.all("Set-Cookie") {
       let parts = field.split(separator: ";", omittingEmptySubsequences: false)
@@ -30,11 +32,12 @@ public struct CookieJar: Sendable {
     }
   }
 
-  /// The cookie's value, for tests that look at it.
+  /// Returns the cookie's value, for tests.
   public func value(of name: String, at address: WebAddress) -> String? {
     cookies[address.authority]?.first { $0.name == name }?.value
   }
 
+  /// Removes the cookies of all addresses.
   public mutating func removeAll() {
     cookies = [:]
   }

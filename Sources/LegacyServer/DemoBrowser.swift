@@ -1,63 +1,75 @@
 public import HTTP
 
-/// A scripted browser: cookies, redirects and forms, over whatever carries its requests.
+/// A scripted browser with cookies, redirects and forms. The caller provides the transport.
 public struct DemoBrowser {
-  /// Carries one request to the server of an address, and gives its answer. The request's target and `Host` are set.
+  /// Sends one request to the server of an address and returns its response. The request's target and `Host` are set.
   public typealias Send = (WebAddress, Request) async throws -> Response
 
-  /// Where a step of the browser ended.
+  /// The result of a step of the browser.
   public enum Stop: Sendable {
     case page(Page)
-    /// The operating system opened the app, or its loopback server took the request.
+    /// The operating system opened the app, or its loopback server received the request.
     case app(Delivery)
   }
 
+  /// A page that the browser shows.
   public struct Page: Sendable {
+    /// The URL of the page, after redirects.
     public var address: WebAddress
+    /// The response with the page in its body.
     public var response: Response
 
+    /// The HTTP status of the response.
     public var status: Int { response.status }
+    /// The markup of the page.
     public var html: String { String(decoding: response.body, as: UTF8.self) }
+    /// The forms on the page, in order.
     public var forms: [HTMLForm] { HTMLForm.forms(in: html) }
-    /// What the page says, without markup.
+    /// The words on the page, without markup.
     public var text: String { HTMLForm.text(of: html) }
   }
 
-  /// What reached the app.
+  /// The authorization response that reached the app.
   public struct Delivery: Sendable {
+    /// The URL that was opened.
     public var address: String
-    /// Of the query and, for form_post, the body.
+    /// The parameters of the query, the fragment and, for form_post, the body.
     public var parameters: Form
   }
 
+  /// An error of a redirect chain.
   public enum Failure: Error, Equatable {
     case tooManyRedirects
     /// A redirect without a usable address.
     case badLocation(String)
   }
 
+  /// The cookies of this browser.
   public var cookies = CookieJar()
-  /// Sent with every request; `nil` for none.
+  /// The `User-Agent` of every request; `nil` for none.
   public var userAgent: String? = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
-  /// The app's redirect URI: addresses that begin with it go to the app. Addresses of other schemes than http always do.
+  /// The app's redirect URI: addresses that begin with it go to the app, as do all addresses of schemes other than http
+  /// and https.
   public var appRedirectURI: String?
-  /// Every request and answer, in order: what a person at the network panel would see. Empty unless ``keepsLog``.
+  /// Every request and response, in order, as a browser's network panel shows them. Empty unless ``keepsLog``.
   public private(set) var log: [(address: WebAddress, request: Request, response: Response)] = []
+  /// True to record ``log``.
   public var keepsLog = false
 
   private let send: Send
 
+  /// Creates a browser without cookies.
   public init(appRedirectURI: String? = nil, send: @escaping Send) {
     self.appRedirectURI = appRedirectURI
     self.send = send
   }
 
-  /// Opens an address, and follows redirects until a page or the app.
+  /// Opens an address and follows redirects until a page or the app.
   public mutating func open(_ address: WebAddress) async throws -> Stop {
     try await follow(address, method: "GET", body: nil)
   }
 
-  /// Sends a form of a page.
+  /// Submits a form of a page.
   public mutating func submit(
     _ form: HTMLForm, on page: Page, _ values: [String: String] = [:], button: HTMLForm.Control? = nil
   ) async throws -> Stop {
@@ -113,7 +125,7 @@ public struct DemoBrowser {
         return .page(Page(address: address, response: response))
       }
       if response.status < 307 {
-        // As browsers do it for 301 and 302 too (RFC 9110, section 15.4.3).
+        // Browsers do so for 301 and 302, too (RFC 9110, section 15.4.3).
         method = "GET"
         body = nil
       }

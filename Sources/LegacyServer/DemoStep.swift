@@ -1,15 +1,20 @@
-/// One chapter of the demo's story: what was tried, what was sent, what came back.
+/// One chapter of the demo's story: the attempt, the requests and the responses.
 public struct DemoStep: Sendable {
+  /// One line of the story.
   public struct Line: Sendable, Equatable {
-    /// `app`, `browser`, `gateway`, `thief`, ...
+    /// The acting party: `app`, `browser`, `gateway`, `thief`, ...
     public var speaker: String
+    /// The words of the line.
     public var text: String
   }
 
+  /// The heading of the chapter.
   public var title: String
+  /// The lines, in order.
   public var lines: [Line] = []
-  /// What the step showed, or what went differently.
+  /// The result of the step, or the expectation that it did not meet.
   public var verdict = ""
+  /// True if the step went as expected.
   public var isAsExpected = false
 
   init(_ title: String) {
@@ -20,7 +25,7 @@ public struct DemoStep: Sendable {
     lines.append(Line(speaker: speaker, text: text))
   }
 
-  /// Ends the step.
+  /// Ends the step with its result.
   mutating func conclude(_ isAsExpected: Bool, _ verdict: String) {
     self.isAsExpected = isAsExpected
     self.verdict = isAsExpected ? verdict : "expected: " + verdict

@@ -33,7 +33,7 @@ extension DemoStory {
   func stolenCode(_ step: inout DemoStep) async throws {
     let attempt = cast.app.start()
     let code = try await signIn(attempt, by: cast.app)
-    step.say("thief", "has the app's code, caught on its way: code=\(code.reveal().prefix(6))…")
+    step.say("thief", "has intercepted the app's code: code=\(code.reveal().prefix(6))…")
     let contacts = contactCount
     let guess = Secret(Base64URL.encode(randomBytes(32)))
     let guessed = try await redeem(code, guess, by: cast.app, as: "thief", &step)
@@ -52,13 +52,13 @@ extension DemoStory {
     let attempt = cast.app.start { $0.set("redirect_uri", "https://attacker.example/callback") }
     step.say("thief", "opens " + DemoTranscript.line(address: attempt.url.description))
     var browser = browser(for: cast.app)
-    // What would go to the attacker must not be asked for over the network.
+    // The browser must not request the attacker's address over the network.
     browser.appRedirectURI = "https://attacker.example/callback"
     let stop = try await browser.open(attempt.url)
     step.say("gateway", describe(stop, browser))
     guard case .page(let page) = stop else { throw DemoProblem(text: "a page, and no redirect to the attacker") }
     step.conclude(
-      page.status == 400 && contactCount == contacts, "the user reads what happened, nothing is redirected" + untouched)
+      page.status == 400 && contactCount == contacts, "the user sees a page, and nothing is redirected" + untouched)
   }
 
   func replay(_ step: inout DemoStep) async throws {
@@ -71,10 +71,10 @@ extension DemoStory {
       NativeApp.tokens(in: first) != nil && second.status == 400 && NativeApp.error(in: second) == "invalid_grant"
     let isUntouched = cast.recorder.map { $0.requests(to: "/token").count == redemptions } ?? true
     step.conclude(
-      isRight && isUntouched, "the second use is refused, and what the first one gave is revoked at the legacy server")
+      isRight && isUntouched, "the second use is refused, and the tokens of the first are revoked at the legacy server")
   }
 
-  /// The same app and the same theft where no gateway stands.
+  /// Repeats the sign-in and the theft without the gateway.
   func legacyAlone(_ step: inout DemoStep) async throws {
     let direct = NativeApp.Server(
       authorizationEndpoint: cast.legacy.at("/authorize"), tokenEndpoint: cast.legacy.at("/token"), issuer: nil)
@@ -114,7 +114,7 @@ extension DemoStory {
   }
 
   private var untouchedByThief: String {
-    cast.recorder == nil ? "" : "; the legacy server never heard of the thief"
+    cast.recorder == nil ? "" : "; no request of the thief reached the legacy server"
   }
 
   private func browser(for app: NativeApp) -> DemoBrowser {
@@ -123,7 +123,7 @@ extension DemoStory {
     return browser
   }
 
-  /// Lets the user sign in, in a fresh browser, and gives the code that the app accepts.
+  /// Lets the user sign in, in a new browser, and returns the code that the app accepts.
   private func signIn(
     _ attempt: NativeApp.Attempt, by app: NativeApp, _ step: inout DemoStep
   ) async throws -> Secret {
@@ -136,7 +136,7 @@ extension DemoStory {
         ?? DemoTranscript.line(entry.response)
       step.say("browser", "\(entry.request.method) \(path) → \(answer)")
     }
-    guard case .app(let delivery) = stop else { throw DemoProblem(text: "the browser to come back to the app") }
+    guard case .app(let delivery) = stop else { throw DemoProblem(text: "the browser to return to the app") }
     step.say("app", "receives " + DemoTranscript.line(address: delivery.address))
     do {
       return try app.code(in: delivery.parameters, for: attempt)
@@ -145,7 +145,7 @@ extension DemoStory {
     }
   }
 
-  /// The same without telling about it.
+  /// Signs in without adding lines to the story.
   private func signIn(_ attempt: NativeApp.Attempt, by app: NativeApp) async throws -> Secret {
     var unheard = DemoStep("")
     return try await signIn(attempt, by: app, &unheard)

@@ -1,24 +1,26 @@
-/// The demo's story: a native app signs in at a legacy server through the gateway, and thieves do not.
+/// The demo's story: a native app signs in at a legacy server through the gateway, and thieves fail.
 ///
-/// The steps only need something that carries requests, so `proofgate demo --headless` tells the story over sockets and
-/// tests can tell it in memory.
+/// The steps need only a transport for requests, so `proofgate demo --headless` runs the story over sockets, and tests
+/// run it in memory.
 public struct DemoStory {
-  /// Who takes part.
+  /// The participants.
   public struct Cast: Sendable {
-    /// The app, and the gateway as it sees it.
+    /// The app, with the gateway as its authorization server.
     public var app: NativeApp
-    /// Another public client of the same gateway, in the hands of a thief.
+    /// Another public client of the same gateway, which a thief uses.
     public var otherApp: NativeApp
     /// The legacy server's protected resource, through the gateway.
     public var resource: WebAddress
-    /// The legacy server itself.
+    /// The legacy server itself, without the gateway.
     public var legacy: WebAddress
-    /// How the legacy server knows the gateway.
+    /// The client by which the legacy server knows the gateway.
     public var legacyClient: LegacyClient
+    /// The user who signs in.
     public var user: DemoUser
-    /// What the legacy server records, to show that refused requests never reach it.
+    /// The requests that the legacy server records, to show that refused requests never reach it.
     public var recorder: RequestRecorder?
 
+    /// Creates the participants.
     public init(
       app: NativeApp, otherApp: NativeApp, resource: WebAddress, legacy: WebAddress, legacyClient: LegacyClient,
       user: DemoUser = DemoUser(), recorder: RequestRecorder? = nil
@@ -36,17 +38,18 @@ public struct DemoStory {
   let cast: Cast
   let send: DemoBrowser.Send
 
+  /// Creates the story. `send` carries the requests of all participants.
   public init(_ cast: Cast, send: @escaping DemoBrowser.Send) {
     self.cast = cast
     self.send = send
   }
 
-  /// Tells the whole story.
+  /// Runs the whole story.
   ///
   /// - Parameters:
-  ///   - isColoured: Whether ANSI sequences may be written.
-  ///   - print: Takes text that ends its own lines.
-  /// - Returns: Whether every step went as expected.
+  ///   - isColoured: True if ANSI sequences may be written.
+  ///   - print: Writes text that contains its own line ends.
+  /// - Returns: True if every step went as expected.
   public static func run(
     _ cast: Cast, isColoured: Bool, send: @escaping DemoBrowser.Send, print: (String) -> Void
   ) async -> Bool {
@@ -62,7 +65,7 @@ public struct DemoStory {
     return steps.allSatisfy(\.isAsExpected)
   }
 
-  /// The chapters, in the order in which they are told.
+  /// The chapters, in the order of the story.
   public enum Chapter: CaseIterable, Sendable {
     case success
     case noChallenge
@@ -73,17 +76,17 @@ public struct DemoStory {
 
     var title: String {
       switch self {
-      case .success: "A native app signs in with PKCE at a server that knows neither"
+      case .success: "A native app signs in with PKCE at a server that supports neither"
       case .noChallenge: "A request without a challenge is refused before any login page"
-      case .stolenCode: "A stolen code is worth nothing"
-      case .wrongRedirectURI: "A redirect URI that nobody registered ends on a page"
+      case .stolenCode: "A stolen code is useless"
+      case .wrongRedirectURI: "An unregistered redirect URI leads to an error page"
       case .replay: "A code works once"
-      case .legacyAlone: "For contrast: the legacy server without the gateway"
+      case .legacyAlone: "For comparison: the legacy server without the gateway"
       }
     }
   }
 
-  /// Plays one chapter.
+  /// Runs one chapter.
   public func tell(_ chapter: Chapter) async -> DemoStep {
     var step = DemoStep(chapter.title)
     do {
@@ -104,7 +107,7 @@ public struct DemoStory {
   }
 }
 
-/// Why a step cannot go on.
+/// The expectation that a step did not meet, for which it cannot continue.
 struct DemoProblem: Error {
   let text: String
 }

@@ -1,19 +1,20 @@
 import HTTP
 
-/// Writes the story for a terminal: one block per step, secrets shortened.
+/// Formats the story for a terminal: one block per step, with secrets shortened.
 public struct DemoTranscript: Sendable {
-  /// True if ANSI sequences may be written: only when the output is a terminal.
+  /// True if ANSI sequences may be written: only if the output is a terminal.
   public var isColoured: Bool
-  /// Columns after which a line goes on in the next one.
+  /// The number of columns after which a line is wrapped.
   public var width = 100
   private static let speakerWidth = 8
   private let margin = String(repeating: " ", count: 4 + speakerWidth)
 
+  /// Creates a formatter.
   public init(isColoured: Bool) {
     self.isColoured = isColoured
   }
 
-  /// The text of a step, ending with an empty line.
+  /// Returns the text of a step, which ends with an empty line.
   public func text(of step: DemoStep, number: Int) -> String {
     var text = styled("1", "\(number). \(step.title)") + "\n"
     for line in step.lines {
@@ -25,6 +26,7 @@ public struct DemoTranscript: Sendable {
     return text + "   \(mark) \(step.verdict)\n\n"
   }
 
+  /// Returns the last line of the story.
   public func summary(of steps: [DemoStep]) -> String {
     let failed = steps.filter { !$0.isAsExpected }.count
     return failed == 0
@@ -32,7 +34,7 @@ public struct DemoTranscript: Sendable {
       : styled("1;31", "\(failed) of \(steps.count) steps did not go as expected.") + "\n"
   }
 
-  /// Cuts text between words; a word that is too long stays whole, so that it can be copied.
+  /// Wraps text between words. A word that is too long stays whole, so that it can be copied.
   private func wrapped(_ text: String) -> [String] {
     var rows = [""]
     for word in text.split(separator: " ", omittingEmptySubsequences: false) {
@@ -58,30 +60,30 @@ public struct DemoTranscript: Sendable {
 }
 
 extension DemoTranscript {
-  /// What is secret or long, by the names that OAuth gives it.
+  /// The names of secret or long parameters (OAuth names).
   private static let shortened: Set<String> = [
     "code", "state", "code_challenge", "code_verifier", "access_token", "refresh_token", "client_secret",
   ]
 
-  /// Parameters on one line, decoded, with secrets shortened.
+  /// Returns parameters on one line, decoded, with secrets shortened.
   static func line(_ form: Form) -> String {
     form.fields.map { "\($0.name)=\(shortened.contains($0.name) ? short($0.value) : $0.value)" }.joined(separator: " ")
   }
 
-  /// An address on one line, with secrets in its query shortened.
+  /// Returns an address on one line, with secrets in its query shortened.
   static func line(address: String) -> String {
     guard let mark = address.firstIndex(of: "?") else { return address }
     return address[..<mark] + " " + line(Form(decoding: address[address.index(after: mark)...]))
   }
 
-  /// A request on one line.
+  /// Returns a request on one line.
   static func line(_ request: Request) -> String {
     let body = Form(decoding: String(decoding: request.body, as: UTF8.self))
     let head = "\(request.method) \(line(address: request.target))"
     return body.isEmpty ? head : head + " " + line(body)
   }
 
-  /// An answer on one line: the status, and the members of flat JSON or where it leads.
+  /// Returns a response on one line: the status, and the redirect target, page heading or JSON members.
   static func line(_ response: Response) -> String {
     if let location = response.headers["Location"] { return "\(response.status) to \(line(address: location))" }
     let body = String(decoding: response.body, as: UTF8.self)
@@ -97,7 +99,7 @@ extension DemoTranscript {
     return "\(response.status) \(members.joined(separator: " "))"
   }
 
-  /// The first heading of a page, or its title.
+  /// Returns the first heading of a page, or its title.
   private static func heading(of html: String) -> String {
     for (open, close) in [("<main>\n<h1>", "</h1>"), ("<h1>", "</h1>"), ("<title>", "</title>")] {
       guard let start = html.firstRange(of: open), let end = html[start.upperBound...].firstRange(of: close) else {

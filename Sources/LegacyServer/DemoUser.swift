@@ -1,25 +1,30 @@
-/// A person at the browser: signs in where a password is asked for, and answers where consent is.
+/// The user of the browser, who signs in on login pages and decides on consent pages.
 public struct DemoUser: Sendable {
+  /// The user's decision on consent pages.
   public enum Answer: Sendable {
     case allow
     case deny
   }
 
+  /// The user name.
   public var name: String
+  /// The password.
   public var password: String
+  /// The decision on every consent page.
   public var answer: Answer
 
+  /// Creates a user, by default one whom the legacy server knows.
   public init(name: String = "alice", password: String = "wonderland", answer: Answer = .allow) {
     self.name = name
     self.password = password
     self.answer = answer
   }
 
-  /// Opens an address and goes on until the app has its answer, or until a page offers nothing more to do.
+  /// Opens an address and continues until the app has its response, or until a page has no usable form.
   public func walk(_ browser: inout DemoBrowser, from address: WebAddress) async throws -> DemoBrowser.Stop {
     var stop = try await browser.open(address)
     var hasSignedIn = false
-    // Login, consent of the gateway and of the legacy server, a form_post page; more is a circle.
+    // Login, consent of the gateway and of the legacy server, and a form_post page; more pages are a loop.
     for _ in 0..<8 {
       guard case .page(let page) = stop, let form = page.forms.first else { return stop }
       if let password = form.names(of: "password").first {

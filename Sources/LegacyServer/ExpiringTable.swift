@@ -1,6 +1,6 @@
-/// Values by key, each for the same time, and never more than a limit.
+/// A table of values by key, with one lifetime for all and a limit on their number.
 ///
-/// All entries live equally long, so the order of insertion is the order of expiry and a queue is enough.
+/// All entries have the same lifetime, so the order of insertion is the order of expiry, and a queue is enough.
 struct ExpiringTable<Value: Sendable>: Sendable {
   private struct Ticket {
     var key: String
@@ -21,7 +21,7 @@ struct ExpiringTable<Value: Sendable>: Sendable {
   private let lifetime: Int
   private let limit: Int
 
-  /// - Parameter lifetime: Seconds.
+  /// - Parameter lifetime: The lifetime in seconds.
   init(lifetime: Int, limit: Int) {
     self.lifetime = lifetime
     self.limit = limit
@@ -38,7 +38,7 @@ struct ExpiringTable<Value: Sendable>: Sendable {
       head += 1
       if entries[oldest.key]?.serial == oldest.serial { entries[oldest.key] = nil }
     }
-    // Giving back the front once it is half of the array costs amortised constant time.
+    // Removing the front once it is half of the array has amortised constant cost.
     if head > queue.count / 2 {
       queue.removeFirst(head)
       head = 0
@@ -50,7 +50,7 @@ struct ExpiringTable<Value: Sendable>: Sendable {
     return entry.value
   }
 
-  /// Gives the value and forgets it.
+  /// Returns the value and removes it.
   mutating func take(_ key: String, now: Int) -> Value? {
     let found = value(for: key, now: now)
     entries[key] = nil

@@ -1,23 +1,30 @@
-/// Parameters in the form encoding (`application/x-www-form-urlencoded`), in order, repeated names kept.
+/// Parameters in the form encoding (`application/x-www-form-urlencoded`), in order, with repeated names.
 ///
-/// It decodes as leniently as servers of 2009 did: what is not valid stays as it is.
+/// It decodes as leniently as servers of 2009 did: invalid percent-encodings are kept as they are.
 public struct Form: Sendable, Equatable, ExpressibleByDictionaryLiteral {
+  /// A parameter: a name and a value, both decoded.
   public struct Field: Sendable, Equatable {
+    /// The decoded name.
     public var name: String
+    /// The decoded value, empty if the parameter has no `=`.
     public var value: String
 
+    /// Creates a field.
     public init(name: String, value: String) {
       self.name = name
       self.value = value
     }
   }
 
+  /// The parameters, in order.
   public var fields: [Field]
 
+  /// Creates a form.
   public init(_ fields: [Field] = []) {
     self.fields = fields
   }
 
+  /// Creates a form from names and values.
   public init(dictionaryLiteral elements: (String, String)...) {
     fields = elements.map { Field(name: $0.0, value: $0.1) }
   }
@@ -30,13 +37,15 @@ public struct Form: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     }
   }
 
-  /// The first value with this name.
+  /// Returns the first value with this name.
   public subscript(_ name: String) -> String? {
     fields.first { $0.name == name }?.value
   }
 
+  /// True if there is no field.
   public var isEmpty: Bool { fields.isEmpty }
 
+  /// Appends a field.
   public mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
@@ -47,15 +56,17 @@ public struct Form: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     append(name, value)
   }
 
+  /// Removes every field with this name.
   public mutating func remove(_ name: String) {
     fields.removeAll { $0.name == name }
   }
 
+  /// The form-encoded text.
   public var encoded: String {
     fields.map { Form.encoded($0.name) + "=" + Form.encoded($0.value) }.joined(separator: "&")
   }
 
-  /// The URI with these parameters added to its query.
+  /// Returns the URI with these parameters added to its query.
   public func added(to uri: String) -> String {
     guard !fields.isEmpty else { return uri }
     return uri + (uri.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + encoded

@@ -1,30 +1,35 @@
-/// A form as it stands on a page.
+/// A form on a page.
 public struct HTMLForm: Sendable, Equatable {
+  /// An input or button of a form.
   public struct Control: Sendable, Equatable {
-    /// `text`, `password`, `hidden`, `submit`, ...
+    /// The type: `text`, `password`, `hidden`, `submit`, ...
     public var kind: String
+    /// The name under which the value is sent; `nil` if it is not sent.
     public var name: String?
+    /// The value that is sent unless the user changes it.
     public var value: String
-    /// What stands on a button.
+    /// The text on a button.
     public var label: String
   }
 
-  /// Empty when the form posts to the page's own address.
+  /// The address to which the form is sent; empty for the page's own address.
   public var action: String
-  /// `GET` or `POST`.
+  /// The method, `GET` or `POST`.
   public var method: String
+  /// The inputs and buttons, in order.
   public var controls: [Control]
 
-  /// The names of what a user fills in.
+  /// Returns the names of the inputs of this type.
   public func names(of kind: String) -> [String] {
     controls.filter { $0.kind == kind }.compactMap(\.name)
   }
 
+  /// The submit buttons.
   public var buttons: [Control] {
     controls.filter { $0.kind == "submit" }
   }
 
-  /// What is sent when `button` is pressed, with `values` filled in.
+  /// Returns the parameters that are sent if the user presses `button`, with `values` filled in.
   public func submission(_ values: [String: String] = [:], button: Control? = nil) -> Form {
     var form = Form()
     for control in controls where control.kind != "submit" {
@@ -37,7 +42,8 @@ public struct HTMLForm: Sendable, Equatable {
 }
 
 extension HTMLForm {
-  /// The forms of a page. Enough of HTML for pages of servers: tags with quoted or bare attributes, no scripts.
+  /// Returns the forms of a page. Supports the HTML of server pages: tags with quoted or bare attributes, without
+  /// scripts.
   public static func forms(in html: String) -> [HTMLForm] {
     var scanner = HTMLScanner(html)
     var forms: [HTMLForm] = []
@@ -71,7 +77,7 @@ extension HTMLForm {
     return forms
   }
 
-  /// What a page says in words, without its tags, style and script.
+  /// Returns the words of a page, without its tags, style and script.
   public static func text(of html: String) -> String {
     var scanner = HTMLScanner(html)
     var result = ""

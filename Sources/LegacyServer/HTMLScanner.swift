@@ -1,4 +1,4 @@
-/// Cuts HTML into tags and text, with character references decoded.
+/// Splits HTML into tags and text, and decodes character references.
 struct HTMLScanner {
   enum Token {
     case start(String, [String: String])
@@ -58,7 +58,7 @@ struct HTMLScanner {
           value = take { $0 == UInt8(ascii: ">") || HTMLScanner.isSpace($0) }
         }
       }
-      // The first of two attributes with one name counts (HTML, section 13.2.5.33).
+      // If an attribute occurs twice, the first counts (HTML, section 13.2.5.33).
       if attributes[key] == nil { attributes[key] = HTMLScanner.decoded(value) }
     }
     index += 1
@@ -66,7 +66,7 @@ struct HTMLScanner {
     return .start(name, attributes)
   }
 
-  /// Style and script hold no markup until their own end tag.
+  /// Skips the content of style or script, which contains no markup before its own end tag.
   private mutating func skipRaw(_ name: String) {
     let end = Array("</\(name)".utf8)
     while index < bytes.count, !bytes[index...].starts(with: end) { index += 1 }
@@ -92,7 +92,7 @@ struct HTMLScanner {
     String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Decodes the references that servers write in practice; others stay as they are.
+  /// Decodes the references that servers use in practice; others are kept as they are.
   private static func decoded(_ bytes: [UInt8]) -> String {
     let text = text(bytes)
     guard bytes.contains(UInt8(ascii: "&")) else { return text }

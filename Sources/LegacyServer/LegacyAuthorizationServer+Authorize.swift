@@ -3,7 +3,7 @@ import OAuth
 import Synchronization
 
 extension LegacyAuthorizationServer {
-  /// A request whose client and redirect URI are good.
+  /// A request with a valid client and redirect URI.
   private struct Valid {
     var client: LegacyClient
     var redirectURI: String
@@ -28,7 +28,7 @@ extension LegacyAuthorizationServer {
     }
   }
 
-  /// The answer to the consent form, which repeats the request in hidden fields.
+  /// Handles the consent form, which repeats the request in hidden fields.
   func decide(_ exchange: LegacyRequest, now: Int) -> Response {
     var parameters = exchange.query
     parameters.fields += exchange.body.fields
@@ -68,7 +68,7 @@ extension LegacyAuthorizationServer {
       return .answer(refuse("unsupported_response_type", at: redirectURI, state: state))
     }
     guard let user = user(of: exchange, now: now) else {
-      // A form that outlived its session starts over as a GET.
+      // A form whose session has expired starts again as a GET.
       let next = parameters.added(to: String(exchange.request.path))
       return .answer(
         LegacyAuthorizationServer.redirect(to: Form(dictionaryLiteral: ("next", next)).added(to: "/login")))

@@ -32,7 +32,7 @@ extension LegacyAuthorizationServer {
     return response
   }
 
-  /// Where to go after the login: a path on this server, and nothing else.
+  /// Returns the path to open after the login. It is always a path on this server.
   private static func local(_ next: String?) -> String {
     guard let next, next.hasPrefix("/"), !next.hasPrefix("//"), !next.hasPrefix("/\\"),
       !next.utf8.contains(where: { $0 < 0x21 || $0 == 0x7f })
@@ -46,7 +46,7 @@ extension LegacyAuthorizationServer {
       headers: ["Location": location, "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-cache"])
   }
 
-  /// Random text of the base64url alphabet, four characters for three bytes.
+  /// Returns random text in the base64url alphabet, four characters for three bytes.
   static func randomText(_ bytes: Int) -> String {
     Base64URL.encode(randomBytes(bytes))
   }

@@ -28,7 +28,7 @@ extension LegacyAuthorizationServer {
 
   private func redeem(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
     guard let text = parameters["code"] else { return failure(.invalidRequest) }
-    // Taken before anything is compared: a wrong attempt kills the code, as it does on many servers.
+    // The code is taken before anything is compared: a wrong attempt uses it up, as on many servers.
     guard let code = state.withLock({ $0.codes.take(text, now: now) }), code.grant.clientID == client.id,
       code.redirectURI == parameters["redirect_uri"], isProven(code, by: parameters["code_verifier"])
     else { return failure(.badCode) }
@@ -50,7 +50,7 @@ extension LegacyAuthorizationServer {
     return success(grant, refreshToken: nil, now: now)
   }
 
-  /// Client credentials: an access token of the client itself, without a refresh token (RFC 6749, section 4.4.3).
+  /// Returns an access token for the client itself, without a refresh token (RFC 6749, section 4.4.3).
   private func ownAccess(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
     let grant = LegacyState.Grant(user: client.name, clientID: client.id, scope: parameters["scope"] ?? "basic")
     let access = LegacyAuthorizationServer.randomText(30)
@@ -112,7 +112,7 @@ extension LegacyAuthorizationServer {
     return Response(status: 200)
   }
 
-  /// The protected resource: who the token stands for.
+  /// Serves the protected resource: the user and client of the token.
   func resource(_ exchange: LegacyRequest, now: Int) -> Response {
     let parts = exchange.request.headers.only("Authorization")?.split(separator: " ") ?? []
     guard parts.count == 2, parts[0].lowercased() == "bearer",
@@ -141,7 +141,7 @@ extension LegacyAuthorizationServer {
     return client
   }
 
-  /// RFC 6749, section 5.1.
+  /// A token response (RFC 6749, section 5.1).
   private struct TokenAnswer: Encodable {
     enum CodingKeys: String, CodingKey {
       case accessToken = "access_token"

@@ -1,30 +1,33 @@
 public import HTTP
 import Synchronization
 
-/// An OAuth 2.0 authorization server as they were before RFC 7636 and RFC 8252: confidential clients with one https
-/// redirect URI each, no PKCE, no native apps. The demo and the tests put the gateway before it.
+/// An OAuth 2.0 authorization server from before RFC 7636 and RFC 8252: confidential clients with one https redirect
+/// URI each, no PKCE, no native apps. The demo and the tests put the gateway in front of it.
 ///
-/// It does no I/O: whoever has a socket hands requests in.
+/// It does no I/O: the caller owns the sockets and passes requests in.
 ///
-/// | path | what |
+/// | path | purpose |
 /// |---|---|
-/// | `/` | who is signed in |
+/// | `/` | shows who is signed in |
 /// | `/login`, `/logout` | form with user name and password; session cookie |
-/// | `/authorize` | consent form (GET), its answer (POST), redirect with the code |
-/// | `/token` | codes, refresh tokens and client credentials for access tokens |
-/// | `/revoke` | forgets a token |
+/// | `/authorize` | consent form (GET), its submission (POST), redirect with the code |
+/// | `/token` | access tokens for codes, refresh tokens and client credentials |
+/// | `/revoke` | deletes a token |
 /// | `/api/me` | the protected resource |
 ///
-/// ``LegacyPaths`` can give the OAuth endpoints other paths.
+/// ``LegacyPaths`` can put the OAuth endpoints at other paths.
 public final class LegacyAuthorizationServer: Sendable {
+  /// The name of the session cookie.
   public static let sessionCookie = "LEGACYSESSION"
 
+  /// The clients, users, quirks and limits of the server.
   public let configuration: LegacyConfiguration
-  /// What arrived.
+  /// Records the requests that reached the server.
   public let recorder: RequestRecorder
   let state: Mutex<LegacyState>
   private let clients: [String: LegacyClient]
 
+  /// Creates a server without sessions, codes and tokens.
   public init(_ configuration: LegacyConfiguration, recorder: RequestRecorder = RequestRecorder()) {
     self.configuration = configuration
     self.recorder = recorder
@@ -34,7 +37,7 @@ public final class LegacyAuthorizationServer: Sendable {
 
   /// Answers one request.
   ///
-  /// - Parameter now: Seconds since 1970.
+  /// - Parameter now: The current time, in seconds since 1970.
   public func respond(to request: Request, now: Int) -> Response {
     recorder.record(request)
     var request = request
@@ -90,7 +93,7 @@ public final class LegacyAuthorizationServer: Sendable {
     return state.withLock { $0.sessions.value(for: session, now: now) }
   }
 
-  /// How many codes, sessions and tokens are held: for tests that nothing grows.
+  /// The number of sessions, codes, tokens and consents in memory, so that tests can check that it does not grow.
   public var heldRecords: Int {
     state.withLock {
       $0.sessions.count + $0.codes.count + $0.accessTokens.count + $0.refreshTokens.count + $0.consents.count

@@ -1,29 +1,34 @@
-/// What the legacy server knows and how it behaves.
+/// The clients and users of the legacy server, and how it behaves.
 public struct LegacyConfiguration: Sendable {
-  /// How clients may prove themselves at the token endpoint (RFC 6749, section 2.3.1).
+  /// The ways in which clients may authenticate at the token endpoint (RFC 6749, section 2.3.1).
   public enum Authentication: Sendable {
     case basic
     case post
-    /// Either, but not both at once.
+    /// Either of the two, but not both at once.
     case any
   }
 
-  /// Passwords by user name.
+  /// The passwords by user name.
   public var users: [String: String]
+  /// The registered clients.
   public var clients: [LegacyClient]
+  /// The accepted client authentication.
   public var authentication: Authentication
+  /// The deviations from RFC 6749.
   public var quirks: LegacyQuirks
+  /// The paths of the OAuth endpoints.
   public var paths: LegacyPaths
-  /// Seconds.
+  /// The lifetime of a code, in seconds.
   public var codeLifetime: Int
-  /// Seconds.
+  /// The lifetime of an access token, in seconds.
   public var accessTokenLifetime: Int
-  /// Seconds.
+  /// The lifetime of a session, in seconds.
   public var sessionLifetime: Int
-  /// How many codes, sessions and tokens of each sort are kept; the oldest go first. So memory stays bounded however many
-  /// flows run; a thousand flows at once fit.
+  /// The largest number of codes, sessions and tokens of each kind; the oldest are dropped first. This bounds the
+  /// memory for any number of flows and has room for a thousand flows at once.
   public var tableLimit: Int
 
+  /// Creates a configuration, by default with the users `alice` and `bob`.
   public init(
     users: [String: String] = ["alice": "wonderland", "bob": "builder"], clients: [LegacyClient],
     authentication: Authentication = .any, quirks: LegacyQuirks = LegacyQuirks(), paths: LegacyPaths = LegacyPaths(),

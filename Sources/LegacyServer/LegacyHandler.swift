@@ -3,30 +3,37 @@ public import HTTP1
 public import Proxy
 import Reactor
 
-/// Serves a legacy server from a proxy's worker: every request is answered by it, none is forwarded.
+/// Serves a legacy server from a proxy's worker: it answers every request and forwards none.
 public final class LegacyHandler: Handler {
-  /// More than any form of a login.
+  /// The longest body, in bytes: more than any login form.
   private static let bodyLimit = 64 * 1024
 
   private let server: LegacyAuthorizationServer
 
+  /// Creates the handler of one worker.
   public init(_ server: LegacyAuthorizationServer) {
     self.server = server
   }
 
+  /// Intercepts every request.
   public func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     .intercept(bodyLimit: LegacyHandler.bodyLimit)
   }
 
+  /// Answers with the legacy server's response.
   public func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
     .response(server.respond(to: request, now: Clock.realSeconds()))
   }
 
+  /// Unused: no response passes.
   public func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict { .keep }
 
+  /// Unused: no response is withheld.
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
+  /// Unused: no response passes.
   public func editPassing(_ response: inout Response) {}
 
+  /// Returns the error page for a request that the proxy could not read.
   public func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
     switch failure {
     case .request(let error): LegacyPage.message(status: error.status, "Bad request", error.description)

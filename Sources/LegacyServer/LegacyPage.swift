@@ -1,6 +1,6 @@
 import HTTP
 
-/// The legacy server's pages, in the taste of 2009.
+/// The legacy server's pages, in the style of 2009.
 enum LegacyPage {
   static func home(user: String?) -> Response {
     page(
@@ -31,7 +31,7 @@ enum LegacyPage {
       """)
   }
 
-  /// The form repeats the whole request in hidden fields, and posts to the very same path.
+  /// Returns the consent form, which repeats the whole request in hidden fields and posts to the same path.
   static func consent(client: LegacyClient, user: String, parameters: Form, path: String) -> Response {
     let hidden = parameters.fields.map {
       "<input type=\"hidden\" name=\"\(text($0.name))\" value=\"\(text($0.value))\">"
@@ -53,7 +53,7 @@ enum LegacyPage {
     page(status: status, title, "<p>\(text(message))</p>\n<p><a href=\"/\">Back to the home page</a></p>")
   }
 
-  /// - Parameter content: Markup; every value in it has gone through ``text(_:)``.
+  /// - Parameter content: Markup in which every value has been escaped by ``text(_:)``.
   private static func page(status: Int, _ title: String, _ content: String) -> Response {
     let html = """
       <!DOCTYPE html>
@@ -94,7 +94,7 @@ enum LegacyPage {
       body: Array(html.utf8))
   }
 
-  /// Escapes for text and for quoted attribute values.
+  /// Escapes a value for text and for quoted attribute values.
   private static func text(_ value: String) -> String {
     var result = ""
     for scalar in value.unicodeScalars {

@@ -1,9 +1,13 @@
 /// The paths of the server's OAuth endpoints.
 public struct LegacyPaths: Sendable {
+  /// The paths of the authorization endpoint.
   public var authorization: Set<String>
+  /// The paths of the token endpoint.
   public var token: Set<String>
+  /// The paths of the revocation endpoint.
   public var revocation: Set<String>
 
+  /// Creates the paths, by default one for each endpoint.
   public init(
     authorization: Set<String> = ["/authorize"], token: Set<String> = ["/token"], revocation: Set<String> = ["/revoke"]
   ) {

@@ -1,6 +1,6 @@
 import OAuth
 
-/// What the legacy server remembers between requests.
+/// The records that the legacy server keeps between requests.
 struct LegacyState: Sendable {
   struct Grant: Sendable {
     var user: String
@@ -10,18 +10,18 @@ struct LegacyState: Sendable {
 
   struct Code: Sendable {
     var grant: Grant
-    /// As it stood in the authorization request; `nil` when it was left out.
+    /// The redirect URI in the authorization request; `nil` if it was omitted.
     var redirectURI: String?
-    /// Only with `LegacyQuirks.verifiesPKCE`.
+    /// The challenge; `nil` without `LegacyQuirks.verifiesPKCE`.
     var challenge: CodeChallenge?
   }
 
-  /// User names by session cookie.
+  /// The user names by session cookie.
   var sessions: ExpiringTable<String>
   var codes: ExpiringTable<Code>
   var accessTokens: ExpiringTable<Grant>
   var refreshTokens: ExpiringTable<Grant>
-  /// User and client pairs that were approved once.
+  /// The pairs of user and client that were approved once.
   var consents: ExpiringTable<Bool>
 
   init(_ configuration: LegacyConfiguration) {

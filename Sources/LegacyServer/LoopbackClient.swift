@@ -2,48 +2,51 @@ public import HTTP
 public import HTTP1
 public import Reactor
 
-/// A small HTTP/1.1 client for the demo and for tests: one connection for each request, to loopback addresses only.
+/// A small HTTP/1.1 client for the demo and for tests. It opens one connection per request, to loopback addresses only.
 ///
-/// Confined to the worker of its poller. Responses are held whole.
+/// Confined to the worker of its poller. It keeps the whole response in memory.
 public final class LoopbackClient {
+  /// An error of one request.
   public enum Failure: Error, Equatable, CustomStringConvertible {
     /// The address is not http on a loopback literal or `localhost`.
     case notLoopback(String)
     case connect(ConnectError)
-    /// No whole response within the deadline.
+    /// The response was not complete at the deadline.
     case timedOut
-    /// The connection ended before the response was whole.
+    /// The connection ended before the response was complete.
     case cutOff
     case malformed(MessageError)
     case tooLong
 
+    /// A message for the user.
     public var description: String {
       switch self {
       case .notLoopback(let address): "\(address) is not an http address on loopback"
-      case .connect(.timedOut), .timedOut: "no answer in time"
-      case .connect(.abandoned): "nobody waits for the connection"
+      case .connect(.timedOut), .timedOut: "no response in time"
+      case .connect(.abandoned): "the connection attempt was abandoned"
       case .connect(.failed(let error)): error.description
-      case .cutOff: "the connection ended before the answer was whole"
+      case .cutOff: "the connection ended before the response was complete"
       case .malformed(let error): error.description
-      case .tooLong: "the answer is longer than \(LoopbackClient.bodyLimit) bytes"
+      case .tooLong: "the response is longer than \(LoopbackClient.bodyLimit) bytes"
       }
     }
   }
 
-  /// More than any page or token response; a test that needs more streams.
+  /// The longest response body, in bytes: more than any page or token response. A test that needs more must stream.
   public static let bodyLimit = 1024 * 1024
 
   private let poller: Poller
-  /// Milliseconds for a whole exchange.
+  /// The time for a request and its response, in milliseconds.
   private let timeout: Int
 
+  /// Creates a client whose requests may take `timeout` milliseconds.
   public init(_ poller: Poller, timeout: Int = 10_000) {
     self.poller = poller
     self.timeout = timeout
   }
 
-  /// Sends a request to the server of `address` and waits for its whole answer. The request's own target counts, not the
-  /// address's; `Host` is added unless it is there.
+  /// Sends a request to the server of `address` and waits for its complete response. The request's own target is used,
+  /// not the address's; `Host` is added if it is missing.
   public func send(_ address: WebAddress, _ request: Request) async throws(Failure) -> Response {
     let host = address.host == "localhost" ? "127.0.0.1" : address.host.filter { $0 != "[" && $0 != "]" }
     guard !address.isSecure, let target = Address(literal: host, port: address.port), target.isLoopback else {

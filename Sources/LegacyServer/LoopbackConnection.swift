@@ -2,13 +2,14 @@ package import HTTP
 import HTTP1
 package import Reactor
 
-/// One request and its response on a connection of its own.
+/// One request and its response on a separate connection.
 package final class LoopbackConnection {
   private let socket: Socket
   private let waiter: Waiter
   private let buffers: BufferPool
   private let deadline: Deadline
 
+  /// Creates an exchange on a connected socket, which the caller closes.
   package init(_ socket: Socket, _ waiter: Waiter, _ buffers: BufferPool, _ deadline: Deadline) {
     self.socket = socket
     self.waiter = waiter
@@ -16,6 +17,7 @@ package final class LoopbackConnection {
     self.deadline = deadline
   }
 
+  /// Sends the request. Adds `Host` if it is missing, `Content-Length` and `Connection: close`.
   package func write(_ request: Request, to address: WebAddress) async throws(LoopbackClient.Failure) {
     var text = "\(request.method) \(request.target) HTTP/1.1\r\n"
     if !request.headers.contains("Host") { text += "Host: \(address.authority)\r\n" }
@@ -35,12 +37,13 @@ package final class LoopbackConnection {
       switch socket.send(buffer) {
       case .moved: continue
       case .wouldBlock: try await wait(.writable)
-      // The server may have answered without reading all of it.
+      // The server may have responded without reading the whole request.
       case .ended, .failed: return
       }
     }
   }
 
+  /// Receives the response, skipping 1xx responses.
   package func read(isHead: Bool) async throws(LoopbackClient.Failure) -> Response {
     let buffer = buffers.take()
     defer { buffers.wipeAndGiveBack(buffer) }
@@ -92,7 +95,7 @@ package final class LoopbackConnection {
     }
   }
 
-  /// True if something came; false at the end of the connection.
+  /// Returns true if data arrived; false at the end of the connection.
   private func receive(_ buffer: Buffer) async throws(LoopbackClient.Failure) -> Bool {
     while true {
       switch socket.receive(into: buffer) {

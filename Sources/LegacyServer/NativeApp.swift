@@ -3,15 +3,18 @@ import FoundationEssentials
 public import HTTP
 public import OAuth
 
-/// A native app that does all that RFC 8252 asks of apps: PKCE, state, and a look at the issuer of the answer.
+/// A native app that does everything that RFC 8252 requires of apps: it uses PKCE and state, and checks the issuer.
 public struct NativeApp: Sendable {
-  /// Where the app finds its authorization server.
+  /// The authorization server as the app sees it.
   public struct Server: Sendable {
+    /// The URL that the app opens in the browser.
     public var authorizationEndpoint: WebAddress
+    /// The URL to which the app sends token requests.
     public var tokenEndpoint: WebAddress
-    /// What `iss` must say (RFC 9207, section 2.4); `nil` when the server sends none.
+    /// The expected `iss` (RFC 9207, section 2.4); `nil` if the server sends none.
     public var issuer: String?
 
+    /// Creates the server's description.
     public init(authorizationEndpoint: WebAddress, tokenEndpoint: WebAddress, issuer: String?) {
       self.authorizationEndpoint = authorizationEndpoint
       self.tokenEndpoint = tokenEndpoint
@@ -21,23 +24,27 @@ public struct NativeApp: Sendable {
 
   /// One attempt to sign in.
   public struct Attempt: Sendable {
+    /// The code verifier, 43 characters (RFC 7636, section 4.1).
     public let verifier: Secret
+    /// The `S256` code challenge (RFC 7636, section 4.2).
     public let challenge: String
+    /// The `state` of the request.
     public let state: String
-    /// What the app opens in the browser.
+    /// The authorization request that the app opens in the browser.
     public let url: WebAddress
   }
 
-  /// Why the app does not accept an answer.
+  /// The reason why the app rejects a response.
   public enum Refusal: Error, Equatable {
-    /// The answer belongs to another attempt (RFC 6749, section 10.12).
+    /// The response belongs to another attempt (RFC 6749, section 10.12).
     case wrongState
-    /// The answer comes from another server (RFC 9207, section 2.4).
+    /// The response comes from another server (RFC 9207, section 2.4).
     case wrongIssuer
     case error(String)
     case noCode
   }
 
+  /// A token response (RFC 6749, section 5.1).
   public struct Tokens: Sendable, Decodable {
     enum CodingKeys: String, CodingKey {
       case accessToken = "access_token"
@@ -46,11 +53,16 @@ public struct NativeApp: Sendable {
       case scope
     }
 
+    /// The access token.
     public var accessToken: Secret
+    /// The token type, for example `bearer`.
     public var tokenType: String
+    /// The refresh token, if the server issued one.
     public var refreshToken: Secret?
+    /// The granted scope, if the server sends it.
     public var scope: String?
 
+    /// Decodes the members of RFC 6749, section 5.1.
     public init(from decoder: any Decoder) throws {
       let members = try decoder.container(keyedBy: CodingKeys.self)
       accessToken = Secret(try members.decode(String.self, forKey: .accessToken))
@@ -60,11 +72,16 @@ public struct NativeApp: Sendable {
     }
   }
 
+  /// The client id.
   public var clientID: String
+  /// The redirect URI of authorization requests and token requests.
   public var redirectURI: String
+  /// The requested scope; `nil` for no scope parameter.
   public var scope: String?
+  /// The authorization server.
   public var server: Server
 
+  /// Creates an app, by default with the scope `profile`.
   public init(clientID: String, redirectURI: String, scope: String? = "profile", server: Server) {
     self.clientID = clientID
     self.redirectURI = redirectURI
@@ -72,9 +89,9 @@ public struct NativeApp: Sendable {
     self.server = server
   }
 
-  /// Makes a verifier of 43 characters (RFC 7636, section 4.1) and a state, and the address to open.
+  /// Makes a verifier of 43 characters (RFC 7636, section 4.1), a state, and the address to open.
   ///
-  /// - Parameter adjust: Changes the parameters before they are sent, for the steps that show what is refused.
+  /// - Parameter adjust: Changes the parameters before they are sent, for steps that show a refusal.
   public func start(adjusting adjust: (inout Form) -> Void = { _ in }) -> Attempt {
     let verifier = Base64URL.encode(randomBytes(32))
     let challenge = Base64URL.encode(sha256(Array(verifier.utf8)))
@@ -90,7 +107,7 @@ public struct NativeApp: Sendable {
     return Attempt(verifier: Secret(verifier), challenge: challenge, state: state, url: url)
   }
 
-  /// Takes what came to the redirect URI and gives the code.
+  /// Checks the response at the redirect URI and returns its code.
   public func code(in answer: Form, for attempt: Attempt) throws(Refusal) -> Secret {
     guard answer["state"] == attempt.state else { throw .wrongState }
     if let issuer = server.issuer, answer["iss"] != issuer { throw .wrongIssuer }
@@ -99,7 +116,7 @@ public struct NativeApp: Sendable {
     return Secret(code)
   }
 
-  /// The token request of a public client (RFC 6749, section 4.1.3; RFC 7636, section 4.5).
+  /// Returns the token request of a public client (RFC 6749, section 4.1.3; RFC 7636, section 4.5).
   ///
   /// - Parameter adjust: Changes the parameters before they are sent.
   public func tokenRequest(
@@ -113,7 +130,7 @@ public struct NativeApp: Sendable {
     return post(parameters)
   }
 
-  /// RFC 6749, section 6.
+  /// Returns a refresh request (RFC 6749, section 6).
   public func refreshRequest(refreshToken: Secret) -> Request {
     post(["grant_type": "refresh_token", "refresh_token": refreshToken.reveal(), "client_id": clientID])
   }
@@ -127,13 +144,13 @@ public struct NativeApp: Sendable {
       ], body: Array(parameters.encoded.utf8))
   }
 
-  /// The tokens in an answer of the token endpoint; `nil` when it is none.
+  /// Returns the tokens in a token response; `nil` if it has none.
   public static func tokens(in response: Response) -> Tokens? {
     guard response.status == 200 else { return nil }
     return try? JSONDecoder().decode(Tokens.self, from: Data(response.body))
   }
 
-  /// The error code in an answer of the token endpoint (RFC 6749, section 5.2).
+  /// Returns the error code in a token response; `nil` if it has none (RFC 6749, section 5.2).
   public static func error(in response: Response) -> String? {
     struct Answer: Decodable {
       var error: String

@@ -1,9 +1,9 @@
 public import HTTP
 import Synchronization
 
-/// Remembers what arrived, so that a test can say what did, or that nothing did.
+/// Records the requests that arrived, so that a test can check which did, or that none did.
 ///
-/// It keeps the latest requests only, and counts all.
+/// It keeps only the latest requests and counts all.
 public final class RequestRecorder: Sendable {
   private struct Log: Sendable {
     var kept: [Request] = []
@@ -14,11 +14,12 @@ public final class RequestRecorder: Sendable {
   private let log = Mutex(Log())
   private let limit: Int
 
-  /// - Parameter limit: How many requests are kept.
+  /// - Parameter limit: The number of requests that are kept.
   public init(limit: Int = 256) {
     self.limit = max(1, limit)
   }
 
+  /// Records a request.
   public func record(_ request: Request) {
     log.withLock { log in
       log.total += 1
@@ -31,7 +32,7 @@ public final class RequestRecorder: Sendable {
     }
   }
 
-  /// How many requests ever arrived, since the last ``reset()``.
+  /// The number of all requests since the last ``reset()``.
   public var count: Int { log.withLock { $0.total } }
 
   /// The latest requests, oldest first.
@@ -39,11 +40,12 @@ public final class RequestRecorder: Sendable {
     log.withLock { Array($0.kept[$0.next...] + $0.kept[..<$0.next]) }
   }
 
-  /// The latest requests for one path.
+  /// Returns the latest requests for one path.
   public func requests(to path: String) -> [Request] {
     requests.filter { $0.path == path }
   }
 
+  /// Removes all requests and sets the count to 0.
   public func reset() {
     log.withLock { $0 = Log() }
   }

@@ -1,12 +1,15 @@
-/// An http or https address, as far as a browser needs it.
+/// An http or https URL, reduced to the parts that a browser needs.
 public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
+  /// True for https.
   public var isSecure: Bool
-  /// As in the address, with the brackets of an IPv6 literal.
+  /// The host in lower case, with the brackets of an IPv6 literal.
   public var host: String
+  /// The TCP port, by default that of the scheme.
   public var port: Int
-  /// Path and query.
+  /// The path and query.
   public var target: String
 
+  /// Creates an address from its parts.
   public init(isSecure: Bool = false, host: String, port: Int, target: String = "/") {
     self.isSecure = isSecure
     self.host = host
@@ -14,7 +17,7 @@ public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
     self.target = target
   }
 
-  /// `nil` when `text` is not an absolute http or https address, without user information.
+  /// Parses an absolute http or https URL; `nil` for any other text, and for a URL with user information.
   public init?(_ text: String) {
     let isSecure = text.hasPrefix("https://")
     guard isSecure || text.hasPrefix("http://") else { return nil }
@@ -35,25 +38,28 @@ public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
       target: target.hasPrefix("/") ? String(target) : "/" + target)
   }
 
-  /// What the `Host` field says; cookies are kept by it.
+  /// The value of the `Host` field, by which cookies are kept.
   public var authority: String {
     port == (isSecure ? 443 : 80) ? host : "\(host):\(port)"
   }
 
+  /// The scheme, host and port, without a default port.
   public var origin: String { "\(isSecure ? "https" : "http")://\(authority)" }
+  /// The URL.
   public var description: String { origin + target }
 
+  /// The path without the query.
   public var path: Substring { target.prefix { $0 != "?" } }
 
-  /// The same server with another path and query.
+  /// Returns the address of another path and query on the same server.
   public func at(_ target: String) -> WebAddress {
     var address = self
     address.target = target
     return address
   }
 
-  /// What `reference` on a page of this address leads to (RFC 3986, section 5.2): absolute addresses of any scheme stay
-  /// as they are.
+  /// Returns the address to which `reference` on a page of this address leads (RFC 3986, section 5.2). Absolute
+  /// addresses of any scheme are returned unchanged.
   public func resolving(_ reference: String) -> String {
     let head = reference.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     if head.contains(":") { return reference }

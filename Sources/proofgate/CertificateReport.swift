@@ -2,11 +2,11 @@ import Cryptography
 import Gateway
 import HTTP
 
-/// What the operator is told of the certificates that are shown, at the start and when a reload brings others.
+/// The messages about the certificates that the gateway shows, at the start and when a reload brings other ones.
 struct CertificateReport {
-  /// One line for each that was not shown at its place before.
+  /// One line for each certificate that was not shown at its place before.
   let lines: [String]
-  /// How many there are and how many of them are new, for the line that ends a reload; empty where there are none.
+  /// The number of certificates and of new ones, for the line that ends a reload; empty if there is no certificate.
   let summary: String
 
   init(_ served: [ServedCertificate], before: [ServedCertificate]) {
@@ -23,7 +23,7 @@ struct CertificateReport {
 
   private static func line(_ certificate: ServedCertificate) -> String {
     let chain = certificate.chain
-    // Names are what somebody wrote into a certificate; the log shows a line of it.
+    // Names come from the certificate's author, so the log shows only printable ASCII of them, on one line.
     let names = chain.hostNames
     let shown = names.prefix(3).map(printable).joined(separator: ", ")
     let rest = names.count > 3 ? " and \(names.count - 3) more" : ""

@@ -2,7 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import PolicyFile
 
-/// `proofgate check`: everything that is wrong or noteworthy about policies.
+/// `proofgate check`: reports all errors, warnings and notes about policies.
 struct CheckCommand: ParsableCommand {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text
@@ -23,7 +23,7 @@ struct CheckCommand: ParsableCommand {
 
   @Flag(
     name: .customLong("require-rfc8252"),
-    help: "Fail as well unless every policy meets the profile of RFC 8252, appendix A.")
+    help: "Also fail unless every policy meets the profile of RFC 8252, appendix A.")
   var requiresProfile = false
 
   @Flag(
@@ -31,10 +31,10 @@ struct CheckCommand: ParsableCommand {
     help: "Do not read secrets, keys and certificates, for a check on a machine that does not have them.")
   var skipsSecrets = false
 
-  @Flag(help: "Only errors and warnings: no notes, no self-check, no summary.")
+  @Flag(help: "Print only errors and warnings: no notes, no self-check, no summary.")
   var quiet = false
 
-  @Option(help: "How to write the report.")
+  @Option(help: "The format of the report.")
   var format = Format.text
 
   func validate() throws {

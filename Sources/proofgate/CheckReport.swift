@@ -4,7 +4,7 @@ import Policy
 import PolicyFile
 import Stores
 
-/// What `check` found, for people and for programs.
+/// The findings of `check`, for people and for programs.
 struct CheckReport {
   private struct Checked {
     let path: String
@@ -40,13 +40,13 @@ struct CheckReport {
 
   var hasErrors: Bool { policies.contains { $0.hasErrors } || between.hasErrors }
 
-  /// The exit code of the errors; `nil` if there are none.
+  /// The exit code for the errors; `nil` if there is no error.
   var failure: ExitCode? {
     guard hasErrors else { return nil }
     return (policies.flatMap(\.diagnostics) + between).errorCode
   }
 
-  /// True if all five points of RFC 8252, appendix A, are met by every policy.
+  /// True if every policy meets all five points of RFC 8252, appendix A.
   var meetsProfile: Bool { policies.allSatisfy { $0.outcome.selfCheck.isMet } }
 
   func text(quiet: Bool) -> String {
@@ -117,7 +117,7 @@ struct CheckReport {
 
     struct Item: Encodable {
       let title: String
-      /// Absent when the point is met.
+      /// The reason why the point is not met; absent if it is met.
       let failure: String?
     }
 

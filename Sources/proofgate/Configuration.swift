@@ -3,24 +3,24 @@ import Policy
 import PolicyFile
 import Sealing
 
-/// What `serve` runs: a policy without errors and the keys that it names.
+/// The input of `serve`: a policy without errors and the keys that it names.
 struct Configuration: Sendable {
-  /// Why there is none.
+  /// The errors for which a configuration cannot be used.
   struct Failure: Error {
-    /// All that is wrong, each with its place.
+    /// All errors, each with its place.
     let lines: [String]
     let code: ExitCode
   }
 
   let policy: Policy
   let keyRing: KeyRing
-  /// Findings that do not keep the policy from being used.
+  /// Findings that do not prevent the use of the policy.
   let warnings: [String]
 
   /// Reads a policy and its key file. Blocks.
   ///
-  /// - Parameter ephemeral: the ring of a policy without a key file; one for the whole life of the process, so that a
-  ///   reload does not end the flows under way.
+  /// - Parameter ephemeral: The key ring for a policy without a key file. The process has only one, so that a reload
+  ///   does not end sign-ins in progress.
   static func load(
     _ path: String, environment: [String: String], ephemeral: KeyRing
   ) -> Result<Configuration, Failure> {

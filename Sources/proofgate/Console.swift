@@ -1,7 +1,8 @@
 import Reactor
 import Synchronization
 
-/// Lines for the operator, on standard error: standard output belongs to the decision log and to what a command prints.
+/// Messages to the operator, on standard error: standard output belongs to the decision log and to the result of a
+/// command.
 enum Console {
   static func say(_ text: String) {
     write("proofgate: \(text)")
@@ -15,12 +16,12 @@ enum Console {
     write("proofgate: error: \(text)")
   }
 
-  /// Text on standard output, at once: who reads a pipe need not wait until a buffer is full.
+  /// Writes text to standard output at once: the reader of a pipe does not have to wait until a buffer is full.
   static func show(_ text: String) {
     write(text, to: .standardOutput)
   }
 
-  /// A line that says itself where it comes from, as diagnostics do.
+  /// Writes a line that names its own source, as diagnostics do.
   static func write(_ line: String) {
     if isInBackground.load(ordering: .acquiring) {
       queue.append(line + "\n")
@@ -29,12 +30,12 @@ enum Console {
     }
   }
 
-  /// Starts a thread that writes the lines for standard error, so that a full pipe never blocks the caller.
+  /// Starts a thread that writes the lines to standard error, so that a full pipe never blocks the caller.
   static func writeInBackground() {
     isInBackground.store(true, ordering: .releasing)
   }
 
-  /// Waits until the lines are written, at most a second.
+  /// Waits until the lines are written, for at most one second.
   static func flush(_ clock: WaitClock) async {
     _ = await clock.wait(until: { queue.isEmpty }, atMost: 1_000, step: 10)
   }
@@ -43,7 +44,7 @@ enum Console {
   private static let queue = ConsoleQueue { write($0, to: .standardError) }
 
   private static func write(_ text: String, to destination: LogFile.Destination) {
-    // There is nobody to tell when the reader is gone.
+    // If the reader is gone, the error cannot be reported.
     guard let file = try? LogFile(destination) else { return }
     _ = file.write(Array(text.utf8))
   }

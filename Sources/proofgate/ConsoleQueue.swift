@@ -1,26 +1,27 @@
 import Reactor
 import Synchronization
 
-/// Lines for a reader that may have stopped reading: a pipe that is full blocks its writer, and the main thread handles
-/// signals.
+/// Queues lines for a reader that may have stopped reading: a full pipe blocks its writer, and the main thread must
+/// handle signals.
 ///
-/// A thread writes the lines and ends when there are none, so that a process without anything to say has no thread for it.
+/// A thread writes the lines and ends when the queue is empty, so that a process without messages has no thread for
+/// them.
 final class ConsoleQueue: Sendable {
   private struct State {
     var lines: [String] = []
     var bytes = 0
-    /// Lines that did not fit since the last one that was written.
+    /// The number of lines that did not fit since the last write.
     var dropped = 0
     var isWriting = false
   }
 
-  /// Bytes that wait: all that is wrong with a large policy.
+  /// The longest queue, in bytes: enough for all errors of a large policy.
   static let limit = 1 << 20
 
   private let state = Mutex(State())
   private let write: @Sendable (String) -> Void
 
-  /// - Parameter write: may block.
+  /// - Parameter write: Writes one text; may block.
   init(_ write: @escaping @Sendable (String) -> Void) {
     self.write = write
   }
@@ -28,7 +29,7 @@ final class ConsoleQueue: Sendable {
   /// True if every line was written.
   var isEmpty: Bool { state.withLock { !$0.isWriting && $0.lines.isEmpty && $0.dropped == 0 } }
 
-  /// Takes a line, or drops and counts it if too much waits already.
+  /// Queues a line, or drops and counts it if the queue is full.
   func append(_ line: String) {
     let starts = state.withLock { state in
       if state.bytes + line.utf8.count > ConsoleQueue.limit {
@@ -44,7 +45,7 @@ final class ConsoleQueue: Sendable {
     do throws(IOError) {
       try Thread.start("console") { self.writeAll() }
     } catch {
-      // The next line tries again.
+      // The next line starts the thread again.
       state.withLock { $0.isWriting = false }
     }
   }
@@ -53,7 +54,7 @@ final class ConsoleQueue: Sendable {
     while let text = next() { write(text) }
   }
 
-  /// The lines that wait; `nil` when there are none and the thread ends.
+  /// Returns the queued lines; `nil` if there are none and the thread ends.
   private func next() -> String? {
     state.withLock { state in
       guard !state.lines.isEmpty || state.dropped > 0 else {

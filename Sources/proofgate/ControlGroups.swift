@@ -1,10 +1,11 @@
-/// What the control groups of this process allow it (cgroups(7)), of version 1 and of version 2.
+/// The limits that the control groups of this process set (cgroups(7)), versions 1 and 2.
 struct ControlGroups {
-  /// The mount point, and what `/proc/self/cgroup` says.
+  /// The mount point of the control groups.
+  /// The content of `/proc/self/cgroup`.
   private let root: String
   private let membership: String
 
-  /// The groups of this process.
+  /// The control groups of this process.
   static var own: ControlGroups {
     ControlGroups(root: "/sys/fs/cgroup", membership: (try? InputFile.read("/proc/self/cgroup")) ?? "")
   }
@@ -14,7 +15,7 @@ struct ControlGroups {
     self.membership = membership
   }
 
-  /// Whole processors, rounded up; `nil` when nothing is limited.
+  /// The number of whole processors, rounded up; `nil` if there is no limit.
   var processors: Int? {
     let unified = texts("cpu.max", of: nil).compactMap { ControlGroups.count(quota: $0) }
     let legacy = zip(texts("cpu.cfs_quota_us", of: "cpu"), texts("cpu.cfs_period_us", of: "cpu"))
@@ -22,16 +23,16 @@ struct ControlGroups {
     return (unified + legacy).min()
   }
 
-  /// Bytes; `nil` when nothing is limited.
+  /// The memory limit in bytes; `nil` if there is no limit.
   var memory: Int? {
     (texts("memory.max", of: nil) + texts("memory.limit_in_bytes", of: "memory"))
       .compactMap { Int($0.prefix { $0 != "\n" }) }
-      // Version 1 says the largest number of pages for "no limit".
+      // Version 1 expresses "no limit" by the largest number of pages.
       .filter { $0 > 0 && $0 < 1 << 60 }.min()
   }
 
-  /// Processors, rounded up, of microseconds of processor time in a period, and the period: the text of `cpu.max`.
-  /// `nil` when nothing is limited.
+  /// Returns the number of processors, rounded up, for a quota: the text of `cpu.max` with the microseconds of
+  /// processor time in a period, and the period. Returns `nil` if there is no limit.
   static func count(quota text: String) -> Int? {
     let words = text.split { $0 == " " || $0 == "\n" }
     guard words.count == 2, let quota = Int(words[0]), let period = Int(words[1]), quota > 0, period > 0 else {
@@ -40,7 +41,7 @@ struct ControlGroups {
     return max(1, quota / period + (quota % period > 0 ? 1 : 0))
   }
 
-  /// The contents of a file in the process's group and in its parents, each of which may have a limit.
+  /// Returns the contents of a file in the process's group and in all parent groups, each of which may have a limit.
   private func texts(_ file: String, of controller: String?) -> [String] {
     folders(of: controller).flatMap { folder in
       ControlGroups.groups(of: membership, controller: controller)
@@ -48,18 +49,18 @@ struct ControlGroups {
     }
   }
 
-  /// Where a hierarchy is mounted: version 2 at the root or, together with version 1, in `unified`.
+  /// Returns the mount points of a hierarchy: version 2 at the root or, together with version 1, in `unified`.
   private func folders(of controller: String?) -> [String] {
     guard let controller else { return ["", "/unified"] }
-    // Controllers share a hierarchy as `cpu,cpuacct`; `cpu` is a link to it then, or not there.
+    // Controllers may share a hierarchy as `cpu,cpuacct`; then `cpu` is a link to it, or is missing.
     let shared = ControlGroups.hierarchies(of: membership)
       .filter { $0.controllers.count > 1 && $0.controllers.contains(Substring(controller)) }
       .map { "/" + $0.controllers.joined(separator: ",") }
     return ["/" + controller] + shared
   }
 
-  /// The process's group with its parents, in the hierarchy of a controller of version 1, or of version 2 for `nil`. In a
-  /// container the process's own group is the root.
+  /// Returns the process's group and its parents, in the hierarchy of a version 1 controller, or of version 2 for
+  /// `nil`. In a container the process's own group is the root.
   static func groups(of membership: String, controller: String?) -> [String] {
     var groups = [""]
     let hierarchy = hierarchies(of: membership).first { hierarchy in
@@ -74,7 +75,7 @@ struct ControlGroups {
     return groups
   }
 
-  /// Lines `ID:CONTROLLERS:PATH`; version 2 has no controllers.
+  /// Parses lines of the form `ID:CONTROLLERS:PATH`; version 2 has no controllers.
   private static func hierarchies(of membership: String) -> [(controllers: [Substring], path: Substring)] {
     membership.split(separator: "\n").compactMap { line in
       let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)

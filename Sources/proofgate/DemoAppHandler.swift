@@ -6,9 +6,9 @@ import OAuth
 import Proxy
 import Reactor
 
-/// The demo's native app as its user sees it. A real one would have a window; this one has a page.
+/// The demo's native app from its user's view. A real app would have a window; this one has a page.
 final class DemoAppHandler: Handler {
-  /// Attempts that a person began and did not finish are few.
+  /// The number of attempts that are kept. A user abandons only a few.
   private static let attemptLimit = 16
 
   private let app: NativeApp
@@ -38,7 +38,7 @@ final class DemoAppHandler: Handler {
     }
   }
 
-  /// Where a real app would open the system's browser (RFC 8252, section 6).
+  /// Starts an attempt. A real app would open the system's browser here (RFC 8252, section 6).
   private func start() -> Response {
     let attempt = app.start()
     attempts.append(attempt)
@@ -48,7 +48,7 @@ final class DemoAppHandler: Handler {
 
   private func finish(_ answer: Form) async -> Response {
     guard let index = attempts.firstIndex(where: { $0.state == answer["state"] }) else {
-      return DemoAppPage.message(400, "Not expected", "The app did not ask for this answer, or had it already.")
+      return DemoAppPage.message(400, "Not expected", "The app did not request this response, or has already used it.")
     }
     let attempt = attempts.remove(at: index)
     let code: Secret

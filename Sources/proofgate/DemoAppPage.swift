@@ -8,7 +8,7 @@ enum DemoAppPage {
     page(
       200, "A native app",
       """
-      <p>This stands for an app on your computer or phone: client <b>\(app.clientID)</b>, a public client without a
+      <p>This page represents an app on your computer or phone: client <b>\(app.clientID)</b>, a public client without a
       secret, with the redirect URI <code>\(app.redirectURI)</code>.</p>
       <p>It makes a code verifier, keeps it, and sends only its hash.</p>
       <p><a class="button" href="/start">Sign in</a></p>
@@ -21,17 +21,17 @@ enum DemoAppPage {
     let code = String((answer["code"] ?? "").prefix(24))
     let user: HTML =
       resource.map {
-        "<h2>3. The legacy server's answer to that token</h2><pre>\($0.status) \(String(decoding: $0.body, as: UTF8.self))</pre>"
+        "<h2>3. The legacy server's response to that token</h2><pre>\($0.status) \(String(decoding: $0.body, as: UTF8.self))</pre>"
       } ?? ""
     let isDone = resource?.status == 200
     return page(
       200, isDone ? "Signed in" : "Not signed in",
       """
-      <h2>1. What came back to the app</h2>
+      <h2>1. The response to the app</h2>
       <pre>code=\(code)…
       iss=\(answer["iss"] ?? "")</pre>
-      <p class="small">The code is sealed by the gateway: without the app's verifier it is worth nothing.</p>
-      <h2>2. What the token endpoint gave for the code and the verifier</h2>
+      <p class="small">The code is sealed by the gateway: it is useless without the app's verifier.</p>
+      <h2>2. The token endpoint's response to the code and the verifier</h2>
       <pre>\(token.status) \(String(decoding: token.body, as: UTF8.self))</pre>
       \(user)
       <p><a class="button" href="/">Again</a></p>

@@ -2,14 +2,14 @@ import LegacyServer
 import Proxy
 import Reactor
 
-/// The demo's native app with its loopback port, on a thread of its own.
+/// The demo's native app with its loopback port, on a separate thread.
 final class DemoAppService {
-  /// As it is registered, with the port that the kernel chose (RFC 8252, section 7.3).
+  /// The app as it is registered, with the port that the kernel chose (RFC 8252, section 7.3).
   let app: NativeApp
   let port: Int
   private let service: Server
 
-  /// Throws `ServerError` when there is no port left.
+  /// Throws `ServerError` if no port is available.
   init(server: NativeApp.Server, resource: WebAddress) async throws(ServerError) {
     let addresses = [Address(literal: "127.0.0.1", port: 0)].compactMap(\.self)
     let settings = ProxySettings(ProxyConfiguration())

@@ -3,24 +3,24 @@ import LegacyServer
 import Proxy
 import Reactor
 
-/// `proofgate demo`: a legacy server, the gateway before it and a native app, all in this process and on loopback.
+/// `proofgate demo`: a legacy server, the gateway in front of it and a native app, all in this process and on loopback.
 struct DemoCommand: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
       commandName: "demo", abstract: "Show the gateway at work, on loopback ports of this machine.",
       discussion: """
-        Prints a link to a small native app, which signs in through the gateway at a legacy server that knows neither \
-        PKCE nor native apps. Control-C ends it.
+        Prints a link to a small native app, which signs in through the gateway at a legacy server that supports \
+        neither PKCE nor native apps. Control-C ends it.
         """)
   }
 
-  @Flag(help: "Walk the flows without a browser, tell what happens, and end.")
+  @Flag(help: "Run the flows without a browser, print the steps, and exit.")
   var headless = false
 
   @Option(help: ArgumentHelp("The gateway's port; 0 lets the kernel choose.", valueName: "port"))
   var port: UInt16 = 0
 
-  @Option(help: ArgumentHelp("Where the decision log goes; - is standard output. None by default.", valueName: "file"))
+  @Option(help: ArgumentHelp("The file for the decision log; - is standard output. Default: none.", valueName: "file"))
   var log: String?
 
   func run() throws {
@@ -37,7 +37,7 @@ struct DemoCommand: ParsableCommand {
     do {
       stage = try await DemoStage(port: port, log: log)
     } catch let error as ServerError {
-      Console.fail("\(error); name another one with --port, or none")
+      Console.fail("\(error); choose another one with --port, or omit it")
       return .systemFailure
     } catch {
       Console.fail("cannot start: \(error)")

@@ -1,7 +1,7 @@
 import OAuth
 import Policy
 
-/// The demo's policy, as a file would say it (see `policies/`).
+/// The demo's policy, which could also be written as a file (see `policies/`).
 enum DemoPolicy {
   static let legacyID = "legacy-web"
   static let legacySecret = "the-gateway-keeps-this"

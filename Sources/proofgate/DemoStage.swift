@@ -10,7 +10,7 @@ import Stores
 import TLS
 import Telemetry
 
-/// The demo's servers, each on a loopback port: legacy server, gateway, native app.
+/// The demo's servers, each on a loopback port: the legacy server, the gateway and the native app.
 final class DemoStage {
   let cast: DemoStory.Cast
   let writer: LogWriter?
@@ -18,13 +18,13 @@ final class DemoStage {
   private let gateway: GatewayServer
   private let app: DemoAppService
 
-  /// - Parameters:
-  ///   - port: the gateway's; 0 lets the kernel choose.
-  ///   - log: where the decision log goes, if anywhere.
+  /// Starts the servers. Throws `ServerError` if the port is in use, and `IOError` if the log cannot be written.
   ///
-  /// Throws `ServerError` when the port is in use, `IOError` when the log cannot be written.
+  /// - Parameters:
+  ///   - port: The gateway's port; 0 lets the kernel choose.
+  ///   - log: The file of the decision log, or `-` for standard output; `nil` for no log.
   init(port: UInt16, log: String?) async throws {
-    // Each server has to know a port of another one: all bind first, and learn the rest then.
+    // Each server needs the port of another one, so all of them bind first and get the rest of their settings later.
     let nobody = LegacyAuthorizationServer(LegacyConfiguration(clients: []))
     legacy = try await LegacyService(nobody)
     let metrics = MetricsRegistry(workers: 1, policyVersion: "demo")
@@ -55,7 +55,7 @@ final class DemoStage {
       resource: front.at("/api/me"), legacy: legacy.address, legacyClient: known, recorder: recorder)
   }
 
-  /// Says where a person goes.
+  /// Prints where the user can open the demo.
   func introduce() {
     Console.show(
       """
@@ -64,7 +64,7 @@ final class DemoStage {
           http://127.0.0.1:\(app.port)/
 
       It signs in at \(cast.app.server.authorizationEndpoint.origin), which is Proofgate. Behind it, at
-      \(cast.legacy.origin), runs a legacy server that knows neither PKCE nor native apps.
+      \(cast.legacy.origin), runs a legacy server that supports neither PKCE nor native apps.
       User name alice, password wonderland. Control-C ends the demo.
 
       """)

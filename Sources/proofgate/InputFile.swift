@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// Reads a text that the operator names.
+/// Reads a text file that the operator names.
 enum InputFile {
-  /// Why a file is not read, to follow its name.
+  /// The reason why a file cannot be read, worded to follow its name.
   struct Problem: Error {
     let text: String
   }
 
-  /// Far more than key files need.
+  /// The longest file, in bytes. Far more than key files need.
   private static let limit = 1024 * 1024
 
   static func read(_ path: String) throws(Problem) -> String {
@@ -22,7 +22,7 @@ enum InputFile {
     return text
   }
 
-  /// All of standard input.
+  /// Reads all of standard input.
   static func readStandardInput() -> String {
     var text = ""
     while text.utf8.count <= limit, let line = readLine(strippingNewline: false) { text += line }

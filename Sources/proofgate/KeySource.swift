@@ -7,10 +7,10 @@ enum KeySource {
   struct Failure: Error {
     let findings: [Diagnostic]
 
-    /// `file:line:column: error: ...`, one for each finding.
+    /// The lines `file:line:column: error: ...`, one for each finding.
     var lines: [String] { findings.map(\.description) }
 
-    /// Tells a file that is malformed from one that is missing.
+    /// The exit code, which distinguishes a malformed file from a missing one.
     var code: ExitCode { findings.errorCode }
 
     init(_ path: String, line: Int = 1, column: Int = 1, _ message: String, id: DiagnosticID = .invalidKeyFile) {

@@ -2,25 +2,25 @@ import ArgumentParser
 import Reactor
 import Sealing
 
-/// `proofgate keys`: the file of sealing keys that replicas share.
+/// `proofgate keys`: manages the file of sealing keys that replicas share.
 struct KeysCommand: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
       commandName: "keys", abstract: "Create, rotate and list sealing keys.",
       discussion: """
-        A rotation takes two steps, so that no replica meets a value that it cannot open: `rotate` adds a key that \
-        opens; when every replica has loaded the file, a second `rotate` lets it seal. Retire the old key when nothing \
-        that it sealed is in use any more: after the longest lifetime of a refresh token.
+        A rotation takes two steps, so that no replica gets a value that it cannot open: `rotate` adds a key that only \
+        opens values; when every replica has loaded the file, a second `rotate` makes it seal. Retire the old key when \
+        no value that it sealed is in use: after the longest lifetime of a refresh token.
         """,
       subcommands: [Generate.self, Rotate.self, Retire.self, List.self])
   }
 
   struct Generate: ParsableCommand {
     static var configuration: CommandConfiguration {
-      CommandConfiguration(abstract: "Make a key file with one key; never overwrites a file.")
+      CommandConfiguration(abstract: "Create a key file with one key; never overwrites a file.")
     }
 
-    @Option(help: ArgumentHelp("The file to make, for its owner only; else standard output.", valueName: "file"))
+    @Option(help: ArgumentHelp("The file to create, for its owner only; default: standard output.", valueName: "file"))
     var file: String?
 
     func run() throws {
@@ -35,17 +35,17 @@ struct KeysCommand: ParsableCommand {
         let isThere = error.code == 17
         Console.fail(
           isThere
-            ? "\(file) exists; take `keys rotate` for a new key in it, or another name"
+            ? "\(file) exists; use `keys rotate` to add a key to it, or choose another name"
             : "\(file) cannot be written: \(error)")
         throw ExitCode.systemFailure
       }
-      if let key = keys.ring?.sealingKeyID { Console.say("\(file) made, key \(key) seals") }
+      if let key = keys.ring?.sealingKeyID { Console.say("\(file) created, key \(key) seals") }
     }
   }
 
   struct Rotate: ParsableCommand {
     static var configuration: CommandConfiguration {
-      CommandConfiguration(abstract: "Take the next step of a rotation.")
+      CommandConfiguration(abstract: "Perform the next step of a rotation.")
     }
 
     @OptionGroup var place: KeyPlace
@@ -56,19 +56,19 @@ struct KeysCommand: ParsableCommand {
       try place.write(keys)
       switch step {
       case .added(let id):
-        Console.say("key \(id) added, it opens; load the file on every replica, then rotate again and it seals")
+        Console.say("key \(id) added for opening; load the file on every replica, then rotate again to seal with it")
       case .promoted(let id):
-        Console.say("key \(id) seals from the next reload on; retire older keys when nothing needs them any more")
+        Console.say("key \(id) seals from the next reload on; retire older keys when no value needs them")
       }
     }
   }
 
   struct Retire: ParsableCommand {
     static var configuration: CommandConfiguration {
-      CommandConfiguration(abstract: "Take a key out of use: what it sealed is refused from then on.")
+      CommandConfiguration(abstract: "Retire a key: values that it sealed are refused from then on.")
     }
 
-    @Argument(help: ArgumentHelp("The key's id, as it stands in the file.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The key's id, as in the file.", valueName: "id"))
     var id: String
 
     @OptionGroup var place: KeyPlace
@@ -99,10 +99,10 @@ struct KeysCommand: ParsableCommand {
 extension KeysCommand {
   struct List: ParsableCommand {
     static var configuration: CommandConfiguration {
-      CommandConfiguration(abstract: "List the keys: id, since when, and what each does. Never shows a secret.")
+      CommandConfiguration(abstract: "List the keys with id, creation time and state. Never shows a secret.")
     }
 
-    @Option(help: ArgumentHelp("The file to read; else standard input is read.", valueName: "file"))
+    @Option(help: ArgumentHelp("The file to read; default: standard input.", valueName: "file"))
     var file: String?
 
     func run() throws {
@@ -118,7 +118,7 @@ extension KeysCommand {
 /// The key file that a command changes.
 struct KeyPlace: ParsableArguments {
   @Option(
-    help: ArgumentHelp("The file to change; else standard input is read, standard output written.", valueName: "file"))
+    help: ArgumentHelp("The file to change; default: standard input and standard output.", valueName: "file"))
   var file: String?
 
   var name: String { file ?? "standard input" }
@@ -133,7 +133,7 @@ struct KeyPlace: ParsableArguments {
     }
   }
 
-  /// Replaces the file: a reader sees the old one or the new one.
+  /// Replaces the file atomically: a reader sees the old file or the new one.
   func write(_ keys: KeyFile) throws {
     guard let file else {
       Console.show(keys.render())

@@ -2,21 +2,21 @@ import Reactor
 import Synchronization
 import Telemetry
 
-/// The decision log's thread and where it writes.
+/// The decision log's thread and its destination.
 final class LogWriter: Sendable {
   let log: DecisionLog
   private let hasEnded = Atomic<Bool>(false)
-  /// Milliseconds from a record to its line.
+  /// The time from a record to its line, in milliseconds.
   private static let gathering = 10
-  /// Milliseconds for the last lines.
+  /// The time for writing the last lines, in milliseconds.
   static let endTimeout = 5_000
 
-  /// Where the option `--log` points.
+  /// Returns the destination that the option `--log` names.
   static func destination(_ option: String) -> LogFile.Destination {
     option == "-" ? .standardOutput : .file(option)
   }
 
-  /// Throws when the process is out of descriptors.
+  /// Throws if the process has no descriptor left.
   init(workers: Int, metrics: MetricsRegistry) throws(IOError) {
     log = DecisionLog(workers: workers, signal: Wake(descriptor: try ThreadSignal()), metrics: metrics) {
       Int64(Clock.realNanoseconds() / 1_000_000)
@@ -25,7 +25,7 @@ final class LogWriter: Sendable {
 
   /// Starts the thread `log`.
   ///
-  /// Throws when the file cannot be opened or the process is out of threads.
+  /// Throws if the file cannot be opened or the process cannot start a thread.
   func start(_ destination: LogFile.Destination) throws(IOError) {
     let sink = Sink(file: try LogFile(destination))
     var failure: IOError?
@@ -41,7 +41,8 @@ final class LogWriter: Sendable {
     if let failure { throw failure }
   }
 
-  /// Has the thread write what there is and end, and waits for it, but not for ever: a reader may have stopped reading.
+  /// Makes the thread write the queued records and end, and waits for it, but only for ``endTimeout``: the reader of
+  /// the log may have stopped reading.
   func stop(_ clock: WaitClock) async {
     log.stop()
     let isWritten = await clock.wait(
@@ -56,9 +57,9 @@ final class LogWriter: Sendable {
 
     func wait() {
       descriptor.wait()
-      // What is judged in the next moment is written along with it: a write, and the switch between the threads that goes
-      // with it, for each request would cost more than judging it. The rings hold what comes in several such moments. A
-      // signal ends the moment: the file is to be opened anew, say, and what comes after that belongs into the new one.
+      // Records of the next 10 ms go into the same write: a write and a thread switch per request would cost more than
+      // the decision. The rings hold the records of several such periods. A signal ends the pause: for example, if the
+      // file is to be reopened, because later records belong in the new file.
       descriptor.pause(milliseconds: LogWriter.gathering)
     }
   }

@@ -2,12 +2,13 @@ import ArgumentParser
 import Reactor
 import Synchronization
 
-/// The event loop of a command that runs until a signal ends it. It is this thread's: no task ever runs on a thread pool.
+/// The event loop of a command that runs until a signal ends it. It runs on this thread: no task ever runs on a thread
+/// pool.
 struct MainLoop {
   private let worker: Worker
   private let signals: Signals
 
-  /// Prepares the process. Throws `ExitCode.systemFailure` when the kernel has nothing left, and has said so then.
+  /// Prepares the process. Reports an error and throws `ExitCode.systemFailure` if the kernel is out of resources.
   init() throws {
     ProcessSettings.ignoreBrokenPipes()
     ProcessSettings.forbidDumps()
@@ -22,13 +23,13 @@ struct MainLoop {
     }
   }
 
-  /// Runs the loop until `main` returns. Throws its exit code unless that is success.
+  /// Runs the loop until `main` returns. Throws its exit code unless it is success.
   func run(_ main: @escaping @Sendable (isolated Worker, Signals) async -> ExitCode) throws {
     let code = Atomic<Int32>(0)
     let signals = signals
     worker.runHere { worker in
       guard worker.handsTasksOverAtOnce() else {
-        Console.fail("cannot start: this build's Swift runtime resumes tasks elsewhere; build with Swift 6.3")
+        Console.fail("cannot start: this build's Swift runtime resumes tasks on other threads; build with Swift 6.3")
         code.store(ExitCode.systemFailure.rawValue, ordering: .relaxed)
         worker.stop()
         return

@@ -1,7 +1,7 @@
 import Reactor
 
-/// How many event loops make sense here: more than the process may use processors only make each other wait.
+/// The number of event loops that make sense on this machine: loops beyond the usable processors only delay each other.
 enum Processors {
-  /// The smaller of what the affinity mask and the control groups allow; at least 1.
+  /// The smaller of the limits of the affinity mask and of the control groups; at least 1.
   static var usable: Int { max(1, min(Thread.affinityCount, ControlGroups.own.processors ?? .max)) }
 }

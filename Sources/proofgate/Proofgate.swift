@@ -1,7 +1,7 @@
 import ArgumentParser
 import PolicyFile
 
-/// The program: one command for each thing that an operator does.
+/// The program, with one command for each task of an operator.
 struct Proofgate: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
@@ -21,7 +21,7 @@ struct Proofgate: ParsableCommand {
     main(arguments)
   }
 
-  /// What to say of a first argument that is no command; `nil` where the parser can go on.
+  /// Returns the message for a first argument that is not a command; `nil` if the parser can continue.
   static func unknownCommand(in arguments: [String]) -> String? {
     guard let name = arguments.first, !name.hasPrefix("-"), name != "help" else { return nil }
     let known = configuration.subcommands.compactMap { $0.configuration.commandName }

@@ -1,14 +1,14 @@
 import Policy
 
-/// What of a new policy a running process cannot take over.
+/// The changes in a new policy that a running process cannot adopt.
 struct RestartChanges {
-  /// Why the policy cannot be adopted at all.
+  /// The reason why the policy cannot be adopted at all; `nil` if it can.
   let refusal: String?
-  /// What takes effect with the next start only.
+  /// The settings that take effect only at the next start; `nil` if there are none.
   let warning: String?
 
   init(from old: Policy, to new: Policy) {
-    // The workers' connections lead to the old upstream, so only half of such a policy would be in force.
+    // The workers' connections lead to the old upstream, so only half of the policy would be in force.
     refusal =
       old.upstream.origin == new.upstream.origin
       ? nil : "`upstream.url` cannot change while the gateway runs; restart it to reach \(new.upstream.origin)"

@@ -4,27 +4,28 @@ import PolicyFile
 import Reactor
 import Sealing
 
-/// `proofgate serve`: the gateway itself.
+/// `proofgate serve`: runs the gateway.
 struct ServeCommand: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
       commandName: "serve", abstract: "Run the gateway.",
       discussion: """
-        SIGHUP reloads the policy and its keys and opens the log file anew; a policy with errors is reported and the \
-        running one stays. SIGUSR1 only opens the log file anew. SIGTERM and SIGINT drain; a second one ends at once.
+        SIGHUP reloads the policy and its keys and reopens the log file; a policy with errors is reported and the \
+        running one stays in force. SIGUSR1 only reopens the log file. SIGTERM and SIGINT drain; a second one ends the \
+        process at once.
         """)
   }
 
   @Argument(help: ArgumentHelp("The policy.", valueName: "policy"))
   var file: String?
 
-  @Option(name: .customLong("policy"), help: ArgumentHelp("The policy, in another way to write it.", valueName: "file"))
+  @Option(name: .customLong("policy"), help: ArgumentHelp("The policy, in place of the argument.", valueName: "file"))
   var policies: [String] = []
 
-  @Option(help: ArgumentHelp("Where the decision log goes; - is standard output.", valueName: "file"))
+  @Option(help: ArgumentHelp("The file for the decision log; - is standard output.", valueName: "file"))
   var log = "-"
 
-  /// The one policy that the arguments name.
+  /// The only policy that the arguments name; `nil` if they name none or several.
   private var policy: String? {
     let named = (file.map { [$0] } ?? []) + policies
     return named.count == 1 ? named.first : nil
@@ -54,7 +55,7 @@ struct ServeCommand: ParsableCommand {
     switch source.load() {
     case .success(let configuration):
       for line in configuration.warnings { Console.write(line) }
-      // Nobody else keeps it: a reload ends its life.
+      // `Service` holds the only reference, so a reload frees the configuration.
       service = Service(worker.poller, source, configuration, log: LogWriter.destination(log))
     case .failure(let failure):
       for line in failure.lines { Console.write(line) }
@@ -64,7 +65,7 @@ struct ServeCommand: ParsableCommand {
   }
 }
 
-/// Where the policy comes from, at start and on every reload.
+/// The source of the policy, at the start and at every reload.
 struct PolicySource: Sendable {
   let path: String
   let environment: [String: String]
@@ -75,7 +76,7 @@ struct PolicySource: Sendable {
     self.environment = environment
   }
 
-  /// Blocks.
+  /// Reads the policy. Blocks.
   func load() -> Result<Configuration, Configuration.Failure> {
     Configuration.load(path, environment: environment, ephemeral: ephemeral)
   }

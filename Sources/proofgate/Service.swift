@@ -9,12 +9,12 @@ import Synchronization
 import TLS
 import Telemetry
 
-/// The running gateway from start to end, on the control loop: the main thread's, which does nothing else.
+/// The running gateway from start to end. It runs on the control loop of the main thread, which does nothing else.
 final class Service {
   let poller: Poller
   private let source: PolicySource
   private let destination: LogFile.Destination
-  /// What runs now.
+  /// The configuration in force.
   private var configuration: Configuration
   private let tickets = TicketKeys()
   private let upstreamTLS = UpstreamTLSInForce()
@@ -23,11 +23,12 @@ final class Service {
   private var isReloading = false
   private var isEnding = false
 
-  /// What exists once everything has started.
+  /// The TLS settings for the upstream that are in force. The admin server's thread reads them, too.
   private final class UpstreamTLSInForce: Sendable {
     let client = Mutex<TLSClient?>(nil)
   }
 
+  /// The objects that exist once the service has started.
   private struct Parts {
     let gateway: GatewayServer
     let admin: AdminServer?
@@ -64,7 +65,7 @@ final class Service {
       Console.fail("cannot start: \(error)")
       return .systemFailure
     }
-    // From here on a reader of standard error that stopped reading must not keep signals from being handled.
+    // From here on, a reader of standard error that stops reading must not block the handling of signals.
     Console.writeInBackground()
     announce(parts)
     poller.start(
@@ -76,7 +77,7 @@ final class Service {
       if wantsReload, !isReloading {
         wantsReload = false
         isReloading = true
-        // Beside this, so that the end does not wait for a large policy.
+        // In a separate activity, so that the end does not wait for a large policy.
         poller.start(Reload(self, parts))
       } else {
         _ = await waiter.sleep(until: .never)
@@ -127,7 +128,7 @@ final class Service {
   private static func store(_ policy: Policy) -> MemoryStore {
     switch policy.gateway.store {
     case .memory(let size): MemoryStore(size: size)
-    // Not served: the policy reader reports it.
+    // Not supported: the policy reader reports this setting.
     case .redis: MemoryStore()
     }
   }
@@ -172,7 +173,7 @@ final class Service {
     case .user1:
       parts.writer.log.reopen()
     case .terminate, .interrupt:
-      // What a shell shows for a process that the signal ended.
+      // The codes that a shell shows for a process that the signal ended.
       if isEnding { ProcessSettings.exitNow(signal == .terminate ? 143 : 130) }
       isEnding = true
       parts.status.beginDraining()
@@ -202,7 +203,7 @@ final class Service {
     let source = source
     let loaded: Result<Loaded, Configuration.Failure>
     do throws(IOError) {
-      // A large policy takes a second to read.
+      // Reading a large policy takes about a second.
       loaded = try await poller.runOnThread("reload") {
         ProcessSettings.lowerPriority()
         return source.load().map { Loaded($0) }
@@ -252,7 +253,7 @@ final class Service {
     }
   }
 
-  /// What was in force before. Freeing a large policy takes a while, too.
+  /// The configuration that was in force before. Freeing a large policy also takes a while.
   private final class Retired: Sendable {
     private let configuration: Mutex<Configuration?>
 
@@ -270,7 +271,7 @@ final class Service {
     } catch {
       retired.release()
     }
-    // Of usual priority: it holds locks of the workers' memory.
+    // At normal priority, because it holds locks of the workers' memory.
     ProcessSettings.releaseMemory()
   }
 

@@ -4,7 +4,8 @@ import Policy
 import Reactor
 import TLS
 
-/// Says once, after the start, that the upstream does not accept connections. It may come up later, so it is no error.
+/// Reports once, after the start, that the upstream does not accept connections. Not an error: the upstream may start
+/// later.
 final class UpstreamNotice: Activity {
   private let origin: Origin
   private let probe: UpstreamProbe

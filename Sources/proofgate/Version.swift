@@ -3,11 +3,11 @@ import HTTP2
 import Reactor
 import YAML
 
-/// What this build is.
+/// The version of this build.
 enum Version {
   static let number = "0.1.0"
 
-  /// The version, and those of the libraries that are linked: an advisory about one concerns this binary.
+  /// The version and those of the linked libraries: an advisory about one of them applies to this binary.
   static var text: String {
     """
     proofgate \(number)

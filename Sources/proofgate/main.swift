@@ -1,5 +1,5 @@
 import ArgumentParser
 import Reactor
 
-// Not `CommandLine.arguments`: those are empty where there is no /proc.
+// Not `CommandLine.arguments`, which is empty if /proc is not mounted.
 Proofgate.start(Array(ProcessSettings.arguments.dropFirst()))

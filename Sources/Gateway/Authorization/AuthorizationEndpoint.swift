@@ -5,9 +5,9 @@ import Policy
 import Proxy
 import Stores
 
-/// The authorization endpoint (RFC 6749, section 3.1): new requests, re-entry, and the forms of the upstream's pages.
+/// The authorization endpoint (RFC 6749, section 3.1): new requests, re-entry, and forms posted by upstream pages.
 struct AuthorizationEndpoint {
-  /// Seconds that a user may take to sign in. The sealed state lives as long.
+  /// The time that a user has to sign in, in seconds. The sealed state expires at the same time.
   static let transactionLifetime: Int64 = 900
 
   private let intercepted: InterceptedRequest
@@ -35,7 +35,7 @@ struct AuthorizationEndpoint {
         }
       }
     } catch {
-      // Without an enforced client, no request can act for one.
+      // If the policy enforces no client, no request can act for an enforced one.
       guard isObserved, !intercepted.policy.isEnforcing else {
         return .response(intercepted.respond(with: .here(.storeUnavailable)))
       }
@@ -46,8 +46,8 @@ struct AuthorizationEndpoint {
     return await begin()
   }
 
-  /// True if the request can only be a client's own: pages of the upstream come back with the upstream's client id. Its
-  /// state is then its own too, however much it looks like a sealed one of another deployment.
+  /// True if only the client can have sent the request: requests from upstream pages have the upstream client id. Its
+  /// `state` is then the client's, even if it resembles a sealed state of another deployment.
   private var isClients: Bool {
     guard let id = request.parameters[.clientID], let client = intercepted.policy.clients[ClientID(id)] else {
       return false
@@ -73,7 +73,7 @@ struct AuthorizationEndpoint {
     }
   }
 
-  /// Begins again with the request of a start ticket. Every rule runs, with the current policy.
+  /// Restarts with the request of a start ticket. Every rule runs, with the current policy.
   func begin(_ ticket: StartTicket) async -> Reply {
     intercepted.restartedPath = ticket.path
     let original = AuthorizationRequest(method: "GET", query: Substring(ticket.query), userAgent: request.userAgent)
@@ -89,10 +89,10 @@ struct AuthorizationEndpoint {
 
   private func begin(_ permit: AuthorizationPermit, _ request: AuthorizationRequest, isPushed: Bool) async -> Reply {
     intercepted.trail.note(permit.redirectURI)
-    // From here on a flow begins, and each of its lines has its id, a refusal for lack of room included.
+    // The flow begins here. All its log lines have its id, even a refusal because the store is full.
     _ = intercepted.transactionID()
     if let name = permit.overlongParameter {
-      // Told by a page: the redirect would carry the state.
+      // Show a page: an error redirect would have to carry the oversized state.
       intercepted.trail.refused(.parameterMalformed)
       let page = ErrorPage(.parameterMalformed, detail: "`\(name)` is too long")
       return .response(intercepted.pages.error(page))
@@ -103,10 +103,10 @@ struct AuthorizationEndpoint {
     return await forward(permit)
   }
 
-  /// A request that refers to a pushed one (RFC 9126, section 4). It is decided again, with the browser and the policy of
-  /// now; other parameters next to the reference are ignored.
+  /// Handles a request that refers to a pushed one (RFC 9126, section 4). The pushed request is decided again, for the
+  /// current browser and policy; other parameters next to the reference are ignored.
   ///
-  /// Returns `nil` for an observed request whose reference the gateway did not give: it may be the upstream's own.
+  /// Returns `nil` for an observed request whose reference the gateway did not issue: it may belong to the upstream.
   private func beginPushed(_ outcome: DecisionWithFindings<PushedReference>) async -> Reply? {
     let isObserved = isObserved
     if isObserved, outcome.permit == nil { return nil }
@@ -128,7 +128,7 @@ struct AuthorizationEndpoint {
       guard let permit = outcome.permit else {
         return .response(intercepted.respond(with: outcome.refusal ?? .here(.pushedUnknown)))
       }
-      // Only now, so that a browser that was refused leaves the reference to the right one.
+      // Use up the reference only after the decision, so that a refused browser leaves it for the right one.
       guard try await requests.take(reference, now: intercepted.now) else {
         return .response(intercepted.respond(with: .here(.pushedUnknown)))
       }
@@ -138,7 +138,7 @@ struct AuthorizationEndpoint {
     }
   }
 
-  /// Starts a transaction and asks the upstream in its name (`I-request`).
+  /// Starts a transaction and sends its authorization request to the upstream (`I-request`).
   private func forward(_ permit: AuthorizationPermit) async -> Reply {
     let start: TransactionStart
     do throws(StoreError) {
@@ -168,8 +168,8 @@ struct AuthorizationEndpoint {
     return await ResponseCompleter(intercepted, session: start.session, running).relay(answer, adding: start.cookie)
   }
 
-  /// The upstream shows a page at once. Its forms may post to "this address", so the browser first moves to the address
-  /// that the upstream has been asked by: there, a post re-enters the transaction.
+  /// Redirects the browser if the upstream answers with a page. Forms of the page may post to the current URL, so the
+  /// browser first moves to the URL that was sent upstream: a post to that URL re-enters the transaction.
   private func moveIntoTransaction(
     _ target: String, _ start: TransactionStart, _ answer: UpstreamResponse
   ) async -> Response {
@@ -182,7 +182,7 @@ struct AuthorizationEndpoint {
 
   // MARK: In a transaction
 
-  /// A login or consent page came back with the sealed state (`I-reentry`).
+  /// Handles a request of a login or consent page, which comes back with the sealed state (`I-reentry`).
   private func reenter(_ transaction: AuthorizationTransaction, state: String) async -> Reply {
     intercepted.trail.transaction = transaction.id
     intercepted.note(clientID: transaction.clientID.rawValue)
@@ -200,7 +200,7 @@ struct AuthorizationEndpoint {
     }
   }
 
-  /// A form of the upstream's without OAuth parameters.
+  /// Handles a form of an upstream page without OAuth parameters.
   private func form() async -> Reply {
     let isLive = session.map { $0.liveUntil > intercepted.now } ?? false
     if isLive, let session,
@@ -242,13 +242,14 @@ struct AuthorizationEndpoint {
 }
 
 extension AuthorizationPermit {
-  /// Bytes of a client's state. It goes into the sealed state, into memory where the upstream takes no long one, and back
-  /// to the client in an address, which servers rarely take beyond 8 KiB.
+  /// The longest state of a client, in bytes. The gateway puts it into the sealed state, keeps it in memory if the
+  /// upstream accepts only short states, and returns it to the client in a URL. Few servers accept URLs of more than
+  /// 8 KiB.
   private static let longestState = 2048
-  /// Bytes of scope, for the same reasons; legacy servers know hundreds of words.
+  /// The longest scope, in bytes, for the same reasons; legacy servers define hundreds of scope values.
   private static let longestScope = 4096
 
-  /// The parameter that is too long to be kept for the client.
+  /// The name of the parameter that is too long to be kept for the client, if there is one.
   var overlongParameter: String? {
     if state?.utf8.count ?? 0 > AuthorizationPermit.longestState { return "state" }
     if scope?.text.utf8.count ?? 0 > AuthorizationPermit.longestScope { return "scope" }

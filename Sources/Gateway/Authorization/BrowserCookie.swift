@@ -5,37 +5,37 @@ import HTTP
 import Policy
 import Sealing
 
-/// The one cookie of the gateway: it binds the transactions of all tabs to their browser (`I-browser`).
+/// The only cookie of the gateway: it binds the transactions of all tabs to their browser (`I-browser`).
 struct BrowserCookie: Sendable {
   let name: String
-  /// True if browsers attach the cookie to requests that other sites cause, so that the gateway's own forms need another
-  /// proof of where they come from.
+  /// True if browsers attach the cookie to requests that other sites cause. The gateway's own forms then need another
+  /// proof of their origin.
   let isCrossSite: Bool
   private let attributes: String
 
   init(_ policy: Policy) {
     let isSecure = policy.gateway.origin.scheme == .https
-    // The prefix makes browsers refuse the cookie from another host, a path or plain http.
+    // With the prefix, browsers accept the cookie only from this host over https, and only for the path `/`.
     name = isSecure ? "__Host-proofgate" : "proofgate"
-    // An answer that a form of another site brings reaches the transaction only with `None`, which needs `Secure`.
+    // Browsers attach the cookie to a form post from another site only with `None`, which needs `Secure`.
     isCrossSite = isSecure && (policy.upstream.callback == .network || policy.upstream.crossSiteLogin)
     let sameSite = isCrossSite ? "None" : "Lax"
     attributes = "; Path=/; HttpOnly; SameSite=\(sameSite)" + (isSecure ? "; Secure" : "")
   }
 
-  /// The browser's session, if the request carries exactly one cookie that opens.
+  /// Returns the browser's session if the request carries exactly one cookie of this name and it opens.
   func read(_ request: Request, _ sealer: Sealer) -> BrowserSession? {
     read(request.headers.all("Cookie"), sealer)
   }
 
-  /// The same from the values of all `Cookie` fields.
+  /// Returns the session from the values of all `Cookie` fields.
   func read(_ fields: [String], _ sealer: Sealer) -> BrowserSession? {
     let values = fields.flatMap { self.values(in: $0.utf8.span) }
     guard values.count == 1, let value = values.first else { return nil }
     return try? sealer.open(BrowserSession.self, from: value)
   }
 
-  /// The values of the pairs with this cookie's name.
+  /// Returns the values of the pairs with this cookie's name.
   private func values(in field: Span<UInt8>) -> [String] {
     let name = name.utf8.span
     var values: [String] = []
@@ -51,39 +51,39 @@ struct BrowserCookie: Sendable {
     return values
   }
 
-  /// The `Set-Cookie` value for a session.
+  /// Returns the `Set-Cookie` value for a session.
   func field(_ session: BrowserSession, _ sealer: Sealer) -> String {
     "\(name)=\(sealer.seal(session))\(attributes)"
   }
 }
 
-/// The content of the cookie, sealed: a random secret, until when a transaction of this browser may still run, and what those
-/// ask of the pages in between.
+/// The sealed content of the cookie: a random secret, the time until which a transaction of this browser may run, and
+/// the restrictions that its transactions put on the pages in between.
 struct BrowserSession: Sealable {
   static var purpose: Purpose { .cookie }
   private static let layout: UInt8 = 2
   private static let secretLength = 32
 
   private let secret: [UInt8]
-  /// Seconds since 1970.
+  /// The latest expiry of the browser's transactions, in seconds since 1970.
   private(set) var liveUntil: Int64
   private(set) var userAgentGuard: EmbeddedUserAgentGuard
 
-  /// A new browser.
+  /// Creates the session of a new browser.
   init(liveUntil: Int64, userAgentGuard: EmbeddedUserAgentGuard, _ random: RandomPool) {
     secret = random.take(BrowserSession.secretLength)
     self.liveUntil = liveUntil
     self.userAgentGuard = userAgentGuard
   }
 
-  /// The browser with a transaction that begins now and runs until `expiry`.
+  /// Returns the browser's session with a transaction that begins now and runs until `expiry`.
   static func beginning(
     _ known: BrowserSession?, _ permit: AuthorizationPermit, until expiry: Int64, now: Int64, _ random: RandomPool
   ) -> BrowserSession {
     guard var session = known else {
       return BrowserSession(liveUntil: expiry, userAgentGuard: permit.interactionGuard, random)
     }
-    // Those that ended ask for nothing any more.
+    // Expired transactions impose no guard.
     session.userAgentGuard =
       session.liveUntil > now ? session.userAgentGuard.union(permit.interactionGuard) : permit.interactionGuard
     session.liveUntil = max(session.liveUntil, expiry)
@@ -111,7 +111,7 @@ struct BrowserSession: Sealable {
     static let usesBroker: UInt8 = 2
   }
 
-  /// The hash that transactions carry.
+  /// The hash of the secret, which transactions carry.
   var hash: [UInt8] { sha256(secret) }
 
   func isBound(to hash: [UInt8]) -> Bool { constantTimeEqual(self.hash, hash) }

@@ -7,8 +7,8 @@ import Stores
 
 /// The gateway's own consent page (`I-consent`; RFC 8252, section 8.6).
 ///
-/// The page comes before the upstream is asked. Its form carries the authorization request, sealed and bound to the
-/// browser, so nothing is kept meanwhile; the approval runs every rule again.
+/// The page is shown before the gateway sends a request upstream. Its form carries the authorization request, sealed
+/// and bound to the browser, so the gateway keeps nothing meanwhile; the approval runs every rule again.
 struct ConsentEndpoint {
   private static let path = GatewaySettings.ownPath + "consent"
 
@@ -18,9 +18,9 @@ struct ConsentEndpoint {
     self.intercepted = intercepted
   }
 
-  /// The page that asks.
+  /// Returns the page that asks the user.
   ///
-  /// - Parameter isPushed: Whether the client pushed the request (RFC 9126).
+  /// - Parameter isPushed: True if the client pushed the request (RFC 9126).
   func ask(
     _ permit: AuthorizationPermit, _ request: AuthorizationRequest, _ known: BrowserSession?, isPushed: Bool
   ) -> Response {
@@ -39,14 +39,14 @@ struct ConsentEndpoint {
         destination: RedirectDestination(permit.redirectURI),
         scopes: permit.scope.map { $0.text.split(separator: " ").map(String.init) } ?? [],
         action: ConsentEndpoint.path, token: intercepted.gateway.sealer.seal(ticket)))
-    // The form's POST then says where it comes from; with `no-referrer` browsers send `Origin: null`.
+    // The form's POST then states its origin; with `no-referrer` browsers send `Origin: null`.
     if intercepted.gateway.snapshot.cookie.isCrossSite { response.headers.set("Referrer-Policy", "same-origin") }
     response.headers.append(
       "Set-Cookie", intercepted.gateway.snapshot.cookie.field(session, intercepted.gateway.sealer))
     return response
   }
 
-  /// The answer of the user.
+  /// Handles the user's decision.
   func respond() async -> Response {
     let request = intercepted.request
     let isForm = FormContent.isForm(
@@ -76,8 +76,8 @@ struct ConsentEndpoint {
     return await proceed(permit, ticket, session)
   }
 
-  /// True if the form comes from a page of the gateway, where the cookie alone does not say so (`I-browser`). Every browser
-  /// says where a POST comes from, in one of these fields.
+  /// True if the form comes from a page of the gateway. If the cookie alone does not prove it (`I-browser`), one of two
+  /// fields does, in which every browser states the origin of a POST.
   private var isSameOrigin: Bool {
     guard intercepted.gateway.snapshot.cookie.isCrossSite else { return true }
     let headers = intercepted.request.headers
@@ -85,7 +85,7 @@ struct ConsentEndpoint {
     return headers["Origin"] == intercepted.policy.gateway.origin.description
   }
 
-  /// On to the upstream: the browser re-enters the authorization endpoint with the transaction's state.
+  /// Continues to the upstream: the browser re-enters the authorization endpoint with the transaction's state.
   private func proceed(
     _ permit: AuthorizationPermit, _ ticket: ConsentTicket, _ session: BrowserSession
   ) async -> Response {
@@ -99,7 +99,7 @@ struct ConsentEndpoint {
     }
   }
 
-  /// An approval needs this browser's token (RFC 6749, section 10.12).
+  /// Refuses a form without this browser's token, which an approval needs (RFC 6749, section 10.12).
   private func forged() -> Response {
     intercepted.trail.refused(.browserUnbound)
     var page = ErrorPage(.browserUnbound, detail: "the form does not belong to this browser; start again in the app")
@@ -108,24 +108,24 @@ struct ConsentEndpoint {
   }
 }
 
-/// The request that the consent form carries, sealed.
+/// The sealed request that the consent form carries.
 struct ConsentTicket: Sealable {
   static var purpose: Purpose { .consent }
   private static let layout: UInt8 = 3
   private static let hashLength = 32
 
-  /// The transaction that an approval begins. It names the sign-in in the log from the consent page on.
+  /// The transaction that an approval begins. Log lines of the sign-in have its id from the consent page on.
   let transaction: TransactionID
-  /// The path of the authorization endpoint that was asked.
+  /// The path of the authorization endpoint that received the request.
   let path: String
   /// The authorization request, re-serialised.
   let query: String
   let browserHash: [UInt8]
-  /// Seconds since 1970.
+  /// The expiry, in seconds since 1970.
   let expiry: Int64
   /// True if the client pushed the request.
   let isPushed: Bool
-  /// True if the request comes out of a start ticket.
+  /// True if the request comes from a start ticket.
   let isRestarted: Bool
 
   private struct Flags: OptionSet {
@@ -188,6 +188,6 @@ extension RedirectDestination {
 }
 
 extension AuthorizationPermit {
-  /// True if something proves that the app is the one that it says it is.
+  /// True if the app is proven to be the one that it claims to be.
   var isProven: Bool { client.isProven(at: redirectURI) }
 }

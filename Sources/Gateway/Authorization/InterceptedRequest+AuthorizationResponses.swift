@@ -5,7 +5,7 @@ import Policy
 import Proxy
 import Sealing
 
-/// How authorization responses and refusals reach the browser.
+/// Sends authorization responses and refusals to the browser.
 extension InterceptedRequest {
   /// Sends an authorization response to its client (RFC 6749, sections 4.1.2 and 4.1.2.1).
   func deliver(_ answer: AuthorizationResponse, to client: Client?) -> Response {
@@ -17,7 +17,8 @@ extension InterceptedRequest {
     return redirect(to: location)
   }
 
-  /// A redirect of the gateway's own. After a POST it is 303, so that no browser posts again (RFC 9700, section 4.12).
+  /// Returns a redirect that the gateway itself makes. After a POST its status is 303, so that no browser posts again
+  /// (RFC 9700, section 4.12).
   func redirect(to location: String) -> Response {
     Response(
       status: request.method == "POST" ? 303 : 302,
@@ -26,7 +27,8 @@ extension InterceptedRequest {
       ])
   }
 
-  /// A refusal: a page, or an error response to the client where that has been verified.
+  /// Returns the response for a refusal: a page, or an error response to the client if its redirect URI has been
+  /// verified.
   func respond(with refusal: RejectionResponse, transaction: AuthorizationTransaction? = nil) -> Response {
     trail.refused(refusal.rejection)
     if let transaction { trail.transaction = transaction.id }
@@ -63,7 +65,7 @@ extension InterceptedRequest {
     switch detail {
     case .parameter(let name): "the parameter is `\(name)`"
     case .redirectURI(let error): error.description
-    // Anyone can ask, so the page does not say how far a guess is right; the decision log does.
+    // Any client can send this request, so the page does not say how close the guess is; the decision log does.
     case .differingByte: "redirect_uri is not one of the registered URIs"
     case .localhost:
       "redirect_uri is not one of the registered URIs; localhost and 127.0.0.1 are different hosts, so send the one that "
@@ -71,10 +73,11 @@ extension InterceptedRequest {
     }
   }
 
-  /// Returns the path of a link that begins a transaction's authorization request again, as its client would send it.
+  /// Returns the path of a link that restarts a transaction with the authorization request as its client would send it.
   ///
-  /// The request is sealed: the logs of the upstream have sealed states, and a reader of these must not learn the client's
-  /// state and challenge. Returns `nil` where only the client can start, because it pushes its requests.
+  /// The link contains the request only in sealed form: upstream logs contain sealed states, and a reader of these logs
+  /// must not learn the client's state and challenge. Returns `nil` if the client must push its requests, because then
+  /// only the client can start.
   private func startPath(_ transaction: AuthorizationTransaction) -> String? {
     guard policy.clients[transaction.clientID]?.pushedAuthorization != .required else { return nil }
     var entries = [
@@ -99,7 +102,7 @@ extension InterceptedRequest {
     return StartEndpoint.path(gateway.sealer.seal(ticket))
   }
 
-  /// The path under which this request reached the authorization endpoint, or the first that is configured.
+  /// The path by which this request reached the authorization endpoint, or else the first configured path.
   var authorizationPath: String {
     let paths = policy.upstream.endpoints.authorization
     let path = restartedPath ?? String(request.path)

@@ -6,10 +6,10 @@ import Proxy
 import Sealing
 import Stores
 
-/// The endpoint for pushed authorization requests (RFC 9126): the gateway's own, of which the upstream never hears.
+/// The gateway's endpoint for pushed authorization requests (RFC 9126), which never reach the upstream.
 ///
-/// A request is judged here as it will be when the browser comes with its reference, so the app learns at once what is
-/// wrong with it.
+/// A request is decided here as it will be when the browser comes with its reference, so the app learns its errors at
+/// once.
 struct PushedAuthorizationEndpoint {
   private let intercepted: InterceptedRequest
   private let request: TokenRequest
@@ -70,7 +70,7 @@ struct PushedAuthorizationEndpoint {
     return intercepted.pushedResponse(uri, lifetime: PushedRequests.lifetime)
   }
 
-  /// RFC 9126, section 2.3.
+  /// Refuses a request that is too long (RFC 9126, section 2.3).
   private func tooLong() -> Response {
     intercepted.trail.refused(.parametersTooMany)
     return intercepted.tokenError(.invalidRequest, status: 413, description: "the request is too long")

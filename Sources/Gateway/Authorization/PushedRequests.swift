@@ -6,37 +6,38 @@ import Policy
 import Sealing
 import Stores
 
-/// Keeps authorization requests between their push and their browser (RFC 9126, sections 2.2 and 4).
+/// Keeps authorization requests between their push and their use by the browser (RFC 9126, sections 2.2 and 4).
 ///
-/// The name of an entry is a digest of the client and of the random reference, so that a reference finds nothing for
-/// another client, and a copy of the store does not contain one.
+/// The key of an entry is a digest of the client and of the random reference: another client cannot use the reference,
+/// and a copy of the store contains no reference.
 struct PushedRequests {
-  /// Seconds. The app opens the browser at once; RFC 9126, section 2.2, asks for a short time.
+  /// The lifetime, in seconds. The app opens the browser at once; RFC 9126, section 2.2, recommends a short time.
   static let lifetime: Int64 = 90
-  /// Bytes of a request of a client that authenticated. Far more than any request in an address, where servers rarely take
-  /// more than 8 KiB.
+  /// The longest request of a client that authenticated, in bytes. Far more than any request in a URL:
+  /// few servers accept URLs of more than 8 KiB.
   static let longest = 16_000
-  /// Bytes of a request as the store keeps it, of a client that proves nothing: what anybody can make is short.
+  /// The longest stored request of a client without authentication, in bytes: any program can send such a request, so
+  /// it must be short.
   private static let longestUnproven = 512
-  /// RFC 9126, section 7.1, with RFC 6749, section 10.10: 256 bits cannot be guessed.
+  /// 256 bits cannot be guessed (RFC 9126, section 7.1, with RFC 6749, section 10.10).
   private static let randomBytesOfReference = 32
 
   let sealer: Sealer
   let store: any EphemeralStore
 
-  /// A request as it is found again.
+  /// A pushed request that the store returned.
   struct Kept {
-    /// The transaction that the request begins. It has its id from the push on, so that the log shows one flow.
+    /// The transaction that the request begins. Its id is chosen at the push, so that the log shows one flow.
     let transaction: TransactionID
     let query: String
   }
 
-  /// Keeps a request. Returns the `request_uri` that refers to it.
+  /// Stores a request and returns the `request_uri` that refers to it.
   ///
-  /// The entry is charged to the address alone, whose oldest requests make room.
+  /// The entry is charged to the address alone, and the oldest requests of that address are dropped to make room.
   /// - Parameters:
   ///   - transaction: The id of the transaction that the request will begin.
-  ///   - peer: The client.
+  ///   - peer: The client's address.
   ///   - now: Seconds since 1970.
   func push(
     _ permit: PushedPermit, _ transaction: TransactionID, from peer: Peer, now: Int64
@@ -53,7 +54,7 @@ struct PushedRequests {
     return reference.uri
   }
 
-  /// Returns the request that a reference of this client refers to, if there is one.
+  /// Returns the request that a reference of this client refers to, or `nil`.
   func find(_ reference: PushedReference, now: Int64) async throws(StoreError) -> Kept? {
     let key = key(reference)
     guard let sealed = try await store.get(key, now: now),
@@ -64,13 +65,13 @@ struct PushedRequests {
       transaction: transaction, query: String(decoding: bytes.dropFirst(TransactionID.byteCount), as: UTF8.self))
   }
 
-  /// Uses a reference up: whether it was there. Of several browsers that come with it one gets on.
+  /// Removes a reference and returns true if it existed. If several browsers use it, only one succeeds.
   func take(_ reference: PushedReference, now: Int64) async throws(StoreError) -> Bool {
     try await store.take(key(reference), now: now) != nil
   }
 
   private func key(_ reference: PushedReference) -> StoreKey {
-    // A digest has a fixed length, so no client id can run into the reference.
+    // A digest has a fixed length, so no client id can extend into the reference.
     StoreKey(.pushed, hashing: sha256(Array(reference.clientID.rawValue.utf8)) + Array(reference.uri.utf8))
   }
 }

@@ -5,9 +5,9 @@ import Policy
 import Proxy
 import Sealing
 
-/// The link by which a user starts a sign-in again that cannot go on in this browser (`I-browser`).
+/// The link by which a user restarts a sign-in that cannot continue in this browser (`I-browser`).
 struct StartEndpoint {
-  /// The last segment of its path.
+  /// The last segment of the endpoint's path.
   static let name = "start"
   private static let parameter = "ticket"
 
@@ -17,7 +17,7 @@ struct StartEndpoint {
     self.intercepted = intercepted
   }
 
-  /// Returns the path and query for a sealed ticket, which has only characters that a query may have.
+  /// Returns the path and query for a sealed ticket, which contains only characters that a query may contain.
   static func path(_ ticket: String) -> String { "\(GatewaySettings.ownPath)\(name)?\(parameter)=\(ticket)" }
 
   func respond() async -> Reply {
@@ -41,16 +41,16 @@ struct StartEndpoint {
   }
 }
 
-/// The content of the link, sealed: an authorization request, which runs every rule when the ticket is opened.
+/// The sealed content of the link: an authorization request. Every rule runs when the ticket is opened.
 struct StartTicket: Sealable {
   static var purpose: Purpose { .start }
   private static let layout: UInt8 = 1
 
-  /// The path of the authorization endpoint that was asked.
+  /// The path of the authorization endpoint that received the request.
   let path: String
   /// The authorization request as its client would send it.
   let query: String
-  /// Seconds since 1970.
+  /// The expiry, in seconds since 1970.
   let expiry: Int64
 
   init(path: String, query: String, expiry: Int64) {

@@ -15,9 +15,11 @@ final class TransactionStart {
   /// The `Set-Cookie` value that binds the browser.
   let cookie: String
 
-  /// - Parameter id: A fresh id, or the id of the consent page that was approved.
+  /// Seals the state and binds the browser.
   ///
-  /// Throws when the state has to go to the store and that is full or away.
+  /// Throws if the state must go to the store and the store is full or unavailable.
+  ///
+  /// - Parameter id: A new id, or the id of the approved consent page.
   init(
     _ permit: AuthorizationPermit, _ known: BrowserSession?, _ intercepted: InterceptedRequest, id: TransactionID
   ) async throws(StoreError) {
@@ -25,7 +27,7 @@ final class TransactionStart {
     let expiry = now + AuthorizationEndpoint.transactionLifetime
     let random = intercepted.gateway.random
     session = BrowserSession.beginning(known, permit, until: expiry, now: now, random)
-    // Whatever the client sent: its own challenge is between it and the gateway.
+    // Independent of the client's challenge, which is between the client and the gateway.
     let verifier = permit.sendsChallenge ? UpstreamVerifier(bytes: random.take(UpstreamVerifier.byteCount)) : nil
     transaction = permit.transaction(
       id: id, expiry: expiry, browserSecretHash: session.hash, upstreamVerifier: verifier)
@@ -37,8 +39,7 @@ final class TransactionStart {
 }
 
 extension InterceptedRequest {
-  /// Returns the id of the transaction that the request begins: the one that its lines in the log have already, or a fresh
-  /// one.
+  /// Returns the id of the transaction that the request begins: the one that its log lines already have, or a new one.
   func transactionID() -> TransactionID {
     if let id = trail.transaction { return id }
     guard let id = TransactionID(bytes: gateway.random.take(TransactionID.byteCount)) else {

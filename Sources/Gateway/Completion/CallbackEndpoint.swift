@@ -4,7 +4,7 @@ import OAuth
 import Policy
 import Stores
 
-/// The gateway's callback, for answers that reach it over the network (`callback: network`).
+/// The gateway's callback, for authorization responses that reach it over the network (`callback: network`).
 struct CallbackEndpoint {
   private let intercepted: InterceptedRequest
 
@@ -31,7 +31,7 @@ struct CallbackEndpoint {
     }
   }
 
-  /// The parameters of the query, or of a form post; not both.
+  /// Returns the parameters of the query or of a form post, or `nil` if there are both.
   private func parameters() -> FormParameters? {
     let request = intercepted.request
     let inQuery = FormParameters(parsing: request.query ?? "")

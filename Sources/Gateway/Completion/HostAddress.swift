@@ -1,13 +1,13 @@
 internal import Bytes
 
-/// The address that a browser reads in the host of a URL (WHATWG URL, "host parser"): numbers in four notations, of which one
-/// to four parts make an IPv4 address, and IPv6 addresses in brackets.
+/// The address that a browser reads in the host of a URL (WHATWG URL, "host parser"): an IPv4 address of one to four
+/// parts in one of several number notations, or an IPv6 address in brackets.
 enum HostAddress: Equatable, CustomStringConvertible {
   case four(UInt32)
-  /// Sixteen bytes.
+  /// An IPv6 address, 16 bytes.
   case six([UInt8])
 
-  /// The address of a decoded host in lower case; `nil` for a name.
+  /// Parses a decoded host in lower case; `nil` if it is a name.
   init?(_ host: ArraySlice<UInt8>) {
     if host.first == UInt8(ascii: "[") {
       guard let bytes = HostAddress.six(host.dropFirst().prefix { $0 != UInt8(ascii: "]") }) else { return nil }
@@ -29,7 +29,7 @@ enum HostAddress: Equatable, CustomStringConvertible {
     }
   }
 
-  /// Returns true for an address that leads to the machine itself; the unspecified addresses do so, too.
+  /// True if the address leads to the machine itself, as the unspecified addresses do, too.
   var isLoopback: Bool {
     switch self {
     case .four(let value): value >> 24 == 127 || value >> 24 == 0
@@ -43,7 +43,8 @@ enum HostAddress: Equatable, CustomStringConvertible {
     }
   }
 
-  /// WHATWG URL, "IPv4 parser": decimal, octal and hexadecimal parts, the last of which fills what is left.
+  /// Parses decimal, octal and hexadecimal parts, the last of which fills the remaining bytes (WHATWG URL, "IPv4
+  /// parser").
   private static func four(_ host: ArraySlice<UInt8>) -> UInt32? {
     var parts = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     if parts.count > 1, parts.last?.isEmpty ?? false { parts.removeLast() }
@@ -81,7 +82,7 @@ enum HostAddress: Equatable, CustomStringConvertible {
     return value
   }
 
-  /// WHATWG URL, "IPv6 parser", with an IPv4 address as the last two pieces.
+  /// Parses an IPv6 address, whose last two pieces may be an IPv4 address (WHATWG URL, "IPv6 parser").
   private static func six(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     let halves = halves(of: text)
     guard let front = pieces(halves.front, isLast: halves.back == nil) else { return nil }

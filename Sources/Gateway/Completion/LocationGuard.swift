@@ -4,22 +4,22 @@ import OAuth
 import Policy
 import Proxy
 
-/// Knows where authorization responses go, so that none passes from a path that has no rules (`I-path`).
+/// The destinations of authorization responses, so that none passes from a path that has no rules (`I-path`).
 struct LocationGuard: Sendable {
-  /// The redirect URIs' hashes: of a hundred thousand clients the locations themselves would take a quarter of the policy's
-  /// memory. Where two share one by chance, a response too many is refused.
+  /// Hashes of the redirect URIs: for 100,000 clients, the locations themselves would take a quarter of the policy's
+  /// memory. A hash collision refuses one response too many; it never passes one.
   private let addresses: Set<Int>
   private let origin: ResolvedLocation
   private let callbackPath: [UInt8]
   /// The loopback redirect URIs of enforced clients without their ports, as hashes: an app may listen on any port.
   private let loopbacks: Set<Int>
-  /// The redirect URIs of observed clients, in the same way.
+  /// Hashes of the redirect URIs of observed clients.
   private let observedAddresses: Set<Int>
   private let observedLoopbacks: Set<Int>
   private let upstream: ResolvedLocation
   /// The observed clients whose id an enforced client uses upstream.
   private let sharedIDs: Set<ClientID>
-  /// False while no client is enforced. Then only the gateway's callback is guarded.
+  /// False if no client is enforced. Then only the gateway's callback is guarded.
   private let isEnforcing: Bool
 
   /// - Parameter policy: The redirect URIs of its enforced clients are guarded; those of observed clients are not
@@ -54,11 +54,11 @@ struct LocationGuard: Sendable {
   private static let appSchemes = [Array("intent".utf8), Array("android-app".utf8)]
   private static let tokenNames = ["code=", "access_token=", "id_token="]
   private static let errorNames = ["error="]
-  /// `code` as a parameter of its own, of a query or fragment, and not as the end of `promo_code`.
+  /// `code` as a parameter of a query or fragment, but not as the end of `promo_code`.
   private static let codeParameters = ["?code=", "&code=", "#code=", ";code="]
 
-  /// True if the location hands a code or a token to a redirect URI, in any spelling that a browser or an app takes for
-  /// one.
+  /// Returns true if the location hands a code or a token to a redirect URI, in any spelling that a browser or an app
+  /// reads as one.
   ///
   /// - Parameter field: The value of `Location`, or of `Refresh` with its delay.
   func leaksAuthorizationResponse(_ field: String) -> Bool {
@@ -70,16 +70,16 @@ struct LocationGuard: Sendable {
     LocationGuard.carries(LocationGuard.errorNames, field.utf8.span) && leadsToAnswers(field)
   }
 
-  /// Returns true if the location leads to the gateway's callback, on whatever host.
+  /// Returns true if the location leads to the gateway's callback path, on any host.
   func isCallback(_ field: String) -> Bool { resolved(field).path == callbackPath }
 
-  /// Returns true if the location hands a code to another origin than the gateway's and the upstream's.
+  /// Returns true if the location hands a code to an origin other than the gateway's and the upstream's.
   ///
-  /// A redirect URI of an enforced client is for `leaksAuthorizationResponse`. Any other place gets no code while a transaction runs.
+  /// `leaksAuthorizationResponse` covers the redirect URIs of enforced clients. No other origin gets a code while a transaction runs.
   func leavesWithCode(_ field: String) -> Bool {
     guard LocationGuard.carries(LocationGuard.codeParameters, field.utf8.span) else { return false }
     let location = resolved(field)
-    // A private-use scheme has no authority, and the origins have one.
+    // A private-use scheme has no authority, but both origins have one.
     return location.authority != origin.authority && location.authority != upstream.authority
   }
 
@@ -92,17 +92,17 @@ struct LocationGuard: Sendable {
 
   private func leadsToAnswers(_ field: String) -> Bool {
     let location = resolved(field)
-    // On whatever host: the gateway may have more names than its policy says.
+    // On any host: the gateway may have more names than its policy lists.
     if location.path == callbackPath { return true }
     guard isEnforcing else { return false }
     if location.isInternational || addresses.contains(location.hashValue) { return true }
-    // Android opens the app that the fragment of such a URL names, with the rest of the URL as its address.
+    // Android opens the app that the fragment of such a URL names, and passes the rest of the URL to it.
     if LocationGuard.appSchemes.contains(location.scheme) { return true }
-    // Every loopback port may be an app's.
+    // An app may listen on any loopback port.
     return location.isLoopback && location.authority != origin.authority
   }
 
-  /// Returns true if a passing answer hands a code or a token to a redirect URI that is not the observed client's.
+  /// Returns true if a passed response hands a code or a token to a redirect URI that is not the observed client's.
   ///
   /// - Parameters:
   ///   - field: As for `leaksAuthorizationResponse(_:)`.
@@ -114,8 +114,8 @@ struct LocationGuard: Sendable {
     return isEnforced(location) && !belongs(location, to: client)
   }
 
-  /// Returns true if a parameter names the gateway's callback, or a redirect URI of an enforced client that is not the
-  /// observed client's too.
+  /// Returns true if a parameter names the gateway's callback, or a redirect URI of an enforced client that is not also
+  /// the observed client's.
   ///
   /// - Parameter client: The observed client that the request names; `nil` if the policy does not list it.
   func isNamed(in parameters: FormParameters, by client: Client?) -> Bool {
@@ -137,7 +137,7 @@ struct LocationGuard: Sendable {
 
   private static let callback = GatewaySettings.ownPath + "callback"
 
-  /// More often than any server decodes a value. What is still encoded then is refused.
+  /// The number of decoding rounds, more than any server applies. A value that is still encoded then is refused.
   private static let rounds = 4
 
   private func resolved(_ field: String) -> ResolvedLocation {
@@ -150,7 +150,7 @@ struct LocationGuard: Sendable {
       || location.isLoopback && loopbacks.contains(location.withoutPort.hashValue)
   }
 
-  /// Returns true if the policy lists the location for this observed client, and no enforced client acts under its id
+  /// Returns true if the policy lists the location for this observed client, and no enforced client uses its id
   /// upstream.
   private func belongs(_ location: ResolvedLocation, to client: Client) -> Bool {
     guard !sharedIDs.contains(client.id) else { return false }
@@ -163,7 +163,7 @@ struct LocationGuard: Sendable {
   }
 
   private static func carries(_ names: [String], _ field: Span<UInt8>) -> Bool {
-    // Some apps compare the names of parameters without regard to case, and decode them, some of them more than once.
+    // Some apps compare parameter names without regard to case and decode them, some of them more than once.
     var text = Array(copying: field).map(\.lowercasedASCII)
     for _ in 0...rounds {
       for name in names where text.span.contains(name) { return true }
@@ -174,7 +174,7 @@ struct LocationGuard: Sendable {
     return true
   }
 
-  /// The text with each byte as a character of its own, so that none joins another.
+  /// Returns the text with each byte as one scalar, so that no two bytes combine.
   private static func bytewise(_ text: String) -> String {
     var scalars = String.UnicodeScalarView()
     for byte in text.utf8 { scalars.append(Unicode.Scalar(byte)) }

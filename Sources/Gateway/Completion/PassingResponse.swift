@@ -5,10 +5,10 @@ import Policy
 import Proxy
 import Stores
 
-/// An answer of the upstream in the response to a request at a path that is no endpoint (`I-completion`).
+/// An authorization response of the upstream at a path that is no endpoint (`I-completion`).
 ///
-/// Many servers keep the authorization request in their session and redirect to the client from the path of their login or
-/// consent page. Such an answer is completed under the conditions that hold at the authorization endpoint.
+/// Many servers keep the authorization request in their session and redirect to the client from the path of their login
+/// or consent page. The gateway completes such a response under the conditions of the authorization endpoint.
 struct PassingResponse {
   private let intercepted: InterceptedRequest
   private let withheld: WithheldResponse
@@ -18,7 +18,7 @@ struct PassingResponse {
     self.withheld = withheld
   }
 
-  /// Returns the response for the browser. The cookies of the upstream, such as a session that begins, still reach it.
+  /// Returns the response for the browser. It keeps the upstream's cookies, such as those of a new session.
   func respond() async -> Response {
     var response = await answer()
     for field in intercepted.cookies(of: withheld.response) { response.headers.append("Set-Cookie", field) }
@@ -37,7 +37,7 @@ struct PassingResponse {
       switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
       case .value(let transaction): return await complete(answer, transaction)
       case .keyUnknown: return intercepted.respond(with: .here(.codeKeyUnknown))
-      // A state of the app's own that looks like a handle, with an error for the app.
+      // The app's own state resembles a handle, and the response is an error for the app.
       case .invalid where !intercepted.gateway.snapshot.locations.leaksAuthorizationResponse(location):
         return handedElsewhere() ?? passed(head)
       case .invalid: return unlisted()
@@ -51,19 +51,19 @@ struct PassingResponse {
     _ answer: UpstreamAuthorizationResponse, _ transaction: AuthorizationTransaction
   ) async -> Response {
     let isBound = intercepted.session()?.isBound(to: transaction.browserSecretHash) ?? false
-    // A code could be in the part of the request that is not known.
+    // The part of the request that the gateway did not read could contain a code.
     guard withheld.isComplete || !isBound else { return unlisted(transaction) }
     return await intercepted.finish(answer, transaction, browserMatches: isBound)
   }
 
-  /// True if another field hands out a code or token as well.
+  /// True if another field also hands out a code or token.
   private var leadsElsewhere: Bool {
     withheld.response.secondaryDestinations.contains(
       where: intercepted.gateway.snapshot.locations.leaksAuthorizationResponse)
   }
 
-  /// Returns the response if the only reason to withhold the upstream's is a code for another origin. It is refused while a
-  /// transaction of the browser runs, unless it is for an observed client; otherwise it passes.
+  /// Returns a response if the upstream's was withheld only because of a code for another origin. The response is
+  /// refused while a transaction of the browser runs, unless it is for an observed client; otherwise it passes.
   private func handedElsewhere() -> Response? {
     let locations = intercepted.gateway.snapshot.locations
     let head = withheld.response
@@ -85,7 +85,7 @@ struct PassingResponse {
     intercepted.respond(with: .here(.responseUnlisted), transaction: transaction)
   }
 
-  /// The redirect as the upstream sent it, without the body that browsers do not show.
+  /// Returns the redirect as the upstream sent it, without the body, which browsers do not show.
   private func passed(_ head: Response) -> Response {
     var response = Response(status: head.status, headers: head.headers)
     response.headers.remove("Set-Cookie")

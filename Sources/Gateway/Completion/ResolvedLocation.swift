@@ -1,22 +1,22 @@
 internal import Bytes
 
-/// A URI reference as a browser resolves it, without query and fragment, in one spelling of the many that lead to the
-/// same place (RFC 3986, section 6.2; WHATWG URL, "basic URL parser").
+/// A URI reference as a browser resolves it, without query and fragment, in one canonical spelling (RFC 3986, section
+/// 6.2; WHATWG URL, "basic URL parser").
 ///
-/// It is compared, never sent: where servers differ it takes the liberal reading. It is bytes, because a slash next to a
-/// combining mark is no character to Swift, and a slash to everybody else.
+/// It is compared, never sent: where servers differ, it follows the most liberal reading. It consists of bytes, because
+/// Swift joins a slash and a following combining mark into one character, while browsers and servers see a slash.
 struct ResolvedLocation: Hashable, Sendable {
-  /// Lower case.
+  /// The scheme in lower case.
   let scheme: [UInt8]
-  /// Lower case, without user information and default port; empty where the scheme has none.
+  /// The authority in lower case, without user information and default port; empty if the scheme has none.
   let authority: [UInt8]
-  /// Decoded, without dot segments and empty ones. Of other schemes than http and https it is empty: the app that owns a
-  /// scheme gets all that is addressed to it.
+  /// The decoded path, without dot segments and empty segments. Empty for schemes other than http and https: the app
+  /// that owns such a scheme gets every URL of it.
   let path: [UInt8]
 
-  /// - Parameter base: what a relative reference is resolved against: an origin, so its path counts from the root.
+  /// - Parameter base: The origin against which a relative reference is resolved, so its path counts from the root.
   init(_ reference: some Collection<UInt8>, on base: ResolvedLocation?) {
-    // Browsers drop controls and spaces at the beginning, tabs and line ends everywhere.
+    // Browsers drop controls and spaces at the beginning, and tabs and line ends anywhere.
     let kept = reference.filter { $0 != 0x09 && $0 != 0x0a && $0 != 0x0d }
     let text = kept.drop { $0 <= 0x20 }.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
     let named = ResolvedLocation.scheme(of: text)
@@ -28,7 +28,7 @@ struct ResolvedLocation: Hashable, Sendable {
     }
     let slashed = ResolvedLocation.slashed(text.dropFirst(named.map { $0.count + 1 } ?? 0))
     let leading = slashed.prefix { $0 == ResolvedLocation.slash }.count
-    // With a scheme of its own any number of slashes comes before the authority; without one, two or more do.
+    // After a scheme, any number of slashes precedes the authority; without a scheme, two or more do.
     if named != nil || leading >= 2 {
       let remainder = slashed.dropFirst(leading)
       let end = remainder.firstIndex(of: ResolvedLocation.slash) ?? remainder.endIndex
@@ -48,7 +48,7 @@ struct ResolvedLocation: Hashable, Sendable {
     self.path = path
   }
 
-  /// The same location on any port.
+  /// The same location without its port.
   var withoutPort: ResolvedLocation {
     let end = authority.lastIndex(of: UInt8(ascii: "]")).map { $0 + 1 } ?? authority.firstIndex(of: UInt8(ascii: ":"))
     return ResolvedLocation(scheme: scheme, authority: Array(authority[..<(end ?? authority.endIndex)]), path: path)
@@ -58,7 +58,7 @@ struct ResolvedLocation: Hashable, Sendable {
   private static let https = Array("https".utf8)
   private static let slash = UInt8(ascii: "/")
 
-  /// True if it leads to the machine that the browser runs on.
+  /// True if the location leads to the machine on which the browser runs.
   var isLoopback: Bool {
     guard scheme == ResolvedLocation.http || scheme == ResolvedLocation.https else { return false }
     let isBracketed = authority.first == UInt8(ascii: "[")
@@ -67,10 +67,10 @@ struct ResolvedLocation: Hashable, Sendable {
     return host.elementsEqual("localhost".utf8) || host.suffix(10).elementsEqual(".localhost".utf8)
   }
 
-  /// True if the host has a character that browsers may turn into one of ASCII, as they do with full-width letters.
+  /// True if the host contains a character that browsers may map to ASCII, as they do with full-width letters.
   var isInternational: Bool { !authority.span.isASCII }
 
-  /// Every `%XX` that can be decoded, once.
+  /// Returns the text with every valid `%XX` decoded once.
   static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
     var bytes = Array(text)
     var kept = 0
@@ -91,12 +91,12 @@ struct ResolvedLocation: Hashable, Sendable {
     return bytes
   }
 
-  /// With slashes for backslashes, as browsers read them.
+  /// Replaces backslashes by slashes, as browsers do.
   private static func slashed(_ text: some Collection<UInt8>) -> [UInt8] {
     text.map { $0 == UInt8(ascii: "\\") ? slash : $0 }
   }
 
-  /// RFC 3986, section 3.1.
+  /// Returns the scheme in lower case, if there is one (RFC 3986, section 3.1).
   private static func scheme(of text: ArraySlice<UInt8>) -> [UInt8]? {
     guard let colon = text.firstIndex(of: UInt8(ascii: ":")), let first = text.first, (first | 0x20) &- 0x61 < 26 else {
       return nil
@@ -120,12 +120,12 @@ struct ResolvedLocation: Hashable, Sendable {
     return name + Array(":\(port)".utf8)
   }
 
-  /// An address in one notation of the many that browsers read; a name as it is.
+  /// Returns an address in one of the notations that browsers read; a name unchanged.
   private static func canonical(_ host: [UInt8]) -> [UInt8] {
     HostAddress(host[...]).map { Array($0.description.utf8) } ?? host
   }
 
-  /// A name with a dot at its end is the same name.
+  /// Removes a dot at the end of a name, which does not change its meaning.
   private static func withoutDot(_ name: ArraySlice<UInt8>) -> [UInt8] {
     Array(name.last == UInt8(ascii: ".") ? name.dropLast() : name)
   }

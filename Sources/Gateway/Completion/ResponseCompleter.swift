@@ -10,17 +10,17 @@ import Stores
 /// The transaction that a request belongs to.
 struct RunningTransaction {
   let transaction: AuthorizationTransaction
-  /// The state that carries it through the upstream, where the request has it.
+  /// The state that carries the transaction through the upstream, if the request has it.
   let state: String?
-  /// True if the request is the very one that began it.
+  /// True if this request began the transaction.
   let isBeginning: Bool
 }
 
-/// Turns the upstream's answer into the client's (`I-completion`).
+/// Turns the upstream's authorization response into the client's (`I-completion`).
 struct ResponseCompleter {
   private let intercepted: InterceptedRequest
   private let session: BrowserSession?
-  /// `nil` where it is not known.
+  /// The transaction of the request; `nil` if it is unknown.
   private let running: RunningTransaction?
   private var transaction: AuthorizationTransaction? { running?.transaction }
 
@@ -30,7 +30,7 @@ struct ResponseCompleter {
     self.running = running
   }
 
-  /// Passes the upstream's response on, completed if it is an answer.
+  /// Passes the upstream's response on, completed if it is an authorization response.
   func relay(_ answer: UpstreamResponse, adding cookie: String?) async -> Reply {
     var response = answer.head
     if let location = response.headers["Location"] {
@@ -54,15 +54,16 @@ struct ResponseCompleter {
       return .response(await replace(answer, by: refused, adding: cookie))
     }
     UpstreamPageHeaders.harden(&response, isSecure: intercepted.policy.gateway.origin.scheme == .https)
-    // The address has the sealed state in it, and its answer belongs to this request alone (RFC 9111, section 5.2.2.5).
+    // The URL contains the sealed state, and the response belongs to this request alone (RFC 9111, section 5.2.2.5).
     response.headers.set("Cache-Control", "no-store")
     if let cookie { response.headers.append("Set-Cookie", cookie) }
     return .relay(answer, response)
   }
 
-  /// Returns true if a code would go to another origin than the server's, with no state by which it could be completed.
+  /// Returns true if a code would go to an origin other than the server's, without a state by which it could be
+  /// completed.
   ///
-  /// A form without a transaction of its own may be the last step of an observed client's sign-in in the same browser.
+  /// A form without a transaction may be the last step of an observed client's sign-in in the same browser.
   private func handsCodeElsewhere(_ location: String) -> Bool {
     guard intercepted.gateway.snapshot.locations.leavesWithCode(location) else { return false }
     return transaction != nil || !intercepted.isForObservedClient(location)
@@ -73,14 +74,15 @@ struct ResponseCompleter {
     return await replace(answer, by: refused, adding: cookie)
   }
 
-  /// Changes the status. The upstream's reason phrase belongs to its own one.
+  /// Changes the status and drops the upstream's reason phrase, which belongs to the old status.
   private func change(_ response: inout Response, to status: Int) {
     guard status != response.status else { return }
     response.status = status
     response.reason = nil
   }
 
-  /// A redirect that would repeat a post with credentials elsewhere becomes one that does not (RFC 9700, section 4.12).
+  /// Returns 303 for a redirect that would make the browser post credentials to another origin (RFC 9700, section
+  /// 4.12).
   private func redirectStatus(_ response: Response) -> Int {
     let location = response.headers["Location"] ?? ""
     let stays =
@@ -97,7 +99,8 @@ struct ResponseCompleter {
     return intercepted.policy.gateway.origin.description + rest
   }
 
-  /// Sends the gateway's response in place of the upstream's, whose cookies (a session that begins or ends) still count.
+  /// Sends the gateway's response in place of the upstream's. The cookies of the upstream's response, for a session
+  /// that begins or ends, are kept.
   private func replace(_ answer: UpstreamResponse, by response: Response, adding cookie: String?) async -> Response {
     var response = response
     for field in intercepted.cookies(of: answer.head) { response.headers.append("Set-Cookie", field) }
@@ -107,12 +110,13 @@ struct ResponseCompleter {
     return response
   }
 
-  /// The response to the client; `nil` when the location is not an answer but a way on, to a login page for example.
+  /// Returns the response to the client; `nil` if the location is not an authorization response but, for example, a
+  /// login page.
   private func complete(_ location: String) async -> Response? {
     guard let answer = UpstreamAuthorizationResponse(location: intercepted.absolute(location)) else { return nil }
-    // A redirect back to the authorization endpoint carries the state too, and is no answer.
+    // A redirect back to the authorization endpoint also carries the state, but is no authorization response.
     if let state = answer.state, isAnswer(answer) {
-      // What came of this state is at hand: it was sealed, or opened, a moment ago.
+      // This request sealed or opened the same state, so reuse its transaction.
       if let running, let carried = running.state, carried.utf8.span.isEqual(to: state.utf8.span) {
         return await complete(answer, running.transaction)
       }
@@ -126,7 +130,7 @@ struct ResponseCompleter {
         return intercepted.respond(with: .here(.storeUnavailable))
       }
     }
-    // Without a state only an error counts, and only where it is certain whose it is.
+    // Without a state only an error counts, and only if its client is certain.
     guard let transaction, answer.parameters.contains(.error), isAt(location, transaction.upstreamRedirectURI) else {
       return nil
     }
@@ -162,16 +166,16 @@ extension InterceptedRequest {
     return policy.gateway.origin.description + location
   }
 
-  /// Returns true if the location hands out a code or token that nothing completes: neither this response nor, with
-  /// `callback: network`, the callback endpoint.
+  /// Returns true if the location hands out a code or token that is not completed by this response or, with
+  /// `callback: network`, by the callback endpoint.
   fileprivate func isUnansweredHere(_ location: String) -> Bool {
     let locations = gateway.snapshot.locations
     guard locations.leaksAuthorizationResponse(location) else { return false }
     return policy.upstream.callback == .inPlace || !locations.isCallback(location)
   }
 
-  /// Returns true if the location is one of an observed client's redirect URIs, or answers an observed request that is known
-  /// here.
+  /// Returns true if the location is a redirect URI of an observed client, or answers an observed request that this
+  /// gateway knows.
   func isForObservedClient(_ location: String) -> Bool {
     guard policy.isObserving else { return false }
     if gateway.snapshot.locations.isObserved(location) { return true }
@@ -181,8 +185,8 @@ extension InterceptedRequest {
     return gateway.resources.observed.isKnown(link.link)
   }
 
-  /// The cookies that the upstream sets, as they may reach the browser: never the gateway's own, and `Secure` wherever
-  /// the gateway is.
+  /// Returns the upstream's `Set-Cookie` values for the browser: without the gateway's own cookie, and with `Secure` if
+  /// the gateway's origin is https.
   func cookies(of response: Response) -> [String] {
     let own = gateway.snapshot.cookie.name.lowercased()
     let isSecure = policy.gateway.origin.scheme == .https
@@ -194,14 +198,14 @@ extension InterceptedRequest {
     }
   }
 
-  /// True for a form of another site, to which a browser attaches no cookie with `SameSite=Lax`: the sign-in of a
-  /// federated server ends so (`upstream.cross_site_login`).
+  /// True if a form of another site was posted without the gateway's cookie, because browsers attach no `SameSite=Lax`
+  /// cookie to it. The sign-in at a federated server ends with such a form (`upstream.cross_site_login`).
   private var isCrossSitePost: Bool {
     request.method == "POST" && request.headers["Sec-Fetch-Site"] == "cross-site"
       && !request.headers.all("Cookie").contains { $0.contains(gateway.snapshot.cookie.name + "=") }
   }
 
-  /// Decides an answer of the upstream and gives the client its own.
+  /// Decides an authorization response of the upstream and returns the response to the client.
   func finish(
     _ answer: UpstreamAuthorizationResponse, _ transaction: AuthorizationTransaction, browserMatches: Bool
   ) async -> Response {
@@ -222,8 +226,8 @@ extension InterceptedRequest {
     case .pass: return self.respond(with: .here(.answerUnusable), transaction: transaction)
     }
   }
-  /// Claims the upstream's code for the transaction and sends the client the wrapped one. Without a store a code goes
-  /// nowhere: a second transaction could bring it.
+  /// Claims the upstream's code for the transaction and sends the wrapped code to the client. If the store is
+  /// unavailable, the client gets no code: a second transaction could present the same one.
   private func deliver(_ permit: CompletionPermit) async -> Response {
     let transaction = permit.transaction
     do throws(StoreError) {
@@ -239,7 +243,7 @@ extension InterceptedRequest {
 }
 
 extension Response {
-  /// The places other than `Location` to which the response sends a client.
+  /// The URLs other than `Location` to which the response sends a client.
   var secondaryDestinations: [String] {
     headers.all("Refresh") + headers.all("Content-Location") + headers.all("Link").flatMap(LinkField.targets)
   }

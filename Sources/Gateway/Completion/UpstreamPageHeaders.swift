@@ -1,14 +1,15 @@
 import HTTP
 
-/// Headers of the upstream's login and consent pages on their way to the browser.
+/// Rewrites the header fields of the upstream's login and consent pages for the browser.
 enum UpstreamPageHeaders {
-  /// Adds what protects a page of the interaction, and removes what would break it.
+  /// Adds fields that protect an interaction page, and removes those that would break it.
   ///
-  /// - `frame-ancestors` and `X-Frame-Options`: no other site frames a login (RFC 9700, section 4.16).
-  /// - `Referrer-Policy: same-origin`: codes and states in addresses stay on this origin (section 4.2.4). Not
-  ///   `no-referrer`: the form post would then carry `Origin: null`, which servers refuse as cross-site.
-  /// - `form-action` goes: browsers apply it along the redirect chain, up to the jump to the app (`I-pages`).
-  /// - CORS fields go: no script of another origin has business here (section 2.6).
+  /// - `frame-ancestors` and `X-Frame-Options` are added: no other site may frame a login (RFC 9700, section 4.16).
+  /// - `Referrer-Policy: same-origin` is added: codes and states in URLs stay on this origin (section 4.2.4).
+  ///   `no-referrer` would make the form post carry `Origin: null`, which servers refuse as cross-site.
+  /// - `form-action` is removed: browsers apply it to the whole redirect chain, including the redirect to the app
+  ///   (`I-pages`).
+  /// - CORS fields are removed: no script of another origin needs these pages (section 2.6).
   static func harden(_ response: inout Response, isSecure: Bool) {
     var kept = Headers()
     for field in response.headers.fields {
@@ -29,7 +30,8 @@ enum UpstreamPageHeaders {
     response.headers = kept
   }
 
-  /// One field may hold several policies, separated by commas (Content Security Policy Level 3, section 2.2).
+  /// Removes `form-action` from a field, which may hold several policies, separated by commas (Content Security Policy
+  /// Level 3, section 2.2).
   private static func withoutFormAction(_ field: String) -> String {
     field.split(separator: ",").map { policy in
       policy.split(separator: ";").map(trimmed).filter { directive in
@@ -46,7 +48,7 @@ enum UpstreamPageHeaders {
 
   private static func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
 
-  /// An upstream that does not know of the TLS in front of it leaves `Secure` out.
+  /// Adds `Secure`, which an upstream omits if it is not aware of the TLS in front of it.
   static func secured(_ cookie: String) -> String {
     let isSecure = cookie.split(separator: ";").dropFirst().contains { attribute in
       attribute.drop { $0 == " " }.lowercased() == "secure"

@@ -5,13 +5,13 @@ import Policy
 import Proxy
 import Telemetry
 
-/// The facts that an observed request shows: the fields of its log line, and the findings that need the other requests of
-/// its flow (`I-observe`).
+/// Facts about an observed request: the fields of its log line, and the findings that depend on other requests of its
+/// flow (`I-observe`).
 extension InterceptedRequest {
-  /// Bytes of an answer of the token endpoint. A longer one passes unread.
+  /// The longest token response that is read, in bytes. A longer one passes unread.
   private static let longestTokenAnswer = 64 * 1024
 
-  /// Notes an authorization request.
+  /// Records an authorization request.
   func noteObserved(_ request: AuthorizationRequest) {
     let parameters = request.parameters
     var observed = ObservedRequest()
@@ -34,7 +34,7 @@ extension InterceptedRequest {
     trail.observed = observed
   }
 
-  /// Notes a token request, and the refusals that only the authorization request or an earlier answer shows.
+  /// Records a token request, and the refusals that only the authorization request or an earlier response reveals.
   func noteObserved(_ request: TokenRequest) {
     let parameters = request.parameters
     let authentication = try? request.clientAuthentication()
@@ -70,7 +70,7 @@ extension InterceptedRequest {
     trail.observed = observed
   }
 
-  /// Reads a short answer of the token endpoint for its refresh token. Its bytes go on as they came.
+  /// Reads the refresh token in a short token response. The response passes byte for byte.
   func noteObserved(_ reply: Reply, to request: TokenRequest) async -> Reply {
     guard case .relay(let answer, var response) = reply, answer.head.status == 200,
       let length = answer.length, length <= InterceptedRequest.longestTokenAnswer,
@@ -98,7 +98,7 @@ extension InterceptedRequest {
     }
   }
 
-  /// The redirect URI without query and loopback port, as a policy lists it; `malformed` for any other text.
+  /// Returns the redirect URI without query and loopback port, as a policy lists it; `malformed` for any other text.
   private static func shape(_ text: String) -> String {
     (try? RedirectURI(parsing: text))?.address ?? "malformed"
   }

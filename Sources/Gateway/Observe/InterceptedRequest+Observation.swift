@@ -6,11 +6,11 @@ import Policy
 import Proxy
 import Telemetry
 
-/// The way of an observed request: to the upstream as the client sent it, and its answer back as the upstream sent it
+/// Passes an observed request to the upstream as the client sent it, and the response back as the upstream sent it
 /// (`I-observe`).
 extension InterceptedRequest {
-  /// The request with the client's own fields, in their order, and its own body. The proxy replaces `Host` and framing,
-  /// and adds `Via` and the forwarding fields, as for each request that passes.
+  /// Returns the request with the client's own fields, in their order, and its own body. The proxy replaces `Host` and
+  /// framing, and adds `Via` and the forwarding fields, as for every request that passes.
   private func asReceived() -> OutboundRequest {
     var headers = Headers(capacity: request.headers.fields.count)
     for field in request.headers.fields where !field.name.isEqualIgnoringCase(to: "host") {
@@ -20,13 +20,13 @@ extension InterceptedRequest {
       method: request.method, target: request.target, headers: headers, body: request.body, peer: request.peer)
   }
 
-  /// Passes the request. As soon as one client is enforced, the request and its answer are refused if they concern a
+  /// Passes the request. If the policy enforces a client, the request and its response are refused if they concern a
   /// redirect URI of an enforced client.
   ///
   /// - Parameters:
   ///   - parameters: The parameters of the request, wherever they occur.
-  ///   - clientID: The client id that the request names; `nil` for none or several.
-  ///   - refuse: Makes the answer for a refusal.
+  ///   - clientID: The client id that the request names; `nil` if it names none or several.
+  ///   - refuse: Makes the response for a refusal.
   func observe(
     _ parameters: [FormParameters], from clientID: String?, refuse: (RejectionResponse) -> Response
   ) async -> Reply {

@@ -1,30 +1,30 @@
 import Enforcement
 import Synchronization
 
-/// Links the requests of observed flows: an authorization request to its code, and a refresh token to its next one
+/// Links the requests of observed flows: an authorization request to its code, and a refresh token to its successor
 /// (`I-observe`).
 ///
-/// The memory is bounded: each table has a fixed number of entries, of which a new one replaces the oldest. A lost entry
-/// makes a finding impossible and nothing else. All workers share it, and it takes no memory until a request is observed.
+/// The memory is bounded: each table has a fixed number of entries, and a new entry replaces the oldest. A lost entry
+/// only prevents a finding. All workers share the tables, which take no memory until a request is observed.
 final class ObservedFlows: Sendable {
   /// A code whose authorization request is known.
   struct Code: Sendable {
     let flow: ObservedFlow
-    /// Seconds since 1970.
+    /// The time at which the code passed, in seconds since 1970.
     let passedAt: Int64
     var uses = 0
   }
 
   private struct Request: Sendable {
     var flow: ObservedFlow
-    /// True if several requests could have caused an answer with this link.
+    /// True if several requests could have caused a response with this link.
     var isAmbiguous = false
     var isAnswered = false
   }
 
   private struct RefreshToken: Sendable {
     let client: ShortDigest
-    /// When the server gave another token for it, in seconds since 1970; `nil` while it is the newest.
+    /// The time at which the server issued a successor, in seconds since 1970; `nil` if this token is the newest.
     var supersededAt: Int64?
   }
 
@@ -43,7 +43,7 @@ final class ObservedFlows: Sendable {
         refreshTokens: BoundedTable(capacity: capacity)))
   }
 
-  /// Notes an authorization request that passes.
+  /// Records an authorization request that passes.
   func begin(_ flow: ObservedFlow, link: ShortDigest) {
     tables.withLock { tables in
       guard let before = tables.requests[link], !before.isAnswered else {
@@ -57,18 +57,18 @@ final class ObservedFlows: Sendable {
   /// Returns true if a request with this link passed.
   func isKnown(_ link: ShortDigest) -> Bool { tables.withLock { $0.requests[link] != nil } }
 
-  /// Notes an answer that passes.
+  /// Records an authorization response that passes.
   func answer(_ link: ShortDigest, code: ShortDigest, now: Int64) {
     tables.withLock { tables in
       guard let request = tables.requests[link] else { return }
       tables.requests[link]?.isAnswered = true
-      // A code that passes a second time was echoed: its first request counts.
+      // A code that passes a second time is an echo: its first request counts.
       guard !request.isAmbiguous, tables.codes[code] == nil else { return }
       tables.codes[code] = Code(flow: request.flow, passedAt: now)
     }
   }
 
-  /// Notes a use of a code; `nil` if its request is not known. `uses` counts the uses before this one.
+  /// Records a use of a code. Returns `nil` if its request is unknown; `uses` counts the uses before this one.
   func use(_ code: ShortDigest) -> Code? {
     tables.withLock { tables in
       let found = tables.codes[code]
@@ -77,12 +77,12 @@ final class ObservedFlows: Sendable {
     }
   }
 
-  /// The facts that are known of a refresh token that a client presents.
+  /// Returns the known facts about a refresh token that a client presents.
   func presented(_ token: ShortDigest) -> (client: ShortDigest, supersededAt: Int64?)? {
     tables.withLock { $0.refreshTokens[token].map { ($0.client, $0.supersededAt) } }
   }
 
-  /// Notes the refresh token in an answer, which takes the place of the one that was presented, if any.
+  /// Records the refresh token in a response, which supersedes the presented one, if any.
   func gave(_ token: ShortDigest, for presented: ShortDigest?, client: ShortDigest, now: Int64) {
     tables.withLock { tables in
       if let presented, presented != token {
@@ -109,7 +109,7 @@ struct BoundedTable<Value: Sendable>: Sendable {
 
   var count: Int { values.count }
 
-  /// The value of a key. Setting `nil` is not possible: entries leave only by their age.
+  /// The value of a key. Setting `nil` has no effect: entries are removed only when they are the oldest.
   subscript(key: ShortDigest) -> Value? {
     get { values[key] }
     set {

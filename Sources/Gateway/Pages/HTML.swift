@@ -1,59 +1,69 @@
-/// A piece of HTML that is safe to send: what is written in the source is markup, what is interpolated is text.
+/// A piece of HTML that is safe to send: the literal parts in the source are markup, and the interpolated values are
+/// text.
 ///
-/// Only string literals of the program become markup (the literal type is `StaticString`, so no value that was made at run
-/// time can get there); every interpolated value is escaped for text and for quoted attribute values alike. Attribute
-/// values are therefore always quoted. A URL in an attribute goes through ``StringInterpolation/appendInterpolation(url:)``.
+/// Only string literals of the program become markup: the literal type is `StaticString`, so a value that is made at
+/// run time cannot become markup. Every interpolated value is escaped for text and for quoted attribute values alike, so
+/// attribute values are always quoted. A URL in an attribute goes through
+/// ``StringInterpolation/appendInterpolation(url:)``.
 public struct HTML: Sendable, ExpressibleByStringInterpolation {
   /// The markup.
   public private(set) var text: String
 
+  /// Creates markup from a literal.
   public init(stringLiteral value: StaticString) {
     text = value.description
   }
 
+  /// Creates markup from a literal with interpolated values.
   public init(stringInterpolation: StringInterpolation) {
     text = stringInterpolation.text
   }
 
+  /// Collects the literal parts as markup and the interpolated values as text.
   public struct StringInterpolation: StringInterpolationProtocol {
     fileprivate var text = ""
 
+    /// Reserves memory for the literal parts and for 16 bytes per value.
     public init(literalCapacity: Int, interpolationCount: Int) {
       text.reserveCapacity(literalCapacity + interpolationCount * 16)
     }
 
+    /// Appends markup.
     public mutating func appendLiteral(_ literal: StaticString) {
       text += literal.description
     }
 
-    /// Escapes `value`.
+    /// Appends `value`, escaped.
     public mutating func appendInterpolation(_ value: String) {
       text += HTML.escaped(value)
     }
 
+    /// Appends a number.
     public mutating func appendInterpolation(_ value: Int) {
       text += String(value)
     }
 
+    /// Appends markup that was made before.
     public mutating func appendInterpolation(_ html: HTML) {
       text += html.text
     }
 
-    /// Nothing for `nil`.
+    /// Appends markup, or nothing for `nil`.
     public mutating func appendInterpolation(_ html: HTML?) {
       text += html?.text ?? ""
     }
 
+    /// Appends markup one after the other.
     public mutating func appendInterpolation(_ pieces: [HTML]) {
       for piece in pieces { text += piece.text }
     }
 
-    /// Escapes `value` for people to read: characters that would hide, reorder or break it become visible.
+    /// Appends `value`, escaped, for people to read: characters that would hide, reorder or break text become visible.
     public mutating func appendInterpolation(shown value: String) {
       text += HTML.escaped(HTML.visible(value))
     }
 
-    /// The value of `href` or `action`: escaped, and `#` in place of a URL that would run script in this page.
+    /// Appends the value of `href` or `action`: escaped, or `#` in place of a URL that would run script in this page.
     public mutating func appendInterpolation(url: String) {
       text += HTML.isActive(url) ? "#" : HTML.escaped(url)
     }
@@ -61,8 +71,8 @@ public struct HTML: Sendable, ExpressibleByStringInterpolation {
 }
 
 extension HTML {
-  /// Escapes what ends text, a quoted attribute value or a character reference (HTML, section 13.1.2). Line breaks become
-  /// references, because a parser would otherwise normalise a carriage return away.
+  /// Escapes the characters that end text, a quoted attribute value or a character reference (HTML, section 13.1.2).
+  /// Line breaks become references, because a parser would otherwise normalise a carriage return away.
   static func escaped(_ value: String) -> String {
     var result = ""
     result.reserveCapacity(value.utf8.count)
@@ -75,7 +85,7 @@ extension HTML {
       case "'": result += "&#39;"
       case "\r": result += "&#13;"
       case "\n": result += "&#10;"
-      // Not allowed in a document, not even as references.
+      // Not allowed in a document, even as references.
       case "\0", "\u{1}"..."\u{8}", "\u{b}", "\u{e}"..."\u{1f}", "\u{7f}"..."\u{9f}": result += "\u{fffd}"
       default: result.unicodeScalars.append(scalar)
       }
@@ -83,7 +93,7 @@ extension HTML {
     return result
   }
 
-  /// Replaces controls and what has no ink or changes the direction of its surroundings, so that a name shows as it is.
+  /// Replaces control characters and invisible or direction-changing ones, so that a name is displayed as it is.
   static func visible(_ value: String) -> String {
     var result = ""
     for scalar in value.unicodeScalars {
@@ -96,8 +106,8 @@ extension HTML {
     return result
   }
 
-  /// True if a browser would run or render `url` as content of this page's origin. Browsers skip controls and leading
-  /// spaces in a scheme, so they are skipped here.
+  /// Returns true if a browser would run or render `url` as content of this page's origin. Browsers ignore controls and
+  /// leading spaces in a scheme, so this function ignores them, too.
   private static func isActive(_ url: String) -> Bool {
     let kept = url.unicodeScalars.filter { $0.value > 0x20 && $0.value != 0x7f }
     guard let colon = kept.firstIndex(of: ":") else { return false }

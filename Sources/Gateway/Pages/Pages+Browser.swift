@@ -1,13 +1,14 @@
 public import HTTP
 
-/// Pages about the browser that the flow runs in.
+/// Pages about the browser in which the flow runs.
 extension Pages {
-  /// For a completion that comes without its browser's secret (`I-browser`): the flow changed browser, or the cookie is
-  /// gone. It fails closed; the link runs every rule again.
+  /// Returns the page for a completion without its browser's secret (`I-browser`): the flow changed browsers, or the
+  /// cookie is gone. The completion is refused. The link starts the sign-in again, and every rule runs.
   ///
   /// - Parameters:
-  ///   - path: The authorization request on this origin, path and query; anything else gives a page without a link.
-  ///   - page: The status and what the developer reads.
+  ///   - path: The path and query of the authorization request on this origin; any other text gives a page without a
+  ///     link.
+  ///   - page: The status and the text for the developer.
   public func startAgain(path: String?, _ page: ErrorPage) -> Response {
     let link: HTML? = path.flatMap { path in
       guard path.hasPrefix("/"), !path.hasPrefix("//"), !path.hasPrefix("/\\") else { return nil }
@@ -24,13 +25,14 @@ extension Pages {
       """)
   }
 
-  /// For a user agent that looks embedded, where the policy blocks those (RFC 8252, section 8.12). Advisory: the guess
-  /// comes from what the user agent says of itself.
+  /// Returns the page for a user agent that looks embedded, if the policy blocks those (RFC 8252, section 8.12).
+  /// Advisory: the guess depends on the `User-Agent` field.
   ///
   /// - Parameters:
-  ///   - address: The address of this authorization request at the gateway, for the user to copy. Never a link: it would
-  ///     open in the same embedded view. `nil` for a page in the middle of a sign-in, which no other browser can go on with.
-  ///   - page: The status, 403, and what the developer reads.
+  ///   - address: The URL of this authorization request at the gateway, for the user to copy. Never a link, which would
+  ///     open in the same embedded view. `nil` for a page in the middle of a sign-in, which no other browser can
+  ///     continue.
+  ///   - page: The status, 403, and the text for the developer.
   public func embeddedUserAgent(address: String?, _ page: ErrorPage) -> Response {
     let way: HTML =
       if let address {
@@ -46,10 +48,10 @@ extension Pages {
       status: page.status, title: "Please use your browser",
       """
       <h1>Please use your browser to sign in</h1>
-      <p>This page seems to be open inside an app. The app around it could read your password, so signing in works \
-      only in a browser of its own.</p>
+      <p>This page seems to be open inside an app. That app could read your password, so you can sign in only in \
+      a separate browser.</p>
       \(way)
-      <p class="soft">This is a guess from what the browser says about itself. If it is wrong, another browser helps.</p>
+      <p class="soft">This is a guess from the name that the browser sends. If it is wrong, try another browser.</p>
       \(developerSection(page))
       """)
   }

@@ -1,13 +1,13 @@
 public import HTTP
 
 extension Pages {
-  /// Asks whether the app may have what it asks for. The answer is a POST with the fields of ``ConsentPage/Field``.
+  /// Returns the page that asks whether the app may have the access that it requests. The answer is a POST with the
+  /// fields of ``ConsentPage/Field``.
   ///
-  /// The buttons are in one order for the eye and for the keyboard. Allow takes no click in the first second, because another
-  /// site can have the user double-click where the button is about to appear.
+  /// The buttons have the same order on screen and for the keyboard. Allow ignores clicks in the first second, because
+  /// another site can make the user double-click where the button is about to appear.
   ///
-  /// The page has no `Origin` to offer with its POST (`Referrer-Policy: no-referrer` makes it `null`): the token is what
-  /// ties the answer to the page.
+  /// With `Referrer-Policy: no-referrer` the POST carries `Origin: null`, so the token ties the answer to the page.
   public func consent(_ page: ConsentPage) -> Response {
     let name = page.clientName ?? page.clientID
     let identity: HTML = page.clientName == nil ? "" : "<code class=\"id\">\(shown: page.clientID)</code>"
@@ -16,15 +16,15 @@ extension Pages {
       page.isProven
       ? ""
       : """
-      <p class="note">Nothing proves that this app is the one that it says it is. Allow it only if you started this \
-      sign-in yourself, just now.</p>
+      <p class="note">The identity of this app is not proven. Allow it only if you started this sign-in yourself, \
+      just now.</p>
 
       """
     return response(
       status: 200, title: "Allow \(name)?",
       """
       <h1>Allow <bdi>\(shown: name)</bdi> to use your account?</h1>
-      <p class="soft">You go on to sign in only if you allow it.</p>
+      <p class="soft">You continue to the sign-in only if you allow it.</p>
       <dl class="facts">
       <div><dt>App</dt><dd><bdi>\(shown: name)</bdi>\(tag)\(identity)</dd></div>
       <div><dt>You return to</dt><dd>\(page.destination.words)</dd></div>
@@ -42,14 +42,15 @@ extension Pages {
   }
 
   private static func scopeItems(_ scopes: [String]) -> [HTML] {
-    guard !scopes.isEmpty else { return ["<li>use your account, without saying what for</li>\n"] }
+    guard !scopes.isEmpty else { return ["<li>use your account, for an unstated purpose</li>\n"] }
     return scopes.map { scope in
       guard let words = words(forScope: scope) else { return "<li>use <code>\(shown: scope)</code></li>\n" }
       return "<li>\(words) <code class=\"soft\">\(shown: scope)</code></li>\n"
     }
   }
 
-  /// The scopes that mean the same everywhere (OpenID Connect Core, sections 3.1.2.1, 5.4 and 11).
+  /// Returns the words for scopes that have the same meaning everywhere (OpenID Connect Core, sections 3.1.2.1, 5.4 and
+  /// 11).
   private static func words(forScope scope: String) -> HTML? {
     switch scope {
     case "openid": "know who you are"

@@ -1,15 +1,15 @@
 public import HTTP
 
-/// Pages that hand the authorization response to the client. Their address is a verified redirect URI, never one that
-/// only came with the request.
+/// Pages that hand the authorization response to the client. They link only to a verified redirect URI, never to one
+/// that was only named in the request.
 extension Pages {
-  /// Delivers the response by a form that submits itself (OAuth 2.0 Form Post Response Mode, section 2); a button does it
-  /// where no script runs.
+  /// Returns a page with a form that submits itself (OAuth 2.0 Form Post Response Mode, section 2); without script, the
+  /// user presses its button.
   ///
   /// - Parameters:
   ///   - redirectURI: The verified redirect URI: https, or http on loopback.
-  ///   - parameters: The response, in order: `code`, `state`, `iss`, or an error.
-  ///   - clientName: Who gets it, for the user.
+  ///   - parameters: The response parameters, in order: `code`, `state`, `iss`, or an error.
+  ///   - clientName: The name of the client that gets the response, shown to the user.
   public func formPost(redirectURI: String, parameters: [(name: String, value: String)], clientName: String) -> Response
   {
     let fields: [HTML] = parameters.map {
@@ -26,12 +26,12 @@ extension Pages {
       """)
   }
 
-  /// Offers the jump to the app as a link, for browsers that follow a redirect to a private-use scheme only after a
+  /// Returns a page with a link to the app, for browsers that follow a redirect to a private-use scheme only after a
   /// tap (RFC 8252, section 7.1).
   ///
   /// - Parameters:
   ///   - location: The verified redirect URI with the response in it.
-  ///   - clientName: Which app it is.
+  ///   - clientName: The name of the app, shown to the user.
   public func openApp(location: String, clientName: String) -> Response {
     response(
       status: 200, title: "Open \(clientName)",

@@ -1,9 +1,10 @@
 public import HTTP
 
 extension Pages {
-  /// Tells the user what happened and what to do, and the app's developer which rule refused.
+  /// Returns a page that explains to the user what happened and what to do, and to the app's developer which rule
+  /// refused.
   ///
-  /// Nothing on the page leads to an address that came with the request (RFC 6749, section 3.1.2.4).
+  /// The page contains no link to a URL from the request (RFC 6749, section 3.1.2.4).
   public func error(_ page: ErrorPage) -> Response {
     let words = Pages.words(for: page.status)
     var response = response(
@@ -20,7 +21,7 @@ extension Pages {
     return response
   }
 
-  /// The part for the developer, set apart from what the user reads.
+  /// Returns the part for the developer, separate from the text for the user.
   func developerSection(_ page: ErrorPage) -> HTML {
     let rule: HTML? = page.rule.map {
       """
@@ -44,7 +45,7 @@ extension Pages {
       """
   }
 
-  /// Text in backticks, as diagnostics quote input, set as code.
+  /// Returns the text with the parts in backticks, by which diagnostics quote input, as code.
   private static func quoted(_ text: String) -> [HTML] {
     let pieces = text.split(separator: "`", omittingEmptySubsequences: false)
     return pieces.enumerated().map { index, piece in
@@ -69,24 +70,24 @@ extension Pages {
       )
     case 421:
       (
-        "Wrong address", "This server does not answer for the address that was asked for.",
+        "Wrong address", "This server does not serve the requested address.",
         "Go back to the app and sign in from there. If you typed the address, check its spelling."
       )
     case 429:
       (
-        "Too many attempts", "There were too many attempts in a short time, so this one was not looked at.",
+        "Too many attempts", "There were too many attempts in a short time, so this one was not processed.",
         "Wait a minute, then go back to the app and try again."
       )
     case 400..<500:
       (
         "This sign-in link does not work",
         "The app that sent you here asked for something that cannot be accepted. Nothing was shared with it.",
-        "Go back to the app and try again. If this page comes back, tell the people who make the app, "
-          + "and send them what is written below."
+        "Go back to the app and try again. If this page appears again, contact the developer of "
+          + "the app and send them the details below."
       )
     case 502:
       (
-        "Sign-in is not working right now", "The sign-in service gave an answer that could not be used.",
+        "Sign-in is not working right now", "The sign-in service sent a response that could not be used.",
         "It is not your fault. Go back to the app and try again in a few minutes."
       )
     case 503:
@@ -102,7 +103,7 @@ extension Pages {
     default:
       (
         "Something went wrong here", "An error on our side stopped your sign-in. Nothing was shared with the app.",
-        "Go back to the app and try again. If this page comes back, ask for help and mention the reference below."
+        "Go back to the app and try again. If this page appears again, ask for help and mention the reference below."
       )
     }
   }

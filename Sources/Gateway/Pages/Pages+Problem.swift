@@ -1,9 +1,9 @@
 import HTTP
 import Proxy
 
-/// Errors for programs, which cannot read a page.
+/// Error responses for programs, which cannot read a page.
 extension Pages {
-  /// Returns the error in the form that the request asks for.
+  /// Returns the error in the form that the request prefers.
   func error(_ page: ErrorPage, as form: ErrorForm) -> Response {
     switch form {
     case .page: error(page)
@@ -11,7 +11,7 @@ extension Pages {
     }
   }
 
-  /// Problem details (RFC 9457, section 3). The rule is a member of its own: there is no address that explains it.
+  /// Returns problem details (RFC 9457, section 3). The rule is a separate member, because no URL explains it.
   private func problem(_ page: ErrorPage) -> Response {
     var members: [String: JSONValue] = [
       "type": .string("about:blank"), "title": .string(ReasonPhrase.of(page.status)),

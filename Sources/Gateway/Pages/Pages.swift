@@ -5,21 +5,22 @@ public import Policy
 
 /// The gateway's own pages (`I-pages`).
 ///
-/// Each function gives a whole response: nothing is loaded from anywhere, nothing may frame it, nothing is stored, and
-/// the only style and script that run are those whose hashes stand in its policy.
+/// Each function returns a complete response: the page loads no other resource, no other page may frame it, no cache
+/// may store it, and only the style and script whose hashes are in its content security policy run.
 public struct Pages: Sendable {
   /// The operator's name, logo and support link.
   public let branding: Branding
 
+  /// Creates pages with the operator's branding.
   public init(branding: Branding = Branding()) {
     self.branding = branding
   }
 
-  /// Wraps the content of a page.
+  /// Returns a response with the content inside the frame of every page.
   ///
   /// - Parameters:
-  ///   - title: What the tab says.
-  ///   - script: Whether the page ends with ``SubmitScript``, which sends its form.
+  ///   - title: The title of the browser tab.
+  ///   - script: True if the page ends with ``SubmitScript``, which submits its form.
   func response(status: Int, title: String, script: Bool = false, _ content: HTML) -> Response {
     let page: HTML = """
       <!doctype html>
@@ -53,13 +54,14 @@ public struct Pages: Sendable {
     return Response(status: status, headers: headers, body: Array(page.text.utf8))
   }
 
-  /// No `form-action`: browsers apply it along the redirect chain and would block the jump to the app (`I-pages`).
+  /// The policy has no `form-action`: browsers apply it along the redirect chain and would block the redirect to the
+  /// app (`I-pages`).
   private static let policy =
     "default-src 'none'; style-src '\(hash(Stylesheet.html))'; base-uri 'none'; frame-ancestors 'none'"
 
   private static let policyWithScript = policy + "; script-src '\(hash(SubmitScript.html))'"
 
-  /// A hash source (CSP Level 3, section 2.3.1): base64 with padding.
+  /// Returns a hash source (CSP Level 3, section 2.3.1): base64 with padding.
   private static func hash(_ html: HTML) -> String {
     "sha256-" + Data(sha256(Array(html.text.utf8))).base64EncodedString()
   }

@@ -1,4 +1,4 @@
-/// Where the answer goes, as far as a person can judge it.
+/// The destination of the authorization response, in terms that a user can judge.
 public enum RedirectDestination: Sendable, Equatable {
   /// A private-use scheme, without its colon (RFC 8252, section 7.1).
   case app(scheme: String)

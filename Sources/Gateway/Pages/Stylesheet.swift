@@ -1,6 +1,8 @@
-/// The one stylesheet of the gateway's pages, inline, so that a page needs no second request and no external asset.
+/// The only stylesheet of the gateway's pages. It is inline, so that a page needs no second request and no external
+/// asset.
 ///
-/// Contrast of text is at least 4.5 to 1 and of controls at least 3 to 1 in both schemes (WCAG 2.2, 1.4.3 and 1.4.11).
+/// The contrast of text is at least 4.5 to 1 and of controls at least 3 to 1 in both color schemes (WCAG 2.2, 1.4.3 and
+/// 1.4.11).
 enum Stylesheet {
   static let html: HTML = """
     :root {

@@ -2,29 +2,29 @@ import Enforcement
 import OAuth
 import Telemetry
 
-/// The notes on one request for the decision log and the metrics.
+/// The facts about one request for the decision log and the metrics.
 final class AuditTrail {
   /// The number of the request in its worker.
   let request: UInt64
   var endpoint = DecisionEndpoint.path
-  /// As the request says it.
+  /// The client id as the request names it.
   var client: String?
-  /// True if `client` is in the policy.
+  /// True if the policy lists `client`.
   var isConfigured = false
   var transaction: TransactionID?
-  /// The family of refresh tokens that the request is about.
+  /// The family of refresh tokens to which the request belongs.
   var family: TransactionID?
   var decision = DecisionKind.forward
   var rule: Rejection?
   var mode = "enforce"
   var findings: [String] = []
   var redirectKind: String?
-  /// Of a path that looks like an endpoint: the entry of `upstream.not_endpoints` that would let it by.
+  /// The entry of `upstream.not_endpoints` that would let the path through, for a path that resembles an endpoint.
   var path: String?
   var upstreamStatus: Int?
-  /// Of a repeated refresh.
+  /// The networks of the first and the repeated use, for a repeated refresh.
   var networks: RefreshNetworks?
-  /// More about an observed request.
+  /// Further facts about an observed request.
   var observed: ObservedRequest?
 
   /// - Parameter request: The number of the request in its worker.
@@ -32,7 +32,7 @@ final class AuditTrail {
     self.request = request
   }
 
-  /// Notes an outcome: whether it refuses, and the refusals that observe mode did not carry out.
+  /// Records an outcome: its refusal, if any, and the refusals that observe mode did not carry out.
   func note<Permit: Sendable>(_ outcome: DecisionWithFindings<Permit>) {
     for finding in outcome.findings {
       switch finding {
@@ -44,7 +44,7 @@ final class AuditTrail {
     if let refusal = outcome.refusal { refused(refusal.rejection) }
   }
 
-  /// Notes a refusal that observe mode did not carry out.
+  /// Records a refusal that observe mode did not carry out.
   func wouldReject(_ rejection: Rejection) {
     findings.append("would-reject:\(rejection.ruleID)")
     guard decision != .reject else { return }
@@ -52,7 +52,7 @@ final class AuditTrail {
     rule = rule ?? rejection
   }
 
-  /// Notes a redemption whose authorization request is not known, so that most rules cannot be evaluated.
+  /// Records a redemption whose authorization request is unknown, so that most rules cannot be evaluated.
   func notObservable() {
     findings.append("not-observable")
     if decision == .forward { decision = .notObservable }

@@ -4,28 +4,28 @@ import Policy
 import Proxy
 import Telemetry
 
-/// The paths, the name and the handling of the requests to one endpoint.
+/// The paths, the log name and the handling of requests to one endpoint.
 struct EndpointRow: Sendable {
   enum Handling: Sendable {
-    /// The request is read whole and answered here.
+    /// The gateway reads the request completely and answers it.
     case answer(@Sendable (InterceptedRequest) async -> Reply)
-    /// The same where the condition holds; elsewhere the request passes, because no rule applies to it.
+    /// Like `answer` if the condition holds; otherwise the request passes, because no rule applies to it.
     case answerIf(@Sendable (GatewaySnapshot) -> Bool, @Sendable (InterceptedRequest) async -> Reply)
-    /// The endpoint leads around enforced clients: its requests are refused while there are any.
+    /// The endpoint would bypass the enforcement: its requests are refused if the policy enforces a client.
     case refuse(Rejection)
   }
 
   /// The name in the decision log and the metrics.
   let label: DecisionEndpoint
-  /// The paths that the policy gives it.
+  /// The endpoint's paths in the policy.
   let paths: @Sendable (Policy) -> [String]
   let handling: Handling
 }
 
-/// One row per endpoint. A case of `Endpoint` without a row does not compile.
+/// The row of each endpoint. A case of `Endpoint` without a row does not compile.
 ///
-/// A request is matched with its row once, when its head is routed. The rules of an endpoint are lists in `RuleTable`, which
-/// the endpoint's own file names.
+/// A request is matched with its row once, when its head is routed. The rules of an endpoint are lists in `RuleTable`,
+/// which the endpoint's own file names.
 extension Endpoint {
   var row: EndpointRow {
     switch self {
@@ -44,7 +44,7 @@ extension Endpoint {
     case .introspection:
       EndpointRow(
         label: .introspection, paths: { $0.upstream.endpoints.introspection },
-        // Without an enforced client, it is read only for its findings.
+        // If the policy enforces no client, the request is read only for its findings.
         handling: .answerIf(
           { $0.policy.isEnforcing || !$0.identifiersIfEnforced.held.isEmpty },
           { await IntrospectionEndpoint($0).respond() }))

@@ -10,7 +10,7 @@ import Reactor
 import Sealing
 import Telemetry
 
-/// The OAuth side of one worker: it decides which requests are intercepted, and answers them.
+/// The OAuth part of one worker: it decides which requests are intercepted, and answers them.
 public final class Gateway: Handler {
   let snapshot: GatewaySnapshot
   let resources: GatewayResources
@@ -19,6 +19,7 @@ public final class Gateway: Handler {
   private let worker: Int
   private let metrics: WorkerMetrics
 
+  /// Creates the gateway of one worker. `worker` is the worker's index, from 0.
   public init(_ snapshot: GatewaySnapshot, _ resources: GatewayResources, worker: Int) {
     self.snapshot = snapshot
     self.resources = resources
@@ -29,7 +30,7 @@ public final class Gateway: Handler {
 
   var policy: Policy { snapshot.policy }
   var pages: Pages { snapshot.pages }
-  /// Seconds since 1970.
+  /// The current time, in seconds since 1970.
   var now: Int64 { resources.now() }
 
   var pushedRequests: PushedRequests { PushedRequests(sealer: sealer, store: resources.store) }
@@ -40,6 +41,7 @@ public final class Gateway: Handler {
 
   // MARK: Routing
 
+  /// Matches the request with the endpoints and returns its handling. Requests for another host are refused.
   public func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     guard isServed(head, bytes, client) else { return misdirected(client, ErrorForm(bytes, fields)) }
     switch snapshot.matcher.read(path: bytes.extracting(head.path), query: bytes.extracting(head.query ?? 0..<0)) {
@@ -72,6 +74,7 @@ public final class Gateway: Handler {
     return isAnswered ? .intercept(bodyLimit: snapshot.bodyLimit, tag: endpoint.rawValue) : .pass
   }
 
+  /// Routes a request with a form at a path that is no endpoint, by the names of its parameters.
   public func routeForm(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
   ) -> Route {
@@ -88,7 +91,8 @@ public final class Gateway: Handler {
     policy.blocksEmbeddedUserAgents ? routeDuringTransaction(head, bytes, fields, client) : .pass
   }
 
-  /// An authorization or token request on a path that is no endpoint of the policy: an alias, which no rule covers.
+  /// Routes an authorization or token request on a path that is no endpoint of the policy: an alias, which no rule
+  /// covers.
   private func routeUnlisted(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
   ) -> Route {
@@ -101,8 +105,8 @@ public final class Gateway: Handler {
     return observe(.unlistedOAuth, client, path: path)
   }
 
-  /// A page of the upstream's that is no endpoint, such as a login page on a path of its own. While a transaction runs that
-  /// keeps embedded user agents out, they are kept out here too (RFC 8252, section 8.12).
+  /// Routes a request for an upstream page that is no endpoint, such as a login page. If a transaction of the browser
+  /// runs that blocks embedded user agents, they are blocked here, too (RFC 8252, section 8.12).
   private func routeDuringTransaction(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
   ) -> Route {
@@ -126,8 +130,8 @@ public final class Gateway: Handler {
     String(decoding: [UInt8](copying: bytes.extracting(range)), as: UTF8.self)
   }
 
-  /// True if the request is for this gateway: no other host is answered, and none ever gets into a redirect
-  /// (RFC 9110, sections 7.4 and 15.5.20).
+  /// Returns true if the request is for this gateway. The gateway answers for no other host, and no other host ever
+  /// gets into a redirect (RFC 9110, sections 7.4 and 15.5.20).
   private func isServed(_ head: RequestHead, _ bytes: Span<UInt8>, _ client: ClientFacts) -> Bool {
     if let forwarded = client.forwardedHost {
       let forwarded = Array(forwarded.lowercased().utf8)
@@ -137,13 +141,13 @@ public final class Gateway: Handler {
     return snapshot.authority.isEqual(bytes, host) || snapshot.authorityWithPort.isEqual(bytes, host)
   }
 
-  /// True if an OAuth endpoint may answer: over TLS, or where no network is between (`I-transport`).
+  /// Returns true if an OAuth endpoint may answer: over TLS, or without a network in between (`I-transport`).
   private func isProtected(_ client: ClientFacts) -> Bool {
     client.peer.isSecure || client.peer.isLoopback
   }
 
-  /// Refuses a path, which may be a way around an enforced client. While no client is enforced, there is nothing to go
-  /// around: the request passes and the refusal is a finding.
+  /// Refuses a path that may bypass an enforced client. If the policy enforces no client, there is nothing to bypass:
+  /// the request passes and the refusal is a finding.
   private func refuseOrPass(
     _ rejection: Rejection, _ client: ClientFacts, _ form: ErrorForm, path: String? = nil
   ) -> Route {
@@ -187,9 +191,10 @@ public final class Gateway: Handler {
 
   // MARK: Intercepted requests
 
+  /// Answers a request that ``route(_:_:_:client:)`` intercepted.
   public func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
     let began = Clock.monotonicNanoseconds()
-    // The tag is the raw value of an endpoint: `route` gave it.
+    // `route` set the tag to the raw value of an endpoint.
     let row = Endpoint.allCases[Int(tag)].row
     let trail = AuditTrail(request.number)
     trail.endpoint = row.label
@@ -210,9 +215,10 @@ public final class Gateway: Handler {
 
   // MARK: Dropped fields
 
+  /// True if the policy observes a client. Dropped fields are then logged.
   public var observesDroppedFields: Bool { policy.isObserving }
 
-  /// Counts a field that a server behind another proxy may rely on, and logs it at most once a minute (`I-transport`).
+  /// Counts a field on which a server behind another proxy may rely, and logs it at most once a minute (`I-transport`).
   public func dropped(field name: String, client: ClientFacts) {
     metrics.identityFieldDropped()
     guard resources.droppedFields.isDue(name) else { return }
@@ -240,7 +246,7 @@ public final class Gateway: Handler {
       worker: worker)
   }
 
-  /// Links an answer that passes to its authorization request, if the location is one.
+  /// Links an authorization response that passes to its request, if the location is such a response.
   func noteObserved(location: String) -> ObservedRequest? {
     guard policy.isObserving, let answer = UpstreamAuthorizationResponse(location: location),
       let link = ObservedFlow.link(answer)
@@ -254,10 +260,12 @@ public final class Gateway: Handler {
 
   // MARK: Passing responses
 
+  /// Withholds a response whose location hands out a code, a token or an error that belongs to a transaction.
   public func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict {
     let locations = snapshot.locations
     if locations.leaksAuthorizationResponse(location) {
-      // With `callback: network` the callback endpoint completes answers that no browser of a transaction gets here.
+      // With `callback: network`, the callback endpoint completes a response that went to a browser without a
+      // transaction.
       let isForCallback = policy.upstream.callback == .network && !carriesCookie && locations.isCallback(location)
       return isForCallback ? .keep : .withhold
     }
@@ -266,10 +274,10 @@ public final class Gateway: Handler {
     {
       return .withhold
     }
-    // Whether a transaction of the browser runs, the cookie says, which is read only now.
+    // Only the cookie shows whether a transaction of the browser runs; the other `respond` opens it.
     if carriesCookie, locations.leavesWithCode(location) { return .withhold }
     if let observed = noteObserved(location: location) {
-      // The request that it answers is not at an endpoint and has no line of its own.
+      // The request that this response answers is at no endpoint and has no log line.
       let trail = AuditTrail(request)
       trail.mode = EnforcementMode.observe.rawValue
       trail.observed = observed
@@ -278,6 +286,7 @@ public final class Gateway: Handler {
     return .keep
   }
 
+  /// Returns true if a target of the `Link` field hands out a code or token.
   public func withholdsLink(_ value: String, carriesCookie: Bool) -> Bool {
     let locations = snapshot.locations
     return LinkField.targets(of: value).contains { target in
@@ -285,6 +294,7 @@ public final class Gateway: Handler {
     }
   }
 
+  /// Completes, refuses or passes a withheld response.
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response {
     let began = Clock.monotonicNanoseconds()
     let trail = AuditTrail(withheld.request.number)
@@ -296,27 +306,30 @@ public final class Gateway: Handler {
     return response
   }
 
+  /// Adds and removes header fields of an upstream page, as at the endpoints.
   public func editPassing(_ response: inout Response) {
     UpstreamPageHeaders.harden(&response, isSecure: policy.gateway.origin.scheme == .https)
   }
 
   private func unacceptable(_ error: MessageError, _ form: ErrorForm) -> Response {
     var response = pages.error(ErrorPage(status: error.status, detail: error.description), as: form)
-    // RFC 9110, section 15.5.6: what passes at all; the endpoints say for themselves what they take.
+    // RFC 9110, section 15.5.6: the methods that pass at all; the endpoints send an `Allow` field for themselves.
     if error.status == 405 { response.headers.set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS") }
     return response
   }
 
-  /// RFC 9110, section 15.6.4, and RFC 6585, section 4: this client has too much, or all together have.
+  /// Returns 429 if this client exceeds its limit (RFC 6585, section 4), and 503 if all clients together exceed one
+  /// (RFC 9110, section 15.6.4).
   private func overloaded(_ limit: LimitKind, _ form: ErrorForm) -> Response {
     let isOwn = limit == .connectionsPerAddress
     return pages.error(
       ErrorPage(
         status: isOwn ? 429 : 503, section: isOwn ? "RFC 6585, section 4" : nil,
-        detail: isOwn ? "too many connections from this address" : "the gateway has as much to do as it may have",
+        detail: isOwn ? "too many connections from this address" : "the gateway has reached a limit",
         retryAfter: ErrorPage.retryDelay), as: form)
   }
 
+  /// Returns the error page or problem details for a request that the proxy could not handle.
   public func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
     switch failure {
     case .request(let error): unacceptable(error, form)
@@ -326,7 +339,9 @@ public final class Gateway: Handler {
       pages.error(ErrorPage(status: 413, detail: "the body is longer than \(snapshot.bodyLimit) bytes"), as: form)
     case .loop:
       pages.error(
-        ErrorPage(status: 508, section: "RFC 9110, section 7.6.3", detail: "the request came round again"), as: form)
+        ErrorPage(
+          status: 508, section: "RFC 9110, section 7.6.3",
+          detail: "the request has already passed through this gateway"), as: form)
     case .upstream(let failure):
       pages.error(
         ErrorPage(status: failure.status, retryAfter: failure.status == 503 ? ErrorPage.retryDelay : nil), as: form)
@@ -344,10 +359,10 @@ extension Reply {
 }
 
 extension ErrorPage {
-  /// Seconds after which a new attempt makes sense when the upstream or the store is away.
+  /// The number of seconds after which a new attempt makes sense if the upstream or the store is unavailable.
   static let retryDelay = 5
 
-  /// The page for a rejection.
+  /// Creates the page for a rejection.
   init(_ rejection: Rejection, detail: String? = nil, transaction: TransactionID? = nil) {
     self.init(
       status: rejection.status, rule: rejection.ruleID, section: rejection.reference,

@@ -2,7 +2,7 @@ import Proxy
 import TLS
 import Telemetry
 
-/// Carries what the proxy counts into one worker's metrics.
+/// Copies the proxy's counts into the metrics of one worker.
 final class GatewayMetrics: ProxyMetrics {
   private let metrics: WorkerMetrics
   private let notices: OperatorNotices
@@ -40,7 +40,7 @@ final class GatewayMetrics: ProxyMetrics {
       }
     metrics.upstreamFailed(kind)
     upstream.failed(failure)
-    // The operator alone can mend the server, and sees nothing but a 502 otherwise.
+    // Only the operator can fix the server, and would otherwise see nothing but a 502.
     if case .malformed(let reason) = failure {
       notices.report("an answer of the upstream was refused with 502: \(reason)")
     }

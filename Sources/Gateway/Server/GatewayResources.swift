@@ -11,29 +11,33 @@ public struct GatewayResources: Sendable {
   let families: RefreshLedger
   let metrics: MetricsRegistry
   let log: DecisionLog
-  /// Seconds since 1970: what codes, tokens and transactions are measured by.
+  /// Returns the time in seconds since 1970, by which codes, tokens and transactions expire.
   let now: @Sendable () -> Int64
   let challenges = RecentChallenges()
   let observed = ObservedFlows()
   let requestIDs = RequestIDs()
-  /// The dropped fields that have a line of their own in the log already.
+  /// The dropped fields that were logged within the last minute.
   let droppedFields = RecentTexts()
-  /// Wrong verifiers, by flow and address.
+  /// Limits wrong verifiers, by flow and address.
   let verifierAttempts: RateLimiter
-  /// Failed client authentication, by client and address.
+  /// Limits failed client authentication, by client and address.
   let authenticationAttempts: RateLimiter
   let notices: OperatorNotices
+  /// Informs the operator when the upstream stops and starts to accept connections.
   public let upstream: UpstreamWatch
-  /// Requests to the token and revocation endpoints, by address and by client; the policy says the rates.
+  /// Limits requests to the token and revocation endpoints by address; the policy sets the rate.
   let tokenRequests: RateLimiter
+  /// Limits requests to these endpoints by client; the policy sets the rate.
   let clientTokenRequests: RateLimiter
-  /// Bytes of `max_buffer_memory` where the policy does not say.
+  /// The value of `max_buffer_memory` if the policy does not set it, in bytes.
   let bufferMemory: Int
 
+  /// Creates the ledgers and limiters on top of the store.
+  ///
   /// - Parameters:
-  ///   - now: what time it is, in seconds since 1970.
-  ///   - bufferMemory: bytes of `max_buffer_memory` where the policy does not say.
-  ///   - notice: informs the operator of what workers noticed; may block.
+  ///   - bufferMemory: The value of `max_buffer_memory` if the policy does not set it, in bytes.
+  ///   - now: Returns the time, in seconds since 1970.
+  ///   - notice: Informs the operator of a problem that a worker noticed; may block.
   public init(
     store: any EphemeralStore, metrics: MetricsRegistry, log: DecisionLog,
     bufferMemory: Int = LimitSettings.defaultBufferMemory,
@@ -52,7 +56,7 @@ public struct GatewayResources: Sendable {
         "the store's share for \(kind.name) entries is 80 % full; "
           + (kind.whenFull == .refuse
             ? "once it is full, requests that need one get 503; enlarge `gateway.store`"
-            : "once it is full, the oldest of the largest holder go; enlarge `gateway.store`"))
+            : "once it is full, the oldest entries of the largest holder are dropped; enlarge `gateway.store`"))
     }
     metrics.measureStore {
       store.usage.map {
@@ -66,7 +70,7 @@ public struct GatewayResources: Sendable {
     ledger = RedemptionLedger(store: store)
     codes = CodeLedger(store: store)
     families = RefreshLedger(store: store)
-    // A client retries by hand a few times; a program that guesses runs dry and learns nothing: a verifier has 256 bits.
+    // A user retries a few times. A program that guesses exceeds the limit and learns nothing: a verifier has 256 bits.
     verifierAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
     authenticationAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
     tokenRequests = RateLimiter(TokenBucket.Rate(burst: 3_000, perMinute: 3_000))

@@ -9,22 +9,23 @@ import Telemetry
 
 /// The gateway on all of its workers.
 public final class GatewayServer: Sendable {
+  /// The proxy, which owns the listeners and workers.
   public let server: Server
   private let resources: GatewayResources
   private let workers: Int
-  /// The TLS of the policy that the listeners were opened for.
+  /// The TLS of the policy for which the listeners were opened.
   private let opened: GatewayTLS
   private let inForce: Mutex<InForce>
 
   private struct InForce {
-    /// TLS of each listener that was opened.
+    /// The TLS of each open listener; `nil` for a plaintext one.
     var listeners: [TLSServer?]
     var upstreamCertificate: CertificateChain?
   }
 
-  /// Binds the policy's listeners, starts the workers and accepts.
+  /// Binds the policy's listeners, starts the workers and accepts connections.
   ///
-  /// Throws `ServerError` when an address cannot be bound.
+  /// Throws `ServerError` if an address cannot be bound.
   public init(
     policy: Policy, keyRing: KeyRing, tls: GatewayTLS, workers: Int, resources: GatewayResources
   ) async throws(ServerError) {
@@ -52,10 +53,10 @@ public final class GatewayServer: Sendable {
     }
   }
 
-  /// Gives every worker the new policy, between two of its requests. Requests in progress end under the old one, and
-  /// connections that stand keep the certificate that they began with.
+  /// Gives every worker the new policy, between two of its requests. Requests in progress finish under the old one, and
+  /// open connections keep the certificate with which they began.
   ///
-  /// - Parameter snapshot: made beforehand, because a large policy's takes a while.
+  /// - Parameter snapshot: Made beforehand, because it takes long for a large policy.
   public func reload(_ snapshot: GatewaySnapshot, tls: GatewayTLS) async {
     let listeners = inForce.withLock { inForce in
       inForce.listeners = opened.listeners(from: tls, in: inForce.listeners)
@@ -70,7 +71,8 @@ public final class GatewayServer: Sendable {
     }
   }
 
-  /// The certificates that the listeners show to clients, in their order, and the one that the upstream is shown.
+  /// The certificates that the listeners show to clients, in the order of the listeners, and then the gateway's
+  /// certificate for the upstream.
   public var certificates: [ServedCertificate] {
     let (listeners, own) = inForce.withLock { ($0.listeners, $0.upstreamCertificate) }
     let shown = zip(server.addresses, listeners).flatMap { address, tls in

@@ -7,8 +7,9 @@ import Reactor
 public import Sealing
 import TLS
 
-/// All that follows from a policy, computed once and read by every worker.
+/// The values that follow from a policy, computed once and read by every worker.
 public final class GatewaySnapshot: Sendable {
+  /// The policy from which the snapshot was made.
   public let policy: Policy
   let keyRing: KeyRing
   let matcher: EndpointMatcher
@@ -16,14 +17,15 @@ public final class GatewaySnapshot: Sendable {
   let cookie: BrowserCookie
   let locations: LocationGuard
   let identifiers: GuardedIdentifiers
-  /// The same if every observed client were enforced, for findings.
+  /// The identifiers if every observed client were enforced, for findings.
   let identifiersIfEnforced: GuardedIdentifiers
-  /// Bytes of the body of a request to an OAuth endpoint.
+  /// The longest body of a request to an OAuth endpoint, in bytes.
   let bodyLimit: Int
-  /// As `Host` may say it: with and without the default port.
+  /// The two accepted values of `Host`: without and with the default port.
   let authority: HostName
   let authorityWithPort: HostName
 
+  /// Computes the snapshot, which may take a while for a large policy.
   public init(policy: Policy, keyRing: KeyRing) {
     self.policy = policy
     self.keyRing = keyRing
@@ -41,11 +43,12 @@ public final class GatewaySnapshot: Sendable {
     authorityWithPort = HostName("\(name):\(origin.port)")
   }
 
-  /// How the proxy under the gateway behaves, on each of `workers` workers: what is shared by all is shared out.
+  /// Returns the proxy's settings for each of `workers` workers. Limits that apply to all workers together are divided
+  /// among them.
   ///
   /// - Parameters:
-  ///   - listeners: TLS of each listener.
-  ///   - bufferMemory: bytes of `max_buffer_memory` where the policy does not say.
+  ///   - listeners: The TLS of each listener; `nil` for a plaintext one.
+  ///   - bufferMemory: The value of `max_buffer_memory` if the policy does not set it, in bytes.
   func proxySettings(
     workers: Int, listeners: [TLSServer?], upstream client: TLSClient?, bufferMemory: Int
   ) -> ProxySettings {
@@ -86,10 +89,10 @@ public final class GatewaySnapshot: Sendable {
     settings.limits.reservedUpstreamConnections = min(
       upstream.reservedConnections / workers, settings.upstreamConnections - 1)
     settings.limits.bufferMemory = (limits.maxBufferMemory ?? bufferMemory) / workers
-    // Answers stay as they are while no client is enforced (`I-observe`).
+    // Responses stay unchanged if the policy enforces no client (`I-observe`).
     if gateway.origin.scheme == .https, policy.isEnforcing {
       settings.securesCookies = true
-      // A browser keeps it for all ports of the host, and on this machine other programs speak plain http.
+      // A browser keeps the field for all ports of the host, and other programs on this machine use plain http.
       if let strict = gateway.strictTransport, !gateway.origin.isLoopback {
         settings.strictTransportSecurity = strict.fieldValue
       }

@@ -3,19 +3,21 @@ public import Policy
 import Proxy
 public import TLS
 
-/// The TLS of a policy, ready to be used.
+/// The TLS of a policy, ready for use.
 public struct GatewayTLS: Sendable {
-  /// One for each listener of the policy, in its order; `nil` for a plaintext one.
+  /// The TLS of each listener of the policy, in its order; `nil` for a plaintext one.
   let listeners: [TLSServer?]
   private let addresses: [SocketAddress]
-  /// Towards the upstream; `nil` for plaintext.
+  /// The TLS for connections to the upstream; `nil` for plaintext.
   public let upstream: TLSClient?
-  /// The gateway's own certificate towards the upstream, if the policy names one.
+  /// The gateway's own certificate for the upstream, if the policy names one.
   let upstreamCertificate: CertificateChain?
 
-  /// - Parameter tickets: the process's, so that sessions outlive a reload.
+  /// Loads the certificates and keys.
   ///
-  /// Throws `TLSError` when a certificate, a key or a cipher suite cannot be used.
+  /// Throws `TLSError` if a certificate, a key or a cipher suite cannot be used.
+  ///
+  /// - Parameter tickets: The ticket keys of the process, so that sessions outlive a reload.
   public init(_ policy: Policy, tickets: TicketKeys) throws(TLSError) {
     var listeners: [TLSServer?] = []
     for listener in policy.gateway.listeners {
@@ -36,8 +38,9 @@ public struct GatewayTLS: Sendable {
     }
   }
 
-  /// The TLS settings of another policy for the listeners that this one's policy opened. A listener that is not in it, or that
-  /// changes between plaintext and TLS, goes on with what it has: only a restart opens and closes listeners.
+  /// Returns the TLS settings of another policy for the listeners that this policy opened. A listener that the other
+  /// policy does not list, or changes between plaintext and TLS, keeps its settings: only a restart opens and closes
+  /// listeners.
   func listeners(from next: GatewayTLS, in force: [TLSServer?]) -> [TLSServer?] {
     addresses.indices.map { index in
       let old = force[index]

@@ -7,16 +7,16 @@ import Proxy
 import Stores
 import Telemetry
 
-/// One intercepted request with what its endpoint needs: the worker's gateway, the upstream, and the trail.
+/// One intercepted request and the objects that its endpoint needs: the worker's gateway, the upstream, and the trail.
 final class InterceptedRequest {
-  /// Bytes of an unknown client id that the log keeps: enough to distinguish clients, and no way to fill the log.
+  /// The longest unknown client id in the log, in bytes: enough to distinguish clients, too short to fill the log.
   private static let longestNoted = 256
 
   let gateway: Gateway
   let request: Request
   let upstream: Upstream
   let trail: AuditTrail
-  /// The path of the authorization endpoint at which the request of a start ticket was first made.
+  /// The path of the authorization endpoint that first received the request of a start ticket.
   var restartedPath: String?
 
   init(gateway: Gateway, request: Request, upstream: Upstream, trail: AuditTrail) {
@@ -32,14 +32,14 @@ final class InterceptedRequest {
 
   func session() -> BrowserSession? { gateway.snapshot.cookie.read(request, gateway.sealer) }
 
-  /// Notes whose request it is.
+  /// Records the client of the request.
   func note(client: Client) {
     trail.client = client.id.rawValue
     trail.isConfigured = true
     trail.mode = client.mode.rawValue
   }
 
-  /// Notes the client id of a request that may not be a configured client's.
+  /// Records the client id of a request, which may not be that of a configured client.
   func note(clientID: String?) {
     guard let clientID else { return }
     let isShort = clientID.utf8.count <= InterceptedRequest.longestNoted
@@ -48,7 +48,8 @@ final class InterceptedRequest {
     if let client = policy.clients[ClientID(clientID)] { note(client: client) }
   }
 
-  /// Notes a challenge that another browser sent before: the app's verifiers are not random (RFC 9700, section 2.1.1).
+  /// Records a challenge that another browser sent before: the app's verifiers are not random (RFC 9700, section
+  /// 2.1.1).
   ///
   /// - Parameter browserHash: The hash of the browser's secret.
   func note(_ challenge: CodeChallenge?, from browserHash: [UInt8]) {
@@ -56,7 +57,7 @@ final class InterceptedRequest {
     trail.findings.append("challenge-reused")
   }
 
-  /// The request as the endpoints read it that clients call (RFC 6749, section 3.2).
+  /// Returns the request as the endpoints read it that clients call directly (RFC 6749, section 3.2).
   func clientRequest(_ names: ParameterNames = .atToken) -> TokenRequest {
     TokenRequest(
       method: request.method, query: request.query, contentTypes: request.headers.all("Content-Type"),
@@ -65,17 +66,17 @@ final class InterceptedRequest {
       hasClientCertificate: request.headers.fields.contains { InterceptedRequest.certificateFields.contains($0.name) })
   }
 
-  /// Fields in which a proxy forwards the certificate of a client (RFC 9440, and older ones). From other peers than trusted
-  /// proxies none arrives here.
+  /// The fields in which a proxy forwards a client certificate (RFC 9440, and older ones). The proxy passes them to the
+  /// gateway only from trusted proxies.
   private static let certificateFields: FieldNames = [
     "client-cert", "x-client-cert", "x-ssl-client-cert", "ssl-client-cert", "x-forwarded-client-cert",
     "x-forwarded-tls-client-cert",
   ]
 
-  /// The fields of the request that go upstream with a request of the gateway's own.
+  /// Returns the header fields of the request that go upstream with a request that the gateway makes.
   ///
-  /// Left out: what belongs to the client's connection, and fields by which some servers let a request change its method.
-  /// `Upstream` takes the gateway's cookie out of whatever it sends.
+  /// Omitted are the fields of the client's connection, and those by which some servers let a request change its
+  /// method. `Upstream` removes the gateway's cookie from every request.
   func forwardedHeaders(keepingBody: Bool) -> Headers {
     var headers = Headers(capacity: request.headers.fields.count)
     for field in request.headers.fields where !InterceptedRequest.ownedFields.contains(field.name) {
@@ -88,14 +89,14 @@ final class InterceptedRequest {
     return headers
   }
 
-  /// Of the client's connection, of its own copies of answers, and those by which some servers change the method.
+  /// Fields of the client's connection and of its cached responses, and those by which some servers change the method.
   private static let ownedFields: FieldNames = [
     "host", "via", "x-http-method-override", "x-http-method", "x-method-override", "if-none-match",
     "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range",
   ]
   private static let bodyFields: FieldNames = ["content-type", "content-encoding", "content-language"]
 
-  /// The request as the client sent it, for what passes.
+  /// Returns the request as the client sent it, for requests that pass.
   func unchanged() -> OutboundRequest {
     OutboundRequest(
       method: request.method, target: request.target, headers: forwardedHeaders(keepingBody: true),

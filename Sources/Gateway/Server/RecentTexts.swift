@@ -1,10 +1,10 @@
 import Reactor
 import Synchronization
 
-/// Lets each text through at most once a minute, so that a cause that occurs often is reported and fills no log.
+/// Lets each text through at most once a minute, so that a frequent cause is reported but does not fill the log.
 final class RecentTexts: Sendable {
   private static let pause: UInt64 = 60_000_000_000
-  /// More different texts than that have one cause, and one line of it is enough.
+  /// The largest number of different texts in a minute. More of them have one cause, for which these lines are enough.
   private static let limit = 64
 
   private let latest = Mutex<[String: UInt64]>([:])

@@ -1,9 +1,10 @@
 import Cryptography
 
-/// Makes the ids by which the lines of the decision log about one request find each other.
+/// Makes the ids that link the lines of the decision log about one request.
 ///
-/// An id is a keyed hash of the number of the request, so a request without a line costs one addition, and an id does not
-/// show how many requests there were. It identifies and protects nothing, so a digest of OpenSSL would be wasted on it.
+/// An id is a keyed hash of the number of the request: a request without a log line costs one addition, and an id does
+/// not reveal the number of requests. It identifies requests but protects nothing, so a cryptographic digest is not
+/// needed.
 struct RequestIDs: Sendable {
   private static let secretLength = 16
 
@@ -11,12 +12,13 @@ struct RequestIDs: Sendable {
 
   /// Returns the id of a request: 128 bits in base64url.
   ///
-  /// - Parameter number: Its number among the requests of the worker.
+  /// - Parameter number: The number of the request in its worker.
   func id(worker: Int, number: UInt64) -> String {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(16)
     for half in 0..<2 {
-      // The standard library keys each process's hashes at random unless the environment forbids it; the secret does always.
+      // The standard library seeds hashes at random per process unless the environment disables it; the secret always
+      // does.
       var hasher = Hasher()
       hasher.combine(secret)
       hasher.combine(half)

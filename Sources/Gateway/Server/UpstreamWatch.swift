@@ -1,7 +1,8 @@
 import Proxy
 import Synchronization
 
-/// Tells the operator when requests begin to fail because the upstream does not accept connections, and when it does again.
+/// Informs the operator when requests begin to fail because the upstream does not accept connections, and when it
+/// accepts them again.
 public final class UpstreamWatch: Sendable {
   private let isAway = Atomic<Bool>(false)
   private let notices: OperatorNotices
@@ -10,28 +11,28 @@ public final class UpstreamWatch: Sendable {
     self.notices = notices
   }
 
-  /// True after the operator was informed that the upstream does not accept connections.
+  /// Records that the operator was informed that the upstream does not accept connections.
   public func wasFoundAway() {
     isAway.store(true, ordering: .relaxed)
   }
 
-  /// A request was not answered.
+  /// Records a request that the upstream did not answer.
   func failed(_ failure: UpstreamFailure) {
     let text: String
     switch failure {
     case .unreachable: text = "the upstream does not accept connections, or its name has no address; clients get 503"
     case .connectTimeout: text = "the upstream accepts no connection within `connect_timeout`; clients get 504"
-    // Said with its reason, or no sign of an upstream that is away.
+    // Reported elsewhere with its reason, or no sign of an unavailable upstream.
     case .insecure, .busy, .responseTimeout, .reset, .malformed, .unsendable, .clientGone: return
     }
     isAway.store(true, ordering: .relaxed)
     notices.report(text)
   }
 
-  /// A connection was opened.
+  /// Records that a connection was opened.
   func connected() {
     guard isAway.load(ordering: .relaxed) else { return }
-    // If the notice comes too soon after another one, a later connection gives it.
+    // If the notice follows another one too soon, a later connection reports it.
     if notices.report("the upstream accepts connections again") { isAway.store(false, ordering: .relaxed) }
   }
 }

@@ -6,7 +6,7 @@ import Proxy
 import Sealing
 import Stores
 
-/// The one redemption of a code, from its claim to the answer (`I-token`; RFC 6749, section 4.1.2).
+/// The single redemption of a code, from its claim to the response (`I-token`; RFC 6749, section 4.1.2).
 struct CodeRedeemer {
   private let intercepted: InterceptedRequest
   private let permit: RedemptionPermit
@@ -32,12 +32,13 @@ struct CodeRedeemer {
       case .granted(let attempt): return try await redeem(attempt)
       }
     } catch {
-      // The store is full or away: without it single use cannot be promised.
+      // The store is full or unavailable: without it, single use cannot be guaranteed.
       return intercepted.tokenRejection(.here(.storeUnavailable))
     }
   }
 
-  /// Two parties have the code and its proof: the tokens that were issued for it end (RFC 6749, section 4.1.2).
+  /// Ends the tokens that were issued for the code, because two parties have the code and its proof (RFC 6749,
+  /// section 4.1.2).
   private func endTokens() async throws(StoreError) {
     let sealed = try await ledger.takeTokens(of: permit.family, now: intercepted.now)
     let kept = sealed.flatMap { sealed in
@@ -53,12 +54,12 @@ struct CodeRedeemer {
     StoreKey(.tokens, id: permit.family).binding(intercepted.gateway.resources.store)
   }
 
-  /// Ends the claim once the upstream has answered. The answer is never lost: without the store the claim stays as it is,
-  /// which refuses a second use too.
+  /// Ends the claim after the upstream's response. The response is never lost: if the store is unavailable, the claim
+  /// stays as it is, which refuses a second use, too.
   private func spend(_ attempt: RedemptionLedger.Attempt, _ members: [String: JSONValue] = [:]) async {
     do throws(StoreError) {
       try await ledger.spend(attempt, now: intercepted.now)
-      // Where the upstream can revoke, a replay of the code ends the tokens of this redemption.
+      // If the upstream can revoke tokens, a replay of the code ends the tokens of this redemption.
       guard !intercepted.policy.upstream.endpoints.revocation.isEmpty, !members.isEmpty else { return }
       let tokens = RevocableTokens(intercepted.upstreamTokens(in: members))
       let sealed = intercepted.gateway.sealer.seal(tokens, in: tokensBinding).storedBytes
@@ -83,8 +84,8 @@ struct CodeRedeemer {
       case .unusable: try await ledger.leaveUnsettled(attempt, now: intercepted.now)
       case .error(.serverError, _), .error(.temporarilyUnavailable, _):
         try await ledger.leaveUnsettled(attempt, now: intercepted.now)
-      // The upstream refused the credentials and did not look at the code. Spent, it would be lost to the client if
-      // another program presented wrong credentials with it.
+      // The upstream refused the credentials and did not look at the code. If the code were spent, another program
+      // could make the client lose it by presenting it with wrong credentials.
       case .error(.invalidClient, _): try await ledger.leaveUnsettled(attempt, now: intercepted.now)
       case .error: await spend(attempt)
       case .tokens(let members): await spend(attempt, members)

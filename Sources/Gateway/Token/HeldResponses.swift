@@ -5,20 +5,21 @@ import Policy
 import Sealing
 import Stores
 
-/// The answer to a refresh, held for an app that sends the request twice or lost the answer (`I-renewal`,
-/// `refresh_reuse_window`).
+/// Holds the response to a refresh for an app that sends the request twice or did not receive the response
+/// (`I-renewal`, `refresh_reuse_window`).
 ///
-/// The store has one for a family, in place of that of the generation before. It is sealed with a key that the presented
-/// token gives, so that only a holder of that token gets it, and bound to its family and generation.
+/// The store has one response per family, which replaces that of the previous generation. It is sealed with a key that
+/// is derived from the presented token, so that only a holder of that token gets it, and bound to its family and
+/// generation.
 struct HeldResponses {
   enum Found {
     case answer([String: JSONValue])
-    /// There was no room for it, or it was too long, or the store lost it.
+    /// There was no room for the response, it was too long, or the store lost it.
     case missing
     case ofAnotherRequest
   }
 
-  /// Bytes of a sealed answer. Token answers with an ID token have 2 to 6 KiB.
+  /// The longest sealed response, in bytes. Token responses with an ID token have 2 to 6 KiB.
   private static let longest = 16_384
 
   private let intercepted: InterceptedRequest
@@ -30,7 +31,7 @@ struct HeldResponses {
 
   /// - Parameters:
   ///   - presented: The refresh token as the client sent it.
-  ///   - grant: What it opened to.
+  ///   - grant: The content of that token.
   init(_ intercepted: InterceptedRequest, _ permit: RefreshPermit, presented: Secret, _ grant: RefreshGrant) {
     self.intercepted = intercepted
     self.permit = permit
@@ -41,10 +42,10 @@ struct HeldResponses {
       data: (0..<8).map { UInt8(truncatingIfNeeded: generation >> (8 * UInt64($0))) }, secret: presented)
   }
 
-  /// Reserves room for the answer before the upstream is asked. Returns false where there is none, or no window: the
-  /// refresh goes on without it, and a repeat gets 503.
+  /// Reserves room for the response before the gateway sends the refresh upstream. Returns false if there is no room or
+  /// no window: the refresh continues without it, and a repeated request gets 503.
   ///
-  /// - Parameter lease: Seconds that the upstream may take.
+  /// - Parameter lease: The time that the upstream may take, in seconds.
   func reserve(for lease: Int64) async -> Bool {
     guard window > 0 else { return false }
     do throws(StoreError) {
@@ -59,7 +60,8 @@ struct HeldResponses {
     }
   }
 
-  /// Fills the room that was reserved, and gives the rest back. Returns the entry's value; `nil` if it was not held.
+  /// Stores the response in the reserved room and frees the rest. Returns the entry's value; `nil` if it was not
+  /// stored.
   func hold(_ members: [String: JSONValue]) async -> [UInt8]? {
     let answer = HeldAnswer(time: intercepted.now, request: requestDigest, members: JSONValue.text(of: members))
     let sealed = intercepted.gateway.sealer.seal(answer, in: binding).storedBytes
@@ -70,17 +72,17 @@ struct HeldResponses {
         return sealed
       }
     } catch {
-      // As without room.
+      // Handled below, as if there were no room.
     }
     intercepted.trail.findings.append("answer-not-held")
     return nil
   }
 
-  /// Gives the reserved room back, or deletes an answer that must not be given, unless another request has replaced it.
+  /// Frees the reserved room, or deletes a response that must not be sent, unless another request has replaced it.
   ///
-  /// - Parameter entry: What the entry holds.
+  /// - Parameter entry: The value of the entry.
   func remove(_ entry: [UInt8] = []) async {
-    // A store that is away forgets it at its expiry.
+    // If the store is unavailable, the entry expires.
     _ = try? await store.remove(key, entry, now: intercepted.now)
   }
 
@@ -97,32 +99,32 @@ struct HeldResponses {
     return .answer(members)
   }
 
-  /// The request as it goes upstream, with credentials and all forwarded parameters, and the client's own scope and
-  /// resources, which may not go there.
+  /// A digest of the request as it goes upstream, with credentials and all forwarded parameters, and of the client's
+  /// own scope and resources, which may not go upstream.
   private var requestDigest: [UInt8] {
     let parts =
       [permit.upstream.authorization?.reveal() ?? "", permit.upstream.body.reveal(), permit.scope?.text ?? ""]
       + permit.resources
     var text: [UInt8] = []
-    // A length in front of each part, so that no two requests give one text.
+    // Each part has its length in front, so that no two requests give the same text.
     for part in parts { text += Array("\(part.utf8.count):".utf8) + Array(part.utf8) }
     defer { wipe(&text) }
     return sha256(text)
   }
 }
 
-/// The answer to a refresh, as the store holds it.
+/// The stored response to a refresh.
 private struct HeldAnswer: Sealable {
   static var purpose: Purpose { .kept }
-  /// Differs from that of `KeptTokens`, which has the same purpose.
+  /// Differs from the layout of `KeptTokens`, which has the same purpose.
   private static let layout: UInt8 = 3
   private static let digestLength = 32
 
-  /// Seconds since 1970.
+  /// The time of the response, in seconds since 1970.
   let time: Int64
-  /// A digest of the request that it belongs to.
+  /// A digest of the request that the response answers.
   let request: [UInt8]
-  /// JSON text.
+  /// The members of the response as JSON text.
   let members: [UInt8]
 
   init(time: Int64, request: [UInt8], members: [UInt8]) {

@@ -6,14 +6,14 @@ import Reactor
 import Stores
 import Telemetry
 
-/// Limits of the endpoints that clients call.
+/// Limits of the endpoints that clients call directly.
 ///
-/// The order matters. What anybody can cause counts by address alone. A client's own limit counts only requests that carry
-/// a value sealed to it, or in which the gateway verified its secret: to name a client costs it nothing. Attempts at a
-/// secret count by client and address, and the limit applies before the secret is compared, so that a program which
-/// guesses learns nothing once it is over the limit.
+/// The order matters. Requests that any program can send count by address alone. A client's own limit counts only
+/// requests that carry a value sealed to it, or in which the gateway verified its secret: naming a client does not
+/// count against it. Attempts at a secret count by client and address, and the limit applies before the secret is
+/// compared, so that a program that guesses learns nothing once it is over the limit.
 extension InterceptedRequest {
-  /// The answer to a token or revocation request that is one too many of its address.
+  /// Returns the response to a token or revocation request beyond the limit of its address; `nil` within the limit.
   ///
   /// Requests from this machine are not limited, as for connections.
   func throttledAddress() -> Response? {
@@ -24,8 +24,8 @@ extension InterceptedRequest {
       .tokenRequestsPerAddress)
   }
 
-  /// The answer to a request that is one too many of its client, which a sealed value or a verified secret shows to be its
-  /// own.
+  /// Returns the response to a request beyond the limit of its client; `nil` within the limit. A sealed value or a
+  /// verified secret proves that the request is the client's own.
   func throttled(proven client: Client) -> Response? {
     let limit = policy.gateway.limits.tokenRequestsPerClient
     guard limit > 0 else { return nil }
@@ -33,7 +33,7 @@ extension InterceptedRequest {
       RateKey(client: client.id), by: gateway.resources.clientTokenRequests, perMinute: limit, .tokenRequestsPerClient)
   }
 
-  /// A bucket holds what a minute brings.
+  /// Takes a token from the bucket, whose burst is the rate of one minute.
   private func throttled(
     _ key: RateKey, by limiter: RateLimiter, perMinute: Int, _ limit: LimitKind
   ) -> Response? {
@@ -47,7 +47,8 @@ extension InterceptedRequest {
 
   // MARK: Attempts at a secret
 
-  /// The answer to credentials of a client that failed too often from this address; nothing is compared then.
+  /// Returns the response to credentials of a client that failed too often from this address; they are not compared
+  /// then.
   func throttledCredentials(_ authentication: ClientAuthentication?) -> Response? {
     guard let authentication, authentication.method != .none else { return nil }
     let limiter = gateway.resources.authenticationAttempts
@@ -56,7 +57,7 @@ extension InterceptedRequest {
     return tokenThrottled("too many failed attempts", retryAfter: seconds)
   }
 
-  /// Counts credentials that were wrong.
+  /// Counts wrong credentials.
   func countFailedCredentials(_ authentication: ClientAuthentication?) {
     guard let authentication, authentication.method != .none else { return }
     _ = gateway.resources.authenticationAttempts.take(attempts(of: authentication.clientID), now: milliseconds)
@@ -64,7 +65,7 @@ extension InterceptedRequest {
 
   private func attempts(of client: ClientID) -> RateKey { RateKey(client: client, address: request.peer.address) }
 
-  /// The answer in place of a refusal after too many wrong verifiers of a code.
+  /// Returns the response that replaces a refusal after too many wrong verifiers of a code.
   func throttledVerifier(of opened: Opened<IssuedCode>, _ refusal: RejectionResponse) -> Response? {
     guard refusal.rejection == .verifierMismatch, case .value(let code) = opened else { return nil }
     let key = RateKey(transaction: code.transactionID, address: request.peer.address)

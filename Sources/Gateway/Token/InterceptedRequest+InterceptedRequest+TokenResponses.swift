@@ -19,7 +19,7 @@ extension InterceptedRequest {
     return response
   }
 
-  /// A refusal of the gateway's. `rule` and `rule_uri` tell the developer which rule it was.
+  /// Returns the response for a refusal. The field `X-Proofgate-Rule` names the rule for the developer of the client.
   func tokenRejection(_ refusal: RejectionResponse) -> Response {
     trail.refused(refusal.rejection)
     var headers = Headers()
@@ -32,22 +32,23 @@ extension InterceptedRequest {
     return response
   }
 
-  /// The upstream gave no answer: never `invalid_grant`, which makes clients throw their tokens away (`I-failure`).
+  /// Returns the response if the upstream did not answer: never `invalid_grant`, which makes clients discard their
+  /// tokens (`I-failure`).
   func tokenFailure(_ failure: UpstreamFailure) -> Response {
     tokenRejection(.here(rejection(for: failure)))
   }
 
-  /// A pushed request was taken (RFC 9126, section 2.2).
+  /// Returns the response to an accepted pushed request (RFC 9126, section 2.2).
   func pushedResponse(_ uri: String, lifetime: Int64) -> Response {
     json(201, ["request_uri": .string(uri), "expires_in": .integer(lifetime)])
   }
 
-  /// Nothing to tell (RFC 7009, section 2.2).
+  /// Returns the response to a revocation: an empty body (RFC 7009, section 2.2).
   func revocationResponse() -> Response {
     Response(status: 200, headers: ["Cache-Control": "no-store", "Pragma": "no-cache"])
   }
 
-  /// RFC 6585, section 4.
+  /// Returns the response to a request beyond a limit (RFC 6585, section 4).
   func tokenThrottled(_ reason: String, retryAfter seconds: Int) -> Response {
     tokenError(
       .temporarilyUnavailable, status: 429, description: "\(reason); try again later",

@@ -4,10 +4,11 @@ import OAuth
 import Policy
 import Stores
 
-/// Upstream codes in observed requests and in their answers, while a client is enforced (`I-completion`).
+/// Upstream codes in observed requests and in their responses, if the policy enforces a client (`I-completion`).
 extension InterceptedRequest {
-  /// Returns the refusal of a raw code that a transaction brought: a program that saw it on its way would redeem it without
-  /// its verifier, in the name of a client that is not enforced. `nil` if the request has no such code.
+  /// Returns the refusal of a raw code that belongs to a transaction: a program that intercepted the code would redeem
+  /// it without its verifier, in the name of a client that is not enforced. Returns `nil` if the request has no such
+  /// code.
   ///
   /// - Parameter clientID: The client id that the request names, in any place.
   func refusalOfOwnedCode(in parameters: [FormParameters], from clientID: String?) async -> RejectionResponse? {
@@ -28,10 +29,10 @@ extension InterceptedRequest {
     return try await gateway.resources.codes.isOwned(digest, now: now)
   }
 
-  /// Claims the codes of an answer that passes to an observed client, so that no transaction can bring them later. Returns
-  /// false if a transaction brought one of them before.
+  /// Claims the codes of a response that passes to an observed client, so that no transaction can present them later.
+  /// Returns false if a transaction presented one of them before.
   ///
-  /// Without a store the answer passes: observing does not depend on it.
+  /// If the store is unavailable, the response passes: observing does not depend on it.
   func claimPassing(_ locations: [String], to clientID: String) async -> Bool {
     let holder = StoreHolder(
       client: ClientID(clientID), address: request.peer.address, isLoopback: request.peer.isLoopback)

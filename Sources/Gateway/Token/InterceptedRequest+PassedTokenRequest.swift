@@ -4,11 +4,12 @@ import OAuth
 import Policy
 import Proxy
 
-/// Requests that pass to the upstream's token, revocation and introspection endpoints as the client sent them.
+/// Passes requests to the upstream's token, revocation and introspection endpoints as the client sent them.
 extension InterceptedRequest {
-  /// The refusal of a request before its client is known: too many failed attempts at a secret, or a held upstream id.
+  /// Returns the refusal of a request before its client is known: after too many failed attempts at a secret, or
+  /// because it names an upstream id whose secret the gateway holds.
   ///
-  /// - Parameter isObserved: True if the request only passes. Its attempts are limited as well where they are made at a
+  /// - Parameter isObserved: True if the request only passes. Its attempts are limited, too, if they are made at a
   ///   secret that the gateway holds.
   func refused(
     _ request: TokenRequest, _ authentication: ClientAuthentication?, isObserved: Bool
@@ -28,7 +29,7 @@ extension InterceptedRequest {
     return tokenRejection(.here(rejection))
   }
 
-  /// Sends an observed request on as it came.
+  /// Sends an observed request upstream unchanged.
   func observe(_ request: TokenRequest, _ authentication: ClientAuthentication?) async -> Reply {
     let reply = await observe([request.parameters], from: authentication?.clientID.rawValue) { tokenRejection($0) }
     if reply.status == 401, namesHeldID(authentication) { countFailedCredentials(authentication) }
@@ -39,7 +40,8 @@ extension InterceptedRequest {
     authentication.map { gateway.snapshot.identifiers.held.contains($0.clientID.rawValue) } ?? false
   }
 
-  /// Sends the request on and gives the upstream's answer. Credentials that the upstream refuses count as a failed attempt.
+  /// Sends the request upstream and returns the response. Credentials that the upstream refuses count as a failed
+  /// attempt.
   func pass(_ request: TokenRequest, _ authentication: ClientAuthentication?) async -> Response {
     do throws(UpstreamFailure) {
       let answer = try await upstream.send(passing(request))
@@ -62,8 +64,8 @@ extension InterceptedRequest {
     return true
   }
 
-  /// The request as it came, without credentials that prove a client to the gateway: the upstream does not know them,
-  /// cannot use them, and must not learn them (`I-credentials`).
+  /// Returns the request without credentials that the gateway verifies: the upstream does not know them, cannot use
+  /// them, and must not learn them (`I-credentials`).
   private func passing(_ parsed: TokenRequest) -> OutboundRequest {
     var outbound = unchanged()
     let named = parsed.namedInHeader + parsed.parameters.all(.clientID) + (parsed.query?.all(.clientID) ?? [])
@@ -73,7 +75,7 @@ extension InterceptedRequest {
     outbound.headers.remove("Content-Encoding")
     outbound.headers.set("Content-Type", "application/x-www-form-urlencoded")
     let entries = parsed.parameters.entries.filter { !ParameterNames.clientAuthentication.contains($0.parameter) }
-    // Nothing of a body that is not a form could be read, and nothing of it goes on.
+    // If the body is not a form, no parameter could be read, and an empty body is sent.
     outbound.body = Array(FormEncoding.serialise(entries).utf8)
     return outbound
   }

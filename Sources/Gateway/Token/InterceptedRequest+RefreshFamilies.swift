@@ -6,19 +6,19 @@ import Proxy
 import Sealing
 import Stores
 
-/// The end of a family of refresh tokens: here at once, and upstream where that has a revocation endpoint.
+/// Ends families of refresh tokens: in the gateway at once, and upstream if it has a revocation endpoint.
 extension InterceptedRequest {
-  /// A token of the upstream's with its kind.
+  /// A token that the upstream issued, and its kind.
   typealias UpstreamToken = (token: Secret, hint: TokenTypeHint)
 
-  /// The client and network that entries of this request are charged to.
+  /// Returns the client and network to which the store entries of this request are charged.
   func holder(_ client: Client) -> StoreHolder {
     StoreHolder(client: client.id, address: request.peer.address, isLoopback: request.peer.isLoopback)
   }
 
-  /// Refuses the tokens of a family from now on. Returns whether it lived.
+  /// Refuses the tokens of a family from now on. Returns true if the family had not ended before.
   ///
-  /// - Parameter generations: The generations whose tokens are revoked upstream with it: those below.
+  /// - Parameter generations: The caller revokes the upstream tokens of all generations below this one.
   func revokeFamily(
     _ family: TransactionID, of client: Client, revoking generations: Int
   ) async throws(StoreError) -> Bool {
@@ -29,7 +29,7 @@ extension InterceptedRequest {
     return lived
   }
 
-  /// The tokens of an answer.
+  /// Returns the tokens in a token response.
   func upstreamTokens(in members: [String: JSONValue]) -> [UpstreamToken] {
     var tokens: [UpstreamToken] = []
     if let token = members["refresh_token"]?.text { tokens.append((Secret(token), .refreshToken)) }
@@ -37,10 +37,10 @@ extension InterceptedRequest {
     return tokens
   }
 
-  /// Revokes tokens upstream (RFC 7009). The client's answer does not depend on it; the log says what happened.
+  /// Revokes tokens upstream (RFC 7009). The response to the client does not depend on the result, which is logged.
   func revoke(_ tokens: [UpstreamToken], with revocation: (Secret, TokenTypeHint) -> UpstreamTokenRequest) async {
     guard let path = policy.upstream.endpoints.revocation.first else {
-      // Access tokens are good until they expire: nothing here can end them.
+      // The gateway cannot end access tokens; they stay valid until they expire.
       trail.findings.append("tokens-not-revoked")
       return
     }
@@ -61,7 +61,7 @@ extension InterceptedRequest {
   }
 }
 
-/// The upstream's tokens that the replay of a code revokes, as the store keeps them: sealed.
+/// The sealed upstream tokens, kept in the store, that the replay of a code revokes.
 struct RevocableTokens: Sealable {
   static var purpose: Purpose { .kept }
   private static let layout: UInt8 = 1

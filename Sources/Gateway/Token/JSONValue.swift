@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Any JSON value: token answers have members that no standard defines.
+/// Any JSON value: token responses have members that no standard defines.
 enum JSONValue: Sendable, Equatable, Codable {
   case null
   case bool(Bool)
@@ -49,17 +49,17 @@ enum JSONValue: Sendable, Equatable, Codable {
     return value
   }
 
-  /// The members of an object in JSON text; `nil` for anything else.
+  /// Returns the members of an object in JSON text; `nil` for any other text.
   static func members(of bytes: [UInt8]) -> [String: JSONValue]? {
     PlainJSON.members(of: bytes.span) ?? decoded(bytes)
   }
 
-  /// JSON text, the members sorted by name.
+  /// Returns JSON text with the members sorted by name.
   static func text(of members: [String: JSONValue]) -> [UInt8] {
     PlainJSON.text(of: members) ?? encoded(members)
   }
 
-  /// The value that Foundation reads. `PlainJSON` has to read the same.
+  /// Reads an object with Foundation. `PlainJSON` must return the same value.
   static func decoded(_ bytes: [UInt8]) -> [String: JSONValue]? {
     try? JSONDecoder().decode([String: JSONValue].self, from: Data(bytes))
   }

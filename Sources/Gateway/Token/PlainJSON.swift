@@ -1,14 +1,14 @@
 internal import Bytes
 
-/// The part of JSON (RFC 8259) that token answers nearly always are: objects and lists of strings without escapes, whole
-/// numbers, `true`, `false` and `null`.
+/// The subset of JSON (RFC 8259) that nearly all token responses use: objects and lists of strings without escapes,
+/// whole numbers, `true`, `false` and `null`.
 ///
-/// For all else the answer is `nil`, and Foundation reads or writes it from the start; for what is in it, the answer is
-/// Foundation's, at a tenth of the cost.
+/// For any other text or value the result is `nil`, and Foundation reads or writes all of it. Within the subset, the
+/// result equals Foundation's, at a tenth of the cost.
 enum PlainJSON {
-  /// Deeper than any token answer.
+  /// The deepest nesting that is read or written. Token responses have less.
   private static let deepest = 16
-  /// Digits that fit 64 bits, whatever they are.
+  /// The number of decimal digits that always fit 64 bits.
   private static let longestNumber = 18
 
   // MARK: Reading
@@ -45,7 +45,7 @@ enum PlainJSON {
       guard skip(":", bytes, &index) else { return nil }
       skipSpace(bytes, &index)
       guard let value = value(bytes, &index, depth: depth + 1) else { return nil }
-      // Of several members with one name the first counts.
+      // If several members have one name, the first counts.
       if members[name] == nil { members[name] = value }
       skipSpace(bytes, &index)
       if skip("}", bytes, &index) { return .object(members) }
@@ -109,21 +109,21 @@ enum PlainJSON {
 
   // MARK: Writing
 
-  /// The members in the order of their names' bytes.
+  /// Returns JSON text with the members in the order of their names' bytes.
   static func text(of members: [String: JSONValue]) -> [UInt8]? {
     var text: [UInt8] = []
     text.reserveCapacity(512)
     return write(.object(members), to: &text, depth: 0) ? text : nil
   }
 
-  /// True if the value could be written.
+  /// Returns true if the value could be written.
   private static func write(_ value: JSONValue, to text: inout [UInt8], depth: Int) -> Bool {
     guard depth < deepest else { return false }
     switch value {
     case .null: text += "null".utf8
     case .bool(let value): text += (value ? "true" : "false").utf8
     case .integer(let value): text += String(value).utf8
-    // How many digits a fraction has is Foundation's to say.
+    // Foundation decides how many digits a fraction has.
     case .number: return false
     case .string(let value): return write(value, to: &text)
     case .array(let values):

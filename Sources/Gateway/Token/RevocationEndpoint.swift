@@ -5,8 +5,8 @@ import Policy
 import Proxy
 import Stores
 
-/// The revocation endpoint (RFC 7009): a sealed refresh token becomes the upstream's own; everything else passes as the
-/// client sent it.
+/// The revocation endpoint (RFC 7009): a sealed refresh token is replaced by the upstream's own; any other request
+/// passes as the client sent it.
 struct RevocationEndpoint {
   private let intercepted: InterceptedRequest
 
@@ -31,8 +31,8 @@ struct RevocationEndpoint {
     intercepted.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal):
-      // Only its client learns whose token it is: for others it is an invalid one, which is no error (RFC 7009,
-      // section 2.2).
+      // Do not reveal the token to other clients: for them it is invalid, which is not an error (RFC 7009, section
+      // 2.2).
       if refusal.rejection == .refreshTokenForeign { return .response(intercepted.revocationResponse()) }
       if refusal.rejection == .clientAuthenticationFailed { intercepted.countFailedCredentials(authentication) }
       return .response(intercepted.tokenRejection(refusal))
@@ -46,8 +46,8 @@ struct RevocationEndpoint {
     }
   }
 
-  /// Revokes the token upstream. The answer is the gateway's own: the upstream's could show the token or the credentials
-  /// that were used.
+  /// Revokes the token upstream. The gateway makes the response itself, because the upstream's could contain the token
+  /// or the credentials that were used.
   private func revoke(_ grant: RefreshGrant, with form: UpstreamTokenRequest) async -> Response {
     intercepted.trail.family = grant.family
     if let client = intercepted.policy.clients[grant.clientID], let throttled = intercepted.throttled(proven: client) {
@@ -66,7 +66,8 @@ struct RevocationEndpoint {
     }
   }
 
-  /// The family ends here too: an upstream that does not rotate knows only one token, of which there may be others sealed.
+  /// Ends the family in the gateway, too: an upstream that does not rotate has only one token, of which other sealed
+  /// copies may exist.
   private func isEnded(_ grant: RefreshGrant) async -> Bool {
     guard let client = intercepted.policy.clients[grant.clientID] else { return true }
     do throws(StoreError) {

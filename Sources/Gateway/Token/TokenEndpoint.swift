@@ -43,7 +43,8 @@ struct TokenEndpoint {
     }
   }
 
-  /// True if a code or refresh token of the request opens, which it does only for an app that the gateway gave it to.
+  /// True if a code or refresh token of the request opens, which is possible only for an app to which the gateway
+  /// issued it.
   private var holdsSealedValue: Bool {
     guard intercepted.policy.isObserving else { return false }
     let sealer = intercepted.gateway.sealer
@@ -89,7 +90,7 @@ struct TokenEndpoint {
     case .reject(let refusal): return intercepted.tokenRejection(refusal)
     case .pass: return intercepted.tokenRejection(.here(.refreshTokenUnbound))
     case .forward(let permit):
-      // A token that is not sealed says nothing about its client.
+      // An unsealed token does not prove its client.
       if permit.grant != nil || intent.clientIsProven, let throttled = intercepted.throttled(proven: permit.client) {
         return throttled
       }
@@ -97,7 +98,7 @@ struct TokenEndpoint {
     }
   }
 
-  // MARK: What has nothing of the gateway's
+  // MARK: Requests without sealed values
 
   private func forward(_ form: UpstreamTokenRequest) async -> Response {
     switch await intercepted.requestTokens(form) {
@@ -108,13 +109,13 @@ struct TokenEndpoint {
 }
 
 extension InterceptedRequest {
-  /// The answer of the upstream's token endpoint.
+  /// The response of the upstream's token endpoint.
   struct ReceivedTokenResponse {
     let status: Int
     let answer: UpstreamTokenResponse
   }
 
-  /// Sends a form to the endpoint of the upstream at which the client asked, and reads the answer whole.
+  /// Sends a form to the upstream endpoint at the path of the client's request, and reads the whole response.
   func requestTokens(_ form: UpstreamTokenRequest) async -> Result<ReceivedTokenResponse, UpstreamFailure> {
     do throws(UpstreamFailure) {
       let response = try await post(form, to: String(request.path))
@@ -130,7 +131,7 @@ extension InterceptedRequest {
     }
   }
 
-  /// Sends a form to a path of the upstream. Every form that the gateway makes goes out here.
+  /// Sends a form to a path of the upstream. Every form that the gateway makes is sent by this function.
   func post(_ form: UpstreamTokenRequest, to path: String) async throws(UpstreamFailure) -> UpstreamResponse {
     var headers: Headers = [
       "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json", "Accept-Encoding": "identity",
@@ -142,8 +143,10 @@ extension InterceptedRequest {
         method: "POST", target: path, headers: headers, body: Array(form.body.reveal().utf8), peer: request.peer))
   }
 
-  /// The client's answer to what the upstream said. `isHeld`: the gateway's credentials were used, so a complaint about
-  /// them is not the client's fault.
+  /// Returns the client's response for the upstream's.
+  ///
+  /// - Parameter isHeld: True if the gateway used its own credentials, so that an error about them is not the client's
+  ///   fault.
   func relay(_ upstream: ReceivedTokenResponse, usedGatewayCredentials: Bool) -> Response {
     switch upstream.answer {
     case .tokens(let members): return tokenResponse(members)

@@ -7,12 +7,12 @@ import Sealing
 import Stores
 import Telemetry
 
-/// One use of a refresh token (RFC 6749, section 6; `I-renewal`), from its claim to the answer.
+/// One use of a refresh token (RFC 6749, section 6; `I-renewal`), from its claim to the response.
 ///
-/// The refresh tokens of public clients are good for one use (RFC 9700, section 2.2.2). Where the upstream does not
-/// rotate, the gateway does: it seals the same upstream token into a new one.
+/// The refresh tokens of public clients are valid for one use (RFC 9700, section 2.2.2). If the upstream does not
+/// rotate them, the gateway does: it seals the same upstream token into a new one.
 struct TokenRefresher {
-  /// Seconds that an answer may take to come in, in addition to the time that its head may take.
+  /// The time for reading a response, in seconds, in addition to the time for its head.
   private static let reading: Int64 = 30
 
   private let intercepted: InterceptedRequest
@@ -27,7 +27,8 @@ struct TokenRefresher {
   }
 
   func respond() async -> Response {
-    // The upstream's own token of a client that authenticates there: not the gateway's business.
+    // The client authenticates to the upstream and presents the upstream's own token, which the gateway does not
+    // manage.
     guard let grant = permit.grant ?? adopted() else { return await ask(nil) }
     intercepted.trail.family = grant.family
     do throws(StoreError) {
@@ -36,12 +37,12 @@ struct TokenRefresher {
       if let ended = try await families.end(of: use, now: intercepted.now) { return await refuse(grant, ended) }
       return await ask(grant)
     } catch {
-      // The store is full or away: without it a second use looks like the first.
+      // The store is full or unavailable: without it, a second use cannot be distinguished from the first.
       return intercepted.tokenRejection(.here(.storeUnavailable))
     }
   }
 
-  /// Without rotation: the token stays good, and a new one lives longer.
+  /// Refreshes without rotation: the presented token stays valid, and the new one expires later.
   private func ask(_ grant: RefreshGrant?) async -> Response {
     switch await intercepted.requestTokens(permit.upstream) {
     case .failure(let failure): return intercepted.tokenFailure(failure)
@@ -53,7 +54,8 @@ struct TokenRefresher {
     }
   }
 
-  /// A token from before the gateway becomes the first of a family (`raw_refresh_until`).
+  /// Returns the first grant of a new family for a token that was issued before the gateway was installed
+  /// (`raw_refresh_until`).
   private func adopted() -> RefreshGrant? {
     guard permit.isFromBeforeTheGateway else { return nil }
     return RefreshGrant(
@@ -102,7 +104,7 @@ struct TokenRefresher {
     switch await intercepted.requestTokens(permit.upstream) {
     case .failure(let failure):
       if isReserved { await held.remove() }
-      // Whether the upstream saw it or not, the app may ask again with the only token that it has.
+      // Release in any case: the app has no other token with which to retry.
       try await families.release(attempt, now: intercepted.now)
       return intercepted.tokenFailure(failure)
     case .success(let answer):
@@ -112,19 +114,20 @@ struct TokenRefresher {
         return intercepted.relay(answer, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
       let (renewed, token) = renewed(members, grant)
-      // Before the family moves on: a repeat that finds it moved finds the answer, too.
+      // Hold the response before the family moves on, so that a repeated request that finds it moved also finds the
+      // response.
       let entry = isReserved ? await held.hold(renewed) : nil
       if await isSettled(attempt, renewed) { return intercepted.tokenResponse(renewed) }
       if let entry { await held.remove(entry) }
-      // Another request showed meanwhile that two parties hold tokens of the family.
+      // Another request has shown in the meantime that two parties hold tokens of the family.
       let tokens = intercepted.upstreamTokens(in: members).filter { $0.hint == .accessToken }
       await intercepted.revoke([(token.upstreamRefreshToken, .refreshToken)] + tokens, with: permit.revocation)
       return intercepted.tokenRejection(.here(.refreshTokenReused))
     }
   }
 
-  /// Moves the family on. An answer of the upstream is never lost: if the store is away, the client gets its token, and the
-  /// record stays busy until that token is used.
+  /// Moves the family on and returns true if the response may be sent. A response of the upstream is never lost: if the
+  /// store is unavailable, the client gets its token, and the record stays busy until that token is used.
   private func isSettled(_ attempt: RefreshLedger.Attempt, _ renewed: [String: JSONValue]) async -> Bool {
     guard let successor = renewed["refresh_token"]?.text else { return false }
     do throws(StoreError) {
@@ -135,13 +138,13 @@ struct TokenRefresher {
     }
   }
 
-  /// A token that was used before ends its family, the newest token included (RFC 9700, section 4.14.2).
+  /// Ends the family of a token that was used before, including the newest token (RFC 9700, section 4.14.2).
   private func refuse(_ grant: RefreshGrant) async throws(StoreError) -> Response {
     let lived = try await intercepted.revokeFamily(grant.family, of: permit.client, revoking: grant.generation + 1)
     return await refuse(grant, lived ? .first : .again)
   }
 
-  /// A token of a family that has ended. The upstream's token in it ends too, once.
+  /// Refuses a token of a family that has ended. Its upstream token is revoked, but only once.
   private func refuse(_ grant: RefreshGrant, _ ended: RefreshLedger.Ended) async -> Response {
     if ended == .first {
       await intercepted.revoke([(grant.upstreamRefreshToken, .refreshToken)], with: permit.revocation)
@@ -149,7 +152,7 @@ struct TokenRefresher {
     return intercepted.tokenRejection(.here(.refreshTokenReused))
   }
 
-  /// The answer with a refresh token that is sealed to the family of the one that was used.
+  /// Returns the response with a refresh token that is sealed to the family of the presented one.
   private func renewed(
     _ members: [String: JSONValue], _ old: RefreshGrant
   ) -> (members: [String: JSONValue], grant: RefreshGrant) {
@@ -159,13 +162,14 @@ struct TokenRefresher {
     grant.epoch = families.epoch
     grant.issuedAt = intercepted.now
     if let token = members["refresh_token"]?.text, !token.isEmpty { grant.upstreamRefreshToken = Secret(token) }
-    // An observed client gets the upstream's own token: the next refresh needs nothing of the gateway's (`I-observe`).
+    // An observed client gets the upstream's own token: its next refresh does not need the gateway (`I-observe`).
     let token = permit.sealsRefreshToken ? intercepted.gateway.sealer.seal(grant) : grant.upstreamRefreshToken.reveal()
     members["refresh_token"] = .string(token)
     return (members, grant)
   }
 
-  /// A repeat within `refresh_reuse_window` gets the answer of the first use, if it is the same request.
+  /// Handles a repeat within `refresh_reuse_window`, which gets the response to the first use if the request is the
+  /// same.
   private func again(_ grant: RefreshGrant, _ use: RefreshUse) async throws(StoreError) -> Response {
     let found = try await HeldResponses(intercepted, permit, presented: presented, grant).find()
     var isAnswered = false

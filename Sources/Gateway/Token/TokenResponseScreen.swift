@@ -2,13 +2,14 @@ internal import Bytes
 import Enforcement
 import OAuth
 
-/// The removal of what a client must not see from the upstream's answer to a request of the gateway's (`I-credentials`).
+/// Removes from an upstream response to a gateway request what the client must not see (`I-credentials`).
 ///
-/// Legacy servers repeat the code or the secret in error messages, and some give refresh tokens in members of their own.
-/// Such a refresh token would not be sealed to its client. The members of RFC 6749, section 5.1, and the ID token pass.
+/// Legacy servers repeat the code or the secret in error messages, and some return refresh tokens in nonstandard
+/// members. Such a refresh token would not be sealed to its client. The members of RFC 6749, section 5.1, and the ID
+/// token pass.
 struct TokenResponseScreen {
   private static let known: Set<String> = ["access_token", "token_type", "expires_in", "scope", "id_token"]
-  /// Bytes of a refresh token from which on it is searched for in other members.
+  /// The shortest refresh token, in bytes, that is searched for in other members.
   private static let leastSearched = 8
 
   private let texts: [String]
@@ -21,7 +22,7 @@ struct TokenResponseScreen {
 
   /// Removes members in place.
   ///
-  /// - Returns: True if anything was changed.
+  /// - Returns: True if a member was changed or removed.
   func screen(_ members: inout [String: JSONValue]) -> Bool {
     var isChanged = false
     var texts = texts
@@ -31,7 +32,7 @@ struct TokenResponseScreen {
       isChanged = text == nil && token != .null
       if let text, text.utf8.count >= TokenResponseScreen.leastSearched { texts.append(text) }
     }
-    // Most answers have no other member, and need no spellings of the texts.
+    // Most responses have no other member, so the spellings of the texts are not computed.
     let others = members.keys.filter { !TokenResponseScreen.known.contains($0) && $0 != "refresh_token" }
     guard !others.isEmpty else { return isChanged }
     let screen = MemberScreen(hiding: texts, sealsRefreshToken: sealsRefreshToken)
@@ -45,7 +46,7 @@ struct TokenResponseScreen {
     return isChanged
   }
 
-  /// A refresh token as text: some servers number theirs.
+  /// Returns a refresh token as text; some servers use a number.
   private static func tokenText(_ value: JSONValue) -> String? {
     switch value {
     case .string(let text): text
@@ -55,7 +56,7 @@ struct TokenResponseScreen {
   }
 }
 
-/// The screen of the members that RFC 6749 does not define.
+/// Screens the members that RFC 6749 does not define.
 private struct MemberScreen {
   private static let mask = "***"
 
@@ -67,7 +68,7 @@ private struct MemberScreen {
     self.sealsRefreshToken = sealsRefreshToken
   }
 
-  /// The texts and their form-encoded spellings, the longest first.
+  /// Returns the texts and their form-encoded spellings, the longest first.
   private static func spellings(of texts: [String]) -> [String] {
     let all = Set(texts + texts.map { FormEncoding.encode($0) }).filter { !$0.isEmpty }
     return all.sorted { $0.utf8.count > $1.utf8.count }
@@ -75,7 +76,7 @@ private struct MemberScreen {
 
   // MARK: Values
 
-  /// The value that may go out under a name; `nil` for none.
+  /// Returns the value that may be sent under a name, or `nil` if the member must be dropped.
   func screened(_ name: String, _ value: JSONValue) -> JSONValue? {
     guard mask(name) == name else { return nil }
     if MemberScreen.isSecretName(name) { return nil }
@@ -96,7 +97,7 @@ private struct MemberScreen {
     }
   }
 
-  /// The text with each hidden text replaced.
+  /// Returns the text with each hidden text replaced.
   private func mask(_ text: String) -> String {
     hidden.reduce(text) { text, secret in
       text.utf8.span.contains(secret) ? text.replacing(secret, with: MemberScreen.mask) : text
@@ -111,13 +112,13 @@ private struct MemberScreen {
 
   private static func isSecretName(_ name: String) -> Bool { letters(name).hasSuffix("clientsecret") }
 
-  /// `refreshToken`, `Refresh_Token`, `refresh`, `rt`, `offline_token` and the like.
+  /// Returns true for `refreshToken`, `Refresh_Token`, `refresh`, `rt`, `offline_token` and the like.
   private static func isRefreshTokenName(_ name: String) -> Bool {
     let letters = letters(name)
     return letters == "rt" || letters.utf8.span.contains("refresh") || letters.utf8.span.contains("offlinetoken")
   }
 
-  /// A member such as `refresh_expires_in`, which is a number or a date and cannot be a token.
+  /// Returns true for a member such as `refresh_expires_in`, which is a number or a date and cannot be a token.
   private static func isLifetime(_ name: String, _ value: JSONValue) -> Bool {
     let letters = letters(name)
     let isTime = ["expires", "expiresin", "expiresat", "expiry", "lifetime", "validity", "ttl"].contains {

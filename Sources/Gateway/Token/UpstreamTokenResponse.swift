@@ -2,26 +2,26 @@ internal import Bytes
 import HTTP
 import OAuth
 
-/// The answer of an upstream's token endpoint in the terms of RFC 6749, sections 5.1 and 5.2: legacy servers answer with forms,
-/// with errors under status 200, with other member names.
+/// The response of an upstream's token endpoint in the terms of RFC 6749, sections 5.1 and 5.2. Legacy servers send
+/// forms, errors with status 200, and other member names.
 enum UpstreamTokenResponse {
   case tokens([String: JSONValue])
   case error(OAuthErrorCode, description: String?)
-  /// Nothing that a client could use.
+  /// A response that a client cannot use.
   case unusable
 
   init(status: Int, headers: Headers, body: [UInt8]) {
     self = UpstreamTokenResponse.read(status: status, headers: headers, body: body, screen: nil).answer
   }
 
-  /// Reads an answer and removes what the client must not see.
+  /// Reads a response and removes what the client must not see.
   ///
   /// - Returns: The answer, and true if something was removed.
   static func read(
     status: Int, headers: Headers, body: [UInt8], screen: TokenResponseScreen?
   ) -> (answer: UpstreamTokenResponse, isScreened: Bool) {
-    // A server that is in trouble or busy says nothing about the request, whatever its body says: a code or a token that
-    // is thrown away for it is lost (`I-failure`).
+    // A server that fails or is busy says nothing about the request, regardless of its body: a code or token that is
+    // discarded because of it is lost (`I-failure`).
     guard status < 500, status != 429, var members = UpstreamTokenResponse.members(headers, body) else {
       return (.unusable, false)
     }
@@ -51,8 +51,9 @@ enum UpstreamTokenResponse {
     return .error(code(text), description: description.map { ErrorDescription.sanitised($0) })
   }
 
-  /// RFC 6749, section 5.2, RFC 8707, section 2, and what OpenID Connect servers say to a refresh; other words that were
-  /// seen for a bad code mean `invalid_grant`. An unknown word is a failure of the server, because it shows no fault of the client.
+  /// Returns the error code for an upstream error (RFC 6749, section 5.2, RFC 8707, section 2, and the errors of OpenID
+  /// Connect servers for a refresh). Other words that servers use for a bad code mean `invalid_grant`. An unknown word
+  /// is a server failure, because it shows no fault of the client.
   private static func code(_ text: String) -> OAuthErrorCode {
     switch text {
     case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
@@ -64,13 +65,13 @@ enum UpstreamTokenResponse {
     }
   }
 
-  /// A list with commas as the one with spaces that it should be (RFC 6749, section 3.3).
+  /// Returns a scope list with spaces, as RFC 6749, section 3.3, requires, from one with commas.
   private static func scope(of list: String) -> String {
     let parts = list.utf8.split { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: " ") }
     return parts.map { String(Substring($0)) }.joined(separator: " ")
   }
 
-  /// Adds what RFC 6749 demands, and gives numbers and lists the form that it wants.
+  /// Adds the members that RFC 6749 requires, and converts numbers and lists to the form that it defines.
   private static func completed(_ members: [String: JSONValue]) -> [String: JSONValue] {
     var members = members
     if members["token_type"]?.text?.isEmpty ?? true { members["token_type"] = .string("Bearer") }
