@@ -1,67 +1,67 @@
-/// Which rules run at which endpoint, in which order. The first that refuses decides the answer.
+/// The rules of each endpoint, in the order in which they run. The first rule that refuses determines the response.
 ///
-/// The number is the place of a rule in the list of its column: `authorization`, `pushed`, `reference`, `token`,
+/// The number is the position of a rule in the list of its column: `authorization`, `pushed`, `reference`, `token`,
 /// `redemption`, `refresh`, `transaction`, `reentry`, `interaction`.
 /// ```
-///                                                                aut pus ref tok red rfr tra ree int
-/// the endpoint takes the method                                    1   1   1   1
-/// there is one set of parameters                                   2   2   2   2
-/// every parameter name means one thing                             3   3   3   3
-/// client_id occurs once                                            4       4
-/// redirect_uri occurs once                                         5
-/// the client is registered                                         6   7   5   8
-/// the redirect URI is a registered one                             7
-/// the user agent does not look embedded                            8
-/// no parameter repeats                                             9   4       4
-/// every parameter decodes                                         10   5       5
-/// state is the client's own                                       11
-/// no request object replaces the parameters                       12
-/// the request was pushed where it has to be                       13
-/// response_type is code                                           14
-/// the client may use the authorization code grant                 15
-/// the response mode is allowed                                    16
-/// there is a code challenge                                       17
-/// the challenge method is allowed                                 18
-/// the challenge can match a verifier                              19
-/// scope is a list of scope tokens                                 20          16
-/// prompt does not skip the user                                   21
-/// there is a state                                                22
-/// a scope that does not go upstream is noted                      23          18
-/// a resource that does not go upstream is noted                   24          19
-/// authorization details that do not go upstream are noted         25          20
-/// the client authenticates in one way                                  6       6
-/// a confidential client proves itself                                  8       9
-/// the client does not ask for a token that is bound to its key         9      10
-/// the client may push its requests                                    10
-/// the pushed request refers to nothing                                11
-/// the grant is not the password grant                                          7
-/// the grant type is a known one                                               11
-/// a public client does not use client credentials                             12
-/// the client may use the grant                                                13
-/// the grant's own parameter is there                                          14
-/// the code verifier is well-formed                                            15
-/// a client certificate is noted, because it does not go upstream              17
-/// the code was issued to this client                                               1
-/// the code has not expired                                                         2
-/// the policy still gives the client these credentials                              3   3
-/// redirect_uri is the one of the authorization request                             4
-/// the verifier is the one behind the challenge                                     5
-/// the refresh token was issued to this client                                          1
-/// the refresh token was used lately                                                    2
-/// scope does not grow                                                                  4
-/// the browser is the one that began                                                        1
-/// the transaction has not expired                                                          2
-/// the policy of now still allows the answer                                                3
-/// the user agent that came back does not look embedded                                         1
-/// every OAuth parameter can be read                                                            2
-/// no answer with a code comes in the request                                                   3
-/// what went upstream comes back as it went                                                     4
-/// scope only narrows                                                                           5
-/// the user agent of a page in between does not look embedded                                       1
+///                                                            aut pus ref tok red rfr tra ree int
+/// the endpoint accepts the method                              1   1   1   1
+/// there is a single set of parameters                          2   2   2   2
+/// every parameter name means one thing                         3   3   3   3
+/// client_id occurs once                                        4       4
+/// redirect_uri occurs once                                     5
+/// the client is registered                                     6   7   5   8
+/// the redirect URI is registered                               7
+/// the user agent does not look embedded                        8
+/// no parameter repeats                                         9   4       4
+/// every parameter can be decoded                              10   5       5
+/// state was not sealed by the gateway                         11
+/// no request object replaces the parameters                   12
+/// the request was pushed if the client has to push it         13
+/// response_type is code                                       14
+/// the client may use the authorization code grant             15
+/// the response mode is allowed                                16
+/// a code challenge is present                                 17
+/// the challenge method is allowed                             18
+/// the challenge can match a verifier                          19
+/// scope is a list of scope tokens                             20          16
+/// prompt does not skip the consent page                       21
+/// state is present                                            22
+/// a scope that is not forwarded is noted                      23          18
+/// a resource that is not forwarded is noted                   24          19
+/// authorization details that are not forwarded are noted      25          20
+/// the client uses one authentication method                        6       6
+/// a confidential client is authenticated                           8       9
+/// the client does not request a token bound to its key             9      10
+/// the client may push its requests                                10
+/// the pushed request has no request_uri                           11
+/// the grant is not the password grant                                      7
+/// the grant type is known                                                 11
+/// a public client does not use client credentials                         12
+/// the client may use the grant                                            13
+/// the parameter that the grant requires is present                        14
+/// the code verifier is well-formed                                        15
+/// a client certificate is noted, because it is not forwarded              17
+/// the code was issued to this client                                           1
+/// the code has not expired                                                     2
+/// the policy still gives the client these credentials                          3   3
+/// redirect_uri equals that of the authorization request                        4
+/// the verifier matches the challenge                                           5
+/// the refresh token was issued to this client                                      1
+/// the refresh token was used recently                                              2
+/// scope is not widened                                                             4
+/// the browser is the one that began the transaction                                    1
+/// the transaction has not expired                                                      2
+/// the current policy still permits the response                                        3
+/// the user agent of a re-entry does not look embedded                                      1
+/// every OAuth parameter can be read                                                        2
+/// the request contains no response with a code                                             3
+/// the parameters that went upstream come back unchanged                                    4
+/// scope is only narrowed                                                                   5
+/// the user agent of an upstream page does not look embedded                                    1
 /// ```
 enum RuleTable {
-  /// First what makes the request one request, then the client, then the redirect URI: their refusals are pages. All that
-  /// comes after may be told to the client by a redirect (RFC 6749, section 4.1.2.1).
+  /// The rules on the form of the request come first, then those on the client and on the redirect URI: their refusals
+  /// are pages. A refusal of a later rule may reach the client by redirect (RFC 6749, section 4.1.2.1).
   static let authorization: [Rule<AuthorizationContext>] = [
     .methodAllowed,
     .oneSetOfParameters,
@@ -90,7 +90,7 @@ enum RuleTable {
     .detailsNoted,
   ]
 
-  /// What is checked of a pushed request before the rules of the authorization endpoint (RFC 9126, section 2.1).
+  /// The rules that a pushed request must pass before those of the authorization endpoint (RFC 9126, section 2.1).
   static let pushed: [Rule<TokenContext>] = [
     .methodAllowed,
     .oneSetOfParameters,
@@ -105,8 +105,7 @@ enum RuleTable {
     .noReferencePushed,
   ]
 
-  /// What is checked of a request that refers to a pushed one; everything else that it says is not looked at (RFC 9126,
-  /// section 4).
+  /// The rules for a request that refers to a pushed one; its other parameters are ignored (RFC 9126, section 4).
   static let reference: [Rule<AuthorizationContext>] = [
     .methodAllowed,
     .oneSetOfParameters,
@@ -115,7 +114,7 @@ enum RuleTable {
     .clientKnown,
   ]
 
-  /// What can be said before the code or token is opened.
+  /// The rules that apply before the code or token is opened.
   static let token: [Rule<TokenContext>] = [
     .methodAllowed,
     .oneSetOfParameters,
@@ -139,7 +138,7 @@ enum RuleTable {
     .detailsNoted,
   ]
 
-  /// What is checked against the opened code, before anything is sent upstream.
+  /// The rules that apply to the opened code, before a request is sent upstream.
   static let redemption: [Rule<RedemptionContext>] = [
     .codeOfThisClient,
     .codeNotExpired,
@@ -148,7 +147,7 @@ enum RuleTable {
     .verifierMatches,
   ]
 
-  /// What is checked against the opened refresh token.
+  /// The rules that apply to the opened refresh token.
   static let refresh: [Rule<RefreshContext>] = [
     .refreshTokenOfThisClient,
     .refreshTokenNotExpired,
@@ -156,14 +155,14 @@ enum RuleTable {
     .refreshScopeWithin,
   ]
 
-  /// What is checked whenever a sealed state comes back.
+  /// The rules that apply whenever a sealed state comes back.
   static let transaction: [Rule<TransactionContext>] = [
     .transactionOfThisBrowser,
     .transactionNotExpired,
     .transactionStillAuthorized,
   ]
 
-  /// What is checked of the request that a login or consent page sends back.
+  /// The rules for the request that a login or consent page sends back.
   static let reentry: [Rule<ReentryContext>] = [
     .reentryUserAgentExternal,
     .reentryReadable,
@@ -172,7 +171,7 @@ enum RuleTable {
     .reentryScopeWithin,
   ]
 
-  /// What is checked on the upstream's other pages, while a transaction runs.
+  /// The rules for the other pages of the upstream while a transaction runs.
   static let interaction: [Rule<InteractionContext>] = [
     .interactionUserAgentExternal
   ]

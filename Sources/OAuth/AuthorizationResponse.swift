@@ -1,13 +1,24 @@
-/// An authorization response on its way to a redirect URI (RFC 6749, section 4.1.2; Form Post Response Mode).
+/// An authorization response to be sent to a redirect URI (RFC 6749, section 4.1.2; Form Post Response Mode).
 public struct AuthorizationResponse: Sendable, Equatable {
+  /// The redirect URI of the client that receives the response.
   public let redirectURI: RedirectURI
+  /// The mode in which the response is sent.
   public let mode: ResponseMode
-  /// Decoded, in the order in which they are sent, `iss` among them exactly once (RFC 9207).
+  /// The decoded parameters, in the order in which they are sent. They contain `iss` exactly once (RFC 9207).
   public let parameters: [FormParameters.Entry]
-  /// True if the redirect ends in a fragment of its own, so that no browser attaches one of an earlier address (RFC 9700,
-  /// section 4.1.3; RFC 9110, section 10.2.2). On the way to a website only: apps compare addresses as text.
+  /// True if the redirect ends in a fragment, so that no browser attaches the fragment of an earlier address (RFC 9700,
+  /// section 4.1.3; RFC 9110, section 10.2.2). Only for redirects to a website: apps compare addresses as text.
   public let endsInFragment: Bool
 
+  /// Composes a response. `issuer` and `state` replace any `iss` and `state` in `parameters`.
+  ///
+  /// - Parameters:
+  ///   - redirectURI: The redirect URI of the client.
+  ///   - mode: The response mode.
+  ///   - issuer: The issuer identifier, sent as `iss` (RFC 9207).
+  ///   - state: The state of the client, decoded; `nil` if the client sent none.
+  ///   - parameters: The other parameters, decoded.
+  ///   - guardsFragment: True to end a redirect to an https URI in a fragment.
   public init(
     redirectURI: RedirectURI, mode: ResponseMode, issuer: String, state: String?, parameters: [FormParameters.Entry],
     guardsFragment: Bool = false
@@ -27,7 +38,7 @@ public struct AuthorizationResponse: Sendable, Equatable {
 
   /// The value of `Location`; `nil` in form_post mode, where a page posts ``parameters`` to the redirect URI.
   ///
-  /// A query that the redirect URI has is kept (RFC 6749, section 3.1.2).
+  /// The query of the redirect URI is kept (RFC 6749, section 3.1.2).
   public var location: String? {
     let answer = FormEncoding.serialise(parameters)
     switch mode {
@@ -43,7 +54,7 @@ public struct AuthorizationResponse: Sendable, Equatable {
 }
 
 extension ResponseMode {
-  /// True if an answer in this mode reaches the redirect URI: operating systems drop the body of a post to an app.
+  /// True if a response in this mode reaches the redirect URI: operating systems drop the body of a POST to an app.
   public func reaches(_ redirectURI: RedirectURI) -> Bool {
     switch (self, redirectURI.kind) {
     case (.query, _), (.fragment, _): true

@@ -1,27 +1,35 @@
-/// What the sealed state carries through the upstream: all that completing an authorization request needs.
+/// The content of the sealed state, which the upstream passes through: everything that is needed to complete an
+/// authorization request.
 public struct AuthorizationTransaction: Sendable, Equatable {
+  /// The identifier of the transaction.
   public var id: TransactionID
+  /// The client that sent the authorization request.
   public var clientID: ClientID
-  /// Where the answer goes: what the client asked for, loopback port included, or the registered one that it omitted.
+  /// The redirect URI that receives the response: the requested one, including a loopback port, or the registered one
+  /// if the request omitted it.
   public var redirectURI: RedirectURI
-  /// True if the request had `redirect_uri`; the token request must then repeat it (RFC 6749, section 4.1.3).
+  /// True if the request contained `redirect_uri`; the token request must then repeat it (RFC 6749, section 4.1.3).
   public var redirectURIWasSent: Bool
-  /// The client's own state, decoded.
+  /// The `state` of the client, decoded; `nil` if the client sent none.
   public var state: String?
+  /// The code challenge of the client; `nil` if the client sent none.
   public var challenge: CodeChallenge?
+  /// The mode in which the client receives the response.
   public var responseMode: ResponseMode
+  /// The requested scope; `nil` if the request omitted it.
   public var scope: Scope?
-  /// Who the gateway was to the upstream in this request.
+  /// The client identifier under which the gateway sent this request to the upstream.
   public var upstreamClientID: ClientID
-  /// The redirect URI that went upstream.
+  /// The redirect URI that the gateway sent to the upstream.
   public var upstreamRedirectURI: String
-  /// The verifier for the challenge that went upstream; `nil` where the upstream does not understand PKCE.
+  /// The verifier for the challenge that the gateway sent to the upstream; `nil` if the upstream does not support PKCE.
   public var upstreamVerifier: UpstreamVerifier?
-  /// Seconds since 1970.
+  /// The time at which the transaction expires, in seconds since 1970.
   public var expiry: Int64
-  /// SHA-256 of the browser secret, 32 bytes.
+  /// The SHA-256 digest of the browser secret, 32 bytes.
   public var browserSecretHash: [UInt8]
 
+  /// Creates a transaction from its parts.
   public init(
     id: TransactionID, clientID: ClientID, redirectURI: RedirectURI, redirectURIWasSent: Bool, state: String?,
     challenge: CodeChallenge?, responseMode: ResponseMode, scope: Scope?, upstreamClientID: ClientID,

@@ -2,6 +2,7 @@
 public enum Base64 {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
+  /// Encodes bytes with padding.
   public static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count + 2) / 3 * 4)
@@ -20,7 +21,7 @@ public enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// `nil` unless the text is what ``encode(_:)`` writes.
+  /// Decodes padded base64; `nil` unless the text is exactly what ``encode(_:)`` produces.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
     var bytes: [UInt8] = []
     var word: UInt32 = 0

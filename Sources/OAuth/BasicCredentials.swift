@@ -1,17 +1,23 @@
-/// HTTP Basic credentials as OAuth uses them: user and password are form-encoded before base64 (RFC 6749,
-/// section 2.3.1), so both may hold a colon.
+/// HTTP Basic credentials as OAuth uses them: user and password are form-encoded before base64 (RFC 6749, section
+/// 2.3.1), so that both may contain a colon.
 public struct BasicCredentials: Sendable {
   private static let scheme = "Basic "
 
+  /// The user, decoded: a client identifier.
   public let user: String
+  /// The password, decoded: a client secret.
   public let password: Secret
 
+  /// Creates credentials from decoded values.
   public init(user: String, password: Secret) {
     self.user = user
     self.password = password
   }
 
   /// Parses the value of an `Authorization` field.
+  ///
+  /// - Throws: `ClientAuthenticationError.malformedHeader` if it is not HTTP Basic, if it does not decode, if the user
+  ///   is empty, or if it contains a control character.
   public init(parsing header: String) throws(ClientAuthenticationError) {
     let parts = header.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "basic", let bytes = Base64.decode(parts[1]),
@@ -23,7 +29,7 @@ public struct BasicCredentials: Sendable {
     self.init(user: user, password: Secret(password))
   }
 
-  /// The value of an `Authorization` field.
+  /// The credentials as the value of an `Authorization` field.
   public var header: Secret {
     var pair: [UInt8] = []
     FormEncoding.append(user, to: &pair)

@@ -2,9 +2,9 @@ import Cryptography
 
 /// A JWT with which a client authenticates (RFC 7523, section 3). Only the upstream can verify it.
 public enum ClientAssertion {
-  /// Returns true if the assertion certainly names this client: `sub` occurs once and equals the id, and so does `iss`.
+  /// True if the assertion certainly names this client: `sub` and `iss` each occur once and equal the id.
   ///
-  /// The payload is not parsed. An escaped or repeated member makes the answer false.
+  /// The payload is not parsed as JSON. An escaped or repeated member makes the result false.
   public static func isFor(_ id: ClientID, _ assertion: String) -> Bool {
     let parts = assertion.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, let payload = Base64URL.decode(String(parts[1])), !payload.contains(UInt8(ascii: "\\"))
@@ -13,7 +13,7 @@ public enum ClientAssertion {
     return value(of: "sub", in: text) == id.rawValue && value(of: "iss", in: text) == id.rawValue
   }
 
-  /// The text of a member that occurs exactly once.
+  /// The text of a member that occurs exactly once; `nil` otherwise.
   private static func value(of name: String, in text: String) -> String? {
     let pieces = text.split(separator: "\"", omittingEmptySubsequences: false)
     // Without escapes, each piece with an odd index is the content of a string.

@@ -1,29 +1,33 @@
-/// How a client names itself and, perhaps, proves it, at an endpoint that clients call (RFC 6749, section 2.3).
+/// The identification and, if present, the authentication of a client at an endpoint that clients call (RFC 6749,
+/// section 2.3).
 public struct ClientAuthentication: Sendable {
-  /// Where the credentials stand.
+  /// The place of the credentials in the request.
   public enum Method: Sendable, Equatable {
     /// HTTP Basic (RFC 6749, section 2.3.1).
     case basic
     /// `client_secret` in the body.
     case post
-    /// `client_assertion` in the body (RFC 7521, section 4.2), which only an upstream can check.
+    /// `client_assertion` in the body (RFC 7521, section 4.2), which only the upstream can verify.
     case assertion
-    /// Nothing but the identifier (RFC 6749, section 3.2.1).
+    /// Only the identifier (RFC 6749, section 3.2.1).
     case none
   }
 
+  /// The client that the request names.
   public let clientID: ClientID
+  /// The method by which the client authenticates.
   public let method: Method
-  /// The secret that was presented; empty secrets count as none.
+  /// The secret that the client presented; `nil` if it is empty.
   public let secret: Secret?
-  /// The `Authorization` value as sent, for an upstream that checks it itself.
+  /// The `Authorization` value as sent, for an upstream that verifies it itself.
   public let authorizationHeader: Secret?
 
-  /// Reads the credentials of a request; `nil` means that it names no client at all.
+  /// Reads the credentials of a request; `nil` if the request names no client.
   ///
   /// - Parameters:
   ///   - authorization: The values of all `Authorization` fields.
   ///   - body: The parameters of the body.
+  /// - Throws: `ClientAuthenticationError` if there is more than one method or identifier, or a malformed header.
   public static func read(
     authorization: [String], body: FormParameters
   ) throws(ClientAuthenticationError) -> ClientAuthentication? {
@@ -40,7 +44,7 @@ public struct ClientAuthentication: Sendable {
     let basic = try BasicCredentials(parsing: header)
     guard inBody == nil, !hasAssertion else { throw .severalMethods }
     if let id = body[.clientID], id != basic.user { throw .severalIdentifiers }
-    // An identifier with an empty secret says who, and proves nothing.
+    // An identifier with an empty secret identifies the client, but proves nothing.
     guard !basic.password.isEmpty else {
       return ClientAuthentication(
         clientID: ClientID(basic.user), method: .none, secret: nil, authorizationHeader: nil)
@@ -50,7 +54,7 @@ public struct ClientAuthentication: Sendable {
   }
 }
 
-/// Why credentials are not accepted before they are even compared.
+/// The reason why credentials are refused before they are compared.
 public enum ClientAuthenticationError: Error, Equatable, Sendable {
   /// More than one method at once (RFC 6749, section 2.3).
   case severalMethods

@@ -1,19 +1,20 @@
 import Cryptography
 
-/// What an authorization request commits to, and how (RFC 7636, section 4.2).
+/// The challenge of an authorization request and its method (RFC 7636, section 4.2).
 public struct CodeChallenge: Hashable, Sendable {
-  /// The value as sent, without the padding that lenient syntax tolerates in an S256 challenge.
+  /// The value as sent, without the padding that lenient syntax accepts in an S256 challenge.
   public let text: String
+  /// The transformation that derives the challenge from the verifier.
   public let method: CodeChallengeMethod
 
-  /// For values that were parsed before: opened from a sealed one.
+  /// Creates a challenge from values that were already parsed, such as those of a sealed state.
   public init(text: String, method: CodeChallengeMethod) {
     self.text = text
     self.method = method
   }
 
-  /// `nil` when no verifier could ever match: the wrong length or alphabet, or, for S256, not the one canonical
-  /// base64url spelling of 32 bytes.
+  /// Parses a challenge; `nil` if no verifier could match it: wrong length or alphabet, or, for S256, not the canonical
+  /// base64url encoding of 32 bytes.
   public init?(parsing text: String, method: CodeChallengeMethod, padding: Base64Padding = .refused) {
     switch method {
     case .plain:
@@ -26,7 +27,7 @@ public struct CodeChallenge: Hashable, Sendable {
     }
   }
 
-  /// True if the verifier is what this challenge was made from (RFC 7636, section 4.6). Strings are compared, never
+  /// True if this challenge was derived from the verifier (RFC 7636, section 4.6). Compares the encoded texts, not
   /// decoded digests, in time that does not depend on where they differ.
   public func matches(_ verifier: CodeVerifier) -> Bool {
     let verifier = verifier.secret.reveal()
@@ -37,8 +38,8 @@ public struct CodeChallenge: Hashable, Sendable {
   }
 }
 
-/// Whether `=` at the end of a verifier or a challenge, and base64's own alphabet in a verifier, are accepted, which
-/// RFC 7636 does not allow.
+/// The handling of two deviations from RFC 7636: `=` at the end of a verifier or challenge, and the standard base64
+/// alphabet in a verifier.
 public enum Base64Padding: Sendable {
   case refused
   case tolerated

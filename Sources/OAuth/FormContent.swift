@@ -2,18 +2,21 @@ internal import Bytes
 
 /// The content types and codings that the form parser may read (RFC 6749, appendix B).
 public enum FormContent {
+  /// True if the body is a form that the parser may read: one content type, no content coding, no charset other than
+  /// UTF-8 or US-ASCII.
   /// - Parameters:
   ///   - types: The values of all `Content-Type` fields.
-  ///   - encodings: The values of all `Content-Encoding` fields: a coded body is not what it seems.
+  ///   - encodings: The values of all `Content-Encoding` fields: a body with a content coding is not parsed.
   public static func isForm(types: [String], encodings: [String]) -> Bool {
     guard types.count == 1, encodings.allSatisfy({ $0.lowercased() == "identity" }) else { return false }
-    // As nearly all clients write it.
+    // The spelling of nearly all clients.
     if types[0].isEqualIgnoringCase(to: "application/x-www-form-urlencoded") { return true }
-    // Bytes: next to a combining mark a semicolon is no character of its own, and still begins a parameter.
+    // Splits bytes, not characters: a semicolon before a combining mark is not a `Character` of its own, but still
+    // begins a parameter.
     let parts = types[0].utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
       .map { String(decoding: trimmed($0), as: UTF8.self).lowercased() }
     guard parts[0] == "application/x-www-form-urlencoded" else { return false }
-    // Another charset would turn harmless bytes into parameters behind the gateway.
+    // With another charset, the upstream could find parameters in bytes that are harmless in UTF-8.
     return parts.dropFirst().allSatisfy { parameter in
       guard parameter.hasPrefix("charset") else { return true }
       return ["charset=utf-8", "charset=\"utf-8\"", "charset=us-ascii"].contains(parameter)

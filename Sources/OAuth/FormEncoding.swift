@@ -2,7 +2,7 @@ internal import Bytes
 
 /// The form encoding of names and values (RFC 6749, appendix B).
 public enum FormEncoding {
-  /// `+` is a space, `%XX` a byte, and the whole must be UTF-8; `nil` otherwise.
+  /// Decodes `+` to a space and `%XX` to a byte; `nil` if an escape is malformed or the result is not UTF-8.
   static func decode(_ bytes: Span<UInt8>) -> String? {
     guard isEncoded(bytes) else { return String(validating: bytes) }
     var decoded: [UInt8] = []
@@ -36,7 +36,7 @@ public enum FormEncoding {
     return found != 0
   }
 
-  /// Unreserved characters stay; everything else becomes `%XX`.
+  /// Percent-encodes every byte that is not an unreserved character.
   public static func encode(_ text: String) -> String {
     var encoded: [UInt8] = []
     encoded.reserveCapacity(text.utf8.count)
@@ -44,13 +44,13 @@ public enum FormEncoding {
     return String(decoding: encoded, as: UTF8.self)
   }
 
-  /// `name=value` pairs joined with ampersands.
+  /// Encodes entries as `name=value` pairs joined with ampersands.
   ///
-  /// - Parameter last: one more, behind the others.
+  /// - Parameter last: One more entry, appended after the others.
   public static func serialise(_ entries: [FormParameters.Entry], then last: FormParameters.Entry? = nil) -> String {
     let entries = entries.span
     var encoded: [UInt8] = []
-    // What is to be escaped takes two bytes more; a redirect URI has a few such.
+    // An escape takes two more bytes; 32 bytes are enough for the few escapes of a redirect URI.
     var size = 32 + (last.map { $0.name.utf8.count + $0.value.utf8.count + 2 } ?? 0)
     for index in entries.indices { size += entries[index].name.utf8.count + entries[index].value.utf8.count + 2 }
     encoded.reserveCapacity(size)
@@ -61,13 +61,14 @@ public enum FormEncoding {
 
   private static func append(_ entry: FormParameters.Entry, to encoded: inout [UInt8]) {
     if !encoded.isEmpty { encoded.append(UInt8(ascii: "&")) }
-    // The parameters have nothing in their names that is to be escaped.
+    // The names of known parameters need no escapes.
     if let parameter = entry.parameter { encoded.append(parameter.text) } else { append(entry.name, to: &encoded) }
     encoded.append(UInt8(ascii: "="))
     append(entry.value, to: &encoded)
   }
 
-  /// True if nothing is to be escaped: `ASCII.isUnreserved` of all, several bytes at once.
+  /// True if no byte needs an escape: the test of `ASCII.isUnreserved` on all bytes, in a form that handles several at
+  /// once.
   private static func isUnreserved(_ bytes: Span<UInt8>) -> Bool {
     var other: UInt8 = 0
     var index = 0
@@ -81,10 +82,10 @@ public enum FormEncoding {
     return other == 0
   }
 
-  /// What ``encode(_:)`` gives, behind what is there.
+  /// Appends the result of ``encode(_:)`` to `encoded`.
   static func append(_ text: String, to encoded: inout [UInt8]) {
     let bytes = text.utf8.span
-    // Nearly all names and values, sealed ones above all.
+    // True for nearly all names and values, sealed ones in particular.
     if isUnreserved(bytes) { return encoded.append(copying: bytes) }
     var index = 0
     while index < bytes.count {

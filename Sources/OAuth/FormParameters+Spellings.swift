@@ -1,17 +1,17 @@
 internal import Bytes
 
-/// A parameter can reach a server in a spelling that the gateway does not read as that parameter: `client_id[]`,
-/// `client.id`, `client[id`, `Client_Id`, `client_id%00`,
-/// `a=b;client_id=c`. Whoever sends one wants two readers to disagree.
+/// Other spellings of a parameter: `client_id[]`, `client.id`, `client[id`, `Client_Id`, `client_id%00`,
+/// `a=b;client_id=c`. Some servers read each of them as `client_id`, although the gateway does not. The only use of
+/// such a spelling is to make two readers disagree.
 extension FormParameters {
-  /// The first parameter of `known` that occurs in another spelling; `nil` when each name means one thing.
+  /// The first parameter of `known` that occurs in another spelling; `nil` if each occurs in its own only.
   ///
-  /// - Parameter asciiOf: Returns the ASCII text that a server could read in a name with other characters, e.g. by
-  ///   ignoring case as Unicode defines it. `nil` compares such a name as it is.
+  /// - Parameter asciiOf: Returns the ASCII text that a server could read in a name with other characters, e.g. if it
+  ///   ignores case as Unicode defines it. With `nil`, such a name is compared unchanged.
   public func secondRepresentation(
     of known: ParameterNames, asciiOf: (([UInt8]) -> [UInt8])? = nil
   ) -> ParameterName? {
-    // A parameter's own name is no spelling of another one.
+    // The exact name of one parameter is not another spelling of a second one.
     for index in entries.indices where entries[index].parameter == nil {
       if let second = FormParameters.parameter(of: known, in: entries[index].name, asciiOf) { return second }
     }
@@ -24,7 +24,7 @@ extension FormParameters {
     return nil
   }
 
-  /// The parameter that the most liberal server would take the name for.
+  /// The parameter that the most liberal server would read in the name.
   private static func parameter(
     of known: ParameterNames, in name: String, _ asciiOf: (([UInt8]) -> [UInt8])?
   ) -> ParameterName? {
@@ -33,9 +33,10 @@ extension FormParameters {
     let folded = FormParameters.folded(decoded)
     if let parameter = ParameterName(folded), known.contains(parameter) { return parameter }
     guard decoded.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }) else { return nil }
-    // PHP writes an underscore for a bracket that nothing closes, so `client[id` is `client_id`; others drop brackets
-    // or flatten what is in them. A name of several words that is anywhere in such a name is meant. One word could well
-    // be a form's own, as in `address[state]`, and has to be all of it.
+    // PHP replaces an unclosed bracket with an underscore, so `client[id` is `client_id`; other servers drop the
+    // brackets or flatten their content. A parameter name of several words counts wherever it occurs in such a name. A
+    // name of one word may belong to an unrelated form, as in `address[state]`, and counts only if it is the whole
+    // name.
     let letters = FormParameters.letters(decoded)
     return known.sorted.first { parameter in
       let name = Array(parameter.text.utf8)
@@ -44,14 +45,14 @@ extension FormParameters {
     }
   }
 
-  /// Letters and digits alone, in lower case.
+  /// Only the letters and digits, in lower case.
   private static func letters(_ name: [UInt8]) -> [UInt8] {
     name.map(ASCII.lowercased).filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 }
   }
 
   private static func decoded(_ name: String) -> [UInt8] {
     var bytes = Array(name.utf8)
-    // Twice: a server behind a proxy that decodes once more sees the second layer.
+    // Decodes twice: a server behind a proxy that decodes once more sees the second layer.
     for _ in 0..<2 where bytes.contains(UInt8(ascii: "%")) {
       guard let decoded = FormEncoding.decode(bytes.span) else { break }
       bytes = Array(decoded.utf8)
@@ -59,16 +60,16 @@ extension FormParameters {
     return bytes
   }
 
-  /// The name as the most liberal server would take it.
+  /// The name as the most liberal server would read it.
   private static func folded(_ bytes: [UInt8]) -> String {
-    // C strings end at a NUL; PHP drops what follows a bracket.
+    // C strings end at a NUL; PHP drops the text after a bracket.
     var core = bytes.prefix { $0 != 0 }
     core = core.drop { isPadding($0) || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "[") }
     core = core.prefix { $0 != UInt8(ascii: "[") && $0 != UInt8(ascii: "]") }
     while let last = core.last, isPadding(last) { core.removeLast() }
     return String(
       decoding: core.map { byte -> UInt8 in
-        // PHP writes an underscore for a period and a space inside a name.
+        // PHP replaces a period or a space inside a name with an underscore.
         byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ") ? UInt8(ascii: "_") : ASCII.lowercased(byte)
       }, as: UTF8.self)
   }

@@ -1,75 +1,83 @@
 internal import Bytes
 
-/// Parameters in `application/x-www-form-urlencoded` form, of a query or a body (RFC 6749, appendix B), in order.
+/// The parameters of a query or a body in `application/x-www-form-urlencoded` form (RFC 6749, appendix B), in order.
 ///
-/// Parsing is strict and loses nothing that matters for a decision: names are decoded before they are compared, what
-/// cannot be decoded is kept as malformed, and other spellings that some servers fold onto a parameter are found
-/// (`FormParameters+Spellings.swift`).
+/// Parsing is strict and loses nothing that a decision needs: names are decoded before they are compared, parameters
+/// that cannot be decoded are kept as malformed, and other spellings that some servers map to a known parameter are
+/// found (`FormParameters+Spellings.swift`).
 public struct FormParameters: Sendable, Equatable {
+  /// One parameter: a name and a value, both decoded.
   public struct Entry: Sendable, Equatable {
-    /// The parameter that it is; `nil` for one that means nothing anywhere, and for it alone.
+    /// The known parameter; `nil` for any name that has no meaning at an endpoint, and only for those.
     public let parameter: ParameterName?
-    /// The name where that is none of the parameters; empty otherwise.
+    /// The name if `parameter` is `nil`; empty otherwise.
     fileprivate let otherName: String
+    /// The value, decoded.
     public let value: String
 
+    /// Creates an entry for a known parameter.
     public init(_ parameter: ParameterName, _ value: String) {
       self.parameter = parameter
       otherName = ""
       self.value = value
     }
 
+    /// Creates an entry for any name. Both texts are decoded ones.
     public init(_ name: String, _ value: String) {
       parameter = ParameterName(name)
       otherName = parameter == nil ? name : ""
       self.value = value
     }
 
-    /// Decoded.
+    /// The name, decoded.
     public var name: String { parameter?.text ?? otherName }
   }
 
-  /// What stands under one name.
+  /// The result of reading one name.
   public enum ParameterValue: Sendable, Equatable {
-    /// Not there, or without a value, which counts as not there (RFC 6749, section 3.1).
+    /// The name does not occur, or has no value, which counts as omitted (RFC 6749, section 3.1).
     case absent
     case value(String)
-    /// There more than once, whether or not the values agree.
+    /// The name occurs more than once, with equal or different values.
     case repeated
-    /// A broken percent-escape, bytes that are not UTF-8, or a control character.
+    /// The value has a malformed percent-escape, bytes that are not UTF-8, or a control character.
     case malformed
   }
 
-  /// More than any request of the field has; enough to stop a flood from costing memory.
+  /// The maximum number of parameters: more than any real OAuth request has, and few enough that a flood costs little
+  /// memory.
   public static let maximumCount = 128
 
+  /// The parameters that could be decoded, in order.
   public private(set) var entries: [Entry] = []
-  /// Names whose value could not be decoded.
+  /// The names whose value could not be decoded.
   public private(set) var malformedNames: [String] = []
-  /// True if a name could not be decoded, so that nobody knows which parameter it was meant to be.
+  /// True if a name could not be decoded, so that the parameter it means is unknown.
   public private(set) var hasMalformedName = false
-  /// Names that a server which also separates at semicolons would see.
+  /// The names that a server would also see if it separates at semicolons.
   private(set) var namesAfterSemicolon: [String] = []
   /// The parameters among ``entries``.
   private var present: ParameterNames = []
-  /// Those of them that have a value somewhere.
+  /// The parameters among ``entries`` that have a value in some entry.
   private var valued: ParameterNames = []
-  /// Those of them that are there more than once.
+  /// The parameters that occur more than once among ``entries``.
   private var repeated: ParameterNames = []
   /// The parameters among ``malformedNames``.
   private var malformed: ParameterNames = []
 
+  /// Creates an empty list.
   public init() {}
 
+  /// Creates a list from decoded entries.
   public init(_ entries: [Entry]) {
     for entry in entries { append(entry) }
   }
 
-  /// `nil` when there are more than ``maximumCount`` parameters.
+  /// Parses an encoded query or body; `nil` if it has more than ``maximumCount`` parameters.
   public init?(parsing bytes: Span<UInt8>) {
     var count = 0
     var start = 0
-    // What an authorization request has, so that the array grows once.
+    // The usual count of an authorization request, so that the array grows once.
     if !bytes.isEmpty { entries.reserveCapacity(8) }
     while start < bytes.count {
       let end = bytes.firstIndex(of: UInt8(ascii: "&"), from: start) ?? bytes.count
@@ -82,17 +90,19 @@ public struct FormParameters: Sendable, Equatable {
     }
   }
 
+  /// Parses an encoded body; `nil` if it has more than ``maximumCount`` parameters.
   public init?(parsing bytes: [UInt8]) { self.init(parsing: bytes.span) }
 
-  /// Parses text, e.g. a query without its question mark.
+  /// Parses text, e.g. a query without its question mark; `nil` if it has more than ``maximumCount`` parameters.
   public init?(parsing text: String) { self.init(parsing: text.utf8.span) }
 
+  /// Parses text, e.g. a query without its question mark; `nil` if it has more than ``maximumCount`` parameters.
   public init?(parsing text: Substring) { self.init(parsing: text.utf8.span) }
 
   private mutating func add(_ pair: Span<UInt8>) {
     let (name, value) = FormParameters.parts(of: pair)
     noteSemicolons(pair)
-    // A parameter that is written plainly needs no text of its own.
+    // A known name without escapes needs no string.
     let parameter = ParameterName(pair.extracting(name))
     var otherName = ""
     if parameter == nil {
@@ -120,7 +130,8 @@ public struct FormParameters: Sendable, Equatable {
     entries.append(entry)
   }
 
-  /// The parameter that a pair is, as the parser reads it; `nil` for every other one.
+  /// The known parameter that an encoded `name=value` pair gives, read as the parser reads it; `nil` for any other
+  /// name.
   public static func parameter(of pair: Span<UInt8>) -> ParameterName? {
     let name = pair.extracting(parts(of: pair).name)
     return ParameterName(name) ?? FormEncoding.decode(name).flatMap { ParameterName($0) }
@@ -142,7 +153,7 @@ public struct FormParameters: Sendable, Equatable {
     }
   }
 
-  /// What stands under a name.
+  /// Reads a known parameter.
   public func reading(_ parameter: ParameterName) -> ParameterValue {
     if malformed.contains(parameter) { return .malformed }
     guard let index = index(of: parameter, from: 0) else { return .absent }
@@ -151,8 +162,8 @@ public struct FormParameters: Sendable, Equatable {
     return value.isEmpty ? .absent : .value(value)
   }
 
-  /// Where the next entry under a name stands. Entries are looked at where they are: a loop over them would count
-  /// references of each.
+  /// The index of the next entry for a parameter. Iterates the span in place: a loop over the array would retain and
+  /// release each entry.
   private func index(of parameter: ParameterName, from start: Int) -> Int? {
     guard present.contains(parameter) else { return nil }
     let entries = entries.span
@@ -164,13 +175,13 @@ public struct FormParameters: Sendable, Equatable {
     return nil
   }
 
-  /// The value under a name; `nil` unless it is there exactly once, decodes and is not empty.
+  /// The value of a parameter; `nil` unless it occurs exactly once, can be decoded and is not empty.
   public subscript(_ parameter: ParameterName) -> String? {
     guard case .value(let value) = reading(parameter) else { return nil }
     return value
   }
 
-  /// What stands under any name, e.g. one of a form of the gateway's own.
+  /// Reads any name, e.g. that of a field in a form of the gateway.
   public func reading(named name: String) -> ParameterValue {
     if let parameter = ParameterName(name) { return reading(parameter) }
     if malformedNames.contains(name) { return .malformed }
@@ -180,8 +191,8 @@ public struct FormParameters: Sendable, Equatable {
     return value.isEmpty ? .absent : .value(value)
   }
 
-  /// Where the next entry under a name that is none of the parameters stands. Bytes are compared: what Unicode calls equal
-  /// is another name.
+  /// The index of the next entry for a name that is not a known parameter. Compares bytes: texts that Unicode calls
+  /// equal are different names.
   private func index(ofOther name: String, from start: Int) -> Int? {
     let entries = entries.span
     let length = name.utf8.count
@@ -194,13 +205,13 @@ public struct FormParameters: Sendable, Equatable {
     return nil
   }
 
-  /// The value under any name; `nil` unless it is there exactly once, decodes and is not empty.
+  /// The value of any name; `nil` unless it occurs exactly once, can be decoded and is not empty.
   public subscript(named name: String) -> String? {
     guard case .value(let value) = reading(named: name) else { return nil }
     return value
   }
 
-  /// All values under a name, in order, the empty ones left out.
+  /// All values of a parameter, in order, without the empty ones.
   public func all(_ parameter: ParameterName) -> [String] {
     var values: [String] = []
     var next = index(of: parameter, from: 0)
@@ -211,16 +222,17 @@ public struct FormParameters: Sendable, Equatable {
     return values
   }
 
-  /// Returns true if the parameter is among ``given``.
+  /// True if the parameter is among ``given``.
   public func contains(_ parameter: ParameterName) -> Bool { given.contains(parameter) }
 
-  /// The parameters that have a value, readable or not. A parameter without a value counts as omitted (RFC 6749, section
-  /// 3.1).
+  /// The parameters that have a value, whether or not it can be decoded. A parameter without a value counts as omitted
+  /// (RFC 6749, section 3.1).
   public var given: ParameterNames { valued.union(malformed) }
 
+  /// True if there are no parameters, not even malformed ones.
   public var isEmpty: Bool { entries.isEmpty && malformedNames.isEmpty && !hasMalformedName }
 
-  /// The entries under whose name a decision would find more than one value.
+  /// The entries whose name occurs more than once, so that a decision would find several values.
   public var repeatedEntries: [Entry] {
     var found: [Entry] = []
     for index in entries.indices where isRepeated(index) { found.append(entries[index]) }
@@ -242,7 +254,7 @@ public struct FormParameters: Sendable, Equatable {
     return (entries.map(\.name) + malformedNames).first { !seen.insert($0).inserted }
   }
 
-  /// The one canonical spelling: as the WHATWG serialiser writes it, with `%20` for a space so that a server which
-  /// only knows URIs reads it the same.
+  /// The canonical encoding: that of the WHATWG serialiser, but with `%20` for a space, so that a server which only
+  /// decodes URIs reads the same text.
   public var serialised: String { FormEncoding.serialise(entries) }
 }

@@ -1,12 +1,15 @@
-/// The reason why a request to an OAuth endpoint has no one set of parameters to judge.
+/// The reason why a request to an OAuth endpoint has no single set of parameters to judge.
 public enum FormProblem: Sendable, Equatable {
-  /// A method that the endpoint does not take.
+  /// A method that the endpoint does not accept.
   case method
   /// A body that is not a form.
   case bodyType
+  /// More than `FormParameters.maximumCount` parameters in the query or the body.
   case tooManyParameters
-  /// The query and the body of an authorization request both have parameters, so that two readers could take different ones.
+  /// An authorization request with parameters in both the query and the body, or a GET or HEAD with a body: two readers
+  /// could use different ones.
   case split
-  /// A token request with OAuth parameters in its URI, where logs and histories keep them.
+  /// A request from a client, such as a token request, with OAuth parameters in its URI, which logs and histories keep,
+  /// or with a query that has too many parameters.
   case query
 }

@@ -1,21 +1,29 @@
-/// What a sealed authorization code carries: the upstream's code and all that its redemption is checked against.
+/// The content of a sealed authorization code: the upstream code and everything that its redemption is checked against.
 public struct IssuedCode: Sendable {
-  /// The transaction that issued it; a code is redeemed at most once per transaction.
+  /// The transaction that issued the code. The single use of the code is claimed for its ``digest``.
   public var transactionID: TransactionID
+  /// The client to which the code was issued.
   public var clientID: ClientID
+  /// The redirect URI to which the code was sent.
   public var redirectURI: RedirectURI
-  /// True if the authorization request had `redirect_uri` (RFC 6749, section 4.1.3).
+  /// True if the authorization request contained `redirect_uri` (RFC 6749, section 4.1.3).
   public var redirectURIWasSent: Bool
+  /// The code challenge of the client; `nil` if the client sent none.
   public var challenge: CodeChallenge?
+  /// The requested scope; `nil` if the request omitted it.
   public var scope: Scope?
+  /// The code that the upstream issued.
   public var upstreamCode: Secret
+  /// The client identifier under which the gateway redeems the upstream code.
   public var upstreamClientID: ClientID
+  /// The redirect URI that the gateway repeats to the upstream.
   public var upstreamRedirectURI: String
-  /// The verifier that redeems the upstream's code; `nil` where the upstream does not understand PKCE.
+  /// The verifier that redeems the upstream code; `nil` if the upstream does not support PKCE.
   public var upstreamVerifier: UpstreamVerifier?
-  /// Seconds since 1970.
+  /// The time at which the code expires, in seconds since 1970.
   public var expiry: Int64
 
+  /// Creates the content of a code from its parts.
   public init(
     transactionID: TransactionID, clientID: ClientID, redirectURI: RedirectURI, redirectURIWasSent: Bool,
     challenge: CodeChallenge?, scope: Scope?, upstreamCode: Secret, upstreamClientID: ClientID,

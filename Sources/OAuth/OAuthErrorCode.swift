@@ -1,4 +1,4 @@
-/// Error codes that a client can receive (RFC 6749, sections 4.1.2.1 and 5.2, and their extensions).
+/// The error codes that a client can receive (RFC 6749, sections 4.1.2.1 and 5.2, and extensions).
 public enum OAuthErrorCode: String, Sendable, CaseIterable {
   case invalidRequest = "invalid_request"
   case invalidClient = "invalid_client"
@@ -12,7 +12,7 @@ public enum OAuthErrorCode: String, Sendable, CaseIterable {
   case temporarilyUnavailable = "temporarily_unavailable"
   /// RFC 8707, section 2.
   case invalidTarget = "invalid_target"
-  /// OpenID Connect Core, section 3.1.2.6, down to `requestURINotSupported`.
+  /// OpenID Connect Core, section 3.1.2.6; also the codes below, up to `registrationNotSupported`.
   case interactionRequired = "interaction_required"
   case loginRequired = "login_required"
   case accountSelectionRequired = "account_selection_required"
@@ -22,16 +22,16 @@ public enum OAuthErrorCode: String, Sendable, CaseIterable {
   case requestNotSupported = "request_not_supported"
   case requestURINotSupported = "request_uri_not_supported"
   case registrationNotSupported = "registration_not_supported"
-  /// RFC 8628, section 3.5.
+  /// RFC 8628, section 3.5; also the two codes below.
   case authorizationPending = "authorization_pending"
   case slowDown = "slow_down"
   case expiredToken = "expired_token"
-  /// RFC 7591, section 3.2.2.
+  /// RFC 7591, section 3.2.2; also the code below.
   case invalidRedirectURI = "invalid_redirect_uri"
   case invalidClientMetadata = "invalid_client_metadata"
 
-  /// The code for what a legacy server says in an authorization response. Codes of the registry stay; the words that
-  /// servers invented for a user's refusal become `access_denied`, everything else `server_error`.
+  /// The code for the error of a legacy server's authorization response. A known code is kept; a non-standard code for
+  /// the user's refusal becomes `access_denied`; any other text becomes `server_error`.
   public init(upstreamAuthorizationError text: String) {
     switch OAuthErrorCode(rawValue: text) {
     case .some(let code): self = code
@@ -45,12 +45,12 @@ public enum OAuthErrorCode: String, Sendable, CaseIterable {
   ]
 }
 
-/// The characters of `error_description` (RFC 6749, sections 4.1.2.1 and 5.2: %x20-21 / %x23-5B / %x5D-7E).
+/// The rules for `error_description` (RFC 6749, sections 4.1.2.1 and 5.2: %x20-21 / %x23-5B / %x5D-7E).
 public enum ErrorDescription {
-  /// More than a sentence from an upstream is not meant for a user.
+  /// The maximum length, in characters: a longer text from an upstream is not meant for a user.
   public static let maximumLength = 256
 
-  /// Replaces every other character by a question mark and cuts the text at ``maximumLength``.
+  /// Replaces every other character with a question mark and cuts the text at ``maximumLength``.
   public static func sanitised(_ text: some StringProtocol) -> String {
     String(
       decoding: text.unicodeScalars.prefix(maximumLength).map { scalar -> UInt8 in

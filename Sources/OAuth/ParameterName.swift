@@ -1,9 +1,9 @@
 internal import Bytes
 
-/// A parameter that means something at an endpoint, or in an answer. Every other one is only its text.
+/// A parameter that has a meaning at an endpoint or in a response. Any other parameter is kept as text only.
 ///
-/// Requests are read once into these, so that no decision compares or hashes a name again. The raw value is a place in
-/// `ParameterNames`.
+/// Each request is parsed into these once, so that no decision compares or hashes a name again. The raw value is the
+/// bit index in `ParameterNames`.
 public enum ParameterName: UInt8, CaseIterable, Sendable {
   // RFC 6749.
   case responseType
@@ -58,10 +58,10 @@ public enum ParameterName: UInt8, CaseIterable, Sendable {
   case claims
   // OpenID Connect Session Management.
   case sessionState
-  /// What legacy servers say instead of `error_description`.
+  /// The parameter that legacy servers send instead of `error_description`.
   case errorMessage
 
-  /// As it is written. Names are case-sensitive.
+  /// The name on the wire. Names are case-sensitive.
   public var text: String {
     switch self {
     case .responseType: "response_type"
@@ -109,10 +109,10 @@ public enum ParameterName: UInt8, CaseIterable, Sendable {
     }
   }
 
-  /// The parameter that is written so; `nil` when the text is none of these.
+  /// The parameter with this name; `nil` if the name is not a known one.
   public init?(_ text: String) { self.init(text.utf8.span) }
 
-  /// The same for text that is at hand as bytes.
+  /// The parameter with this name, given as bytes; `nil` if the name is not a known one.
   init?(_ bytes: Span<UInt8>) {
     let byLength = ParameterName.byLength.span
     guard bytes.count < byLength.count else { return nil }
@@ -124,7 +124,7 @@ public enum ParameterName: UInt8, CaseIterable, Sendable {
     return nil
   }
 
-  /// The names of each length, from 0 on.
+  /// The names by length in bytes, from 0.
   private static let byLength: [[(name: ParameterName, bytes: [UInt8])]] = {
     let names = allCases.map { (name: $0, bytes: Array($0.text.utf8)) }
     let longest = names.map(\.bytes.count).max() ?? 0

@@ -1,59 +1,63 @@
-/// A set of parameters.
+/// A set of known parameters.
 public struct ParameterNames: OptionSet, Sendable {
-  /// A bit for each name.
+  /// One bit per parameter.
   public let rawValue: UInt64
 
+  /// Creates a set from its bits.
   public init(rawValue: UInt64) {
     self.rawValue = rawValue
   }
 
+  /// Creates a set of the given parameters.
   public init(_ names: ParameterName...) {
     rawValue = names.reduce(0) { $0 | 1 << UInt64($1.rawValue) }
   }
 
-  /// True if the name is among them; a parameter that means nothing anywhere, `nil`, never is.
+  /// True if the set contains the parameter; always false for `nil`, which means an unknown name.
   public func contains(_ name: ParameterName?) -> Bool {
     guard let name else { return false }
     return rawValue & 1 << UInt64(name.rawValue) != 0
   }
 
-  /// All of them, in the order of their text.
+  /// All members, sorted by their names.
   public var sorted: [ParameterName] {
     ParameterName.allCases.filter { contains($0) }.sorted { $0.text < $1.text }
   }
 }
 
 extension ParameterNames {
-  /// The authorization request of RFC 6749, section 4.1.1.
+  /// The parameters of the authorization request in RFC 6749, section 4.1.1.
   public static let authorization = ParameterNames(.responseType, .clientID, .redirectURI, .scope, .state)
-  /// RFC 7636, section 4.3.
+  /// The parameters of RFC 7636, section 4.3.
   public static let pkce = ParameterNames(.codeChallenge, .codeChallengeMethod)
-  /// OpenID Connect Core, sections 3.1.2.1 and 5.5, which go upstream as they are.
+  /// The parameters of OpenID Connect Core, sections 3.1.2.1 and 5.5, which are forwarded unchanged.
   public static let openIDConnect = ParameterNames(
     .nonce, .display, .prompt, .maxAge, .uiLocales, .claimsLocales, .idTokenHint, .loginHint, .acrValues, .claims)
-  /// What could replace the checked values behind the gateway's back (RFC 9101; OpenID Connect Core, sections 6 and 7).
+  /// The parameters that could replace the checked values after the gateway (RFC 9101; OpenID Connect Core, sections 6
+  /// and 7).
   public static let requestObjects = ParameterNames(.request, .requestURI, .registration)
-  /// The one parameter that may repeat (RFC 8707, section 2).
+  /// The only parameter that may occur more than once (RFC 8707, section 2).
   public static let repeatable = ParameterNames(.resource)
 
-  /// All that are read at the authorization endpoint.
+  /// All parameters that are read at the authorization endpoint.
   public static let atAuthorization: ParameterNames = [
     authorization, pkce, openIDConnect, requestObjects, repeatable,
     ParameterNames(.responseMode, .authorizationDetails),
   ]
 
-  /// All that are read at the token endpoint.
+  /// All parameters that are read at the token endpoint.
   public static let atToken = ParameterNames(
     .grantType, .code, .redirectURI, .clientID, .clientSecret, .codeVerifier, .refreshToken, .scope, .deviceCode,
     .username, .password, .clientAssertion, .clientAssertionType, .assertion, .resource)
 
-  /// All that are read where authorization requests are pushed (RFC 9126, section 2.1).
+  /// All parameters that are read at the pushed authorization request endpoint (RFC 9126, section 2.1).
   public static let atPushed: ParameterNames = [atAuthorization, clientAuthentication]
 
-  /// How a client proves itself in a body (RFC 6749, section 2.3.1; RFC 7521, section 4.2).
+  /// The parameters by which a client authenticates in a body (RFC 6749, section 2.3.1; RFC 7521, section 4.2).
   public static let clientAuthentication = ParameterNames(.clientSecret, .clientAssertion, .clientAssertionType)
 
-  /// What an authorization response says (RFC 6749, section 4.1.2; RFC 9207; OpenID Connect Session Management).
+  /// The parameters of an authorization response (RFC 6749, section 4.1.2; RFC 9207; OpenID Connect Session
+  /// Management).
   public static let inResponse = ParameterNames(
     .code, .state, .issuer, .error, .errorDescription, .errorURI, .errorMessage, .sessionState, .scope)
 }

@@ -1,24 +1,27 @@
 internal import Bytes
 
 extension RedirectURI {
-  /// In what a requested URI may differ from a registered one. Empty: in nothing.
+  /// The permitted differences between a requested URI and a registered one. With the empty set, the two must be equal.
   public struct AllowedVariance: OptionSet, Sendable {
+    /// One bit per permitted difference.
     public let rawValue: UInt8
 
+    /// Creates a set from its bits.
     public init(rawValue: UInt8) {
       self.rawValue = rawValue
     }
 
-    /// The port of a loopback literal: for native clients (RFC 8252, section 7.3).
+    /// The port of a loopback literal may differ: for native clients (RFC 8252, section 7.3).
     public static let loopbackPort = AllowedVariance(rawValue: 1)
-    /// The port of the name `localhost`: a setting, for native clients.
+    /// The port of the name `localhost` may differ: for native clients, if the policy permits it.
     public static let localhostPort = AllowedVariance(rawValue: 2)
-    /// The path of a loopback URI, as draft-ietf-oauth-native-apps-03 had it. RFC 8252, section 8.4 forbids it, so no
-    /// policy gives it; only tests compare with the draft.
+    /// The path of a loopback URI may differ, as in draft-ietf-oauth-native-apps-03. RFC 8252, section 8.4 forbids it,
+    /// so no policy sets it; only tests use it, for the test vectors of the draft.
     static let loopbackPath = AllowedVariance(rawValue: 4)
   }
 
-  /// True if this requested URI is the registered one: the same bytes (RFC 3986, section 6.2.1), loopback ports aside.
+  /// True if this requested URI equals the registered one byte for byte (RFC 3986, section 6.2.1), except for the
+  /// differences in `variance`.
   public func matches(registered: RedirectURI, variance: AllowedVariance) -> Bool {
     if text == registered.text { return true }
     switch (kind, registered.kind) {
@@ -36,8 +39,8 @@ extension RedirectURI {
     text.utf8.span.extracting(pathStart...).isEqual(to: other.text.utf8.span.extracting(other.pathStart...))
   }
 
-  /// The offset of the first byte of this requested URI that differs from a registered one; a loopback port does not
-  /// count, since it is chosen at request time (RFC 8252, section 7.3). `nil` when they are the same.
+  /// The offset in bytes at which this requested URI first differs from a registered one; `nil` if it does not. A
+  /// loopback port is ignored, because the app chooses it at request time (RFC 8252, section 7.3).
   public func difference(from registered: RedirectURI) -> Int? {
     switch (kind, registered.kind) {
     case (.loopback(let family, _), .loopback(let other, _)) where family == other: break
@@ -47,13 +50,13 @@ extension RedirectURI {
     return RedirectURI.firstDifference(pathAndQuery, registered.pathAndQuery).map { pathStart + $0 }
   }
 
-  /// True for http on the name `localhost`.
+  /// True for an http URI whose host is the name `localhost`.
   public var isLocalhost: Bool {
     if case .localhost = kind { return true }
     return false
   }
 
-  /// The offset in bytes of the first byte in which two texts differ; `nil` when they are the same.
+  /// The offset in bytes at which two texts first differ; `nil` if they are equal.
   public static func firstDifference(_ a: some StringProtocol, _ b: some StringProtocol) -> Int? {
     var offset = 0
     var left = a.utf8.makeIterator()
@@ -68,8 +71,8 @@ extension RedirectURI {
 }
 
 extension RedirectURI {
-  /// The URI that an omitted `redirect_uri` stands for: the only registered one (RFC 6749, section 3.1.2.3), unless it
-  /// is one whose port only the app knows (RFC 8252, section 7.3).
+  /// The URI that an omitted `redirect_uri` means: the only registered one (RFC 6749, section 3.1.2.3); `nil` if there
+  /// are several, or if only the app knows its port (RFC 8252, section 7.3).
   public static func onlyUsable(of registered: [RedirectURI]) -> RedirectURI? {
     guard registered.count == 1, let only = registered.first else { return nil }
     switch only.kind {

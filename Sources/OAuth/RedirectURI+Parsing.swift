@@ -1,11 +1,14 @@
-/// The parser: RFC 3986's grammar, left to right, minus everything that another reader might take differently.
+/// The parser: the grammar of RFC 3986 without everything that two parsers could read differently, from left to right.
 ///
-///     redirect-uri = private-use / claimed-https / loopback / broker
+///     redirect-uri = private-use / https / loopback / broker
 ///     private-use  = scheme ":" ( "/" path / "//" reg-name path ) [ "?" query ]
 ///     https        = "https://" reg-name [ ":" port ] path-abempty [ "?" query ]
 ///     loopback     = "http://" ( "127.0.0.1" / "[::1]" / "localhost" ) [ ":" port ] path-abempty [ "?" query ]
 ///     broker       = ( "msapp" / "ms-app" ) "://" sid [ "/" ]
 extension RedirectURI {
+  /// Parses a redirect URI.
+  ///
+  /// - Throws: `RedirectURIError` for the first violation.
   public init(parsing text: String) throws(RedirectURIError) {
     try RedirectURI.checkCharacters(text.utf8.span)
     let bytes = Array(text.utf8)
@@ -27,7 +30,7 @@ extension RedirectURI {
     self.init(text: text, kind: kind, pathStart: rest.startIndex)
   }
 
-  /// Characters that no part of the URI may have, the same everywhere.
+  /// Checks for characters that may not occur in any part of the URI.
   private static func checkCharacters(_ bytes: Span<UInt8>) throws(RedirectURIError) {
     guard !bytes.isEmpty else { throw .empty }
     guard bytes.count <= maximumLength else { throw .tooLong }
@@ -47,10 +50,10 @@ extension RedirectURI {
     }
   }
 
-  /// `scheme = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." )`, in lower case.
+  /// Parses `scheme = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." )`, in lower case only.
   private static func scheme(_ bytes: ArraySlice<UInt8>) throws(RedirectURIError) -> String {
     guard let first = bytes.first else { throw .relative }
-    // A slash, a query or an escape before the first colon means that there is no scheme at all.
+    // A slash, question mark or percent sign before the first colon means that there is no scheme.
     let delimiters: [UInt8] = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "%")]
     guard !bytes.contains(where: delimiters.contains) else { throw .relative }
     guard ASCII.isLetter(first), bytes.allSatisfy(isSchemeByte) else { throw .schemeSyntax }
@@ -99,7 +102,8 @@ extension RedirectURI {
     guard authority.allSatisfy({ isHostByte($0) || $0 == UInt8(ascii: "_") }) else { throw .authorityOfPrivateUse }
   }
 
-  /// http is for loopback literals and the name `localhost`; every other spelling of them is another host.
+  /// Parses the authority of an http URI: a loopback literal or the name `localhost`. Any other spelling of them is
+  /// another host, and throws `cleartext`.
   private static func loopback(_ authority: ArraySlice<UInt8>) throws(RedirectURIError) -> Kind {
     func port(after name: String) throws(RedirectURIError) -> Int?? {
       guard authority.starts(with: name.utf8) else { return nil }
@@ -114,7 +118,7 @@ extension RedirectURI {
     throw .cleartext
   }
 
-  /// `port = %x31-39 *DIGIT`, 1 to 65535 (RFC 3986 would also take none and leading zeros).
+  /// Parses `port = %x31-39 *DIGIT`, 1 to 65535 (RFC 3986 also permits an empty port and leading zeros).
   private static func port(_ digits: ArraySlice<UInt8>) throws(RedirectURIError) -> Int {
     guard (1...5).contains(digits.count), digits.allSatisfy(ASCII.isDigit), digits.first != UInt8(ascii: "0") else {
       throw .port
@@ -124,12 +128,13 @@ extension RedirectURI {
     return value
   }
 
-  /// A DNS name and an optional port. IPv6 literals are loopback's alone: nobody claims an https link on one.
+  /// Parses a DNS name and an optional port. IPv6 literals are accepted for loopback only: no app can claim an https
+  /// link to one.
   private static func host(
     _ authority: ArraySlice<UInt8>
   ) throws(RedirectURIError) -> (name: String, port: Int?) {
     let name = authority.prefix { $0 != UInt8(ascii: ":") }
-    // 253 bytes: what fits a DNS message (RFC 1035, section 2.3.4).
+    // 253 bytes: the maximum that fits a DNS message (RFC 1035, section 2.3.4).
     guard !name.isEmpty, name.count <= 253 else { throw .host }
     for label in name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false) {
       guard (1...63).contains(label.count), label.first != UInt8(ascii: "-"), label.last != UInt8(ascii: "-"),
@@ -145,7 +150,7 @@ extension RedirectURI {
     ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
   }
 
-  /// `s-1-15-2` and numbers: the security identifier of an app package.
+  /// True for `s-1-15-2` followed by numbers: the security identifier (SID) of an app package.
   private static func isPackageSID(_ authority: ArraySlice<UInt8>) -> Bool {
     guard authority.count <= 184, authority.starts(with: "s-1-15-2-".utf8) || authority.starts(with: "S-1-15-2-".utf8)
     else { return false }

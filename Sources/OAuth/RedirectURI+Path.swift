@@ -1,8 +1,8 @@
 internal import Bytes
 
 extension RedirectURI {
-  /// What the path and the query may hold. A path is refused wherever servers or browsers are known to rewrite it: dot
-  /// segments, their encoded forms, and `;` parameters that hide them.
+  /// Checks the path and the query. A path is refused if servers or browsers are known to rewrite it: it contains dot
+  /// segments, encoded forms of them, or `;` parameters that hide them.
   static func checkPathAndQuery(_ rest: ArraySlice<UInt8>) throws(RedirectURIError) {
     let path = rest.prefix { $0 != UInt8(ascii: "?") }
     try checkPath(path)
@@ -16,13 +16,13 @@ extension RedirectURI {
 
   private static func checkPath(_ path: ArraySlice<UInt8>) throws(RedirectURIError) {
     guard !path.contains(UInt8(ascii: ";")) else { throw .pathParameter }
-    // Hardly a path has a dot.
+    // Few paths have a dot.
     if path.contains(UInt8(ascii: ".")) {
       for segment in path.split(separator: UInt8(ascii: "/")) {
         guard !segment.elementsEqual(".".utf8), !segment.elementsEqual("..".utf8) else { throw .dotSegment }
       }
     }
-    // What has no escape is the ASCII that all of the text is.
+    // Without an escape, the path is ASCII, as checked for the whole text.
     guard path.contains(UInt8(ascii: "%")) else { return }
     let decoded = try decode(path, inPath: true)
     guard String(validating: decoded, as: UTF8.self) != nil else { throw .invalidUTF8 }

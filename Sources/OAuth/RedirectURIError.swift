@@ -1,7 +1,7 @@
-/// Why a text is not accepted as a redirect URI.
+/// The reason why a text is not accepted as a redirect URI.
 ///
-/// `description` says what is wrong and what to do, as a lower-case one-liner that serves a policy diagnostic and a
-/// refused request alike. It never repeats the input.
+/// `description` says what is wrong and what to do, in one lower-case line that fits both a policy diagnostic and a
+/// refused request. It never repeats the input.
 public enum RedirectURIError: Error, Hashable, Sendable, CaseIterable {
   case empty
   case tooLong
@@ -33,6 +33,7 @@ public enum RedirectURIError: Error, Hashable, Sendable, CaseIterable {
 }
 
 extension RedirectURIError: CustomStringConvertible {
+  /// The problem and its remedy, as one lower-case line.
   public var description: String {
     switch self {
     case .empty: "the redirect URI is empty: write a complete URI"

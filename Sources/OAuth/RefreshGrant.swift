@@ -1,19 +1,24 @@
-/// What a public client's sealed refresh token carries (RFC 6749, section 10.4: bound to its client).
+/// The content of a public client's sealed refresh token (RFC 6749, section 10.4: bound to its client).
 public struct RefreshGrant: Sendable {
-  /// The transaction whose code began this family of refresh tokens.
+  /// The login to which this family of refresh tokens belongs, derived from its upstream code; for a family that began
+  /// with a token from before the gateway, derived from that token.
   public var family: TransactionID
-  /// 0 for the token that came with the code; one more with every rotation.
+  /// 0 for the token that was issued with the code; each rotation adds one.
   public var generation: Int
-  /// The epoch of the store in which the token was sealed.
+  /// The epoch of the store at the time when the token was sealed.
   public var epoch: EpochID
+  /// The client to which the token was issued.
   public var clientID: ClientID
-  /// What the user granted; `nil` when neither request nor answer said.
+  /// The scope that the user granted; `nil` if neither the request nor the upstream response contained one.
   public var scope: Scope?
+  /// The client identifier under which the gateway uses the upstream refresh token.
   public var upstreamClientID: ClientID
+  /// The refresh token that the upstream issued.
   public var upstreamRefreshToken: Secret
-  /// Seconds since 1970.
+  /// The time at which the gateway sealed this token, in seconds since 1970.
   public var issuedAt: Int64
 
+  /// Creates the content of a refresh token from its parts.
   public init(
     family: TransactionID, generation: Int, epoch: EpochID, clientID: ClientID, scope: Scope?,
     upstreamClientID: ClientID,

@@ -1,5 +1,5 @@
-/// Schemes that are somebody else's: registered with IANA or handled inside browsers and operating systems, so that a
-/// redirect to one would run script, open a file or start another program (RFC 7595, section 3.8).
+/// Schemes with another use: registered with IANA or handled inside browsers and operating systems, so that a redirect
+/// to one would run a script, open a file or start another program (RFC 7595, section 3.8).
 enum ReservedScheme {
   static let all = Set(list.split(whereSeparator: \.isWhitespace).map(String.init))
 

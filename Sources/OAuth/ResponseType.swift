@@ -1,13 +1,14 @@
-/// What an authorization request asks to be answered with (RFC 6749, section 3.1.1; OAuth 2.0 Multiple Response Types).
+/// The values that an authorization request wants in the response (RFC 6749, section 3.1.1; OAuth 2.0 Multiple Response
+/// Types).
 ///
 ///     response-type = response-name *( SP response-name )
 ///     response-name = 1*( "_" / DIGIT / ALPHA )
 public struct ResponseType: Hashable, Sendable {
-  /// The names in alphabetical order: their order in the request means nothing.
+  /// The names in alphabetical order: their order in the request has no meaning.
   public let values: [String]
 
-  /// `nil` when the text does not match the grammar (RFC 6749, appendix A.3). Readers differ on such a text: some trim it,
-  /// some find an empty name in it.
+  /// Parses a response type; `nil` if the text does not match the grammar (RFC 6749, appendix A.3). Servers read such a
+  /// text in different ways: some trim it, others find an empty name in it.
   public init?(parsing text: String) {
     guard text != "code" else {
       self = .code
@@ -22,16 +23,17 @@ public struct ResponseType: Hashable, Sendable {
     self.values = values
   }
 
+  /// The response type `code` (RFC 6749, section 4.1.1).
   public static let code = ResponseType(["code"])
 
   private static let known: Set<String> = ["code", "token", "id_token", "none"]
 
-  /// True if each name occurs once and is one that a specification defines.
+  /// True if each name occurs once and is defined by a specification.
   public var isKnown: Bool {
     Set(values).count == values.count && values.allSatisfy(ResponseType.known.contains)
   }
 
-  /// True if something else than a code would come through the browser: implicit and hybrid.
+  /// True if the response would carry a token through the browser: the implicit and hybrid flows.
   public var returnsTokens: Bool { values.contains("token") || values.contains("id_token") }
 
   private static func isNameByte(_ byte: UInt8) -> Bool {

@@ -1,10 +1,11 @@
-/// Why a private-use scheme is not accepted for registration (RFC 8252, sections 7.1 and 8.4).
+/// The reason why a private-use scheme is not accepted for registration (RFC 8252, sections 7.1 and 8.4).
 public enum SchemeProblem: Hashable, Sendable, CaseIterable, CustomStringConvertible {
   case noPeriod
   case emptyLabel
   case labelSyntax
   case notReversedDomain
 
+  /// The problem and its remedy, as one lower-case line.
   public var description: String {
     switch self {
     case .noPeriod:
@@ -19,15 +20,17 @@ public enum SchemeProblem: Hashable, Sendable, CaseIterable, CustomStringConvert
   }
 }
 
-/// What is accepted and yet worth a note in a policy.
+/// A weakness of a redirect URI that is accepted, but reported as a note on the policy.
 public enum SchemeNote: Hashable, Sendable, CaseIterable, CustomStringConvertible {
   case rootPath
   case tooLongForWindows
   case authority
 
+  /// The weakness and its remedy, as one lower-case line.
   public var description: String {
     switch self {
-    case .rootPath: "the path is only `/`: a path of its own per server tells answers apart (RFC 8252, section 8.10)"
+    case .rootPath:
+      "the path is only `/`: use a different path per server to tell responses apart (RFC 8252, section 8.10)"
     case .tooLongForWindows: "the scheme is longer than the 39 characters that Windows apps can register"
     case .authority: "two slashes make the next part a host: the form is `scheme:/path` (RFC 8252, section 7.1)"
     }
@@ -35,15 +38,15 @@ public enum SchemeNote: Hashable, Sendable, CaseIterable, CustomStringConvertibl
 }
 
 extension RedirectURI {
-  /// How much a private-use scheme must look like a reversed domain name.
+  /// The degree to which a private-use scheme must look like a reversed domain name.
   public enum SchemeProfile: Sendable {
-    /// At least one period: what RFC 8252, section 8.4 asks servers to check.
+    /// At least one period: the check that RFC 8252, section 8.4 recommends.
     case minimum
-    /// Domain labels, of which the first is a top-level domain.
+    /// Labels of a domain name, the first of which is a top-level domain.
     case strict
   }
 
-  /// The problem with this URI's private-use scheme; `nil` when there is none, and for the other kinds.
+  /// The problem with the private-use scheme of this URI; `nil` if it has no problem, and for the other kinds.
   public func schemeProblem(_ profile: SchemeProfile) -> SchemeProblem? {
     guard let scheme = privateUseScheme else { return nil }
     let labels = scheme.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -58,7 +61,7 @@ extension RedirectURI {
     return nil
   }
 
-  /// What is worth a note about this URI's private-use scheme and path.
+  /// The weaknesses of the private-use scheme and path of this URI; empty for the other kinds.
   public var schemeNotes: [SchemeNote] {
     guard let scheme = privateUseScheme else { return [] }
     var notes: [SchemeNote] = []
@@ -68,8 +71,8 @@ extension RedirectURI {
     return notes
   }
 
-  /// The domain that a private-use scheme claims, e.g. `example.com` for `com.example.app`; operators recheck who owns
-  /// it, for domains lapse.
+  /// The domain that a private-use scheme claims, e.g. `example.com` for `com.example.app`. Operators recheck who owns
+  /// it, because a domain registration can expire.
   public var claimedDomain: String? {
     guard let labels = privateUseScheme?.split(separator: "."), labels.count > 1 else { return nil }
     return "\(labels[1]).\(labels[0])"

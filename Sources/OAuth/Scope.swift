@@ -1,15 +1,15 @@
-/// A list of access ranges (RFC 6749, section 3.3), kept as written.
+/// A list of scope tokens (RFC 6749, section 3.3), kept as written.
 ///
 ///     scope       = scope-token *( SP scope-token )
 ///     scope-token = 1*( %x21 / %x23-5B / %x5D-7E )
 public struct Scope: Hashable, Sendable, CustomStringConvertible {
-  /// The value as sent: order and repetitions are the client's.
+  /// The value as sent by the client, with its order and repetitions.
   public let text: String
 
-  /// `nil` when the text is not a scope.
+  /// Parses a scope; `nil` if the text does not match the grammar.
   public init?(parsing text: String) {
     let bytes = text.utf8.span
-    // A space stands between two tokens, so never at either end or beside another.
+    // A space is only valid between two tokens: not at either end, and not next to another space.
     var isBetween = true
     var index = 0
     while index < bytes.count {
@@ -26,12 +26,13 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
     self.text = text
   }
 
-  /// The values, each once; their order means nothing.
+  /// The tokens, without repetitions; their order has no meaning.
   public var tokens: Set<Substring> { Set(text.split(separator: " ")) }
 
-  /// True if this scope asks for nothing beyond `other`.
+  /// True if this scope requests nothing beyond `other`.
   public func isWithin(_ other: Scope) -> Bool { text == other.text || tokens.isSubset(of: other.tokens) }
 
+  /// The value as sent.
   public var description: String { text }
 
   private static func isTokenByte(_ byte: UInt8) -> Bool {

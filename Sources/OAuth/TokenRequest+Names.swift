@@ -1,5 +1,5 @@
 extension TokenRequest {
-  /// The users of all `Authorization` fields that some server can read as HTTP Basic, form-decoded where that is possible.
+  /// The users of all `Authorization` fields that some server can read as HTTP Basic, form-decoded if possible.
   public var namedInHeader: [String] { authorization.compactMap { TokenRequest.user(in: $0.reveal()) } }
 
   private static func user(in header: String) -> String? {
@@ -10,8 +10,10 @@ extension TokenRequest {
   }
 }
 
-/// Base64 as the most forgiving servers decode it: either alphabet, no padding, and other characters left out.
+/// A base64 decoder that is as lenient as the most lenient servers: it accepts both alphabets and a missing padding,
+/// and skips other characters.
 public enum LenientBase64 {
+  /// Decodes base64; never fails.
   public static func decode(_ text: some Sequence<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
     var word: UInt32 = 0

@@ -1,31 +1,34 @@
-/// A request at the token endpoint (RFC 6749, sections 3.2, 4.1.3 and 6), or at another one that clients call in the same
-/// way, parsed but not yet judged.
+/// A request at the token endpoint (RFC 6749, sections 3.2, 4.1.3 and 6), or at another endpoint that clients call in
+/// the same way, parsed but not yet judged.
 ///
-/// A reference, as `AuthorizationRequest` is.
+/// A class for the same reason as `AuthorizationRequest`.
 public final class TokenRequest: Sendable {
+  /// The parameters of the body; empty if they could not be parsed.
   public let parameters: FormParameters
   /// The parameters of the URI; `nil` if there are too many.
   public let query: FormParameters?
-  /// True if all parameters of the request could be parsed, whether or not the endpoint takes the request.
+  /// True if all parameters of the request could be parsed, whether or not the endpoint accepts the request.
   public let isReadable: Bool
+  /// The reason why the request has no single set of parameters to judge; `nil` if it has one.
   public let problem: FormProblem?
-  /// The parameters that mean something at the endpoint.
+  /// The parameters that have a meaning at the endpoint.
   public let names: ParameterNames
   /// True if the request has a DPoP proof (RFC 9449, section 5).
   public let hasDPoPProof: Bool
-  /// True if a trusted proxy says that the client presented a certificate (RFC 9440).
+  /// True if a trusted proxy reports that the client presented a certificate (RFC 9440).
   public let hasClientCertificate: Bool
   /// The values of all `Authorization` fields.
   let authorization: [Secret]
 
+  /// Parses a request.
   /// - Parameters:
   ///   - method: The method, case-sensitive.
-  ///   - query: What follows the question mark; `nil` without one.
+  ///   - query: The text after the question mark; `nil` without one.
   ///   - contentTypes: The values of all `Content-Type` fields.
   ///   - contentEncodings: The values of all `Content-Encoding` fields.
   ///   - authorization: The values of all `Authorization` fields.
   ///   - body: The body.
-  ///   - names: The parameters that mean something at the endpoint.
+  ///   - names: The parameters that have a meaning at the endpoint.
   ///   - hasDPoPProof: True if there is a `DPoP` field.
   ///   - hasClientCertificate: True if a trusted proxy forwards a client certificate.
   public init(
@@ -55,12 +58,14 @@ public final class TokenRequest: Sendable {
       }
   }
 
-  /// How the client names and proves itself; `nil` when it does neither.
+  /// The identification and authentication of the client; `nil` if the request names no client.
+  ///
+  /// - Throws: `ClientAuthenticationError` if there is more than one method or identifier, or a malformed header.
   public func clientAuthentication() throws(ClientAuthenticationError) -> ClientAuthentication? {
     try ClientAuthentication.read(authorization: authorization.map { $0.reveal() }, body: parameters)
   }
 
-  /// The ids in the `Authorization` fields that can be read as HTTP Basic.
+  /// The users of the `Authorization` fields that are well-formed HTTP Basic.
   public var basicUsers: [String] {
     authorization.compactMap { header in try? BasicCredentials(parsing: header.reveal()).user }
   }

@@ -1,10 +1,10 @@
-/// Top-level domains that are delegated in the DNS: what the first label of a reversed domain name must be.
+/// Top-level domains that are delegated in the DNS: the permitted first labels of a reversed domain name.
 ///
 /// The check is weak by nature (`app` and `dev` are delegated too), and the list is a snapshot: a scheme under a domain
-/// that it misses is registered with `schemes: minimum`.
+/// that is not in it can be registered with `schemes: minimum`.
 enum TopLevelDomain {
   static func isDelegated(_ label: Substring.UTF8View) -> Bool {
-    // Internationalised ones come as A-labels, of which there are many: their form is enough.
+    // Internationalised domains come as A-labels. There are many, so only their form is checked.
     if label.count > 4, label.starts(with: "xn--".utf8) { return true }
     return all.contains(Substring(label))
   }

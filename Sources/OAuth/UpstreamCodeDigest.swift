@@ -1,19 +1,25 @@
 internal import Bytes
 import Cryptography
 
-/// A name for an upstream code from which the code cannot be read: the first 128 bits of a SHA-256 digest.
+/// An identifier of an upstream code from which the code cannot be recovered: the first 128 bits of a SHA-256 digest.
 ///
-/// It covers the upstream client id too, because two clients may have equal codes.
+/// The digest covers the upstream client id too, because two clients can have equal codes.
 public struct UpstreamCodeDigest: Hashable, Sendable {
+  /// The first 16 bytes of the digest.
   public let bytes: [UInt8]
 
+  /// Computes the identifier of a code.
+  ///
+  /// - Parameters:
+  ///   - code: The upstream code.
+  ///   - upstreamClientID: The client to which the upstream issued it.
   public init(of code: Secret, issuedTo upstreamClientID: ClientID) {
     let id = upstreamClientID.rawValue
     let code = code.reveal()
     var text: [UInt8] = []
     text.reserveCapacity(4 + id.utf8.count + code.utf8.count)
-    // The length of the id comes first, so that no other pair of id and code gives the same text. Four bytes of length
-    // and usual ids and codes fit one block of SHA-256 (55 bytes).
+    // The length of the id comes first, so that no other pair of id and code gives the same text. With four bytes for
+    // the length, usual ids and codes fit into one block of SHA-256 (55 bytes).
     var length = UInt32(id.utf8.count)
     for _ in 0..<4 {
       text.append(UInt8(truncatingIfNeeded: length))
@@ -27,5 +33,6 @@ public struct UpstreamCodeDigest: Hashable, Sendable {
 }
 
 extension IssuedCode {
+  /// The identifier of the upstream code.
   public var digest: UpstreamCodeDigest { UpstreamCodeDigest(of: upstreamCode, issuedTo: upstreamClientID) }
 }

@@ -1,14 +1,14 @@
 internal import Bytes
 
-/// What a `User-Agent` value gives away about embedded browsers (RFC 8252, section 8.12).
+/// Detection of embedded browsers by the `User-Agent` value (RFC 8252, section 8.12).
 ///
-/// Advisory: an app can send any string (section 8.7), in-app browser tabs send the browser's own, and so neither answer
-/// proves anything. The rules look for what web views and known apps add to the browser's string; what could as well
-/// be a plain browser is never called embedded.
+/// Advisory only: an app can send any string (section 8.7), and in-app browser tabs send the string of the browser, so
+/// neither result is a proof. The rules look for the tokens that web views and known apps add to the browser's string.
+/// A string that a plain browser could also send is never called embedded.
 public enum UserAgent {
-  /// True if the string is one that embedded user agents send.
+  /// True if embedded user agents send this string.
   ///
-  /// - Parameter usesBroker: Whether the redirect URI is `msapp://`, with which the Windows Web Authentication Broker is
+  /// - Parameter usesBroker: True if the redirect URI is `msapp://`, for which the Windows Web Authentication Broker is
   ///   an external user agent (appendix B.3).
   public static func looksEmbedded(_ text: String, usesBroker: Bool = false) -> Bool {
     let whole = text.utf8.span
@@ -20,7 +20,7 @@ public enum UserAgent {
     return looksLikeAndroidWebView(agent) || looksLikeAppleWebView(agent)
   }
 
-  /// Bytes that are searched, for some thirty tokens each: no browser or app sends as many.
+  /// The maximum number of bytes to search, once for each of about thirty tokens: no browser or app sends more.
   private static let limit = 1_024
 
   /// Tokens that apps and embedding frameworks add.
@@ -35,13 +35,14 @@ public enum UserAgent {
       || agent.starts(with: "WhatsApp/".utf8.span)
   }
 
-  /// KitKat's web view has no `wv` yet, only `Version/4.0` before Chrome 30 or 33 with zeros behind.
+  /// The web view of Android 4.4 (KitKat) has no `wv` token yet, only `Version/4.0` before Chrome 30 or 33 with zeros
+  /// as the rest of the version.
   private static func looksLikeAndroidWebView(_ agent: Span<UInt8>) -> Bool {
     guard agent.contains("Android 4.4") else { return false }
     return agent.contains("Version/4.0 Chrome/30.0.0.0") || agent.contains("Version/4.0 Chrome/33.0.0.0")
   }
 
-  /// WebKit on Apple's systems names Safari, or another browser, unless an app shows the page.
+  /// WebKit on Apple systems names Safari or another browser, except in an app's web view.
   private static func looksLikeAppleWebView(_ agent: Span<UInt8>) -> Bool {
     let isApples =
       agent.contains("(iPhone") || agent.contains("(iPad") || agent.contains("(iPod") || agent.contains("(Macintosh")

@@ -275,8 +275,8 @@ extension AuthorizationTests {
   func explanation() {
     let request = AuthorizationRequest(method: "GET", query: Fixture.query(["code_challenge": nil])[...])
     let explained = Enforcement.explainAuthorization(request, policy: Fixture.policy())
-    #expect(explained.trace.first?.rule == "the endpoint takes the method")
-    #expect(explained.trace.last?.rule == "there is a code challenge")
+    #expect(explained.trace.first?.rule == "the endpoint accepts the method")
+    #expect(explained.trace.last?.rule == "a code challenge is present")
     guard case .refuse(.challengeMissing, _)? = explained.trace.last?.verdict else {
       Issue.record("the last rule should have refused")
       return

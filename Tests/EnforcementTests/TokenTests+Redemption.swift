@@ -243,6 +243,6 @@ extension TokenTests {
   @Test("An explanation of a token request names the rules")
   func explanation() {
     let explained = Enforcement.explainToken(Fixture.tokenRequest(["code": nil]), policy: Fixture.policy())
-    #expect(explained.trace.last?.rule == "the grant's own parameter is there")
+    #expect(explained.trace.last?.rule == "the parameter that the grant requires is present")
   }
 }

@@ -1,9 +1,9 @@
 import OAuth
 import Policy
 
-/// What the rules of the authorization endpoint look at: the request, what was parsed from it, and the client.
+/// The facts for the rules of the authorization endpoint: the request, the values parsed from it, and the client.
 ///
-/// Computed once; rules only read it, each by reference.
+/// A class, so that each rule reads it without copying it. The values are computed once, before the rules run.
 final class AuthorizationContext: FormContext {
   let request: AuthorizationRequest
   let policy: Policy
@@ -11,12 +11,12 @@ final class AuthorizationContext: FormContext {
   let stateIsSealed: Bool
   /// True if the request was pushed (RFC 9126).
   let isPushed: Bool
-  /// True if it comes out of a start ticket.
+  /// True if the request was opened from a start ticket.
   let isRestarted: Bool
   let mode: EnforcementMode
   let client: Client?
   let redirect: RedirectResolution
-  /// `nil` where the request has none, or one that does not match the grammar.
+  /// The response type; `nil` if the request has none, or one that does not match the grammar.
   let responseType: ResponseType?
   let challenge: ParsedChallenge
 
@@ -42,7 +42,8 @@ final class AuthorizationContext: FormContext {
   var problem: FormProblem? { request.problem }
   var askedScope: Scope? { parameters[.scope].flatMap { Scope(parsing: $0) } }
 
-  /// How an answer travels, errors included: as asked where that is allowed, and else as the response type has it.
+  /// The mode in which a response is sent, errors included: the requested mode if the client may use it, otherwise the
+  /// default of the response type.
   var responseMode: ResponseMode {
     if let asked = parameters[.responseMode].flatMap(ResponseMode.init(rawValue:)), allows(asked) { return asked }
     return responseType?.returnsTokens == true ? .fragment : .query
@@ -53,14 +54,14 @@ final class AuthorizationContext: FormContext {
     return client.responseModes.contains(mode) && mode.reaches(uri)
   }
 
-  /// True if the gateway's own page asks the user first (`I-consent`).
+  /// True if the consent page of the gateway comes before the upstream (`I-consent`).
   var needsConsent: Bool {
     guard let client else { return false }
     switch client.consent {
     case .gateway: return true
     case .upstream: return false
     case .unlessClaimedHTTPS:
-      // Nobody vouches for the address of a client that registered itself.
+      // A dynamically registered client chose its own address, which therefore proves nothing.
       if case .https = redirect.verified?.kind, client.registration == .policy { return false }
       return true
     }
@@ -74,16 +75,17 @@ final class AuthorizationContext: FormContext {
       keepsErrors: isRestarted)
   }
 
-  /// The refusal, by redirect where the case says so and the redirect URI is verified.
+  /// The refusal, delivered by redirect if the rejection permits it and the redirect URI is verified.
   func refusal(_ rejection: Rejection, _ detail: Detail?) -> RejectionResponse {
     guard let redirect = verifiedRedirect else { return RejectionResponse(rejection, detail: detail) }
-    // Before anybody logged in, a page without a link is all that a client without a voucher gets.
+    // Until the user has signed in, the error page of an untrusted client has no link (RFC 9700, section 4.11.2).
     return RejectionResponse(rejection, delivery: redirect.isSelfRegistered ? .here : redirect.delivery, detail: detail)
   }
 }
 
 extension Client {
-  /// Identifiers are printable ASCII (RFC 6749, appendix A.1); texts that only look the same are others.
+  /// True if the text is printable ASCII (RFC 6749, appendix A.1), so that no Unicode equivalence can match another
+  /// identifier.
   static func isIdentifier(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7f } }
 
   static func find(_ text: String, in policy: Policy) -> Client? {

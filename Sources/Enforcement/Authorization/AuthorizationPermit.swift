@@ -1,26 +1,35 @@
 public import OAuth
 public import Policy
 
-/// Leave to send an authorization request upstream, with everything in it verified. Only this module gives it.
+/// Permission to send an authorization request upstream; every value in it is verified. Only `Enforcement` can create
+/// it.
 public final class AuthorizationPermit: Sendable {
+  /// The client that sent the request, as the policy has it.
   public let client: Client
-  /// Where the answer will go: as requested, or the registered one that was left out.
+  /// The redirect URI that receives the response: the requested one, or the registered one if the request omitted it.
   public let redirectURI: RedirectURI
+  /// True if the request contained `redirect_uri`; the token request must then repeat it (RFC 6749, section 4.1.3).
   public let redirectURIWasSent: Bool
+  /// The code challenge of the client; `nil` if the client sent none.
   public let challenge: CodeChallenge?
+  /// The mode in which the client receives the response.
   public let responseMode: ResponseMode
-  /// The client's own state.
+  /// The `state` of the client; `nil` if the client sent none.
   public let state: String?
+  /// The requested scope; `nil` if the request omitted it.
   public let scope: Scope?
-  /// True if the gateway's consent page comes before the upstream is contacted (`I-consent`).
+  /// True if the consent page of the gateway comes before the upstream is contacted (`I-consent`).
   public let needsConsent: Bool
+  /// The client identifier for the upstream request.
   public let upstreamClientID: ClientID
+  /// The redirect URI for the upstream request.
   public let upstreamRedirectURI: String
-  /// True if the upstream understands PKCE: the transaction then has a verifier of the gateway's own.
+  /// True if the upstream supports PKCE: the transaction then has a verifier that the gateway creates.
   public let sendsChallenge: Bool
-  /// What goes upstream, `state` and the gateway's challenge aside: re-serialised from what was parsed, never the client's bytes (`I-request`).
+  /// The parameters for the upstream, except `state` and the gateway's challenge: re-serialised from the parsed values,
+  /// never the bytes of the client (`I-request`).
   public let parameters: [FormParameters.Entry]
-  /// Where errors of the upstream go.
+  /// The destination of upstream errors.
   public let redirect: VerifiedRedirect
 
   init?(_ context: AuthorizationContext) {
@@ -52,10 +61,10 @@ public final class AuthorizationPermit: Sendable {
     entries.append(FormParameters.Entry(.redirectURI, redirectURI))
     if let scope { entries.append(FormParameters.Entry(.scope, scope.text)) }
     let allowed = context.policy.upstream.parameters
-    // The gateway's page does not show `claims` (OpenID Connect Core, section 5.5), and the user would not know of them.
+    // The consent page does not show `claims` (OpenID Connect Core, section 5.5), so the user could not approve them.
     let dropsClaims = context.needsConsent && !client.isProven(at: context.redirect.verified)
     let requested = context.parameters.entries.span
-    // In their places: a copy of each would count references to both texts.
+    // Iterates the span in place: copying an entry would retain both of its texts.
     for index in requested.indices where !requested[index].value.isEmpty {
       let isForwarded =
         ParameterNames.openIDConnect.contains(requested[index].parameter)
@@ -67,12 +76,14 @@ public final class AuthorizationPermit: Sendable {
     return entries
   }
 
-  /// True if the request comes out of a start ticket.
+  /// True if the request was opened from a start ticket.
   public var isRestarted: Bool { redirect.keepsErrors }
 
-  /// The query of the upstream request, with the state that takes the place of the client's own.
-  ///
-  /// - Parameter challenge: The gateway's own, if the upstream understands PKCE. The client's stays here.
+  /// The query of the upstream request, with a sealed state in place of the client's `state`.
+  /// - Parameters:
+  ///   - state: The sealed state.
+  ///   - challenge: The challenge of the gateway, if the upstream supports PKCE. The challenge of the client is never
+  ///     sent upstream.
   public func upstreamQuery(state: String, challenge: CodeChallenge? = nil) -> String {
     var entries = parameters
     if let challenge {
@@ -82,13 +93,13 @@ public final class AuthorizationPermit: Sendable {
     return FormEncoding.serialise(entries, then: FormParameters.Entry(.state, state))
   }
 
-  /// What is sealed into that state.
+  /// The content of the sealed state.
   ///
   /// - Parameters:
   ///   - id: Fresh random bits.
-  ///   - expiry: Seconds since 1970.
-  ///   - browserSecretHash: SHA-256 of the browser secret.
-  ///   - upstreamVerifier: The verifier whose challenge goes upstream; `nil` unless ``sendsChallenge``.
+  ///   - expiry: The time at which the transaction expires, in seconds since 1970.
+  ///   - browserSecretHash: The SHA-256 digest of the browser secret.
+  ///   - upstreamVerifier: The verifier whose challenge is sent upstream; `nil` unless ``sendsChallenge``.
   public func transaction(
     id: TransactionID, expiry: Int64, browserSecretHash: [UInt8], upstreamVerifier: UpstreamVerifier? = nil
   ) -> AuthorizationTransaction {
@@ -99,22 +110,22 @@ public final class AuthorizationPermit: Sendable {
       browserSecretHash: browserSecretHash)
   }
 
-  /// What the client is told when the user pressed Deny or the upstream failed (`I-failure`). The user of a client that
-  /// nobody vouches for gets a link instead of a redirect.
+  /// The refusal for the client when the user denied access on the consent page or the upstream failed (`I-failure`).
+  /// For a client that registered itself, the user gets a link instead of a redirect.
   public func refusal(_ rejection: Rejection) -> RejectionResponse {
     RejectionResponse(rejection, delivery: redirect.delivery)
   }
 }
 
 extension ParameterNames {
-  /// What no allow-list can forward: the gateway sets it itself, or it could replace what was checked.
+  /// The parameters that no allow-list can forward: the gateway sets them itself, or they could replace checked values.
   static let reservedForGateway: ParameterNames = [
     authorization, pkce, requestObjects, ParameterNames(.responseMode),
   ]
 }
 
 extension Client {
-  /// The redirect URI that the upstream gets to see.
+  /// The redirect URI that the upstream sees.
   func upstreamRedirectURI(for requested: RedirectURI, _ policy: Policy) -> String {
     switch self.upstream.redirectURI {
     case .callback: policy.callback

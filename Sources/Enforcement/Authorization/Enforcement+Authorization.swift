@@ -1,7 +1,7 @@
 public import OAuth
 public import Policy
 
-/// The decisions: pure functions of a request, the policy and the facts that the caller looked up.
+/// The decisions: pure functions of a request, the policy and the facts that the caller has looked up.
 public enum Enforcement {}
 
 extension Enforcement {
@@ -9,12 +9,15 @@ extension Enforcement {
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - policy: The policy of now.
-  ///   - stateIsSealed: Whether its `state` opens as one of the gateway's, which only a re-entry may have.
-  ///   - isPushed: Whether the client pushed it (RFC 9126).
-  ///   - isOpened: True if the request comes out of one of the gateway's sealed values. It is then enforced in every mode.
-  ///   - isRestarted: True if the request comes out of a start ticket. Its refusals never reach the client by redirect,
-  ///     because a redirect carries the client's state, and another person than the one who began may hold the ticket.
+  ///   - policy: The current policy.
+  ///   - stateIsSealed: True if the `state` opens as one that the gateway sealed. Only a re-entry may have such a
+  ///     state.
+  ///   - isPushed: True if the client pushed the request (RFC 9126).
+  ///   - isOpened: True if the request was opened from a value that the gateway sealed. It is then enforced in every
+  ///     mode.
+  ///   - isRestarted: True if the request was opened from a start ticket. Its refusals never reach the client by
+  ///     redirect: a redirect carries the client's `state`, and the holder of the ticket may be another person than the
+  ///     one who began.
   public static func decideAuthorization(
     _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false,
     isOpened: Bool = false, isRestarted: Bool = false
@@ -27,7 +30,7 @@ extension Enforcement {
     return authorization(context, keepsTrace: false).outcome
   }
 
-  /// The same decision with what every rule said.
+  /// The same decision, with the verdict of every rule.
   public static func explainAuthorization(
     _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool = false
   ) -> (outcome: DecisionWithFindings<AuthorizationPermit>, trace: [TraceStep]) {

@@ -1,22 +1,25 @@
 public import OAuth
 public import Policy
 
-/// Leave to keep an authorization request that a client pushed. Only this module gives it.
+/// Permission to store an authorization request that a client pushed. Only `Enforcement` can create it.
 public struct PushedPermit: Sendable {
+  /// The client that pushed the request.
   public let client: Client
-  /// The request as it is kept, and later taken: re-serialised from what was parsed, without the client's credentials.
+  /// The query that is stored, and decided when the browser comes: re-serialised from the parsed values, without the
+  /// credentials of the client.
   public let query: String
-  /// What the request would be allowed now. It is decided anew when the browser comes.
+  /// The permit that the request would get now. It is decided again when the browser presents the reference.
   public let authorization: AuthorizationPermit
 }
 
-/// What an authorization request refers to: a pushed one, by its client.
+/// A reference to a pushed request, as an authorization request contains it.
 public struct PushedReference: Sendable {
-  /// Whose it has to be (RFC 9126, section 2.2).
+  /// The client that must have pushed the request (RFC 9126, section 2.2).
   public let clientID: ClientID
+  /// The value of `request_uri`.
   public let uri: String
 
-  /// RFC 9126, section 2.2; the rest is the gateway's own.
+  /// The prefix of each reference (RFC 9126, section 2.2). The gateway chooses the rest.
   static let prefix = "urn:ietf:params:oauth:request_uri:"
 
   init(clientID: ClientID, uri: String) {
@@ -24,22 +27,27 @@ public struct PushedReference: Sendable {
     self.uri = uri
   }
 
-  /// A new one.
+  /// Creates the reference of a newly pushed request.
+  ///
+  /// - Parameters:
+  ///   - clientID: The client that pushed it.
+  ///   - random: Fresh random text, which makes the reference impossible to guess.
   public init(clientID: ClientID, random: String) {
     self.init(clientID: clientID, uri: PushedReference.prefix + random)
   }
 }
 
 extension Enforcement {
-  /// Decides an authorization request that a client pushes (RFC 9126, section 2.1): who it is, as at the token endpoint,
-  /// then everything that is checked of a request in the browser, the browser aside.
+  /// Decides an authorization request that a client pushes (RFC 9126, section 2.1): first the client is authenticated
+  /// as at the token endpoint, then the rules for a request from a browser apply, except those on the browser itself.
   ///
-  /// The request of an observed client is not decided here: it passes to the upstream's own endpoint.
+  /// A request of an observed client is not decided here: it passes to the pushed request endpoint of the
+  /// upstream.
   ///
   /// - Parameters:
   ///   - request: The request, parsed with `ParameterNames.atPushed`.
-  ///   - policy: The policy of now.
-  ///   - stateIsSealed: Whether its `state` opens as one of the gateway's.
+  ///   - policy: The current policy.
+  ///   - stateIsSealed: True if the `state` opens as one that the gateway sealed.
   public static func decidePushed(
     _ request: TokenRequest, policy: Policy, stateIsSealed: Bool
   ) -> DecisionWithFindings<PushedPermit> {
@@ -53,7 +61,7 @@ extension Enforcement {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.clientUnidentified)), findings: run.findings)
     }
     var entries = request.parameters.entries.filter { !ParameterNames.clientAuthentication.contains($0.parameter) }
-    // With HTTP Basic the identifier may stand there alone.
+    // With HTTP Basic, only the header may contain the identifier.
     if request.parameters[.clientID] == nil {
       entries.removeAll { $0.parameter == .clientID }
       entries.append(FormParameters.Entry(.clientID, client.id.rawValue))
@@ -67,7 +75,7 @@ extension Enforcement {
     case .forward(let permit):
       let pushed = PushedPermit(client: client, query: query, authorization: permit)
       return DecisionWithFindings(decision: .forward(pushed), findings: findings)
-    // Told to the client itself, never by way of a browser (RFC 9126, section 2.3).
+    // The refusal goes to the client directly, never through a browser (RFC 9126, section 2.3).
     case .reject(let refusal):
       return DecisionWithFindings(
         decision: .reject(RejectionResponse(refusal.rejection, detail: refusal.detail)), findings: findings)
@@ -76,9 +84,11 @@ extension Enforcement {
     }
   }
 
-  /// Decides what a request in the browser refers to; `nil` where it refers to no request that the gateway could have.
+  /// Decides a browser request that refers to a pushed one; `nil` if it contains no reference that the gateway could
+  /// have issued.
   ///
-  /// Its refusals are pages: nothing else in the request counts, so there is no redirect URI to trust (RFC 9126, section 4).
+  /// Refusals are pages: no other parameter of the request counts, so there is no redirect URI to trust (RFC 9126,
+  /// section 4).
   public static func pushedReference(
     in request: AuthorizationRequest, policy: Policy
   ) -> DecisionWithFindings<PushedReference>? {
@@ -90,7 +100,7 @@ extension Enforcement {
       return DecisionWithFindings(
         decision: .reject(RejectionResponse(rejection, detail: detail)), findings: run.findings)
     }
-    // One reference to one request: a second value is none at all.
+    // The values of several references are ambiguous: such a request refers to nothing.
     guard let client = context.client, let uri = request.parameters[.requestURI] else {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.pushedUnknown)), findings: run.findings)
     }

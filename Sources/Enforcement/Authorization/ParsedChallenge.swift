@@ -1,9 +1,9 @@
 import OAuth
 import Policy
 
-/// What a request says about PKCE.
+/// The code challenge of a request, or the reason why there is no usable one.
 enum ParsedChallenge: Sendable {
-  /// No challenge; a method alone means nothing.
+  /// No challenge; a method without a challenge is ignored.
   case absent
   case unsupportedMethod
   case malformed
@@ -14,7 +14,7 @@ enum ParsedChallenge: Sendable {
       self = .absent
       return
     }
-    // Without a method it is plain, never S256 (RFC 7636, section 4.3); names are case-sensitive.
+    // Without a method, the challenge is plain, never S256 (RFC 7636, section 4.3). Method names are case-sensitive.
     let name = parameters[.codeChallengeMethod] ?? CodeChallengeMethod.plain.rawValue
     guard let method = CodeChallengeMethod(rawValue: name), client.pkceMethods.contains(method) else {
       self = .unsupportedMethod

@@ -1,7 +1,7 @@
 public import OAuth
 public import Policy
 
-/// Which redirect URI a request means, and whether it may be used.
+/// The redirect URI that a request means, or the reason why it may not be used.
 enum RedirectResolution: Sendable {
   case verified(RedirectURI, wasSent: Bool)
   case refused(Rejection, Detail?)
@@ -62,7 +62,8 @@ enum RedirectResolution: Sendable {
 }
 
 extension Client {
-  /// Port freedom belongs to native apps alone (RFC 8252, section 7.3), and to `localhost` only by setting (8.3).
+  /// The permitted differences from registered URIs: the port, for native apps only (RFC 8252, section 7.3), and that
+  /// of `localhost` only if the policy permits it (section 8.3).
   var allowedVariance: RedirectURI.AllowedVariance {
     guard self.application == .native else { return [] }
     return self.localhost == .anyPort ? [.loopbackPort, .localhostPort] : .loopbackPort
@@ -73,7 +74,7 @@ extension Client {
     self.redirectURIs.contains { uri.matches(registered: $0, variance: allowedVariance) }
   }
 
-  /// Returns true if something proves that the app is the one that it says it is: a secret, or a claimed https address.
+  /// True if a secret or a claimed https redirect URI proves the identity of the app.
   public func isProven(at redirectURI: RedirectURI?) -> Bool {
     guard self.registration == .policy else { return false }
     if self.kind == .confidential { return true }

@@ -1,20 +1,21 @@
 import OAuth
 import Policy
 
-/// The scope of a request as it goes upstream: without the tokens that the server does not know (`scopes:`).
+/// The scope of a request as sent upstream, without the tokens that the upstream does not support (`scopes:`).
 ///
-/// The consent page shows the scope of the app, and the state and the code carry it.
+/// The consent page, the state and the code use the original scope of the app.
 struct UpstreamScope {
-  /// `nil` where none goes upstream.
+  /// The scope for the upstream; `nil` to send none.
   let scope: Scope?
-  /// True if a token of the request does not go upstream.
+  /// True if a token of the request is not sent upstream.
   let isNarrowed: Bool
 
+  /// Applies the scope rules of the policy.
   /// - Parameters:
-  ///   - requested: The scope that the app sent; `nil` for none.
-  ///   - client: Its rules take the place of the server's, `drop` and `default` each for itself.
-  ///   - takesDefault: True for a request in which no scope means the server's own default. In a refresh it means the scope
-  ///     that was granted (RFC 6749, section 6).
+  ///   - requested: The scope that the app sent; `nil` if it sent none.
+  ///   - client: The client, whose `drop` and `default` each replace that of the server.
+  ///   - takesDefault: True for a request in which an omitted scope means the default of the server. In a refresh, it
+  ///     means the granted scope instead (RFC 6749, section 6).
   init(_ requested: Scope?, client: Client?, policy: Policy, takesDefault: Bool) {
     let own = client?.upstream.scopes
     let server = policy.upstream.scopes

@@ -2,15 +2,16 @@ internal import Bytes
 public import OAuth
 public import Policy
 
-/// What is known around an upstream's answer.
+/// The facts around an upstream answer.
 public struct CompletionFacts: Sendable {
-  /// True if the browser's secret is the transaction's, or the request is the very one that began it.
+  /// True if the browser presented the secret of the transaction, or if the request is the one that began it.
   public var browserMatches: Bool
-  /// The request that is being answered: a code that is already there is not new.
+  /// The request that the upstream answers: a code that already occurs in it is not new.
   public var request: ReflectedCodeScanner
-  /// Seconds since 1970.
+  /// The current time in seconds since 1970.
   public var now: Int64
 
+  /// Creates the facts for one answer.
   public init(browserMatches: Bool, request: ReflectedCodeScanner, now: Int64) {
     self.browserMatches = browserMatches
     self.request = request
@@ -18,14 +19,16 @@ public struct CompletionFacts: Sendable {
   }
 }
 
-/// Permission to send the client its answer. Only this module can create it. The caller claims the digest of the upstream's
-/// code for the transaction before it sends the answer.
+/// Permission to send a response to the client. Only `Enforcement` can create it. The caller claims the digest of the
+/// upstream code for the transaction before it sends the response.
 public final class CompletionPermit: Sendable {
+  /// The client that receives the response.
   public let client: Client
+  /// The transaction that the response completes.
   public let transaction: AuthorizationTransaction
-  /// The upstream's code, to be wrapped: browsers never see it.
+  /// The upstream code, which is sealed before it is sent: browsers never see it.
   public let upstreamCode: Secret
-  /// What the code is worth once it is wrapped; it expires the client's `codeLifetime` after now.
+  /// The content of the sealed code; it expires after the client's `codeLifetime`.
   public let code: IssuedCode
   let redirect: VerifiedRedirect
   let extra: [FormParameters.Entry]
@@ -42,27 +45,28 @@ public final class CompletionPermit: Sendable {
     self.extra = extra
   }
 
-  /// What the client is told if the code cannot be claimed.
+  /// The refusal for the client if the code cannot be claimed.
   public func refusal(_ rejection: Rejection) -> RejectionResponse {
     RejectionResponse(rejection, delivery: redirect.delivery)
   }
 
-  /// The response, with the wrapped code.
+  /// The response, with the sealed code.
   public func response(code: String) -> AuthorizationResponse {
     redirect.response([FormParameters.Entry(.code, code)] + extra)
   }
 }
 
 extension Enforcement {
-  /// Decides what an upstream's answer becomes (`I-completion`; RFC 6749, sections 4.1.2 and 4.1.2.1; RFC 9207).
+  /// Decides how an upstream answer completes a transaction (`I-completion`; RFC 6749, sections 4.1.2 and 4.1.2.1; RFC
+  /// 9207).
   ///
-  /// An error of the upstream is a refusal that goes to the client by redirect.
+  /// An upstream error is a refusal that reaches the client by redirect.
   ///
   /// - Parameters:
-  ///   - answer: The answer, whose state opened to `transaction`, or which has none and belongs to it by its place.
-  ///   - transaction: The transaction that is answered.
-  ///   - facts: What the caller knows around it.
-  ///   - policy: The policy of now.
+  ///   - answer: The answer, whose state opened to `transaction`, or which has no state and belongs to it by its place.
+  ///   - transaction: The transaction that the upstream answers.
+  ///   - facts: The facts that the caller has looked up.
+  ///   - policy: The current policy.
   public static func decideCompletion(
     _ answer: UpstreamAuthorizationResponse, transaction: AuthorizationTransaction, facts: CompletionFacts,
     policy: Policy
@@ -77,7 +81,7 @@ extension Enforcement {
       return DecisionWithFindings(decision: .reject(.here(.transactionOutdated)), findings: [])
     }
     if let rejection = misplaced(answer, transaction: transaction, facts: facts, policy: policy) {
-      // What came where nothing should come is told to the app as the server's error, without what it said.
+      // An answer at a closed callback is reported to the app as `server_error`, without the text of the upstream.
       let delivery = rejection == .callbackClosed ? redirect.delivery : .here
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection, delivery: delivery)), findings: [])
     }
@@ -86,12 +90,12 @@ extension Enforcement {
       findings: [])
   }
 
-  /// Returns the refusal of an answer that came where it may not come, or that is not new.
+  /// Returns the refusal of an answer that arrived at the wrong place or is not new; `nil` otherwise.
   private static func misplaced(
     _ answer: UpstreamAuthorizationResponse, transaction: AuthorizationTransaction, facts: CompletionFacts,
     policy: Policy
   ) -> Rejection? {
-    // Only an error may come without a state, and only in place, where it is known whose answer it is.
+    // An answer without a state must be an error in a `Location`, where the place identifies the transaction.
     let hasCode = answer.parameters.contains(.code)
     switch answer.place {
     case .callback:

@@ -1,37 +1,38 @@
 import OAuth
 import Policy
 
-/// What a browser's transactions ask of it on every page in between.
+/// The restrictions that the transactions of a browser put on every page between request and completion.
 public struct EmbeddedUserAgentGuard: Sendable, Hashable {
   /// True if embedded user agents are refused.
   public var blocks: Bool
-  /// True if the app comes back by `msapp://`, with which the Windows Web Authentication Broker is an external user agent
-  /// (RFC 8252, appendix B.3).
+  /// True if the app receives its response at `msapp://`, for which the Windows Web Authentication Broker is an
+  /// external user agent (RFC 8252, appendix B.3).
   public var usesBroker: Bool
 
+  /// Creates a guard; without arguments, it restricts nothing.
   public init(blocks: Bool = false, usesBroker: Bool = false) {
     self.blocks = blocks
     self.usesBroker = usesBroker
   }
 
-  /// What both ask for.
+  /// The restrictions of both guards.
   public func union(_ other: EmbeddedUserAgentGuard) -> EmbeddedUserAgentGuard {
     EmbeddedUserAgentGuard(blocks: blocks || other.blocks, usesBroker: usesBroker || other.usesBroker)
   }
 }
 
-/// What the rules look at on a page of the upstream's that the gateway only passes: a login page on a path of its own.
+/// The facts for the rules on an upstream page that the gateway only forwards, such as a login page.
 struct InteractionContext: Sendable {
   let userAgent: String
   let userAgentGuard: EmbeddedUserAgentGuard
 }
 
 extension Enforcement {
-  /// Decides a request in a transaction that is not at an endpoint; `nil`: nothing speaks against it.
+  /// Decides a request that belongs to a transaction but is not for an endpoint; `nil` if no rule refuses it.
   ///
   /// - Parameters:
-  ///   - userAgent: The value of `User-Agent`; empty without one.
-  ///   - guarding: What the browser's cookie says.
+  ///   - userAgent: The value of `User-Agent`; empty if the request has none.
+  ///   - guarding: The guard in the browser's cookie.
   public static func decideInteraction(userAgent: String, userAgentGuard: EmbeddedUserAgentGuard) -> RejectionResponse?
   {
     // Only clients that enforce set the guard.
@@ -43,7 +44,7 @@ extension Enforcement {
 }
 
 extension AuthorizationPermit {
-  /// What the transaction asks of the pages in between.
+  /// The restrictions that the transaction puts on the pages between request and completion.
   public var interactionGuard: EmbeddedUserAgentGuard {
     EmbeddedUserAgentGuard(blocks: client.blocksEmbeddedUserAgents, usesBroker: redirectURI.kind == .broker)
   }

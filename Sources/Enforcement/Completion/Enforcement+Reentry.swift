@@ -1,17 +1,17 @@
 public import OAuth
 public import Policy
 
-/// What the rules look at when a login or consent page comes back to the authorization endpoint.
+/// The facts for the rules on a login or consent page that returns to the authorization endpoint.
 struct ReentryContext: Sendable {
   let request: AuthorizationRequest
   let transaction: AuthorizationTransaction
-  /// The sealed state, as it went upstream.
+  /// The sealed state, as it was sent upstream.
   let sealedState: String
   let client: Client?
-  /// The scope that went upstream.
+  /// The scope that was sent upstream.
   let sentScope: Scope?
 
-  /// What went upstream and may come back only as it went.
+  /// The parameters that were sent upstream and may only come back with the same values.
   var sent: [(parameter: ParameterName, value: String)] {
     var sent: [(ParameterName, String)] = [
       (.clientID, transaction.upstreamClientID.rawValue), (.redirectURI, transaction.upstreamRedirectURI),
@@ -24,32 +24,34 @@ struct ReentryContext: Sendable {
     return sent
   }
 
+  /// The parameters that were not sent upstream and may not come back.
   var neverSent: ParameterNames {
     transaction.upstreamVerifier == nil ? [.requestObjects, .pkce] : .requestObjects
   }
 }
 
-/// Leave to forward a request of a running transaction as it is. Only this module gives it.
+/// Permission to forward a request of a running transaction unchanged. Only `Enforcement` can create it.
 public struct ReentryPermit: Sendable {
+  /// The transaction to which the request belongs.
   public let transaction: AuthorizationTransaction
   let redirect: VerifiedRedirect?
 
-  /// What the client is told when the upstream failed; a page where its redirect URI is no longer registered.
+  /// The refusal for the client when the upstream failed; a page if its redirect URI is no longer registered.
   public func refusal(_ rejection: Rejection) -> RejectionResponse {
     redirect.map { RejectionResponse(rejection, delivery: $0.delivery) } ?? RejectionResponse(rejection)
   }
 }
 
 extension Enforcement {
-  /// Decides a request at the authorization endpoint whose state opens as one of the gateway's (`I-reentry`).
+  /// Decides a request at the authorization endpoint whose `state` opens as one that the gateway sealed (`I-reentry`).
   ///
   /// - Parameters:
-  ///   - request: The request; its `states` hold `sealedState`.
-  ///   - sealedState: The state that was opened, as it went upstream.
-  ///   - transaction: What it opened to.
-  ///   - browserMatches: Whether the browser's secret is the transaction's.
-  ///   - policy: The policy of now.
-  ///   - now: Seconds since 1970.
+  ///   - request: The request; its `states` contain `sealedState`.
+  ///   - sealedState: The state that was opened, as it was sent upstream.
+  ///   - transaction: The content of that state.
+  ///   - browserMatches: True if the browser presented the secret of the transaction.
+  ///   - policy: The current policy.
+  ///   - now: The current time in seconds since 1970.
   public static func decideReentry(
     _ request: AuthorizationRequest, sealedState: String, transaction: AuthorizationTransaction,
     browserMatches: Bool, policy: Policy, now: Int64
@@ -64,7 +66,7 @@ extension Enforcement {
       sentScope: UpstreamScope(
         transaction.scope, client: running.client, policy: policy, takesDefault: true
       ).scope)
-    // Enforced in every mode: the transaction is the gateway's own.
+    // Enforced in every mode, because the gateway itself began this transaction.
     var run = RuleRun(mode: .enforce)
     for end in [run.run(RuleTable.transaction, on: running), run.run(RuleTable.reentry, on: context)] {
       if case .refused(let rejection, let detail) = end {
@@ -78,10 +80,10 @@ extension Enforcement {
 
   /// Decides a POST to the authorization endpoint that has no OAuth parameter: a login or consent form (`I-reentry`).
   ///
-  /// Without a live transaction, it may be the form of an observed app: it passes while any client may be observed. A body
-  /// that cannot be read could name an enforced client, so it passes only while no client is enforced.
+  /// Without a live transaction, it may be the form of an observed app: it passes while any client may be observed. A
+  /// body that cannot be read could name an enforced client, so it passes only while no client is enforced.
   ///
-  /// - Parameter hasLiveTransaction: Whether the browser's cookie belongs to a transaction that still runs.
+  /// - Parameter hasLiveTransaction: True if the cookie of the browser belongs to a transaction that has not ended.
   public static func decideForm(
     _ request: AuthorizationRequest, hasLiveTransaction: Bool, policy: Policy
   ) -> Decision<PassThroughPermit> {

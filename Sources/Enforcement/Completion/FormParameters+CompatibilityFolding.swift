@@ -2,11 +2,11 @@ internal import Bytes
 import OAuth
 
 extension FormParameters {
-  /// True if a name reads as a parameter of the authorization endpoint to a server that ignores case as Unicode defines
-  /// it, or that normalises: `\u{17F}tate` equals `state` in Java's `equalsIgnoreCase`.
+  /// True if a server that compares names without case as Unicode defines it, or after normalisation, reads a name as a
+  /// parameter of the authorization endpoint: `\u{17F}tate` equals `state` in Java's `equalsIgnoreCase`.
   ///
-  /// Re-entry forwards fields of the upstream's pages unchanged, so a name that only the server reads as a parameter would
-  /// bypass the comparison.
+  /// Re-entry forwards the fields of upstream pages unchanged, so a name that only the upstream reads as a parameter
+  /// would bypass the comparison.
   var hasLookAlike: Bool {
     secondRepresentation(of: .atAuthorization, asciiOf: LenientDecoding.folded) != nil
   }

@@ -1,22 +1,25 @@
 internal import Bytes
 
-/// All that a request says in its target, cookies and body, as far as a code could hide in it (`I-completion`).
+/// The target, cookies and body of a request, searched for codes that could hide in them (`I-completion`).
 ///
-/// An open redirect of the upstream sends back what the request held, read in that server's way: more lenient than the
-/// parser here, perhaps decoded several times. So the texts are searched as they came and after each decoding, and not
-/// only in the parameters that a strict reader finds.
+/// An open redirect of the upstream sends back a value of the request, and the upstream may read that value more
+/// leniently than the parser of the gateway, and decode it several times. So the whole texts are searched as sent and
+/// after each decoding, not only the parameters that a strict reader finds.
 public struct ReflectedCodeScanner: Sendable {
-  /// A return address in a return address in a parameter; more than any server decodes.
+  /// The maximum number of decodings: a return address in a return address in a parameter needs fewer, and no server
+  /// decodes more often.
   private static let rounds = 4
-  /// A shorter code could stand in some other value by chance: it must stand by itself.
+  /// The length in bytes from which a code is searched for anywhere. A shorter code could be part of another value by
+  /// chance, so it counts only between non-word characters.
   private static let distinctive = 8
 
   private let texts: [[UInt8]]
 
+  /// Collects the texts of a request.
   /// - Parameters:
-  ///   - target: The path and query, as they came.
+  ///   - target: The path and query as sent.
   ///   - cookies: The values of all `Cookie` fields.
-  ///   - body: The body; empty without one.
+  ///   - body: The body; empty if the request has no body.
   public init(target: String, cookies: [String] = [], body: [UInt8] = []) {
     self.init(texts: [Array(target.utf8)] + cookies.map { Array($0.utf8) } + [body])
   }
@@ -25,17 +28,17 @@ public struct ReflectedCodeScanner: Sendable {
     self.texts = texts.filter { !$0.isEmpty }
   }
 
-  /// True if a value, decoded to the end, holds one of the addresses together with a code: an answer that somebody made
-  /// up, on its way to an open redirect.
+  /// True if a fully decoded value contains one of the addresses together with a code: a forged answer for an open
+  /// redirect.
   func containsResponse(to addresses: @autoclosure () -> [String]) -> Bool {
-    // Hardly a request has a code in it, so the addresses come last.
+    // Few requests contain a code, so the addresses are evaluated last.
     let values = texts.flatMap { ReflectedCodeScanner.valuesWithCode($0.span) }
     guard !values.isEmpty else { return false }
     let wanted = addresses().map { ReflectedCodeScanner.lowercased(Array($0.utf8)) }
     return values.contains { value in wanted.contains { value.contains($0) } }
   }
 
-  /// The values with a parameter `code` in them, decoded to the end and in lower case.
+  /// The values that contain a parameter `code`, fully decoded and in lower case.
   private static func valuesWithCode(_ text: Span<UInt8>) -> [[UInt8]] {
     var found: [[UInt8]] = []
     var start = 0
@@ -44,7 +47,7 @@ public struct ReflectedCodeScanner: Sendable {
       let pair = text.extracting(start..<end)
       let value = pair.extracting(valueOffset(in: pair)..<pair.count)
       start = end + 1
-      // Its equals sign is there, plain or escaped.
+      // The value must contain an equals sign, plain or escaped.
       guard value.contains(UInt8(ascii: "=")) || value.contains(UInt8(ascii: "%")) else { continue }
       let decoded = fullyDecoded(value)
       if holdsCode(decoded.span) { found.append(lowercased(decoded)) }
@@ -52,7 +55,7 @@ public struct ReflectedCodeScanner: Sendable {
     return found
   }
 
-  /// Where the value begins: after the name, or with it where that is a part of an address.
+  /// The offset of the value: after the equals sign, or 0 if the text before it is part of an address.
   private static func valueOffset(in pair: Span<UInt8>) -> Int {
     guard let equals = pair.firstIndex(of: UInt8(ascii: "=")),
       !pair.extracting(0..<equals).contains(UInt8(ascii: "?"))
@@ -60,7 +63,7 @@ public struct ReflectedCodeScanner: Sendable {
     return equals + 1
   }
 
-  /// True if there is a parameter `code`.
+  /// True if the text contains a parameter `code`.
   private static func holdsCode(_ text: Span<UInt8>) -> Bool {
     let name = "code"
     var next = text.firstIndex(of: UInt8(ascii: "="), from: name.utf8.count)
@@ -77,10 +80,10 @@ public struct ReflectedCodeScanner: Sendable {
     text.map { $0 >= 0x41 && $0 <= 0x5a ? $0 | 0x20 : $0 }
   }
 
-  /// True if the text occurs, in plain or encoded.
+  /// True if the code occurs in any text, plain or encoded.
   func holds(_ code: String) -> Bool {
     let wanted = ReflectedCodeScanner.withoutPlus(Array(code.utf8))
-    // A code that is itself an escaped text is found only where both sides are decoded to the end.
+    // A code that itself looks escaped is found only when both sides are fully decoded.
     let fully = ReflectedCodeScanner.withoutPlus(ReflectedCodeScanner.fullyDecoded(code.utf8.span))
     let isPlain =
       wanted.count >= ReflectedCodeScanner.distinctive && wanted.allSatisfy(ReflectedCodeScanner.isUnreserved)
@@ -92,7 +95,7 @@ public struct ReflectedCodeScanner: Sendable {
       let end = ReflectedCodeScanner.withoutPlus(ReflectedCodeScanner.fullyDecoded(text.span))
       if ReflectedCodeScanner.occurs(fully, in: end) { return true }
       for _ in 0...ReflectedCodeScanner.rounds {
-        // This is what has just been searched, for the same.
+        // This text was already searched for the same bytes.
         if text.span.isEqual(to: end.span), wanted.span.isEqual(to: fully.span) { return false }
         if ReflectedCodeScanner.occurs(wanted, in: text) { return true }
         let decoded = ReflectedCodeScanner.decoded(text)
@@ -103,9 +106,10 @@ public struct ReflectedCodeScanner: Sendable {
     }
   }
 
-  /// True if decoding, however often, neither makes nor joins unreserved characters: no escape stands for one, nor for a
-  /// percent sign, so each stays one byte that is none of these. What consists of such characters then occurs in what is
-  /// decoded only where it occurs in the text. Browsers and libraries never escape them (RFC 3986, section 2.3).
+  /// True if repeated decoding can neither produce nor join unreserved characters: no escape encodes one, or a percent
+  /// sign, so each escape becomes one byte that is neither. A code of unreserved characters then occurs in the decoded
+  /// text only if it occurs in the original. Browsers and libraries never escape these characters (RFC 3986, section
+  /// 2.3).
   private static func keepsUnreserved(_ text: Span<UInt8>) -> Bool {
     var next = text.firstIndex(of: UInt8(ascii: "%"))
     while let mark = next {
@@ -120,13 +124,14 @@ public struct ReflectedCodeScanner: Sendable {
     return true
   }
 
-  /// A plus is itself to one reader and a space to another: here they are the same.
+  /// Replaces each plus with a space: some servers read a plus as a space, others as itself, so the two compare equal
+  /// here.
   private static func withoutPlus(_ text: [UInt8]) -> [UInt8] {
     guard text.span.contains(UInt8(ascii: "+")) else { return text }
     return text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
   }
 
-  /// Percent-escapes decoded once, broken ones kept.
+  /// Decodes percent-escapes once and keeps malformed ones.
   private static func decoded(_ text: [UInt8]) -> [UInt8] {
     guard text.span.contains(UInt8(ascii: "%")) else { return text }
     let text = text.span
@@ -147,13 +152,13 @@ public struct ReflectedCodeScanner: Sendable {
     return result
   }
 
-  /// Percent-escapes decoded until none is left, in one pass: an escape whose last digit comes of an escape is seen when
-  /// that digit is written.
+  /// Decodes percent-escapes until none is left, in one pass: an escape whose last digit is itself decoded from an
+  /// escape is found when that digit is written.
   private static func fullyDecoded(_ text: Span<UInt8>) -> [UInt8] {
     guard text.contains(UInt8(ascii: "%")) else { return Array(copying: text) }
     var result: [UInt8] = []
     result.reserveCapacity(text.count)
-    // What is written so far ends in a percent sign, or in one and a digit.
+    // True if the result so far ends in a percent sign, or in one and a digit.
     var mayEscape = false
     var index = 0
     while index < text.count {
@@ -193,7 +198,7 @@ public struct ReflectedCodeScanner: Sendable {
     return false
   }
 
-  /// RFC 3986, section 2.3.
+  /// True for `unreserved` (RFC 3986, section 2.3).
   private static func isUnreserved(_ byte: UInt8) -> Bool {
     isWord(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "~")
   }

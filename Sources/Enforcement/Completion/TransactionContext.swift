@@ -1,14 +1,15 @@
 import OAuth
 import Policy
 
-/// What a running transaction is checked against, in both directions: the policy of now, the clock, the browser.
+/// The facts against which a running transaction is checked, in both directions: the current policy, the time, the
+/// browser.
 struct TransactionContext: Sendable {
   let transaction: AuthorizationTransaction
   let policy: Policy
   let now: Int64
-  /// True if the browser's secret is the one whose hash the transaction carries.
+  /// True if the browser presented the secret whose hash the transaction carries.
   let browserMatches: Bool
-  /// As the policy has it now; `nil` where it is not there any more.
+  /// The client in the current policy; `nil` if the policy no longer contains it.
   let client: Client?
 
   init(transaction: AuthorizationTransaction, policy: Policy, now: Int64, browserMatches: Bool) {
@@ -19,8 +20,9 @@ struct TransactionContext: Sendable {
     client = policy.clients[transaction.clientID]
   }
 
-  /// Where the answer goes. The redirect URI is compared again with what is registered now, so a value that was sealed
-  /// before a change, or by mistake, does not stay valid.
+  /// The destination of the response; `nil` if the current policy does not permit it. The redirect URI is compared
+  /// again with the registered ones, so a value that was sealed before a policy change, or by mistake, does not stay
+  /// valid.
   var redirect: VerifiedRedirect? {
     guard let client, client.registers(transaction.redirectURI),
       client.upstream.clientID == transaction.upstreamClientID, client.grants.contains(.authorizationCode)

@@ -1,27 +1,31 @@
 internal import Bytes
 public import OAuth
 
-/// An authorization response of the upstream: from a `Location` that passes, or as it reached the callback.
+/// An authorization response of the upstream: read from a `Location` that the gateway forwards, or received at the
+/// callback.
 public struct UpstreamAuthorizationResponse: Sendable {
-  /// Where it came from.
+  /// The place where the answer was found.
   public enum Place: Sendable {
-    /// A `Location` on its way through the gateway, completed in place.
+    /// A `Location` that passes through the gateway and is completed there.
     case location(String)
-    /// A request to the callback: parameters of the query or of a form post.
+    /// A request to the callback: the parameters of its query or of a form post.
     case callback
   }
 
+  /// The place where the answer was found.
   public let place: Place
+  /// The parameters of the answer, decoded.
   public let parameters: FormParameters
-  /// The address without what a response adds, to be compared with the redirect URI that went upstream; `nil` at the
-  /// callback, and where the address cannot be read.
+  /// The address without the response parameters, for comparison with the redirect URI that was sent upstream; `nil` at
+  /// the callback.
   let address: String?
 
-  /// Reads a `Location`. `nil` when it has more parameters than any response.
+  /// Reads a `Location`; `nil` if it has more than `FormParameters.maximumCount` parameters.
   public init?(location: String) {
     place = .location(location)
-    // A fragment is an implicit answer, or decoration that some servers add against reattached fragments.
-    // Bytes: next to a combining mark a separator is no character of its own, and still separates for a browser.
+    // The fragment is ignored: it is an implicit response, or some servers add it so that browsers do not reattach an
+    // earlier one. Searches bytes: a separator before a combining mark is not a `Character` of its own, but browsers
+    // still split there.
     let whole = location.utf8.span
     let target = whole.extracting(0..<(whole.firstIndex(of: UInt8(ascii: "#")) ?? whole.count))
     let mark = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
@@ -37,7 +41,7 @@ public struct UpstreamAuthorizationResponse: Sendable {
     self.address = String(decoding: address, as: UTF8.self)
   }
 
-  /// The query without the parameters of a response, byte for byte.
+  /// The query without the response parameters, byte for byte.
   private static func withoutResponse(_ query: Span<UInt8>) -> [UInt8] {
     var rest: [UInt8] = []
     var isFirst = true
@@ -54,13 +58,13 @@ public struct UpstreamAuthorizationResponse: Sendable {
     return rest
   }
 
-  /// What arrived at the callback over the network.
+  /// Wraps the parameters that arrived at the callback over the network.
   public init(atCallback parameters: FormParameters) {
     place = .callback
     self.parameters = parameters
     address = nil
   }
 
-  /// The sealed state that the answer carries; `nil` unless there is exactly one.
+  /// The sealed state in the answer; `nil` unless there is exactly one.
   public var state: String? { parameters[.state] }
 }

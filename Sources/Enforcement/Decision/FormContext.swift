@@ -1,15 +1,15 @@
 import OAuth
 import Policy
 
-/// The form that a client sends to an endpoint, as the rules see it that are the same for all endpoints.
+/// The part of a request that rules shared by several endpoints need.
 protocol FormContext: Sendable {
   var policy: Policy { get }
   var client: Client? { get }
   var parameters: FormParameters { get }
-  /// The parameters that mean something at the endpoint.
+  /// The parameters that have a meaning at the endpoint.
   var names: ParameterNames { get }
-  /// The scope that the client asks for; `nil` if there is none, or if it has no meaning or is malformed.
+  /// The requested scope; `nil` if the request has none, or if it has no meaning there or is malformed.
   var askedScope: Scope? { get }
-  /// The reason why ``parameters`` are not the one set that both this and another reader would take; `nil` if they are.
+  /// The reason why another reader could see other values than ``parameters``; `nil` if each reader sees the same.
   var problem: FormProblem? { get }
 }

@@ -5,16 +5,16 @@ public import Policy
 extension Enforcement {
   /// Returns the mode of an authorization request.
   ///
-  /// A request whose `state` opens as one of the gateway's is re-entry. Its caller does not ask.
+  /// Callers do not use this for a request whose `state` opens as a sealed one: a re-entry is always enforced.
   public static func mode(of request: AuthorizationRequest, policy: Policy) -> EnforcementMode {
     guard policy.isObserving else { return .enforce }
     return policy.mode(naming: Set(request.all(.clientID)), isReadable: request.namesOneClient)
   }
 
-  /// Returns the mode of a request at the token endpoint, or at another one that clients call.
+  /// Returns the mode of a request at the token endpoint or at another endpoint that clients call.
   ///
-  /// A request with a value that opens as one of the gateway's (code, refresh token) is enforced whatever its client's
-  /// mode: an app without the gateway cannot have such a value. The caller knows and does not ask.
+  /// Callers do not use this for a request with a code or refresh token that opens as a sealed one: it is enforced in
+  /// every mode, because an app can only get such a value from the gateway.
   public static func mode(of request: TokenRequest, policy: Policy) -> EnforcementMode {
     guard policy.isObserving else { return .enforce }
     return policy.mode(naming: Set(request.namedClients), isReadable: request.namesOneClient)
@@ -22,7 +22,7 @@ extension Enforcement {
 }
 
 extension AuthorizationRequest {
-  /// True if each server finds the same client id in the request.
+  /// True if every server finds the same client id in the request.
   fileprivate var namesOneClient: Bool {
     problem == nil && !hasUnreadBody && all(.clientID).count == 1
       && sources.allSatisfy { $0.meansOneThing(at: .atAuthorization) }
@@ -33,7 +33,8 @@ extension TokenRequest {
   /// The client ids in the body and in `Authorization`.
   fileprivate var namedClients: [String] { parameters.all(.clientID) + basicUsers }
 
-  /// True if each server finds the same client id in the request. It may occur in the body and in `Authorization`.
+  /// True if every server finds the same client id in the request. The id may occur in both the body and
+  /// `Authorization`.
   fileprivate var namesOneClient: Bool {
     guard problem == nil, parameters.all(.clientID).count <= 1, parameters.meansOneThing(at: names) else {
       return false
@@ -45,7 +46,7 @@ extension TokenRequest {
 }
 
 extension FormParameters {
-  /// True if each name of `known` has one spelling and each value can be decoded.
+  /// True if each known name has only its own spelling and each value can be decoded.
   fileprivate func meansOneThing(at known: ParameterNames) -> Bool {
     !hasMalformedName && malformedNames.isEmpty && secondRepresentation(of: known) == nil
   }

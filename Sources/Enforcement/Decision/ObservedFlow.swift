@@ -2,13 +2,14 @@ import Cryptography
 public import OAuth
 public import Policy
 
-/// 128 bits of a SHA-256 digest: what is remembered in place of a value that must not be kept.
+/// The first 128 bits of a SHA-256 digest, remembered in place of a value that must not be kept.
 public struct ShortDigest: Hashable, Sendable, CustomStringConvertible {
   private let high: UInt64
   private let low: UInt64
 
+  /// Digests a list of texts.
   public init(_ parts: String...) {
-    // A length in front of each part, so that no two lists of parts give one text.
+    // Each part follows its length, so that no two lists of parts give the same text.
     let text = parts.map { "\($0.utf8.count):\($0)" }.joined()
     let bytes = sha256(Array(text.utf8))
     high = bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }
@@ -24,21 +25,24 @@ public struct ShortDigest: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// An observed authorization request as it is remembered until its code is redeemed: in fixed size, without its values.
+/// The record of an observed authorization request, kept until its code is redeemed: of fixed size, and without the
+/// values.
 public struct ObservedFlow: Sendable, Equatable {
   enum Challenge: Equatable {
     case none
     case s256(ShortDigest)
     case plain(ShortDigest)
-    /// A challenge that nothing can be compared with. The authorization request has the finding.
+    /// A challenge with an unknown method, which no verifier can be compared with. The finding was reported for the
+    /// authorization request.
     case unusable
   }
 
   let client: ShortDigest?
-  /// The redirect URI as sent; `nil` if it was left out.
+  /// The redirect URI as sent; `nil` if the request omitted it.
   let redirectURI: ShortDigest?
   let challenge: Challenge
 
+  /// Records the digests of a request.
   public init(_ request: AuthorizationRequest) {
     client = request.parameters[.clientID].map { ShortDigest($0) }
     redirectURI = request.parameters[.redirectURI].map { ShortDigest($0) }
@@ -51,15 +55,16 @@ public struct ObservedFlow: Sendable, Equatable {
       }
   }
 
-  /// Returns the digest by which an answer finds its request: the state and the address of the answer. `nil` where the
-  /// address is not known, because the request left it out and the client has several.
+  /// Returns the digest that links an answer to its request, computed from the state and the address of the answer;
+  /// `nil` if the address is unknown, because the request omitted it and the client has several.
   public static func link(_ request: AuthorizationRequest, client: Client?) -> ShortDigest? {
     let registered = client.flatMap { RedirectURI.onlyUsable(of: $0.redirectURIs)?.text }
     guard let address = request.parameters[.redirectURI] ?? registered else { return nil }
     return ShortDigest(request.parameters[.state] ?? "", address)
   }
 
-  /// Returns the digest for an answer of the upstream; `nil` for a location that is no answer with one code.
+  /// Returns the link of an upstream answer and the digest of its code; `nil` for a location that is not an answer with
+  /// exactly one code.
   public static func link(_ answer: UpstreamAuthorizationResponse) -> (link: ShortDigest, code: ShortDigest)? {
     guard let code = answer.parameters[.code], let address = answer.address else { return nil }
     return (ShortDigest(answer.parameters[.state] ?? "", address), ShortDigest(code))
@@ -67,13 +72,13 @@ public struct ObservedFlow: Sendable, Equatable {
 }
 
 extension Enforcement {
-  /// Returns the refusals that `mode: enforce` would have given for an observed redemption whose authorization request is
-  /// known (`I-observe`).
+  /// Returns the refusals that `mode: enforce` would have given for an observed redemption whose authorization request
+  /// is known (`I-observe`).
   ///
   /// - Parameters:
-  ///   - flow: The authorization request that the code answered.
+  ///   - flow: The record of the authorization request for which the code was issued.
   ///   - isSecondUse: True if the code was presented before.
-  ///   - age: Seconds since the code passed.
+  ///   - age: The seconds since the gateway forwarded the code.
   public static func rejections(
     of request: TokenRequest, redeeming flow: ObservedFlow, isSecondUse: Bool, age: Int64, policy: Policy
   ) -> [Rejection] {
@@ -95,7 +100,7 @@ extension Enforcement {
     return rejections
   }
 
-  /// RFC 7636, section 4.6; RFC 9700, section 4.8.2 for a verifier without a challenge.
+  /// Compares as in RFC 7636, section 4.6, and refuses a verifier without a challenge (RFC 9700, section 4.8.2).
   private static func rejection(of verifier: String?, for challenge: ObservedFlow.Challenge) -> Rejection? {
     switch (challenge, verifier) {
     case (.unusable, _), (.none, nil): nil

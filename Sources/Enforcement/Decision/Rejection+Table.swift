@@ -1,9 +1,10 @@
 public import OAuth
 
-/// The answer that each refusal gives: one row per case, without a `default`, so that a new case cannot be forgotten.
+/// The response to each refusal: one row per case, without a `default`, so that a new case cannot be forgotten.
 ///
-/// The columns: the error code that a client receives (RFC 6749, sections 4.1.2.1 and 5.2), the HTTP status of a page or a
-/// JSON answer, whether a redirect may carry the error, the words of `error_description`, and the source of the rule.
+/// The columns: the error code that a client receives (RFC 6749, sections 4.1.2.1 and 5.2), the HTTP status of a page
+/// or JSON response, whether a redirect may carry the error, the text of `error_description`, and the source of the
+/// rule.
 extension Rejection {
   private var row: Row {
     switch self {
@@ -18,7 +19,7 @@ extension Rejection {
     case .parameterNameMalformed:
       Row(.invalidRequest, 400, .page, "a parameter name cannot be decoded", "RFC 6749, appendix B")
     case .parameterSpelling:
-      Row(.invalidRequest, 400, .page, "a parameter in a second spelling", "RFC 6749, section 3.1")
+      Row(.invalidRequest, 400, .page, "a parameter in another spelling", "RFC 6749, section 3.1")
     case .clientIDRepeated:
       Row(.invalidRequest, 400, .page, "client_id must occur once", "RFC 6749, section 3.1")
     case .clientIDMalformed:
@@ -52,7 +53,7 @@ extension Rejection {
     case .stateForeign:
       Row(.invalidRequest, 400, .page, "this state cannot be used here", "RFC 6749, section 10.12")
     case .requestAndRequestURI:
-      Row(.invalidRequest, 400, .redirect, "request and request_uri together", "RFC 9101, section 5")
+      Row(.invalidRequest, 400, .redirect, "both request and request_uri", "RFC 9101, section 5")
     case .requestObject:
       Row(.requestNotSupported, 400, .redirect, "request objects are not supported", "RFC 9101, section 7")
     case .requestURI:
@@ -64,9 +65,9 @@ extension Rejection {
     case .pushedNotAllowed:
       Row(.unauthorizedClient, 400, .page, "this client may not push its requests", "RFC 9126, section 2.3")
     case .pushedReference:
-      Row(.invalidRequest, 400, .page, "a pushed request has no request_uri", "RFC 9126, section 2.1")
+      Row(.invalidRequest, 400, .page, "a pushed request must not contain request_uri", "RFC 9126, section 2.1")
     case .pushedRequired:
-      Row(.invalidRequest, 400, .redirect, "this client has to push its requests", "RFC 9126, section 6")
+      Row(.invalidRequest, 400, .redirect, "this client must push its requests", "RFC 9126, section 6")
     case .pushedUnknown:
       Row(
         .invalidRequest, 400, .page, "the request_uri was used, has expired or is another client's",
@@ -78,7 +79,7 @@ extension Rejection {
     case .responseTypeUnsupported:
       Row(.unsupportedResponseType, 400, .redirect, "only response_type=code is supported", "RFC 9700, section 2.1.2")
     case .responseTypeForNative:
-      Row(.unauthorizedClient, 400, .redirect, "native apps use response_type=code", "RFC 8252, section 8.2")
+      Row(.unauthorizedClient, 400, .redirect, "native apps must use response_type=code", "RFC 8252, section 8.2")
     case .grantNotAllowed:
       Row(
         .unauthorizedClient, 400, .redirect, "this client may not use this grant",
@@ -98,15 +99,17 @@ extension Rejection {
     case .challengeMalformed:
       Row(.invalidRequest, 400, .redirect, "code challenge malformed", "RFC 7636, section 4.2")
     case .scopeMalformed:
-      Row(.invalidScope, 400, .redirect, "scope has characters that no scope has", "RFC 6749, section 3.3")
+      Row(.invalidScope, 400, .redirect, "scope contains characters that are not allowed", "RFC 6749, section 3.3")
     case .promptNoneCombined:
-      Row(.invalidRequest, 400, .redirect, "prompt=none stands alone", "OpenID Connect Core, section 3.1.2.1")
+      Row(
+        .invalidRequest, 400, .redirect, "prompt=none cannot be combined with other values",
+        "OpenID Connect Core, section 3.1.2.1")
     case .consentRequired:
-      Row(.consentRequired, 400, .redirect, "the user must be asked", "RFC 8252, section 8.6")
+      Row(.consentRequired, 400, .redirect, "the user must give consent", "RFC 8252, section 8.6")
     case .stateMissing:
       Row(.invalidRequest, 400, .redirect, "state required", "RFC 8252, section 8.9")
     case .tokenParametersInQuery:
-      Row(.invalidRequest, 400, .page, "parameters belong into the body", "RFC 6749, sections 2.3.1 and 3.2")
+      Row(.invalidRequest, 400, .page, "parameters must be in the body", "RFC 6749, sections 2.3.1 and 3.2")
     case .multipleAuthenticationMethods:
       Row(.invalidRequest, 400, .page, "more than one client authentication method", "RFC 6749, section 2.3")
     case .clientAuthenticationMalformed:
@@ -130,7 +133,7 @@ extension Rejection {
     case .grantTypeUnsupported:
       Row(.unsupportedGrantType, 400, .page, "this grant_type is not supported", "RFC 6749, section 5.2")
     case .clientCredentialsPublic:
-      Row(.unauthorizedClient, 400, .page, "public clients have no client credentials", "RFC 6749, section 4.4")
+      Row(.unauthorizedClient, 400, .page, "public clients may not use client credentials", "RFC 6749, section 4.4")
     case .codeMissing:
       Row(.invalidRequest, 400, .page, "code is missing", "RFC 6749, section 4.1.3")
     case .codeNotSealed:
@@ -164,18 +167,18 @@ extension Rejection {
     case .refreshTokenOutdated:
       Row(.invalidGrant, 400, .page, "the refresh token is no longer valid", "RFC 6749, section 6")
     case .refreshTokenExpired:
-      Row(.invalidGrant, 400, .page, "the refresh token was not used for too long", "RFC 9700, section 4.14.2")
+      Row(.invalidGrant, 400, .page, "the refresh token was unused for too long", "RFC 9700, section 4.14.2")
     case .refreshTokenBusy:
       Row(.temporarilyUnavailable, 503, .page, "a refresh with this token is under way", "RFC 9700, section 4.14.2")
     case .refreshTokenReused:
       Row(.invalidGrant, 400, .page, "the refresh token was already used", "RFC 9700, section 4.14.2")
     case .refreshAnswerMissing:
       Row(
-        .temporarilyUnavailable, 503, .page, "the answer to this refresh is no longer there", "RFC 9700, section 4.14.2"
-      )
+        .temporarilyUnavailable, 503, .page, "the response to this refresh is no longer stored",
+        "RFC 9700, section 4.14.2")
     case .familyMissing:
       Row(
-        .invalidGrant, 400, .page, "the refresh token belongs to no sign-in that is known", "RFC 9700, section 4.14.2")
+        .invalidGrant, 400, .page, "the refresh token belongs to an unknown sign-in", "RFC 9700, section 4.14.2")
     case .refreshScopeWider:
       Row(.invalidScope, 400, .page, "scope may only become narrower", "RFC 6749, section 6")
     case .deviceCodeMissing:
@@ -195,19 +198,19 @@ extension Rejection {
     case .formWithoutTransaction:
       Row(.invalidRequest, 400, .page, "there is no request to continue", "RFC 6749, section 10.12")
     case .responseToOtherURI:
-      Row(.serverError, 502, .page, "the server answered to another address", "RFC 6749, section 3.1.2")
+      Row(.serverError, 502, .page, "the server sent its response to another address", "RFC 6749, section 3.1.2")
     case .codeReflectedFromRequest:
       Row(.invalidRequest, 400, .page, "this code was already in the request", "RFC 9700, section 4.5")
     case .answerReplayed:
-      Row(.invalidRequest, 400, .page, "another sign-in has brought this code", "RFC 9700, section 4.5")
+      Row(.invalidRequest, 400, .page, "this code came from another sign-in", "RFC 9700, section 4.5")
     case .answerUnusable:
-      Row(.serverError, 502, .redirect, "the server's answer cannot be used", "RFC 6749, section 4.1.2")
+      Row(.serverError, 502, .redirect, "the server's response cannot be used", "RFC 6749, section 4.1.2")
     case .answerToEnforced:
-      Row(.serverError, 502, .page, "the server's answer belongs to another client", "RFC 7636, section 1")
+      Row(.serverError, 502, .page, "the server's response belongs to another client", "RFC 7636, section 1")
     case .responseUnlisted:
-      Row(.serverError, 502, .page, "the server answered a request that no sign-in began", "RFC 6749, section 3.1.2")
+      Row(.serverError, 502, .page, "the server's response belongs to no sign-in", "RFC 6749, section 3.1.2")
     case .callbackClosed:
-      Row(.serverError, 400, .redirect, "answers are not accepted here", "RFC 6749, section 3.1.2")
+      Row(.serverError, 400, .redirect, "responses are not accepted here", "RFC 6749, section 3.1.2")
     case .upstreamDenied:
       Row(.accessDenied, 400, .redirect, "access was denied", "RFC 6749, section 4.1.2.1")
     case .upstreamError:
@@ -219,11 +222,13 @@ extension Rejection {
     case .upstreamTimedOut:
       Row(.temporarilyUnavailable, 504, .redirect, "the server did not answer in time", "RFC 6749, section 4.1.2.1")
     case .storeUnavailable:
-      Row(.temporarilyUnavailable, 503, .redirect, "there is no room for the request now", "RFC 6819, section 4.4.1.11")
+      Row(
+        .temporarilyUnavailable, 503, .redirect, "the request cannot be stored at the moment",
+        "RFC 6819, section 4.4.1.11")
     case .consentDenied:
       Row(.accessDenied, 403, .redirect, "access was denied", "RFC 6749, section 4.1.2.1")
     case .pathAmbiguous:
-      Row(.invalidRequest, 400, .page, "the path is not written exactly", "RFC 3986, section 6.2")
+      Row(.invalidRequest, 400, .page, "the path is an inexact spelling of an endpoint path", "RFC 3986, section 6.2")
     case .pathResemblesEndpoint:
       Row(.invalidRequest, 400, .page, "the path begins like an endpoint", "RFC 9110, section 4.2.3")
     case .endpointDisabled:
@@ -233,30 +238,30 @@ extension Rejection {
     case .pathNotPassed:
       Row(.invalidRequest, 404, .page, "not found", "RFC 9110, section 15.5.5")
     case .hostUnknown:
-      Row(.invalidRequest, 421, .page, "this gateway has another name", "RFC 9110, section 7.4")
+      Row(.invalidRequest, 421, .page, "this gateway does not serve this host name", "RFC 9110, section 7.4")
     case .transportInsecure:
       Row(.invalidRequest, 403, .page, "OAuth endpoints answer only over TLS", "RFC 6749, sections 3.1 and 3.2")
     case .unlistedOAuth:
-      Row(.invalidRequest, 400, .page, "this path is no OAuth endpoint", "RFC 6749, sections 3.1 and 3.2")
+      Row(.invalidRequest, 400, .page, "this path is not an OAuth endpoint", "RFC 6749, sections 3.1 and 3.2")
     case .tooManyRequests:
       Row(.temporarilyUnavailable, 429, .page, "too many requests", "RFC 6585, section 4")
     }
   }
 
-  /// The code that a client receives.
+  /// The error code that a client receives.
   public var errorCode: OAuthErrorCode { row.errorCode }
 
-  /// The HTTP status of a page or of a JSON answer. A redirect has its own status.
+  /// The HTTP status of a page or a JSON response. A redirect has its own status.
   public var status: Int { row.status }
 
-  /// True if the client learns of the refusal by a redirect, once its redirect URI has been verified (RFC 6749, section
-  /// 4.1.2.1).
+  /// True if the client learns of the refusal by a redirect, provided that its redirect URI has been verified (RFC
+  /// 6749, section 4.1.2.1).
   public var mayRedirect: Bool { row.delivery == .redirect }
 
-  /// The words of `error_description`, in the character set of RFC 6749, section 5.2.
+  /// The text of `error_description`, in the character set of RFC 6749, section 5.2.
   public var errorDescription: String { row.errorDescription }
 
-  /// The section of the specification that the rule comes from.
+  /// The section of the specification from which the rule comes.
   public var reference: String { row.reference }
 
   /// The stable id of the rule.
@@ -271,9 +276,9 @@ extension Rejection {
   /// One row of the table.
   private struct Row {
     enum Delivery {
-      /// An error page or a JSON answer, never a redirect.
+      /// An error page or a JSON response, never a redirect.
       case page
-      /// A redirect to the client where its redirect URI has been verified, otherwise a page.
+      /// A redirect to the client if its redirect URI has been verified, otherwise a page.
       case redirect
     }
 

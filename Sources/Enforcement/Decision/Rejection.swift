@@ -1,7 +1,7 @@
-/// Every way in which a request is refused. The raw value is the stable rule id: it stands in logs, metrics, error pages
-/// and in `docs/rules.md`, and never changes its meaning.
+/// The reasons for which a request is refused. The raw value is the stable rule id: it appears in logs, metrics, error
+/// pages and `docs/rules.md`, and never changes its meaning.
 ///
-/// The answer to each case is a row of `Rejection+Table.swift`.
+/// The response to each case is a row of `Rejection+Table.swift`.
 public enum Rejection: String, Sendable, CaseIterable {
   case methodNotAllowed = "method-not-allowed"
   case bodyType = "body-type"

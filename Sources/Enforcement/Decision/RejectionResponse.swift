@@ -1,21 +1,25 @@
 public import OAuth
 
-/// A refusal and how the client learns of it.
+/// A refusal and the way in which the client learns of it.
 public struct RejectionResponse: Sendable {
+  /// The way in which a refusal reaches the client.
   public enum Delivery: Sendable {
-    /// An error page at the authorization endpoint, a JSON answer at the others. Never a redirect.
+    /// An error page at the authorization endpoint, a JSON response at the others. Never a redirect.
     case here
     /// A redirect to the client.
     case redirect(VerifiedRedirect)
-    /// A page that says what happened and links to the client: for clients that nobody vouches for (RFC 9700, 4.11.2).
+    /// A page that explains the error and links to the client, for clients that registered themselves (RFC 9700,
+    /// section 4.11.2).
     case link(VerifiedRedirect)
   }
 
+  /// The rule violation, which determines the error code, the status and the words.
   public let rejection: Rejection
+  /// The way in which the client learns of it; always `.here` for a rejection that may not redirect.
   public let delivery: Delivery
-  /// What exactly was wrong, where that helps whoever has to mend it.
+  /// The exact problem, if it helps the developer or operator who has to fix it.
   public let detail: Detail?
-  /// What the upstream said, mapped and sanitised; `nil` where the words are the gateway's.
+  /// The error that the upstream reported, mapped and sanitised; `nil` if the gateway words the error itself.
   let upstreamError: UpstreamError?
 
   init(
@@ -27,18 +31,20 @@ public struct RejectionResponse: Sendable {
     self.upstreamError = upstreamError
   }
 
-  /// A refusal that is answered where it happened, for what only the caller can know: a used code, a timeout.
+  /// A refusal that is not redirected, for problems that only the caller can find: a used code, a timeout.
   public static func here(_ rejection: Rejection) -> RejectionResponse { RejectionResponse(rejection) }
 
-  /// The same refusal, as told to the client of a verified redirect URI.
+  /// A refusal of such a problem that is delivered to the client of a verified redirect URI.
   public static func to(_ redirect: VerifiedRedirect, _ rejection: Rejection) -> RejectionResponse {
     RejectionResponse(rejection, delivery: redirect.delivery)
   }
 
+  /// The value of `error` (RFC 6749, sections 4.1.2.1 and 5.2).
   public var errorCode: OAuthErrorCode { upstreamError?.code ?? rejection.errorCode }
+  /// The value of `error_description` (RFC 6749, sections 4.1.2.1 and 5.2).
   public var errorDescription: String { upstreamError?.description ?? rejection.errorDescription }
 
-  /// The error response for the client; `nil` when the refusal is answered here.
+  /// The error response for the client; `nil` if the refusal is not sent to a redirect URI.
   public var response: AuthorizationResponse? {
     switch delivery {
     case .here: nil
@@ -47,23 +53,24 @@ public struct RejectionResponse: Sendable {
     }
   }
 
-  /// True if a 401 answer carries `WWW-Authenticate: Basic` (RFC 6749, section 5.2).
+  /// True if the response is a 401 with `WWW-Authenticate: Basic` (RFC 6749, section 5.2).
   public var asksForBasic: Bool { rejection.status == 401 }
 }
 
-/// What exactly was wrong. Holds no text of the request.
+/// The exact problem. Contains no text of the request.
 public enum Detail: Sendable, Equatable {
-  /// A parameter of the specifications.
+  /// The name of a parameter that a specification defines.
   case parameter(String)
+  /// The reason why the redirect URI could not be parsed.
   case redirectURI(RedirectURIError)
-  /// The registered URI, counted from 0, that is nearest to the requested one, and the offset in bytes of the first byte
-  /// that differs.
+  /// The index of the registered URI that is nearest to the requested one, from 0, and the offset in bytes at which
+  /// they first differ.
   case differingByte(registered: Int, offset: Int)
-  /// The requested URI has the name `localhost`, which matches no loopback literal (RFC 8252, section 8.3).
+  /// The requested URI uses the name `localhost`, which matches no loopback literal (RFC 8252, section 8.3).
   case localhost
 }
 
-/// An upstream's error, mapped to the registry and free of characters that a response must not have.
+/// An upstream error, mapped to a registered code and without characters that a response must not contain.
 struct UpstreamError: Sendable {
   let code: OAuthErrorCode
   let description: String?

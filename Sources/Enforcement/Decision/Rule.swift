@@ -1,8 +1,9 @@
 /// One check: a name and a pure function of the request, the policy and the facts.
 ///
-/// The rules of one subject are in one file of `Rules/`; `RuleTable` shows which run at which endpoint, in which order.
+/// The rules of one subject are in one file of `Rules/`; `RuleTable` shows which rules run at which endpoint, and in
+/// which order.
 struct Rule<Context>: Sendable {
-  /// What holds when the rule passes, in a few words.
+  /// The condition that holds when the rule passes, in a few words.
   let name: String
   let check: @Sendable (Context) -> Verdict
 
@@ -10,7 +11,7 @@ struct Rule<Context>: Sendable {
   var identity: String { "\(Context.self): \(name)" }
 }
 
-/// What one rule says.
+/// The result of one rule.
 public enum Verdict: Sendable {
   case pass
   case note(Finding.Note)
@@ -19,8 +20,10 @@ public enum Verdict: Sendable {
   static func refuse(_ rejection: Rejection) -> Verdict { .refuse(rejection, nil) }
 }
 
-/// One line of an explanation.
+/// One line of an explanation: a rule that ran and its result.
 public struct TraceStep: Sendable {
+  /// The name of the rule: the condition that holds when it passes.
   public let rule: String
+  /// The result of the rule.
   public let verdict: Verdict
 }

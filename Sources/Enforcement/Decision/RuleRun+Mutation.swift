@@ -2,14 +2,14 @@
 import FoundationEssentials
 
 extension RuleRun {
-  /// The identity of the rule that this process skips, or `nil`. `make mutation` sets it to show that the tests notice when
-  /// a rule is missing. Release builds do not contain this.
+  /// The identity of the rule that this process skips, or `nil`. `make mutation` sets it to check that the tests fail
+  /// if a rule is missing. Release builds do not contain this.
   static let skippedRule = ProcessInfo.processInfo.environment["PROOFGATE_SKIPPED_RULE"]
 }
 #endif
 
 extension RuleRun {
-  /// True if the mutation check has switched the rule off.
+  /// True if the mutation check has disabled the rule.
   @inline(__always)
   static func skips<Context>(_ rule: borrowing Rule<Context>) -> Bool {
     #if DEBUG

@@ -18,7 +18,7 @@ struct RuleRun {
   }
 
   mutating func run<Context>(_ rules: [Rule<Context>], on context: Context) -> End {
-    // Looked at where they are: taking each out of the array would count references of its name and its check.
+    // Iterates the span in place: copying a rule out of the array would retain its name and its closure.
     let rules = rules.span
     for index in rules.indices {
       if RuleRun.skips(rules[index]) { continue }

@@ -1,19 +1,23 @@
 public import OAuth
 import Policy
 
-/// A place that answers may be sent to: a redirect URI that was compared with the client's registered ones.
+/// A permitted destination of responses: a redirect URI that was compared with the registered ones of the client.
 ///
-/// Only this module makes one, so nothing else can send a browser anywhere.
+/// Only `Enforcement` can create it, so no other code can send a browser anywhere.
 public struct VerifiedRedirect: Sendable {
+  /// The redirect URI that receives the response.
   public let redirectURI: RedirectURI
+  /// The mode in which the response is sent.
   public let mode: ResponseMode
+  /// The `state` of the client; `nil` if the client sent none.
   public let state: String?
   let issuer: String
-  /// True if nobody vouches for the client, so that errors do not go there by themselves (RFC 9700, section 4.11.2).
+  /// True if the client registered itself, so that errors do not redirect to it automatically (RFC 9700, section
+  /// 4.11.2).
   let isSelfRegistered: Bool
-  /// True if redirects to a website end in a fragment of their own.
+  /// True if redirects to a website end in a fragment that the gateway adds.
   let guardsFragment: Bool
-  /// True if errors stay on a page of the gateway's.
+  /// True if errors are shown on a page of the gateway and never sent to the client.
   let keepsErrors: Bool
 
   init(
@@ -29,7 +33,7 @@ public struct VerifiedRedirect: Sendable {
     self.keepsErrors = keepsErrors
   }
 
-  /// How errors reach the client.
+  /// The way in which errors reach the client.
   var delivery: RejectionResponse.Delivery {
     if keepsErrors { return .here }
     return isSelfRegistered ? .link(self) : .redirect(self)

@@ -1,35 +1,36 @@
-/// What a path comes down to for a server: segments in lower case.
+/// A canonical reading of a path: its segments in lower case.
 struct CanonicalPath: Hashable, Sendable {
   let segments: [[UInt8]]
 
-  /// The first segment of everything that is the gateway's own.
+  /// The first segment of every path that belongs to the gateway itself.
   static let ownName = Array(".proofgate".utf8)
 
   init(segments: [[UInt8]]) {
     self.segments = segments
   }
 
-  /// The reading of an endpoint's own path, to which every reading of a request's path is compared.
+  /// The reading of an endpoint path, without its suffix and without a program in front. Every reading of a request
+  /// path is compared with it.
   init(endpoint path: [UInt8]) {
     let plain = CanonicalPath(text: LenientDecoding.decoded(path))
     segments = CanonicalPath.withoutFrontController(CanonicalPath.withoutSuffix(plain.segments))
   }
 
-  /// The reading of an endpoint's own path with the suffix that it has.
+  /// The reading of an endpoint path, without a program in front, but with its suffix.
   init(beginningOf path: [UInt8]) {
     segments = CanonicalPath.withoutFrontController(CanonicalPath(text: LenientDecoding.decoded(path)).segments)
   }
 
-  /// The segments as they are written, in lower case; empty ones and `.` mean nothing.
+  /// The segments as written, in lower case, without the empty ones and `.`, which have no meaning.
   init(text: [UInt8]) {
     segments = text.split(separator: UInt8(ascii: "/")).filter { !$0.elementsEqual(".".utf8) }
       .map { $0.map(CanonicalPath.lowercased) }
   }
 
-  /// Programs in one path: each may be the one that runs.
+  /// The maximum number of programs in one path: each may be the one that runs.
   private static let mostPrograms = 4
 
-  /// Everything that some server could take a path with these spellings for; `nil` for more programs than any path has.
+  /// All readings of a path with these spellings; `nil` if a spelling has too many programs.
   static func readings(of spellings: Set<CanonicalPath>) -> Set<CanonicalPath>? {
     var readings = spellings
     for spelling in spellings {
@@ -39,8 +40,9 @@ struct CanonicalPath: Hashable, Sendable {
     return readings
   }
 
-  /// What follows a program's name, as `/index.php/authorize` is `/authorize` to programs that read what follows their own,
-  /// the same below the program's directory, and a name that is looked up wherever it stands.
+  /// The readings of servers that run a program in the path: the part after its name, as `/index.php/authorize` is
+  /// `/authorize` to programs that read path information; the same part below the directory of the program; and the
+  /// last segment alone, if some servers find it in any directory.
   private var otherReadings: [CanonicalPath]? {
     let programs = segments.indices.dropLast().filter { CanonicalPath.isProgram(segments[$0]) }
     guard programs.count <= CanonicalPath.mostPrograms else { return nil }
@@ -56,15 +58,16 @@ struct CanonicalPath: Hashable, Sendable {
     return readings
   }
 
-  /// True if a server that has `endpoint` could run it for this path: what follows goes to it as path information, as
-  /// `/token/x`, `/token.php/x` and `/token/.json` do (RFC 3875, section 4.1.5), and a suffix chooses a format.
+  /// True if a server that has `endpoint` could run it for this path: the server hands the rest to it as path
+  /// information, as in `/token/x`, `/token.php/x` and `/token/.json` (RFC 3875, section 4.1.5), or reads a suffix as a
+  /// format.
   func reaches(_ endpoint: CanonicalPath) -> Bool {
     guard !endpoint.segments.isEmpty, segments.count >= endpoint.segments.count else { return false }
     return zip(segments, endpoint.segments).allSatisfy { SegmentMatcher($0).isRead(as: $1) }
   }
 
-  /// True if the path begins like `endpoint`, written with the suffix that it has, and continues within the segment, as
-  /// `/oauth/tokenx` does: servers that compare the beginning of a path run the endpoint.
+  /// True if the path begins like `endpoint`, which has its suffix here, and continues within the segment, as
+  /// `/oauth/tokenx` does. Servers that compare only the beginning of a path run the endpoint for it.
   func continues(_ endpoint: CanonicalPath) -> Bool {
     let last = endpoint.segments.count - 1
     guard last >= 0, segments.count > last else { return false }
@@ -72,16 +75,16 @@ struct CanonicalPath: Hashable, Sendable {
       && zip(segments, endpoint.segments[..<last]).allSatisfy { SegmentMatcher($0).isRead(as: $1) }
   }
 
-  /// How many segments of this endpoint's path a program can stand for that is at one of the places, or in a directory above
-  /// it: what it reads from the query makes up the rest.
+  /// The lengths, in segments, of the prefixes of this endpoint path that one of `places` begins with. A program at
+  /// such a prefix can read the rest of the endpoint path from the query.
   func prefixLengths(matching places: Set<CanonicalPath>) -> [Int] {
     segments.indices.filter { count in places.contains { $0.segments.starts(with: segments[..<count]) } }
   }
 
-  /// True if the path runs a program, or the one of a directory.
+  /// True if the path runs a program, or, as the root does, the program of a directory.
   var isController: Bool { segments.last.map(CanonicalPath.isProgram) ?? true }
 
-  /// True if the path runs the program that a site has for everything.
+  /// True if the path runs the program through which a site serves all its pages.
   var isFrontController: Bool {
     guard let last = segments.last else { return true }
     guard CanonicalPath.isProgram(last), let period = last.firstIndex(of: UInt8(ascii: ".")) else { return false }
@@ -95,10 +98,10 @@ struct CanonicalPath: Hashable, Sendable {
 
   var isOwn: Bool { segments.first == CanonicalPath.ownName }
 
-  /// True if this path begins with every segment of `prefix`.
+  /// True if this path begins with all segments of `prefix`.
   func lies(under prefix: CanonicalPath) -> Bool { segments.starts(with: prefix.segments) }
 
-  /// Programs that some servers find in any directory.
+  /// Suffixes of programs that some servers find in any directory.
   private static let handlers: Set<String> = ["action", "ashx", "axd", "asmx", "svc"]
 
   private static func isHandler(_ segment: [UInt8]) -> Bool {
@@ -106,7 +109,7 @@ struct CanonicalPath: Hashable, Sendable {
     return handlers.contains(String(decoding: segment[(period + 1)...], as: UTF8.self))
   }
 
-  /// `authorize.json` is `authorize` to frameworks that choose a format by suffix.
+  /// Removes a suffix: `authorize.json` is `authorize` to frameworks that select a format by suffix.
   private static func withoutSuffix(_ segments: [[UInt8]]) -> [[UInt8]] {
     guard let last = segments.last, let period = last.firstIndex(of: UInt8(ascii: ".")), period > 0 else {
       return segments
@@ -128,13 +131,13 @@ struct CanonicalPath: Hashable, Sendable {
     return programs.contains(String(decoding: segment[(period + 1)...], as: UTF8.self))
   }
 
-  /// `/index.php/authorize` is `/authorize` to programs that read what follows their own name.
+  /// Removes a program in front: `/index.php/authorize` is `/authorize` to programs that read path information.
   private static func withoutFrontController(_ segments: [[UInt8]]) -> [[UInt8]] {
     guard let last = segments.lastIndex(where: isProgram), last < segments.count - 1 else { return segments }
     return Array(segments[(last + 1)...])
   }
 
-  /// Characters that every server reads the same.
+  /// True for the characters that every server reads in the same way.
   static func isPlain(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x61...0x7a, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true

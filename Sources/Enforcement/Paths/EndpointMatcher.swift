@@ -1,75 +1,77 @@
 internal import Bytes
 import Policy
 
-/// An endpoint whose requests the gateway does not simply forward.
+/// An endpoint whose requests the gateway handles itself or refuses, instead of only forwarding them.
 public enum Endpoint: UInt8, Sendable, CaseIterable {
   case authorization
   case token
   case revocation
   case introspection
-  /// An endpoint of the upstream for which the gateway has no rules and which it therefore does not serve.
+  /// An endpoint of the upstream for which the gateway has no rules, and which it therefore does not serve.
   case closed
   /// The gateway's endpoint for pushed authorization requests (RFC 9126).
   case pushed
-  /// A metadata document of the upstream, which names the endpoints by which a client goes around the gateway.
+  /// A metadata document of the upstream, which names endpoints that would bypass the gateway.
   case metadata
-  /// The gateway's redirect URI at the upstream.
+  /// The redirect URI of the gateway at the upstream.
   case callback
-  /// The form of the gateway's consent page.
+  /// The form of the consent page.
   case consent
-  /// The link of the page that offers to start a sign-in again.
+  /// The link on the page that offers to restart a sign-in.
   case start
   /// Any other path under `/.proofgate/`.
   case own
 }
 
-/// How a path is read (`I-path`).
+/// The result of reading a path (`I-path`).
 public enum PathMatch: Sendable, Equatable {
-  /// Written exactly as an endpoint is.
+  /// The path is written exactly as an endpoint path.
   case exact(Endpoint)
-  /// Some server takes it for an endpoint, and it is not written exactly so: refused with 400.
+  /// Some server may read the path as an endpoint, but it is not written exactly so: refused with 400.
   case ambiguous
-  /// Plainly written, and lies below an endpoint or begins like one: refused with 400 unless `upstream.not_endpoints` lists
-  /// it.
+  /// The path is written plainly, and is below an endpoint or begins like one: refused with 400 unless
+  /// `upstream.not_endpoints` lists it.
   case resembling
-  /// Nothing to do with OAuth: passed through.
+  /// The path is unrelated to OAuth: passed through.
   case other
-  /// The same path with a query that is a request of OAuth's: an endpoint that the policy does not list.
+  /// A path unrelated to OAuth, but with a query that is an OAuth request: an endpoint that the policy does not list.
   case unlisted
-  /// Nothing to do with OAuth, and not under a prefix that is passed through: 404.
+  /// The path is unrelated to OAuth and not under a prefix that is passed through: 404.
   case notPassed
 }
 
-/// Reads request paths: exactly for what is served, and as liberally as any server for what must not slip by.
+/// Reads request paths: exactly for the endpoints that the gateway serves, and as liberally as any server for paths
+/// that must not bypass them.
 ///
-/// The common path costs one pass and no allocation: a path whose letters do not even contain an endpoint's, in order,
-/// cannot be read as that endpoint, unless something in it is encoded.
+/// A common path costs one pass and no allocation: if it does not even contain the letters of an endpoint in order, no
+/// server can read it as that endpoint, unless a part of it is encoded.
 public final class EndpointMatcher: Sendable {
   private struct Entry {
     let path: [UInt8]
     let endpoint: Endpoint
-    /// What the path comes down to in its most liberal reading.
+    /// The path in its most liberal reading.
     let reading: CanonicalPath
-    /// The same with the suffix of the path, which a server that compares beginnings does not leave out.
+    /// The same reading with the suffix, which servers that compare only the beginning of a path do not remove.
     let beginning: CanonicalPath
-    /// The letters and digits of `reading` in order, for the quick look.
+    /// The letters and digits of `reading` in order, for the quick check.
     let letters: LetterPrefilter
   }
 
   private let entries: [Entry]
   /// The paths under `/.proofgate/` that have an endpoint.
   private let ownPaths: [[UInt8]: Endpoint]
-  /// A bit for each length of an endpoint's path, modulo 64: most paths have none of them.
+  /// One bit for each length of an endpoint path, modulo 64: most request paths have none of these lengths.
   private let lengths: UInt64
   private let router = FrontControllerQuery()
   private let own = LetterPrefilter(CanonicalPath.ownName)
   private let passed: [(text: [UInt8], reading: CanonicalPath)]
   private let notEndpoints: [ExactPath]
 
+  /// Prepares the matcher for a policy.
   /// - Parameters:
-  ///   - paths: The paths of an endpoint. Those under `/.proofgate/` are the gateway's own.
-  ///   - pass: Prefixes that are passed through, e.g. `/static/`; empty: everything.
-  ///   - notEndpoints: Paths that only look like an endpoint, e.g. `/oauth/token_key`.
+  ///   - paths: Returns the paths of an endpoint. Those under `/.proofgate/` belong to the gateway itself.
+  ///   - pass: The prefixes that are passed through, e.g. `/static/`; empty to pass every path.
+  ///   - notEndpoints: Paths that only resemble an endpoint, e.g. `/oauth/token_key`.
   public init(paths: (Endpoint) -> [String], pass: [String] = [], notEndpoints: [String] = []) {
     let all = Endpoint.allCases.flatMap { endpoint in paths(endpoint).map { (endpoint, Array($0.utf8)) } }
     ownPaths = Dictionary(
@@ -94,8 +96,8 @@ public final class EndpointMatcher: Sendable {
   /// Reads a request target.
   ///
   /// - Parameters:
-  ///   - path: What stands before the first question mark.
-  ///   - query: What follows it; empty without one. Programs that route by it are reached by any path.
+  ///   - path: The text before the first question mark.
+  ///   - query: The text after it; empty without one. Programs that route by the query can be reached by any path.
   public func read(path: Span<UInt8>, query: Span<UInt8>) -> PathMatch {
     let look = query.isEmpty ? FrontControllerQuery.Look() : router.look(query)
     let mayRoute = look.mayRoute
@@ -133,40 +135,43 @@ public final class EndpointMatcher: Sendable {
     return nil
   }
 
-  /// Reads a target that is at hand as text.
+  /// Reads a request target that is given as text.
   public func read(target: String) -> PathMatch {
     let bytes = target.utf8.span
     let mark = bytes.firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
     return read(path: bytes.extracting(0..<mark), query: bytes.extracting(min(mark + 1, bytes.count)...))
   }
 
-  /// The same of a target's parts.
+  /// Reads a request target that is given as the texts of its two parts.
   public func read(path: String, query: String = "") -> PathMatch {
     read(path: path.utf8.span, query: query.utf8.span)
   }
 
-  /// The entry of `upstream.not_endpoints` that lets a resembling path by; `nil` for a path that no entry can name.
+  /// The entry of `upstream.not_endpoints` that would permit a resembling path; `nil` for a path that no entry can
+  /// name.
   public func entry(for path: Span<UInt8>) -> String? {
     guard let entry = ExactPath.entry(for: [UInt8](copying: path)) else { return nil }
-    // What is in front of the first `*` has to be the name that looks like the endpoint, or the entry would list others too.
+    // The text in front of the first `*` must contain the name that resembles the endpoint; otherwise the entry would
+    // permit other names too.
     let front = Array(entry.utf8.prefix { $0 != UInt8(ascii: "*") })
     return reach(front, [CanonicalPath(text: front)]) == .none ? nil : entry
   }
 
-  /// The names in a path for the log, with `*` for what may be an id or a secret; `nil` for an unusual path.
+  /// The names in a path for the log, with `*` for each segment that may be an id or a secret; `nil` for an unusual
+  /// path.
   public static func names(in path: Span<UInt8>) -> String? {
     ExactPath.entry(for: [UInt8](copying: path))
   }
 
-  /// How much of an endpoint's path a path has.
+  /// The part of an endpoint path that a request path contains.
   private enum Reach {
     case none
-    /// All of it, and more behind it.
+    /// The whole endpoint path, followed by more.
     case beginning
     case whole
   }
 
-  /// How much of an endpoint's path some server finds in one of the spellings.
+  /// Returns the largest part of an endpoint path that some server finds in one of the spellings.
   private func reach(_ path: [UInt8], _ spellings: Set<CanonicalPath>) -> Reach {
     guard let readings = CanonicalPath.readings(of: spellings) else { return .whole }
     var reach = Reach.none
@@ -184,8 +189,8 @@ public final class EndpointMatcher: Sendable {
     return reach
   }
 
-  /// True if a rewriting rule could make a query of the path's end: it puts the path into one as it is, or takes a decoded
-  /// question mark for the real one.
+  /// True if a rewriting rule could turn the end of the path into a query: it inserts the path into a query unchanged,
+  /// or reads a decoded question mark as the real one.
   private func routesItself(_ texts: [[UInt8]], _ budget: inout PathVariants.Budget) -> Bool {
     let root: Set<CanonicalPath> = [CanonicalPath(segments: [])]
     let queries = texts.compactMap { text in
@@ -202,15 +207,15 @@ public final class EndpointMatcher: Sendable {
     router.routes([UInt8](copying: query), at: path, places, to: entries.map(\.reading), within: &budget)
   }
 
-  /// The same at an endpoint's own path.
+  /// The same check at the exact path of an endpoint.
   private func routes(_ query: Span<UInt8>, at path: Span<UInt8>) -> Bool {
     var budget = PathVariants.Budget()
     let bytes = [UInt8](copying: path)
     return routes(query, at: [CanonicalPath(text: bytes)], bytes, &budget)
   }
 
-  /// More than 64 segments, or longer than 4 KiB with something escaped: nobody writes such a path, and reading it in
-  /// every way costs time in proportion.
+  /// True for a path with more than 64 segments, or with escapes and more than 4 KiB: no legitimate path is like that,
+  /// and the cost of reading it in every way grows with these numbers.
   static func isIntricate(_ path: Span<UInt8>) -> Bool {
     var slashes = 0
     var isEscaped = false
@@ -222,8 +227,8 @@ public final class EndpointMatcher: Sendable {
     return slashes > 64 || (isEscaped && path.count > 4_096)
   }
 
-  /// True if a prefix that is longer than the endpoint's own path, and so names what is below it, lets the path by, in
-  /// every spelling.
+  /// True if `pass` prefixes let the path through in every spelling. Only prefixes that are longer than the endpoint
+  /// path count, because they name what is below it.
   private func isPassed(_ path: [UInt8], _ spellings: Set<CanonicalPath>, below endpoint: CanonicalPath) -> Bool {
     let below = passed.filter { prefix in
       prefix.reading.segments.count > endpoint.segments.count && prefix.reading.reaches(endpoint)
@@ -233,10 +238,10 @@ public final class EndpointMatcher: Sendable {
       && spellings.allSatisfy { spelling in below.contains { spelling.lies(under: $0.reading) } }
   }
 
-  /// The quick look: whether the slow reading could find an endpoint at all.
+  /// The quick check: false if no reading of the path can be an endpoint.
   private func couldBeAnEndpoint(_ path: Span<UInt8>) -> Bool {
     let found = LetterPrefilter.set(of: path)
-    // The short names of Windows lack letters.
+    // Escapes, characters beyond ASCII and the short names of Windows hide letters.
     if found & LetterPrefilter.disguise != 0 { return true }
     if own.isPart(of: found), own.isInOrder(in: path) { return true }
     for index in entries.indices where entries[index].letters.isPart(of: found) {
@@ -245,7 +250,7 @@ public final class EndpointMatcher: Sendable {
     return false
   }
 
-  /// True if the path is one of the gateway's own and written plainly.
+  /// True if the path belongs to the gateway itself and is written plainly.
   private static func isOwn(_ path: [UInt8]) -> Bool {
     guard path.starts(with: GatewaySettings.ownPath.utf8) else { return false }
     let rest = path.dropFirst(GatewaySettings.ownPath.utf8.count)
@@ -256,14 +261,14 @@ public final class EndpointMatcher: Sendable {
       }
   }
 
-  /// True if the path lies under a prefix that is passed through, in every spelling.
+  /// True if the path is under a prefix that is passed through, in every spelling.
   private func passes(_ path: [UInt8], _ spellings: Set<CanonicalPath>) -> Bool {
     guard !passed.isEmpty else { return true }
     return passed.contains { EndpointMatcher.lies(path, under: $0.text) }
       && spellings.allSatisfy { spelling in passed.contains { spelling.lies(under: $0.reading) } }
   }
 
-  /// `/app` holds `/app` and `/app/x`, and not `/apple`.
+  /// True if the path is under the prefix: `/app` contains `/app` and `/app/x`, but not `/apple`.
   private static func lies(_ path: [UInt8], under prefix: [UInt8]) -> Bool {
     guard path.starts(with: prefix) else { return false }
     return path.count == prefix.count || prefix.last == UInt8(ascii: "/") || path[prefix.count] == UInt8(ascii: "/")

@@ -1,8 +1,8 @@
-/// A path of `upstream.not_endpoints`: one that only looks like an endpoint. It matches in exactly one spelling.
+/// A path of `upstream.not_endpoints`, which only resembles an endpoint. It matches in exactly one spelling.
 ///
-/// `*` matches one segment: an identifier or a base64 value in the characters that every server reads alike.
+/// `*` matches one segment: an identifier or a base64 value in characters that every server reads in the same way.
 struct ExactPath: Sendable {
-  /// `nil` for `*`.
+  /// The segments; `nil` for `*`.
   private let segments: [[UInt8]?]
 
   init(_ path: String) {
@@ -21,8 +21,8 @@ struct ExactPath: Sendable {
     path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
   }
 
-  /// Returns true for a segment that no server takes apart into others or drops: a period follows a letter or a digit, and
-  /// only the characters of base64 are escaped.
+  /// True for a segment that no server splits or drops: each period follows a letter or digit, and only base64
+  /// characters are escaped.
   private static func isValue(_ segment: ArraySlice<UInt8>) -> Bool {
     var rest = segment
     var mayBePeriod = false
@@ -40,10 +40,10 @@ struct ExactPath: Sendable {
     return !segment.isEmpty
   }
 
-  /// `+`, `/` and `=`.
+  /// The escapes of `+`, `/` and `=`.
   private static let escapes = ["2B", "2b", "2F", "2f", "3D", "3d"]
 
-  /// The entry of `not_endpoints` that would let a path by: the path itself, with `*` for each segment that may be an
+  /// The entry of `not_endpoints` that would permit a path: the path itself, with `*` for each segment that may be an
   /// identifier or a secret, so that it can be logged. `nil` for a path that no entry can name.
   static func entry(for path: [UInt8]) -> String? {
     guard path.first == UInt8(ascii: "/"), path.count <= longestEntry else { return nil }
@@ -64,7 +64,7 @@ struct ExactPath: Sendable {
 
   private static let longestEntry = 256
 
-  /// Returns true for a name in a program's routes; codes, tokens and ids are longer or have more digits.
+  /// True for a name in the routes of a program; codes, tokens and ids are longer or have more digits.
   private static func isWord(_ segment: ArraySlice<UInt8>) -> Bool {
     guard let first = segment.first, (first | 0x20) &- 0x61 < 26, segment.count <= 32 else { return false }
     return segment.count { $0 &- 0x30 < 10 } <= 2 && isValue(segment)

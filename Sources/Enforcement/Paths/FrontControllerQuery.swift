@@ -1,46 +1,47 @@
 internal import Bytes
 
-/// What a query says to programs that take the path to run from it, e.g. `/?rest_route=/oauth/token`.
+/// The routes in a query, for programs that read from it which path to run, e.g. `/?rest_route=/oauth/token`.
 struct FrontControllerQuery {
-  /// Parameters by which frameworks route, whatever the path is: they have it rewritten to one program.
+  /// Parameters by which frameworks route on any path, because the server rewrites every path to one program.
   private static let routers: Set<String> = [
     "q", "r", "s", "rt", "route", "_route", "_route_", "__route__", "rest_route", "oauth", "oauth2", "_url",
     "kohana_uri", "pathinfo", "path_info", "pagename", "routestring",
   ]
-  /// Parameters by which a site's one program routes. Elsewhere they are addresses to return to, or pages of a list.
+  /// Parameters by which the front controller of a site routes. On other paths, they are return addresses or pages of a
+  /// list.
   private static let ofFrontControllers: Set<String> = [
     "path", "url", "uri", "page", "p", "action", "a", "act", "do", "op", "cmd", "mod", "task", "view", "option", "go",
     "load", "method", "endpoint", "service", "handler", "query", "api", "module", "m", "controller", "c", "ctrl", "ctl",
     "app", "class", "d",
   ]
-  /// Those of them that name a part of a route each: which part, every framework says otherwise.
+  /// Those parameters of front controllers that name one part of a route each. Frameworks differ on which part.
   private static let partNames: Set<String> = [
     "module", "mod", "m", "controller", "c", "ctrl", "ctl", "class", "app", "d", "action", "act", "a", "do", "op",
     "task",
     "method",
   ]
-  /// More routes than any request names; each is read in every way that a path is.
+  /// The maximum number of routes: more than any request names, because each is read in every way in which a path is.
   private static let limit = 16
 
-  /// The names of both, by their length.
+  /// The names of both kinds, by length in bytes.
   private let names: [[[UInt8]]] = {
     let all = routers.union(ofFrontControllers).map { Array($0.utf8) }
     let longest = all.map(\.count).max() ?? 0
     return (0...longest).map { length in all.filter { $0.count == length } }
   }()
 
-  /// What the quick look at a query finds.
+  /// The result of the quick check of a query.
   struct Look {
-    /// True if a parameter routes, or has a name that has to be decoded or none.
+    /// True if a parameter may route: it has a routing name, a name that must be decoded, or no equals sign.
     var mayRoute = false
-    /// The parameters of OAuth; incomplete where a parameter may route.
+    /// The OAuth parameters; incomplete if a parameter may route.
     var names: OAuthNames = []
   }
 
-  /// Looks at the names of a query in one pass.
+  /// Checks the names of a query in one pass.
   func look(_ query: Span<UInt8>) -> Look {
     var look = Look()
-    // Hardly a query separates like that, and a value that has one is not looked at.
+    // Few queries have a semicolon, which some servers read as a separator, so the slow reading handles them.
     if query.contains(UInt8(ascii: ";")) {
       look.mayRoute = true
       return look
@@ -49,7 +50,7 @@ struct FrontControllerQuery {
     while start < query.count {
       let end = FrontControllerQuery.endOfName(in: query, from: start)
       guard end < query.count, query[end] == UInt8(ascii: "=") else {
-        // A name alone may be a route, and one with other characters may be read as any.
+        // A name without an equals sign may be a route, and one with other characters may be read as any name.
         guard end == start, query[end] == UInt8(ascii: "&") else {
           look.mayRoute = true
           return look
@@ -68,12 +69,13 @@ struct FrontControllerQuery {
     return look
   }
 
-  /// The offset of the first byte from `start` on that is no plain part of a name; the query's length when all are.
+  /// The offset of the first byte from `start` on that cannot be part of a plain name; the length of the query if there
+  /// is no such byte.
   private static func endOfName(in query: Span<UInt8>, from start: Int) -> Int {
     var index = start
     while index <= query.count - 8 {
       let word = query.word(at: index)
-      // `isPlain` below, of eight bytes.
+      // The test of `isPlain` below, for eight bytes at once.
       let others = word.unlikeNames & ~word.everyPlace(of: UInt8(ascii: "_"))
       if others != 0 { return index + others.trailingZeroBitCount >> 3 }
       index += 8
@@ -82,7 +84,7 @@ struct FrontControllerQuery {
     return index
   }
 
-  /// Letters, digits, hyphens and underscores. A period is one to some programs and an underscore to others.
+  /// True for letters, digits, hyphens and underscores. A period is not plain: some programs read it as an underscore.
   private static func isPlain(_ byte: UInt8) -> Bool {
     byte != UInt8(ascii: ".") && CanonicalPath.isPlain(byte.lowercasedASCII)
   }
@@ -95,7 +97,7 @@ struct FrontControllerQuery {
     return false
   }
 
-  /// True if some program at `path`, which is spelled as one of the places, could take the query for the path of one of the
+  /// True if some program at `path`, whose spellings are `places`, could read the query as the path of one of the
   /// endpoints.
   func routes(
     _ query: [UInt8], at path: [UInt8], _ places: Set<CanonicalPath>, to endpoints: [CanonicalPath],
@@ -106,7 +108,7 @@ struct FrontControllerQuery {
     let bases = endpoints.map { $0.prefixLengths(matching: places) }
     return FrontControllerQuery.separations(of: query).contains { pairs in
       guard var routes = FrontControllerQuery.routes(in: pairs, isController, isFrontController) else { return true }
-      // Some programs take the query for a path as it is, `&` included.
+      // Some programs read the whole query as a path, `&` included.
       if pairs.count > 1, query.first == UInt8(ascii: "/") || query.first == UInt8(ascii: "%") {
         routes.append(Route(query))
       }
@@ -114,14 +116,15 @@ struct FrontControllerQuery {
     }
   }
 
-  /// The pairs of the query as servers separate them: PHP at `&` only, others at `;` too.
+  /// The pairs of the query in each way in which servers separate them: PHP at `&` only, others also at `;`.
   private static func separations(of query: [UInt8]) -> [[ArraySlice<UInt8>]] {
     let pairs = query.split(separator: UInt8(ascii: "&"))
     guard query.contains(UInt8(ascii: ";")) else { return [pairs] }
     return [pairs, pairs.flatMap { $0.split(separator: UInt8(ascii: ";")) }]
   }
 
-  /// What some program at a path of this kind may take for a path; `nil` for more than any request names.
+  /// The texts that some program at a path of this kind may read as a path; `nil` if there are more than any request
+  /// names.
   private static func routes(
     in pairs: [ArraySlice<UInt8>], _ isController: Bool, _ isFrontController: Bool
   ) -> [Route]? {
@@ -154,10 +157,10 @@ struct FrontControllerQuery {
     }
   }
 
-  /// What a program may take for a path.
+  /// A text that a program may read as a path.
   private struct Route {
     let text: [UInt8]
-    /// Wherever the program is.
+    /// True if the text may be any suffix of an endpoint path, because the program may be at any path.
     let takesAnyBase: Bool
 
     init(_ text: [UInt8], takesAnyBase: Bool = false) {
@@ -166,8 +169,8 @@ struct FrontControllerQuery {
     }
   }
 
-  /// The names that a pair may have: all in front of `=`, and what is between colons, since frameworks put a prefix in front
-  /// of a name (`action:` of Struts).
+  /// The names that a pair may have: the whole text in front of `=`, and each part between colons, because frameworks
+  /// put a prefix in front of a name (`action:` in Struts).
   private static func halves(of pair: ArraySlice<UInt8>) -> (names: [String], value: [UInt8]) {
     let value = pair.drop { $0 != UInt8(ascii: "=") }.dropFirst().map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }
     let name = name(pair.prefix { $0 != UInt8(ascii: "=") })
@@ -179,7 +182,7 @@ struct FrontControllerQuery {
     in pair: ArraySlice<UInt8>, _ names: [String], _ value: [UInt8], _ isController: Bool, _ isFrontController: Bool
   ) -> [Route] {
     let whole = names[0].utf8
-    // `action:authorize` of Struts. The pair is read in every other way too: a path may contain a colon.
+    // `action:authorize` of Struts. The pair is also read in every other way: a path may contain a colon.
     var routes = whole.indices.filter { whole[$0] == UInt8(ascii: ":") }.map { Route(Array(whole[$0...].dropFirst())) }
     if !pair.contains(UInt8(ascii: "=")) || whole.contains(UInt8(ascii: "/")) {
       // `/index.php?/oauth/token`
@@ -193,21 +196,21 @@ struct FrontControllerQuery {
     named name: String, _ value: [UInt8], _ isController: Bool, _ isFrontController: Bool
   ) -> [Route] {
     if routers.contains(name) {
-      // One word is a search as well as a route.
+      // A value of one word may be a search instead of a route.
       let own = isController || hasSlash(value) ? [Route(value, takesAnyBase: name == "rest_route")] : []
       return own + [Route(Array(name.utf8) + [UInt8(ascii: "/")] + value)]
     }
     guard ofFrontControllers.contains(name) else { return [] }
-    // A rewriting rule sends any path to the site's one program, and the client's query with it. There, what has no slash
-    // before it is no address to return to.
+    // A rewriting rule sends any path to the front controller, and the query of the client with it. A value that
+    // contains a slash, but does not begin with one, is not a return address, so it counts on every path.
     let isRelative = hasSlash(value) && value.first != UInt8(ascii: "/") && value.first != UInt8(ascii: "%")
     return isFrontController || isRelative ? [Route(value)] : []
   }
 
-  /// Parts of a route that one query names.
+  /// The maximum number of route parts in one query.
   private static let mostParts = 6
 
-  /// Two or three of the parts, in every order.
+  /// Every ordered selection of two or three of the parts.
   private static func arrangements(of parts: [[UInt8]]) -> [[[UInt8]]] {
     let pairs = parts.indices.flatMap { first in
       parts.indices.filter { $0 != first }.map { [first, $0] }
@@ -218,7 +221,7 @@ struct FrontControllerQuery {
     return (pairs + triples).map { $0.map { parts[$0] } }
   }
 
-  /// The name as the most liberal program reads it: PHP writes an underscore for a period, a space and a bracket.
+  /// The name as the most liberal program reads it: PHP replaces a period, a space and a bracket with an underscore.
   static func name(_ bytes: ArraySlice<UInt8>) -> String {
     let decoded = LenientDecoding.decoded(bytes.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 })
     let trimmed = decoded.drop { $0 <= 0x20 }.prefix { $0 >= 0x20 }

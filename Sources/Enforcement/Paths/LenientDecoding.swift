@@ -1,7 +1,7 @@
-/// Decoding as the most forgiving servers do it: again and again, by either escape, and with characters that only look
-/// like ASCII taken for it.
+/// Decoding as the most lenient servers do it: repeatedly, with both kinds of escape, and with characters that only
+/// resemble ASCII read as ASCII.
 enum LenientDecoding {
-  /// Servers behind servers decode once each; nobody runs more than a handful.
+  /// The maximum number of decodings. Each server in a chain decodes once, and no chain has more than a handful.
   private static let rounds = 8
 
   static func decoded(_ path: [UInt8]) -> [UInt8] {
@@ -14,8 +14,8 @@ enum LenientDecoding {
     return bytes
   }
 
-  /// `%XX` once, and the `%uXXXX` of older Microsoft servers; what is no escape stays, and so does what is not to be
-  /// decoded.
+  /// Decodes `%XX` once, and, with `takesUnicode`, the `%uXXXX` of older Microsoft servers. Malformed escapes stay, and
+  /// so do bytes for which `isDecoded` is false.
   static func unescaped(
     _ bytes: [UInt8], takesUnicode: Bool = false, where isDecoded: (UInt8) -> Bool = { _ in true }
   ) -> [UInt8] {
@@ -63,7 +63,8 @@ enum LenientDecoding {
     return value
   }
 
-  /// Lower-case ASCII: overlong UTF-8 taken at its value, look-alikes folded, invisible characters left out.
+  /// Maps bytes to lower-case ASCII: overlong UTF-8 is read by its value, look-alikes are folded, invisible characters
+  /// removed.
   static func folded(_ bytes: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
@@ -84,7 +85,7 @@ enum LenientDecoding {
     return result
   }
 
-  /// One scalar by the lead byte's word alone: too long a form is accepted, and a stray byte is itself.
+  /// Decodes one scalar and trusts the lead byte: an overlong form is accepted, and a stray byte is returned unchanged.
   private static func lenientScalar(_ bytes: [UInt8], at index: Int) -> (scalar: UInt32, length: Int) {
     let lead = bytes[index]
     let (length, bits): (Int, UInt32) =
@@ -99,26 +100,26 @@ enum LenientDecoding {
     guard length > 1, index + length <= bytes.count else { return (UInt32(lead), 1) }
     var scalar = bits
     for byte in bytes[(index + 1)..<(index + length)] {
-      // Too short a lead has its value from whatever follows (CVE-2000-0884).
+      // The lead bytes 0xc0 and 0xc1 take their value from any bytes that follow (CVE-2000-0884).
       guard byte & 0xc0 == 0x80 || lead < 0xc2 else { return (UInt32(lead), 1) }
       scalar = scalar << 6 | UInt32(byte & 0x3f)
     }
     return (scalar, length)
   }
 
-  /// The ASCII character that compatibility mappings or case folding make of a scalar.
+  /// The ASCII character to which compatibility mappings or case folding map a scalar.
   private static func lookAlike(_ scalar: UInt32) -> UInt8? {
     switch scalar {
     case 0xff01...0xff5e: CanonicalPath.lowercased(UInt8(truncatingIfNeeded: scalar - 0xfee0))
     // Circled letters.
     case 0x24b6...0x24cf: UInt8(truncatingIfNeeded: scalar - 0x24b6) + 0x61
     case 0x24d0...0x24e9: UInt8(truncatingIfNeeded: scalar - 0x24d0) + 0x61
-    // Mathematical letters: alphabets of 52, one after another.
+    // Mathematical letters: alphabets of 52 letters, one after another.
     case 0x1d400...0x1d6a3: UInt8(truncatingIfNeeded: (scalar - 0x1d400) % 52 % 26) + 0x61
     case 0x130, 0x131: UInt8(ascii: "i")
     case 0x2024, 0x3002, 0xff61: UInt8(ascii: ".")
     case 0x2044, 0x2215, 0x29f8: UInt8(ascii: "/")
-    // The last two are where Japanese and Korean code pages have the backslash.
+    // The last two have the place of the backslash in Japanese and Korean code pages.
     case 0x2216, 0x29f5, 0xfe68, 0xa5, 0x20a9: UInt8(ascii: "\\")
     case 0xa0, 0x2000...0x200a, 0x202f, 0x205f, 0x3000: UInt8(ascii: " ")
     case 0x37e: UInt8(ascii: ";")
@@ -126,7 +127,7 @@ enum LenientDecoding {
     }
   }
 
-  /// Characters that normalisation drops, and accents by themselves.
+  /// True for characters that normalisation removes, and for accents that are separate characters.
   private static func isInvisible(_ scalar: UInt32) -> Bool {
     switch scalar {
     case 0xad, 0x300...0x36f, 0x200b...0x200f, 0x202a...0x202e, 0x2060...0x2064, 0xfe00...0xfe0f, 0xfeff: true

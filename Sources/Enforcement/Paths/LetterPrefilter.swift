@@ -1,10 +1,11 @@
-/// What of a name no server's reading of a path leaves out, in order and in lower case.
+/// The letters and digits of an endpoint name, in order and in lower case. Every reading of a path as that endpoint
+/// contains them, which allows a cheap check.
 struct LetterPrefilter: Sendable {
   private let letters: [UInt8]
-  /// A bit for each of them that is a letter or a digit.
+  /// One bit per letter or digit.
   private let set: UInt64
 
-  /// The bit of what may stand for letters that are not written: escapes, bytes beyond ASCII, and short names.
+  /// The bit for bytes that may hide letters: escapes, bytes beyond ASCII, and the short names of Windows.
   static let disguise: UInt64 = 1 << 63
 
   init(_ letters: [UInt8]) {
@@ -12,7 +13,7 @@ struct LetterPrefilter: Sendable {
     set = LetterPrefilter.set(of: letters.span)
   }
 
-  /// A bit for each letter and digit that occurs, without regard to case.
+  /// One bit for each letter and digit that occurs in the path, ignoring case.
   static func set(of path: Span<UInt8>) -> UInt64 {
     var set: UInt64 = 0
     for index in path.indices { set |= bit(of: path[index]) }
@@ -21,7 +22,7 @@ struct LetterPrefilter: Sendable {
 
   private static func bit(of byte: UInt8) -> UInt64 {
     switch byte {
-    // Letters have the bits 1 to 26, digits 48 to 57.
+    // Letters use the bits 1 to 26, digits 48 to 57.
     case 0x41...0x5a, 0x61...0x7a: 1 &<< UInt64(byte & 0x1f)
     case 0x30...0x39: 1 &<< UInt64(byte)
     case UInt8(ascii: "%"), UInt8(ascii: "~"), 0x80...: disguise
@@ -29,10 +30,10 @@ struct LetterPrefilter: Sendable {
     }
   }
 
-  /// True if all of them are in the set.
+  /// True if the set contains all of these letters.
   func isPart(of other: UInt64) -> Bool { set & ~other == 0 }
 
-  /// True if they occur in the path in order, with anything between them.
+  /// True if the letters occur in the path in order, with any bytes between them.
   func isInOrder(in path: Span<UInt8>) -> Bool {
     var next = 0
     for index in path.indices {

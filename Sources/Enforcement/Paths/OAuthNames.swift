@@ -1,34 +1,36 @@
 internal import Bytes
 
-/// The parameters by which a request is one of OAuth's, on whatever path it comes.
+/// The parameters that identify a request as an OAuth request, on any path.
 public struct OAuthNames: OptionSet, Sendable {
+  /// One bit per parameter.
   public private(set) var rawValue: UInt8
 
+  /// Creates a set from its bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   static let responseType = OAuthNames(rawValue: 1)
   static let clientID = OAuthNames(rawValue: 2)
   static let grantType = OAuthNames(rawValue: 4)
 
-  /// True for an authorization request and for a token request (RFC 6749, sections 4.1.1 and 4.1.3).
+  /// True for the parameters of an authorization request or a token request (RFC 6749, sections 4.1.1 and 4.1.3).
   public var isRequest: Bool { contains(.grantType) || isSuperset(of: [.responseType, .clientID]) }
 
   private static let all: [(OAuthNames, String)] = [
     (.responseType, "response_type"), (.clientID, "client_id"), (.grantType, "grant_type"),
   ]
 
-  /// The parameter that a name of plain characters is, without regard to case.
+  /// Creates the set of the parameter with this plain name, or the empty set; ignores case.
   init(plain name: Span<UInt8>) {
     self = []
-    // No other name has these lengths in common with all three, so most cost one comparison.
+    // Few other names have one of these lengths, so most names cost one comparison.
     guard name.count == 13 || name.count == 9 || name.count == 10 else { return }
     for (parameter, text) in OAuthNames.all where text.utf8.span.isEqualIgnoringCase(to: name) { self = parameter }
   }
 
-  /// The parameters of a query or a form, by every name that some server takes for one of theirs.
+  /// The parameters of a query or a form, under every name that some server reads as one of theirs.
   public init(form: [UInt8]) {
     self = []
-    // A form in another encoding has a zero byte in front of each letter, or behind it.
+    // In UTF-16, each letter has a zero byte before or after it.
     for pair in form.filter({ $0 != 0 }).split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) {
       let name = FrontControllerQuery.name(pair.prefix { $0 != UInt8(ascii: "=") })
       formUnion(OAuthNames(plain: name.utf8.span))
@@ -50,7 +52,7 @@ public struct OAuthNames: OptionSet, Sendable {
     }
   }
 
-  /// Longer than the longest of the names with every character escaped.
+  /// The maximum length of a value: longer than the longest of the names with every character escaped.
   private static let longestValue = 64
 
   private static func isQuote(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") }

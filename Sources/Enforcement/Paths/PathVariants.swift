@@ -1,18 +1,18 @@
 internal import Bytes
 
-/// Every text that a path can become on its way through servers that decode, clean and resolve it.
+/// All texts that a path can become when servers decode, clean and resolve it.
 ///
-/// Nobody knows which of these steps a server takes, nor in which order, and the order matters: `/x%2fy/../authorize` is
-/// `/authorize` to a server that resolves dots first, and `/x/authorize` to one that decodes first. So each step is taken
-/// of each text until no new one comes.
+/// The gateway cannot know which of these steps a server applies, or in which order, and the order matters:
+/// `/x%2fy/../authorize` is `/authorize` to a server that resolves dots first, and `/x/authorize` to one that decodes
+/// first. So each step is applied to each text until no new text appears.
 enum PathVariants {
   private typealias Step = @Sendable ([UInt8]) -> [UInt8]
 
-  /// What reading one request's target may cost: some two milliseconds.
+  /// The maximum cost of reading one request target: about two milliseconds.
   struct Budget {
-    /// Bytes that all steps together may read.
+    /// The number of bytes that the remaining steps together may read.
     private(set) var bytes = 96 * 1024
-    /// What a step costs besides, in the time that bytes take.
+    /// The fixed cost of a step, as the number of bytes that take the same time.
     private static let step = 64
 
     var isSpent: Bool { bytes <= 0 }
@@ -20,12 +20,12 @@ enum PathVariants {
     mutating func spend(on text: [UInt8]) { bytes -= text.count + Budget.step }
   }
 
-  /// More texts than any path has that somebody wrote without wanting to be misread.
+  /// The maximum number of texts: a path has more only if it was written to be misread.
   private static let limit = 64
-  /// Bytes of a session that is kept in a path.
+  /// The maximum length in bytes of a session that is kept in a path.
   private static let longestSession = 256
 
-  /// The path and all that it can become; `nil` when that is too much to look at.
+  /// The path and all texts that it can become; `nil` if they are too many or cost too much.
   static func texts(of path: [UInt8], within budget: inout Budget) -> [[UInt8]]? {
     guard !budget.isSpent else { return nil }
     var texts = [path]
@@ -45,7 +45,7 @@ enum PathVariants {
     return texts
   }
 
-  /// The steps that can change a text, judged by what is in it.
+  /// The steps that can change a text, selected by the bytes in it.
   private static func steps(for text: [UInt8]) -> [Step] {
     let bytes = text.span
     var steps: [Step] = []
@@ -55,12 +55,13 @@ enum PathVariants {
         decodedButSlashes, withoutStrayPercents,
       ]
     }
-    // What is no text in the encoding that a program expects, it may leave out.
+    // A program may drop bytes that are not text in the encoding that it expects.
     if !bytes.isASCII { steps += [LenientDecoding.folded, { $0.filter { $0 < 0x80 } }] }
     if bytes.contains(UInt8(ascii: "+")) { steps.append { $0.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 } } }
     if bytes.starts(with: "//".utf8.span) { steps.append(withoutAuthority) }
     if bytes.contains(UInt8(ascii: "\\")) { steps.append(withSlashes) }
-    // No server is known to take a bar for a slash; RFC 3986 has none, and old parsers of file paths do.
+    // Old parsers of file paths read a bar as a slash. No server is known to do so, but no valid path has a bar (RFC
+    // 3986).
     if bytes.contains(UInt8(ascii: "|")) { steps.append(withBars) }
     if bytes.contains(UInt8(ascii: ";")) { steps += [withoutParameters, { upTo(UInt8(ascii: ";"), $0) }] }
     // An encoded question mark or number sign ends the path for servers that decode first.
@@ -74,7 +75,7 @@ enum PathVariants {
     if bytes.contains("/./") { steps.append(withoutDots) }
     if bytes.contains("//") { steps.append(behindProgram) }
     if bytes.contains("..") {
-      // Only what `..` takes away tells whether there are empty segments and `.` between others.
+      // Empty segments and `.` matter only here: they determine which segment `..` removes.
       steps += [withoutEmptySegments, resolved, withoutParents]
     }
     return steps
@@ -82,31 +83,31 @@ enum PathVariants {
 
   // MARK: Decoding
 
-  /// Decodes what may always be decoded (RFC 3986, section 6.2.2.2), dots above all, and leaves the rest: as the WHATWG
-  /// parser sees `%2e%2e`.
+  /// Decodes only the characters that may always be decoded (RFC 3986, section 6.2.2.2), dots in particular: the WHATWG
+  /// parser reads `%2e%2e` in this way.
   private static func unreservedDecoded(_ text: [UInt8]) -> [UInt8] {
     LenientDecoding.unescaped(text) { CanonicalPath.isPlain(CanonicalPath.lowercased($0)) || $0 == UInt8(ascii: "~") }
   }
 
-  /// Leaves encoded slashes as they are, and decodes the rest: what Tomcat can be told to do.
+  /// Decodes everything except encoded slashes: Tomcat can be configured to do this.
   private static func decodedButSlashes(_ text: [UInt8]) -> [UInt8] {
     LenientDecoding.unescaped(text) { $0 != UInt8(ascii: "/") }
   }
 
-  /// Leaves out percent signs that begin no escape, as classic ASP does.
+  /// Removes percent signs that begin no escape, as classic ASP does.
   private static func withoutStrayPercents(_ text: [UInt8]) -> [UInt8] {
     text.indices.filter { text[$0] != UInt8(ascii: "%") || LenientDecoding.isEscape(text, at: $0) }.map { text[$0] }
   }
 
-  /// What follows `//host`: parsers of references take it for an authority (RFC 3986, section 4.2), with any number of
-  /// slashes before it.
+  /// The path after `//host`: parsers of URI references read this part as an authority (RFC 3986, section 4.2). Any
+  /// number of slashes may precede the host.
   private static func withoutAuthority(_ text: [UInt8]) -> [UInt8] {
     let host = text.drop { $0 == UInt8(ascii: "/") }
     let path = host.drop { $0 != UInt8(ascii: "/") }
     return path.isEmpty ? [UInt8(ascii: "/")] : Array(path)
   }
 
-  /// The path information of a program (RFC 3875, section 4.1.5) where it begins like an authority.
+  /// The path information of a program (RFC 3875, section 4.1.5) if it begins like an authority.
   private static func behindProgram(_ text: [UInt8]) -> [UInt8] {
     var start = text.startIndex
     while let slash = text[start...].firstIndex(of: UInt8(ascii: "/")) {
@@ -133,10 +134,10 @@ enum PathVariants {
 
   private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7f }
 
-  /// As C strings end.
+  /// Ends the text at the first control character, as C strings end at a NUL.
   private static func upToControl(_ text: [UInt8]) -> [UInt8] { Array(text.prefix { !isControl($0) }) }
 
-  /// As the WHATWG parser has it.
+  /// Removes control characters, as the WHATWG parser does with some.
   private static func withoutControls(_ text: [UInt8]) -> [UInt8] { text.filter { !isControl($0) } }
 
   private static func endingSegmentsAtControls(_ text: [UInt8]) -> [UInt8] {
@@ -154,7 +155,7 @@ enum PathVariants {
     byEachSegment(text) { $0.prefix { $0 != UInt8(ascii: ";") } }
   }
 
-  /// Without spaces around a segment, and without periods at its end, which Windows drops.
+  /// Removes spaces around each segment, and periods at its end, which Windows drops.
   private static func trimmed(_ text: [UInt8]) -> [UInt8] {
     byEachSegment(text) { segment in
       var rest = segment.drop { $0 == UInt8(ascii: " ") }
@@ -169,17 +170,17 @@ enum PathVariants {
     [UInt8(ascii: "/")] + text.split(separator: UInt8(ascii: "/")).joined(separator: [UInt8(ascii: "/")])
   }
 
-  /// With `.` left out, and empty segments kept: they may begin an authority.
+  /// Removes `.` segments, but keeps empty ones: they may begin an authority.
   private static func withoutDots(_ text: [UInt8]) -> [UInt8] {
     let segments = text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     return Array(segments.filter { !$0.elementsEqual(".".utf8) }.joined(separator: [UInt8(ascii: "/")]))
   }
 
-  /// With `.` and `..` resolved (RFC 3986, section 5.2.4): an empty segment is one that `..` takes away.
+  /// Resolves `.` and `..` (RFC 3986, section 5.2.4): an empty segment counts as one that `..` removes.
   private static func resolved(_ text: [UInt8]) -> [UInt8] {
     var kept: [ArraySlice<UInt8>] = []
     let segments = text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-    // Before the first slash there is nothing.
+    // The empty text before the first slash is not a segment.
     for segment in segments.first?.isEmpty ?? false ? segments.dropFirst() : segments[...] {
       if segment.elementsEqual("..".utf8) {
         _ = kept.popLast()
@@ -190,7 +191,7 @@ enum PathVariants {
     return [UInt8(ascii: "/")] + kept.joined(separator: [UInt8(ascii: "/")])
   }
 
-  /// With `..` left out instead of resolved.
+  /// Removes `..` instead of resolving it.
   private static func withoutParents(_ text: [UInt8]) -> [UInt8] {
     let segments = text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     return Array(segments.filter { !$0.elementsEqual("..".utf8) }.joined(separator: [UInt8(ascii: "/")]))
@@ -198,8 +199,8 @@ enum PathVariants {
 
   // MARK: Sessions
 
-  /// Leaves out `(S(x))`, where ASP.NET keeps a session without cookies; with `joining` the slash before it, too, so that
-  /// `to/(S(x))ken` is `token`.
+  /// Removes `(S(x))`, where ASP.NET keeps a session without cookies. With `joining`, it also removes the slash in
+  /// front, so that `to/(S(x))ken` is `token`.
   private static func withoutSessions(_ bytes: [UInt8], joining: Bool) -> [UInt8] {
     var result: [UInt8] = []
     var index = 0
@@ -215,7 +216,7 @@ enum PathVariants {
     return result
   }
 
-  /// The offset behind `(` 1*( letter `(` text `)` ) `)`; `nil` when there is no such thing at `start`.
+  /// The offset after `(` 1*( letter `(` text `)` ) `)`; `nil` if no such text begins at `start`.
   private static func endOfSession(_ bytes: [UInt8], at start: Int) -> Int? {
     guard bytes[start] == UInt8(ascii: "(") else { return nil }
     var index = start + 1

@@ -1,4 +1,4 @@
-/// A segment of a path as a server may look it up.
+/// A segment of a path in each way in which a server may look it up.
 struct SegmentMatcher {
   private let segment: [UInt8]
 
@@ -6,9 +6,9 @@ struct SegmentMatcher {
     self.segment = segment
   }
 
-  /// True if some server finds `name`, a segment of an endpoint's path, under this one: by letters and digits alone, as
-  /// frameworks make method names of segments; without a suffix; up to a character that begins something else (`!` of
-  /// Struts, `:` of a file's streams, `&` of a query); or by the short name that Windows has for it.
+  /// True if some server finds `name`, a segment of an endpoint path, under this segment: by its letters and digits
+  /// alone, as frameworks derive method names from segments; without a suffix; up to a character that begins another
+  /// part (`!` in Struts, `:` of a file stream, `&` of a query); or by the short name that Windows has for it.
   func isRead(as name: [UInt8]) -> Bool {
     if segment == name { return true }
     let wanted = SegmentMatcher.letters(name[...])
@@ -33,7 +33,7 @@ struct SegmentMatcher {
     return text[..<period]
   }
 
-  /// `AUTHOR~1` for `authorize`.
+  /// True for a short name of Windows, such as `AUTHOR~1` for `authorize`.
   private func isShort(for name: [UInt8]) -> Bool {
     guard let tilde = segment.firstIndex(of: UInt8(ascii: "~")), tilde == 6, tilde + 1 < segment.count,
       segment[tilde + 1] &- 0x30 < 10

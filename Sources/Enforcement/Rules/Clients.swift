@@ -1,11 +1,11 @@
 import OAuth
 import Policy
 
-// Rules about who the client is, and how it proves it.
+// Rules on the identity of the client and its authentication.
 
 extension Rule where Context == AuthorizationContext {
-  /// RFC 6749, sections 3.1 and 4.1.2.1: without a certain client there is nobody to redirect to. Identifiers are printable
-  /// ASCII (appendix A.1), so no other spelling of one exists.
+  /// RFC 6749, sections 3.1 and 4.1.2.1: without a certain client, no redirect URI can be trusted. Identifiers are
+  /// printable ASCII (appendix A.1), so an identifier has no other spelling.
   static var clientIDOnce: Rule {
     Rule(name: "client_id occurs once") { context in
       switch context.parameters.reading(.clientID) {
@@ -17,8 +17,9 @@ extension Rule where Context == AuthorizationContext {
     }
   }
 
-  /// RFC 6749, section 4.1.2.1: an unknown client's users are not redirected. The gateway's own identifier at the upstream is
-  /// never just unknown, or `unknown_clients: observe` would let any client act as the gateway.
+  /// RFC 6749, section 4.1.2.1: users of an unknown client are not redirected. An identifier that the gateway itself
+  /// uses at the upstream has its own refusal: if it counted as unknown, `unknown_clients: observe` would let any
+  /// client act as the gateway.
   static var clientKnown: Rule {
     Rule(name: "the client is registered") { context in
       guard context.client == nil else { return .pass }
@@ -29,7 +30,8 @@ extension Rule where Context == AuthorizationContext {
 }
 
 extension Rule where Context == TokenContext {
-  /// RFC 6749, sections 3.2.1 and 5.2. The gateway's own identifier at the upstream is never just unknown.
+  /// RFC 6749, sections 3.2.1 and 5.2. An identifier that the gateway itself uses at the upstream never counts as
+  /// unknown.
   static var tokenClientKnown: Rule {
     Rule(name: "the client is registered") { context in
       guard context.client == nil, context.authenticationError == nil else { return .pass }
@@ -40,7 +42,7 @@ extension Rule where Context == TokenContext {
 
   /// RFC 6749, section 2.3.
   static var oneAuthenticationMethod: Rule {
-    Rule(name: "the client authenticates in one way") { context in
+    Rule(name: "the client uses one authentication method") { context in
       switch context.authenticationError {
       case .severalMethods, .severalIdentifiers: .refuse(.multipleAuthenticationMethods)
       case .malformedHeader: .refuse(.clientAuthenticationMalformed)
@@ -49,10 +51,10 @@ extension Rule where Context == TokenContext {
     }
   }
 
-  /// RFC 6749, sections 2.3 and 2.3.1. A public client's secret is in every copy of the app and proves nothing (RFC 8252,
-  /// section 8.5), so it is neither needed nor looked at.
+  /// RFC 6749, sections 2.3 and 2.3.1. The secret of a public client is in every copy of the app and proves nothing
+  /// (RFC 8252, section 8.5), so it is neither required nor compared.
   static var clientAuthenticated: Rule {
-    Rule(name: "a confidential client proves itself") { context in
+    Rule(name: "a confidential client is authenticated") { context in
       guard let client = context.client else { return .pass }
       if client.kind == .public {
         return context.authentication?.secret == nil ? .pass : .note(.publicClientSecret)
@@ -65,18 +67,18 @@ extension Rule where Context == TokenContext {
     }
   }
 
-  /// RFC 9449, section 5. The gateway's own token request has no DPoP proof, so the token would be a bearer token. The
-  /// client asked for one that a thief cannot use, and must not get less without notice.
+  /// RFC 9449, section 5. The token request of the gateway has no DPoP proof, so the upstream would issue a bearer
+  /// token. The client requested a token that a thief cannot use, and must not get a weaker one without notice.
   static var noSenderConstraint: Rule {
-    Rule(name: "the client does not ask for a token that is bound to its key") { context in
+    Rule(name: "the client does not request a token bound to its key") { context in
       context.request.hasDPoPProof ? .refuse(.senderConstraint) : .pass
     }
   }
 
-  /// RFC 8705, section 3. Only the client and the proxy that verified the certificate can tell whether a bound token was
+  /// RFC 8705, section 3. Only the client and the proxy that verified the certificate know whether a bound token was
   /// expected, so the operator gets a finding.
   static var clientCertificateNoted: Rule {
-    Rule(name: "a client certificate is noted, because it does not go upstream") { context in
+    Rule(name: "a client certificate is noted, because it is not forwarded") { context in
       context.request.hasClientCertificate ? .note(.clientCertificateDropped) : .pass
     }
   }

@@ -1,10 +1,10 @@
 import OAuth
 import Policy
 
-// Rules about the grant type and what a client may use.
+// Rules on the grant type and the grants that a client may use.
 
 extension Rule where Context == AuthorizationContext {
-  /// RFC 6749, section 4.1.2.1; a device client has no use for this endpoint (RFC 8628, section 3.1).
+  /// RFC 6749, section 4.1.2.1; a device client does not use this endpoint (RFC 8628, section 3.1).
   static var authorizationGrantAllowed: Rule {
     Rule(name: "the client may use the authorization code grant") { context in
       guard let client = context.client else { return .pass }
@@ -15,16 +15,17 @@ extension Rule where Context == AuthorizationContext {
 }
 
 extension Rule where Context == TokenContext {
-  /// RFC 6749, sections 4.1.3 and 5.2: what the gateway does not understand it does not forward.
+  /// RFC 6749, sections 4.1.3 and 5.2: the gateway does not forward a grant that it does not know.
   static var grantTypeKnown: Rule {
-    Rule(name: "the grant type is a known one") { context in
+    Rule(name: "the grant type is known") { context in
       guard let text = context.parameters[.grantType] else { return .refuse(.grantTypeMissing) }
       return GrantType(rawValue: text) == nil ? .refuse(.grantTypeUnsupported) : .pass
     }
   }
 
-  /// RFC 6749, section 5.2. Client credentials go upstream only as the client's own: the gateway lends it none for them
-  /// (`I-credentials`), and a secret of the gateway's never goes there.
+  /// RFC 6749, section 5.2. The client credentials grant uses only credentials that the client itself has at the
+  /// upstream: the gateway does not lend its own (`I-credentials`), and never sends upstream the secret with which
+  /// a client authenticates to the gateway.
   static var grantAllowed: Rule {
     Rule(name: "the client may use the grant") { context in
       guard let client = context.client, let grant = context.grant, grant != .password else { return .pass }
@@ -36,7 +37,7 @@ extension Rule where Context == TokenContext {
 
   /// RFC 6749, sections 4.1.3 and 6; RFC 8628, section 3.4.
   static var grantComplete: Rule {
-    Rule(name: "the grant's own parameter is there") { context in
+    Rule(name: "the parameter that the grant requires is present") { context in
       switch context.grant {
       case .authorizationCode: context.parameters[.code] == nil ? .refuse(.codeMissing) : .pass
       case .refreshToken: context.parameters[.refreshToken] == nil ? .refuse(.refreshTokenMissing) : .pass
@@ -46,7 +47,7 @@ extension Rule where Context == TokenContext {
     }
   }
 
-  /// RFC 9700, section 2.4: never forwarded, whoever asks.
+  /// RFC 9700, section 2.4: never forwarded, for any client.
   static var noPasswordGrant: Rule {
     Rule(name: "the grant is not the password grant") { context in
       context.parameters[.grantType] == GrantType.password.rawValue ? .refuse(.passwordGrant) : .pass

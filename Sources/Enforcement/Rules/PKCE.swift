@@ -1,13 +1,14 @@
 import OAuth
 import Policy
 
-// Rules about the code challenge and the code verifier (RFC 7636).
+// Rules on the code challenge and the code verifier (RFC 7636).
 
 extension Rule where Context == AuthorizationContext {
-  /// RFC 7636, section 4.4.1; RFC 8252, section 8.1: for every native app, whatever its redirect URI looks like. OAuth 2.1,
-  /// section 7.5.1.1, excuses a confidential client that relies on the nonce of OpenID Connect, where it sends one.
+  /// RFC 7636, section 4.4.1; RFC 8252, section 8.1: required of every native app, whatever the kind of its redirect
+  /// URI. OAuth 2.1, section 7.5.1.1, exempts a confidential client that relies on the nonce of OpenID Connect, if it
+  /// sends one.
   static var challengePresent: Rule {
-    Rule(name: "there is a code challenge") { context in
+    Rule(name: "a code challenge is present") { context in
       guard let client = context.client, case .absent = context.challenge else { return .pass }
       switch client.profile {
       case .standard:
@@ -31,7 +32,7 @@ extension Rule where Context == AuthorizationContext {
     }
   }
 
-  /// RFC 7636, section 4.2. A challenge that was sent is held to its syntax even where none is required.
+  /// RFC 7636, section 4.2. The syntax of a challenge is checked even if no challenge is required.
   static var challengeWellFormed: Rule {
     Rule(name: "the challenge can match a verifier") { context in
       guard case .malformed = context.challenge else { return .pass }
@@ -41,7 +42,7 @@ extension Rule where Context == AuthorizationContext {
 }
 
 extension Rule where Context == TokenContext {
-  /// RFC 7636, section 4.1, after one form decoding and without trimming.
+  /// RFC 7636, section 4.1. The verifier is form-decoded once and never trimmed.
   static var verifierWellFormed: Rule {
     Rule(name: "the code verifier is well-formed") { context in
       guard let client = context.client, context.grant == .authorizationCode,
@@ -53,9 +54,10 @@ extension Rule where Context == TokenContext {
 }
 
 extension Rule where Context == RedemptionContext {
-  /// RFC 7636, section 4.6, with the method of the authorization request and no other; RFC 9700, section 4.8.2 for the surplus.
+  /// RFC 7636, section 4.6, with the method of the authorization request only. A verifier without a challenge is a
+  /// downgrade (RFC 9700, section 4.8.2).
   static var verifierMatches: Rule {
-    Rule(name: "the verifier is the one behind the challenge") { context in
+    Rule(name: "the verifier matches the challenge") { context in
       switch (context.code.challenge, context.intent.verifier) {
       case (.some(let challenge), .some(let verifier)):
         challenge.matches(verifier) ? .pass : .refuse(.verifierMismatch)

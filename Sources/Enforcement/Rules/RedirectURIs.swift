@@ -2,10 +2,10 @@ internal import Bytes
 import OAuth
 import Policy
 
-// Rules about the redirect URI, at the authorization endpoint and at the redemption.
+// Rules on the redirect URI, at the authorization endpoint and at the redemption.
 
 extension Rule where Context == AuthorizationContext {
-  /// RFC 6749, sections 3.1 and 4.1.2.1: of two URIs neither is trusted.
+  /// RFC 6749, sections 3.1 and 4.1.2.1: if there are two URIs, neither is trusted.
   static var redirectURIOnce: Rule {
     Rule(name: "redirect_uri occurs once") { context in
       switch context.parameters.reading(.redirectURI) {
@@ -16,9 +16,9 @@ extension Rule where Context == AuthorizationContext {
     }
   }
 
-  /// RFC 8252, sections 7.3 and 8.4: identical to a registered URI, the port of a native app's loopback literal aside.
+  /// RFC 8252, sections 7.3 and 8.4: equal to a registered URI, except for the port of a native app's loopback literal.
   static var redirectURIVerified: Rule {
-    Rule(name: "the redirect URI is a registered one") { context in
+    Rule(name: "the redirect URI is registered") { context in
       guard context.client != nil else { return .pass }
       switch context.redirect {
       case .refused(let rejection, let detail): return .refuse(rejection, detail)
@@ -31,14 +31,14 @@ extension Rule where Context == AuthorizationContext {
 }
 
 extension Rule where Context == RedemptionContext {
-  /// RFC 6749, section 4.1.3, loopback port included. One that was not sent there may be absent here, and must be right if
-  /// it is not.
+  /// RFC 6749, section 4.1.3; a loopback port must be equal too. A URI that the authorization request omitted may be
+  /// absent here, but must be correct if it is present.
   static var codeRedirectURISame: Rule {
-    Rule(name: "redirect_uri is the one of the authorization request") { context in
+    Rule(name: "redirect_uri equals that of the authorization request") { context in
       switch context.intent.redirectURI {
       case .some(let text) where text.utf8.span.isEqual(to: context.code.redirectURI.text.utf8.span): .pass
       case .none where !context.code.redirectURIWasSent: .pass
-      // Section 10.2 of the OAuth 2.1 draft: PKCE does what the comparison was for.
+      // Section 10.2 of the OAuth 2.1 draft: PKCE makes the comparison unnecessary.
       case .none where context.intent.client.profile == .oauth21 && context.code.challenge != nil: .pass
       case .some, .none: .refuse(.codeRedirectURI)
       }

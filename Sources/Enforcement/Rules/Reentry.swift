@@ -2,10 +2,10 @@ internal import Bytes
 import OAuth
 import Policy
 
-// Rules about what a login or consent page sends back to the authorization endpoint (`I-reentry`).
+// Rules on the requests that login and consent pages send to the authorization endpoint (`I-reentry`).
 
 extension Rule where Context == ReentryContext {
-  /// A body that is no form could hold what the server sees and the gateway does not.
+  /// A body that is not a form could contain parameters that the upstream reads and the gateway does not.
   static var reentryReadable: Rule {
     Rule(name: "every OAuth parameter can be read") { context in
       if context.request.hasUnreadBody || context.request.problem == .tooManyParameters {
@@ -24,24 +24,25 @@ extension Rule where Context == ReentryContext {
     }
   }
 
-  /// `I-completion`: a page of the upstream has no answer to send back; an open redirect there would make it one.
+  /// `I-completion`: an upstream page has no reason to send a response with a code. An open redirect of the upstream
+  /// would turn it into a real response.
   static var reentryCarriesNoAnswer: Rule {
-    Rule(name: "no answer with a code comes in the request") { context in
+    Rule(name: "the request contains no response with a code") { context in
       let content = ReflectedCodeScanner(texts: context.request.texts)
       return content.containsResponse(to: context.addresses) ? .refuse(.codeReflectedFromRequest) : .pass
     }
   }
 
-  /// `I-reentry`: each of these parameters is absent, empty (RFC 6749, section 3.1: empty means omitted) or equal to the
-  /// value that went upstream, in every place where it occurs.
+  /// `I-reentry`: each of these parameters is absent, empty (RFC 6749, section 3.1: empty means omitted) or equal to
+  /// the value that was sent upstream, wherever it occurs.
   static var reentryUnchanged: Rule {
-    Rule(name: "what went upstream comes back as it went") { context in
+    Rule(name: "the parameters that went upstream come back unchanged") { context in
       for (parameter, value) in context.sent where context.request.contains(parameter) {
         for found in context.request.all(parameter) where !found.utf8.span.isEqual(to: value.utf8.span) {
           return .refuse(.reentryChanged, .parameter(parameter.text))
         }
       }
-      // What never goes upstream cannot come back from there.
+      // A parameter that was never sent upstream cannot come back from there.
       if let surplus = context.neverSent.intersection(context.request.given).sorted.first {
         return .refuse(.reentryChanged, .parameter(surplus.text))
       }
@@ -51,7 +52,7 @@ extension Rule where Context == ReentryContext {
 }
 
 extension ReentryContext {
-  /// The addresses to which an answer of this transaction, or of another one of its client, would go.
+  /// The addresses to which a response of this transaction, or of another one of its client, would be sent.
   fileprivate var addresses: [String] {
     [GatewaySettings.ownCallback, transaction.upstreamRedirectURI, transaction.redirectURI.text]
       + (client?.redirectURIs.map(\.text) ?? [])
@@ -59,6 +60,6 @@ extension ReentryContext {
 }
 
 extension GatewaySettings {
-  /// The path of the callback, which any spelling of the origin may precede.
+  /// The path of the callback, without the origin, which may be written in several ways.
   static var ownCallback: String { ownPath + "callback" }
 }

@@ -1,7 +1,7 @@
 import OAuth
 import Policy
 
-// Rules about parameters that arrive in another way than in the request: request objects and pushed requests.
+// Rules on requests that refer to parameters elsewhere: request objects and pushed requests.
 
 extension Rule where Context == AuthorizationContext {
   /// RFC 9101, sections 5 and 7; OpenID Connect Core, section 7.2.1.
@@ -18,7 +18,7 @@ extension Rule where Context == AuthorizationContext {
 
   /// RFC 9126, section 6.
   static var pushedAsRequired: Rule {
-    Rule(name: "the request was pushed where it has to be") { context in
+    Rule(name: "the request was pushed if the client has to push it") { context in
       guard context.client?.pushedAuthorization == .required, !context.isPushed else { return .pass }
       return .refuse(.pushedRequired)
     }
@@ -26,8 +26,8 @@ extension Rule where Context == AuthorizationContext {
 }
 
 extension Rule where Context == TokenContext {
-  /// RFC 9126, sections 2 and 2.3. The proof of a client that only the upstream can check is none here: the request never
-  /// goes there.
+  /// RFC 9126, sections 2 and 2.3. Credentials that only the upstream can verify do not count: pushed requests are
+  /// never sent upstream.
   static var clientMayPush: Rule {
     Rule(name: "the client may push its requests") { context in
       guard let client = context.client else { return .pass }
@@ -36,9 +36,9 @@ extension Rule where Context == TokenContext {
     }
   }
 
-  /// RFC 9126, section 2.1: what is pushed does not itself refer to something.
+  /// RFC 9126, section 2.1: a pushed request must not refer to another one.
   static var noReferencePushed: Rule {
-    Rule(name: "the pushed request refers to nothing") { context in
+    Rule(name: "the pushed request has no request_uri") { context in
       context.parameters.contains(.requestURI) ? .refuse(.pushedReference) : .pass
     }
   }

@@ -1,7 +1,7 @@
 import OAuth
 import Policy
 
-// Rules about scope, and about parameters that widen or narrow a token in other ways.
+// Rules on scope, and on parameters that widen or narrow a token in other ways.
 
 extension Rule where Context: FormContext {
   /// RFC 6749, section 3.3.
@@ -12,10 +12,10 @@ extension Rule where Context: FormContext {
     }
   }
 
-  /// RFC 6749, section 3.3. The app may rely on a scope that the server never sees. A scope with a code has no meaning and
-  /// never goes upstream.
+  /// RFC 6749, section 3.3. The app may rely on a scope that the upstream never sees. In a code redemption, scope has
+  /// no meaning and is never sent upstream.
   static var scopeDropNoted: Rule {
-    Rule(name: "a scope that does not go upstream is noted") { context in
+    Rule(name: "a scope that is not forwarded is noted") { context in
       guard let client = context.client, client.upstream.scopes != nil || context.policy.upstream.scopes != nil else {
         return .pass
       }
@@ -24,16 +24,16 @@ extension Rule where Context: FormContext {
     }
   }
 
-  /// RFC 8707, section 2. Without it the token may be good at more resources than the client asked for.
+  /// RFC 8707, section 2. Without `resource`, the token may be valid at more resources than the client requested.
   static var resourceNoted: Rule {
-    Rule(name: "a resource that does not go upstream is noted") { context in
+    Rule(name: "a resource that is not forwarded is noted") { context in
       context.drops(.resource) ? .note(.resourceDropped) : .pass
     }
   }
 
   /// RFC 9396, sections 2 and 6.
   static var detailsNoted: Rule {
-    Rule(name: "authorization details that do not go upstream are noted") { context in
+    Rule(name: "authorization details that are not forwarded are noted") { context in
       context.drops(.authorizationDetails) ? .note(.authorizationDetailsDropped) : .pass
     }
   }
@@ -47,10 +47,10 @@ extension FormContext {
 }
 
 extension Rule where Context == RefreshContext {
-  /// RFC 6749, section 6. Where neither request nor answer named a scope, the upstream knows it. A scope that never goes
-  /// upstream was never granted there, and asking for it again takes nothing.
+  /// RFC 6749, section 6. If neither the request nor the response named a scope, only the upstream knows the granted
+  /// one. A scope token that is never sent upstream was never granted there, so a request for it has no effect.
   static var refreshScopeWithin: Rule {
-    Rule(name: "scope does not grow") { context in
+    Rule(name: "scope is not widened") { context in
       guard let asked = context.upstreamScope, let granted = context.grant.scope else { return .pass }
       return asked.isWithin(granted) ? .pass : .refuse(.refreshScopeWider)
     }
@@ -58,10 +58,10 @@ extension Rule where Context == RefreshContext {
 }
 
 extension Rule where Context == ReentryContext {
-  /// `I-reentry`: a consent form may leave out what the user did not tick, and add nothing. Where no scope
-  /// went upstream, the server chooses its default (RFC 6749, section 3.3), which the form may carry.
+  /// `I-reentry`: a consent form may omit scope tokens that the user did not select, and may not add any. If no scope
+  /// was sent upstream, the upstream chooses its default (RFC 6749, section 3.3), which the form may contain.
   static var reentryScopeWithin: Rule {
-    Rule(name: "scope only narrows") { context in
+    Rule(name: "scope is only narrowed") { context in
       guard let sent = context.sentScope else { return .pass }
       let tokens = sent.tokens
       for text in context.request.all(.scope) {

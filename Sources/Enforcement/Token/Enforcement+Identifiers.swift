@@ -3,16 +3,17 @@ public import OAuth
 public import Policy
 
 extension Enforcement {
-  /// Refuses a request that names an upstream id whose secret the gateway holds (`I-credentials`).
+  /// Returns the refusal of a request that names an upstream id whose secret the gateway holds (`I-credentials`); `nil`
+  /// if it names no such id.
   ///
-  /// The request is searched in every place where a server may look for a client: `Authorization`, the query, the body, and
-  /// the claims of an assertion. A request that cannot be searched is refused, because a server may read what the gateway
-  /// cannot. An id that the policy lists as a client may be named in exactly its own spelling: then only the credentials
-  /// that the request presents are used.
+  /// The request is searched in every place where a server may look for a client: `Authorization`, the query, the body,
+  /// and the claims of an assertion. A request that cannot be searched is refused, because a server may read what the
+  /// gateway cannot. A request may name an id that the policy lists as a client, in its exact spelling: then only the
+  /// credentials that the request presents are used.
   ///
   /// - Parameters:
   ///   - request: A request at the token, revocation, introspection or pushed authorization endpoint.
-  ///   - guarded: The ids of `policy`.
+  ///   - guarded: The guarded ids of `policy`.
   public static func refusal(
     naming request: TokenRequest, guarded: GuardedIdentifiers, policy: Policy
   ) -> Rejection? {
@@ -47,16 +48,16 @@ extension Enforcement {
     policy.clients[ClientID(id)] == nil && guarded.held.contains(id)
   }
 
-  /// True if some server may look for a client under the name, e.g. `clientId` or `client.id`.
+  /// True if some server may look for a client under this name, e.g. `clientId` or `client.id`.
   private static func isClientName(_ name: String) -> Bool {
     let letters = name.utf8.map(CanonicalPath.lowercased).filter { 0x61...0x7a ~= $0 }
     return letters.span.contains("client") && !letters.span.contains("secret")
   }
 }
 
-/// The texts in the claims of a JWT, of which `sub` and `iss` name a client (RFC 7523, section 3).
+/// The texts in the claims of a JWT; `sub` and `iss` name a client (RFC 7523, section 3).
 enum ClientClaims {
-  /// All strings of the payload: the payload is searched and not believed, so its structure does not matter.
+  /// All strings of the payload. The payload is only searched, not trusted, so its structure does not matter.
   static func values(in assertion: String) -> [String] {
     let parts = assertion.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count > 1 else { return [] }
@@ -64,7 +65,7 @@ enum ClientClaims {
     return payload.split(separator: UInt8(ascii: "\"")).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// The text without the escapes of JSON (RFC 8259, section 7).
+  /// Decodes the escapes of JSON (RFC 8259, section 7).
   private static func unescaped(_ bytes: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     var index = 0

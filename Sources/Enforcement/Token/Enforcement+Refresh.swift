@@ -1,57 +1,60 @@
 public import OAuth
 public import Policy
 
-/// What the rules look at once the refresh token is open.
+/// The facts for the rules on an opened refresh token.
 struct RefreshContext: Sendable {
   let intent: RefreshIntent
   let grant: RefreshGrant
-  /// The scope that goes upstream.
+  /// The scope for the upstream; `nil` to send none.
   let upstreamScope: Scope?
-  /// Seconds since 1970.
+  /// The current time in seconds since 1970.
   let now: Int64
 }
 
-/// Leave to use a refresh token upstream. Only this module gives it.
+/// Permission to use a refresh token upstream. Only `Enforcement` can create it.
 public struct RefreshPermit: Sendable {
+  /// The client that refreshes.
   public let client: Client
-  /// What the sealed token carried; `nil` for a raw one, which is the upstream's business.
+  /// The content of the sealed token; `nil` for a token that the gateway did not seal, which only the upstream checks.
   public let grant: RefreshGrant?
-  /// The scope that was asked for, if any.
+  /// The requested scope; `nil` if the request omitted it.
   public let scope: Scope?
+  /// The token request to the upstream.
   public let upstream: UpstreamTokenRequest
-  /// True if the refresh token in the answer is sealed to the client.
+  /// True if the refresh token in the response is sealed to the client.
   public let sealsRefreshToken: Bool
-  /// True if the token is one of a client's whose tokens are sealed, from before they were (`raw_refresh_until`).
+  /// True if the client's tokens are sealed, but this one was issued before the gateway sealed them
+  /// (`raw_refresh_until`).
   public var isFromBeforeTheGateway: Bool { grant == nil && sealsRefreshToken }
-  /// True if each refresh token is good for one use (RFC 9700, section 2.2.2): those of public clients. The caller claims
-  /// the use in the family before it contacts the upstream.
+  /// True if each refresh token is valid for one use (RFC 9700, section 2.2.2): those of public clients. The caller
+  /// claims the use in the family before it contacts the upstream.
   public let rotates: Bool
-  /// The `resource` values that the client sent, whether they go upstream or not (RFC 8707, section 2.2).
+  /// The `resource` values that the client sent, whether or not they are sent upstream (RFC 8707, section 2.2).
   public var resources: [String] { parameters.all(.resource) }
   let credentials: UpstreamCredentials
   let parameters: FormParameters
 
-  /// The request that ends a token of the grant upstream (RFC 7009, section 2.1).
+  /// The request that revokes a token of the grant at the upstream (RFC 7009, section 2.1).
   public func revocation(of token: Secret, hint: TokenTypeHint) -> UpstreamTokenRequest {
     UpstreamTokenRequest(revoking: token, hint: hint, credentials, parameters: parameters)
   }
 }
 
 extension Enforcement {
-  /// Decides the use of a refresh token that was opened (RFC 6749, section 6).
+  /// Decides the use of an opened refresh token (RFC 6749, section 6).
   ///
   /// - Parameters:
-  ///   - intent: From ``decideToken(_:policy:)``.
-  ///   - opened: What opening `intent.token` gave.
-  ///   - policy: The policy of now.
-  ///   - now: Seconds since 1970.
+  ///   - intent: The result of ``decideToken(_:policy:holdsSealedValue:)``.
+  ///   - opened: The result of opening `intent.token`.
+  ///   - policy: The current policy.
+  ///   - now: The current time in seconds since 1970.
   public static func decideRefresh(
     _ intent: RefreshIntent, opened: Opened<RefreshGrant>, policy: Policy, now: Int64
   ) -> DecisionWithFindings<RefreshPermit> {
-    // The migration setting of a client whose tokens are older than the gateway.
+    // The migration setting of a client with refresh tokens from before the gateway.
     let acceptsRaw = intent.client.rawRefreshUntil.map { now < $0 } ?? false
     switch opened {
-    // A client whose tokens the gateway never seals has none of an unknown key: it only looks like one.
+    // The gateway never seals the refresh tokens of this client, so this one only resembles a sealed token.
     case .keyUnknown where intent.client.keepsUpstreamRefreshTokens:
       return raw(intent, policy: policy, acceptsRaw: acceptsRaw)
     case .keyUnknown: return DecisionWithFindings(decision: .reject(RejectionResponse(.codeKeyUnknown)), findings: [])
@@ -71,8 +74,8 @@ extension Enforcement {
     }
   }
 
-  /// A token that the gateway did not seal: the upstream's own, of a confidential client that proves itself there, or
-  /// from before the gateway. The gateway lends it no credentials (`I-credentials`).
+  /// Decides on a token that the gateway did not seal: an upstream token of a confidential client that authenticates at
+  /// the upstream, or a token from before the gateway. The gateway lends it no credentials (`I-credentials`).
   private static func raw(
     _ intent: RefreshIntent, policy: Policy, acceptsRaw: Bool
   ) -> DecisionWithFindings<RefreshPermit> {
@@ -115,14 +118,15 @@ extension RefreshIntent {
 }
 
 extension Client {
-  /// True if the client is observed and can use a refresh token of the upstream with what this request presents: the
-  /// upstream knows it by its own id, and the request carries the credentials that the upstream wants.
+  /// True if the client is observed and can use an upstream refresh token with the credentials of this request: the
+  /// client uses its own id at the upstream, and the request carries the credentials that the upstream requires.
   func refreshesItself(with authentication: ClientAuthentication) -> Bool {
     guard self.mode == .observe, self.upstream.clientID == self.id else { return false }
     return self.upstream.clientSecret == nil || authentication.method != .none
   }
 
-  /// True if its refresh tokens are the upstream's own, since it proves itself there with its own credentials.
+  /// True if the client gets the refresh tokens of the upstream unsealed, because it authenticates there with its own
+  /// credentials.
   var keepsUpstreamRefreshTokens: Bool {
     self.kind == .confidential && self.upstream.clientID == self.id && self.upstream.clientSecret == nil
   }

@@ -4,21 +4,22 @@ public import Policy
 extension Enforcement {
   /// Decides a revocation request (RFC 7009, section 2.1).
   ///
-  /// A sealed token is revoked for its own client only, with the credentials that belong to it (`I-credentials`). A token
-  /// that the gateway did not seal passes as it came, if its client is known and did not present a wrong secret: the
-  /// upstream would otherwise compare guesses at a secret that the gateway holds.
+  /// A sealed token is revoked for its own client only, with the credentials that belong to it (`I-credentials`). A
+  /// token that the gateway did not seal passes unchanged, if its client is known and did not present a wrong secret:
+  /// otherwise the upstream would compare guesses at a secret that the gateway holds.
   ///
   /// - Parameters:
   ///   - request: The request; revocation authenticates clients as the token endpoint does.
-  ///   - opened: What opening its `token` gave.
-  ///   - policy: The policy of now.
+  ///   - opened: The result of opening its `token`.
+  ///   - policy: The current policy.
   public static func decideRevocation(
     _ request: TokenRequest, opened: Opened<RefreshGrant>, policy: Policy
   ) -> DecisionWithFindings<UpstreamTokenRequest> {
     let grant: RefreshGrant
     switch opened {
     case .invalid: return raw(request, policy: policy)
-    // Passed on, it would mean nothing to the upstream and stay alive, while the client is told that it is revoked.
+    // If it were forwarded, the upstream would not know the token, which would stay valid although the client was
+    // informed that it is revoked.
     case .keyUnknown: return DecisionWithFindings(decision: .reject(RejectionResponse(.codeKeyUnknown)), findings: [])
     case .value(let value): grant = value
     }
@@ -80,7 +81,7 @@ extension Enforcement {
   }
 }
 
-/// RFC 7009, section 2.1.
+/// A hint about the type of a token (RFC 7009, section 2.1).
 public enum TokenTypeHint: String, Sendable {
   case accessToken = "access_token"
   case refreshToken = "refresh_token"

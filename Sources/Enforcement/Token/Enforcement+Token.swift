@@ -2,17 +2,17 @@ public import OAuth
 public import Policy
 
 extension Enforcement {
-  /// Decides what can be decided of a token request (RFC 6749, section 3.2) before its code or token is opened.
+  /// Decides a token request (RFC 6749, section 3.2) as far as possible before its code or token is opened.
   ///
-  /// - Parameter holdsSealedValue: True if its code or refresh token opens as one of the gateway's. It is then enforced in
-  ///   every mode.
+  /// - Parameter holdsSealedValue: True if its code or refresh token opens as one that the gateway sealed. The request
+  ///   is then enforced in every mode.
   public static func decideToken(
     _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool = false
   ) -> DecisionWithFindings<TokenIntent> {
     token(request, policy: policy, holdsSealedValue: holdsSealedValue, keepsTrace: false).outcome
   }
 
-  /// The same decision with what every rule said.
+  /// The same decision, with the verdict of every rule.
   public static func explainToken(
     _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool = false
   ) -> (outcome: DecisionWithFindings<TokenIntent>, trace: [TraceStep]) {
@@ -57,7 +57,7 @@ extension Enforcement {
     case .deviceCode:
       return parameters[.deviceCode].map { .device(DeviceIntent(client: client, deviceCode: Secret($0))) }
     case .clientCredentials:
-      // The client's own credentials and no others: the gateway's are never for this grant.
+      // Only the credentials of the client: those that the gateway holds are never used for this grant.
       var entries = [FormParameters.Entry(.grantType, grant.rawValue)]
       let asked = parameters[.scope].flatMap { Scope(parsing: $0) }
       if let scope = UpstreamScope(asked, client: client, policy: context.policy, takesDefault: true).scope {
@@ -74,7 +74,7 @@ extension Enforcement {
 }
 
 extension Policy {
-  /// The parameters of the allow-list that a token request may take upstream.
+  /// The parameters in the allow-list that a token request may send upstream.
   func allowListed(_ parameters: FormParameters) -> [FormParameters.Entry] {
     guard !upstream.parameters.isEmpty else { return [] }
     return parameters.entries.filter { entry in

@@ -2,17 +2,19 @@ import Cryptography
 import OAuth
 import Policy
 
-/// What the rules of the token endpoint look at before a code or token is opened.
+/// The facts for the rules of the token endpoint, before a code or token is opened.
 struct TokenContext: FormContext {
-  /// How far the client proved that it is who it says.
+  /// The degree to which the client has been authenticated.
   enum Proof: Sendable {
-    /// A public client: it only said who it is.
+    /// A public client: it only named itself.
     case identified
-    /// The gateway compared its secret.
+    /// The gateway compared the client's secret.
     case verified
-    /// It presented credentials that only the upstream can compare.
+    /// The client presented credentials that only the upstream can compare.
     case presented
+    /// A confidential client presented no credentials, or the client is unknown.
     case missing
+    /// The credentials are wrong or of a kind that the client may not use.
     case wrong
   }
 
@@ -49,7 +51,7 @@ struct TokenContext: FormContext {
   }
   var grant: GrantType? { parameters[.grantType].flatMap(GrantType.init(rawValue:)) }
 
-  /// The verifier to compare.
+  /// The verifier to compare; `nil` if the request has none, or a malformed one.
   var verifier: CodeVerifier? {
     guard let client, let text = parameters[.codeVerifier] else { return nil }
     return CodeVerifier(parsing: text, padding: client.verifierPadding)
@@ -60,7 +62,7 @@ struct TokenContext: FormContext {
     guard client.kind == .confidential else { return .identified }
     guard authentication.method != .none else { return .missing }
     guard let expected = client.expectedSecret else {
-      // Only a client that is itself at the upstream can prove itself there.
+      // Only a client that uses its own id at the upstream can authenticate there.
       return client.upstream.clientID == client.id ? .presented : .wrong
     }
     guard let secret = authentication.secret else { return .wrong }
@@ -70,8 +72,8 @@ struct TokenContext: FormContext {
 }
 
 extension Client {
-  /// What a confidential client's secret is compared with: its own, or, where it is itself at the upstream, the one that
-  /// the gateway holds for it there, which is then the same.
+  /// The secret that a confidential client must present: the one in its settings, or, if the client uses its own id at
+  /// the upstream, the one that the gateway holds for it there. The two are then the same.
   var expectedSecret: Secret? {
     self.secret ?? (self.upstream.clientID == self.id ? self.upstream.clientSecret : nil)
   }

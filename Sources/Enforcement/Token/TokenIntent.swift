@@ -1,16 +1,16 @@
 public import OAuth
 public import Policy
 
-/// A token request whose client is who it has to be; what it asks for is still to be opened and checked.
+/// A token request whose client has been checked; its code or token is still to be opened and checked.
 public enum TokenIntent: Sendable {
   case redeem(RedemptionIntent)
   case refresh(RefreshIntent)
   case device(DeviceIntent)
-  /// A grant with nothing of the gateway's in it: client credentials. With the client where the gateway has verified its
+  /// A grant without a sealed value: client credentials. `verified` is the client if the gateway has verified its
   /// credentials.
   case forward(UpstreamTokenRequest, verified: Client?)
 
-  /// The client that asks.
+  /// The client of the request; `nil` for ``forward(_:verified:)``.
   public var client: Client? {
     switch self {
     case .redeem(let intent): intent.client
@@ -21,8 +21,9 @@ public enum TokenIntent: Sendable {
   }
 }
 
-/// Wants to redeem a code.
+/// A request to redeem a code.
 public struct RedemptionIntent: Sendable {
+  /// The client that sent the request.
   public let client: Client
   /// The code as presented, to be opened.
   public let code: Secret
@@ -35,8 +36,9 @@ public struct RedemptionIntent: Sendable {
   let parameters: FormParameters
 }
 
-/// Wants to use a refresh token.
+/// A request to use a refresh token.
 public struct RefreshIntent: Sendable {
+  /// The client that sent the request.
   public let client: Client
   /// The refresh token as presented, to be opened.
   public let token: Secret
@@ -47,24 +49,26 @@ public struct RefreshIntent: Sendable {
   let parameters: FormParameters
 }
 
-/// Asks after a device authorization.
+/// A request for the result of a device authorization (RFC 8628, section 3.4).
 public struct DeviceIntent: Sendable {
+  /// The client that sent the request.
   public let client: Client
+  /// The device code as presented.
   public let deviceCode: Secret
 }
 
-/// A form for the upstream's token endpoint. Only this module makes one.
+/// A form for the token or revocation endpoint of the upstream. Only `Enforcement` can create it.
 public struct UpstreamTokenRequest: Sendable {
-  /// The value of `Authorization`; `nil` without one.
+  /// The value of `Authorization`; `nil` to send none.
   public let authorization: Secret?
   /// The body, form-encoded from the parsed values.
   public let body: Secret
-  /// True if the gateway's own credentials are in it, so that a complaint about them is not the client's fault.
+  /// True if it contains credentials that the gateway holds, so that an error about them is not the client's fault.
   public let usesGatewayCredentials: Bool
-  /// The client's own credentials in it, which only the upstream compares; `nil` without them.
+  /// The client's credentials in it, which only the upstream compares; `nil` without them.
   public let presented: ClientAuthentication?
-  /// Texts of the request that the client must not get to see in the answer: the upstream's code or refresh token behind a
-  /// sealed one, and the held secret.
+  /// Texts of the upstream request that must not reach the client in the response: the upstream code or refresh token
+  /// behind a sealed one, and the held secret.
   public let hidden: [Secret]
   /// True if the client may only get refresh tokens that are sealed to it.
   public let sealsRefreshToken: Bool
@@ -77,7 +81,7 @@ public struct UpstreamTokenRequest: Sendable {
     var hidden = values
     if let secret = credentials.heldSecret {
       hidden.append(secret)
-      // The held secret can be read from the encoded pair of HTTP Basic.
+      // The held secret can be decoded from the base64 text of HTTP Basic.
       if let authorization { hidden.append(BasicCredentials.encodedPair(of: authorization)) }
     }
     self.hidden = hidden
@@ -89,11 +93,13 @@ public struct UpstreamTokenRequest: Sendable {
   }
 }
 
-/// What became of opening a sealed value.
+/// The result of opening a sealed value.
 public enum Opened<Value: Sendable>: Sendable {
+  /// The content of the value.
   case value(Value)
-  /// Not sealed here, altered, sealed for something else, or by a key that is retired.
+  /// The value was not sealed by this gateway, was altered, was sealed for another purpose, or with a key that is
+  /// retired.
   case invalid
-  /// Sealed by a key that this replica does not know yet.
+  /// The value was sealed with a key that this replica does not know yet.
   case keyUnknown
 }

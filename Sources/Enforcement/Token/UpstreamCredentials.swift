@@ -1,18 +1,20 @@
 import OAuth
 import Policy
 
-/// Who the gateway is to the upstream in one token request (`I-credentials`).
+/// The credentials of one token request to the upstream (`I-credentials`).
 enum UpstreamCredentials: Sendable {
-  /// The gateway's own, in the way that the upstream wants them.
+  /// Credentials that the gateway holds, sent in the way that the upstream requires.
   case held(UpstreamClient, Secret)
-  /// What the client presented, unchanged.
+  /// The credentials that the client presented, unchanged.
   case presented(ClientAuthentication)
-  /// An identifier alone.
+  /// Only an identifier.
   case identifier(ClientID)
 
-  /// Held credentials only for a client that proved itself, by its secret, by the verifier or by a token sealed to it.
+  /// Selects held credentials only for a client that is proven: by its secret, by the verifier or by a token sealed to
+  /// it.
   ///
-  /// `upstream.authentication` says how held credentials are sent. It has no effect on credentials that a client presents.
+  /// `upstream.authentication` determines how held credentials are sent. It has no effect on credentials that a client
+  /// presents.
   init(client: Client, authentication: ClientAuthentication, isProven: Bool) {
     if isProven, let secret = client.upstream.clientSecret, client.upstream.authentication != .none {
       self = .held(client.upstream, secret)
@@ -47,9 +49,9 @@ enum UpstreamCredentials: Sendable {
     }
   }
 
-  /// What the credentials add to the body.
+  /// The parameters that the credentials add to the body.
   ///
-  /// With Basic the identifier stays out: some servers refuse both together.
+  /// With Basic, the identifier is omitted: some servers refuse both together.
   func entries(from parameters: FormParameters) -> [FormParameters.Entry] {
     switch self {
     case .held(let client, let secret):
@@ -68,11 +70,11 @@ enum UpstreamCredentials: Sendable {
 }
 
 extension Client {
-  /// True if what the client presents are its credentials at the upstream: the upstream knows it by its own id, and it has
-  /// no secret of the gateway's, which must never go upstream.
+  /// True if the credentials that the client presents are those that it has at the upstream: the client uses its own id
+  /// there, and has no secret for the gateway, which must never be sent upstream.
   ///
-  /// For a public client this holds only where the gateway holds that secret. Otherwise a secret proves nothing (RFC 8252,
-  /// section 8.5) and stays here.
+  /// For a public client, this is true only if the gateway holds its upstream secret. Otherwise a secret proves nothing
+  /// (RFC 8252, section 8.5) and is not forwarded.
   var presentsUpstreamCredentials: Bool {
     self.upstream.clientID == self.id && self.secret == nil
       && (self.kind == .confidential || self.upstream.clientSecret != nil)
