@@ -7,7 +7,9 @@ import Testing
 
 @Suite("I-path: where answers lead")
 struct LocationGuardTests {
-  private func leaksAuthorizationResponse(_ field: String) throws -> Bool { LocationGuard(try FixturePolicy.with()).leaksAuthorizationResponse(field) }
+  private func leaksAuthorizationResponse(_ field: String) throws -> Bool {
+    LocationGuard(try FixturePolicy.with()).leaksAuthorizationResponse(field)
+  }
 
   @Test(
     "I-path: an answer is known in every spelling that a browser or an app takes for it",

@@ -226,6 +226,7 @@ extension InterceptedRequest {
     case .pass: return self.respond(with: .here(.answerUnusable), transaction: transaction)
     }
   }
+
   /// Claims the upstream's code for the transaction and sends the wrapped code to the client. If the store is
   /// unavailable, the client gets no code: a second transaction could present the same one.
   private func deliver(_ permit: CompletionPermit) async -> Response {
