@@ -87,7 +87,7 @@ void cl_eventfd_wait(int32_t fd) {
 
 void cl_eventfd_pause(int32_t fd, int32_t milliseconds) {
   struct pollfd waiting = {.fd = fd, .events = POLLIN};
-  // Interrupted by a signal it ends early, which does no harm.
+  // A signal may end the wait early, which is harmless.
   (void)poll(&waiting, 1, milliseconds);
 }
 
@@ -203,7 +203,7 @@ int32_t cl_set_reset_on_close(int32_t fd) {
   return result(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger));
 }
 
-// The data path calls the kernel directly: glibc's wrappers are cancellation points, and no thread here is cancelled.
+// The data path uses raw system calls: glibc's wrappers are cancellation points, and no thread here is cancelled.
 int64_t cl_receive(int32_t fd, void *bytes, size_t count) {
   for (;;) {
     ssize_t received = syscall(SYS_recvfrom, fd, bytes, count, 0, NULL, NULL);
@@ -249,7 +249,7 @@ int64_t cl_send2(
   }
 }
 
-// Setting TCP_NODELAY sends what was held back, even where it was set before (tcp(7)).
+// Setting TCP_NODELAY sends the bytes held back, even if the option was set already (tcp(7)).
 int32_t cl_push(int32_t fd) { return cl_set_no_delay(fd); }
 
 int32_t cl_shutdown_write(int32_t fd) { return result(shutdown(fd, SHUT_WR)); }
@@ -384,12 +384,12 @@ int64_t cl_write_descriptor(int32_t fd, const void *bytes, size_t count) {
 
 int32_t cl_open_log(const char *path) {
   const int flags = O_CREAT | O_APPEND | O_CLOEXEC;
-  // Without O_NONBLOCK the open of a FIFO waits until it has a reader.
+  // Without O_NONBLOCK, opening a FIFO waits until it has a reader.
   int fd = open(path, O_WRONLY | O_NONBLOCK | flags, 0640);
-  // A FIFO without a reader: opened for reading as well it takes lines until one comes (fifo(7)).
+  // A FIFO without a reader: opened for reading as well, it accepts lines until a reader comes (fifo(7)).
   if (fd < 0 && errno == ENXIO) fd = open(path, O_RDWR | O_NONBLOCK | flags, 0640);
   if (fd < 0) return -errno;
-  // Writes wait for the reader: they are on a thread of their own.
+  // Writes wait for the reader; they are made on a separate thread.
   int current = fcntl(fd, F_GETFL);
   if (current < 0 || fcntl(fd, F_SETFL, current & ~O_NONBLOCK) < 0) {
     int code = errno;

@@ -18,10 +18,10 @@
 static int32_t argument_count;
 static char **arguments;
 
-// Swift's runtime reads the arguments from /proc/self/cmdline and its own place from /proc/self/exe. In an empty root
-// directory neither exists: the arguments are kept here, before any Swift code runs, and the runtime is told a place. It
-// ends the process if it cannot read its place; a static program (without an interpreter, so without AT_BASE) never needs
-// it, and is told a place in every case.
+// Swift's runtime reads the arguments from /proc/self/cmdline and the program's path from /proc/self/exe. In an empty
+// root directory neither exists. So the arguments are saved here, before any Swift code runs, and SWIFT_ROOT gives the
+// runtime a path. The runtime ends the process if it cannot read its path. A static program (without an interpreter,
+// so without AT_BASE) never needs the path and always gets this one.
 __attribute__((constructor(101))) static void boot(int argc, char **argv, char **envp) {
   (void)envp;
   argument_count = argc;
@@ -43,13 +43,13 @@ static int release_code(struct dl_phdr_info *object, size_t size, void *data) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   for (size_t index = 0; index < object->dlpi_phnum; index++) {
     const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
-    // Never what can be written: such pages may differ from the file, and what is in them would be lost.
+    // Never writable segments: their pages may differ from the file, and the content would be lost.
     if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) || !(segment->p_flags & PF_X)) continue;
     const uintptr_t start = (object->dlpi_addr + segment->p_vaddr + page - 1) & ~(page - 1);
     const uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
     if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
   }
-  // The program itself comes first; libraries are others' too.
+  // The program itself comes first; libraries are shared with other processes.
   return 1;
 }
 
@@ -61,7 +61,7 @@ void cl_map_large_blocks(void) {
   mallopt(M_TRIM_THRESHOLD, 2 << 20);
 }
 
-// Each thread has a priority of its own in Linux, whatever POSIX says.
+// On Linux each thread has its own priority, contrary to POSIX.
 void cl_lower_priority(void) { setpriority(PRIO_PROCESS, (id_t)gettid(), 19); }
 
 void cl_discard(void *block, size_t count) {
@@ -82,7 +82,7 @@ static int32_t write_all(int32_t fd, const char *bytes, size_t count) {
   return fsync(fd) < 0 ? -errno : 0;
 }
 
-// The name is on disk once the directory is; a failure here changes nothing that could be undone.
+// The name is on disk once the directory is. A failure here is ignored: there is nothing to undo.
 static void sync_directory_of(const char *path) {
   char *copy = strdup(path);
   if (copy == NULL) return;
@@ -104,7 +104,7 @@ static int32_t write_beside(const char *path, const struct stat *old, const void
   if (fd < 0) return -errno;
   int32_t code = 0;
   if (old != NULL) {
-    // A service that reads the file through its owner or group still can; nobody else gains anything.
+    // A service that reads the file as its owner or group keeps its access; no other user gains any.
     if (fchown(fd, old->st_uid, old->st_gid) == 0) {
       if (fchmod(fd, (old->st_mode & 0660) | 0600) < 0) code = -errno;
     }
@@ -114,7 +114,7 @@ static int32_t write_beside(const char *path, const struct stat *old, const void
   if (code == 0) code = write_all(fd, bytes, count);
   close(fd);
   if (code == 0) {
-    // A link, unlike a rename, fails when the name is taken.
+    // Unlike a rename, a link fails if the name exists.
     int moved = old != NULL ? rename(temporary, path) : link(temporary, path);
     if (moved < 0) code = -errno;
   }
@@ -125,7 +125,7 @@ static int32_t write_beside(const char *path, const struct stat *old, const void
 
 int32_t cl_write_secret_file(const char *path, const void *bytes, size_t count, int32_t replaces) {
   if (!replaces) return write_beside(path, NULL, bytes, count);
-  // Through symbolic links: the file is replaced where it is, and the link stays.
+  // Follow symbolic links: the file is replaced in its place, and the link stays.
   char *real = realpath(path, NULL);
   if (real == NULL) return -errno;
   struct stat old;

@@ -10,23 +10,23 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-// Before 3.0.3 an HMAC context that is started anew without a key goes on with the message before.
+// Before 3.0.3, an HMAC context that is reinitialised without a key continues with the previous message.
 #if OPENSSL_VERSION_NUMBER < 0x30000030L
 #error "OpenSSL 3.0.3 or newer is needed"
 #endif
 
-// What OpenSSL has as macros only, which Swift does not import. No behaviour of its own.
+// Functions for OpenSSL's macros, which Swift does not import. They add no behaviour.
 
 static inline int co_set_protocols(SSL_CTX *context, int lowest, int highest) {
   return SSL_CTX_set_min_proto_version(context, lowest) == 1 && SSL_CTX_set_max_proto_version(context, highest) == 1;
 }
-/// Buffers only while there is something in them; a write may take a part and be repeated from another address.
+/// Allocates buffers only while they hold data; a write may be partial and may be repeated from another address.
 static inline void co_set_modes(SSL_CTX *context) {
   SSL_CTX_set_mode(
     context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 }
-/// A read that finds no application data in what was read ahead returns: by default it goes on as long as other records
-/// come.
+/// Makes a read return if it finds no application data in the bytes read ahead: by default it continues as long as
+/// other records arrive.
 static inline void co_set_no_auto_retry(SSL_CTX *context) { SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY); }
 static inline void co_set_options(SSL_CTX *context) {
   SSL_CTX_set_options(
@@ -40,7 +40,7 @@ static inline int co_set_groups(SSL_CTX *context, const char *groups) {
 static inline void co_set_session_cache_off(SSL_CTX *context) {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
 }
-/// New sessions go to `callback`, which returns 1 when it takes the reference over.
+/// Passes new sessions to `callback`, which returns 1 if it takes over the reference.
 static inline void co_set_client_sessions(SSL_CTX *context, int (*callback)(SSL *, SSL_SESSION *)) {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
   SSL_CTX_sess_set_new_cb(context, callback);
@@ -48,7 +48,7 @@ static inline void co_set_client_sessions(SSL_CTX *context, int (*callback)(SSL 
 static inline void co_set_server_name_callback(SSL_CTX *context, int (*callback)(SSL *, int *, void *)) {
   SSL_CTX_set_tlsext_servername_callback(context, callback);
 }
-/// Counts a reference of its own.
+/// Retains the certificate.
 static inline int co_add_chain_certificate(SSL_CTX *context, X509 *certificate) {
   return (int)SSL_CTX_add1_chain_cert(context, certificate);
 }
@@ -60,7 +60,7 @@ static inline void co_set_message_argument(SSL *connection, void *argument) {
 }
 static inline void co_set_owner(SSL *connection, void *owner) { SSL_set_app_data(connection, owner); }
 static inline void *co_owner(const SSL *connection) { return SSL_get_app_data(connection); }
-/// HMAC-SHA256 with this key. In C, because the parameters keep pointers to their names.
+/// Sets HMAC-SHA256 with this key. In C, because the parameters keep pointers to their names.
 static inline int co_set_hmac_key(EVP_MAC_CTX *context, const unsigned char *key, size_t count) {
   OSSL_PARAM parameters[] = {
     OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, (void *)key, count),
@@ -69,7 +69,7 @@ static inline int co_set_hmac_key(EVP_MAC_CTX *context, const unsigned char *key
   };
   return EVP_MAC_CTX_set_params(context, parameters);
 }
-/// The subject as RFC 4514 writes it; what is no printable ASCII is escaped.
+/// Prints the subject in the format of RFC 4514; everything except printable ASCII is escaped.
 static inline int co_print_subject(BIO *output, const X509 *certificate) {
   return X509_NAME_print_ex(output, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253) >= 0;
 }
@@ -77,7 +77,7 @@ static inline int co_name_count(const GENERAL_NAMES *names) { return sk_GENERAL_
 static inline GENERAL_NAME *co_name(const GENERAL_NAMES *names, int index) {
   return sk_GENERAL_NAME_value(names, index);
 }
-/// The host name of a subject alternative name, or NULL for one of another kind.
+/// Returns the host name of a subject alternative name, or NULL for one of another kind.
 static inline const ASN1_STRING *co_host_name(const GENERAL_NAME *name) {
   return name->type == GEN_DNS ? name->d.dNSName : NULL;
 }

@@ -2,7 +2,7 @@
 
 #include <zlib.h>
 
-// What zlib has as macros only, which Swift does not import. No behaviour of its own.
+// Functions for zlib's macros, which Swift does not import. They add no behaviour.
 
 static inline int cz_begin_inflating(z_stream *stream, int window_bits) { return inflateInit2(stream, window_bits); }
 static inline int cz_begin_deflating(z_stream *stream, int window_bits) {

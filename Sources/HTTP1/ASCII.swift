@@ -8,23 +8,27 @@ enum ASCII {
   static let tab: UInt8 = 0x09
   static let colon: UInt8 = 0x3a
 
-  // One bit a byte, so that a class test is a shift and a mask. tchar of RFC 9110, section 5.6.2.
-  // Literals, because a computed global is guarded by a once-check at each use.
+  /// True for a tchar (RFC 9110, section 5.6.2).
+  ///
+  /// One bit per byte value, so that a class test is a shift and a mask. Literals, because a computed global is
+  /// guarded by a once-check at each use.
   static func isToken(_ byte: UInt8) -> Bool {
     let low: UInt64 = 0x3ff_6cfa_0000_0000
     let high: UInt64 = 0x57ff_ffff_c7ff_fffe
     return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
   }
 
-  /// Characters that a request target may have: the visible ones without `"`, `<`, `>` and `#`, which every browser encodes
-  /// and some servers never answer. RFC 3986 has neither `[ ] { } | \ ^` nor a backtick there, but browsers send them.
+  /// True for a byte that may occur in a request target: a visible character except `"`, `<`, `>` and `#`, which every
+  /// browser encodes and some servers never answer. RFC 3986 also excludes `[ ] { } | \ ^` and the backtick, but
+  /// browsers send them.
   private static func isTarget(_ byte: UInt8) -> Bool {
     let low: UInt64 = 0xafff_fff2_0000_0000
     let high: UInt64 = 0x7fff_ffff_ffff_ffff
     return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
   }
 
-  /// The offset of the first byte from `start` on that a request target may not have; there has to be one.
+  /// Returns the offset of the first byte from `start` on that may not occur in a request target. The caller
+  /// guarantees that there is one.
   static func endOfTarget(in bytes: Span<UInt8>, from start: Int) -> Int {
     var index = start
     while index <= bytes.count &- 8 {
@@ -36,7 +40,7 @@ enum ASCII {
     return index
   }
 
-  /// Visible characters, white space and obs-text: what may stand in a field value.
+  /// True for a byte that may occur in a field value: visible characters, white space and obs-text.
   static func isFieldValue(_ byte: UInt8) -> Bool {
     byte >= 0x20 ? byte != 0x7f : byte == tab
   }
@@ -53,20 +57,21 @@ enum ASCII {
     byte &- 0x41 < 26 ? byte | 0x20 : byte
   }
 
-  /// True if `HTTP/` stands at `position`, of which the five bytes exist.
+  /// True if `HTTP/` is at `position`. The caller guarantees that the five bytes exist.
   static func isHTTP(_ bytes: Span<UInt8>, at position: Int) -> Bool {
     bytes[position] == 0x48 && bytes[position + 1] == 0x54 && bytes[position + 2] == 0x54
       && bytes[position + 3] == 0x50 && bytes[position + 4] == 0x2f
   }
 
-  /// The offset behind the line end whose CR stands at `position`.
+  /// Returns the offset after the line end whose CR is at `position`.
   static func lineEnd(_ bytes: Span<UInt8>, _ position: Int) throws(MessageError) -> Int {
     guard bytes[position + 1] == lf else { throw .malformed("a bare carriage return") }
     return position + 2
   }
 
-  /// Lower case, and everything but letters and digits as `-`: how the most liberal server reads a field name. Those
-  /// that make a variable's name of it, as CGI does, write `_` for each such byte (RFC 3875, section 4.1.18).
+  /// Returns the byte in lower case, or `-` for everything except letters and digits, as the most liberal server reads
+  /// a field name. Servers that make a variable of the name, as CGI does, write `_` for each such byte (RFC 3875,
+  /// section 4.1.18).
   static func folded(_ byte: UInt8) -> UInt8 {
     isDigit(byte) || (byte | 0x20) &- 0x61 < 26 ? lowercased(byte) : 0x2d
   }

@@ -1,10 +1,10 @@
-/// Takes a body's framing off, piece by piece, and knows when it has ended.
+/// Removes the framing of a body, piece by piece, and detects its end.
 public struct BodyDecoder: Sendable {
-  /// What a call to `decode` found at the front of the input.
+  /// The part at the front of the input that a call of `decode` processed.
   public struct Piece: Equatable, Sendable {
-    /// Bytes of the input that are done with, framing included. The data lies within them.
+    /// The number of processed bytes, including framing. The data lies within them.
     public var consumed: Int
-    /// Where the body's own bytes stand in the input.
+    /// The range of the body's own bytes in the input.
     public var data: Range<Int>
   }
 
@@ -17,6 +17,7 @@ public struct BodyDecoder: Sendable {
 
   private var state: State
 
+  /// Creates a decoder for a body with this framing.
   public init(_ framing: BodyFraming) {
     switch framing {
     case .none: state = .finished
@@ -26,18 +27,20 @@ public struct BodyDecoder: Sendable {
     }
   }
 
+  /// True if the body has ended.
   public var isFinished: Bool {
     if case .finished = state { return true }
     return false
   }
 
-  /// Bytes that are still to come, if that is known.
+  /// The number of bytes still to come; `nil` if it is not known.
   public var remaining: Int? {
     if case .length(let count) = state { return count }
     return nil
   }
 
-  /// Decodes from the front of `input`; call again with the rest until a piece has neither data nor consumed bytes.
+  /// Decodes from the front of `input`. Call again with the rest until a piece has neither data nor consumed bytes.
+  /// Throws if the chunked framing is malformed.
   public mutating func decode(_ input: Span<UInt8>) throws(MessageError) -> Piece {
     switch state {
     case .length(let remaining):
@@ -55,7 +58,7 @@ public struct BodyDecoder: Sendable {
     }
   }
 
-  /// The sender has closed. Returns whether that ends the body properly (RFC 9112, section 8).
+  /// Records that the sender closed the connection. Returns true if that ends the body properly (RFC 9112, section 8).
   public mutating func close() -> Bool {
     switch state {
     case .untilClose, .finished:

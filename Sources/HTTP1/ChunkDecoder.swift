@@ -3,18 +3,19 @@
 ///     chunked-body = *chunk last-chunk trailer-section CRLF
 ///     chunk        = chunk-size [ chunk-ext ] CRLF chunk-data CRLF
 ///
-/// Extensions and trailers are checked, bounded and dropped: nothing behind the gateway needs them, and both have
-/// carried smuggled requests. Every line ends in CRLF; a bare CR or LF anywhere is an error.
+/// Extensions and trailers are checked, limited in size and dropped: nothing behind the gateway needs them, and both
+/// have carried smuggled requests. Every line ends in CRLF; a bare CR or LF anywhere is an error.
 struct ChunkDecoder: Sendable {
   /// 15 hexadecimal digits cannot overflow.
   private static let sizeDigitLimit = 15
-  /// Over a whole body, so that a sender cannot make the gateway read framing without end.
+  /// Bytes of extensions per body, so that a sender cannot make the gateway read framing without end.
   private static let extensionLimit = 4 * 1024
+  /// Bytes of trailers per body, for the same reason.
   private static let trailerLimit = 8 * 1024
 
   private enum State {
     case size(digits: Int)
-    /// `quoted`: a quoted string may hold any field character, but no line end.
+    /// May contain any field character, also as a quoted string, but no line end.
     case extensions
     case sizeLineFeed
     case data

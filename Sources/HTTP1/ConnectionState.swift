@@ -1,21 +1,21 @@
 /// The state of one server connection, and all of its transitions.
 ///
 /// Theory of operation. A connection carries exchanges one after the other. In an exchange the request is received and
-/// the response is sent, and the two overlap: a response may end before its request has (a refusal, an early error).
-/// What may follow depends on both sides, so neither the code that reads nor the code that writes decides it:
+/// the response is sent, and the two overlap: a response may end before its request (a refusal, an early error). The
+/// next step depends on both sides, so neither the reading nor the writing code decides it:
 ///
 ///     event                      request      response
 ///     receivedHead               receiving    awaited      (complete at once without a body)
 ///     receivedBody               complete
 ///     startedResponse                         sending
 ///     finishedResponse                        complete
-///     cutResponse                             cut
+///     cutResponse                             cut          (only while sending)
 ///
-///     request     response    what follows
-///     complete    complete    next head, if both sides keep the connection alive, else close
-///     receiving   complete    the rest of the body is of no use: say that nothing more comes, drain a bounded part, close
-///     any         cut         reset, so that the part that was sent cannot pass for the whole
-///     any         awaited     close: nothing was promised
+///     request     response      next step
+///     complete    complete      next head, if both sides keep the connection alive, else close
+///     receiving   complete      the rest of the body is not needed: end the sending side, drain a bounded part, close
+///     any         sending, cut  reset, so that the client does not accept the part as the whole
+///     any         awaited       close: nothing was promised
 public struct ConnectionState: Sendable {
   private enum RequestSide {
     case receiving
@@ -29,7 +29,7 @@ public struct ConnectionState: Sendable {
     case cut
   }
 
-  /// What the driver does after an exchange.
+  /// The driver's next step after an exchange.
   public enum Next: Equatable, Sendable {
     case readHead
     case close
@@ -40,12 +40,13 @@ public struct ConnectionState: Sendable {
   private var request = RequestSide.complete
   private var response = ResponseSide.awaited
   private var keepsAlive = true
-  /// Heads received on this connection.
+  /// The number of request heads received on this connection.
   public private(set) var requests = 0
 
+  /// The state of a new connection.
   public init() {}
 
-  /// A head was read; `keepsAlive` is the client's wish.
+  /// Records that a head was read; `keepsAlive`: the client keeps the connection open.
   public mutating func receivedHead(hasBody: Bool, keepsAlive: Bool) {
     requests += 1
     request = hasBody ? .receiving : .complete
@@ -53,38 +54,43 @@ public struct ConnectionState: Sendable {
     self.keepsAlive = keepsAlive
   }
 
-  /// The last byte of the request's body was read.
+  /// Records that the last byte of the request body was read.
   public mutating func receivedBody() {
     request = .complete
   }
 
-  /// The first byte of the response was sent. From here on the exchange can only be finished or cut.
+  /// Records that the response begins: its head is about to be sent. The exchange can then only be finished or cut.
   public mutating func startedResponse() {
     response = .sending
   }
 
-  /// Nothing more may be asked on this connection: the head of a response is about to say so.
+  /// Ends the connection after this exchange; the head of the response announces it.
   public mutating func refuseFurtherRequests() {
     keepsAlive = false
   }
 
+  /// Records that the last byte of the response was sent.
   public mutating func finishedResponse() {
     response = .complete
   }
 
-  /// The response cannot be completed.
+  /// Records that a started response cannot be completed.
   public mutating func cutResponse() {
     if response == .sending { response = .cut }
   }
 
+  /// True if the whole request has been received.
   public var isRequestComplete: Bool { request == .complete }
+  /// True if the response has begun.
   public var hasStartedResponse: Bool { response != .awaited }
 
   /// True if the response should announce that the connection stays open.
   ///
-  /// A response that begins before its request has been read may end before it, and then the connection has to go.
+  /// A response that begins before its whole request was read may also end before it, and then the connection must
+  /// close.
   public var announcesKeepAlive: Bool { keepsAlive && request == .complete }
 
+  /// The next step after the exchange, as in the table above.
   public var next: Next {
     switch (request, response) {
     case (_, .cut), (_, .sending): .reset

@@ -1,9 +1,10 @@
-/// A set of globs of field names, such as `iv-*` or `*-s-dn`, matched on the bytes of a head.
+/// A set of globs of field names, such as `iv-*` or `*-s-dn`, matched against the bytes of a head.
 ///
-/// Names and globs are compared in their folded form (`ASCII.folded`): lower case, with `-` for all but letters and digits.
-/// So `iv-*` also matches `IV_User`, which servers that make a variable of the name read as the same field.
+/// Names and globs are compared in their folded form (`ASCII.folded`): lower case, with `-` for everything except
+/// letters and digits. So `iv-*` also matches `IV_User`, which servers that make a variable of the name read as the
+/// same field.
 struct FieldNameGlobs: Sendable {
-  /// What a name must begin with, contain in this order, and end with. A glob without `*` has only `head`.
+  /// The texts that a name must begin with, contain in this order, and end with. A glob without `*` has only `head`.
   private struct Glob: Sendable {
     let head: [UInt8]
     let middle: [[UInt8]]
@@ -41,11 +42,12 @@ struct FieldNameGlobs: Sendable {
     }
   }
 
-  /// Globs by the first byte of the name, and by the last one where a glob begins with `*`. Most names meet none of them.
+  /// Globs by the first byte of the name; a glob that begins with `*` by the last byte. Most names select none of
+  /// them.
   private let byFirst: [[Glob]]
   private let byLast: [[Glob]]
   private let others: [Glob]
-  /// A bit for each slot of `byFirst` and `byLast` that is in use.
+  /// One bit for each used slot of `byFirst` and `byLast`.
   private let firstBytes: UInt64
   private let lastBytes: UInt64
   let isEmpty: Bool
@@ -71,7 +73,7 @@ struct FieldNameGlobs: Sendable {
     isEmpty = globs.isEmpty
   }
 
-  /// True if a glob matches the name in `range`, which is not empty.
+  /// True if a glob matches the non-empty name in `range`.
   func matches(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
     if isEmpty { return false }
     let first = FieldNameGlobs.slot(ASCII.folded(bytes[range.lowerBound]))
@@ -83,7 +85,7 @@ struct FieldNameGlobs: Sendable {
     return others.contains { $0.matches(bytes, range) }
   }
 
-  /// Returns the text of a glob that matches the name in `range`, which is not empty; `nil` if none does.
+  /// Returns the text of a glob that matches the non-empty name in `range`; `nil` if no glob matches.
   func glob(matching bytes: Span<UInt8>, _ range: Range<Int>) -> String? {
     for globs in byFirst + byLast + [others] {
       for glob in globs where glob.matches(bytes, range) { return glob.text }
@@ -91,7 +93,8 @@ struct FieldNameGlobs: Sendable {
     return nil
   }
 
-  /// A folded byte is a letter, a digit or a hyphen; two that share a slot cost a comparison.
+  /// Returns the slot of a folded byte: a letter, a digit or a hyphen. Two bytes that share a slot only cost a
+  /// comparison.
   private static func slot(_ folded: UInt8) -> Int { Int(folded & 63) }
 
   private static func bits(of slots: [[Glob]]) -> UInt64 {

@@ -1,6 +1,7 @@
-/// The two framing fields, read so that no second reading exists (RFC 9112, sections 6.1 to 6.3).
+/// The two framing fields, read so that no second interpretation exists (RFC 9112, sections 6.1 to 6.3).
 enum Framing {
-  /// The length; `nil` when the field is absent. Refused: repeated fields, lists, signs, anything but digits, overflow.
+  /// Returns the length; `nil` if the field is absent. Rejects repeated fields, lists, signs, anything except digits,
+  /// and overflow.
   static func contentLength(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Int? {
     guard index.has(.contentLength) else { return nil }
     var found: Int?
@@ -19,7 +20,7 @@ enum Framing {
     return found
   }
 
-  /// True if the body is chunked. Refused: every coding but exactly `chunked`, and repeated fields.
+  /// True if the body is chunked. Rejects every coding except exactly `chunked`, and repeated fields.
   static func chunkedCoding(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Bool {
     guard index.has(.transferEncoding) || index.has(.disguised) else { return false }
     var found = false
@@ -31,7 +32,7 @@ enum Framing {
       found = true
     }
     for number in 0..<index.count where index[number].known == .disguised {
-      // Another spelling of a framing field is harmless only where the next server does not fold it.
+      // Another spelling of a framing field is harmless only if the next server does not fold it to the real name.
       let name = index[number].name
       if HeadIndex.folds(bytes, name, to: "content-length") || HeadIndex.folds(bytes, name, to: "transfer-encoding") {
         throw .malformed("a framing field in another spelling")

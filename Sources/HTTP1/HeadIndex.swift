@@ -1,47 +1,54 @@
 internal import Bytes
 
-/// Where the fields of a head stand in the receive buffer: offsets, no copies.
+/// The positions of a head's fields in the receive buffer: offsets, no copies.
 ///
-/// One is reused for every message of a worker, since a head is parsed and rewritten without a wait in between. So a loop
-/// over it, which sees it as it is at each step, must neither wait nor parse.
+/// A worker reuses one index for every message, because a head is parsed and rewritten without a wait in between. A
+/// loop over the index sees its current content at each step, so the loop body must neither wait nor parse.
 public final class HeadIndex {
+  /// One field, as offsets into the bytes of the head.
   public struct Field: Sendable {
     fileprivate var nameStart: UInt16 = 0
     fileprivate var nameEnd: UInt16 = 0
     fileprivate var valueStart: UInt16 = 0
     fileprivate var valueEnd: UInt16 = 0
+    /// The kind of field, from its name.
     public fileprivate(set) var known = KnownField.none
-    /// Named by a `Connection` option, so it ends at this hop.
+    /// True if a `Connection` option names the field, so it ends at this hop (RFC 9110, section 7.6.1).
     public fileprivate(set) var isNominated = false
 
+    /// The range of the name.
     public var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
-    /// Without the white space around it.
+    /// The range of the value, without surrounding white space.
     public var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
   }
 
-  /// More fields than any browser or server sends; each costs a record and time in every rewrite.
+  /// The maximum number of fields, more than any browser or server sends; each costs a record and time in every
+  /// rewrite.
   public static let fieldLimit = 100
 
-  /// More `Connection` options than anyone sends; each is compared with every field.
+  /// The maximum number of `Connection` options, more than legitimate messages have; each is compared with every
+  /// field.
   static let optionLimit = 32
-  /// Offsets are records of 16 bits.
+  /// Offsets are stored in 16 bits.
   private static let lengthLimit = Int(UInt16.max)
 
-  /// The records stand in the object: an array would be checked for other owners with each one.
+  /// The records are stored inline: an array would be checked for unique ownership at each write.
   private var records = InlineArray<100, Field>(repeating: Field())
-  /// How many fields there are.
+  /// The number of fields.
   public private(set) var count = 0
-  /// A bit for each known field that occurs, so that what does not occur is not searched for.
+  /// One bit for each known field that occurs, so that absent fields are not searched for.
   private var present: UInt64 = 0
   private let table = KnownFieldTable()
-  /// For each byte its folded form if it can stand in a token, else 0.
+  /// For each byte its folded form if it may occur in a token, else 0.
   private let foldedTokens: InlineArray<256, UInt8>
 
+  /// Creates an empty index.
   public init() {
     precondition(records.count == HeadIndex.fieldLimit, "a record for each field")
     foldedTokens = InlineArray { ASCII.isToken(UInt8($0)) ? ASCII.folded(UInt8($0)) : 0 }
   }
 
+  /// The field at `index`. Traps if `index` is out of range.
   public subscript(index: Int) -> Field {
     precondition(index < count, "no such field")
     return records[index]
@@ -55,21 +62,21 @@ public final class HeadIndex {
   /// True if a field of this kind occurs.
   public func has(_ known: KnownField) -> Bool { present >> UInt64(known.rawValue) & 1 == 1 }
 
-  /// True if a field that leads somewhere occurs.
+  /// True if a field with a URL for the browser occurs: Location, Content-Location, Refresh or Link.
   public var hasLocation: Bool { present & HeadIndex.locations != 0 }
   private static let locations: UInt64 =
     1 << UInt64(KnownField.location.rawValue) | 1 << UInt64(KnownField.contentLocation.rawValue)
     | 1 << UInt64(KnownField.refresh.rawValue) | 1 << UInt64(KnownField.link.rawValue)
 
-  /// True if another field has the same name with hyphens for its other characters, so that servers which fold names may
-  /// take this one for that.
+  /// True if a field with a regular name equals this one after folding (hyphens for special characters), so that
+  /// servers that fold names may confuse the two.
   public func isShadow(_ field: Field, _ bytes: Span<UInt8>) -> Bool {
     for index in 0..<count
     where records[index].known != .irregular && HeadIndex.equal(bytes, records[index].name, field.name) { return true }
     return false
   }
 
-  /// The field's value if there is exactly one such field.
+  /// Returns the value of the field if exactly one such field occurs.
   public func only(_ known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
     var found: Range<Int>?
@@ -80,22 +87,25 @@ public final class HeadIndex {
     return found
   }
 
+  /// Returns the value of the first such field.
   public func first(_ known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
     for index in 0..<count where records[index].known == known { return records[index].value }
     return nil
   }
 
+  /// Returns the value of the last such field.
   public func last(_ known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
     for index in (0..<count).reversed() where records[index].known == known { return records[index].value }
     return nil
   }
 
-  /// Parses the field section that begins at `start` and ends with the empty line that ends at `end`.
+  /// Parses the field section from `start` to `end`, the offset after its empty line.
   ///
-  /// Grammar (RFC 9112, section 5): `*( field-name ":" OWS field-value OWS CRLF ) CRLF`. The line ends were checked by
-  /// the scanner. Refused: white space before the colon, folded lines, empty names, control characters, too many.
+  /// Grammar (RFC 9112, section 5): `*( field-name ":" OWS field-value OWS CRLF ) CRLF`. The scanner has already
+  /// checked the line ends. Rejects white space before the colon, folded lines, empty names, control characters and
+  /// too many fields.
   func parseFields(
     _ bytes: Span<UInt8>, from start: Int, to end: Int, limit: Int = HeadIndex.fieldLimit
   ) throws(MessageError) {
@@ -135,8 +145,8 @@ public final class HeadIndex {
     }
   }
 
-  /// The offset of the first byte at or behind `start` that cannot stand in a token, and whether what stands before it
-  /// differs from its folded form in the case of letters at most.
+  /// Returns the offset of the first byte at or after `start` that cannot occur in a token. `isPlain`: the name before
+  /// it differs from its folded form at most in letter case.
   @inline(__always)
   private func endOfName(_ bytes: Span<UInt8>, from start: Int) -> (offset: Int, isPlain: Bool) {
     var position = start
@@ -146,19 +156,19 @@ public final class HeadIndex {
       if others != 0 { break }
     }
     if position < bytes.count, bytes[position] == ASCII.colon { return (position, true) }
-    // Bits in which the name differs from its folded form; case is one bit.
+    // The bits in which the name differs from its folded form; case is one bit.
     var difference: UInt8 = 0
     while true {
       let byte = bytes[position]
       let folded = foldedTokens[Int(byte)]
       if folded == 0 { return (position, difference & ~0x20 == 0) }
       difference |= byte ^ folded
-      // Within the span, which is checked: it cannot overflow.
+      // `position` is within the span, which is checked, so it cannot overflow.
       position &+= 1
     }
   }
 
-  /// The offset of the first byte at or behind `start` that cannot stand in a field value.
+  /// Returns the offset of the first byte at or after `start` that cannot occur in a field value.
   @inline(__always)
   private static func endOfValue(_ bytes: Span<UInt8>, from start: Int) -> Int {
     var position = start
@@ -181,7 +191,7 @@ public final class HeadIndex {
       byte == ASCII.cr ? "a header line without a colon" : "an invalid character in a header field name")
   }
 
-  /// What the `Connection` options of a message say.
+  /// The `Connection` options of a message that the gateway evaluates.
   struct ConnectionOptions {
     var close = false
     var keepAlive = false
@@ -190,12 +200,12 @@ public final class HeadIndex {
 
   /// Reads the `Connection` options and marks the fields that they name (RFC 9110, section 7.6.1).
   ///
-  /// An option that names a field on which framing, routing or trust rests is refused: removing it would let the
-  /// sender choose what the next hop sees.
+  /// Rejects an option that names a field used for framing, routing or trust: removing that field would let the sender
+  /// choose what the next hop sees.
   func readConnectionOptions(_ bytes: Span<UInt8>) throws(MessageError) -> ConnectionOptions {
     var options = ConnectionOptions()
     guard has(.connection) else { return options }
-    // What nearly every server says.
+    // A fast path for `keep-alive`, the value that nearly every server sends.
     if let value = only(.connection), HeadIndex.isKeepAlive(bytes, value) {
       options.keepAlive = true
       return options
@@ -255,7 +265,7 @@ public final class HeadIndex {
     return start..<end
   }
 
-  /// True if the bytes are `text`, which is in lower case, without regard to case.
+  /// True if the bytes equal `text`, ignoring case. `text` is in lower case.
   public static func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: String) -> Bool {
     guard range.count == text.utf8.count else { return false }
     var position = range.lowerBound
@@ -266,7 +276,7 @@ public final class HeadIndex {
     return true
   }
 
-  /// True if the bytes are `text`, which is in lower case with `-`, to the most liberal reader.
+  /// True if the folded bytes equal `text`, as the most liberal server reads them. `text` is in lower case with `-`.
   static func folds(_ bytes: Span<UInt8>, _ range: Range<Int>, to text: String) -> Bool {
     guard range.count == text.utf8.count else { return false }
     var position = range.lowerBound
@@ -286,6 +296,8 @@ public final class HeadIndex {
 }
 
 extension HeadIndex: RandomAccessCollection {
+  /// Always 0.
   public var startIndex: Int { 0 }
+  /// The number of fields.
   public var endIndex: Int { count }
 }

@@ -1,22 +1,26 @@
-/// How long a request head may be. Beyond it stands what no browser sends; each byte is kept while the head is incomplete.
+/// The size limits of a request head. No browser exceeds them; each byte is kept while the head is incomplete.
 public struct HeadLimits: Sendable {
-  /// Of the whole head, with its empty line.
+  /// Bytes of the whole head, including its empty line.
   public var bytes: Int
+  /// The number of header fields.
   public var fields: Int
-  /// Of the request target.
+  /// Bytes of the request target.
   public var target: Int
 
-  /// - Parameter bytes: at most what one buffer receives.
+  /// Creates limits.
+  ///
+  /// - Parameter bytes: at most the number of bytes that one buffer receives.
   public init(bytes: Int = 16 * 1024, fields: Int = HeadIndex.fieldLimit, target: Int = 8 * 1024) {
     self.bytes = bytes
     self.fields = fields
     self.target = target
   }
 
+  /// The default limits: 16 KiB, 100 fields, and 8 KiB for the target.
   public static let standard = HeadLimits()
 }
 
-/// The limit of a head that was exceeded.
+/// The limit of a head that a request exceeded.
 public enum HeadLimit: Sendable {
   case bytes
   case fields

@@ -1,17 +1,19 @@
 internal import Bytes
 
-/// Finds the end of a head in bytes that arrive piece by piece, each line looked at once.
+/// Finds the end of a head in bytes that arrive piece by piece; scans each byte once.
 ///
-/// A bare line feed is refused at once (RFC 9112, section 2.2 lets a recipient accept it; servers that disagree on it
-/// are a way to smuggle requests), so a sender does not learn it by a deadline.
+/// Rejects a bare line feed immediately, so that the sender gets an error instead of a timeout. RFC 9112, section 2.2
+/// lets a recipient accept it, but servers that disagree on it allow request smuggling.
 public struct HeadScanner {
   private var scanned = 0
-  /// The offset behind the last line end; a line end there ends the head.
+  /// The offset after the last line end; another line end there ends the head.
   private var lineStart = 0
 
+  /// Creates a scanner for a new head.
   public init() {}
 
-  /// The length of the head with its empty line, or `nil` when more bytes are needed.
+  /// Returns the length of the head including its empty line; `nil` if more bytes are needed. Throws on a bare line
+  /// feed.
   public mutating func end(of bytes: Span<UInt8>) throws(MessageError) -> Int? {
     while scanned <= bytes.count &- 8 {
       var found = bytes.word(at: scanned).everyPlace(of: ASCII.lf)
@@ -28,7 +30,7 @@ public struct HeadScanner {
     return nil
   }
 
-  /// True if the line that ends with the line feed at `offset` is the empty one behind all others.
+  /// True if the line feed at `offset` ends the empty line after the head.
   private mutating func endsHead(_ bytes: Span<UInt8>, at offset: Int) throws(MessageError) -> Bool {
     guard offset > 0, bytes[offset &- 1] == ASCII.cr else { throw .malformed("a bare line feed in the head") }
     let isEmpty = offset &- 1 == lineStart && lineStart > 0

@@ -1,33 +1,37 @@
-/// Request fields that servers and single sign-on products take for proof of who or where the client is (`I-transport`).
+/// Request fields that servers and single sign-on products accept as proof of the client's identity or address
+/// (`I-transport`).
 ///
-/// A server that once was behind such a product logs in whomever the field names. So only a trusted proxy may send them;
-/// from every other peer they are dropped. The same holds for names with characters other than letters, digits and
-/// hyphens: servers that make a variable of the name (CGI, PHP, WSGI, Java filters) read `X_Case` as `X-Case`.
+/// A server that was once deployed behind such a product logs in the user that the field names. So only a trusted
+/// proxy may send these fields; from every other peer they are dropped. The same applies to names with characters
+/// other than letters, digits and hyphens: servers that make a variable of the name (CGI, PHP, WSGI, Java filters)
+/// read `X_Case` as `X-Case`.
 public final class IdentityFields: Sendable {
   private let dropped = FieldNameGlobs(IdentityFields.builtIn)
   private let added: FieldNameGlobs
   private let kept: FieldNameGlobs
 
+  /// Creates the set of dropped fields.
+  ///
   /// - Parameters:
-  ///   - strip: globs of names that are dropped besides the built-in ones.
-  ///   - keep: globs of names that are not dropped although a built-in glob matches or the name has an `_`.
+  ///   - strip: globs of names to drop in addition to the built-in ones.
+  ///   - keep: globs of names to keep although a built-in glob matches or the name contains an `_`.
   public init(strip: [String] = [], keep: [String] = []) {
     added = FieldNameGlobs(strip)
     kept = FieldNameGlobs(keep)
   }
 
-  /// True if `field`, one of `fields`, may go upstream.
+  /// True if `field`, one of `fields`, may be forwarded upstream.
   ///
-  /// Not even a trusted proxy may send `X_Case` together with `X-Case`: few proxies remove the former when they set the
-  /// latter, and the server takes one of both.
+  /// Not even a trusted proxy may send `X_Case` together with `X-Case`: few proxies remove the former when they set
+  /// the latter, and the server uses one of the two.
   public func passes(_ field: HeadIndex.Field, of fields: HeadIndex, _ bytes: Span<UInt8>, isTrusted: Bool) -> Bool {
     if field.known == .irregular, fields.isShadow(field, bytes) { return false }
     return isTrusted || !drops(field, bytes)
   }
 
-  /// Returns how a field that does not go upstream was recognised: its known name, the glob that matches it, or `irregular`
-  /// for a name with other characters than letters, digits and hyphens. Never other text of the request; `nil` for a field
-  /// that goes upstream.
+  /// Returns the reason why a field is dropped: its known name, the glob that matches it, or `irregular` for a name
+  /// with characters other than letters, digits and hyphens. Never other text of the request. Returns `nil` for a
+  /// field that is forwarded, and for fields that the gateway replaces.
   public func dropped(
     _ field: HeadIndex.Field, of fields: HeadIndex, _ bytes: Span<UInt8>, isTrusted: Bool
   ) -> String? {
@@ -39,7 +43,7 @@ public final class IdentityFields: Sendable {
       guard !passes(field, of: fields, bytes, isTrusted: isTrusted) else { return nil }
     }
     switch field.known {
-    // The name is one of the table, in some case of its letters.
+    // The name is one of the table, in any letter case.
     case .assertion, .identity: return String(decoding: field.name.map { ASCII.lowercased(bytes[$0]) }, as: UTF8.self)
     default:
       return added.glob(matching: bytes, field.name) ?? dropped.glob(matching: bytes, field.name)
@@ -65,11 +69,11 @@ public final class IdentityFields: Sendable {
     }
   }
 
-  /// Globs besides the names that `KnownFieldTable` has as `identity`.
+  /// Globs in addition to the `identity` names of `KnownFieldTable`.
   private static let builtIn = [
     // IBM Security Verify Access (WebSEAL), Broadcom SiteMinder, Oracle Access Manager and SSO, RSA Access Manager.
     "iv-*", "sm-*", "smuser*", "oam*", "osso-*", "ct-remote-user", "ct-auth-*",
-    // WebSphere's private headers (`$WSRU`, `$WSCC`, ...) and WebLogic's of its plug-in.
+    // WebSphere's private headers (`$WSRU`, `$WSCC`, ...) and those of WebLogic's plug-in.
     "$ws*", "wl-proxy-*", "x-weblogic-*",
     // IIS, ASP.NET Core and Azure.
     "x-arr-*", "x-iis-*", "ms-aspnetcore-*", "x-ms-client-*", "x-ms-token-*", "x-azure-*",
@@ -77,12 +81,12 @@ public final class IdentityFields: Sendable {
     "x-amzn-oidc-*", "x-amzn-mtls-*", "x-goog-authenticated-*", "x-goog-iap-*", "x-appengine-*", "x-apigateway-*",
     "x-endpoint-api-userinfo", "cf-access-authenticated-*", "cf-access-jwt-*", "cf-connecting-*", "x-envoy-*",
     "tailscale-user-*",
-    // Apache's and nginx's modules, Shibboleth, CAS, and gateways that authenticate.
+    // Modules of Apache and nginx, Shibboleth, CAS, and authenticating gateways.
     "x-webauth-*", "webauth-*", "oidc-*", "mellon-*", "shib-*", "shibboleth-*", "eppn", "cas-user*", "x-cas-*", "ajp-*",
     "auth-user*", "x-auth-request-*", "x-auth-user*", "x-auth-email", "x-auth-groups", "x-auth-roles", "x-auth-name",
     "x-auth-subject", "x-authenticated-*", "x-authentik-*", "x-pomerium-*", "x-vouch-*", "x-sso-*", "x-consumer-*",
     "x-credential-*", "x-anonymous-consumer", "x-userinfo", "x-trusted-*", "proxy-user*", "proxy-remote-user",
-    // Who the client is, as variables of CGI and proxies of every kind say it.
+    // The client's identity or address, as CGI variables and proxies of all kinds name it.
     "remote-*", "x-remote-*", "x-real-*", "x-forwarded-*", "x-original-*", "x-proxyuser-*", "x-originating-ip",
     "*client-ip", "*clientip",
     // Client certificates and the TLS connection.

@@ -1,8 +1,8 @@
 internal import Bytes
 
-/// Field names that the proxy treats specially, recognised without regard to case.
+/// Field names that the proxy treats specially, recognised regardless of letter case.
 ///
-/// The raw value indexes `KnownFieldTable.entries`.
+/// The raw value is the bit of the field in `HeadIndex.present`.
 public enum KnownField: UInt8, Sendable {
   case none
   case host
@@ -21,20 +21,21 @@ public enum KnownField: UInt8, Sendable {
   case forwardedFor
   case forwardedProto
   case forwardedHost
-  /// Another path, method or host than the request's own, which some servers believe: never forwarded.
+  /// A path, method or host that overrides that of the request on some servers: never forwarded.
   case assertion
-  /// A known name with other characters for its hyphens, which CGI-like servers fold onto the real one: never forwarded.
+  /// A known name with other characters in place of its hyphens, which CGI-like servers fold to the real one: never
+  /// forwarded.
   case disguised
-  /// A claim about who or where the client is, which some servers believe: forwarded for trusted proxies only.
+  /// A claim about the client's identity or address that some servers trust: forwarded for trusted proxies only.
   case identity
-  /// A name with other characters than letters, digits and hyphens that is not `disguised`: forwarded for trusted proxies
-  /// only.
+  /// A name with characters other than letters, digits and hyphens that is not `disguised`: forwarded for trusted
+  /// proxies only.
   case irregular
   case location
   case contentLocation
-  /// `url=` in it sends the browser elsewhere, like a Location.
+  /// A field whose `url=` redirects the browser like a Location.
   case refresh
-  /// A browser may fetch what it leads to without being asked (RFC 8288).
+  /// A field whose target a browser may fetch without user action (RFC 8288).
   case link
   case setCookie
   case cookie
@@ -44,32 +45,32 @@ public enum KnownField: UInt8, Sendable {
   case date
   case server
   case strictTransportSecurity
-  /// Other fields that must not be removable by a `Connection` option (RFC 9110, section 7.6.1).
+  /// Other fields that a `Connection` option must not remove (RFC 9110, section 7.6.1).
   case endToEnd
-  /// Fields that many requests have and that mean nothing here, so that no glob has to be compared with them.
+  /// Fields that are common in requests and have no meaning here, so that no glob is compared with them.
   case common
 }
 
 extension KnownField {
-  /// True if a reader may go where its value leads.
+  /// True if a client may follow the URL in its value.
   public var isLocation: Bool { self == .location || self == .contentLocation || self == .refresh }
 
   /// True for names that the gateway itself neither reads nor writes.
   var isClaimOrUnknown: Bool { self == .none || self == .identity || self == .common }
 }
 
-/// A field name in lower case with `-` for all but letters and digits, its last 16 bytes in two words, so that a look-up
-/// compares words and not bytes.
+/// A folded field name (lower case, with `-` for everything except letters and digits). Its last 16 bytes are in two
+/// words, so that a look-up compares words instead of bytes.
 struct FoldedName: Equatable {
   private(set) var low: UInt64 = 0
   private(set) var high: UInt64 = 0
   private(set) var count = 0
 
-  /// What the words do not hold has to be compared byte by byte.
+  /// The number of bytes in the two words; the bytes before them are compared one by one.
   static let wordBytes = 16
 
-  /// - Parameter isPlain: whether the name differs from its folded form in the case of letters at most. Then the one bit
-  ///   that letters differ in, which digits and hyphens have set, makes it of whole words.
+  /// - Parameter isPlain: if true, the name differs from its folded form at most in letter case. Then whole words are
+  ///   folded by setting the case bit, which digits and hyphens have already set.
   @inline(__always)
   init(_ bytes: Span<UInt8>, _ range: Range<Int>, isPlain: Bool) {
     let end = range.upperBound
@@ -86,7 +87,7 @@ struct FoldedName: Equatable {
     for byte in name { append(byte) }
   }
 
-  /// The last `count` bytes of the word, in lower case.
+  /// Returns the last `count` bytes of the word, in lower case.
   @inline(__always)
   private static func last(_ count: Int, of word: UInt64) -> UInt64 {
     guard count > 0 else { return 0 }
@@ -100,14 +101,14 @@ struct FoldedName: Equatable {
     count &+= 1
   }
 
-  /// True if it is the option `close`, the only name of which no field is known.
+  /// True for the option `close`, the only option that is not the name of a field in the table.
   var isClose: Bool { count == 5 && low == 0x63_6c6f_7365 }
 
   /// Fibonacci hashing: the top bits of a product depend on all bits of the factor.
   var hash: Int { Int(truncatingIfNeeded: ((low ^ high &* 0x9e37_79b9) &* 0x9e37_79b9_7f4a_7c15) >> 55) }
 }
 
-/// Looks names up by their words.
+/// A hash table of the known names.
 struct KnownFieldTable {
   private static let entries: [(String, KnownField)] = [
     ("host", .host), ("content-length", .contentLength), ("transfer-encoding", .transferEncoding),
@@ -159,13 +160,13 @@ struct KnownFieldTable {
   private struct Entry {
     let name: FoldedName
     let field: KnownField
-    /// The whole name where the words do not hold it, else empty.
+    /// The whole name if it is longer than the two words, else empty.
     let bytes: [UInt8]
   }
 
   private static let size = 512
   private let known: [Entry]
-  /// Index into `known` plus one; 0 is empty. Open addressing.
+  /// The index into `known` plus one; 0 is empty. Open addressing.
   private let slots: [UInt8]
 
   init() {
@@ -182,7 +183,7 @@ struct KnownFieldTable {
     self.slots = slots
   }
 
-  /// The field with the name in `range`, whose folded form is `name`.
+  /// Returns the kind of the field with the name in `range`, whose folded form is `name`.
   func find(_ bytes: Span<UInt8>, _ range: Range<Int>, _ name: FoldedName) -> KnownField {
     var slot = name.hash
     while true {

@@ -1,18 +1,20 @@
-/// Why a message is refused. `description` is for logs and for the body of the answer: it never quotes the message.
+/// The reason why a message is refused.
 public struct MessageError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What a server answers to such a request; from an upstream the answer is always 502.
+  /// The status code of the answer to such a request; for an upstream response the answer is always 502.
   public let status: Int
+  /// The reason as text, for logs and the body of the answer; it never quotes the message.
   public let description: String
-  /// Which limit of the head was exceeded, if one was.
+  /// The limit that the head exceeded, if any.
   public let limit: HeadLimit?
 
+  /// Creates an error with the status code of the answer.
   public init(status: Int, _ description: String, limit: HeadLimit? = nil) {
     self.status = status
     self.description = description
     self.limit = limit
   }
 
-  /// The head is longer than is accepted.
+  /// The error for a head that exceeds `limits.bytes`: status 431 (RFC 6585, section 5).
   public static func tooLong(_ limits: HeadLimits) -> MessageError {
     MessageError(status: 431, "a request head longer than \(limits.bytes) bytes", limit: .bytes)
   }

@@ -1,36 +1,40 @@
-/// A request head that has been parsed and validated: offsets into the bytes it was parsed from.
+/// A parsed and validated request head: offsets into the bytes from which it was parsed.
 public struct RequestHead: Sendable {
+  /// The request method.
   public let method: Method
+  /// The method as sent.
   public let methodRange: Range<Int>
-  /// The target in origin form; of an absolute-form target what follows the authority. Empty stands for `/`.
+  /// The target in origin form; for an absolute-form target, the part after the authority. Empty means `/`.
   public let target: Range<Int>
   /// The part of the target before the first `?`.
   public let path: Range<Int>
-  /// What follows the first `?`.
+  /// The part after the first `?`, if any.
   public let query: Range<Int>?
-  /// `*` (only with OPTIONS).
+  /// True if the target is `*` (only with OPTIONS).
   public let isAsterisk: Bool
-  /// From the absolute-form target if there is one, else from the Host field (RFC 9112, section 3.2.2); `nil` for
-  /// HTTP/1.0 without Host.
+  /// The host of an absolute-form target, else that of the Host field (RFC 9112, section 3.2.2); `nil` for HTTP/1.0
+  /// without Host.
   public let host: Range<Int>?
-  /// 0 or 1.
+  /// The minor version of HTTP/1: 0 or 1.
   public let minorVersion: Int
-  /// Bytes of the head, the empty line included.
+  /// The length of the head in bytes, including the empty line.
   public let length: Int
+  /// The framing of the body.
   public let body: BodyFraming
-  /// True if the client lets the connection live on.
+  /// True if the client keeps the connection open.
   public let keepsAlive: Bool
+  /// True if the client waits for `100 Continue` before it sends the body (RFC 9110, section 10.1.1).
   public let expectsContinue: Bool
-  /// The one protocol that an `Upgrade` field asks for together with the `upgrade` option.
+  /// The value of the one `Upgrade` field, if the `upgrade` option names it; else `nil`.
   public let upgrade: Range<Int>?
 }
 
-/// How the end of a body is known (RFC 9112, section 6.3).
+/// The way in which the end of a body is determined (RFC 9112, section 6.3).
 public enum BodyFraming: Equatable, Sendable {
   case none
-  /// Bytes, above 0.
+  /// A number of bytes, above 0.
   case length(Int)
   case chunked
-  /// Responses only.
+  /// Ends when the connection closes; responses only.
   case untilClose
 }

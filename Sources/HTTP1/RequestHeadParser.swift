@@ -1,15 +1,17 @@
-/// Parses request heads (RFC 9112, sections 3, 5 and 6.3): what has two readings is refused.
+/// Parses request heads (RFC 9112, sections 3, 5 and 6.3); rejects every head that could be read in two ways.
 public enum RequestHeadParser {
+  /// The maximum length of a method in bytes.
   private static let methodLimit = 32
-  /// A DNS name and a port.
+  /// The maximum length of a DNS name with a port, in bytes.
   private static let hostLimit = 261
 
-  /// Parses `bytes[..<length]`, a head that `HeadScanner` found whole, and fills `index` with its fields.
+  /// Parses `bytes[..<length]`, a complete head found by `HeadScanner`, and fills `index` with its fields. Throws the
+  /// status to answer with and the reason.
   public static func parse(
     _ bytes: Span<UInt8>, length: Int, limits: HeadLimits = .standard, into index: HeadIndex
   ) throws(MessageError) -> RequestHead {
     index.clear()
-    // RFC 9112, section 2.2: one empty line before the request line is ignored.
+    // RFC 9112, section 2.2: one empty line in front of the request line is ignored.
     let start = bytes[0] == ASCII.cr && bytes[1] == ASCII.lf ? 2 : 0
     let line = try RequestLine(bytes, from: start, limits)
     guard length <= limits.bytes else { throw .tooLong(limits) }
@@ -31,7 +33,7 @@ public enum RequestHeadParser {
       upgrade: upgrade)
   }
 
-  /// Why a head that has no end within its limit is refused: for its target, if that alone is too long.
+  /// Returns the error for a head without an end within its limit: for its target, if that alone is too long.
   public static func overlong(_ bytes: Span<UInt8>, _ limits: HeadLimits) -> MessageError {
     let start = bytes.count > 1 && bytes[0] == ASCII.cr && bytes[1] == ASCII.lf ? 2 : 0
     var position = start
@@ -94,7 +96,7 @@ public enum RequestHeadParser {
 
   private static func isHex(_ byte: UInt8) -> Bool { ASCII.hexValue(byte) != nil }
 
-  /// Letters, digits, `-`, `.` and `_`: one bit a byte, as in `ASCII.isToken`.
+  /// True for letters, digits, `-`, `.` and `_`; one bit per byte value, as in `ASCII.isToken`.
   private static func isHostCharacter(_ byte: UInt8) -> Bool {
     let low: UInt64 = 0x03ff_6000_0000_0000
     let high: UInt64 = 0x07ff_fffe_87ff_fffe
@@ -126,7 +128,8 @@ public enum RequestHeadParser {
       }
       expects = true
     }
-    // RFC 9110, section 10.1.1: an HTTP/1.0 client does not mean it; without a body there is nothing to wait for.
+    // RFC 9110, section 10.1.1: the expectation of an HTTP/1.0 client is ignored; without a body there is nothing to
+    // wait for.
     return expects && minorVersion == 1 && body != .none
   }
 
@@ -137,7 +140,7 @@ public enum RequestHeadParser {
     var authority: Range<Int>?
     var isAsterisk = false
     var minorVersion = 1
-    /// The offset behind the line's end.
+    /// The offset after the line end.
     var end = 0
 
     /// `method SP request-target SP HTTP-version CRLF`, with single spaces.

@@ -1,21 +1,26 @@
-/// A response head of an upstream that has been parsed and validated: offsets into the bytes it was parsed from.
+/// A parsed and validated response head of an upstream: offsets into the bytes from which it was parsed.
 public struct ResponseHead: Sendable {
+  /// The status code, 100 to 599.
   public let status: Int
   /// The reason phrase; may be empty.
   public let reason: Range<Int>
+  /// The minor version of HTTP/1: 0 or 1.
   public let minorVersion: Int
+  /// The length of the head in bytes, including the empty line.
   public let length: Int
+  /// The framing of the body.
   public let body: BodyFraming
-  /// True if the connection may carry a next request.
+  /// True if the connection may carry another request.
   public let keepsAlive: Bool
-  /// `Content-Length` of a response to HEAD or of a 304: passed on, though no body follows.
+  /// The value of `Content-Length`, also if no body follows: in a response to HEAD and in a 304 it is forwarded.
   public let announcedLength: Int?
 }
 
-/// Parses response heads (RFC 9112, sections 4 to 6.3), as strictly as requests: a malformed answer of the upstream
-/// must not put the client and the gateway out of step.
+/// Parses response heads (RFC 9112, sections 4 to 6.3), as strictly as requests: after a malformed response, client
+/// and gateway must not disagree on where the next one begins.
 public enum ResponseHeadParser {
-  /// `method` is that of the request, on which the body depends.
+  /// Parses a complete head and fills `index` with its fields. `method` is the method of the request, on which the
+  /// body depends. Throws the reason; the client gets 502.
   public static func parse(
     _ bytes: Span<UInt8>, length: Int, to method: Method, into index: HeadIndex
   ) throws(MessageError) -> ResponseHead {
@@ -41,8 +46,8 @@ public enum ResponseHeadParser {
     } else {
       body = .untilClose
     }
-    // Some servers send a body all the same with an answer that has none, in a write of its own. The next request on the
-    // connection would get these bytes for its answer.
+    // Some servers send a body in a separate write although the response has none. The next request on the connection
+    // would read these bytes as its response.
     let mayHaveStrayBody = method == .head || line.status == 204 || line.status == 304
     let isClean = body != .untilClose && !mayHaveStrayBody
     let keepsAlive = isClean && !options.close && (line.minorVersion == 1 || options.keepAlive)
@@ -51,8 +56,8 @@ public enum ResponseHeadParser {
       keepsAlive: keepsAlive, announcedLength: announced)
   }
 
-  /// `HTTP-version SP status-code SP [ reason-phrase ] CRLF`; the space before an absent phrase may be missing, as
-  /// several servers have it.
+  /// `HTTP-version SP status-code SP [ reason-phrase ] CRLF`; the space before an absent phrase may be missing,
+  /// because several servers omit it.
   private struct StatusLine {
     let status: Int
     let reason: Range<Int>

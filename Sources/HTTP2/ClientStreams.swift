@@ -1,33 +1,36 @@
-/// What a client has said of its streams, so that a frame behind the end of one is recognised (RFC 9113, section 5.1).
+/// The stream states that the client has declared, used to detect frames after the end of a stream (RFC 9113, section
+/// 5.1).
 ///
-/// nghttp2 forgets a stream as soon as it is closed and ignores what comes for it then, because a frame may have been on
-/// its way when the server reset the stream. Here only the client's side counts: a stream that the client has not ended
-/// stays open, whatever the gateway does with it, so frames in flight behind the gateway's own reset are no errors.
+/// nghttp2 forgets a stream as soon as it is closed and then ignores frames for it, because they may have been in
+/// flight when the server reset the stream. Here only the client's side counts: a stream that the client has not ended
+/// stays open, whatever the gateway does with it, so frames in flight after the gateway's own reset are no errors.
 struct ClientStreams {
-  /// What a frame on a stream means.
+  /// The meaning of a frame on a stream.
   enum Verdict: Equatable {
     case allowed
-    /// The client has reset the stream: a stream error.
+    /// The frame follows the client's reset of the stream: a stream error.
     case behindReset
-    /// The client has ended the stream, or passed it over: a connection error.
+    /// The frame follows the end of the stream, or the client skipped its number: a connection error.
     case behindEnd
-    /// A stream begins whose number is lower than that of an earlier one: a connection error.
+    /// The frame begins a stream with a lower number than an earlier stream: a connection error.
     case outOfOrder
   }
 
-  /// Streams that the gateway reset stay open here if the client never ends them, so their number is bounded.
+  /// The maximum length of `open`. It is limited because streams that the gateway has reset stay in it if the client
+  /// never ends them.
   static let openLimit = 256
+  /// The maximum length of `resets` and of `gaps`.
   private static let recentLimit = 16
 
-  /// The last stream that began.
+  /// The highest stream that the client has begun.
   private var last: UInt32 = 0
   /// Streams that the client has begun and not ended, in ascending order.
   private var open: [UInt32] = []
-  /// Of the streams up to this one, some that are open may be missing in `open`.
+  /// Streams up to this number may be open although `open` does not contain them.
   private var unknown: UInt32 = 0
   /// The streams that the client reset most recently.
   private var resets: [UInt32] = []
-  /// Numbers that were passed over when a later stream began, most recently.
+  /// The numbers that were most recently skipped when a later stream began.
   private var gaps: [Range<UInt32>] = []
 
   mutating func receivedHeaders(_ id: UInt32, endsStream: Bool) -> Verdict {
@@ -42,7 +45,7 @@ struct ClientStreams {
   }
 
   mutating func receivedData(_ id: UInt32, endsStream: Bool) -> Verdict {
-    // One that has not begun is nghttp2's to refuse.
+    // nghttp2 rejects a frame on a stream that has not begun.
     guard id % 2 == 1, id <= last else { return .allowed }
     return receivedMore(id, endsStream: endsStream, isHeaders: false)
   }

@@ -1,8 +1,8 @@
 public import Reactor
 
-/// The fields of one section, their bytes behind each other in one buffer.
+/// The fields of one section, with their bytes one after the other in one buffer.
 ///
-/// Used again for each section, because a section is translated as soon as it is whole.
+/// Reused for each section, because a section is translated as soon as it is complete.
 public final class FieldBlock {
   struct Field {
     let nameStart: Int32
@@ -15,20 +15,21 @@ public final class FieldBlock {
   }
 
   private let buffers: BufferPool
-  /// Has a block while there is something in it.
+  /// Has a block while it holds fields.
   let buffer = Buffer()
   private(set) var fields: [Field] = []
-  /// All that was appended, kept or not.
+  /// The number of bytes appended, kept or not.
   public private(set) var decodedBytes = 0
   private(set) var decodedFields = 0
-  /// Not all of it was kept.
+  /// True if a field did not fit and was dropped.
   public private(set) var isTooLarge = false
 
+  /// Creates an empty block that takes its memory from `buffers`.
   public init(_ buffers: BufferPool) {
     self.buffers = buffers
   }
 
-  /// Forgets what is in it and wipes it: fields hold cookies and credentials.
+  /// Removes and wipes the fields: they hold cookies and credentials.
   public func clear() {
     guard decodedFields > 0 else { return }
     fields.removeAll(keepingCapacity: true)
@@ -40,16 +41,17 @@ public final class FieldBlock {
 
   var isEmpty: Bool { fields.isEmpty }
 
-  /// True if what was decoded so far may be decoded at all.
+  /// True if the number and bytes of the fields decoded so far are within the limits.
   func isWithin(_ limits: HTTP2Limits) -> Bool {
     decodedFields <= limits.decodedFields && decodedBytes <= limits.decodedBytes
   }
 
-  /// Appends a field of a response, whose name nghttp2 writes in lower case. What does not fit is counted and not kept.
+  /// Appends a field of a response; nghttp2 sends its name in lower case. A field that does not fit is counted and
+  /// dropped.
   ///
   /// - Parameters:
-  ///   - value: behind `name`. What stands between them is in nobody's way.
-  ///   - suffix: is added to the value.
+  ///   - value: a range after `name`. The bytes between name and value are ignored.
+  ///   - suffix: text to append to the value.
   public func append(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>, suffix: StaticString = "") {
     let range = name.lowerBound..<value.upperBound
     guard hasRoom(for: range.count + suffix.utf8CodeUnitCount) else { return }
@@ -59,7 +61,7 @@ public final class FieldBlock {
     add(start, name.count, value: start + value.lowerBound - name.lowerBound)
   }
 
-  /// Appends a field of the gateway's own.
+  /// Appends a field that the gateway itself generates.
   public func append(_ name: StaticString, _ value: [UInt8]) {
     guard hasRoom(for: name.utf8CodeUnitCount + value.count) else { return }
     let start = buffer.count
@@ -77,7 +79,7 @@ public final class FieldBlock {
     add(start, name.utf8CodeUnitCount)
   }
 
-  /// Appends a field exactly as it is.
+  /// Appends a field unchanged.
   func append(_ name: Span<UInt8>, _ value: Span<UInt8>) {
     guard hasRoom(for: name.count + value.count) else { return }
     let start = buffer.count
@@ -85,10 +87,10 @@ public final class FieldBlock {
     add(start, name.count)
   }
 
-  /// The most that a number has.
+  /// The maximum number of digits of a number.
   private static let digits = 20
 
-  // Both are a few instructions of each field.
+  // Inlined, as `add` is: both are a few instructions and run for each field.
   @inline(__always)
   private func hasRoom(for count: Int) -> Bool {
     decodedFields += 1
@@ -98,10 +100,10 @@ public final class FieldBlock {
     return !isTooLarge
   }
 
-  /// Notes the field that was written at `start`, with its value right behind the name if nothing else is said.
+  /// Records the field written at `start`. Its value directly follows the name unless `value` is given.
   @inline(__always)
   private func add(_ start: Int, _ name: Int, value: Int? = nil) {
-    // All are at most a buffer's size.
+    // All offsets are at most the size of a buffer.
     fields.append(
       Field(
         nameStart: Int32(truncatingIfNeeded: start), nameEnd: Int32(truncatingIfNeeded: start + name),

@@ -1,9 +1,9 @@
-/// What a client may still cost without having asked for anything: two buckets that fill up with time.
+/// The remaining allowance of a client for frames that no request justifies: two buckets that fill with time.
 struct FloodBudget {
   private struct Bucket {
     let capacity: Int
     let perSecond: Int
-    /// In thousandths, so that it fills up smoothly.
+    /// The level in thousandths, so that it fills smoothly.
     private var level: Int
 
     init(capacity: Int, perSecond: Int) {
@@ -20,7 +20,7 @@ struct FloodBudget {
       level = min(capacity * 1000, level + max(0, thousandths))
     }
 
-    /// False when there is nothing left.
+    /// Spends one unit. Returns false if the bucket is empty.
     mutating func spend() -> Bool {
       level -= 1000
       return level >= 0
@@ -30,7 +30,8 @@ struct FloodBudget {
   private var resets: Bucket
   private var control: Bucket
   private var updated: UInt64?
-  /// A request brings a WINDOW_UPDATE or two and perhaps a PRIORITY; each DATA frame two WINDOW_UPDATEs.
+  /// The control frames, in thousandths, that each request and DATA frame earns: a request comes with a WINDOW_UPDATE
+  /// or two and perhaps a PRIORITY, a DATA frame with two WINDOW_UPDATEs.
   private static let earnings = 4_000
 
   init(_ limits: HTTP2Limits) {
@@ -38,7 +39,7 @@ struct FloodBudget {
     control = Bucket(capacity: limits.controlFrames, perSecond: limits.controlFramesPerSecond)
   }
 
-  /// Moves time to `now`, in monotonic milliseconds.
+  /// Advances time to `now`, in monotonic milliseconds.
   mutating func advance(to now: UInt64) {
     if let updated, now > updated {
       // An hour fills every bucket.
@@ -49,7 +50,7 @@ struct FloodBudget {
     updated = max(now, updated ?? 0)
   }
 
-  /// A request or a DATA frame: control frames belong to it.
+  /// Credits the control frames that belong to a request or a DATA frame.
   mutating func earnControlFrames() {
     control.earn(thousandths: FloodBudget.earnings)
   }

@@ -1,8 +1,8 @@
-/// Counts the frames of a connection before nghttp2 sees them, and finds those that their stream's state forbids.
+/// Counts the frames of a connection before nghttp2 sees them, and detects those that the state of their stream
+/// forbids.
 ///
-/// It walks from frame head to frame head (RFC 9113, section 4.1) and looks at nothing else but the stream that a priority
-/// names. So floods of frames for which nghttp2 has no callback count too, and a batch that breaks the budget or the
-/// protocol is not processed.
+/// It reads only frame heads (RFC 9113, section 4.1) and the stream that a priority names. So it also counts floods of
+/// frames for which nghttp2 has no callback, and a batch that breaks the budget or the protocol is never processed.
 struct FrameMeter {
   private enum Kind {
     static let data: UInt8 = 0
@@ -20,27 +20,28 @@ struct FrameMeter {
   }
 
   private static let headLength = 9
-  /// The longest padding and its length field: a frame that is no longer may carry nothing.
+  /// The length of the longest padding with its length field: a padded frame of this size or less may carry no data.
   private static let paddingLimit = 256
 
   private let continuationLimit: Int
-  /// Bytes to skip: of the client's preface, then of each frame's payload.
+  /// The number of bytes to skip: first of the client's preface, then of each frame's payload.
   private var skip = HTTP2Preface.bytes.count
-  /// Of a frame's head: length, type and flags.
+  /// Length, type and flags of the current frame's head.
   private var head: UInt64 = 0
-  /// The frame's stream.
+  /// The stream of the current frame.
   private var stream: UInt32 = 0
   private var streams = ClientStreams()
-  /// Bytes of the payload up to the end of the stream on which a priority depends; 0 without one.
+  /// The number of payload bytes up to the end of the stream number in a priority; 0 without a priority.
   private var dependency = 0
+  /// The stream on which the priority depends, with the reserved bit.
   private var dependsOn: UInt32 = 0
-  /// The error with which the connection ends.
+  /// The protocol error that ends the connection.
   private(set) var violation: HTTP2ErrorCode?
-  /// Streams that the client has reset and on which it goes on sending.
+  /// Streams on which the client continues to send after it has reset them.
   var late: [UInt32] = []
   private var headBytes = 0
   private var continuations = 0
-  /// A field section has begun that is not whole: the client owes the rest of it.
+  /// True if a field section has begun and is not complete.
   private(set) var isInFieldSection = false
   private var endsFieldSection = false
 
@@ -72,7 +73,7 @@ struct FrameMeter {
       headBytes += 1
       position += 1
       if headBytes == FrameMeter.headLength {
-        // The first bit is reserved.
+        // The first bit of the stream number is reserved.
         stream &= 0x7fff_ffff
         try begin(
           length: Int(head >> 16), type: UInt8(head >> 8 & 0xff), flags: UInt8(head & 0xff), &budget)
@@ -139,21 +140,21 @@ struct FrameMeter {
     }
   }
 
-  /// A stream cannot depend on itself (RFC 7540, section 5.3.1; RFC 9113 only deprecates what a priority means).
+  /// A stream cannot depend on itself (RFC 7540, section 5.3.1; RFC 9113 deprecates only the meaning of priorities).
   private mutating func readDependency(_ byte: UInt8) {
     skip -= 1
     dependency -= 1
-    // The length of a padding in front of it is shifted out.
+    // A padding length in front of it is shifted out.
     dependsOn = dependsOn << 8 | UInt32(byte)
     if dependency == 0, dependsOn & 0x7fff_ffff == stream { violation = .protocolError }
   }
 }
 
-/// What a client sends first (RFC 9113, section 3.4).
+/// The first bytes that a client sends (RFC 9113, section 3.4).
 public enum HTTP2Preface {
   static let bytes = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 
-  /// True if a connection that began with these bytes speaks HTTP/2; `nil` while that is open.
+  /// Returns whether a connection that began with these bytes speaks HTTP/2; `nil` while that is undecided.
   public static func matches(_ received: Span<UInt8>) -> Bool? {
     for index in 0..<min(received.count, bytes.count) where received[index] != bytes[index] { return false }
     return received.count >= bytes.count ? true : nil

@@ -1,8 +1,8 @@
-/// Why a connection is ended.
+/// The reason why a connection is ended.
 public enum HTTP2Failure: Error, Equatable, Sendable {
-  /// The client sends what costs the server more than itself.
+  /// The client sends frames that cost the server more than the client.
   case flood(HTTP2Flood)
-  /// What came is not HTTP/2, or nghttp2 is out of memory. Nothing more can be sent.
+  /// The input is not HTTP/2, or nghttp2 is out of memory. Nothing more can be sent.
   case broken
 }
 
@@ -10,13 +10,13 @@ public enum HTTP2Failure: Error, Equatable, Sendable {
 public enum HTTP2Flood: String, CaseIterable, Sendable {
   /// Streams that end before their responses.
   case resets
-  /// Frames that carry nothing of a request.
+  /// Frames that carry no part of a request.
   case controlFrames = "control_frames"
-  /// A field section in very many frames.
+  /// A field section in too many frames.
   case continuations
-  /// A field section that grows without end when it is decoded.
+  /// A field section that exceeds the limits when it is decoded.
   case fields
-  /// Responses that wait for credit while memory is short.
+  /// Responses that wait for the client's credit while memory is short.
   case withheldCredit = "withheld_credit"
 }
 
@@ -31,9 +31,10 @@ public enum HTTP2ErrorCode: UInt32, Sendable {
   case enhanceYourCalm = 11
 }
 
-/// What a client gets that is not served at all: the SETTINGS that come first, and a GOAWAY without any stream (RFC 9113,
-/// sections 3.4 and 6.8).
+/// The bytes sent to a client that is not served at all: the initial SETTINGS, and a GOAWAY without any stream (RFC
+/// 9113, sections 3.4 and 6.8).
 public enum HTTP2Refusal {
+  /// An empty SETTINGS frame and a GOAWAY with ENHANCE_YOUR_CALM.
   public static let bytes: [UInt8] =
     [0, 0, 0, 4, 0, 0, 0, 0, 0] + [0, 0, 8, 7, 0, 0, 0, 0, 0] + [0, 0, 0, 0]
     + [0, 0, 0, UInt8(HTTP2ErrorCode.enhanceYourCalm.rawValue)]

@@ -1,18 +1,19 @@
 internal import CNghttp2
 import Reactor
 
-/// What nghttp2 calls. Each function finds its session behind `user_data` and writes down what happened.
+/// The callbacks of nghttp2. Each function finds its session through `user_data` and records the event.
 ///
-/// Sound: the session deletes nghttp2's before it goes, and nghttp2 calls back only while one of its functions runs.
+/// Sound: the session deletes nghttp2's session before it is freed itself, and nghttp2 calls back only from inside one
+/// of its functions.
 extension HTTP2Session {
-  /// Not counted: each request takes many calls.
+  /// Without reference counting, because each request takes many calls.
   @inline(__always)
   private static func with(_ data: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> Void) -> Int32 {
     if let data = unsafe data { unsafe Unmanaged<HTTP2Session>.fromOpaque(data)._withUnsafeGuaranteedRef(body) }
     return 0
   }
 
-  /// Makes nghttp2's session.
+  /// Creates nghttp2's session; `nil` if out of memory.
   static func open(_ data: UnsafeMutableRawPointer) -> OpaquePointer? {
     var callbacks: OpaquePointer?
     var options: OpaquePointer?
@@ -20,12 +21,12 @@ extension HTTP2Session {
     defer { unsafe nghttp2_session_callbacks_del(callbacks) }
     guard unsafe nghttp2_option_new(&options) == 0 else { return nil }
     defer { unsafe nghttp2_option_del(options) }
-    // Credit is the gateway's to give: that is its memory bound.
+    // The gateway itself grants credit: that is its memory bound.
     unsafe nghttp2_option_set_no_auto_window_update(options, 1)
-    // Closed streams are kept for a tree of priorities that is not used.
+    // nghttp2 keeps closed streams only for the priority tree, which is not used.
     unsafe nghttp2_option_set_no_closed_streams(options, 1)
     unsafe setReceiving(callbacks)
-    // How much a DATA frame may carry: what both windows and the client's setting allow, and no more than the record.
+    // The size of a DATA frame: as much as both windows and the client's setting allow, at most one TLS record.
     unsafe nghttp2_session_callbacks_set_data_source_read_length_callback(callbacks) {
       _, _, _, whole, window, limit, _ in
       min(HTTP2Session.dataLimit, Int(whole), Int(window), Int(limit))
@@ -59,7 +60,8 @@ extension HTTP2Session {
       _, _, name, nameLength, value, valueLength, _, data in
       unsafe HTTP2Session.field(name, nameLength, value, valueLength, data)
     }
-    // Without it nghttp2 would drop such a field and go on: here it is kept, so that the request is refused for it.
+    // Without this callback nghttp2 would drop an invalid field and continue. The field is kept here, so that the
+    // request is rejected.
     unsafe nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks) {
       _, _, name, nameLength, value, valueLength, _, data in
       unsafe HTTP2Session.field(name, nameLength, value, valueLength, data)
@@ -161,7 +163,7 @@ extension HTTP2Session {
     tell(stream)
   }
 
-  /// The client's fault, and counted as such when the reset is sent.
+  /// Resets a malformed request. The reset counts against the client's budget when it is sent.
   private func refuse(_ stream: HTTP2Stream) {
     guard !stream.state.resetByServer else { return }
     reset(stream, .protocolError)
@@ -185,13 +187,15 @@ extension HTTP2Session {
     }
   }
 
-  /// The answer is whole, the rest of the request is not wanted (RFC 9113, section 8.1): a bounded part of it is taken.
+  /// Handles a response that is complete before its request: the rest of the request is not needed (RFC 9113, section
+  /// 8.1), and a bounded part of it is accepted.
   private func responseSent(_ stream: HTTP2Stream) {
     stream.state.isOverdue = true
     if stream.state.discarded > limits.discardedBytes { reset(stream, .none) } else { tell(stream) }
   }
 
-  /// A client that makes the server reset its streams is as costly as one that resets them itself (CVE-2025-8671).
+  /// Counts a reset that was sent. A client that makes the server reset its streams is as costly as one that resets
+  /// them itself (CVE-2025-8671).
   private func resetSent(_ id: Int32) {
     if let stream = stream(id), stream.state.resetByServer, !stream.isRefused { return }
     do throws(HTTP2Failure) {
@@ -201,7 +205,7 @@ extension HTTP2Session {
     }
   }
 
-  /// Gives the bytes of responses to nghttp2.
+  /// Supplies the bytes of responses to nghttp2.
   static var provider: nghttp2_data_provider {
     var provider = unsafe nghttp2_data_provider()
     unsafe provider.read_callback = { _, id, destination, limit, flags, _, data in

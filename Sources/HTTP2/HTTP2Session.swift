@@ -1,59 +1,60 @@
 internal import CNghttp2
 public import Reactor
 
-/// The server's side of one HTTP/2 connection (RFC 9113) over nghttp2, without a socket.
+/// The server side of one HTTP/2 connection (RFC 9113) on top of nghttp2, without a socket.
 ///
-/// Theory of operation. Bytes that were received go in (`receive`), bytes to send come out (`produce`), and what happened
-/// in between is a list of streams with news (`takeNews`). nghttp2's callbacks only write down what they are told; no
-/// code of the proxy runs inside of them. Frames are counted before nghttp2 sees them, so that a batch that breaks the
-/// budget has no effect.
+/// Theory of operation. Received bytes go in (`receive`), bytes to send come out (`produce`), and the events in
+/// between form a list of streams with news (`takeNews`). The callbacks of nghttp2 only record events; no code of the
+/// proxy runs inside them. Frames are counted before nghttp2 sees them, so that a batch that breaks the budget has no
+/// effect.
 ///
-/// Credit is the memory bound. A stream's credit returns when its bytes were sent on, so that each stream keeps at most
-/// one window. The connection's credit returns on receipt, so that one stuck stream does not stop the others, as long as
-/// all of them together keep less than `bufferedBodies`. What is kept is counted with the blocks that hold it.
+/// Credit is the memory bound. The credit of a stream returns when its bytes have been forwarded, so each stream keeps
+/// at most one window. The credit of the connection returns on receipt, so that one stuck stream does not stop the
+/// others, as long as all of them together keep less than `bufferedBodies`. Memory is counted in whole blocks.
 @safe public final class HTTP2Session {
+  /// The limits of this connection.
   public let limits: HTTP2Limits
   let buffers: BufferPool
   var session: OpaquePointer?
-  /// The streams that nghttp2 knows; to each it has a reference that does not count.
+  /// The streams that nghttp2 knows. nghttp2 has an unretained reference to each.
   private var open: [HTTP2Stream] = []
-  /// Objects of streams that are over, for those that begin.
+  /// Objects of closed streams, reused for new ones.
   private var spare: [HTTP2Stream] = []
   private var news: [HTTP2Stream] = []
   let fields: FieldBlock
   private var meter: FrameMeter
   var budget: FloodBudget
-  /// A flood that a callback met.
+  /// A flood that a callback detected.
   var flood: HTTP2Failure?
-  /// Memory of request bodies that are kept, over all streams.
+  /// The memory of buffered request bodies of all streams, in bytes.
   private(set) var buffered = 0
-  /// Credit of the connection that is withheld.
+  /// The credit of the connection that is withheld, in bytes.
   private var withheld = 0
-  /// Memory of responses that are kept, over all streams.
+  /// The memory of buffered responses of all streams, in bytes.
   public private(set) var outbound = 0
-  /// Bytes of responses that were given to nghttp2 since the connection began.
+  /// The number of response bytes passed to nghttp2 since the connection began; wraps on overflow.
   public private(set) var sentBytes = 0
   var now: UInt64 = 0
-  /// The client has answered the PING that went with the notice of a shutdown.
+  /// True once the client has answered the PING that was sent with the shutdown notice.
   public internal(set) var isNoticeAcknowledged = false
 
-  /// A stream's window, and the connection's: RFC 9113's default.
+  /// The window of a stream and of the connection: the default of RFC 9113, section 6.9.2.
   private static let window = 65_535
-  /// What a window of the connection may add to the memory of bodies: blocks are at most half as large again as what they
-  /// hold, and each stream may have begun a small one.
+  /// The memory that one window of the connection may add to that of bodies: blocks are at most half as large again as
+  /// their content, and each stream may have begun a small one.
   private var windowMemory: Int {
     let most = HTTP2Session.window * 3 / 2 + limits.concurrentStreams * HTTP2Session.smallBlock
     return min(most, limits.bufferedBodies - HTTP2Session.window)
   }
-  /// A block of few bytes.
+  /// The size of a small block in bytes.
   private static let smallBlock = 2 * 1024
-  /// Memory of responses up to which a stream gets a common block; beyond it one of the size that it needs. Seven hold
-  /// what a connection sends in a turn.
+  /// The memory of responses up to which a stream gets a normal block; above it a block of exactly the needed size.
+  /// Seven normal blocks hold as much as a connection sends in a turn.
   private static let commonBlocks = 7 * Buffer.capacity
-  /// So many objects of past streams are kept: as many as most connections have streams at once.
+  /// The maximum number of spare stream objects: as many as most connections have concurrent streams.
   private static let spareLimit = 16
 
-  /// `nil` when there is no memory left.
+  /// Creates a session and queues its SETTINGS; `nil` if there is no memory left.
   public init?(_ limits: HTTP2Limits, _ buffers: BufferPool) {
     self.limits = limits
     self.buffers = buffers
@@ -65,7 +66,7 @@ public import Reactor
   }
 
   deinit {
-    // Before the streams go: nghttp2 calls nobody while it is deleted.
+    // Delete nghttp2's session before the streams are freed; it makes no callbacks while it is deleted.
     unsafe nghttp2_session_del(session)
     for stream in open { stream.release() }
     fields.clear()
@@ -75,10 +76,10 @@ public import Reactor
     let settings = [
       nghttp2_settings_entry(
         settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: UInt32(limits.concurrentStreams)),
-      // What an HTTP/1.1 head may have.
+      // The size that an HTTP/1.1 head may have.
       nghttp2_settings_entry(
         settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: UInt32(Buffer.readSize)),
-      // The old tree of priorities is work and memory on a client's word (RFC 9218, section 2.1).
+      // The old priority tree would cost work and memory at the client's request (RFC 9218, section 2.1).
       nghttp2_settings_entry(
         settings_id: Int32(NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES.rawValue), value: 1),
     ]
@@ -99,7 +100,7 @@ public import Reactor
     }
     stream.state.position = open.count
     open.append(stream)
-    // `open` holds it until nghttp2 has closed the stream.
+    // `open` retains it until nghttp2 has closed the stream.
     _ = unsafe nghttp2_session_set_stream_user_data(session, id, Unmanaged.passUnretained(stream).toOpaque())
   }
 
@@ -118,25 +119,25 @@ public import Reactor
     }
   }
 
-  /// Takes back a stream that is closed and that nobody serves any more, to use its object again.
+  /// Accepts a closed stream that is no longer served, to reuse its object.
   public func recycle(_ stream: HTTP2Stream) {
-    // One with news is still to be handed out. What it kept went when it was closed.
+    // A stream with news is still to be delivered. Its buffers were released when it was closed.
     guard stream.isClosed, !stream.state.hasNews, spare.count < HTTP2Session.spareLimit else { return }
     spare.append(stream)
   }
 
   // MARK: Receiving
 
-  /// Takes bytes that came. `now` in monotonic milliseconds.
+  /// Processes received bytes. `now` is in monotonic milliseconds.
   ///
-  /// Throws when the connection is to be ended: after a flood a GOAWAY waits to be sent.
+  /// Throws if the connection is to be ended: after a flood a GOAWAY waits to be sent.
   public func receive(_ bytes: Span<UInt8>, now: UInt64) throws(HTTP2Failure) {
     self.now = now
     budget.advance(to: now)
     do throws(HTTP2Failure) {
       try meter.count(bytes, &budget)
       if let violation = meter.violation { return end(violation) }
-      // Sound: nghttp2 copies what it keeps before it returns.
+      // Sound: nghttp2 copies the bytes that it keeps before it returns.
       let result = unsafe bytes.withUnsafeBufferPointer {
         unsafe nghttp2_session_mem_recv(session, $0.baseAddress, $0.count)
       }
@@ -153,7 +154,7 @@ public import Reactor
     }
   }
 
-  /// The client goes on with streams that it has reset. The budget of resets bounds the answers.
+  /// Answers frames on streams that the client has already reset. The budget of resets limits the answers.
   private func refuseLateFrames() {
     let code = HTTP2ErrorCode.streamClosed.rawValue
     for id in meter.late {
@@ -162,11 +163,11 @@ public import Reactor
     meter.late.removeAll(keepingCapacity: true)
   }
 
-  /// True if the client has begun a field section and owes the rest of it.
+  /// True if the client has begun a field section and not completed it.
   public var awaitsFields: Bool { meter.isInFieldSection }
 
-  /// Streams on which something happened since the last call: a request began, bytes of it came, it ended, or the stream
-  /// was closed.
+  /// Calls `body` for each stream with an event since the last call: a request began, bytes of it arrived, it ended,
+  /// or the stream was closed.
   public func takeNews(_ body: (HTTP2Stream) -> Void) {
     guard !news.isEmpty else { return }
     var position = 0
@@ -201,7 +202,7 @@ public import Reactor
     if count > 0 { _ = unsafe nghttp2_session_consume_connection(session, count) }
   }
 
-  /// So much memory of some body is kept no longer.
+  /// Subtracts `count` bytes of body memory that were released, and returns withheld credit if possible.
   private func unbuffered(_ count: Int) {
     buffered -= count
     guard withheld > 0, buffered + windowMemory <= limits.bufferedBodies else { return }
@@ -209,10 +210,10 @@ public import Reactor
     withheld = 0
   }
 
-  /// Reads what came of a request, as HTTP/1.1 has it, into `buffer`: so many bytes, 0 when there is nothing yet, `nil` at
-  /// its end.
+  /// Reads the received part of a request, in HTTP/1.1 form, into `buffer`. Returns the number of bytes, 0 if there
+  /// are none yet, or `nil` at the end of the request.
   ///
-  /// It also says that what was read before has been sent on, which gives the stream its credit back.
+  /// The call also confirms that the bytes read before have been forwarded, and returns their credit to the stream.
   public func read(_ stream: HTTP2Stream, into buffer: Buffer) -> Int? {
     credit(stream)
     if stream.state.stopsReading { return nil }
@@ -241,12 +242,12 @@ public import Reactor
 
   // MARK: Responding
 
-  /// Sends a head. `isFinal` is false for an interim response, `endsStream` true when no body follows.
+  /// Sends a response head. `isFinal` is false for an interim response, `endsStream` true if no body follows.
   public func respond(_ stream: HTTP2Stream, _ head: FieldBlock, isFinal: Bool, endsStream: Bool) {
     guard !stream.isClosed, !head.isEmpty else { return }
     let result = unsafe withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: head.fields.count) { values in
       unsafe head.buffer.withReadable { (start: UnsafeRawPointer) -> Int32 in
-        // Sound: nghttp2 copies names and values before it returns, and does not write to them.
+        // Sound: nghttp2 copies names and values before it returns and does not write to them.
         let base = unsafe UnsafeMutablePointer(mutating: start.assumingMemoryBound(to: UInt8.self))
         for (index, field) in head.fields.enumerated() {
           unsafe values.initializeElement(
@@ -273,23 +274,25 @@ public import Reactor
     }
   }
 
-  /// Bytes of response that a stream may keep: a whole frame's.
+  /// The number of response bytes that a stream may keep: one whole frame, or less on a crowded connection.
   private var responseLimit: Int {
     outbound < limits.bufferedResponses ? HTTP2Session.dataLimit : limits.crowdedResponse
   }
 
-  /// Bytes of response that `stream` may be given now.
+  /// Returns the number of response bytes that `write` accepts for `stream` now.
   public func room(_ stream: HTTP2Stream) -> Int {
     let kept = stream.outboundBytes
     return max(0, responseLimit - kept)
   }
 
-  /// True if enough of what the stream kept has gone that it is worth to bring more.
+  /// True if at most half of the allowed response bytes are still buffered, so that it is worthwhile to read more from
+  /// the upstream.
   public func isReadyForMore(_ stream: HTTP2Stream) -> Bool {
     stream.outboundBytes <= responseLimit / 2
   }
 
-  /// Takes bytes of the response, at most `room`.
+  /// Appends `count` bytes of the response, at most `room`, starting `offset` bytes after the read position of
+  /// `source`.
   public func write(_ stream: HTTP2Stream, _ source: Buffer, offset: Int, count: Int) {
     guard count > 0, !stream.isClosed else { return }
     let buffer = stream.outbound
@@ -307,14 +310,14 @@ public import Reactor
     _ = unsafe nghttp2_session_resume_data(session, stream.id)
   }
 
-  /// The response has no more bytes than were written.
+  /// Ends the response after the bytes written so far.
   public func finish(_ stream: HTTP2Stream) {
     guard !stream.state.responseEnded, !stream.isClosed else { return }
     stream.state.responseEnded = true
     resume(stream)
   }
 
-  /// What the client still sends on the stream is of no use: it is told so once the response has ended.
+  /// Discards the rest of the request; the client is informed once the response has ended.
   public func stopReading(_ stream: HTTP2Stream) {
     guard !stream.state.stopsReading else { return }
     stream.state.stopsReading = true
@@ -325,13 +328,14 @@ public import Reactor
     creditStream(stream, count)
   }
 
+  /// Resets the stream with this error code, if it is still open.
   public func reset(_ stream: HTTP2Stream, _ code: HTTP2ErrorCode) {
     guard !stream.isClosed else { return }
     stream.state.resetByServer = true
     _ = unsafe nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, code.rawValue)
   }
 
-  /// Nobody serves the stream any more: what it keeps of the request goes.
+  /// Releases the buffered part of the request.
   private func dropRequest(_ stream: HTTP2Stream) {
     let kept = stream.state.bodyMemory
     stream.dropBody()
@@ -347,7 +351,8 @@ public import Reactor
     if stream.state.isBegun { tell(stream) }
   }
 
-  /// nghttp2 asks for bytes of a response: so many, or `nil` when there are none for now.
+  /// Copies at most `limit` bytes of the response for nghttp2. Returns their number, or `nil` if there are none for
+  /// now.
   func fill(_ destination: UnsafeMutableRawPointer, _ limit: Int, of stream: HTTP2Stream) -> Int? {
     let count = min(limit, stream.outboundBytes)
     guard count > 0 else {
@@ -362,12 +367,13 @@ public import Reactor
       outbound -= buffer.blockSize
       buffers.wipeAndGiveBack(buffer)
     }
-    // The rest of a response that has ended waits for credit: its client has made progress.
+    // A response that has ended completely needs no news. If its rest still waits for credit, report that its client
+    // has made progress.
     if !stream.state.responseEnded || !buffer.isEmpty { tell(stream) }
     return count
   }
 
-  /// Gives up what is kept of responses: the connection is over.
+  /// Releases the buffered responses, because the connection has ended.
   public func dropResponses() {
     for stream in open {
       outbound -= stream.outbound.blockSize

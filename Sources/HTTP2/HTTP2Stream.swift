@@ -1,62 +1,64 @@
 import Reactor
 
-/// One request and its response on a connection, and what of their bodies waits.
+/// One request and its response on a connection, with the buffered parts of their bodies.
 ///
-/// The session fills and empties it; who serves the stream reads the request from it as the bytes of an HTTP/1.1 one.
-/// A connection uses the object again for a later stream, so all that belongs to one stream stands in `State`.
+/// The session fills and empties it; the server of the stream reads the request from it in HTTP/1.1 form. A connection
+/// reuses the object for a later stream, so all data of one stream is in `State`.
 public final class HTTP2Stream {
   struct State {
     // The request.
-    /// What `content-length` announced.
+    /// The value of `content-length`.
     var announced: Int?
-    /// Bytes of body that came.
+    /// The number of body bytes received.
     var received = 0
+    /// The number of buffered body bytes.
     var bodyBytes = 0
-    /// Bytes of the blocks that hold them.
+    /// The size of the blocks that hold them, in bytes.
     var bodyMemory = 0
-    /// Taken, and not yet known to be sent on: their credit is withheld.
+    /// The number of bytes taken and not yet known to be forwarded: their credit is withheld.
     var uncredited = 0
     var headTaken = false
     var isChunked = false
     var endTaken = false
-    /// The field section was beyond the limits: the answer is 431.
+    /// True if the field section exceeded the limits: the response is 431.
     var isTooLarge = false
     var isHead = false
-    /// The client has sent all of the request.
+    /// True if the client has sent the whole request.
     var requestEnded = false
-    /// A request was handed out, so that whoever serves it learns of the stream's end.
+    /// True if the request was delivered, so its server must learn of the end of the stream.
     var isBegun = false
     var hasNews = false
 
     // The response.
     var isResponding = false
     var responseEnded = false
-    /// nghttp2 was told that there is nothing to send for now, and asks no more until it is told otherwise.
+    /// True if nghttp2 got no data and waits until the session resumes the stream.
     var isDeferred = false
-    /// Nothing more of the request is of use.
+    /// True if the rest of the request is not needed.
     var stopsReading = false
-    /// Bytes of the request that came since.
+    /// The number of request bytes received since then.
     var discarded = 0
-    /// The client has the whole response and still sends its request.
+    /// True if the client has the whole response and still sends its request.
     var isOverdue = false
     var resetByServer = false
-    /// It was reset because what the client sent is malformed.
+    /// True if the stream was reset because the request is malformed.
     var isRefused = false
     var isClosed = false
-    /// Where it stands among the open streams of its session.
+    /// The index among the open streams of the session; -1 if it is not open.
     var position = -1
-    /// For whoever serves it.
+    /// A note of the stream's server.
     var mark = -1
   }
 
+  /// The stream number.
   public private(set) var id: Int32
   private let buffers: BufferPool
   var state = State()
-  /// The HTTP/1.1 head without framing field and empty line, until it is taken.
+  /// The HTTP/1.1 head without its framing field and empty line, until it is taken.
   let head = Buffer()
-  /// Bytes of body that wait, in the order in which they came.
+  /// The buffered body bytes, in order of arrival.
   private var body: [Buffer] = []
-  /// Bytes of the response that wait.
+  /// The buffered bytes of the response.
   let outbound = Buffer()
 
   init(_ id: Int32, _ buffers: BufferPool) {
@@ -64,38 +66,41 @@ public final class HTTP2Stream {
     self.buffers = buffers
   }
 
-  /// Makes it the stream `id`, which knows nothing of the one that it was.
+  /// Reuses the object for the stream `id`; all state of the previous stream is reset.
   func begin(_ id: Int32) {
     release()
     self.id = id
     state = State()
   }
 
+  /// True if the field section exceeded the limits: the response is 431.
   public var isTooLarge: Bool { state.isTooLarge }
+  /// True if the method is HEAD.
   public var isHead: Bool { state.isHead }
-  /// The client has the whole response and still sends its request.
+  /// True if the client has the whole response and still sends its request.
   public var isOverdue: Bool { state.isOverdue }
-  /// It was reset because what the client sent is malformed.
+  /// True if the stream was reset because the request is malformed.
   public var isRefused: Bool { state.isRefused }
+  /// True if the stream is closed.
   public var isClosed: Bool { state.isClosed }
-  /// The client has sent all of the request.
+  /// True if the client has sent the whole request.
   public var requestEnded: Bool { state.requestEnded }
-  /// Room for a note of whoever serves it; -1 for a stream that has just begun.
+  /// A note of the stream's server; -1 for a new stream.
   public var mark: Int {
     get { state.mark }
     set { state.mark = newValue }
   }
 
-  /// True if all of a response has been written.
+  /// True if the whole response has been written.
   public var hasResponse: Bool { state.isResponding && state.responseEnded }
 
-  /// Bytes of the response that wait for the client's credit.
+  /// The number of response bytes that wait for the client's credit.
   public var outboundBytes: Int { outbound.count }
 
-  /// True if `take` would give something, or say that nothing more comes.
+  /// True if `take` would write bytes or return `ended`.
   public var isReadable: Bool { !state.headTaken || state.bodyBytes > 0 || state.requestEnded || state.stopsReading }
 
-  /// What is longer gets a block that is received into; shorter pieces would leave most of it empty.
+  /// The size above which a piece gets a normal block; a shorter piece would leave most of it empty.
   private static let smallPiece = 12 * 1024
 
   func append(_ bytes: Span<UInt8>) {
@@ -122,19 +127,19 @@ public final class HTTP2Stream {
     state.received += bytes.count
   }
 
-  /// What `take` came to.
+  /// The result of `take`.
   enum Taken {
-    /// So many bytes of body were among what was written.
+    /// Bytes were written; the number counts only those of the body.
     case bytes(Int)
     case nothing
     case ended
   }
 
-  /// A chunk's framing: up to 4 hexadecimal digits and two line ends; and the last chunk.
+  /// The size of chunk framing: up to 4 hexadecimal digits and two line ends, and the last chunk.
   private static let chunkOverhead = 16
   private static let leastPiece = 256
 
-  /// Writes the next bytes of the request, as HTTP/1.1 has them, into `buffer`.
+  /// Writes the next bytes of the request, in HTTP/1.1 form, into `buffer`.
   func take(into buffer: Buffer) -> Taken {
     if !state.headTaken {
       takeHead(into: buffer)
@@ -142,7 +147,7 @@ public final class HTTP2Stream {
     }
     if state.bodyBytes > 0 {
       let room = state.isChunked ? buffer.readRoom - HTTP2Stream.chunkOverhead : buffer.readRoom
-      // A buffer without room gets a small piece into its slack: else nothing would ever be read again.
+      // If the buffer has no room, its slack gets a small piece; otherwise reading would never continue.
       guard room > 0 || buffer.room > 2 * HTTP2Stream.leastPiece else { return .nothing }
       let count = min(max(room, HTTP2Stream.leastPiece), state.bodyBytes)
       if state.isChunked {
@@ -162,7 +167,8 @@ public final class HTTP2Stream {
     return .ended
   }
 
-  /// The framing field is only now decided: a body that is whole by now needs no chunks, and none no field.
+  /// Writes the head. The framing field is decided only here: a body that is already complete needs no chunks, and an
+  /// absent body needs no field.
   private func takeHead(into buffer: Buffer) {
     state.headTaken = true
     guard !head.isEmpty else { return }
@@ -196,7 +202,7 @@ public final class HTTP2Stream {
     return count
   }
 
-  /// Gives all buffers back.
+  /// Returns all buffers to the pool.
   func release() {
     buffers.wipeAndGiveBack(head)
     dropBody()

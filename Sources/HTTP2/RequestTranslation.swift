@@ -1,21 +1,21 @@
 import Glibc
 import Reactor
 
-/// The one reading of a request's field section (RFC 9113, section 8.3.1): an HTTP/1.1 head, which then goes through the
-/// same parser and the same code as every other.
+/// The translation of a request's field section (RFC 9113, section 8.3.1) into an HTTP/1.1 head, which then goes
+/// through the same parser and code as every other request.
 ///
-/// What RFC 9113 calls malformed is refused here, whatever nghttp2 has already refused: a byte that ends a line in
-/// HTTP/1.1 would begin another request. What an HTTP/1.1 head can express wrongly (host, target, length of it) is left
-/// to the HTTP/1.1 parser, so that both protocols answer it alike.
+/// Everything that RFC 9113 calls malformed is rejected here, even if nghttp2 has checked it already: a byte that ends
+/// a line in HTTP/1.1 would begin another request. Errors that an HTTP/1.1 head can also contain (host, target and its
+/// length) are left to the HTTP/1.1 parser, so that both protocols respond alike.
 struct RequestTranslation {
   enum Refusal: Error, Equatable {
-    /// The stream is reset with PROTOCOL_ERROR (RFC 9113, section 8.1.1).
+    /// The request is malformed: the stream is reset with PROTOCOL_ERROR (RFC 9113, section 8.1.1).
     case malformed(String)
-    /// Beyond what an HTTP/1.1 head may have: answered 431.
+    /// The request exceeds the limits of an HTTP/1.1 head: the response is 431.
     case tooLarge
   }
 
-  /// Room that is left for the framing field and the empty line.
+  /// The number of bytes reserved for the framing field and the empty line.
   static let reserve = 64
 
   private(set) var isHead = false
@@ -39,7 +39,7 @@ struct RequestTranslation {
     }
   }
 
-  /// Trailers are validated and dropped, as those of a chunked body are.
+  /// Validates trailers. They are then dropped, as those of a chunked body are.
   static func checkTrailers(_ block: FieldBlock) throws(Refusal) {
     try block.buffer.withSpan { (bytes: Span<UInt8>) throws(Refusal) in
       for field in block.fields { try RequestTranslation.checkRegular(field, bytes) }
@@ -114,7 +114,7 @@ struct RequestTranslation {
     }
   }
 
-  /// What holds for each field, trailers included (RFC 9113, sections 8.2.1 and 8.2.2).
+  /// Checks the rules for every field, including trailers (RFC 9113, sections 8.2.1 and 8.2.2).
   private static func checkRegular(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
     guard !field.name.isEmpty else { throw .malformed("a field without a name") }
     let name = bytes.extracting(field.name)
@@ -123,7 +123,8 @@ struct RequestTranslation {
     if let first = field.value.first, let last = field.value.last, isSpace(bytes[first]) || isSpace(bytes[last]) {
       throw .malformed("white space around a field value")
     }
-    // They belong to an HTTP/1.1 connection; `upgrade` among them, so there is no way to h2c or WebSocket here.
+    // These fields belong to an HTTP/1.1 connection. `upgrade` is among them, so h2c and WebSocket are not reachable
+    // this way.
     let isConnectionSpecific =
       equal(bytes, field.name, "connection") || equal(bytes, field.name, "proxy-connection")
       || equal(bytes, field.name, "keep-alive") || equal(bytes, field.name, "transfer-encoding")
@@ -134,7 +135,7 @@ struct RequestTranslation {
     }
   }
 
-  /// Origin form, or `*`: a target in absolute form would name a second authority.
+  /// Accepts origin form and `*` only: a target in absolute form would name a second authority.
   private static func checkPath(_ bytes: Span<UInt8>, _ path: Range<Int>) throws(Refusal) {
     let isAsterisk = path.count == 1 && bytes[path.lowerBound] == 0x2a
     guard bytes[path.lowerBound] == 0x2f || isAsterisk else { throw .malformed("a :path without a slash") }
@@ -179,7 +180,7 @@ struct RequestTranslation {
     if hasCookies { try writeCookies(fields, bytes, to: head) }
   }
 
-  /// HTTP/2 sends cookies one by one; HTTP/1.1 knows one field (RFC 9113, section 8.2.3).
+  /// Joins the cookies: HTTP/2 sends them in separate fields, HTTP/1.1 in one (RFC 9113, section 8.2.3).
   private func writeCookies(
     _ fields: Span<FieldBlock.Field>, _ bytes: Span<UInt8>, to head: Buffer
   ) throws(Refusal) {
@@ -202,21 +203,21 @@ struct RequestTranslation {
 
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-  /// tchar of RFC 9110, section 5.6.2.
+  /// True for a tchar (RFC 9110, section 5.6.2).
   private static func isToken(_ byte: UInt8) -> Bool {
     let low: UInt64 = 0x3ff_6cfa_0000_0000
     let high: UInt64 = 0x57ff_ffff_c7ff_fffe
     return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
   }
 
-  /// The same without the letters in upper case.
+  /// True for a tchar that is not an upper-case letter.
   private static func isLowerToken(_ byte: UInt8) -> Bool {
     let low: UInt64 = 0x3ff_6cfa_0000_0000
     let high: UInt64 = 0x57ff_ffff_c000_0000
     return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
   }
 
-  // Nearly all names differ in length already: that much is compared without a call.
+  // Most names already differ in length: the length is compared inline, without a call.
   @inline(__always)
   private static func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: StaticString) -> Bool {
     range.count == text.utf8CodeUnitCount && matches(bytes, range, text)
@@ -230,9 +231,9 @@ struct RequestTranslation {
     }
   }
 
-  // Whoever looks at all bytes, whatever the first ones are, looks at many at a time.
+  // These loops have no early exit, so that the compiler can process many bytes at a time.
 
-  /// Neither control characters nor spaces.
+  /// True if there are no control characters and no spaces.
   private static func areVisible(_ bytes: Span<UInt8>) -> Bool {
     var forbidden: UInt8 = 0
     var index = 0
@@ -244,7 +245,7 @@ struct RequestTranslation {
     return forbidden == 0
   }
 
-  /// No control characters but tabs.
+  /// True if there are no control characters except tabs.
   private static func areText(_ bytes: Span<UInt8>) -> Bool {
     var forbidden: UInt8 = 0
     var index = 0
@@ -256,7 +257,7 @@ struct RequestTranslation {
     return forbidden == 0
   }
 
-  /// True if two hosts are the same: names of hosts have no case.
+  /// True if two hosts are equal; host names are case-insensitive.
   private static func agree(_ bytes: Span<UInt8>, _ a: Range<Int>, _ b: Range<Int>) -> Bool {
     guard a.count == b.count else { return false }
     for offset in 0..<a.count {

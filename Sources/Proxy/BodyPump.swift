@@ -1,12 +1,13 @@
 import HTTP1
 import Reactor
 
-/// Moves one body from a receive buffer towards a socket and gives it new framing on the way.
+/// Moves one body from a receive buffer towards a socket and changes its framing if necessary.
 ///
-/// Bytes that need no new framing are sent straight from the receive buffer; others are copied into the send buffer.
+/// Bytes that keep their framing are sent directly from the receive buffer; others are copied into the send buffer.
 struct BodyPump {
+  /// The framing of the outgoing body.
   enum Output {
-    /// The framing announced a length or ends with the connection: bytes go out as they are.
+    /// The head announced a length, or the connection ends the body: bytes are sent unchanged.
     case plain
     case chunked
   }
@@ -14,7 +15,7 @@ struct BodyPump {
   private var decoder: BodyDecoder
   private let output: Output
   private let isDirect: Bool
-  /// Bytes at the front of the receive buffer that may go out as they are.
+  /// The number of bytes at the front of the receive buffer that can be sent unchanged.
   private(set) var direct = 0
   private var hasEnded = false
 
@@ -25,17 +26,18 @@ struct BodyPump {
     hasEnded = decoder.isFinished && output == .plain
   }
 
-  /// True if the source has nothing more to give.
+  /// True if the whole body has been read from the source.
   var isDecoded: Bool { decoder.isFinished }
-  /// True if `direct` and the send buffer hold everything that is to be sent.
+  /// True if `direct` and the send buffer hold everything that is still to be sent.
   var isEncoded: Bool { hasEnded && direct == 0 }
 
-  /// Room that a chunk's framing takes: up to 8 hexadecimal digits and two line ends.
+  /// The size of a chunk's framing: up to 8 hexadecimal digits and two line ends.
   private static let chunkOverhead = 12
+  /// The size up to which a body is copied behind its head.
   private static let copyLimit = 2048
   private static let end: StaticString = "0\r\n\r\n"
 
-  /// Decodes what `source` holds, into `direct` or `sink`, as far as there is room.
+  /// Decodes the bytes of `source` into `direct` or `sink`, as far as there is room.
   mutating func advance(from source: Buffer, to sink: Buffer) throws(MessageError) {
     if isDirect {
       if direct == 0, !source.isEmpty { try decodeDirect(source) }
@@ -50,20 +52,20 @@ struct BodyPump {
     try finish(sink)
   }
 
-  /// The sender has closed: ends the body, or says that it was cut.
+  /// Ends the body because the sender closed the connection. Returns false if the body was cut.
   mutating func close(_ sink: Buffer) -> Bool {
     guard decoder.close() else { return false }
     try? finish(sink)
     return true
   }
 
-  /// So many direct bytes were sent.
+  /// Records that `count` direct bytes were sent.
   mutating func sentDirect(_ count: Int) {
     direct -= count
     if decoder.isFinished, direct == 0 { hasEnded = true }
   }
 
-  /// A short body behind a head is copied next to it: cheaper than to have the kernel gather two parts.
+  /// Copies a short body behind its head: cheaper than having the kernel gather two parts.
   private mutating func joinHead(_ source: Buffer, _ sink: Buffer) {
     sink.append(from: source, offset: 0, count: direct)
     source.consume(direct)
@@ -77,7 +79,7 @@ struct BodyPump {
   }
 
   private mutating func copyPiece(_ source: Buffer, _ sink: Buffer) throws(MessageError) -> Int {
-    // A piece is never more than fits: the decoder is shown only so much.
+    // The decoder sees only as many bytes as fit, so a piece is never too large.
     let limit = min(source.count, sink.room - BodyPump.chunkOverhead - BodyPump.end.utf8CodeUnitCount)
     let piece = try source.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> BodyDecoder.Piece in
       try decoder.decode(bytes.extracting(0..<limit))

@@ -5,16 +5,16 @@ import Reactor
 
 /// The client of a connection, and the fields that describe it to the upstream (RFC 7239).
 ///
-/// A reference, so that a request counts one and not each of its texts.
+/// A class, because copying a struct would retain each of its texts per request.
 final class ClientIdentity {
   private let peerHost: String
   private let isLoopback: Bool
-  /// True for a trusted proxy, whose claims about its clients go upstream.
+  /// True for a trusted proxy; its statements about its clients are forwarded upstream.
   let isTrusted: Bool
-  /// `X-Forwarded-*` and `Forwarded` up to the host, for a client that is not a trusted proxy.
+  /// `X-Forwarded-*` and `Forwarded` up to the host, for a client other than a trusted proxy.
   private let plainPrefix: [UInt8]
 
-  /// - Parameter isTold: true if a proxy gave the address: then the client is not on this machine.
+  /// - Parameter isTold: true if a proxy supplied the address: then the client is not on this machine.
   init(_ peer: Address, isTrusted: Bool, isSecure: Bool = false, isTold: Bool = false) {
     peerHost = peer.host
     isLoopback = peer.isLoopback && !isTold
@@ -25,7 +25,7 @@ final class ClientIdentity {
   }
 
   private let isSecure: Bool
-  /// True if its requests come as streams of an HTTP/2 connection.
+  /// True if its requests arrive as streams of an HTTP/2 connection.
   let isHTTP2: Bool
 
   /// The same client, on an HTTP/2 connection.
@@ -56,12 +56,12 @@ final class ClientIdentity {
     return prefix
   }
 
-  /// The facts on the client of one request: a trusted proxy's fields count, those of other peers do not.
+  /// The facts about the client of one request. Only the fields of a trusted proxy count.
   struct Belief {
     var address: String
     var isSecure: Bool
     var host: String?
-    /// The addresses that a trusted proxy listed, and the proxy's own.
+    /// The last address that a trusted proxy listed, and the proxy's own address.
     var chain: String
   }
 
@@ -73,15 +73,15 @@ final class ClientIdentity {
     }
     let belief = belief(bytes, fields)
     return ClientFacts(
-      // Behind a proxy there is a client somewhere else, and only the proxy knows how it came.
+      // The client of a proxy is on another machine, and only the proxy knows how the client is connected.
       peer: Peer(address: belief.address, isSecure: belief.isSecure, isLoopback: false),
       forwardedHost: belief.host, request: request)
   }
 
   private func belief(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> Belief {
     var belief = Belief(address: peerHost, isSecure: isSecure, host: nil, chain: peerHost)
-    // The nearest proxy is the one that is trusted, so only the last element of each list is its own word. It may have
-    // added a field of its own behind the client's, as HAProxy does.
+    // Only the nearest proxy is trusted, so only the last element of each list counts. The proxy may have added a
+    // field after the client's, as HAProxy does.
     if let list = fields.last(.forwardedFor).map({ text(bytes, $0) }) {
       let last = ClientIdentity.lastElement(list)
       if let address = Address(literal: last, port: 0) {
@@ -99,7 +99,8 @@ final class ClientIdentity {
   }
 
   private static func lastElement(_ list: String) -> String {
-    // Bytes: a client that ends its list with a mark that joins what follows would hide the proxy's comma.
+    // Split bytes, not characters: a client that ends its list with a combining character would hide the proxy's
+    // comma.
     let last = list.utf8.split(separator: UInt8(ascii: ",")).last ?? Substring().utf8
     return String(decoding: last.drop { $0 == 0x20 }.reversed().drop { $0 == 0x20 }.reversed(), as: UTF8.self)
   }
@@ -108,7 +109,7 @@ final class ClientIdentity {
     String(decoding: range.map { bytes[$0] }, as: UTF8.self)
   }
 
-  /// Writes the forwarding fields of a request that passes.
+  /// Appends the forwarding fields of a passing request.
   func appendFields(to buffer: Buffer, _ bytes: Span<UInt8>, _ head: RequestHead, _ fields: HeadIndex) {
     if !isTrusted {
       buffer.append(plainPrefix)
@@ -128,7 +129,7 @@ final class ClientIdentity {
     buffer.append(lines)
   }
 
-  /// Writes the forwarding fields of a request of the gateway's own.
+  /// Appends the forwarding fields of a request that the gateway itself makes.
   static func append(_ peer: Peer, host: String, to lines: inout [UInt8]) {
     append(
       Belief(address: peer.address, isSecure: peer.isSecure, host: nil, chain: peer.address), host: host, to: &lines)
@@ -145,7 +146,7 @@ final class ClientIdentity {
     lines.append("\r\n")
   }
 
-  /// Only what can stand in a quoted string and in a `Host` field.
+  /// True if the text can be part of a quoted string and of a `Host` field.
   private static func isHost(_ text: String) -> Bool {
     text.utf8.count <= 261
       && text.utf8.allSatisfy {

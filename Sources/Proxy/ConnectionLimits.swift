@@ -1,7 +1,7 @@
 import Reactor
 import Synchronization
 
-/// Counts the connections of the process, in all and by address, for all workers.
+/// Counts the connections of the process, in total and per address, for all workers.
 public final class ConnectionLimits: Sendable {
   private final class Shard: Sendable {
     let counts = Mutex<[UInt64: Int]>([:])
@@ -10,9 +10,10 @@ public final class ConnectionLimits: Sendable {
   private let total = Atomic<Int>(0)
   private let shards = (0..<16).map { _ in Shard() }
 
+  /// Starts with no connections.
   public init() {}
 
-  /// Counts a connection; false when there are more than `limit` now.
+  /// Counts a connection. Returns false if there are now more than `limit`.
   func enter(limit: Int) -> Bool {
     total.wrappingAdd(1, ordering: .relaxed).newValue <= limit
   }
@@ -21,7 +22,7 @@ public final class ConnectionLimits: Sendable {
     total.wrappingSubtract(1, ordering: .relaxed)
   }
 
-  /// Counts a connection of `address`, unless there are `limit` already.
+  /// Counts a connection of `address`. Returns false, without counting it, if there are `limit` already.
   func enter(_ address: Address, limit: Int) -> Bool {
     let key = ConnectionLimits.key(address)
     return shard(key).counts.withLock { counts in
@@ -35,7 +36,7 @@ public final class ConnectionLimits: Sendable {
   func leave(_ address: Address) {
     let key = ConnectionLimits.key(address)
     shard(key).counts.withLock { counts in
-      // An address without connections leaves nothing behind: memory is bounded by the connections that stand.
+      // Remove an address without connections: memory is bounded by the number of open connections.
       guard let count = counts[key], count > 1 else {
         counts[key] = nil
         return
@@ -48,7 +49,8 @@ public final class ConnectionLimits: Sendable {
     shards[Int((key &* 0x9e37_79b9_7f4a_7c15) >> 60)]
   }
 
-  /// The part of an address that one customer has: an IPv4 address, of others the first 64 bits.
+  /// Returns the part of an address that identifies one customer: an IPv4 address, or the first 64 bits of an IPv6
+  /// address.
   private static func key(_ address: Address) -> UInt64 {
     let bytes = address.mappedBytes
     let isIPv4 = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
@@ -56,7 +58,7 @@ public final class ConnectionLimits: Sendable {
   }
 }
 
-/// A connection's place among those that are allowed.
+/// The counts held by one connection, released with it.
 final class Admission {
   private let limits: ConnectionLimits
   private var counted: Address?
@@ -72,7 +74,7 @@ final class Admission {
     limits.leave()
   }
 
-  /// Counts the connection for its client's address; false when that has too many.
+  /// Counts the connection for its client's address. Returns false if that address has too many.
   func count(_ address: Address, limit: Int) -> Bool {
     guard counted == nil, limits.enter(address, limit: limit) else { return false }
     counted = address

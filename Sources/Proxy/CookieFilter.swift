@@ -1,9 +1,9 @@
 import HTTP
 import Reactor
 
-/// Takes the gateway's own cookie out of what passes.
+/// Removes the gateway's own cookie from passing messages.
 enum CookieFilter {
-  /// True if a `Cookie` value has a pair with this name.
+  /// True if a `Cookie` value contains a pair with this name.
   static func contains(_ name: String, _ bytes: Span<UInt8>, _ value: Range<Int>) -> Bool {
     guard !name.isEmpty else { return false }
     var position = value.lowerBound
@@ -14,9 +14,10 @@ enum CookieFilter {
     return false
   }
 
-  /// Writes a `Cookie` field with all other pairs, or none when no other is left.
+  /// Appends a `Cookie` field with all other pairs, or no field if no other pair is left.
   ///
-  /// Never longer than it was, so that it fits whatever the client sent: a space follows a semicolon only where one did.
+  /// Never longer than the original, so it fits whatever the client sent: a space follows a semicolon only where the
+  /// original has one.
   static func append(_ value: Range<Int>, of bytes: Span<UInt8>, without name: String, to buffer: Buffer) {
     var isFirst = true
     var position = value.lowerBound
@@ -31,7 +32,7 @@ enum CookieFilter {
     if !isFirst { buffer.append("\r\n") }
   }
 
-  /// A `Cookie` value without the pairs of this name; empty when no other is left.
+  /// Returns a `Cookie` value without the pairs of this name; empty if no other pair is left.
   static func value(_ value: String, without name: String) -> String {
     let bytes = FieldText.encode(value)
     guard contains(name, bytes.span, 0..<bytes.count) else { return value }
@@ -48,7 +49,7 @@ enum CookieFilter {
   static func sets(_ name: String, _ bytes: Span<UInt8>, _ value: Range<Int>) -> Bool {
     guard !name.isEmpty else { return false }
     var position = value.lowerBound
-    // Browsers take `=name=value` for a cookie without a name and send it back as `name=value`.
+    // Browsers read `=name=value` as a cookie without a name and send it back as `name=value`.
     while position < value.upperBound, [0x20, 0x09, 0x3d].contains(bytes[position]) { position += 1 }
     return isNamed(name, bytes, nextPair(bytes, &position, value.upperBound))
   }
@@ -72,7 +73,8 @@ enum CookieFilter {
     return pair
   }
 
-  /// Cookie names are case-sensitive, but a server that folds case must not be reached by another spelling either.
+  /// Compares the name of a pair without regard to case. Cookie names are case-sensitive, but another spelling must
+  /// not reach a server that folds case.
   private static func isNamed(_ name: String, _ bytes: Span<UInt8>, _ pair: Range<Int>) -> Bool {
     let count = name.utf8.count
     guard pair.count >= count else { return false }

@@ -1,16 +1,18 @@
 public import HTTP
 public import HTTP1
 
-/// The form of an error that the gateway itself answers with, as the request asks for it.
+/// The form of an error response of the gateway, as requested by `Accept`.
 ///
-/// Grammar (RFC 9110, section 12.5.1): `Accept = #( media-range [ weight ] )`. A browser that navigates names `text/html`.
-/// A program names JSON, or names nothing and accepts anything, and cannot read a page.
+/// Grammar (RFC 9110, section 12.5.1): `Accept = #( media-range [ weight ] )`. A browser that navigates names
+/// `text/html`. A program names JSON, or names nothing and accepts anything, and cannot read a page.
 public enum ErrorForm: Sendable {
   /// HTML for people.
   case page
   /// Problem details for programs (RFC 9457).
   case problem
 
+  /// Chooses the page if HTML is acceptable and JSON is not preferred; else problem details.
+  ///
   /// - Parameter accept: the values of the `Accept` fields.
   public init(accept values: [String]) {
     let text = values.joined(separator: ",").lowercased().filter { $0 != " " && $0 != "\t" }
@@ -28,11 +30,13 @@ public enum ErrorForm: Sendable {
     self = page > 0 && page >= problem ? .page : .problem
   }
 
+  /// Chooses the form for a request with these fields.
   public init(_ headers: Headers) {
     self.init(accept: headers.all("Accept"))
   }
 
-  /// Reads the fields of the request whose head is in `bytes`. Only for requests that fail: it makes strings.
+  /// Chooses the form for the request whose head is in `bytes`. Only for requests that fail, because it creates
+  /// strings.
   public init(_ bytes: Span<UInt8>, _ fields: HeadIndex) {
     var values: [String] = []
     for field in fields where HeadIndex.equal(bytes, field.name, "accept") {
@@ -41,7 +45,7 @@ public enum ErrorForm: Sendable {
     self.init(accept: values)
   }
 
-  /// Thousandths: 1,000 without a weight, 0 for one that cannot be read (section 12.4.2).
+  /// Returns the weight in thousandths: 1,000 without a weight, 0 for an invalid one (RFC 9110, section 12.4.2).
   private static func weight(_ parameters: ArraySlice<Substring>) -> Int {
     guard let text = parameters.first(where: { $0.hasPrefix("q=") })?.dropFirst(2) else { return 1_000 }
     let digits = text.filter { $0 != "." }

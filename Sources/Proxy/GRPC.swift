@@ -1,12 +1,12 @@
 import HTTP
 import HTTP1
 
-/// gRPC calls. Each ends with trailers, which the gateway does not forward: its client would get an answer without a status
-/// and could not say what happened. So calls are refused.
+/// gRPC calls. A gRPC response ends with trailers, which the gateway does not forward: the client would get a response
+/// without a status and could not report the result. So calls are refused.
 enum GRPC {
   private static let contentType: StaticString = "application/grpc"
 
-  /// True for `application/grpc` and its subtypes such as `application/grpc+proto`. `application/grpc-web` is another
+  /// True for `application/grpc` and its variants such as `application/grpc+proto`. `application/grpc-web` is another
   /// protocol, which has its trailers in the body.
   static func isCall(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> Bool {
     for field in fields where field.known == .contentType {
@@ -20,13 +20,13 @@ enum GRPC {
     return false
   }
 
-  /// The answer that a gRPC client understands, of the form Trailers-Only: UNIMPLEMENTED.
+  /// The response that a gRPC client understands, in the form Trailers-Only: UNIMPLEMENTED.
   static let unimplemented = Response(
     status: 200,
     headers: [
       "Content-Type": "application/grpc", "Grpc-Status": "12", "Grpc-Message": "gRPC is not forwarded by this gateway",
     ])
 
-  /// Over HTTP/1.1, which gRPC clients do not speak.
+  /// The error over HTTP/1.1, which gRPC clients do not use.
   static let refusal = MessageError(status: 415, "a gRPC call, whose trailers are not forwarded")
 }

@@ -2,12 +2,12 @@ import HTTP2
 import Reactor
 import Telemetry
 
-/// How a connection rests while it has no streams, and how it ends.
+/// Parking of a connection without streams, and its end.
 extension HTTP2Connection: SocketObserver, TimerOwner {
-  /// Milliseconds for the client to hear of a shutdown: a round trip, and few are longer.
+  /// Milliseconds for the client to learn of a shutdown: more than most round trips.
   private static let noticeTimeout = 1_000
 
-  /// False when there is something to do after all.
+  /// Parks the connection. Returns false if there is work after all.
   func park() -> Bool {
     isPausing = false
     if socket.satisfies(.readable) || poller.isDraining || worker.isWindingDown { return false }
@@ -44,8 +44,8 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
 
   // MARK: The end
 
-  /// Ends gracefully in two steps, when the worker is going to stop or the connection has had its requests (RFC 9113,
-  /// section 6.8).
+  /// Ends gracefully in two steps if the worker is about to stop or the connection has reached its number of requests
+  /// (RFC 9113, section 6.8).
   func announceEnd(_ session: HTTP2Session) {
     let isFull = requests >= configuration.limits.requestsPerConnection
     guard worker.isWindingDown || poller.isDraining || isFull, !hasShutDown else { return }
@@ -64,7 +64,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
     }
   }
 
-  /// Closes so that the last frame arrives: closing at once would send a reset, which can overtake it.
+  /// Closes so that the last frame arrives: an immediate close would send a reset, which can overtake it.
   func close() async {
     breakStreams()
     session?.dropResponses()
@@ -102,7 +102,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
   }
 
   private func releaseBuffers() {
-    // They held requests and responses: credentials among them.
+    // They held requests and responses, including credentials.
     poller.buffers.wipeAndGiveBack(input)
     poller.buffers.wipeAndGiveBack(output)
   }

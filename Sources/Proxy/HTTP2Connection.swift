@@ -6,30 +6,30 @@ import Telemetry
 
 /// One HTTP/2 connection of a client.
 ///
-/// Theory of operation. The session does the framing, each stream is a task of its own that runs the same code as an
-/// HTTP/1.1 connection over an `HTTP2StreamLeg`, and this task moves bytes between socket and session. It sleeps on the
-/// socket; a stream that has something to send wakes it, so that what several streams produce in a turn goes out in one
-/// system call. Without streams it parks as an HTTP/1.1 connection does. Objects and tasks of streams are used again for
-/// its later ones, and for no other connection's.
+/// Theory of operation. The session does the framing. Each stream is a separate task that runs the same code as an
+/// HTTP/1.1 connection over an `HTTP2StreamLeg`. The task of this object moves bytes between socket and session. It
+/// sleeps on the socket; a stream that has data to send wakes it, so that the output of several streams in a turn is
+/// sent in one system call. Without streams it parks as an HTTP/1.1 connection does. Objects and tasks of streams are
+/// reused for later streams of this connection, never for another connection.
 final class HTTP2Connection: Activity {
   let worker: ProxyWorker
-  /// The section of the response that is being sent.
+  /// The field section of the response that is being sent.
   let block: FieldBlock
   let socket: Socket
-  /// The facts on the client.
+  /// The client's identity and the received bytes.
   let base: ServerConnection
   let session: HTTP2Session?
   let waiter: Waiter
   let input: Buffer
   let output = Buffer()
-  /// Of each stream, in no order; a stream's mark says where.
+  /// One leg per stream, in no order; the stream's mark is the index.
   private(set) var legs: [HTTP2StreamLeg] = []
   private var spareLegs: [HTTP2StreamLeg] = []
-  /// Tasks that wait for a stream to serve.
+  /// Tasks that wait for a new stream.
   var spareServers: [HTTP2StreamServer] = []
-  /// Streams that a task serves.
+  /// The number of streams that a task serves.
   private var tasks = 0
-  /// Streams that no task serves and whose response is not yet sent.
+  /// The number of streams whose task has ended but whose response is not sent completely.
   private var lingering = 0
   var hasEnded = false
   var requests = 0
@@ -39,22 +39,23 @@ final class HTTP2Connection: Activity {
   private var moved = 0
   private var stall = Stall()
   private var pace = Pace()
-  /// More is to be sent at once than a block holds.
+  /// True if more is to be sent at once than a block holds.
   private var isBulk = false
-  /// The client took too long to send the rest of its fields, and gets an error.
+  /// True if the client took too long to complete a field section; it then gets an error.
   private var isRefused = false
   var deadlines = HTTP2Deadlines()
-  /// It gave too little credit for its responses while memory was short.
+  /// True if the client granted too little credit for its responses while memory was short.
   private var withholdsCredit = false
-  /// Bytes of responses that had been sent when memory was found to be short.
+  /// The number of response bytes that had been sent when memory became short.
   private var sentWhenShort: Int?
   var hasNoticed = false
   var hasShutDown = false
 
+  /// The number of bytes after which the task gives way.
   private static let yieldAfter = 64 * 1024
-  /// So many tasks wait for streams: as many as most connections have at once.
+  /// The maximum number of spare tasks: as many as most connections have concurrent streams.
   private static let spareLimit = 16
-  /// Milliseconds after which an idle connection parks.
+  /// The time in milliseconds after which an idle connection parks.
   private static let pause = 1_000
 
   init(_ base: ServerConnection) {
@@ -65,7 +66,7 @@ final class HTTP2Connection: Activity {
     waiter = Waiter(worker.poller)
     block = FieldBlock(worker.poller.buffers)
     session = HTTP2Session(worker.settings.configuration.http2 ?? HTTP2Limits(), worker.poller.buffers)
-    // As for the first request of an HTTP/1.1 connection.
+    // The same time as for the first request of an HTTP/1.1 connection.
     deadlines.idle = worker.poller.deadline(after: worker.settings.configuration.headTimeout)
     socket.observer = self
     worker.metrics.http2ConnectionOpened()
@@ -74,10 +75,10 @@ final class HTTP2Connection: Activity {
   var poller: Poller { worker.poller }
   var configuration: ProxyConfiguration { worker.settings.configuration }
 
-  /// Until when a client must have taken something of a response.
+  /// The deadline for a client to accept more of a response.
   var progressDeadline: Deadline { poller.deadline(after: configuration.bodyTimeout) }
 
-  /// Until when a client that has its response may go on with its request.
+  /// The deadline for a client that already has its response to complete its request.
   var lingerDeadline: Deadline { poller.deadline(after: configuration.lingerTimeout) }
 
   func run() async {
@@ -96,7 +97,7 @@ final class HTTP2Connection: Activity {
     } catch {
       if case .flood(let flood) = error {
         worker.metrics.limited(limit(flood))
-        // The reason is worth one try.
+        // Try once to send the GOAWAY with the reason.
         breakStreams()
         _ = try? flush(session)
         return await close()
@@ -161,7 +162,7 @@ final class HTTP2Connection: Activity {
     return result
   }
 
-  /// Hands out what happened on the streams.
+  /// Passes the news of the streams to their legs.
   private func dispatch(_ session: HTTP2Session) {
     session.takeNews { stream in
       if stream.mark >= 0 {
@@ -178,7 +179,7 @@ final class HTTP2Connection: Activity {
       }
     }
     if legs.isEmpty {
-      // Once: what the client has not taken yet may keep the connection for longer.
+      // Set it only once; output that the client has not accepted yet may keep the connection open longer.
       if deadlines.idle == nil, !hasShutDown { deadlines.idle = poller.deadline(after: configuration.idleTimeout) }
     } else {
       deadlines.idle = nil
@@ -187,7 +188,7 @@ final class HTTP2Connection: Activity {
   }
 
   private func begin(_ stream: HTTP2Stream, _ session: HTTP2Session) {
-    // The client may count a stream as gone whose task has not yet heard of it.
+    // The client may consider a stream closed before its task has noticed.
     guard tasks < session.limits.concurrentStreams else {
       worker.metrics.limited(.concurrentStreams)
       return session.reset(stream, .refusedStream)
@@ -217,7 +218,7 @@ final class HTTP2Connection: Activity {
     }
   }
 
-  /// No task serves the stream any more.
+  /// Records that the task of the stream has ended.
   func served(_ leg: HTTP2StreamLeg) {
     tasks -= 1
     if leg.stream.isClosed || hasEnded {
@@ -228,12 +229,13 @@ final class HTTP2Connection: Activity {
     wake()
   }
 
-  /// Begins to watch how fast the client takes its responses: memory is short.
+  /// Starts to measure how fast the client accepts its responses, because memory is short.
   func beginWatch() {
     sentWhenShort = session.flatMap { $0.outbound > 0 ? $0.sentBytes : nil }
   }
 
-  /// Ends the connection if its client has taken less than `bytes` since `beginWatch`, and holds responses still.
+  /// Ends the connection if its client has accepted less than `bytes` since `beginWatch` and the connection still
+  /// holds responses.
   func endWatch(atLeast bytes: Int) {
     guard let before = sentWhenShort, let session else { return }
     sentWhenShort = nil
@@ -242,7 +244,7 @@ final class HTTP2Connection: Activity {
     wake()
   }
 
-  /// Nothing of the stream is left to do.
+  /// Removes the leg of a finished stream.
   private func remove(_ leg: HTTP2StreamLeg) {
     let position = leg.stream.mark
     guard position >= 0, let last = legs.popLast() else { return }
@@ -256,26 +258,26 @@ final class HTTP2Connection: Activity {
     spareLegs.append(leg)
   }
 
-  /// The connection is over: what is still served ends by itself.
+  /// Removes the streams without a task, because the connection has ended; streams with a task end by themselves.
   func removeUnserved() {
     legs.removeAll { $0.socket == nil }
     for (index, leg) in legs.enumerated() { leg.stream.mark = index }
   }
 
-  /// True if a task that has served its stream may wait for another.
+  /// Keeps a task that has served its stream for another one. Returns false if the task must end.
   func keeps(_ server: HTTP2StreamServer) -> Bool {
     guard !hasEnded, !isParked, spareServers.count < HTTP2Connection.spareLimit else { return false }
     spareServers.append(server)
     return true
   }
 
-  /// Lets go of what waits for streams: tasks end, and objects, which refer to this, go.
+  /// Ends the spare tasks and releases the spare objects, which refer to this connection.
   func dismissSpares() {
     while let server = spareServers.popLast() { server.wake() }
     spareLegs = []
   }
 
-  /// Sends what can be sent; false when the client takes no more for now.
+  /// Sends as much as possible. Returns false if the client accepts no more for now.
   private func flush(_ session: HTTP2Session) throws(HTTP2Failure) -> Bool {
     while true {
       if isBulk, output.isEmpty { poller.buffers.widen(output) }
@@ -299,7 +301,7 @@ final class HTTP2Connection: Activity {
       case .moved(let count): moved += count
       case .wouldBlock:
         stall.note(isBlocked: true, now: poller.now, taken: taken)
-        // Here, since a client that keeps this task busy lets no wait end by its deadline.
+        // Checked here too: a busy client would never let a wait time out.
         try checkStall()
         return false
       case .ended, .failed: throw .broken
@@ -309,7 +311,7 @@ final class HTTP2Connection: Activity {
 
   private func taken() -> Int { socket.acknowledged }
 
-  /// Throws when the client has taken nothing for too long.
+  /// Throws if the client has accepted nothing for too long.
   private func checkStall() throws(HTTP2Failure) {
     guard stall.isOver(configuration.bodyTimeout, now: poller.now, taken: taken) else { return }
     worker.metrics.limited(.bodyTimeout)
@@ -318,7 +320,8 @@ final class HTTP2Connection: Activity {
 
   // MARK: Waiting
 
-  /// A second has passed without a stream.
+  /// True if the connection should park: it has had no streams for a second, too many connections are idle, or memory
+  /// is short.
   var isPausing = false
 
   private func wait(_ session: HTTP2Session) async throws(HTTP2Failure) {
@@ -379,14 +382,14 @@ final class HTTP2Connection: Activity {
     }
   }
 
-  /// Continues, because of a change for which the socket has no event.
+  /// Wakes the task after a change for which the socket has no event.
   func wake() {
     if isParked { unpark() } else { waiter.resume(.ready) }
   }
 
-  /// A stream has something to send.
+  /// Wakes the task because a stream has data to send.
   func wakeToSend() {
-    // A task that does not wait sends before it does.
+    // A running task sends before its next wait.
     if isParked || waiter.isWaiting, session?.wantsToSend ?? false { wake() }
   }
 }

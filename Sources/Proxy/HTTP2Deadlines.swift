@@ -1,15 +1,15 @@
 import Reactor
 
-/// Points at which an HTTP/2 connection does not wait any longer; `nil` for what is not waited for.
+/// The deadlines of an HTTP/2 connection; `nil` if there is nothing to wait for.
 struct HTTP2Deadlines {
-  /// The rest of a field section.
+  /// The end of the wait for the rest of a field section.
   var fields: Deadline?
-  /// The next request.
+  /// The end of the wait for the next request.
   var idle: Deadline?
-  /// The client has heard that nothing new is served.
+  /// The end of the wait for the client's reply to the shutdown notice.
   var notice: Deadline?
 
-  /// The next of them.
+  /// The earliest of them.
   var first: Deadline {
     min(fields ?? .never, idle ?? .never, notice ?? .never)
   }
@@ -20,6 +20,6 @@ extension Deadline {
 }
 
 extension Deadline? {
-  /// A deadline for which nothing waits has not passed.
+  /// Returns false for `nil`.
   func hasPassed(at now: UInt64) -> Bool { map { $0.hasPassed(at: now) } ?? false }
 }

@@ -2,28 +2,28 @@ import HTTP1
 import HTTP2
 import Reactor
 
-/// The client's side of one stream, to the code that serves HTTP/1.1: what that reads is the request as a head and a
-/// body, what it writes becomes HEADERS and DATA.
+/// The client side of one stream, for the code that serves HTTP/1.1: that code reads the request as a head and a body,
+/// and its output becomes HEADERS and DATA.
 ///
-/// Both are read by the parsers that read everything else, so there is one reading of each message. The head of a response
-/// that passes has been read by then, and is rewritten into fields at once. A connection uses the object again for a later
-/// stream: `begin` sets all that is of one.
+/// Both directions use the same parsers as HTTP/1.1, so each message has a single interpretation. The head of a
+/// passing response is already parsed and is rewritten into fields directly. A connection reuses the object for a
+/// later stream: `begin` sets everything that belongs to one stream.
 final class HTTP2StreamLeg: StreamTransport {
   private(set) var stream: HTTP2Stream
   private let connection: HTTP2Connection
   private let session: HTTP2Session
-  /// Open as long as a task serves the stream.
+  /// The socket of the task that serves the stream; `nil` when it has ended.
   private(set) var socket: Socket?
-  /// Takes the framing off the response's body; `nil` before its head.
+  /// Removes the framing of the response body; `nil` before the head is sent.
   private var body: BodyDecoder?
-  /// Until when the client must have taken more of the response, once no task serves the stream.
+  /// The deadline for the client to accept more of the response after its task has ended.
   private(set) var deadline = Deadline.never
   private var outboundBytes = 0
   private var isOverdue = false
-  /// The connection is over.
+  /// True if the connection has ended.
   private var isAbandoned = false
 
-  /// Has had its time: it is reset once.
+  /// Marks the stream as timed out; it is reset only once.
   func giveUp() {
     deadline = .never
   }
@@ -34,7 +34,7 @@ final class HTTP2StreamLeg: StreamTransport {
     self.session = session
   }
 
-  /// Carries another stream from now on.
+  /// Represents another stream.
   func begin(_ stream: HTTP2Stream) {
     self.stream = stream
     body = nil
@@ -44,7 +44,7 @@ final class HTTP2StreamLeg: StreamTransport {
     isAbandoned = false
   }
 
-  /// Is served through `socket`, which is closed or new.
+  /// Connects the stream to `socket`, which is closed or new.
   func open(_ socket: Socket) {
     socket.open(self)
     socket.signal([.readable, .writable])
@@ -53,13 +53,13 @@ final class HTTP2StreamLeg: StreamTransport {
 
   private var isBroken: Bool { isAbandoned || stream.isClosed || stream.isRefused }
 
-  /// Whoever serves the stream learns that its client is gone.
+  /// Signals the stream's task that its client has gone.
   func abandon() {
     isAbandoned = true
     socket?.signal(.broken)
   }
 
-  /// The session has news of the stream.
+  /// Signals the socket after the session reported news of the stream.
   func update() {
     guard let socket else { return extendDeadline() }
     if isBroken { return socket.signal(.broken) }
@@ -110,15 +110,15 @@ final class HTTP2StreamLeg: StreamTransport {
     return left == count ? .wouldBlock : .moved(count - left)
   }
 
-  /// An empty block for the fields of a response that begins right after.
+  /// Returns an empty block for the fields of a response that starts immediately afterwards.
   func emptyBlock() -> FieldBlock {
-    // The connection's streams share it: whatever became of the last response, nothing of it is left.
+    // The streams of the connection share it; it may hold fields of a response that failed.
     connection.block.clear()
     return connection.block
   }
 
-  /// Begins a response whose fields stand in the block and whose body will come in this framing; false when the client is
-  /// gone.
+  /// Starts a response whose fields are in the block and whose body follows in this framing. Returns false if the
+  /// client has gone.
   func respond(_ framing: BodyFraming) -> Bool {
     let block = connection.block
     defer { block.clear() }
@@ -134,7 +134,7 @@ final class HTTP2StreamLeg: StreamTransport {
     return true
   }
 
-  /// Sends the head at the front of `buffer`, which holds it whole; `nil` if it cannot be read.
+  /// Sends the complete head at the front of `buffer`. Returns its length, or `nil` if it cannot be parsed.
   private func sendHead(_ buffer: Buffer) -> Int? {
     let worker = connection.worker
     let fields = worker.streamFields
@@ -164,7 +164,8 @@ final class HTTP2StreamLeg: StreamTransport {
     return head.length
   }
 
-  /// Passes on what the stream has room for; `nil` if more comes than was announced.
+  /// Sends as many bytes as the stream has room for. Returns the number of bytes consumed, or `nil` if the body is
+  /// malformed or longer than announced.
   private func sendBody(_ buffer: Buffer, _ count: Int) -> Int? {
     guard var decoder = body, !decoder.isFinished else { return nil }
     let limit = min(count, session.room(stream))

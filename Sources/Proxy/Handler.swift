@@ -2,73 +2,79 @@ public import HTTP
 public import HTTP1
 public import Telemetry
 
-/// The decisions that a proxy asks for about each request. One per worker, confined to it.
+/// The decisions that a proxy needs for each request. One per worker, confined to it.
 public protocol Handler: AnyObject {
-  /// Decides what happens to a request, by its head. On the hot path: looks at bytes, makes no `String` for a pass.
+  /// Decides the handling of a request from its head. On the hot path: it works on bytes and creates no `String` for a
+  /// request that passes.
   ///
-  /// `host` is the host that the client named, as far as it is believed.
+  /// - Parameters:
+  ///   - bytes: the head.
+  ///   - fields: the positions of its fields in `bytes`.
   func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route
 
-  /// Decides what happens to a request for which `route` returned `inspect`, by the beginning of its body.
+  /// Decides the handling of a request for which `route` returned `inspect`, from the beginning of its body.
   func routeForm(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
   ) -> Route
 
-  /// Answers a request that was intercepted.
+  /// Answers an intercepted request.
   ///
-  /// - Parameter tag: The tag that `route` gave the request.
+  /// - Parameter tag: the tag that `route` gave to the request.
   func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply
 
-  /// Judges a `Location` (or `Content-Location`, `Refresh` target) of a response that passes.
+  /// Decides on the `Location` (or `Content-Location`, or `Refresh` target) of a passing response.
   ///
   /// - Parameters:
-  ///   - carriesCookie: True if the request that is answered carries the private cookie.
-  ///   - request: The number of that request (`Request.number`).
+  ///   - carriesCookie: true if the request carries the private cookie.
+  ///   - request: the number of the request (`Request.number`).
   func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict
 
-  /// Returns true if a response that passes must not reach the client because of a `Link` with this value.
+  /// Returns true if a passing response with this `Link` value must not reach the client.
   func withholdsLink(_ value: String, carriesCookie: Bool) -> Bool
 
-  /// True if `dropped` is called for fields of requests that do not go upstream (`IdentityFields`).
+  /// True if the proxy calls `dropped` for fields that are not forwarded (`IdentityFields`).
   var observesDroppedFields: Bool { get }
 
-  /// Notes a field that does not go upstream because only a trusted proxy may send it.
+  /// Reports a field that is not forwarded because only a trusted proxy may send it.
   ///
-  /// - Parameter name: The name or the glob by which it was recognised, never text of the request.
+  /// - Parameter name: the name or glob that matched, never text of the request.
   func dropped(field name: String, client: ClientFacts)
 
   /// Returns the response that the client gets in place of a withheld one.
   func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response
 
-  /// Edits the head of a response that passes to a browser that carries the private cookie.
+  /// Edits the head of a passing response to a browser that carries the private cookie.
   func editPassing(_ response: inout Response)
 
-  /// The answer of the gateway to a request that failed outside of `respond`.
+  /// Returns the gateway's response to a request that failed outside of `respond`.
   func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response
 }
 
 extension Handler {
-  /// For handlers that never say `inspect`.
+  /// For handlers that never return `inspect`.
   public func routeForm(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
   ) -> Route { .pass }
 
-  /// For handlers that judge no links.
+  /// For handlers that ignore links.
   public func withholdsLink(_ value: String, carriesCookie: Bool) -> Bool { false }
 
-  /// For handlers that note no dropped fields.
+  /// For handlers that do not report dropped fields.
   public var observesDroppedFields: Bool { false }
+  /// Does nothing.
   public func dropped(field name: String, client: ClientFacts) {}
 }
 
-/// The facts on a client that are not in the request.
+/// The facts about a client that are not in the request.
 public struct ClientFacts {
+  /// The client's address and transport, as far as they are trusted.
   public let peer: Peer
-  /// The host that a trusted proxy says the client named; `nil` when the request's own counts.
+  /// The host that the client used, according to a trusted proxy; `nil` if the request's own host counts.
   public let forwardedHost: String?
   /// The number of the request in its worker (`Request.number`).
   public let request: UInt64
 
+  /// Creates the facts of one request.
   public init(peer: Peer, forwardedHost: String?, request: UInt64 = 0) {
     self.peer = peer
     self.forwardedHost = forwardedHost
@@ -78,26 +84,27 @@ public struct ClientFacts {
 
 /// The handling of a request.
 public enum Route {
-  /// Forwarded as it is, but for what a proxy must change.
+  /// Forwards it unchanged, except for the changes that a proxy must make.
   case pass
-  /// Given to `routeForm` once its body is whole or fills the receive buffer, and not changed by that.
+  /// Calls `routeForm` once the body is complete or fills the receive buffer. The request is not changed by that.
   case inspect
-  /// Read whole, with a body of at most so many bytes, and given to `respond` of the same handler.
+  /// Reads the whole request, with a body of at most `bodyLimit` bytes, and calls `respond` of the same handler.
   ///
-  /// The tag is the handler's own note of what the request is, so that `respond` does not have to classify it again.
+  /// The tag is the handler's own classification of the request, so that `respond` does not have to repeat it.
   case intercept(bodyLimit: Int, tag: UInt8 = 0)
-  /// Answered without the upstream.
+  /// Answers without the upstream.
   case answer(Response)
-  /// The same, because the request is not allowed.
+  /// Answers without the upstream, because the request is not allowed.
   case refuse(Response)
 }
 
 /// The answer to an intercepted request.
 public enum Reply {
+  /// A response that the gateway holds as a whole.
   case response(Response)
   /// A response that refuses the request.
   case refusal(Response)
-  /// The upstream's body, streamed behind this head.
+  /// Streams the upstream's body after this head.
   case relay(UpstreamResponse, Response)
 }
 
@@ -105,23 +112,24 @@ public enum Reply {
 public enum LocationVerdict: Equatable, Sendable {
   case keep
   case replace(String)
-  /// The response must not reach the browser as it is: the handler answers in its place (``WithheldResponse``).
+  /// Does not let the response reach the browser: the handler answers in its place (``WithheldResponse``).
   case withhold
 }
 
-/// A response that was about to pass and has a location that the browser must not get.
+/// A passing response with a location that the browser must not get.
 public struct WithheldResponse {
-  /// The head from the upstream, without the body, which is discarded.
+  /// The upstream's head, without the body, which is discarded.
   public let response: Response
-  /// The request that it answers.
+  /// The request that the response answers.
   public let request: Request
-  /// True if `request` is complete. The body is held only for a request that carries the private cookie, up to
-  /// ``bodyLimit``, and only as far as the upstream received it.
+  /// True if `request` is complete. Its body is kept only if it carries the private cookie, up to ``bodyLimit``, and
+  /// only the part that was sent to the upstream.
   public let isComplete: Bool
 
-  /// Bytes of a body that are held: a login or consent form has far less.
+  /// The maximum number of body bytes kept: login and consent forms have far fewer.
   public static let bodyLimit = 64 * 1024
 
+  /// Creates the input of `Handler.respond(to:upstream:)`.
   public init(response: Response, request: Request, isComplete: Bool) {
     self.response = response
     self.request = request
@@ -129,39 +137,39 @@ public struct WithheldResponse {
   }
 }
 
-/// Why the proxy answers itself.
+/// The reason why the proxy itself answers a request with an error.
 public enum ProxyFailure: Error, Equatable, Sendable {
-  /// The request is malformed or beyond a limit.
+  /// The request is malformed or exceeds a limit.
   case request(MessageError)
   /// The client was too slow.
   case timeout
-  /// The gateway, or this client, has as much to do as it may have.
+  /// The gateway, or this client, has reached a limit on concurrent work.
   case overloaded(LimitKind)
   case bodyTooLarge
   case loop
   case upstream(UpstreamFailure)
 }
 
-/// Why the upstream did not answer.
+/// The reason why there is no complete response from the upstream.
 public enum UpstreamFailure: Error, Equatable, Sendable {
   /// Name resolution failed or no address accepted the connection. Nothing was sent.
   case unreachable
-  /// All connections are in use, and none came free in time. Nothing was sent.
+  /// All connections are in use, and none became free in time. Nothing was sent.
   case busy
-  /// The connection did not stand in time. Nothing was sent.
+  /// The connection was not established in time. Nothing was sent.
   case connectTimeout
-  /// The TLS handshake failed, or the server is not who it should be. Nothing was sent.
+  /// The TLS handshake failed, or the server did not prove its identity. Nothing was sent.
   case insecure
-  /// No answer in time.
+  /// The response did not arrive in time.
   case responseTimeout
-  /// The connection ended before the answer was whole.
+  /// The connection ended before the response was complete.
   case reset
-  /// The answer is not HTTP as it should be, in a content coding that is not understood, or beyond a limit. The reason is
-  /// for the operator, and quotes nothing of the answer.
+  /// The response is not valid HTTP, uses an unsupported content coding, or exceeds a limit. The reason is for the
+  /// operator and quotes nothing of the response.
   case malformed(String)
-  /// The request cannot be written as it is meant. Nothing was sent.
+  /// The request cannot be encoded without changing its meaning. Nothing was sent.
   case unsendable
-  /// The client went away and does not wait for the answer.
+  /// The client has gone and does not wait for the response.
   case clientGone(afterSending: Bool)
 
   /// True if the upstream certainly did not receive the request.
@@ -172,7 +180,7 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
     }
   }
 
-  /// RFC 9110, sections 15.6.3 to 15.6.5.
+  /// The status code for the client (RFC 9110, sections 15.6.3 to 15.6.5).
   public var status: Int {
     switch self {
     case .unreachable, .busy: 503

@@ -3,35 +3,37 @@ import Reactor
 
 /// The parts of a passing request with a body that are needed if its response is withheld.
 ///
-/// A request without a body needs none of it: its head stays at the front of the receive buffer until a response begins.
+/// A request without a body needs no copy: its head stays at the front of the receive buffer until a response begins.
 struct HeldRequest {
-  /// Storage that is used again for each request of the connection.
+  /// The head; its storage is reused for each request of the connection.
   private(set) var head: [UInt8] = []
   private(set) var body: [UInt8] = []
-  /// Reads the body once more; `nil` if it is not kept.
+  /// Decodes the body a second time; `nil` if it is not kept.
   private var decoder: BodyDecoder?
-  /// False if the body is longer than the limit, or there was no memory for it.
+  /// False if the body exceeds the limit or there was no memory for it.
   private var fits = true
 
   /// True if `body` is kept.
   var keepsBody: Bool { decoder != nil }
-  /// True if `body` is the whole body.
+  /// True if `body` is complete.
   var isWhole: Bool { fits && decoder?.isFinished ?? false }
 
-  /// - Parameter framing: How the body is framed; `nil` if only the head is kept.
+  /// Starts to keep a request.
+  ///
+  /// - Parameter framing: the framing of the body; `nil` if only the head is kept.
   mutating func hold(head bytes: [UInt8], body framing: BodyFraming?) {
     head += bytes
     decoder = framing.map { BodyDecoder($0) }
   }
 
-  /// Keeps a piece of the framed body, within the limit and the worker's memory.
+  /// Adds a piece of the framed body, within the limit and the worker's memory.
   mutating func append(_ piece: ArraySlice<UInt8>, _ buffers: BufferPool) {
     guard fits, var decoder else { return }
     defer { self.decoder = decoder }
     let bytes = piece.span
     var next = 0
     while next < bytes.count, !decoder.isFinished {
-      // The upload's own decoder has accepted the same bytes.
+      // The decoder of the upload has already accepted the same bytes.
       guard let part = try? decoder.decode(bytes.extracting(next..<bytes.count)), part.consumed > 0 else { break }
       let data = next + part.data.lowerBound..<next + part.data.upperBound
       next += part.consumed
@@ -44,7 +46,7 @@ struct HeldRequest {
     }
   }
 
-  /// Makes it ready for the next request.
+  /// Prepares for the next request.
   mutating func clear(_ buffers: BufferPool) {
     guard !head.isEmpty else { return }
     head.removeAll(keepingCapacity: true)

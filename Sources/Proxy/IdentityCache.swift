@@ -1,9 +1,9 @@
 import Reactor
 
-/// The identities of a worker's latest clients.
+/// The identities of a worker's most recent clients.
 ///
-/// Connections of one address (a proxy's, an office's, the other containers' of a pod) share what is said of it: made for
-/// each, it would take half as much memory as all else of an idle connection.
+/// Connections from one address (a proxy, an office, the other containers of a pod) share one identity: separate
+/// copies would take half as much memory as everything else of an idle connection.
 final class IdentityCache {
   private struct Entry {
     let peer: Address
@@ -14,9 +14,9 @@ final class IdentityCache {
   }
 
   private var entries: [Entry] = []
-  /// The entry that is replaced next.
+  /// The index of the entry that is replaced next.
   private var next = 0
-  /// Compared one by one for each new connection.
+  /// The maximum number of entries; a new connection compares them one by one.
   private static let limit = 8
 
   func identity(of peer: Address, isTrusted: Bool, isSecure: Bool, isTold: Bool) -> ClientIdentity {

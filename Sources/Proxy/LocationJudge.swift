@@ -1,14 +1,14 @@
-/// The judgement on a field that sends a browser somewhere.
+/// Decides on a field that redirects a browser.
 enum LocationJudge {
   enum Outcome {
     case keep
     case replace(String)
     case withhold
-    /// The replacement cannot be written as it is meant.
+    /// The replacement cannot be encoded without changing its meaning.
     case unsafe
   }
 
-  /// Judges the value of a `Location`, `Content-Location` or `Refresh`.
+  /// Decides on the value of a `Location`, `Content-Location` or `Refresh`.
   static func judge(
     _ value: String, carriesCookie: Bool, request: UInt64, _ handler: any Handler, _ configuration: ProxyConfiguration
   ) -> Outcome {
@@ -19,14 +19,14 @@ enum LocationJudge {
     }
   }
 
-  /// The value with the gateway's origin in place of the upstream's; `nil` when it leads elsewhere.
+  /// Returns the value with the gateway's origin in place of the upstream's; `nil` if it points elsewhere.
   ///
-  /// A legacy server that builds absolute URLs from its own name would lead the browser past the gateway.
+  /// A legacy server that builds absolute URLs from its own name would redirect the browser past the gateway.
   static func moved(_ value: String, _ configuration: ProxyConfiguration) -> String? {
     let origin = configuration.upstreamOrigin
     let target = RefreshField.target(of: value)
     let count = origin.utf8.count
-    // Scheme and host mean the same in any case (RFC 3986, section 6.2.2.1).
+    // Scheme and host are case-insensitive (RFC 3986, section 6.2.2.1).
     guard !origin.isEmpty, target.utf8.count >= count, target.utf8.prefix(count).elementsEqual(origin.utf8, by: same)
     else { return nil }
     let end = target.utf8.index(target.startIndex, offsetBy: count)

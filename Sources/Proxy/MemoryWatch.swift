@@ -1,11 +1,11 @@
 import Reactor
 
-/// Ends the HTTP/2 connections that hold memory without taking what it holds, once memory becomes short.
+/// Ends HTTP/2 connections that hold memory without reading their responses, once memory becomes short.
 ///
-/// A client decides when it gives a stream credit (RFC 9113, section 5.2). Until then the rest of its responses waits here,
-/// and enough such clients would leave no memory for others. So from half of the limit on, each connection with waiting
-/// responses has to take them at the minimum rate, which is what any other slow client has to do as well. One that does not
-/// is ended; the client that comes next is not refused for it.
+/// A client decides when it grants credit to a stream (RFC 9113, section 5.2). Until then the rest of its response
+/// waits here, and enough such clients would leave no memory for others. So above half of the limit, each connection
+/// with waiting responses must accept them at the minimum rate, as any other slow client must. A connection that does
+/// not is ended, instead of refusing the next client.
 final class MemoryWatch: TimerEntry {
   private unowned let worker: ProxyWorker
   private var isRunning = false
@@ -16,7 +16,7 @@ final class MemoryWatch: TimerEntry {
 
   private var isShort: Bool { worker.poller.buffers.bytes > worker.poller.buffers.limit / 2 }
 
-  /// Looks whether memory is short, and begins a window if it is.
+  /// Checks whether memory is short, and starts a window if it is.
   func look() {
     guard !isRunning, isShort else { return }
     isRunning = true

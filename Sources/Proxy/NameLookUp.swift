@@ -1,22 +1,27 @@
 public import Reactor
 
-/// One look-up of the upstream's name, for all requests of a worker that need its answer: they wait with their own
-/// deadlines, which the system's resolver knows nothing of.
+/// One look-up of the upstream's name, shared by all requests of a worker that need its answer. Each waits with its
+/// own deadline, which the system's resolver does not support.
 public final class NameLookUp: Activity {
   private let resolver: Resolver
   private let poller: Poller
   private var waiting: [Waiter] = []
+  /// The result; `nil` while the look-up runs.
   public private(set) var outcome: Result<[Address], ResolveError>?
 
+  /// Creates a look-up that starts with `run`.
   public init(_ resolver: Resolver, _ poller: Poller) {
     self.resolver = resolver
     self.poller = poller
   }
 
+  /// Wakes `waiter` when the look-up ends.
   public func add(_ waiter: Waiter) { waiting.append(waiter) }
 
+  /// Stops waking `waiter`.
   public func remove(_ waiter: Waiter) { waiting.removeAll { $0 === waiter } }
 
+  /// Looks the name up and wakes all waiters.
   public func run() async {
     do throws(ResolveError) {
       outcome = .success(try await resolver.resolve(on: poller))

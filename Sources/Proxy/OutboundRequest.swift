@@ -1,17 +1,21 @@
 public import HTTP
 
-/// A request of the gateway's own making to the upstream: what `respond` sends after it decided.
+/// A request that the gateway itself sends to the upstream: a handler's `respond` sends it after its decision.
 public struct OutboundRequest {
+  /// The method.
   public var method: String
+  /// The request target in origin form.
   public var target: String
-  /// Without Host, framing, hop-by-hop and forwarding fields: the proxy adds its own.
+  /// The fields without Host, framing, hop-by-hop and forwarding fields, which the proxy adds.
   public var headers: Headers
+  /// The body; empty for none.
   public var body: [UInt8]
-  /// True if the body or the headers hold secrets, so that the buffers are wiped afterwards.
+  /// True if body or headers contain secrets, so that the buffers are wiped afterwards.
   public var isSecret: Bool
   /// The client, for the forwarding fields.
   public var peer: Peer
 
+  /// Creates a request.
   public init(
     method: String, target: String, headers: Headers, body: [UInt8] = [], isSecret: Bool = true, peer: Peer
   ) {

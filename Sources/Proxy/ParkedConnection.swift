@@ -2,11 +2,11 @@ import HTTP1
 import Reactor
 import Telemetry
 
-/// A connection that has been idle for a while, in a fifth of the memory that serving it takes.
+/// A connection that has been idle for a while, in a fifth of the memory of a connection being served.
 ///
-/// There may be very many of these. The next byte makes a `ServerConnection` of it again, which is all that either knows.
+/// There may be very many of these. The next byte turns it into a `ServerConnection` again.
 final class ParkedConnection: TimerEntry, SocketObserver {
-  /// True if it is still a connection of this one's.
+  /// True until the connection is passed to a `ServerConnection`.
   private var isParked = true
   let socket: Socket
   let worker: ProxyWorker
@@ -14,7 +14,7 @@ final class ParkedConnection: TimerEntry, SocketObserver {
   let told: ProxyHeader.Client?
   let admission: Admission
   let state: ConnectionState
-  /// When the client has had its time for a next request; a wake-up without a request does not renew it.
+  /// The deadline for the client's next request; a wake-up without a request does not extend it.
   let idleDeadline: Deadline
 
   init(
@@ -29,7 +29,7 @@ final class ParkedConnection: TimerEntry, SocketObserver {
     self.state = state
     self.idleDeadline = idleDeadline
     super.init()
-    // The only reference, until the socket is closed.
+    // The only reference until the socket is closed.
     socket.observer = self
     let now = worker.poller.now
     worker.poller.arm(self, after: idleDeadline.hasPassed(at: now) ? 0 : Int(idleDeadline.milliseconds - now))
@@ -43,7 +43,7 @@ final class ParkedConnection: TimerEntry, SocketObserver {
     if socket.satisfies(.readable) { resume() }
   }
 
-  /// Ends at its next step, unless a request has come in the meantime.
+  /// Resumes the connection, which then ends at its next step unless a request has arrived meanwhile.
   func workerIsDraining() { resume() }
 
   private func resume() {

@@ -8,7 +8,7 @@ enum MessagePart {
 }
 
 extension ProxyFailure {
-  /// The limit that was met, if this is about one.
+  /// Returns the limit that caused the failure, if any.
   func limit(in part: MessagePart) -> LimitKind? {
     switch self {
     case .request(let error):

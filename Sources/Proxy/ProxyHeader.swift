@@ -1,25 +1,27 @@
 import Reactor
 
-/// Reads the header of the PROXY protocol, versions 1 and 2 (haproxy.org, "The PROXY protocol"), from the first bytes of
-/// a connection: strictly, for what it says decides whom the gateway takes the client for.
+/// Parses the header of the PROXY protocol, versions 1 and 2 (haproxy.org, "The PROXY protocol"), from the first bytes
+/// of a connection. Strict, because the header determines the client's address.
 enum ProxyHeader {
-  /// The client as the header describes it.
+  /// The client described by the header.
   struct Client: Equatable {
     let address: Address
-    /// True if the client's own hop is TLS, by the TLV of type `PP2_TYPE_SSL`.
+    /// True if the client's connection to the proxy uses TLS, according to the TLV of type `PP2_TYPE_SSL`.
     let isSecure: Bool
   }
 
   enum Outcome: Equatable {
     case incomplete
-    /// `client` is nil where the proxy speaks for itself or of what has no address: then its own counts.
+    /// `client` is `nil` if the proxy connects for itself, or for a client without an IP address: then the proxy's own
+    /// address counts.
     case complete(length: Int, client: Client?)
     case malformed
   }
 
-  /// The longest line of version 1, with its end.
+  /// The length of the longest line of version 1, including its end.
   private static let longestLine = 107
-  /// Addresses take 36 bytes; the names of certificates come after them, and no proxy sends more of those than fits here.
+  /// The maximum length of the block of version 2. Addresses take up to 36 bytes, followed by names of certificates;
+  /// no proxy sends more of those than fit here.
   private static let longestBlock = 4_096
   private static let signature: [UInt8] = [
     0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a,
@@ -48,7 +50,7 @@ enum ProxyHeader {
     guard bytes[end + 1] == 0x0a else { return .malformed }
     let line = String(decoding: (word.count..<end).map { bytes[$0] }, as: UTF8.self)
     let words = line.split(separator: " ", omittingEmptySubsequences: false)
-    // What follows is to be ignored.
+    // The rest of the line must be ignored.
     if words.first == "UNKNOWN" { return .complete(length: end + 2, client: nil) }
     guard words.count == 5, words[0] == "TCP4" || words[0] == "TCP6", let source = port(words[3]),
       port(words[4]) != nil, let client = Address(literal: String(words[1]), port: source),
@@ -80,16 +82,16 @@ enum ProxyHeader {
     guard version == 2, command <= 1, family <= 3, transport <= 2, block <= longestBlock else { return .malformed }
     let length = fixedLength + block
     guard bytes.count >= length else { return .incomplete }
-    // LOCAL: a health check of the proxy's own; the rest is to be ignored.
+    // LOCAL: a health check by the proxy itself; the rest must be ignored.
     guard command == 1 else { return .complete(length: length, client: nil) }
     let addressLength: Int
     switch family {
     case 1: addressLength = 4
     case 2: addressLength = 16
-    // Unspecified, and Unix sockets, whose names say nothing here.
+    // Unspecified, and Unix sockets, whose names have no meaning here.
     default: return .complete(length: length, client: nil)
     }
-    // Two addresses and two ports. A datagram was never a connection.
+    // Two addresses and two ports. A datagram cannot be a connection.
     let tail = fixedLength + 2 * addressLength + 4
     guard transport == 1, tail <= length else { return .malformed }
     let source = (fixedLength..<fixedLength + addressLength).map { bytes[$0] }
@@ -103,7 +105,7 @@ enum ProxyHeader {
   private static let typeTLS: UInt8 = 0x20
   private static let connectedOverTLS: UInt8 = 0x01
 
-  /// Walks over the TLVs. Whether one says that the client's hop is TLS; nil when they are malformed.
+  /// Reads the TLVs. Returns whether one says that the client's connection uses TLS; `nil` if they are malformed.
   private static func readsTLS(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool? {
     var isSecure = false
     var position = range.lowerBound

@@ -2,25 +2,31 @@ public import HTTP1
 
 /// The limits on what one client, one request and all clients together may use; `docs/policy.md` gives the reasons.
 public struct ProxyLimits: Sendable {
+  /// The size limits of a request head.
   public var head = HeadLimits.standard
-  /// Connections of the process.
+  /// The maximum number of client connections of the process.
   public var connections = 65_536
-  /// Connections of one address; of an IPv6 address the first 64 bits count.
+  /// The maximum number of connections of one address; for IPv6, of one /64 prefix.
   public var connectionsPerAddress = 1_024
+  /// The maximum number of requests on one connection.
   public var requestsPerConnection = 10_000
-  /// Milliseconds from a request's head to its response's last byte.
+  /// The maximum time in milliseconds from a request's head to its response's last byte.
   public var requestTimeout = 3_600_000
-  /// Bytes a second that a client takes or gives while nothing else is waited for; 0: any.
+  /// The minimum rate in bytes per second at which a client must read or send while nothing else is waited for; 0:
+  /// any.
   public var minimumRate = 500
-  /// Milliseconds over which `minimumRate` is measured: a link that stalls for some seconds recovers.
+  /// The window in milliseconds over which `minimumRate` is measured: long enough for a link to recover from a stall
+  /// of some seconds.
   public var rateWindow = 20_000
-  /// Milliseconds for which an HTTP/2 connection may hold responses without taking `minimumRate` of them while memory is
+  /// The time in milliseconds for which an HTTP/2 connection may hold responses below `minimumRate` while memory is
   /// short: longer than a round trip and a retransmission.
   public var creditWindow = 5_000
-  /// Bytes that buffers and bodies may take in this worker.
+  /// The number of bytes that buffers and bodies may use in this worker.
   public var bufferMemory = 256 * 1024 * 1024
-  /// Upstream connections of this worker that requests that pass must leave to others.
+  /// The number of upstream connections of this worker reserved for intercepted requests; passing requests may not use
+  /// them.
   public var reservedUpstreamConnections = 0
 
+  /// The default limits.
   public init() {}
 }

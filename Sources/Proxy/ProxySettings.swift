@@ -5,70 +5,75 @@ public import TLS
 
 /// The configuration of a proxy.
 public struct ProxyConfiguration: Sendable {
-  /// Milliseconds from the first byte of a head to its end.
+  /// The time in milliseconds from the first byte of a head to its end, and from the start of a connection to its
+  /// first byte.
   public var headTimeout = 10_000
-  /// Milliseconds without any progress of a body, in either direction.
+  /// The time in milliseconds without progress of a body, in either direction.
   public var bodyTimeout = 60_000
-  /// Milliseconds that a connection may wait for a next request.
+  /// The time in milliseconds that a connection may wait for the next request.
   public var idleTimeout = 75_000
-  /// Milliseconds that a refused request's body is still read, so that the answer is not lost in a reset.
+  /// The time in milliseconds for which the body of a refused request is still read, so that a reset does not destroy
+  /// the response.
   public var lingerTimeout = 2_000
-  /// Bytes of a refused request's body that are still read.
+  /// The number of bytes of a refused request's body that are still read.
   public var lingerBytes = 256 * 1024
-  /// Milliseconds for an upstream connection to stand, over all of its addresses.
+  /// The time in milliseconds to establish an upstream connection, for all of its addresses together.
   public var connectTimeout = 5_000
-  /// Milliseconds from the request's last byte to the response's head.
+  /// The time in milliseconds from the request's last byte to the response's head.
   public var responseTimeout = 60_000
   /// True if a client that ends its sending side cancels a safe request that has no response yet.
   public var cancelsHalfClosed = true
-  /// Milliseconds that an unused upstream connection is kept.
+  /// The time in milliseconds for which an unused upstream connection is kept.
   public var upstreamIdleTimeout = 30_000
-  /// Milliseconds for which an idle upstream connection is trusted with a request that must not be sent twice.
+  /// The time in milliseconds for which an idle upstream connection may be used for a request that must not be sent
+  /// twice.
   public var freshReuse = 1_000
-  /// Upstream connections of one worker.
+  /// The maximum number of upstream connections of one worker.
   public var upstreamConnections = 512
-  /// Milliseconds that a request waits for an upstream connection when all are in use.
+  /// The time in milliseconds that a request waits for an upstream connection if all are in use.
   public var queueTimeout = 5_000
-  /// Bytes of an upstream response that is read whole.
+  /// The maximum number of body bytes of an upstream response that is read as a whole.
   public var collectedBodyLimit = 1024 * 1024
+  /// The limits on clients and requests.
   public var limits = ProxyLimits()
-  /// The name in `Via`, by which loops are detected.
+  /// The name in `Via`, used to detect loops.
   public var pseudonym = "proofgate"
-  /// `Host` towards the upstream.
+  /// The `Host` of requests to the upstream.
   public var upstreamAuthority = ""
-  /// The upstream's origin as it would stand in a `Location`, e.g. `http://127.0.0.1:9000`.
+  /// The upstream's origin as in a `Location`, e.g. `http://127.0.0.1:9000`.
   public var upstreamOrigin = ""
-  /// Host and port of the gateway, as a client names it.
+  /// The host and port of the gateway, as clients use them.
   public var authority = ""
-  /// The gateway's own origin, which replaces the upstream's in a `Location`.
+  /// The gateway's origin, which replaces the upstream's in a `Location`.
   public var origin = ""
-  /// A cookie of the gateway's own: never sent upstream, and no upstream can set it.
+  /// The name of the gateway's own cookie: it is never sent upstream, and the upstream cannot set it.
   public var privateCookie = ""
-  /// True if a peer's forwarding fields are believed.
+  /// Returns true for a trusted proxy, whose forwarding fields are used.
   public var trusts: @Sendable (Address) -> Bool = { _ in false }
-  /// TLS of each listener, by its position; a listener beyond the end, or with `nil`, is plaintext.
+  /// The TLS of each listener, by its position; a listener beyond the end, or with `nil`, is plaintext.
   public var listeners: [TLSServer?] = []
-  /// TLS towards the upstream; `nil` for plaintext.
+  /// The TLS of upstream connections; `nil` for plaintext.
   public var upstreamTLS: TLSClient?
-  /// The value of `Strict-Transport-Security` on answers over TLS (RFC 6797, section 7.1); empty: the field is left out.
+  /// The value of `Strict-Transport-Security` in responses over TLS (RFC 6797, section 7.1); empty: no field.
   public var strictTransportSecurity = ""
-  /// True if cookies that the upstream sets get `Secure`: browsers reach the gateway over https.
+  /// True if `Secure` is added to the upstream's cookies, because browsers reach the gateway over https.
   public var securesCookies = false
-  /// Globs of names of request fields that only a trusted proxy may send, besides the built-in ones.
+  /// Globs of names of request fields that only a trusted proxy may send, in addition to the built-in ones.
   public var strippedFields: [String] = []
   /// Globs of names of request fields that every client may send, although a built-in glob matches.
   public var keptFields: [String] = []
-  /// Protocols, in lower case, that an `Upgrade` may name.
+  /// Protocols, in lower case, that an `Upgrade` may request.
   public var upgrades: Set<String> = []
-  /// Limits of HTTP/2 connections; `nil` where only HTTP/1.1 is spoken.
+  /// The limits of HTTP/2 connections; `nil` if only HTTP/1.1 is enabled.
   public var http2: HTTP2Limits?
 
+  /// The default configuration.
   public init() {}
 }
 
-/// How a proxy behaves: an immutable snapshot, exchanged whole between two requests.
+/// The settings of a proxy: an immutable snapshot, replaced as a whole between two requests.
 ///
-/// A reference, because it is consulted several times for each request and a copy would count references of each field.
+/// A class, because it is used several times per request and copying a struct would retain each field.
 public final class ProxySettings: Sendable {
   let configuration: ProxyConfiguration
   /// The request fields that only a trusted proxy may send.
@@ -80,11 +85,12 @@ public final class ProxySettings: Sendable {
   let viaLine: [UInt8]
   let viaLineOfHTTP10: [UInt8]
   let viaLineOfHTTP2: [UInt8]
-  /// `Strict-Transport-Security: ...`, or nothing.
+  /// The `Strict-Transport-Security: ...` line, or nothing.
   let strictTransportLine: [UInt8]
-  /// The pseudonym in lower case: hosts are compared without regard to case.
+  /// The pseudonym in lower case, because hosts are case-insensitive.
   let loopMark: String
 
+  /// Prepares the lines and globs that each request uses.
   public init(_ configuration: ProxyConfiguration) {
     self.configuration = configuration
     identityFields = IdentityFields(strip: configuration.strippedFields, keep: configuration.keptFields)

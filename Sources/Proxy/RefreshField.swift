@@ -1,13 +1,14 @@
-/// A `Refresh` field: a delay and where it leads (HTML, "shared declarative refresh steps").
+/// A `Refresh` field: a delay and a URL (HTML, "shared declarative refresh steps").
 public enum RefreshField {
-  /// Where a `Location` or a `Refresh` leads: of the latter, what follows the delay. A part of the text itself.
+  /// Returns the URL of a `Location` or `Refresh`: for the latter, the text after the delay. A slice of the text
+  /// itself.
   ///
-  /// No URI begins with a number and a separator, and a relative reference that does leads to no redirect URI.
+  /// No URI begins with a number and a separator. A relative reference that does cannot lead to a redirect URI.
   public static func target(of field: String) -> Substring {
     let text = field.drop(while: isSpace)
     guard let first = text.first, first.isASCII, first.isNumber || first == "." else { return text }
     let delay = text.drop { $0.isNumber || $0 == "." }
-    // `../cb` and `.well/cb` are relative references, no delays.
+    // `../cb` and `.well/cb` are relative references, not delays.
     if let next = delay.first, !isSpace(next), next != ";", next != "," { return text }
     var rest = delay.drop { isSpace($0) || $0 == ";" || $0 == "," }
     if rest.prefix(3).lowercased() == "url" {

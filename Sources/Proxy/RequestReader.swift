@@ -2,9 +2,9 @@ import HTTP
 import HTTP1
 import Reactor
 
-/// Makes values of a head that was intercepted.
+/// Converts parsed heads to values.
 enum RequestReader {
-  /// The request without its body; fields that end at this hop, or that claim what only a proxy may, are left out.
+  /// Returns the request without its body. Fields that end at this hop, or that only a proxy may send, are omitted.
   static func read(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ identity: ClientIdentity,
     _ settings: ProxySettings, number: UInt64
@@ -25,10 +25,11 @@ enum RequestReader {
       headers: headers, peer: identity.facts(bytes, fields, request: number).peer, number: number)
   }
 
-  /// The target that an absolute one without a path means: for OPTIONS the server as a whole (RFC 9112, section 3.2.4).
+  /// Returns the target for an absolute URI without a path: for OPTIONS the server as a whole (RFC 9112, section
+  /// 3.2.4).
   static func emptyTarget(_ head: RequestHead) -> String { head.method == .options ? "*" : "/" }
 
-  /// The fields of an upstream's response, without those that end at this hop or that set the private cookie.
+  /// Returns the fields of an upstream response, without those that end at this hop or set the private cookie.
   static func fields(_ bytes: Span<UInt8>, _ fields: HeadIndex, privateCookie: String) -> Headers {
     var headers = Headers(capacity: fields.count)
     for field in fields where !field.isNominated {

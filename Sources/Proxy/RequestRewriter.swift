@@ -1,18 +1,18 @@
 import HTTP1
 import Reactor
 
-/// Writes the head that goes upstream from the head that came: the one canonical reading of it.
+/// Writes the canonical head for the upstream from the received head.
 enum RequestRewriter {
   struct Written {
     /// True if the request carried the private cookie.
     var carriesCookie = false
-    /// True if a field was left out that only a trusted proxy may send.
+    /// True if a field was dropped that only a trusted proxy may send.
     var dropsFields = false
   }
 
-  /// Writes `head` into the empty `buffer`, but for its end: see `writeEnd`.
+  /// Writes `head` into the empty `buffer`, without its end (see `writeEnd`).
   ///
-  /// It fits: a head is at most `Buffer.readSize` long and what is added is less than `Buffer.slack`.
+  /// It fits: a head is at most `Buffer.readSize` bytes long, and the added fields take less than `Buffer.slack`.
   static func write(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ identity: ClientIdentity,
     _ settings: ProxySettings, to buffer: Buffer
@@ -42,7 +42,7 @@ enum RequestRewriter {
           CookieFilter.append(field.value, of: bytes, without: settings.configuration.privateCookie, to: buffer)
           continue
         }
-      // Nearly all fields of nearly all requests end here.
+      // Nearly all fields of nearly all requests take this branch.
       case .common where settings.passesCommonFields: break
       default:
         guard settings.identityFields.passes(field, of: fields, bytes, isTrusted: identity.isTrusted) else {
@@ -66,7 +66,7 @@ enum RequestRewriter {
     return written
   }
 
-  /// Writes the end of a head: the framing of the body, and the empty line.
+  /// Writes the end of a head: the framing of the body and the empty line.
   static func writeEnd(_ method: Method, _ body: BodyFraming, to buffer: Buffer) {
     switch body {
     case .length(let count):
@@ -77,12 +77,13 @@ enum RequestRewriter {
     case .none, .untilClose:
       if method == .post || method == .put || method == .patch { buffer.append("Content-Length: 0\r\n") }
     }
-    // A server that leaves the body unread has to close, and does not run it as a request that no rule has seen.
+    // A server that leaves the body unread must close the connection, so that it does not parse the body as a request
+    // that no rule has checked.
     if body != .none, !method.definesContent { buffer.append("Connection: close\r\n") }
     buffer.append("\r\n")
   }
 
-  /// The protocol to switch to, if the policy allows it and the request has no body that would stand in the way.
+  /// Returns the protocol to switch to, if the configuration allows it and the request is a GET without a body.
   static func allowedUpgrade(_ head: RequestHead, _ bytes: Span<UInt8>, _ settings: ProxySettings) -> Range<Int>? {
     guard let upgrade = head.upgrade, head.body == .none, head.method == .get else { return nil }
     return settings.configuration.upgrades.contains { HeadIndex.equal(bytes, upgrade, $0) } ? upgrade : nil
@@ -92,7 +93,7 @@ enum RequestRewriter {
     buffer.appendField(bytes, name: field.name, value: field.value)
   }
 
-  /// True if a `Via` of the request names this gateway: a loop (RFC 9110, section 7.6.3).
+  /// True if a `Via` of the request contains this gateway's name: a loop (RFC 9110, section 7.6.3).
   static func isLoop(_ bytes: Span<UInt8>, _ fields: HeadIndex, _ settings: ProxySettings) -> Bool {
     guard fields.has(.via) else { return false }
     let pseudonym = settings.loopMark

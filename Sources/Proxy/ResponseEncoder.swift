@@ -1,21 +1,22 @@
 internal import Bytes
 import HTTP
 
-/// Writes the fields of a message that is held whole.
+/// Encodes the fields of a message that the gateway holds as a whole.
 enum ResponseEncoder {
-  /// Room that is left for the start line, the framing fields and the empty line.
+  /// The number of bytes reserved for the start line, the framing fields and the empty line.
   static let reserve = 256
 
-  /// The fields as they go out, a line each; `nil` when one could not be read back as it is meant.
+  /// Returns the fields as bytes, one line each; `nil` if one of them cannot be encoded safely.
   ///
-  /// Nothing is ever left out: a head without a `Set-Cookie`, a `Location` or a security policy that it was to have would
-  /// mean something else. Values come from code that validated them. This is the last line: no CR, LF or NUL ever reaches
-  /// the wire.
+  /// No field is ever omitted: a head without its `Set-Cookie`, `Location` or security policy would have another
+  /// meaning. Values come from code that has validated them. This is the last check: no CR, LF or NUL reaches the
+  /// wire.
   ///
-  /// - Parameter strictTransport: the gateway's `Strict-Transport-Security` line, which replaces any other; or nothing.
+  /// - Parameter strictTransport: the gateway's `Strict-Transport-Security` line, which replaces any other; or
+  ///   nothing.
   static func fields(_ headers: Headers, strictTransport: [UInt8] = []) -> [UInt8]? {
     var bytes: [UInt8] = []
-    // What most heads need, so that the array grows once.
+    // Enough for most heads, so that the array grows once.
     bytes.reserveCapacity(1_024)
     bytes += strictTransport
     for field in headers.fields {
@@ -31,7 +32,7 @@ enum ResponseEncoder {
     return bytes
   }
 
-  /// The status line, with the reason phrase of the upstream where there is one; `nil` where that cannot be written.
+  /// Returns the status line, with the upstream's reason phrase if there is one; `nil` if that cannot be encoded.
   static func statusLine(_ response: Response) -> [UInt8]? {
     let reason = response.reason ?? ReasonPhrase.of(response.status)
     guard isSafe(reason) else { return nil }

@@ -2,17 +2,19 @@ import HTTP
 import HTTP1
 import Reactor
 
-/// Finds and parses the head of an upstream's response, past interim ones.
+/// Finds and parses the head of an upstream response; skips interim responses.
 struct ResponseHeadReader {
-  /// More interim responses than any server sends: without a bound an upstream could hold an exchange for ever.
+  /// The maximum number of interim responses, more than any server sends: without a limit an upstream could hold an
+  /// exchange forever.
   private static let interimLimit = 16
 
   private var scanner = HeadScanner()
   private var interim = 0
 
-  /// The final head if it is whole, at the front of the input; its fields are in `fields`. `nil`: more is to be received.
+  /// Returns the final head, at the front of the input, if it is complete; its fields are in `fields`. `nil`: receive
+  /// more.
   ///
-  /// Throws `malformed`, also when the head is longer than a buffer.
+  /// Throws `malformed`, also if the head is longer than a buffer.
   mutating func parse(
     _ input: Buffer, to method: Method, acceptsSwitch: Bool = false, into fields: HeadIndex
   ) throws(UpstreamFailure) -> ResponseHead? {
@@ -32,7 +34,7 @@ struct ResponseHeadReader {
       }
       if head.status >= 200 || head.status == 101 && acceptsSwitch { return head }
       interim += 1
-      guard head.status != 101 else { throw .malformed("a switch of protocols that was not asked for") }
+      guard head.status != 101 else { throw .malformed("a protocol switch that was not requested") }
       guard interim <= ResponseHeadReader.interimLimit else {
         throw .malformed("more than \(ResponseHeadReader.interimLimit) interim responses")
       }

@@ -1,15 +1,15 @@
 import HTTP2
 import Reactor
 
-/// Where the head of a response that passes is written: a buffer as HTTP/1.1 has it, or the fields of a stream.
+/// The destination of a passing response head: a buffer for HTTP/1.1, or the field block of an HTTP/2 stream.
 protocol ResponseHeadSink {
   func appendStart(status: Int, _ bytes: Span<UInt8>, reason: Range<Int>)
   func appendField(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>)
   func appendField(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>, suffix: StaticString)
   func appendField(_ name: StaticString, _ value: [UInt8])
-  /// A field as HTTP/1.1 has it, with its line end; or nothing.
+  /// Appends a field given in HTTP/1.1 form with its line end; nothing if `line` is empty.
   func appendLine(_ line: [UInt8])
-  /// The framing of the body, and the `Connection` field.
+  /// Appends the framing of the body and the `Connection` field.
   func appendEnd(_ framing: ResponseRewriter.Framing.Field, status: Int, keepsAlive: Bool, minorVersion: Int)
 }
 
@@ -46,7 +46,7 @@ extension Buffer: ResponseHeadSink {
   }
 }
 
-/// HTTP/2 knows no reason phrase, no chunks and no `Connection` (RFC 9113, sections 8.2.2 and 8.3.2).
+/// HTTP/2 has no reason phrase, no chunks and no `Connection` (RFC 9113, sections 8.2.2 and 8.3.2).
 extension FieldBlock: ResponseHeadSink {
   func appendStart(status: Int, _ bytes: Span<UInt8>, reason: Range<Int>) {
     append(":status", decimal: status)

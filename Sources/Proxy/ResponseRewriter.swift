@@ -2,15 +2,15 @@ import HTTP
 import HTTP1
 import Reactor
 
-/// Writes the head that goes to the client from the upstream's.
+/// Writes the response head for the client from the upstream's.
 enum ResponseRewriter {
-  /// The fields that say where the body ends and whether the connection is kept.
+  /// The framing of the outgoing body, and whether the connection can be kept.
   struct Framing {
     let pump: BodyPump
-    /// The framing that the pump gives the body.
+    /// The framing that the pump produces.
     let body: BodyFraming
     let field: Field
-    /// The end of the connection ends the body: HTTP/1.0.
+    /// True if the end of the connection ends the body: HTTP/1.0.
     let needsClose: Bool
 
     enum Field {
@@ -40,16 +40,16 @@ enum ResponseRewriter {
     }
   }
 
-  /// Values that stand in for the upstream's.
+  /// Values that replace those of the upstream.
   struct Replacements {
     private(set) var location: String?
     private(set) var contentLocation: String?
     private(set) var refresh: String?
 
-    /// More than the names of all three and the text around them.
+    /// The size of the three names and the text around them, rounded up.
     private static let overhead = 64
 
-    /// Bytes that they take at most.
+    /// The maximum number of bytes that they take.
     var count: Int {
       let values = (location?.utf8.count ?? 0) + (contentLocation?.utf8.count ?? 0) + (refresh?.utf8.count ?? 0)
       return values == 0 ? 0 : values + Replacements.overhead
@@ -67,7 +67,7 @@ enum ResponseRewriter {
 
   private static let secureAttribute: StaticString = "; Secure"
 
-  /// By how many bytes the fields may grow at most, besides replacements.
+  /// Returns the maximum number of bytes by which the fields grow, not counting replacements.
   static func growth(of fields: HeadIndex, _ settings: ProxySettings) -> Int {
     var growth = settings.strictTransportLine.count
     guard settings.configuration.securesCookies, fields.has(.setCookie) else { return growth }
@@ -75,11 +75,11 @@ enum ResponseRewriter {
     return growth
   }
 
-  /// Writes the head of a response that passes.
+  /// Writes the head of a passing response.
   ///
   /// - Parameters:
-  ///   - date: the `Date` field that is added; empty where the upstream sent one (RFC 9110, section 6.6.1).
-  ///   - strictTransport: the gateway's own `Strict-Transport-Security` line; or nothing.
+  ///   - date: the `Date` field to add; empty if the upstream sent one (RFC 9110, section 6.6.1).
+  ///   - strictTransport: the gateway's `Strict-Transport-Security` line; or nothing.
   static func write(
     _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing.Field, keepsAlive: Bool,
     minorVersion: Int, _ replacements: borrowing Replacements, date: [UInt8], strictTransport: [UInt8],
@@ -110,7 +110,7 @@ enum ResponseRewriter {
     sink.appendEnd(framing, status: head.status, keepsAlive: keepsAlive, minorVersion: minorVersion)
   }
 
-  /// The framing fields, the `Connection` field, and the empty line.
+  /// Appends the framing fields, the `Connection` field, and the empty line.
   static func appendEnd(
     _ field: Framing.Field, status: Int, keepsAlive: Bool, minorVersion: Int, to buffer: Buffer
   ) {

@@ -1,28 +1,29 @@
 public import Reactor
 import Synchronization
 
-/// A proxy on all of its workers: what is started, reloaded and drained as one.
+/// A proxy on all of its workers: started, reloaded and drained as one.
 public final class Server: Sendable {
+  /// The workers.
   public let group: WorkerGroup
   /// The bound addresses, with the ports that the kernel chose.
   public let addresses: [Address]
   private let updates = Mutex(Updates())
 
-  /// Who works on the workers: a loop that has ended runs nothing more, so no caller may be left waiting for it.
+  /// The number of running updates. A loop that has ended runs no more jobs, so no caller may wait for it.
   private struct Updates {
     var running = 0
     var isClosed = false
   }
 
-  /// Binds `addresses` for each of `workers` workers, starts their threads and begins to accept.
+  /// Binds `addresses` for each of `count` workers, starts their threads and begins to accept.
   ///
   /// - Parameters:
-  ///   - proxyProtocol: the positions of those addresses on which the PROXY protocol is spoken.
-  ///   - descriptorReserve: descriptors that are left to others; accepting pauses when there are no more.
-  ///   - build: makes each worker's proxy, on that worker.
+  ///   - proxyProtocol: the positions of the addresses that use the PROXY protocol.
+  ///   - descriptorReserve: the number of descriptors left to other uses; accepting pauses when no more are free.
+  ///   - build: creates the proxy of each worker, on that worker.
   ///
-  /// Throws `ServerError` when an address cannot be bound or the process is out of threads or descriptors; nothing is left
-  /// open then.
+  /// Throws `ServerError` if an address cannot be bound or the process is out of threads or descriptors; nothing is
+  /// left open then.
   public init(
     workers count: Int, addresses: [Address], proxyProtocol: Set<Int> = [],
     descriptorReserve: Int = Worker.descriptorReserve, threadName: String,
@@ -51,7 +52,7 @@ public final class Server: Sendable {
       for worker in workers {
         let listeners = bound.map { $0[worker.index] }
         let group = group
-        // From here on they are closed where they are.
+        // From here on, `prepare` or the worker closes them.
         accepting += 1
         try await worker.perform { (worker: isolated Worker) throws(IOError) in
           let proxy = build(worker)
@@ -59,7 +60,7 @@ public final class Server: Sendable {
           try Server.prepare(listeners, proxyProtocol, proxy, worker, group, descriptorReserve)
         }
       }
-      // Not before each can take what another one hands over.
+      // Accept only once every worker can receive handed-over connections.
       for worker in workers { await worker.beginAccepting() }
     } catch {
       for socket in bound.flatMap({ $0[accepting...] }) { socket.close() }
@@ -71,7 +72,7 @@ public final class Server: Sendable {
     }
   }
 
-  /// Takes all of a worker's listeners over, or closes those that are left.
+  /// Passes all listeners of a worker to it; after an error, closes the rest.
   private static func prepare(
     _ listeners: [ListeningSocket], _ proxyProtocol: Set<Int>, _ proxy: ProxyWorker, _ worker: isolated Worker,
     _ group: WorkerGroup, _ reserve: Int
@@ -85,14 +86,15 @@ public final class Server: Sendable {
           proxy.serve(socket, peer: peer, listener: listener.id, speaksProxyProtocol: speaksProxyProtocol)
         }
       } catch {
-        // The one that failed was closed when it failed.
+        // The failed listener is already closed.
         for rest in listeners[(position + 1)...] { rest.close() }
         throw error
       }
     }
   }
 
-  /// Runs `body` with each worker's proxy, on its worker, one after the other; not at all once the server has ended.
+  /// Runs `body` with the proxy of each worker, on its worker, one after the other; not at all once the server has
+  /// ended.
   public func update(_ body: @escaping @Sendable (ProxyWorker) -> Void) async {
     await perform { worker in
       if let proxy = worker.resident(ProxyWorker.self) { body(proxy) }
@@ -110,10 +112,10 @@ public final class Server: Sendable {
     updates.withLock { $0.running -= 1 }
   }
 
-  /// Ends the server: every response says that its connection closes, connections are accepted for `delay` milliseconds
-  /// more, then what is in progress is finished, for at most `timeout` milliseconds.
+  /// Ends the server: responses announce that their connection closes, and connections are accepted for another
+  /// `delay` milliseconds. Then requests in progress finish, for at most `timeout` milliseconds.
   ///
-  /// Returns how many connections had to be cut.
+  /// Returns the number of connections that had to be cut.
   public func drain(delay: Int, timeout: Int, clock: WaitClock) async -> Int {
     await update { $0.isWindingDown = true }
     await clock.pause(delay)
@@ -136,17 +138,20 @@ public final class Server: Sendable {
     while updates.withLock({ $0.running > 0 }) { await clock.pause(1) }
   }
 
-  /// Client connections on all workers.
+  /// The number of client connections of all workers.
   public var connections: Int {
     group.workers.reduce(0) { $0 + $1.connections.count }
   }
 }
 
-/// Why a server did not start.
+/// The reason why a server did not start.
 public struct ServerError: Error, Sendable, CustomStringConvertible {
+  /// The address that could not be bound; `nil` for another error.
   public let address: Address?
+  /// The failed system call.
   public let error: IOError
 
+  /// One line for the operator.
   public var description: String {
     guard let address else { return "cannot start: \(error)" }
     let hint = error.code == 98 ? "; is another process listening there?" : ""

@@ -3,19 +3,19 @@ import HTTP1
 import Reactor
 import Telemetry
 
-/// Responses that the gateway holds whole.
+/// Responses that the gateway holds as a whole.
 extension ServerConnection {
-  /// Sends a response that the gateway holds whole.
+  /// Sends a response that the gateway holds as a whole.
   func answer(
     _ given: Response, to method: Method, minorVersion: Int, began: UInt64, _ handling: RequestHandling
   ) async {
     let (response, fields) = encoded(given)
-    // Before a buffer is taken: many may gather.
+    // Gather before taking a buffer: many tasks may wait here.
     await waiter.gather()
     let buffer = poller.buffers.take()
     if poller.isDraining || worker.isWindingDown { state.refuseFurtherRequests() }
     if let line = response.reason.flatMap({ _ in ResponseEncoder.statusLine(response) }) {
-      // An answer of the upstream, which may have its own date.
+      // A response of the upstream, which may have its own date.
       buffer.append(line)
       buffer.append(fields)
       if !response.headers.contains("Date") { buffer.append(worker.dateLine) }
@@ -51,7 +51,7 @@ extension ServerConnection {
     worker.metrics.requestFinished(handling, status: response.status, nanoseconds: ended)
   }
 
-  /// The response and its fields; a failure in its place if it cannot be written as it is meant.
+  /// Returns the response and its fields; a failure instead if it cannot be encoded safely.
   private func encoded(_ response: Response) -> (Response, [UInt8]) {
     let room = Buffer.capacity - ResponseEncoder.reserve - (response.reason?.utf8.count ?? 0)
     if let fields = ResponseEncoder.fields(response.headers, strictTransport: strictTransport), fields.count <= room {
@@ -64,13 +64,13 @@ extension ServerConnection {
     return (Response(status: 502), [])
   }
 
-  /// Until when a client has taken an answer of so many bytes, if it keeps up.
+  /// Returns the deadline for a client to read a response of `count` body bytes at the minimum rate.
   private func answerDeadline(_ count: Int) -> Deadline {
     let rate = settings.configuration.limits.minimumRate
     return poller.deadline(after: settings.configuration.bodyTimeout + (rate > 0 ? count * 1_000 / rate : 0))
   }
 
-  /// Sends all of the buffer; false when the client is gone or does not read.
+  /// Sends the whole buffer. Returns false if the client has gone or does not read.
   private func flush(_ buffer: Buffer, until deadline: Deadline) async -> Bool {
     while !buffer.isEmpty {
       switch socket.send(buffer) {

@@ -5,7 +5,7 @@ import HTTP1
 import Reactor
 import Telemetry
 
-/// The upstream as an intercepted request's handler sees it: requests of the gateway's own making.
+/// The upstream, as available to the handler of an intercepted request: it sends the gateway's own requests.
 public final class Upstream {
   private let connection: ServerConnection
   private var waiter: Waiter { connection.waiter }
@@ -16,20 +16,20 @@ public final class Upstream {
     self.connection = connection
   }
 
-  /// Sends a request and waits for the head of the answer, whose body is then collected, relayed or discarded.
+  /// Sends a request and waits for the head of the response, whose body is then collected, relayed or discarded.
   ///
-  /// A request that is safe to send twice is, once, when a reused connection turns out to be closed.
+  /// An idempotent request is sent once more if a reused connection turns out to be closed.
   ///
-  /// A client that goes away takes its place in the queue with it, and ends the wait for the answer to a safe request. What
-  /// may have changed something upstream is waited for all the same: then the gateway knows how it went, when the client
-  /// comes back and asks again.
+  /// A client that goes away leaves the queue and ends the wait for the response to a safe request. The response to a
+  /// request that may have changed state upstream is awaited in any case: then the gateway knows the result when the
+  /// client repeats its request.
   ///
-  /// Throws `UpstreamFailure`; `nothingWasSent` of it says whether the upstream can have seen the request.
+  /// Throws `UpstreamFailure`; its `nothingWasSent` says whether the upstream can have received the request.
   public func send(_ request: OutboundRequest) async throws(UpstreamFailure) -> UpstreamResponse {
     let isIdempotent = request.method == "GET" || request.method == "HEAD"
     let head = try encode(request)
     let client = isIdempotent ? connection.socket : nil
-    // Before a connection is taken, so that it is as fresh as it was when it is used.
+    // Gather before taking a connection, so that it is used as soon as it is taken.
     await waiter.gather()
     if client != nil, connection.isAbandoned { throw .clientGone(afterSending: false) }
     var mayReuse = true
@@ -66,7 +66,7 @@ public final class Upstream {
     if let limit = ProxyFailure.upstream(failure).limit(in: .body) { worker.metrics.limited(limit) }
   }
 
-  /// The head as it goes out, whole or not at all.
+  /// Returns the encoded head. Throws if it cannot be encoded safely.
   private func encode(_ request: OutboundRequest) throws(UpstreamFailure) -> [UInt8] {
     let settings = worker.settings
     guard Upstream.isVisible(request.method), Upstream.isVisible(request.target),
@@ -87,13 +87,13 @@ public final class Upstream {
     head += fields
     head += settings.viaLine
     ClientIdentity.append(request.peer, host: settings.configuration.authority, to: &head)
-    // The framing is last, as in the head of a request that passes.
+    // The framing is last, as in the head of a passing request.
     if !request.body.isEmpty || request.method == "POST" { head.append("Content-Length: \(request.body.count)\r\n") }
     head.append("\r\n")
     return head
   }
 
-  /// The fields without the private cookie, wherever it came from.
+  /// Returns the fields without the private cookie, whatever its source.
   private static func withoutPrivateCookie(_ headers: Headers, _ name: String) -> Headers {
     guard headers.contains("Cookie") else { return headers }
     return Headers(
@@ -104,14 +104,17 @@ public final class Upstream {
       })
   }
 
-  /// True if it cannot end the request line early: the last line of defence, the caller has built it from validated values.
+  /// True if the text cannot end the request line early. This is the last check; the caller builds it from validated
+  /// values.
   private static func isVisible(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.span.isVisible
   }
 
-  /// Sends head and body, in as few pieces as the buffer allows: each costs a system call, and most fit into one.
+  /// Sends head and body in as few pieces as the buffer allows: each costs a system call, and most requests fit into
+  /// one.
   ///
-  /// Returns false when the upstream answered, or took no more, before it had all: its answer is read, and it closes.
+  /// Returns false if the upstream answered, or stopped receiving, before it had the whole request. Its response is
+  /// then read, and its connection closed.
   private func send(
     _ head: [UInt8], _ request: OutboundRequest, to upstream: UpstreamConnection, _ client: Socket?
   ) async throws(UpstreamFailure) -> Bool {
@@ -141,7 +144,7 @@ public final class Upstream {
     }
   }
 
-  /// True if the upstream has begun to answer.
+  /// True if the upstream has begun its response.
   private func hasAnswered(_ upstream: UpstreamConnection) throws(UpstreamFailure) -> Bool {
     guard upstream.socket.satisfies(.readable) else { return false }
     switch upstream.receive() {
@@ -151,7 +154,7 @@ public final class Upstream {
     }
   }
 
-  /// Waits for the upstream, and for nothing if `client` goes away.
+  /// Waits for the upstream. Throws if `client` goes away.
   private func wait(
     _ socket: Socket, _ wanted: Readiness, _ client: Socket?, until deadline: Deadline
   ) async throws(UpstreamFailure) {
@@ -172,7 +175,7 @@ public final class Upstream {
     let began = Clock.monotonicNanoseconds()
     var reader = ResponseHeadReader()
     while true {
-      // An early answer has come by now.
+      // An early response is already in the input.
       if let head = try reader.parse(upstream.input, to: method, into: worker.responseFields) {
         worker.metrics.upstreamAnswered(nanoseconds: Clock.monotonicNanoseconds() - began)
         let response = worker.values(of: head, upstream.input)
@@ -188,13 +191,13 @@ public final class Upstream {
   }
 }
 
-/// An answer of the upstream: its head, and a body that is still to be read.
+/// A response of the upstream: its head, and a body that is still to be read.
 public final class UpstreamResponse {
   /// The head: status and fields, without framing. The body is empty.
   public let head: Response
   let connection: UpstreamConnection
   let parsed: ResponseHead
-  /// False when the upstream answered before it had the whole request: its connection carries no other.
+  /// False if the upstream answered before it had the whole request: its connection is not reused.
   let hasWholeRequest: Bool
   private let server: ServerConnection
   private var isTaken = false
@@ -210,7 +213,7 @@ public final class UpstreamResponse {
     self.server = server
   }
 
-  /// The length of the body in bytes; `nil` where only its end shows it.
+  /// The length of the body in bytes; `nil` if it is not announced.
   public var length: Int? {
     switch parsed.body {
     case .none: 0
@@ -219,15 +222,15 @@ public final class UpstreamResponse {
     }
   }
 
-  /// The values of the fields that send a browser somewhere.
+  /// The values of the fields that redirect a browser.
   public var locations: [String] {
     UpstreamResponse.locationNames.flatMap { head.headers.all($0) }
   }
 
-  /// The values of its `Link` fields.
+  /// The values of the `Link` fields.
   public var links: [String] { head.headers.all("Link") }
 
-  /// The head with the gateway's origin in place of the upstream's in each location, as in a response that passes.
+  /// Returns the head with the gateway's origin in place of the upstream's in each location, as in a passing response.
   public func onThisOrigin() -> Response {
     let configuration = server.worker.settings.configuration
     var response = head
@@ -244,17 +247,18 @@ public final class UpstreamResponse {
   private static let locationNames = ["Location", "Refresh", "Content-Location"]
 
   deinit {
-    // Neither read nor relayed: the connection cannot be used again.
+    // The response was neither read nor relayed, so its connection cannot be reused.
     if !isTaken { server.worker.pool.retire(connection) }
   }
 
-  /// Gives the connection to the caller, which streams the body.
+  /// Passes the connection to the caller, which streams the body.
   func take() -> UpstreamConnection {
     isTaken = true
     return connection
   }
 
-  /// Reads the body whole, at most `ProxySettings.collectedBodyLimit` bytes.
+  /// Reads the whole body, at most `ProxyConfiguration.collectedBodyLimit` bytes. Throws `malformed` if it is longer
+  /// or there is no memory for it, `reset` or `responseTimeout`.
   public func collect() async throws(UpstreamFailure) -> [UInt8] {
     isTaken = true
     let worker = server.worker
@@ -272,11 +276,10 @@ public final class UpstreamResponse {
     return body
   }
 
-  /// Reads the body whole, as `collect`, and takes its content coding off: some servers compress although they were asked
-  /// not to.
+  /// Reads the whole body like `collect`, and decodes its content coding: some servers compress although they were
+  /// asked not to.
   ///
-  /// Throws `.malformed` for a coding that is not understood, for a body that is damaged, and for one that holds more than
-  /// may be read whole.
+  /// Throws `.malformed` for an unsupported coding, a damaged body, and a body that is too large when decoded.
   public func content() async throws(UpstreamFailure) -> [UInt8] {
     let body = try await collect()
     do throws(CompressionError) {
@@ -331,7 +334,7 @@ public final class UpstreamResponse {
   }
 
   private func releaseBuffer() {
-    // It held what is secret: tokens.
+    // It held secrets, namely tokens.
     if connection.input.isEmpty { server.poller.buffers.wipeAndGiveBack(connection.input) }
   }
 }

@@ -4,16 +4,16 @@ import Reactor
 final class UpstreamConnection: SocketObserver, TimerOwner {
   let socket: Socket
   private let pool: UpstreamPool
-  /// The pool's when it was connected.
+  /// The pool's epoch at the time of the connect.
   let epoch: Int
-  /// Received and not yet consumed; without a block while there is nothing.
+  /// Received bytes that are not yet consumed; without a block while empty.
   let input = Buffer()
-  /// True if reads of the body have filled a block.
+  /// True if a read of the body has filled a block.
   private(set) var isBulk = false
   private(set) var isReused = false
   private let timer = Timer()
   private var isIdle = false
-  /// Monotonic milliseconds at which the last exchange ended.
+  /// The end of the last exchange in monotonic milliseconds.
   private(set) var idleSince: UInt64 = 0
 
   init(_ socket: Socket, _ pool: UpstreamPool, epoch: Int) {
@@ -22,16 +22,18 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
     self.epoch = epoch
   }
 
-  /// Into the pool: from now on any event means that the upstream has closed it or talks out of turn.
+  /// Moves the connection into the pool. Any event then means that the upstream has closed it or sent unexpected
+  /// bytes.
   func park(now: UInt64, timeout: Int) {
     idleSince = now
     isIdle = true
-    // Both stay while it is in use: taking them away and setting them again would count references for each request.
+    // Observer and timer stay set while the connection is in use: clearing and setting them again would cost reference
+    // counting per request.
     if socket.observer == nil { socket.observer = self }
     pool.poller.arm(timer, for: self, after: timeout)
   }
 
-  /// Out of the pool. The timer stays where it is: it is moved when the connection parks again.
+  /// Takes the connection out of the pool. The timer stays armed: it is moved when the connection parks again.
   func unpark() {
     isIdle = false
     isReused = true
@@ -40,13 +42,13 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   /// Receives into `input`.
   func receive() -> Transfer {
     pool.poller.buffers.fill(input)
-    // Something may have stood before what is there: an interim response, an earlier part of the body.
+    // Bytes in front of the present ones may have been consumed: an interim response, or an earlier part of the body.
     if input.readRoom == 0 { input.compact() }
     return socket.receive(into: input)
   }
 
-  /// Receives more of a body into `input`. One that fills a block comes faster than it is read, and gets a wide one; TLS
-  /// gives no more than a record at once.
+  /// Receives more of a body into `input`. A body that fills a block arrives faster than it is read and gets a wide
+  /// block. Not with TLS, which returns at most one record at a time.
   func receiveBody() -> Transfer {
     if isBulk, input.isEmpty { pool.poller.buffers.widen(input) }
     let result = receive()

@@ -10,17 +10,19 @@ public final class UpstreamPool {
   var settings: ProxySettings
   private var idle: [UpstreamConnection] = []
   private var open = 0
-  /// Counts changes of how the upstream is spoken to: what was connected before one is not for requests that come behind it.
+  /// Incremented when the upstream TLS changes; older connections are not reused for new requests.
   private var epoch = 0
-  /// Requests that wait for a place: those that pass, and those for which places are kept.
+  /// Passing requests that wait for a connection, and intercepted ones, for which connections are reserved.
   private var queue: [Waiter] = []
   private var reservedQueue: [Waiter] = []
   private var lookUp: NameLookUp?
-  /// For each connection so many requests may wait. A longer queue would not come to its end in time.
+  /// The maximum number of waiting requests per connection. A longer queue would not be served in time.
   private static let queueFactor = 8
+  /// The minimum of the queue limit.
   private static let shortestQueue = 64
-  /// So many idle connections keep their buffer for the next response.
+  /// The number of idle connections that keep their buffer for the next response.
   private static let buffered = 64
+  /// The number of connections opened since the start.
   public private(set) var opened: UInt64 = 0
 
   init(
@@ -34,19 +36,21 @@ public final class UpstreamPool {
     self.settings = settings
   }
 
+  /// The number of idle connections.
   public var idleCount: Int { idle.count }
+  /// The number of connections, idle or in use, including those being established.
   public var openCount: Int { open }
 
-  /// An idle connection, if there is one that is fit for the request: what must not be sent twice goes only on one that
-  /// was used a moment ago.
+  /// Returns an idle connection that suits the request, if there is one. A request that must not be sent twice gets
+  /// only a connection that was used a moment ago (`freshReuse`).
   ///
-  /// An event that something came on an idle connection may still be under way. So the kernel is asked before a request that
-  /// must not be sent twice, or that is about codes and tokens, could meet the rest of an earlier answer. For a safe request
-  /// that passes it is not: this would be a third read for each.
+  /// An event for input on an idle connection may still be pending. So the kernel is asked first for a request that
+  /// must not be sent twice, and for one with codes or tokens: it must not receive the rest of an earlier response.
+  /// Not for a safe passing request, for which this would be a third read.
   func takeIdle(isIdempotent: Bool, isReserved: Bool) -> UpstreamConnection? {
     guard hasPlace(isReserved) else { return nil }
     while let connection = idle.popLast() {
-      // The last in is the youngest: when it is too old, all are.
+      // The last one is the most recently used: if it is too old, all are.
       if !isIdempotent, poller.now - connection.idleSince > UInt64(settings.configuration.freshReuse) {
         idle.append(connection)
         return nil
@@ -61,16 +65,16 @@ public final class UpstreamPool {
     return nil
   }
 
-  /// True if a request may have a connection now: those that pass leave the reserved ones to others.
+  /// True if the request may use a connection now: passing requests may not use the reserved ones.
   private func hasPlace(_ isReserved: Bool) -> Bool {
     isReserved
       || open - idle.count < settings.configuration.upstreamConnections
         - settings.configuration.limits.reservedUpstreamConnections
   }
 
-  /// A connection: an idle one when the request may use it, else a new one, waiting in the queue when all are in use.
+  /// Returns an idle connection if the request may use it, otherwise a new one; waits in the queue if all are in use.
   ///
-  /// - Parameter isReserved: whether it may be one of those that requests that pass leave to others.
+  /// - Parameter isReserved: true if the request may use the reserved connections.
   func take(
     mayReuse: Bool, isIdempotent: Bool, isReserved: Bool = false, for client: ServerConnection
   ) async throws(UpstreamFailure) -> UpstreamConnection {
@@ -82,7 +86,7 @@ public final class UpstreamPool {
         }
         if open < settings.configuration.upstreamConnections { break }
         if let oldest = idle.first {
-          // All connections stand, and one is idle but not fit for this request: replace it.
+          // All connections are established, and one is idle but does not suit this request: replace it.
           discard(oldest)
           continue
         }
@@ -92,7 +96,7 @@ public final class UpstreamPool {
     return try await connect(client)
   }
 
-  /// Waits until a place may have come free.
+  /// Waits until a connection may be available.
   private func queue(
     _ client: ServerConnection, _ isReserved: Bool, until deadline: Deadline
   ) async throws(UpstreamFailure) {
@@ -101,7 +105,7 @@ public final class UpstreamPool {
     guard (isReserved ? reservedQueue : queue).count < limit else { throw .busy }
     if isReserved { reservedQueue.append(waiter) } else { queue.append(waiter) }
     let wake = await waiter.wait(client.socket, client.abandonment, until: deadline)
-    // Woken in the same turn in which its time ran out or its client left: then the free place was given to it.
+    // Wake-up and timeout may occur in the same turn: the place is then already this waiter's.
     let wasGiven = !leave(waiter, isReserved)
     if client.isAbandoned {
       if wasGiven { wakeNext() }
@@ -110,7 +114,7 @@ public final class UpstreamPool {
     if wake == .timedOut, !wasGiven { throw .busy }
   }
 
-  /// Takes a waiter out of its queue; false when it is not there any more.
+  /// Removes a waiter from its queue. Returns false if it has already been removed.
   private func leave(_ waiter: Waiter, _ isReserved: Bool) -> Bool {
     guard let index = (isReserved ? reservedQueue : queue).firstIndex(where: { $0 === waiter }) else { return false }
     if isReserved { reservedQueue.remove(at: index) } else { queue.remove(at: index) }
@@ -149,7 +153,8 @@ public final class UpstreamPool {
     throw .unreachable
   }
 
-  /// Nothing is sent before the server has proven its identity. Another of its addresses is not tried: it has the same name.
+  /// Performs the TLS handshake: nothing is sent before the server has proven its identity. Its other addresses are
+  /// not tried, because they have the same name.
   private func secure(
     _ socket: Socket, for client: ServerConnection, until deadline: Deadline
   ) async throws(UpstreamFailure) {
@@ -169,7 +174,7 @@ public final class UpstreamPool {
     }
   }
 
-  /// The upstream's addresses; looking them up is a part of connecting, and its time too.
+  /// Returns the upstream's addresses. The look-up is part of connecting and counts against its deadline.
   private func addresses(
     for client: ServerConnection, until deadline: Deadline
   ) async throws(UpstreamFailure) -> [Address] {
@@ -193,9 +198,10 @@ public final class UpstreamPool {
     }
   }
 
-  /// Takes back a connection whose last response was whole and allows another.
+  /// Accepts a connection whose last response was complete and allows another.
   func giveBack(_ connection: UpstreamConnection) {
-    // Bytes beyond the response, or an end already seen: nothing that a next request may meet.
+    // Retire a connection that has bytes after the response or that the upstream has closed: the next request must not
+    // use it.
     guard connection.input.isEmpty, connection.epoch == epoch, !connection.socket.hasInput(), !poller.isDraining else {
       return retire(connection)
     }
@@ -232,7 +238,7 @@ public final class UpstreamPool {
     }
   }
 
-  /// From now on each request gets a connection that was made under the current settings.
+  /// From now on, only connections made with the current settings are used.
   func renew() {
     epoch += 1
     closeIdle()

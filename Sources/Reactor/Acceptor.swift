@@ -2,7 +2,8 @@ import CLinux
 
 /// Accepts connections of one listener on one worker.
 final class Acceptor: Activity {
-  /// A turn accepts at most this many, so that a flood of connections cannot starve the ones that stand.
+  /// The maximum number of connections accepted per turn, so that a flood of new connections cannot starve the
+  /// existing ones.
   private static let perTurn = 64
 
   private let listener: ListeningSocket
@@ -43,7 +44,7 @@ final class Acceptor: Activity {
       case .more:
         await waiter.yield()
       case .exhausted:
-        // The listener stays marked ready: the queue is not empty and no further edge would come.
+        // The listener stays marked ready: its queue is not empty, so no further edge would come.
         _ = await waiter.sleep(until: poller.deadline(after: 100))
       }
     }
@@ -51,7 +52,7 @@ final class Acceptor: Activity {
     waiter.retire()
   }
 
-  /// Tells when a pause begins and when it ends, not of every try in between.
+  /// Reports the start and the end of a pause, not each attempt in between.
   private func note(_ outcome: Outcome) {
     guard (outcome == .exhausted) != isPaused else { return }
     isPaused.toggle()
@@ -73,7 +74,7 @@ final class Acceptor: Activity {
         let error = IOError(code: -result)
         if error == .wouldBlock { return .drained }
         if Acceptor.isOfConnection(error) { continue }
-        // Descriptors or memory: trying again at once would only spin.
+        // Out of descriptors or memory: an immediate retry would only spin.
         return .exhausted
       }
       let target = group.target(from: worker)
@@ -88,8 +89,9 @@ final class Acceptor: Activity {
     return .more
   }
 
-  /// True for an error of the connection that was taken from the queue, not of the listener. Linux passes on pending errors
-  /// of the network (accept(2)), and a firewall may forbid one connection: the next one may be fine.
+  /// True for an error of the connection that was taken from the queue, not of the listener. accept(2) on Linux
+  /// returns pending network errors of the new connection, and a firewall may forbid one connection; the next one may
+  /// succeed.
   static func isOfConnection(_ error: IOError) -> Bool {
     switch error {
     case .interrupted, .aborted, .violated, .notPermitted, .networkDown, .noProtocolOption, .hostDown, .noNetwork,
@@ -104,7 +106,7 @@ final class Acceptor: Activity {
     accepted(socket, peer)
   }
 
-  /// Accepts what is queued, so that no client that the kernel has greeted is lost, and closes.
+  /// Accepts the queued connections, whose handshakes the kernel has already completed, and closes the listener.
   func close() {
     guard socket.isOpen else { return }
     while case .more = acceptQueued(atMost: Acceptor.perTurn) {}

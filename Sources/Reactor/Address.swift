@@ -8,7 +8,9 @@ import CLinux
     self.system = system
   }
 
-  /// - Parameter bytes: in network order; 4 of an IPv4 address, 16 of an IPv6 address.
+  /// Creates an address from its bytes; `nil` for any other number of bytes or a port out of range.
+  ///
+  /// - Parameter bytes: in network byte order: 4 bytes for IPv4, 16 for IPv6.
   public init?(bytes: [UInt8], port: Int) {
     guard let port = UInt16(exactly: port), bytes.count == 4 || bytes.count == 16 else { return nil }
     var made = cl_address()
@@ -18,7 +20,7 @@ import CLinux
     system = made
   }
 
-  /// Parses a literal; `nil` when `host` is a name.
+  /// Parses an address literal; `nil` if `host` is a name or the port is out of range.
   public init?(literal host: String, port: Int) {
     guard let port = UInt16(exactly: port) else { return nil }
     var parsed = cl_address()
@@ -27,25 +29,28 @@ import CLinux
     system = parsed
   }
 
-  /// True if the other differs in nothing but the port.
+  /// True if both addresses are equal except for the port.
   public func isSameHost(as other: Address) -> Bool { with(port: 0) == other.with(port: 0) }
 
+  /// The TCP port, 0 to 65535.
   public var port: Int { Int(system.port) }
+  /// True for IPv6, false for IPv4.
   public var isIPv6: Bool { system.family == 6 }
 
-  /// 16 bytes; an IPv4 address in mapped form (`::ffff:a.b.c.d`).
+  /// The address as 16 bytes; IPv4 in mapped form (`::ffff:a.b.c.d`).
   public var mappedBytes: [UInt8] {
     unsafe withUnsafeBytes(of: system.bytes) { bytes in
       isIPv6 ? unsafe Array(bytes) : unsafe [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff] + bytes[..<4]
     }
   }
 
+  /// True for `::1` and 127.0.0.0/8.
   public var isLoopback: Bool {
     let bytes = mappedBytes
     return isIPv6 ? bytes == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1] : bytes[12] == 127
   }
 
-  /// The address without the port, IPv6 without brackets.
+  /// The address as text without the port; IPv6 without brackets.
   public var host: String {
     unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
       guard let base = text.baseAddress else { return "" }
@@ -55,6 +60,7 @@ import CLinux
     }
   }
 
+  /// `host:port`, with brackets around an IPv6 address.
   public var description: String { isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
   func with(port: Int) -> Address {
@@ -63,10 +69,12 @@ import CLinux
     return Address(copy)
   }
 
+  /// Compares family, port and address bytes; the IPv6 scope does not count.
   public static func == (a: Address, b: Address) -> Bool {
     a.system.family == b.system.family && a.system.port == b.system.port && a.mappedBytes == b.mappedBytes
   }
 
+  /// Hashes the port and the mapped bytes.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(system.port)
     hasher.combine(mappedBytes)

@@ -1,30 +1,35 @@
 import CLinux
 import Glibc
 
-/// A fixed block of bytes between a read position and a write position, or nothing while it has no block.
+/// A fixed block of bytes with a read position and a write position. A buffer without a block holds nothing.
 ///
-/// The block comes from a pool and goes back there when the buffer is empty, so that whoever receives into a buffer keeps
-/// one for good: an optional reference would be counted at each use. All access is bounds-checked: a write that does not fit traps before it touches memory, so callers check `room`.
+/// Blocks come from a pool and return to it when the buffer is empty. Owners keep the buffer object itself: an
+/// optional reference would be retained and released at each use. All access is bounds-checked: a write that does not
+/// fit traps before it touches memory, so callers check `room` first.
 @safe public final class Buffer {
-  /// One read's worth. Bigger saved no system call on small messages and cost memory on every connection.
+  /// The maximum number of bytes of one read. A larger size saved no system call on small messages and cost memory on
+  /// every connection.
   public static let readSize = 16 * 1024
-  /// Room beyond a read, for the header fields that the gateway adds to a head that filled a whole read.
+  /// Bytes beyond a read, for the header fields that the gateway adds to a head that filled a whole read.
   public static let slack = 2 * 1024
+  /// The size of a normal block in bytes.
   public static let capacity = readSize + slack
-  /// The size of a small block, for a few bytes that wait.
+  /// The size of a small block, for a few pending bytes.
   static let smallCapacity = 2 * 1024
-  /// The size of a wide block, for bodies that come faster than they are read: each read takes twice as much.
+  /// The size of a wide block, for bodies that arrive faster than they are read: each read returns twice as much.
   static let wideCapacity = 2 * readSize + slack
 
-  /// Points to nothing while `limit` is 0, so every access that is within bounds is to a block.
+  /// Points to a placeholder while `limit` is 0, so every access within bounds is to a real block.
   private var base: UnsafeMutableRawPointer
   private var limit = 0
+  /// The read position: the offset of the first readable byte in the block.
   public private(set) var start = 0
+  /// The write position: the offset after the last readable byte.
   public private(set) var end = 0
-  /// How far bytes were written since it got its block.
+  /// The end of the bytes written since the buffer received its block.
   private var written = 0
 
-  /// A buffer without a block: it can hold nothing.
+  /// Creates a buffer without a block; it can hold nothing.
   public init() {
     unsafe base = Block.none
   }
@@ -35,11 +40,11 @@ import Glibc
 
   /// The memory behind a buffer.
   enum Block {
-    // Never read and never written: no access is within the bounds of a buffer without a block.
+    // Never read or written: no access is within the bounds of a buffer without a block.
     fileprivate nonisolated(unsafe) static let none = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 16)
 
     static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
-      // So that whole pages of it can be discarded.
+      // Page-aligned, so that whole pages of it can be discarded.
       UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 4096)
     }
 
@@ -47,16 +52,18 @@ import Glibc
       UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
     }
 
-    /// Gives the memory back and keeps the address. Sound: the content of the pages is lost, and no code reads what a block held
-    /// when it was given back.
+    /// Returns the memory to the system and keeps the address. Sound: the content of the pages is lost, but no code
+    /// reads the content of a block after the block was returned.
     static func discard(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
       unsafe cl_discard(block, capacity)
     }
   }
 
+  /// True if the buffer has a block.
   public var hasBlock: Bool { limit != 0 }
+  /// True if the block is a wide one.
   public var isWide: Bool { limit == Buffer.wideCapacity }
-  /// Bytes of its block, used or not; 0 without one.
+  /// The size of the block in bytes, used or not; 0 without a block.
   public var blockSize: Int { limit }
 
   func take(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
@@ -77,7 +84,7 @@ import Glibc
     return unsafe block
   }
 
-  /// Exchanges blocks with `other`, together with what is in them.
+  /// Swaps blocks and their contents with `other`.
   func exchangeBlocks(with other: Buffer) {
     unsafe swap(&base, &other.base)
     swap(&limit, &other.limit)
@@ -86,21 +93,24 @@ import Glibc
     swap(&written, &other.written)
   }
 
-  /// Bytes that can be read.
+  /// The number of readable bytes.
   public var count: Int { end - start }
+  /// True if there are no readable bytes.
   public var isEmpty: Bool { start == end }
-  /// Bytes that can be appended.
+  /// The number of bytes that can be appended.
   public var room: Int { limit - end }
-  /// Bytes that a receive may add: never into the slack.
+  /// The number of bytes that a receive may add; the slack is never included.
   public var readRoom: Int { max(0, limit - Buffer.slack - end) }
 
+  /// Drops all readable bytes and keeps the block.
   public func clear() {
     written = max(written, end)
     start = 0
     end = 0
   }
 
-  /// Overwrites all that was written since it got its block. `explicit_bzero` is not optimised away.
+  /// Overwrites everything written since the buffer received its block. The compiler does not optimise
+  /// `explicit_bzero` away.
   func wipe() {
     guard hasBlock else { return }
     clear()
@@ -115,7 +125,8 @@ import Glibc
     if start == end { clear() }
   }
 
-  /// Makes the first `count` bytes of the block readable again, which were consumed. Nothing may have been written since.
+  /// Makes the first `count` bytes of the block readable again after they were consumed. Nothing may have been written
+  /// since.
   public func rewind(to count: Int) {
     precondition(count >= 0 && count <= max(written, end), "a rewind over bytes that were never written")
     written = max(written, end)
@@ -123,14 +134,14 @@ import Glibc
     end = count
   }
 
-  /// Drops bytes from the back, down to `count` readable ones.
+  /// Drops bytes from the back until `count` readable ones remain.
   public func truncate(to count: Int) {
     precondition(count >= 0 && count <= self.count)
     written = max(written, end)
     end = start + count
   }
 
-  /// Moves what is left to the front, so that `room` is all that can be.
+  /// Moves the readable bytes to the front of the block, which maximises `room`.
   public func compact() {
     guard start > 0 else { return }
     let kept = count
@@ -140,18 +151,20 @@ import Glibc
     end = kept
   }
 
-  /// The readable bytes.
+  /// Calls `body` with the readable bytes.
   public func withSpan<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
     let bytes = unsafe UnsafeRawBufferPointer(start: base + start, count: count)
     return try unsafe body(Span(_unsafeElements: bytes.bindMemory(to: UInt8.self)))
   }
 
+  /// Appends one byte. Traps without room, as all `append` methods do.
   public func append(_ byte: UInt8) {
     precondition(room >= 1)
     unsafe base.storeBytes(of: byte, toByteOffset: end, as: UInt8.self)
     end += 1
   }
 
+  /// Appends the UTF-8 bytes of a literal.
   public func append(_ text: StaticString) {
     let count = text.utf8CodeUnitCount
     precondition(room >= count)
@@ -159,7 +172,7 @@ import Glibc
     end += count
   }
 
-  /// Writes `name: value` and a line end.
+  /// Appends `name: value` and CR LF. `name` and `value` are ranges of `bytes`.
   public func appendField(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>) {
     precondition(room >= name.count + value.count + 4)
     precondition(name.lowerBound >= 0 && name.upperBound <= bytes.count)
@@ -178,6 +191,7 @@ import Glibc
     }
   }
 
+  /// Appends all of `bytes`.
   public func append(_ bytes: [UInt8]) {
     precondition(room >= bytes.count)
     unsafe bytes.withUnsafeBytes { source in
@@ -186,6 +200,7 @@ import Glibc
     end += bytes.count
   }
 
+  /// Appends the bytes of `range`.
   public func append(_ bytes: [UInt8], in range: Range<Int>) {
     precondition(room >= range.count && range.lowerBound >= 0 && range.upperBound <= bytes.count)
     unsafe bytes.withUnsafeBytes { source in
@@ -196,6 +211,7 @@ import Glibc
     end += range.count
   }
 
+  /// Appends the bytes of `range`.
   public func append(_ bytes: Span<UInt8>, in range: Range<Int>) {
     precondition(room >= range.count && range.lowerBound >= 0 && range.upperBound <= bytes.count)
     unsafe bytes.withUnsafeBufferPointer { source in
@@ -206,7 +222,7 @@ import Glibc
     end += range.count
   }
 
-  /// Appends both, one behind the other.
+  /// Appends `first` and then `second`.
   public func append(_ first: Span<UInt8>, _ second: Span<UInt8>) {
     precondition(room - first.count >= second.count)
     let to = unsafe base + end
@@ -219,7 +235,8 @@ import Glibc
     end += first.count + second.count
   }
 
-  // Literals are to take the `StaticString` version: no count of references.
+  /// Appends the UTF-8 bytes of `text`. Disfavoured, so that literals use the `StaticString` overload, which needs no
+  /// reference counting.
   @_disfavoredOverload
   public func append(_ text: String) {
     var text = text
@@ -230,24 +247,26 @@ import Glibc
     }
   }
 
-  /// Copies `count` readable bytes, from `offset` after the read position of `other`.
+  /// Appends `count` readable bytes of `other`, starting `offset` bytes after its read position.
   public func append(from other: Buffer, offset: Int, count: Int) {
     precondition(count >= 0 && offset >= 0 && offset + count <= other.count && room >= count)
     unsafe (base + end).copyMemory(from: other.base + other.start + offset, byteCount: count)
     end += count
   }
 
+  /// Appends a non-negative number in decimal digits.
   public func append(decimal value: Int) {
     precondition(value >= 0)
     append(radix: 10, value)
   }
 
+  /// Appends a non-negative number in lower-case hexadecimal digits.
   public func append(hexadecimal value: Int) {
     precondition(value >= 0)
     append(radix: 16, value)
   }
 
-  // The compiler makes no division of one by a constant.
+  // Inlined so that `radix` is a constant: a division by a constant compiles to a multiplication.
   @inline(__always)
   private func append(radix: Int, _ value: Int) {
     var digits = 1
@@ -268,20 +287,21 @@ import Glibc
     end += digits
   }
 
-  /// A copy of `count` readable bytes from `offset`.
+  /// Returns a copy of `count` readable bytes, starting `offset` bytes after the read position.
   public func bytes(from offset: Int, count: Int) -> [UInt8] {
     precondition(count >= 0 && offset >= 0 && offset + count <= self.count)
     return unsafe Array(UnsafeRawBufferPointer(start: base + start + offset, count: count))
   }
 
-  /// Hands the free space for a receive to `body`, which says how many bytes it wrote.
+  /// Calls `body` with the free space for a receive. `body` returns the number of bytes that it wrote, or a negative
+  /// error.
   package func fill(_ body: (UnsafeMutableRawPointer, Int) -> Int64) -> Int64 {
     let received = unsafe body(base + end, readRoom)
     if received > 0 { end += Int(received) }
     return received
   }
 
-  /// Where the readable bytes are, for a send.
+  /// Calls `body` with a pointer to the readable bytes, for a send.
   package func withReadable<R>(_ body: (UnsafeRawPointer) -> R) -> R {
     unsafe body(UnsafeRawPointer(base + start))
   }

@@ -1,15 +1,16 @@
-/// The blocks of one worker's receive and send buffers, last in first out so that the warmest memory is used first.
+/// The blocks of one worker's receive and send buffers, last in first out, so that the warmest memory is used first.
 @safe public final class BufferPool {
   private var narrow: BlockStack
   private var wide: BlockStack
   private var small: BlockStack
-  /// Bytes of blocks that were made for what is in them.
+  /// Bytes of the blocks that were allocated in exactly the size needed.
   private var fitted = 0
-  /// Bytes of requests that are not in buffers: bodies that are read whole.
+  /// Bytes of requests held outside of buffers: bodies that are collected as a whole.
   private var charged = 0
-  /// Bytes that may be in use before new work is refused. This worker's share of the process's.
+  /// The number of bytes that may be in use before new work is refused: this worker's share of the process limit.
   public var limit = Int.max
 
+  /// Creates an empty pool that keeps up to `keep` free blocks of each size with memory (`keep` / 4 wide ones).
   public init(keep: Int = 256) {
     narrow = BlockStack(Buffer.capacity, keep: keep)
     wide = BlockStack(Buffer.wideCapacity, keep: keep / 4)
@@ -22,38 +23,39 @@
     small.deallocate()
   }
 
-  /// Blocks that buffers have.
+  /// The number of blocks that buffers hold.
   public var inUse: Int { narrow.inUse + wide.inUse + small.inUse + fittedBlocks }
   private var fittedBlocks = 0
 
-  /// Bytes in use.
+  /// The number of bytes in use: blocks that buffers hold, and charged bytes.
   public var bytes: Int {
     narrow.inUse * Buffer.capacity + wide.inUse * Buffer.wideCapacity + small.inUse * Buffer.smallCapacity + fitted
       + charged
   }
 
-  /// True if there is room for `count` bytes more.
+  /// True if `count` more bytes fit within `limit`.
   public func hasRoom(for count: Int) -> Bool { bytes <= limit - count }
 
-  /// Counts bytes that are held outside of buffers, until they are `released`.
+  /// Counts `count` bytes that are held outside of buffers, until `release`.
   public func charge(_ count: Int) { charged += count }
 
+  /// Ends the charge of `count` bytes.
   public func release(_ count: Int) { charged -= count }
 
-  /// A buffer with a block.
+  /// Returns a new buffer with a block.
   public func take() -> Buffer {
     let buffer = Buffer()
     fill(buffer)
     return buffer
   }
 
-  /// Gives the buffer a block if it has none.
+  /// Gives the buffer a normal block if it has no block.
   public func fill(_ buffer: Buffer) {
     guard !buffer.hasBlock else { return }
     unsafe buffer.take(narrow.pop(), Buffer.capacity)
   }
 
-  /// Gives the empty buffer a wide block in place of what it has, if there is room for that.
+  /// Replaces the block of an empty buffer with a wide one, if the limit allows it.
   public func widen(_ buffer: Buffer) {
     guard !buffer.isWide, hasRoom(for: Buffer.wideCapacity) else { return }
     precondition(buffer.isEmpty, "a block that holds something is not exchanged")
@@ -61,11 +63,11 @@
     unsafe buffer.take(wide.pop(), Buffer.wideCapacity)
   }
 
-  /// Makes room for `count` bytes more, in a block of its own size for few bytes. Unlike that of `fill`, the block is only
-  /// for what is appended: nothing can be received into it.
+  /// Makes room for `count` more bytes, in a small block if they fit into one. Unlike with `fill`, the block is only
+  /// for appended bytes: nothing can be received into it.
   ///
-  /// - Parameter isExact: whether more bytes get a block of just their size instead of a common one. Common blocks are
-  ///   taken and given back without an allocation, and mostly hold less than they could.
+  /// - Parameter isExact: if true, bytes that need more than a small block get a block of exactly their size instead
+  ///   of a normal one. Normal blocks are reused without an allocation, but are mostly larger than needed.
   public func makeRoom(for count: Int, in buffer: Buffer, isExact: Bool) {
     if buffer.room >= count { return }
     buffer.compact()
@@ -92,7 +94,7 @@
     }
   }
 
-  /// Takes the buffer's block, if it has one, with what is in it.
+  /// Takes the block from the buffer, if it has one, and drops its content.
   public func giveBack(_ buffer: Buffer) {
     guard buffer.hasBlock else { return }
     let size = buffer.blockSize
@@ -104,12 +106,12 @@
     default:
       fitted -= size
       fittedBlocks -= 1
-      // Sound: the buffer had the only reference, and has none any more.
+      // Sound: the buffer held the only reference and has given it up.
       unsafe block.deallocate()
     }
   }
 
-  /// Gives back after overwriting what was in it: for buffers that held a secret.
+  /// Overwrites the content and takes the block: for buffers that held a secret.
   public func wipeAndGiveBack(_ buffer: Buffer) {
     buffer.wipe()
     giveBack(buffer)
@@ -119,13 +121,15 @@
 /// Blocks of one size.
 @safe private struct BlockStack {
   private let capacity: Int
-  /// So many are kept for reuse; above this a burst's memory goes back to the system.
+  /// The number of free blocks kept with their memory; the memory of more than that, after a burst, is returned to the
+  /// system.
   private let keep: Int
   private var free: [UnsafeMutableRawPointer] = unsafe []
-  /// The blocks of bursts: addresses without memory. To the allocator they would be holes between what is smaller and stays,
-  /// which the next burst's blocks and objects fill again at other places, until all of them have memory.
+  /// Blocks left from bursts: addresses without memory. If they were freed, the allocator would see holes between
+  /// smaller, longer-lived allocations; the blocks and objects of the next burst would fill these holes at other
+  /// places, until all of them have memory.
   private var empty: [UnsafeMutableRawPointer] = unsafe []
-  /// Blocks that buffers have.
+  /// The number of blocks that buffers hold.
   private(set) var inUse = 0
 
   init(_ capacity: Int, keep: Int) {

@@ -1,14 +1,17 @@
 import Synchronization
 
-/// The connections of one worker, readable by the others: so that new ones go to the least loaded.
+/// The number of connections of one worker, readable by the others, so that new connections go to the least loaded
+/// worker.
 public final class ConnectionCounter: Sendable {
   private let value = Atomic<Int>(0)
   private let total = Atomic<UInt64>(0)
 
+  /// Starts at zero.
   public init() {}
 
+  /// The number of open connections.
   public var count: Int { value.load(ordering: .relaxed) }
-  /// Since the start.
+  /// The number of connections accepted since the start.
   public var accepted: UInt64 { total.load(ordering: .relaxed) }
 
   func add() {

@@ -1,12 +1,12 @@
 import CLinux
 import Synchronization
 
-/// How many descriptors the process may open, and how many sockets it has.
+/// The limit of open descriptors of the process, and the number of sockets it has open.
 public enum Descriptors {
   private static let limit = Atomic<Int>(1024)
   private static let sockets = Atomic<Int>(0)
 
-  /// Raises the soft limit to the hard one and returns it.
+  /// Raises the soft limit to the hard limit and returns the limit now in force.
   @discardableResult
   public static func raiseLimit() -> Int {
     let raised = Int(cl_raise_descriptor_limit())
@@ -14,10 +14,11 @@ public enum Descriptors {
     return raised
   }
 
-  /// Sockets that are registered with any worker.
+  /// The number of sockets that are registered with any worker.
   public static var open: Int { sockets.load(ordering: .relaxed) }
 
-  /// True if fewer than `reserve` descriptors are left for what is not a client connection.
+  /// True if fewer than `reserve` descriptors remain besides the open sockets. The reserve is for everything except
+  /// client connections.
   static func isNearlyExhausted(reserve: Int) -> Bool {
     open > limit.load(ordering: .relaxed) - reserve
   }

@@ -1,40 +1,41 @@
 import CLinux
 import Synchronization
 
-/// One thread's event loop and the serial executor of its `Worker`.
+/// The event loop of one thread and the serial executor of its `Worker`.
 ///
-/// Theory of operation. A turn runs the jobs that were queued when it began, then asks the kernel for events without
-/// blocking if more jobs came meanwhile, else until the next deadline. An event resumes the continuation that waits for
-/// it, which queues a job for the next turn. So a task that yields cannot starve the sockets, and the sockets cannot
-/// starve the jobs.
+/// Theory of operation. A turn runs the jobs that were queued when it began. Then it asks the kernel for events:
+/// without blocking if more jobs were queued meanwhile, otherwise until the next deadline. An event resumes the
+/// continuation that waits for it, which queues a job for the next turn. So a task that yields cannot starve the
+/// sockets, and the sockets cannot starve the jobs.
 ///
-/// A task gives way when it has moved its share of bytes and could go on. Of those only a few go on in each turn, the
-/// oldest first: what hundreds of large bodies move would else stand between every two steps of a small request.
+/// A task gives way when it has moved its share of bytes and could continue. Only a few of these tasks continue in
+/// each turn, the oldest first; otherwise hundreds of large transfers would delay every step of a small request.
 ///
-/// A task that has worked for long on what it is going to send gathers: the others of its turn work first, and then all
-/// send, one right after the other. Whoever receives it is woken up once instead of for each (docs/adr/0014).
+/// A task that has worked for long before a send gathers: the other jobs of the turn run first, and then all gathered
+/// tasks send, one right after the other. A peer that receives several of these sends wakes up once instead of once
+/// per send (docs/adr/0014).
 public final class EventLoop: SerialExecutor {
   private let inbox = Mutex<[UnownedJob]>([])
   private let epoll: Int32
   private let wake: Int32
-  /// When the current turn began, in monotonic milliseconds; 0 while the loop sleeps. Read by the watchdog.
+  /// The start of the current turn in monotonic milliseconds; 0 while the loop sleeps. Read by the watchdog.
   private let turnBegan = Atomic<UInt64>(0)
-  /// Jobs of this thread. Touched only by the loop's own thread: `enqueue` checks `isCurrent` first.
+  /// Jobs of this thread. Only the loop's own thread touches it: `enqueue` checks `isCurrent` first.
   nonisolated(unsafe) private var ready: [UnownedJob] = []
-  /// Those that have given way, the oldest first. Touched only by the loop's own thread.
+  /// Jobs that have given way, the oldest first. Only the loop's own thread touches it.
   nonisolated(unsafe) private var waiting: [UnownedJob] = []
 
-  /// Those that have gathered. Touched only by the loop's own thread.
+  /// Jobs that have gathered. Only the loop's own thread touches it.
   nonisolated(unsafe) private var gathered: [UnownedJob] = []
-  /// True if others of this turn have yet to run or to send. Touched only by the loop's own thread.
+  /// True if other jobs of this turn have yet to run or to send. Only the loop's own thread touches it.
   nonisolated(unsafe) private(set) var hasOthers = false
 
-  /// So many jobs are waited for at most, whether they gather or not: enough to share one wake-up among, and the first does
-  /// not wait for long.
+  /// The maximum number of jobs, gathered or not, that run before the gathered ones continue: enough to share one
+  /// wake-up, but no long wait for the first.
   static let gatheringJobs = 32
 
-  /// So many of those that have given way go on in a turn: with 64 KiB each about a millisecond's work. Smaller shares
-  /// would make more turns of the same bytes, and each turn asks the kernel.
+  /// The maximum number of jobs per turn that continue after they gave way: with 64 KiB each, about a millisecond of
+  /// work. Smaller numbers would need more turns for the same bytes, and each turn costs a system call.
   static let waitingPerTurn = 8
 
   static let wakeKey = UInt64.max
@@ -44,7 +45,7 @@ public final class EventLoop: SerialExecutor {
     do throws(IOError) {
       wake = try IOError.check(cl_eventfd())
     } catch {
-      // An object that was never whole is not taken down either.
+      // `deinit` does not run after a failed init, so close it here.
       cl_close(created)
       throw error
     }
@@ -59,25 +60,26 @@ public final class EventLoop: SerialExecutor {
 
   var descriptor: Int32 { epoll }
 
-  /// True if the calling thread is this loop's.
+  /// True if the caller is on this loop's thread.
   public var isCurrent: Bool { unsafe cl_current() == Unmanaged.passUnretained(self).toOpaque() }
 
+  /// Queues a job of the worker, from any thread.
   public func enqueue(_ job: consuming ExecutorJob) {
     queue(UnownedJob(job))
   }
 
-  /// Queues a job whose wait is over, on the loop's own thread.
+  /// Queues a job whose wait has ended. Called on the loop's own thread.
   func resume(_ job: UnownedJob) {
     unsafe ready.append(job)
   }
 
-  /// Queues a job that lets others go first, on the loop's own thread.
+  /// Queues a job that lets others go first. Called on the loop's own thread.
   func postpone(_ job: UnownedJob) {
     unsafe waiting.append(job)
   }
 
-  /// Queues a job that runs in this turn, after others that do what it has done: only where there are any (`hasOthers`), on
-  /// the loop's own thread.
+  /// Queues a job that runs later in this turn, after the other jobs. Only valid if there are any (`hasOthers`).
+  /// Called on the loop's own thread.
   func gather(_ job: UnownedJob) {
     assert(unsafe hasOthers, "gathered where nothing will run it")
     unsafe gathered.append(job)
@@ -96,13 +98,15 @@ public final class EventLoop: SerialExecutor {
     if first { cl_eventfd_signal(wake) }
   }
 
+  /// Traps unless the caller is on the loop's thread.
   public func checkIsolated() {
     precondition(isCurrent, "called from outside the worker's thread")
   }
 
+  /// True if the caller is on the loop's thread.
   public func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
-  /// Milliseconds that the current turn has taken at `now` (monotonic milliseconds); 0 while the loop sleeps.
+  /// The duration of the current turn in milliseconds, at `now` (monotonic milliseconds); 0 while the loop sleeps.
   public func stalledMilliseconds(at now: UInt64) -> UInt64 {
     let began = turnBegan.load(ordering: .relaxed)
     return began == 0 || began > now ? 0 : now - began
@@ -167,7 +171,7 @@ public final class EventLoop: SerialExecutor {
   }
 
   private func runGathered(_ serial: UnownedSerialExecutor) {
-    // So that none of them gathers again.
+    // False, so that none of the gathered jobs gathers again.
     unsafe hasOthers = false
     for index in unsafe gathered.indices { unsafe gathered[index].runSynchronously(on: serial) }
     unsafe gathered.removeAll(keepingCapacity: true)
@@ -181,7 +185,7 @@ public final class EventLoop: SerialExecutor {
   }
 }
 
-/// Carries the worker's poller to the loop that drives it. Sound because both live on the loop's one thread.
+/// Passes the worker's poller to the loop that drives it. Sound because both live on the loop's one thread.
 private struct UnsafeTransfer: @unchecked Sendable {
   let value: Poller
   init(_ value: Poller) { self.value = value }

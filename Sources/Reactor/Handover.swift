@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A value that one thread makes and a task of a worker waits for.
+/// A value that one thread produces and a task of a worker awaits.
 ///
-/// A continuation would resume on the global pool first, whose threads nothing else here needs.
+/// A continuation would first resume on the global pool, whose threads nothing else here needs.
 final class Handover<Value: Sendable>: Sendable {
   private enum State {
     case open
@@ -13,12 +13,12 @@ final class Handover<Value: Sendable>: Sendable {
   private let state = Mutex(State.open)
   private let loop: EventLoop
 
-  /// For a task of the worker whose loop this is.
+  /// Creates a handover for a task of the worker that runs on `loop`.
   init(_ loop: EventLoop) {
     self.loop = loop
   }
 
-  /// Gives the value, once, from any thread.
+  /// Delivers the value. Called once, from any thread.
   func give(_ value: Value) {
     let job = state.withLock { state -> UnownedJob? in
       defer { state = .given(value) }
@@ -32,7 +32,7 @@ final class Handover<Value: Sendable>: Sendable {
     let seat = Seat(self)
     unsafe room.door.host = Unmanaged.passUnretained(seat)
     await room.enter()
-    // It receives the task at the hop.
+    // The room hands the task's job to the seat during the hop, so the seat must live until here.
     withExtendedLifetime(seat) {}
     return state.withLock { state in
       guard case .given(let value) = state else { preconditionFailure("a task woke without what it waited for") }

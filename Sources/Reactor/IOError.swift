@@ -1,13 +1,16 @@
 import CLinux
 
-/// A system call that failed, by its errno value.
+/// A failed system call, identified by its errno value.
 public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The errno value, positive.
   public let code: Int32
 
+  /// Creates an error from a positive errno value.
   public init(code: Int32) {
     self.code = code
   }
 
+  /// The message of the C library for the code.
   public var description: String { unsafe String(cString: cl_error_text(code)) }
 
   package static let wouldBlock = IOError(code: 11)
@@ -27,7 +30,7 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
   static let addressInUse = IOError(code: 98)
   static let inProgress = IOError(code: 115)
 
-  /// The result of a shim call: its value, or the error that a negative one means.
+  /// Returns the result of a shim call. Throws the error that a negative result means.
   static func check(_ result: Int32) throws(IOError) -> Int32 {
     guard result >= 0 else { throw IOError(code: -result) }
     return result

@@ -1,25 +1,27 @@
 import CLinux
 
-/// A bound listening socket, not yet accepting: made before any worker runs, so that a port in use is a start-up error.
+/// A bound listening socket that no worker accepts from yet. It is created before any worker runs, so that a port in
+/// use is a start-up error.
 public struct ListeningSocket: Sendable {
   let descriptor: Int32
-  /// Tells listeners of one worker apart.
+  /// Distinguishes the listeners of one worker.
   public let id: Int
+  /// The bound address, with the port that the kernel chose if port 0 was requested.
   public let address: Address
 
-  /// Binds one socket for each worker to `address` and listens.
+  /// Binds one socket per worker to `address` and listens.
   ///
-  /// The first binds without `SO_REUSEPORT` and sets it then, so that another process (or another listener of this
-  /// one) gets "address in use" instead of a share of the connections.
+  /// The first socket binds without `SO_REUSEPORT` and sets it afterwards, so that another process (or another
+  /// listener of this one) gets "address in use" instead of a share of the connections.
   ///
-  /// Throws: the error of the first call that fails, e.g. EADDRINUSE, EACCES.
+  /// Throws: the error of the first call that fails, e.g. EADDRINUSE or EACCES.
   public static func bind(_ address: Address, count: Int, id: Int) throws(IOError) -> [ListeningSocket] {
     var sockets: [ListeningSocket] = []
     var bound = address
     do throws(IOError) {
       for _ in 0..<max(1, count) {
         let socket = try open(bound, sharesPort: !sockets.isEmpty, id: id)
-        // With port 0 the kernel chose one: the others join it.
+        // With port 0 the kernel chose a port: the other sockets bind to the same one.
         bound = socket.address
         sockets.append(socket)
       }
@@ -35,7 +37,7 @@ public struct ListeningSocket: Sendable {
     let descriptor = try IOError.check(cl_socket(address.system.family))
     do throws(IOError) {
       _ = try IOError.check(cl_set_reuse_address(descriptor))
-      // Inherited by what is accepted: one call less for each connection.
+      // Accepted sockets inherit these options: fewer calls for each connection.
       _ = try IOError.check(cl_set_no_delay(descriptor))
       _ = try IOError.check(cl_set_urgent_inline(descriptor))
       if address.isIPv6 { _ = try IOError.check(cl_set_ipv6_only(descriptor)) }
@@ -52,7 +54,7 @@ public struct ListeningSocket: Sendable {
     }
   }
 
-  /// Closes a socket that no worker took over.
+  /// Closes a socket that no worker has adopted.
   public func close() {
     cl_close(descriptor)
   }

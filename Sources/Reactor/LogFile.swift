@@ -1,7 +1,8 @@
 import CLinux
 
-/// Where log lines go: standard output, standard error, or a file that is appended to.
+/// The destination of log lines: standard output, standard error, or a file that is appended to.
 public final class LogFile {
+  /// The kind of output.
   public enum Destination: Sendable {
     case standardOutput
     case standardError
@@ -11,7 +12,7 @@ public final class LogFile {
   private let destination: Destination
   private var descriptor: Int32
 
-  /// Throws when the file cannot be opened for appending.
+  /// Opens the destination. Throws if the file cannot be opened for appending.
   public init(_ destination: Destination) throws(IOError) {
     self.destination = destination
     switch destination {
@@ -25,7 +26,7 @@ public final class LogFile {
     if descriptor > 2 { cl_close(descriptor) }
   }
 
-  /// Writes all of it; false when the disk is full or the reader is gone, with an unknown part written.
+  /// Writes all bytes. Returns false if the disk is full or the reader is gone; an unknown part is then written.
   public func write(_ bytes: [UInt8]) -> Bool {
     var written = 0
     while written < bytes.count {
@@ -39,7 +40,7 @@ public final class LogFile {
     return true
   }
 
-  /// Opens the file again after it was moved away; keeps the old one when that fails.
+  /// Reopens the file after it was moved away; keeps the old one if that fails.
   public func reopen() {
     guard case .file(let path) = destination else { return }
     let opened = unsafe cl_open_log(path)

@@ -1,8 +1,7 @@
 extension Poller {
-  /// Runs `body`, which may block, on a short-lived thread of its own and waits for what it returns; the loop goes on
-  /// meanwhile.
+  /// Runs `body`, which may block, on a short-lived thread and waits for its result; the loop continues meanwhile.
   ///
-  /// Throws when the process is out of threads.
+  /// Throws if the process is out of threads.
   public func runOnThread<Result: Sendable>(
     _ name: String, _ body: @escaping @Sendable () -> Result
   ) async throws(IOError) -> Result {

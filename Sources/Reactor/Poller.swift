@@ -7,23 +7,25 @@ import CLinux
   private let epoll: Int32
   let loop: EventLoop
   let room: WaitingRoom
-  /// Each socket by its descriptor, held: an event must not have to count.
+  /// The sockets by descriptor, retained here once, so that an event needs no reference counting.
   private var slots: [Unmanaged<Socket>?] = unsafe []
   private var generation: UInt32 = 0
   let wheel: TimerWheel
   let idle = IdleList()
   private var due: [TimerEntry] = []
   var pending: [any Activity] = []
-  /// Readiness that sockets get back in the next turn.
+  /// Readiness to return to sockets in the next turn.
   private var heldBack: [(socket: Socket, bits: Readiness)] = []
-  /// Monotonic milliseconds, read once a turn.
+  /// The time of this turn in monotonic milliseconds, read once per turn.
   public private(set) var now: UInt64
-  /// Counts the loop's turns.
+  /// The number of turns of the loop so far.
   public private(set) var turn: UInt64 = 0
+  /// The buffer blocks of this worker.
   public let buffers = BufferPool()
-  /// Requests in progress are finished, no new ones are begun.
+  /// True once the worker drains: requests in progress finish and no new ones begin.
   public private(set) var isDraining = false
   private(set) var isStopped = false
+  /// The number of sockets registered here.
   public private(set) var openSockets = 0
 
   init(_ loop: EventLoop) {
@@ -34,12 +36,14 @@ import CLinux
     wheel = TimerWheel(now: now)
   }
 
-  /// The point `milliseconds` from this turn's begin.
+  /// The deadline `milliseconds` after the start of this turn.
   public func deadline(after milliseconds: Int) -> Deadline {
     Deadline(milliseconds: now + UInt64(milliseconds))
   }
 
-  /// Takes a descriptor over and registers it for everything, edge-triggered, once and for all.
+  /// Takes over a descriptor and registers it once for all events, edge-triggered.
+  ///
+  /// Throws: the error of the registration; the descriptor is then closed.
   public func register(_ descriptor: Int32, counter: ConnectionCounter? = nil) throws(IOError) -> Socket {
     generation &+= 1
     let socket = Socket(descriptor: descriptor, generation: generation, poller: self, counter: counter)
@@ -57,7 +61,7 @@ import CLinux
 
   /// Opens a connection and waits until it is established.
   ///
-  /// - Parameter other: a socket whose end ends the attempt: that of the client for which the connection is made.
+  /// - Parameter other: a socket whose end aborts the attempt: the client that the connection is opened for.
   public func connect(
     to address: Address, with waiter: Waiter, until deadline: Deadline, abandonedBy other: Socket? = nil
   ) async throws(ConnectError)
@@ -107,7 +111,7 @@ import CLinux
     unsafe entry.release()
   }
 
-  /// Starts `activity` on this worker, at the end of the turn at the latest.
+  /// Starts `activity` on this worker, at the latest at the end of the turn.
   public func start(_ activity: any Activity) {
     pending.append(activity)
   }
@@ -116,11 +120,11 @@ import CLinux
 
   func deliver(_ bits: UInt32, to key: UInt64) {
     let slot = Int(key & 0xffff_ffff)
-    // An event of this batch may be for a descriptor that was closed, or closed and opened again, meanwhile.
+    // The descriptor may have been closed, or closed and reopened, since the kernel reported this event.
     guard unsafe slot < slots.count, let entry = unsafe slots[slot] else { return }
     let isForObserver = unsafe entry._withUnsafeGuaranteedRef { socket in
       guard socket.generation == UInt32(key >> 32) else { return false }
-      // Only queues the task that waits, if one does: nothing is closed meanwhile.
+      // Sound: `deliver` only queues the waiting task, if any, so the socket is not released meanwhile.
       return socket.deliver(Readiness(rawValue: UInt8(truncatingIfNeeded: bits)))
     }
     if isForObserver {
@@ -150,7 +154,7 @@ import CLinux
 
   var holdsBack: Bool { !heldBack.isEmpty }
 
-  /// Delivers what was held back in the last turn.
+  /// Delivers the readiness held back in the last turn.
   func deliverHeldBack() {
     let due = heldBack
     heldBack.removeAll(keepingCapacity: true)
@@ -166,7 +170,7 @@ import CLinux
     due.removeAll(keepingCapacity: true)
   }
 
-  /// Has every connection that waits for a next request give its buffers back: memory is short.
+  /// Makes every connection that waits for its next request return its buffers, because memory is short.
   public func parkIdle() {
     idle.resumeAll(.park)
   }
@@ -178,7 +182,7 @@ import CLinux
     idle.resumeAll(.draining)
   }
 
-  /// Breaks every connection that is left: their tasks end at their next step.
+  /// Breaks every remaining connection: its task ends at its next step.
   func abortAll() {
     for socket in sockets { socket.abort() }
   }
@@ -187,47 +191,55 @@ import CLinux
     isStopped = true
   }
 
-  /// A deadline for something that is not a waiting task, e.g. a parked connection.
+  /// Arms `timer` to call `owner` after `milliseconds`. For an object that is not a waiting task, e.g. a parked
+  /// connection.
   public func arm(_ timer: Timer, for owner: any TimerOwner, after milliseconds: Int) {
     if timer.owner == nil { timer.owner = owner }
     wheel.arm(timer, at: deadline(after: milliseconds))
   }
 
-  /// A deadline for an entry that something else holds as long as it is armed.
+  /// Arms `entry` to expire after `milliseconds`. The caller keeps the entry alive while it is armed.
   public func arm(_ entry: TimerEntry, after milliseconds: Int) {
     wheel.arm(entry, at: deadline(after: milliseconds))
   }
 
+  /// Cancels the deadline of the entry, if it is armed.
   public func disarm(_ entry: TimerEntry) {
     wheel.disarm(entry)
   }
 
+  /// Cancels the deadline and releases the timer's owner.
   public func disarm(_ timer: Timer) {
     timer.owner = nil
     wheel.disarm(timer)
   }
 }
 
-/// Why a connect failed.
+/// The reason why a connect failed.
 public enum ConnectError: Error, Equatable, Sendable {
+  /// The deadline passed.
   case timedOut
+  /// A system call failed or the peer refused.
   case failed(IOError)
-  /// Nobody wants the connection any more.
+  /// The client that the connection was opened for has gone.
   case abandoned
 }
 
 /// Work that runs as a task of its worker.
 public protocol Activity: AnyObject {
+  /// The body of the task.
   func run() async
 }
 
 /// A deadline that calls its owner.
 public final class Timer: TimerEntry {
-  /// Held only while armed. A weak reference would slow down every use of the owner.
+  /// Retained only while armed. A weak reference would slow down every use of the owner.
   fileprivate var owner: (any TimerOwner)?
 
+  /// Creates a timer that is not armed.
   public override init() {}
 
+  /// Releases the owner and calls it.
   public override func expired() {
     let owner = owner
     self.owner = nil
@@ -235,6 +247,8 @@ public final class Timer: TimerEntry {
   }
 }
 
+/// An object that a `Timer` calls.
 public protocol TimerOwner: AnyObject {
+  /// The timer's deadline has passed; the timer is no longer armed.
   func timerExpired()
 }

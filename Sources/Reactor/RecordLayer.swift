@@ -1,22 +1,24 @@
-/// The layer between a socket's bytes and its user's: TLS.
+/// The layer between the bytes of a socket and its user: TLS.
 ///
-/// A socket without one is plaintext. With one, `Socket.readiness` says what the *layer* can do: each
-/// method clears what it found impossible, and `readiness(after:)` says what an event makes possible again.
+/// A socket without a layer is plaintext. With a layer, `Socket.readiness` says what the *layer* can do: each method
+/// clears the operations that it found impossible, and `readiness(after:)` returns those that an event makes possible
+/// again.
 public protocol RecordLayer: AnyObject {
-  /// The protocol that both sides chose by ALPN (RFC 7301), e.g. `http/1.1`; `nil` without a choice.
+  /// The protocol chosen by ALPN (RFC 7301), e.g. `http/1.1`; `nil` without a choice.
   var applicationProtocol: String? { get }
-  /// Bytes that the socket took in all, the layer's own among them.
+  /// The number of bytes that the socket has sent, including the layer's own.
   var written: Int { get }
-  /// As `Socket.receive(into:)`. An end that the peer did not announce is a failure: the bytes before it may be cut off.
+  /// Like `Socket.receive(into:)`. An end that the peer did not announce is a failure, because the data may be
+  /// truncated.
   func receive(into buffer: Buffer, _ socket: Socket) -> Transfer
-  /// Sends at most `count` of the buffer's bytes and consumes what was taken. `more`: as for the socket.
+  /// Sends at most `count` bytes of the buffer and consumes those that were sent. `more` is as for `Socket.send`.
   func send(_ buffer: Buffer, upTo count: Int, more: Bool, _ socket: Socket) -> Transfer
-  /// The operations that become possible when the kernel reports `bits`.
+  /// Returns the operations that become possible when the kernel reports `bits`.
   func readiness(after bits: Readiness) -> Readiness
-  /// True if there is something to receive, an end included; takes in what is the layer's own business.
+  /// True if there is data to receive, or an end; also processes the layer's own messages.
   func hasInput(_ socket: Socket) -> Bool
-  /// Tells the peer that nothing more comes.
+  /// Announces to the peer that no more data follows.
   func announceEnd()
-  /// The connection ends without another word.
+  /// Ends the connection without an announcement.
   func abandon()
 }

@@ -1,11 +1,12 @@
 import CLinux
 import Synchronization
 
-/// Turns a host name into addresses, off the loops, and remembers the answer.
+/// Resolves a host name outside the event loops and caches the answer.
 ///
-/// An answer is used for 30 s. After that the next question starts a look-up and still gets the old answer; when a
-/// look-up fails, the last good answer stays. Nothing runs without a question.
+/// An answer is fresh for 30 s. The first query after that starts a look-up and still gets the old answer; if a
+/// look-up fails, the last good answer stays. Without queries no look-up runs.
 public final class Resolver: Sendable {
+  /// The time in milliseconds for which an answer is used without a new look-up.
   public static let freshMilliseconds: UInt64 = 30_000
 
   private struct State {
@@ -15,15 +16,18 @@ public final class Resolver: Sendable {
     var waiting: [Handover<Result<[Address], ResolveError>>] = []
   }
 
-  /// How a name is looked up; blocks.
+  /// The function that looks a name up; it blocks.
   package typealias LookUp = @Sendable (_ host: String, _ port: Int) -> Result<[Address], ResolveError>
 
+  /// The host name or address literal.
   public let host: String
+  /// The TCP port of the returned addresses.
   public let port: Int
   private let ask: LookUp
   private let literal: Address?
   private let state = Mutex(State())
 
+  /// Creates a resolver that uses the system's `getaddrinfo`.
   public convenience init(host: String, port: Int) {
     self.init(host: host, port: port) { Resolver.lookUp($0, $1) }
   }
@@ -35,9 +39,9 @@ public final class Resolver: Sendable {
     literal = Address(literal: host, port: port)
   }
 
-  /// The addresses if they are known without a look-up: a literal, or a remembered answer.
+  /// Returns the addresses if they are known without a look-up: a literal or a cached answer; otherwise `nil`.
   ///
-  /// Starts a look-up in the background when the answer is old.
+  /// Starts a look-up in the background if the cached answer is old. `now`: monotonic milliseconds.
   public func known(now: UInt64) -> [Address]? {
     if let literal { return [literal] }
     let (addresses, isStale) = state.withLock { state -> ([Address], Bool) in
@@ -50,7 +54,7 @@ public final class Resolver: Sendable {
     return addresses
   }
 
-  /// The addresses, after a look-up if need be.
+  /// Returns the addresses, after a look-up if necessary. Throws if the look-up fails.
   public func resolve(on poller: Poller) async throws(ResolveError) -> [Address] {
     if let known = known(now: poller.now) { return known }
     let answer = Handover<Result<[Address], ResolveError>>(poller.loop)
@@ -65,7 +69,7 @@ public final class Resolver: Sendable {
 
   private func lookUp() {
     do throws(IOError) {
-      // One thread at a time for each name: `isRunning` guards it.
+      // `isRunning` limits each name to one thread at a time.
       try Thread.start("resolver") { self.finish(self.ask(self.host, self.port)) }
     } catch {
       finish(.failure(ResolveError(host: host, reason: error.description)))
@@ -100,7 +104,9 @@ public final class Resolver: Sendable {
 
 /// A name that could not be resolved.
 public struct ResolveError: Error, Sendable, CustomStringConvertible {
+  /// The name that was looked up.
   public let host: String
+  /// The message of the system's resolver.
   public let reason: String
 
   package init(host: String, reason: String) {
@@ -108,5 +114,6 @@ public struct ResolveError: Error, Sendable, CustomStringConvertible {
     self.reason = reason
   }
 
+  /// `cannot resolve`, with the name and the reason.
   public var description: String { "cannot resolve `\(host)`: \(reason)" }
 }

@@ -2,16 +2,15 @@ import CLinux
 
 /// Writes files that only their owner may read.
 public enum SecretFile {
-  /// Writes a new file with mode 0600, whole or not at all.
+  /// Writes a new file with mode 0600, completely or not at all.
   ///
-  /// Throws EEXIST when there is a file already.
+  /// Throws EEXIST if the file exists.
   public static func create(_ path: String, _ bytes: [UInt8]) throws(IOError) {
     try write(path, bytes, replaces: 0)
   }
 
-  /// Replaces a file: readers see the old one or the new one. Owner and group stay; others lose what rights they had.
-  ///
-  /// Throws ENOENT if the file does not exist.
+  /// Replaces a file atomically: readers see the old content or the new one. Owner, group and their permissions stay;
+  /// all other users lose access.
   public static func replace(_ path: String, _ bytes: [UInt8]) throws(IOError) {
     try write(path, bytes, replaces: 1)
   }

@@ -1,9 +1,10 @@
 import CLinux
 
-/// The process's signals as events of a worker: TERM, INT, HUP and USR1.
+/// The signals of the process as events of a worker: TERM, INT, HUP and USR1.
 ///
-/// Made once, before any thread is started, so that every thread inherits the blocked set.
+/// Created once before any thread starts, so that every thread inherits the blocked set.
 public struct Signals: Sendable {
+  /// A handled signal.
   public enum Signal: Sendable {
     case terminate
     case interrupt
@@ -13,11 +14,13 @@ public struct Signals: Sendable {
 
   private let descriptor: Int32
 
+  /// Blocks the signals and opens a descriptor that reads them. Throws the error of the system call that fails.
   public init() throws(IOError) {
     descriptor = try IOError.check(cl_signal_descriptor())
   }
 
-  /// Starts handing signals to `handle`, on the worker of `poller`.
+  /// Returns an activity that calls `handle` for each signal, on the worker of `poller`. Throws if the descriptor
+  /// cannot be registered.
   public func deliver(on poller: Poller, to handle: @escaping (Signal) -> Void) throws(IOError) -> any Activity {
     SignalReader(try poller.register(descriptor), poller, handle)
   }

@@ -2,65 +2,74 @@ import CLinux
 
 /// The operations that are known to be possible on a socket without blocking.
 public struct Readiness: OptionSet, Sendable {
+  /// The combined `CL_…` bits of the shim.
   public let rawValue: UInt8
 
+  /// Creates a set from `CL_…` bits.
   public init(rawValue: UInt8) {
     self.rawValue = rawValue
   }
 
+  /// A receive may return bytes, an end or an error.
   public static let readable = Readiness(rawValue: UInt8(CL_READABLE))
+  /// A send may accept bytes.
   public static let writable = Readiness(rawValue: UInt8(CL_WRITABLE))
   /// The peer has shut down its sending side: read until 0.
   public static let readClosed = Readiness(rawValue: UInt8(CL_READ_CLOSED))
-  /// Both directions are gone, or an error is pending.
+  /// Both directions are closed, or an error is pending.
   public static let broken = Readiness(rawValue: UInt8(CL_BROKEN))
-  /// The peer has sent urgent data: a read stops in front of it, though bytes follow.
+  /// The peer has sent urgent data: a read stops in front of it, even if bytes follow.
   public static let urgent = Readiness(rawValue: UInt8(CL_URGENT))
-  /// With one of these a short read does not mean that the kernel's queue is drained.
+  /// If one of these is set, a short read does not mean that the kernel's queue is drained.
   public static let mayHideMore: Readiness = [.readClosed, .broken, .urgent]
 }
 
 /// The result of a receive or send.
 public enum Transfer: Equatable, Sendable {
-  /// So many bytes moved; never 0.
+  /// The number of bytes moved; never 0.
   case moved(Int)
+  /// Nothing moved; wait for the next event.
   case wouldBlock
-  /// The peer sends no more (receive only).
+  /// The peer has ended its sending side (receive only).
   case ended
+  /// The connection is broken.
   case failed(IOError)
 }
 
-/// A non-blocking stream socket, registered once and edge-triggered for everything.
+/// A non-blocking stream socket, registered once and edge-triggered for all events.
 ///
-/// Confined to its worker: not Sendable. Whoever opened it closes it; closing twice is harmless.
+/// Confined to its worker: not Sendable. Its opener closes it; a second close is harmless.
 @safe public final class Socket {
+  /// The file descriptor; -1 once closed, and for a stream.
   public private(set) var descriptor: Int32
   let generation: UInt32
-  // Properties of one byte are next to each other: there may be very many sockets.
+  /// The operations that are possible now.
+  ///
+  /// One-byte properties are placed together, because there may be very many sockets.
   public package(set) var readiness: Readiness = []
   var interest: Readiness = []
-  /// Set when the worker stops before the connection was done: every further call fails.
+  /// True if the worker stopped before the connection had ended: every further call fails.
   package private(set) var isAborted = false
-  /// A receive or send has failed. The error was taken from the kernel by then, which reports an ordinary end from there
-  /// on, so that a message that was cut off would pass for a whole one.
+  /// A receive or send has failed. The kernel reports an error once and an ordinary end afterwards; without this flag
+  /// a truncated message would look complete.
   private var hasFailed = false
-  /// True if the last bytes were sent with more to follow.
+  /// True if the last send announced that more follows.
   private var holdsBack = false
-  /// Bytes that were sent in all, those of a layer aside.
+  /// The total number of bytes sent, excluding those of a layer.
   private(set) var written = 0
-  /// The bytes that a layer takes at once: a TLS record.
+  /// The number of bytes that a layer sends at once: one TLS record.
   private static let recordSize = 16 * 1024
   package let poller: Poller
   /// TLS, once its handshake is done; `nil` for plaintext.
   public private(set) var layer: (any RecordLayer)?
-  /// The task that waits for it, if one does, for what `interest` says. Not counted: the task holds its waiter while it
-  /// waits, and takes it away from here when the wait is over.
+  /// The waiter of the task that waits for `interest`, if any. Unretained: the task holds its waiter during the wait
+  /// and removes it from here afterwards.
   var waiter: Unmanaged<Waiter>?
-  /// Told of events while no task waits: a parked connection, an idle upstream connection.
-  /// Held strongly: for a parked connection this is the only reference.
+  /// Receives events while no task waits: a parked connection or an idle upstream connection. A strong reference: for
+  /// a parked connection it is the only one.
   public var observer: (any SocketObserver)?
   private let counter: ConnectionCounter?
-  /// Carries the bytes when there is no descriptor.
+  /// Transports the bytes of a socket without a descriptor.
   private var stream: (any StreamTransport)?
 
   init(descriptor: Int32, generation: UInt32, poller: Poller, counter: ConnectionCounter?) {
@@ -73,7 +82,8 @@ public enum Transfer: Equatable, Sendable {
     Descriptors.opened()
   }
 
-  /// A socket for a stream of a connection that carries several: the same code serves both. It is closed.
+  /// Creates a closed socket without a descriptor. It later represents streams of a connection that carries several,
+  /// so that the same code serves both.
   public init(_ poller: Poller) {
     descriptor = -1
     generation = 0
@@ -82,7 +92,8 @@ public enum Transfer: Equatable, Sendable {
     unsafe waiter = nil
   }
 
-  /// Opens a closed socket that has no descriptor for another stream: it knows nothing of the one before.
+  /// Opens a closed socket without a descriptor for a new stream. Readiness and errors of the previous stream are
+  /// reset.
   public func open(_ stream: any StreamTransport) {
     precondition(!isOpen, "a stream for a socket that has one")
     self.stream = stream
@@ -94,18 +105,20 @@ public enum Transfer: Equatable, Sendable {
 
   deinit {
     if descriptor >= 0 {
-      // A leak of the owner's: close all the same, the table's entry is stale by generation.
+      // The owner leaked the socket. Close it anyway; its entry in the table is stale by generation.
       cl_close(descriptor)
       Descriptors.closed()
       counter?.remove()
     }
   }
 
+  /// True until the socket is closed.
   public var isOpen: Bool { descriptor >= 0 || stream != nil }
 
-  /// True if `wait` for `wanted` would return at once: always for a broken socket, unless nothing is wanted of it.
+  /// True if a wait for `wanted` would return at once: always for a broken socket, unless `wanted` is empty.
   ///
-  /// The exception lets a wait leave out a broken socket for which it can do nothing yet; else it would never suspend.
+  /// The exception lets a wait ignore a broken socket for which the caller can do nothing yet; otherwise it would
+  /// never suspend.
   public func satisfies(_ wanted: Readiness) -> Bool {
     if readiness.contains(.broken) { return !wanted.isEmpty }
     if wanted.contains(.readable), readiness.contains(.readClosed) { return true }
@@ -117,7 +130,7 @@ public enum Transfer: Equatable, Sendable {
     _ = deliver(bits)
   }
 
-  /// Notes what has become possible. Returns whether it is for the observer to act upon: no task waits.
+  /// Adds `bits` to the readiness. Returns true if no task waits, so that the observer must act on it.
   func deliver(_ bits: Readiness) -> Bool {
     readiness.formUnion(bits)
     if let layer { readiness.formUnion(layer.readiness(after: bits)) }
@@ -127,12 +140,13 @@ public enum Transfer: Equatable, Sendable {
     return false
   }
 
-  /// Receives what fits into the buffer.
+  /// Receives the bytes that fit into the buffer.
   ///
-  /// A short read means that the kernel's queue is drained, so no second call is needed to see EAGAIN, but only while
-  /// no hang-up was seen: then there may be a pending end or error behind the bytes. Urgent data ends a read early too.
+  /// A short read means that the kernel's queue is drained, so no second call is needed to see EAGAIN. This holds only
+  /// as long as no hang-up was seen: afterwards an end or error may be pending behind the bytes. Urgent data also ends
+  /// a read early.
   ///
-  /// A broken socket never answers `wouldBlock`: a wait for it returns at once, so its caller would loop.
+  /// A broken socket never returns `wouldBlock`: a wait for it returns at once, so the caller would loop.
   public func receive(into buffer: Buffer) -> Transfer {
     if isAborted || descriptor < 0 { return receiveFromStream(buffer) }
     let room = buffer.readRoom
@@ -152,17 +166,18 @@ public enum Transfer: Equatable, Sendable {
     return broken(by: error)
   }
 
-  /// Sends the buffer's bytes and consumes what the kernel took.
+  /// Sends the readable bytes of the buffer and consumes those that the kernel accepted.
   public func send(_ buffer: Buffer) -> Transfer {
     send(buffer, upTo: buffer.count)
   }
 
-  /// Sends at most `count` of the buffer's bytes and consumes what the kernel took.
+  /// Sends at most `count` bytes of the buffer and consumes those that the kernel accepted.
   ///
-  /// - Parameter more: Whether more follows at once. The kernel may hold the bytes back then, to send fewer and larger
-  ///   packets, until something is sent without `more` or until `push`: 16 KiB at a time, a body costs a fifth more.
+  /// - Parameter more: True if more follows at once. The kernel may then hold the bytes back, to send fewer and larger
+  ///   packets, until a send without `more` or until `push`. Without it, a body sent 16 KiB at a time costs a fifth
+  ///   more.
   public func send(_ buffer: Buffer, upTo count: Int, more: Bool = false) -> Transfer {
-    // The kernel reads this many bytes, whatever the buffer holds.
+    // The kernel reads `count` bytes from memory regardless of what the buffer holds.
     precondition(count >= 0 && count <= buffer.count, "a send of more than the buffer holds")
     if isAborted || descriptor < 0 { return sendToStream(buffer, count) }
     if let layer {
@@ -180,7 +195,7 @@ public enum Transfer: Equatable, Sendable {
     return sent == 0 ? .wouldBlock : .moved(Int(sent))
   }
 
-  /// Sends all of `head` and then at most `count` bytes of `body` in one system call, and consumes what was taken.
+  /// Sends all of `head` and then at most `count` bytes of `body` in one system call, and consumes the bytes sent.
   public func send(_ head: Buffer, then body: Buffer, upTo count: Int, more: Bool = false) -> Transfer {
     precondition(count >= 0 && count <= body.count, "a send of more than the buffer holds")
     if isAborted || descriptor < 0 { return sendToStream(head, then: body, count) }
@@ -198,7 +213,7 @@ public enum Transfer: Equatable, Sendable {
     return sent == 0 ? .wouldBlock : .moved(Int(sent))
   }
 
-  /// A record is made of one piece of memory: a copy costs less than a record of its own for a short head.
+  /// A TLS record is built from contiguous memory: copying costs less than a separate record for a short head.
   private func sendJoined(_ head: Buffer, then body: Buffer, upTo count: Int, more: Bool) -> Transfer {
     let headCount = head.count
     let joined = poller.buffers.take()
@@ -228,32 +243,33 @@ public enum Transfer: Equatable, Sendable {
     return .failed(error)
   }
 
-  /// The result, or a failure where it would have the caller wait for a broken socket.
+  /// Returns the result, or a failure instead of `wouldBlock` on a broken socket, which cannot be waited for.
   private func unlessBroken(_ result: Transfer) -> Transfer {
     guard case .wouldBlock = result, readiness.contains(.broken) else { return result }
     return broken(by: .reset)
   }
 
-  /// Sends what the kernel holds back: what was to follow does not come yet.
+  /// Sends the bytes that the kernel holds back, because the next ones do not follow yet.
   public func push() {
     guard holdsBack else { return }
     holdsBack = false
     if descriptor >= 0 { _ = cl_push(descriptor) }
   }
 
-  /// Tells the peer that nothing more comes, and goes on receiving.
+  /// Ends the sending side; receiving continues.
   public func shutdownWrite() {
     layer?.announceEnd()
     if descriptor >= 0 { _ = cl_shutdown_write(descriptor) } else { stream?.shutdownWrite() }
   }
 
-  /// Ends with a reset: the peer must not take what it got for a whole message.
+  /// Closes with a reset, so that the peer does not accept a truncated message as complete.
   public func reset() {
     layer?.abandon()
     if descriptor >= 0 { _ = cl_set_reset_on_close(descriptor) } else { closeStream(isReset: true) }
     close()
   }
 
+  /// Closes the socket. Harmless if it is closed already.
   public func close() {
     guard descriptor >= 0 else { return closeStream(isReset: false) }
     poller.forget(self)
@@ -266,25 +282,25 @@ public enum Transfer: Equatable, Sendable {
     counter?.remove()
   }
 
-  /// From now on bytes go through `layer`.
+  /// Routes all further bytes through `layer`.
   package func adopt(_ layer: any RecordLayer) {
     self.layer = layer
-    // It may have taken in more than it used: only its own word counts.
+    // The layer may hold more input than the handshake used, so assume that both are possible; the layer corrects it.
     readiness.formUnion([.readable, .writable])
   }
 
-  /// Takes the readability away until the next turn of the loop, so that the task that reads lets others run: a layer has
-  /// read its share and may have more.
+  /// Clears readability until the next turn of the loop, so that other tasks run first. Used by a layer that has read
+  /// its share and may have more.
   package func holdBackReading() {
-    // That it is broken too: a wait would return at once, in the same turn.
+    // Hide `broken` as well: otherwise a wait would return at once, in the same turn.
     let held = readiness.intersection([.readable, .readClosed, .broken]).union(.readable)
     readiness.subtract(held)
     poller.deliverInNextTurn(held, to: self)
   }
 
-  /// True if the peer has sent something for this side's user, or has ended.
+  /// True if the peer has sent data for the user of this socket, or has ended.
   ///
-  /// Under TLS a socket can be readable for the layer's own messages alone.
+  /// With TLS, a socket can be readable only because of the layer's own messages.
   public func hasInput() -> Bool {
     guard let layer, !isAborted, !readiness.contains(.broken) else { return satisfies(.readable) }
     return satisfies(.readable) && layer.hasInput(self)
@@ -330,28 +346,30 @@ public enum Transfer: Equatable, Sendable {
     stream.close(isReset: isReset)
   }
 
-  /// The outcome of a connect that was in progress.
+  /// Returns the error of a connect that was in progress; `nil` if it succeeded.
   func connectError() -> IOError? {
     let code = cl_socket_error(descriptor)
     return code < 0 ? IOError(code: -code) : nil
   }
 
+  /// The local address; `nil` for a stream or a closed socket.
   public var localAddress: Address? {
     var address = cl_address()
     guard unsafe cl_local_address(descriptor, &address) == 0 else { return nil }
     return Address(address)
   }
 
-  /// Wakes the waiting task and fails every further call: the worker is about to stop.
+  /// Wakes the waiting task and makes every further call fail, because the worker is about to stop.
   func abort() {
     isAborted = true
     if deliver([.readable, .writable, .readClosed, .broken]) { observer?.socketIsReady(self) }
   }
 }
 
-/// Gets the events of a socket for which no task waits.
+/// Receives the events of a socket for which no task waits.
 public protocol SocketObserver: AnyObject {
+  /// An event was delivered; `socket.readiness` has it.
   func socketIsReady(_ socket: Socket)
-  /// The worker begins to drain: nothing new is to be begun on this socket.
+  /// The worker begins to drain: start nothing new on this socket.
   func workerIsDraining()
 }

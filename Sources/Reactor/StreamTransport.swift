@@ -1,13 +1,13 @@
-/// The transport of a socket that has no descriptor: a stream of a connection that carries several.
+/// The transport of a socket without a descriptor: a stream of a connection that carries several.
 ///
 /// It calls `Socket.signal` when an operation becomes possible.
 public protocol StreamTransport: AnyObject {
-  /// Receives what fits into the buffer.
+  /// Receives the bytes that fit into the buffer.
   func receive(into buffer: Buffer) -> Transfer
-  /// Takes at most `count` bytes and consumes what it took.
+  /// Accepts at most `count` bytes and consumes those that it accepted.
   func send(_ buffer: Buffer, upTo count: Int) -> Transfer
-  /// Nothing more is sent, and what still comes is of no use.
+  /// Ends the sending side; bytes that still arrive are discarded.
   func shutdownWrite()
-  /// The socket was closed. `isReset`: what was sent must not pass for the whole.
+  /// The socket was closed. `isReset`: the peer must not accept the sent bytes as a complete message.
   func close(isReset: Bool)
 }

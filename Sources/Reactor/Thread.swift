@@ -7,9 +7,10 @@ public enum Thread {
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
-  /// Starts `body` on a thread of its own; `name` is cut to 15 bytes by the kernel.
+  /// Starts `body` on a new detached thread; the kernel truncates `name` to 15 bytes. Throws if no thread can be
+  /// created.
   public static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(IOError) {
-    // The thread takes the reference that is passed to it, whatever happens on this side.
+    // The thread consumes the reference that is passed to it, whatever happens here.
     let argument = unsafe Unmanaged.passRetained(Body(body)).toOpaque()
     let result = unsafe cl_thread_start(
       { raw in unsafe Unmanaged<Body>.fromOpaque(raw).takeRetainedValue().run() }, argument, name)
@@ -19,6 +20,6 @@ public enum Thread {
     }
   }
 
-  /// The processors that this process may run on.
+  /// The number of processors that this process may run on.
   public static var affinityCount: Int { max(1, Int(cl_affinity_count())) }
 }

@@ -4,6 +4,7 @@ import CLinux
 public final class ThreadSignal: Sendable {
   private let descriptor: Int32
 
+  /// Throws if the process is out of descriptors.
   public init() throws(IOError) {
     descriptor = try IOError.check(cl_eventfd())
   }
@@ -12,18 +13,18 @@ public final class ThreadSignal: Sendable {
     cl_close(descriptor)
   }
 
-  /// Any thread; never blocks.
+  /// Wakes the waiting thread. Callable from any thread; never blocks.
   public func signal() {
     cl_eventfd_signal(descriptor)
   }
 
-  /// Blocks until `signal` was called since the last return.
+  /// Blocks until `signal` has been called since the last return.
   public func wait() {
     cl_eventfd_wait(descriptor)
   }
 
-  /// Blocks until `signal` was called since the last return of `wait`, or until the time is over. Takes no call away from
-  /// the next `wait`.
+  /// Blocks until `signal` has been called since the last return of `wait`, or until the time is over. Leaves the
+  /// signal pending for the next `wait`.
   public func pause(milliseconds: Int) {
     cl_eventfd_pause(descriptor, Int32(clamping: milliseconds))
   }

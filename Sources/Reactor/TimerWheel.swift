@@ -1,21 +1,22 @@
-/// A hashed timing wheel of intrusive entries: arming and moving a deadline cost a few pointer writes and no allocation.
+/// A hashed timing wheel of intrusive entries: arming and moving a deadline costs a few pointer writes and no
+/// allocation.
 ///
 /// A later deadline only changes the entry's field; the entry moves when its old slot comes due. So a keep-alive
-/// connection that pushes its deadline ahead on every request touches the wheel once per slot, not once per request.
+/// connection that extends its deadline on every request touches the wheel once per slot, not once per request.
 ///
-/// Deadlines further away than one revolution wait in a list of their own, which is searched every half revolution, or
-/// when the first of it comes due: else a process whose connections only wait for a far deadline would wake up for each
-/// revolution of each.
+/// Deadlines more than one revolution away wait in a separate list, which is searched every half revolution, or when
+/// its first entry comes due. Otherwise a process whose connections only wait for distant deadlines would wake up once
+/// per revolution for each of them.
 @safe final class TimerWheel {
-  /// Deadlines are met up to this much late: fine enough for a connect timeout, coarse enough to batch.
+  /// Deadlines fire up to this many milliseconds late: fine enough for a connect timeout, coarse enough to batch.
   static let slotMilliseconds: UInt64 = 32
   static let slotCount = 2048
-  /// Behind the slots: the list of what is far away.
+  /// The index of the list of distant entries, after the slots.
   private static let far = slotCount
 
-  /// The first entry of each slot, unowned as all links are.
+  /// The first entry of each slot; unretained, as all links are.
   private var slots: [Unmanaged<TimerEntry>?] = unsafe Array(repeating: nil, count: slotCount + 1)
-  /// None of what is far away comes due before.
+  /// A lower bound of the ticks of all distant entries.
   private var firstFar = UInt64.max
   private var occupied: [UInt64] = Array(repeating: 0, count: slotCount / 64)
   private var current: UInt64
@@ -31,10 +32,10 @@
       if entry.slot >= 0 { unlink(entry) }
       return
     }
-    // Rounded up: a deadline is never early.
+    // Rounded up: a deadline never fires early.
     let tick = max(deadline.milliseconds / TimerWheel.slotMilliseconds + 1, current + 1)
     if entry.slot >= 0 {
-      // Already waiting in a slot that comes no later: it will move on by itself.
+      // The entry is in a slot that comes no later; it moves on from there.
       if entry.tick <= tick { return }
       unlink(entry)
     }
@@ -81,11 +82,11 @@
     count -= 1
   }
 
-  /// Moves time to `now` and hands every entry whose deadline has passed to `fire`, each unlinked before its turn.
+  /// Advances time to `now` and appends every entry whose deadline has passed to `due`; each is unlinked first.
   func advance(to now: UInt64, _ due: inout [TimerEntry]) {
     let target = now / TimerWheel.slotMilliseconds
     guard target > current else { return }
-    // After a long sleep one round over the wheel meets every slot.
+    // After a long sleep, one revolution visits every slot.
     let first = target - current > UInt64(TimerWheel.slotCount) ? target - UInt64(TimerWheel.slotCount) : current
     var tick = first + 1
     current = target
@@ -97,7 +98,7 @@
     if firstFar < target + UInt64(TimerWheel.slotCount / 2) { collectFar(now, &due) }
   }
 
-  /// Moves what is not far away any more to its slot.
+  /// Moves entries that are no longer distant to their slots.
   private func collectFar(_ now: UInt64, _ due: inout [TimerEntry]) {
     firstFar = .max
     var next = unsafe slots[TimerWheel.far]?.takeUnretainedValue()
@@ -123,7 +124,7 @@
     }
   }
 
-  /// Milliseconds until the next occupied slot, for `epoll_wait`; -1 when nothing is armed.
+  /// Returns the milliseconds until the next occupied slot, for `epoll_wait`; -1 if nothing is armed.
   func millisecondsToNext(from now: UInt64) -> Int32 {
     guard count > 0 else { return -1 }
     var distance = 1
@@ -145,19 +146,20 @@
   }
 }
 
-/// An entry of a wheel: a waiting task or a parked connection.
+/// An entry of a timer wheel: a waiting task or a parked connection.
 ///
 /// The links are unowned, because counting references for each would cost more than the rest of arming. That is sound:
-/// an entry leaves its wheel before it goes (`deinit`), and it keeps the wheel alive as long as it may be linked.
+/// an entry leaves its wheel before it is freed (`deinit`), and it keeps the wheel alive while it may be linked.
 @safe open class TimerEntry {
   fileprivate(set) var deadline: UInt64 = .max
   fileprivate var tick: UInt64 = 0
   fileprivate unowned(unsafe) var next: TimerEntry?
   fileprivate unowned(unsafe) var previous: TimerEntry?
   fileprivate var wheel: TimerWheel?
-  /// Small and last, so that what is small in a parked connection shares its word.
+  /// Small and last, so that it shares a word with the small properties of a parked connection.
   fileprivate var slot: Int16 = -1
 
+  /// Creates an entry that is not armed.
   public init() {
     unsafe next = nil
     unsafe previous = nil
@@ -167,6 +169,6 @@
     wheel?.disarm(self)
   }
 
-  /// The deadline has come; it is not armed any more.
+  /// Called when the deadline has passed; the entry is no longer armed.
   open func expired() {}
 }

@@ -1,20 +1,24 @@
-/// The clock of a caller that waits by looking again and again: the time, and a way to pause.
+/// The clock of a caller that polls a condition: the time, and a function that pauses.
 public struct WaitClock {
-  /// Monotonic milliseconds.
+  /// The current time in monotonic milliseconds.
   public let now: () -> UInt64
+  /// Suspends the caller for this time.
   public let pause: (_ milliseconds: Int) async -> Void
 
+  /// Creates a clock from its two functions.
   public init(now: @escaping () -> UInt64, pause: @escaping (_ milliseconds: Int) async -> Void) {
     self.now = now
     self.pause = pause
   }
 
-  /// A clock that does not move, for an end that waits for nothing.
+  /// A clock that does not advance, for a shutdown that waits for nothing.
   public static var still: WaitClock { WaitClock(now: { 0 }, pause: { _ in }) }
 
-  /// Waits until `isDone`, and looks every `step` milliseconds. Returns false if `limit` milliseconds pass before that.
+  /// Waits until `isDone` returns true, checking every `step` milliseconds. Returns false if `limit` milliseconds pass
+  /// first.
   ///
-  /// By the clock and not by the number of pauses: a pause takes longer than asked, because deadlines are kept in slots.
+  /// Measured by the clock and not by the number of pauses: a pause takes longer than requested, because deadlines are
+  /// rounded up to slots.
   public func wait(until isDone: () -> Bool, atMost limit: Int, step: Int) async -> Bool {
     let end = now() + UInt64(max(0, limit))
     while !isDone() {

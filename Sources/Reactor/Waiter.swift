@@ -1,11 +1,12 @@
-/// Why a wait ended.
+/// The reason why a wait ended.
 public enum Wake: Equatable, Sendable {
-  /// One of the sockets can do what was waited for, or it is broken.
+  /// One of the sockets is ready for the operation waited for, or it is broken.
   case ready
+  /// The deadline passed.
   case timedOut
-  /// The worker is going to stop and the wait was for a next request.
+  /// The worker is draining, and the wait was for the next request.
   case draining
-  /// Many other connections are idle: give the task and the buffer back and go on as a parked one.
+  /// Too many connections are idle: the connection should release its task and buffer and continue as a parked one.
   case park
 }
 
@@ -14,19 +15,19 @@ public enum Wake: Equatable, Sendable {
 /// The deadline is an entry of the timer wheel that ends the wait: a cancellation handler or a racing child task would
 /// cost 3 to 30 times as much.
 @safe public final class Waiter: Host {
-  /// The task while it waits.
+  /// The job of the task while it waits.
   private var visitor: UnownedJob?
   private var wake = Wake.ready
-  /// Set for a wait for nothing but a place in the queue.
+  /// Set if the wait is only for a place in the queue.
   private var pause: Pause?
   private let poller: Poller
-  // What a wait uses of the poller: a constant of one's own is used without counting a reference.
+  // The poller's parts that a wait uses, cached in a `let` to avoid a retain and release per use.
   private let loop: EventLoop
   private let room: WaitingRoom
   private let wheel: TimerWheel
   private let idle: IdleList
-  // The list of idle waits, oldest first.
-  // Unowned: a waiter is in the list only while its task waits, which holds it.
+  // The links of the list of idle waits, oldest first. Unowned: a waiter is in the list only while its task waits, and
+  // the task holds it.
   fileprivate var idleNext: Unmanaged<Waiter>?
   fileprivate var idlePrevious: Unmanaged<Waiter>?
   var isIdle = false
@@ -37,6 +38,7 @@ public enum Wake: Equatable, Sendable {
     case gather
   }
 
+  /// Creates a waiter for a task of the poller's worker.
   public init(_ poller: Poller) {
     unsafe idleNext = nil
     unsafe idlePrevious = nil
@@ -57,7 +59,7 @@ public enum Wake: Equatable, Sendable {
     return wake
   }
 
-  /// Waits until one of two sockets is ready for what is wanted of it, or is broken.
+  /// Waits until one of the two sockets is ready for its wanted operations, or is broken.
   public func wait(
     _ first: Socket, _ firstWanted: Readiness, _ second: Socket, _ secondWanted: Readiness, until deadline: Deadline
   ) async -> Wake {
@@ -71,7 +73,7 @@ public enum Wake: Equatable, Sendable {
     return wake
   }
 
-  /// Waits for the first byte of a next request: ends early when the worker drains or holds too many idle tasks.
+  /// Waits for the first byte of the next request. Ends early if the worker drains or has too many idle tasks.
   public func waitIdle(_ socket: Socket, until deadline: Deadline) async -> Wake {
     if socket.satisfies(.readable) { return .ready }
     if poller.isDraining { return .draining }
@@ -84,33 +86,33 @@ public enum Wake: Equatable, Sendable {
     return wake
   }
 
-  /// Waits for the deadline, or until someone calls `resume`.
+  /// Waits for the deadline or for a call of `resume`.
   public func sleep(until deadline: Deadline) async -> Wake {
     wheel.arm(self, at: deadline)
     await suspend()
     return wake
   }
 
-  /// Waits until someone calls `resume`; a deadline of an earlier wait may end it too.
+  /// Waits for a call of `resume`; the deadline of an earlier wait may end it too.
   public func rest() async {
     await suspend()
   }
 
-  /// Lets everything else that is queued run first.
+  /// Lets all other queued jobs run first.
   public func yield() async {
     pause = .yield
     await suspend()
   }
 
-  /// The same, for who has moved many bytes and has more: only a few of those go on in a turn, in the order in which they
-  /// gave way.
+  /// Like `yield`, for a task that has moved many bytes and has more: only a few of these continue in a turn, in the
+  /// order in which they gave way.
   public func giveWay() async {
     pause = .giveWay
     await suspend()
   }
 
-  /// Lets others of this turn run first, for who is going to send what took long to make: what all of those send then goes
-  /// out together. Does not wait where no others run.
+  /// Lets other jobs of this turn run first. For a task that is about to send a result that took long to produce: all
+  /// such tasks then send together. Returns at once if no other jobs run.
   public func gather() async {
     guard unsafe loop.hasOthers else { return }
     pause = .gather
@@ -140,10 +142,10 @@ public enum Wake: Equatable, Sendable {
     socket.interest = wanted
   }
 
-  /// True if its task waits: else it runs, or is going to in this turn or the next.
+  /// True if the task waits; otherwise it runs, or will run in this turn or the next.
   public var isWaiting: Bool { visitor != nil }
 
-  /// Ends the wait. Harmless when nothing waits: a second event of the same batch, a deadline behind an event.
+  /// Ends the wait. Harmless if nothing waits: a second event of the same batch, or a deadline after an event.
   public func resume(_ wake: Wake) {
     guard let job = visitor else { return }
     visitor = nil
@@ -151,11 +153,12 @@ public enum Wake: Equatable, Sendable {
     loop.resume(job)
   }
 
+  /// Ends the wait with `timedOut`.
   public override func expired() {
     resume(.timedOut)
   }
 
-  /// Takes the entry out of the wheel: the task ends.
+  /// Removes the entry from the wheel, because the task ends.
   public func retire() {
     wheel.disarm(self)
   }
@@ -163,7 +166,7 @@ public enum Wake: Equatable, Sendable {
 
 /// Idle waits in the order in which they began.
 @safe final class IdleList {
-  /// More idle connections than this give their task and buffer back.
+  /// If more connections than this are idle, the oldest releases its task and buffer.
   static let limit = 256
 
   private var first: Unmanaged<Waiter>?

@@ -1,13 +1,13 @@
-/// Where the tasks of one loop wait: an executor that runs nothing.
+/// The place where the tasks of one loop wait: an executor that runs nothing.
 ///
-/// Theory of operation. A task that hops here is handed over as a job. The job is kept by whoever it came to see, until
-/// what the task waits for has happened; then it is queued on the loop, which runs it as the worker's own, so the hop
-/// back costs nothing. A continuation would do the same for four locks, an entry in the task's status records and 2,000
-/// instructions more for each proxied request, because the runtime looks up the executor to resume on three times
-/// (docs/adr/0007).
+/// Theory of operation. A task that hops here arrives as a job. A host, the object that the task waits for, keeps the
+/// job until the awaited event has happened. Then the host queues it on the loop, which runs it as a job of the
+/// worker, so the hop back costs nothing. A continuation would do the same, but for four locks, an entry in the task's
+/// status records and 2,000 more instructions per proxied request, because the runtime looks up the executor to resume
+/// on three times (docs/adr/0007).
 ///
-/// It is sound because room and loop share one thread: code of the worker cannot run at the same time as code of the room,
-/// which owns no state that a task could touch.
+/// It is sound because room and loop share one thread: code of the worker cannot run at the same time as code of the
+/// room, which owns no state that a task could touch.
 actor WaitingRoom {
   nonisolated let door: Door
 
@@ -17,9 +17,9 @@ actor WaitingRoom {
     door = Door(loop)
   }
 
-  /// Suspends the calling task until the visitor's host queues its job.
+  /// Suspends the calling task until its host queues its job.
   ///
-  /// Not inlined and not empty: a hop between which nothing happens would be optimised away.
+  /// Not inlined and not empty: the compiler would remove a hop around an empty body.
   @inline(never)
   func enter() {
     _ = entered
@@ -28,10 +28,10 @@ actor WaitingRoom {
   private var entered: Bool { door.isCurrent }
 }
 
-/// The executor of a waiting room: hands each task that comes to its host.
+/// The executor of a waiting room: passes each arriving task to its host.
 @safe final class Door: SerialExecutor {
   private let loop: EventLoop
-  /// Whom the next task comes to see. Set right before it hops here, on the loop's thread, and only used there.
+  /// The host of the next task. Set immediately before the task hops here, on the loop's thread, and only used there.
   nonisolated(unsafe) var host: Unmanaged<Host>?
 
   init(_ loop: EventLoop) {
@@ -55,7 +55,7 @@ actor WaitingRoom {
   func isIsolatingCurrentContext() -> Bool? { isCurrent }
 }
 
-/// Whom a waiting task came to see: keeps its job and queues it when the wait is over.
+/// An object that a task waits for: it keeps the task's job and queues it when the wait is over.
 @safe public class Host: TimerEntry {
   func receive(_ job: UnownedJob) {
     preconditionFailure("a host must say what becomes of its visitor")

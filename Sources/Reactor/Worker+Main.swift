@@ -1,8 +1,8 @@
 extension Worker {
   /// Runs the loop on the calling thread with `main` as its first task, until `stop`.
   ///
-  /// How a program without threads of its own begins: `main` starts on this thread, and nothing that it starts or waits
-  /// for ever resumes on the global pool.
+  /// For a program without threads of its own: `main` starts on this thread, and nothing that it starts or waits for
+  /// resumes on the global pool.
   public nonisolated func runHere(_ main: @escaping @Sendable (isolated Worker) async -> Void) {
     Task.immediate { await main(self) }
     runHere()
@@ -10,10 +10,11 @@ extension Worker {
 }
 
 extension Worker {
-  /// True if a task that goes to the waiting room is handed to its host before the thread goes on: what every wait here
-  /// relies on (`WaitingRoom`), and what the language does not promise.
+  /// True if a task that enters the waiting room is passed to its host before the thread continues. Every wait here
+  /// relies on this (`WaitingRoom`), and the language does not guarantee it.
   ///
-  /// On the worker's own thread. Asked once at start, so that a runtime that does otherwise is noticed before any client.
+  /// Called on the worker's own thread, once at start, so that a runtime that behaves differently is detected before
+  /// the first client.
   public func handsTasksOverAtOnce() -> Bool {
     handsTasksOverAtOnce { await $0.visit($1) }
   }
@@ -34,7 +35,7 @@ extension Worker {
   }
 }
 
-/// A host that keeps the first task that comes.
+/// A host that keeps the first task that arrives.
 final class HandoverProbe: Host {
   private(set) var job: UnownedJob?
 
@@ -42,7 +43,7 @@ final class HandoverProbe: Host {
 }
 
 extension Poller {
-  /// Waits so many milliseconds.
+  /// Suspends the calling task for this number of milliseconds.
   public func pause(_ milliseconds: Int) async {
     let waiter = Waiter(self)
     _ = await waiter.sleep(until: deadline(after: milliseconds))

@@ -1,19 +1,25 @@
 import CLinux
 
-/// One event loop with everything that lives on it.
+/// One event loop and everything that lives on it.
 ///
-/// The actor is its loop's serial executor, so the compiler checks that nothing of it is touched from elsewhere.
+/// The actor uses the loop as its serial executor, so the compiler checks that its state is not touched from
+/// elsewhere.
 public actor Worker {
+  /// The event loop.
   public nonisolated let loop: EventLoop
+  /// The position among the workers of the process, from 0.
   public nonisolated let index: Int
+  /// The client connections of this worker.
   public nonisolated let connections = ConnectionCounter()
+  /// The I/O state of this worker.
   public let poller: Poller
-  /// The objects that the worker's owner keeps on it: the proxy with its pool, a handler.
+  /// Objects that the worker's owner keeps on it: the proxy with its pool, a handler.
   private var residents: [AnyObject] = []
 
+  /// The event loop.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-  /// Throws when the process has no descriptors left.
+  /// Creates the loop; `start` or `runHere` runs it. Throws if the process is out of descriptors.
   public init(index: Int) throws(IOError) {
     let loop = try EventLoop()
     self.loop = loop
@@ -21,7 +27,7 @@ public actor Worker {
     poller = Poller(loop)
   }
 
-  /// Runs the loop on a thread of its own.
+  /// Runs the loop on a new thread. Throws if no thread can be created.
   public nonisolated func start(name: String) throws(IOError) {
     try Thread.start(name) { self.loop.run(self) }
   }
@@ -31,23 +37,23 @@ public actor Worker {
     loop.run(self)
   }
 
-  /// Runs `body` on this worker, e.g. to build what is to live on it.
+  /// Runs `body` on this worker, e.g. to create the objects that live on it.
   public func perform<Failure: Error>(_ body: @Sendable (isolated Worker) throws(Failure) -> Void) throws(Failure) {
     try body(self)
     startPending()
   }
 
-  /// Keeps something on this worker for as long as it lives.
+  /// Keeps `resident` alive as long as this worker.
   public func keep(_ resident: AnyObject) {
     residents.append(resident)
   }
 
-  /// The kept object of this type.
+  /// Returns the kept object of this type, or `nil`.
   public func resident<Resident: AnyObject>(_: Resident.Type) -> Resident? {
     residents.lazy.compactMap { $0 as? Resident }.first
   }
 
-  /// Starts an activity as a task of this worker; it runs at once, until its first wait.
+  /// Starts an activity as a task of this worker; it runs immediately until its first wait.
   public func run(_ activity: any Activity) {
     Task.immediate { await self.perform(activity) }
   }
@@ -64,7 +70,7 @@ public actor Worker {
     }
   }
 
-  /// Registers an accepted descriptor and hands the socket to `acceptor`'s owner.
+  /// Registers an accepted descriptor and passes the socket to the owner of the acceptor.
   func adopt(_ descriptor: Int32, _ peer: Address, for listener: Int) {
     guard let acceptor = acceptors[listener] else { return cl_close(descriptor) }
     acceptor.adopt(descriptor, peer)
@@ -74,14 +80,14 @@ public actor Worker {
   private var acceptors: [Int: Acceptor] = [:]
   private var prepared: [Acceptor] = []
 
-  /// Left for upstream connections and logs when descriptors run out.
+  /// The number of descriptors reserved for upstream connections and logs when descriptors run out.
   public static let descriptorReserve = 64
 
-  /// Accepts connections of `listener` from now on; `accepted` runs on this worker for each.
+  /// Starts to accept connections of `listener`; `accepted` runs on this worker for each.
   ///
   /// - Parameters:
-  ///   - reserve: descriptors that are left to others; accepting pauses when there are no more.
-  ///   - paused: called when accepting pauses, and when it continues.
+  ///   - reserve: the number of descriptors left to other uses; accepting pauses when no more are free.
+  ///   - paused: called with true when accepting pauses and with false when it continues.
   public func accept(
     _ listener: ListeningSocket, group: WorkerGroup, reserve: Int = Worker.descriptorReserve,
     paused: @escaping (Bool) -> Void = { _ in }, accepted: @escaping (Socket, Address) -> Void
@@ -89,8 +95,8 @@ public actor Worker {
     run(try acceptor(of: listener, group: group, reserve: reserve, paused: paused, accepted: accepted))
   }
 
-  /// The same, but nothing is accepted here until `beginAccepting`: what other workers of the group accept for this one
-  /// is taken, so that the first of them can begin when each is ready for that.
+  /// Like `accept`, but this worker accepts nothing itself until `beginAccepting`. It already adopts connections that
+  /// other workers of the group accept for it. So all workers are prepared before the first of them begins to accept.
   public func prepareAccepting(
     _ listener: ListeningSocket, group: WorkerGroup, reserve: Int = Worker.descriptorReserve,
     paused: @escaping (Bool) -> Void = { _ in }, accepted: @escaping (Socket, Address) -> Void
@@ -99,7 +105,7 @@ public actor Worker {
       try acceptor(of: listener, group: group, reserve: reserve, paused: paused, accepted: accepted))
   }
 
-  /// Accepts on the listeners that were prepared.
+  /// Starts to accept on the prepared listeners.
   public func beginAccepting() {
     for acceptor in prepared { run(acceptor) }
     prepared = []
@@ -115,29 +121,30 @@ public actor Worker {
     return acceptor
   }
 
-  /// Accepts what the kernel has already queued, then closes the listeners.
+  /// Accepts the connections that the kernel has already queued, then closes the listeners.
   ///
-  /// Connections that other workers have accepted for this one are still taken, until `stop`.
+  /// Connections that other workers have accepted for this one are still adopted, until `stop`.
   public func stopAccepting() {
     for acceptor in acceptors.values { acceptor.close() }
     startPending()
   }
 
-  /// Finishes what is in progress and begins nothing new.
+  /// Finishes requests in progress and begins no new ones.
   public func drain() {
     poller.beginDraining()
   }
 
+  /// The number of open sockets of this worker.
   public var openSockets: Int { poller.openSockets }
 
-  /// Breaks what is left.
+  /// Breaks the remaining connections.
   public func abortConnections() {
     poller.abortAll()
   }
 
   /// Ends the loop after this turn's jobs.
   public func stop() {
-    // They refer to this worker.
+    // Acceptors refer to this worker.
     acceptors = [:]
     prepared = []
     poller.stop()

@@ -1,14 +1,17 @@
-/// The workers of a server, among which connections are shared out.
+/// The workers of a server, among which connections are distributed.
 public struct WorkerGroup: Sendable {
+  /// All workers of the server.
   public let workers: [Worker]
 
+  /// Creates a group of these workers.
   public init(_ workers: [Worker]) {
     self.workers = workers
   }
 
-  /// The worker that should get a connection that `own` accepted: another one when it has clearly fewer.
+  /// Returns the worker that should serve a connection that `own` accepted: another one if that has clearly fewer
+  /// connections.
   ///
-  /// The kernel spreads by hash of the addresses; with few connections all may land on one worker.
+  /// The kernel distributes by a hash of the addresses, so a few connections may all arrive at one worker.
   func target(from own: Worker) -> Worker {
     guard workers.count > 1 else { return own }
     var least = own

@@ -122,7 +122,7 @@ extension ProxyTests {
         ("HTTP/1.1 200 OK\nContent-Length: 0\n\n", "a bare line feed in the head"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", "more than one Content-Length field"),
         ("HTTP/1.1 999 No\r\n\r\n", "a status code outside 100 to 599"),
-        ("HTTP/1.1 101 Switching Protocols\r\n\r\n", "a switch of protocols that was not asked for"),
+        ("HTTP/1.1 101 Switching Protocols\r\n\r\n", "a protocol switch that was not requested"),
         ("HTTP/1.1 200 OK\r\nX: " + String(repeating: "y", count: 17_000), "a head longer than 16384 bytes"),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz", "a chunk without a size"),
       ])

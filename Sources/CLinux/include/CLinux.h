@@ -4,10 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What glibc's headers do not give to Swift (epoll and accept4 need _GNU_SOURCE, sockaddr is a cast, thread-locals),
-// as plain functions over <stdint.h> types. A result below zero is -errno.
+// System calls and thread-locals that Swift cannot use through glibc's headers (epoll and accept4 need _GNU_SOURCE,
+// sockaddr needs casts), as plain functions over <stdint.h> types. A negative result is -errno.
 
-/// An IPv4 (family 4, first 4 bytes) or IPv6 (family 6) address and port, in host byte order.
+/// An IPv4 (family 4, first 4 bytes) or IPv6 (family 6) address in network byte order, and a port in host byte order.
 typedef struct {
   uint8_t bytes[16];
   uint32_t scope;
@@ -21,25 +21,25 @@ int32_t cl_epoll_add(int32_t epoll, int32_t fd, uint64_t key);
 int32_t cl_epoll_add_level(int32_t epoll, int32_t fd, uint64_t key);
 int32_t cl_epoll_wait(int32_t epoll, void *_Nonnull events, int32_t capacity, int32_t timeout_ms);
 uint64_t cl_event_key(const void *_Nonnull events, int32_t index);
-/// CL_READABLE and so on, combined.
+/// Returns CL_READABLE and so on, combined.
 uint32_t cl_event_bits(const void *_Nonnull events, int32_t index);
 int32_t cl_event_size(void);
 enum { CL_READABLE = 1, CL_WRITABLE = 2, CL_READ_CLOSED = 4, CL_BROKEN = 8, CL_URGENT = 16 };
 
-// Waking a loop from another thread.
+// Wake-up of a loop from another thread.
 int32_t cl_eventfd(void);
 void cl_eventfd_signal(int32_t fd);
 void cl_eventfd_clear(int32_t fd);
-/// Blocks the calling thread until the counter is above zero, and takes it to zero.
+/// Blocks the calling thread until the counter is above zero, and resets it to zero.
 void cl_eventfd_wait(int32_t fd);
-/// Waits until it is signalled, at most so long, and leaves it signalled.
+/// Waits until it is signalled, at most for the given time, and leaves it signalled.
 void cl_eventfd_pause(int32_t fd, int32_t milliseconds);
 
-// The loop that the calling thread runs, or NULL.
+// The loop of the calling thread, or NULL.
 void *_Nullable cl_current(void);
 void cl_set_current(void *_Nullable loop);
 
-// Sockets: all non-blocking and closed on exec.
+// Sockets, all non-blocking and closed on exec.
 int32_t cl_socket(uint8_t family);
 int32_t cl_bind(int32_t fd, const cl_address *_Nonnull address);
 int32_t cl_listen(int32_t fd, int32_t backlog);
@@ -52,14 +52,14 @@ int32_t cl_set_reuse_address(int32_t fd);
 int32_t cl_set_reuse_port(int32_t fd);
 int32_t cl_set_ipv6_only(int32_t fd);
 int32_t cl_set_no_delay(int32_t fd);
-/// Urgent data stays in its place in the stream (RFC 6093, section 5).
+/// Keeps urgent data in its place in the stream (RFC 6093, section 5).
 int32_t cl_set_urgent_inline(int32_t fd);
-/// The next close sends a reset, so that a peer cannot take a cut-off message for a whole one.
+/// Makes the next close send a reset, so that the peer does not accept a truncated message as complete.
 int32_t cl_set_reset_on_close(int32_t fd);
 int64_t cl_receive(int32_t fd, void *_Nonnull bytes, size_t count);
-/// The same, leaving the bytes where they are.
+/// Like cl_receive, but leaves the bytes in the queue.
 int64_t cl_peek(int32_t fd, void *_Nonnull bytes, size_t count);
-/// Bytes that were sent and that the peer has not acknowledged yet.
+/// Returns the number of sent bytes that the peer has not acknowledged yet.
 int64_t cl_unacknowledged(int32_t fd);
 int64_t cl_send(int32_t fd, const void *_Nonnull bytes, size_t count, bool more);
 int64_t cl_send2(
@@ -71,9 +71,9 @@ void cl_close(int32_t fd);
 
 // Names and addresses.
 int32_t cl_parse_address(const char *_Nonnull text, cl_address *_Nonnull address);
-/// At least 46 bytes of room.
+/// `capacity` is at least 46 bytes.
 void cl_format_address(const cl_address *_Nonnull address, char *_Nonnull text, int32_t capacity);
-/// Blocks. Fills at most `capacity` addresses and returns how many; below zero: -(EAI code).
+/// Resolves a host name; blocks. Writes at most `capacity` addresses and returns their number, or -(EAI code).
 int32_t cl_resolve(const char *_Nonnull host, uint16_t port, cl_address *_Nonnull addresses, int32_t capacity);
 const char *_Nonnull cl_resolve_error(int32_t code);
 
@@ -87,32 +87,32 @@ int32_t cl_affinity_count(void);
 int32_t cl_raise_descriptor_limit(void);
 void cl_ignore_sigpipe(void);
 void cl_set_undumpable(void);
-/// Gives the program's code pages back: the kernel maps those that are still used again from its cache.
+/// Releases the pages of the program's code; the kernel maps those still in use again from its cache.
 void cl_release_code(void);
-/// Gives freed memory back.
+/// Returns freed memory to the system.
 void cl_release_memory(void);
-/// Takes blocks of a megabyte and more from the system, whatever was freed before.
+/// Maps blocks of 1 MiB and more directly from the system, regardless of blocks freed earlier.
 void cl_map_large_blocks(void);
-/// The calling thread runs when others leave it time.
+/// Gives the calling thread the lowest priority.
 void cl_lower_priority(void);
-/// Gives the whole pages of an allocation back; what was in them is lost.
+/// Returns the whole pages of an allocation to the system; their content is lost.
 void cl_discard(void *_Nonnull block, size_t count);
 /// Blocks TERM, INT, HUP and USR1 in this and every later thread and returns a descriptor that reads them.
 int32_t cl_signal_descriptor(void);
-/// The next signal's number, or -EAGAIN.
+/// Returns the number of the next signal, or -EAGAIN.
 int32_t cl_signal_next(int32_t fd);
 int32_t cl_process_id(void);
 int64_t cl_write_descriptor(int32_t fd, const void *_Nonnull bytes, size_t count);
 int32_t cl_open_log(const char *_Nonnull path);
 const char *_Nonnull cl_error_text(int32_t code);
 
-// The process's arguments, as the kernel gave them: there without /proc too.
+// The arguments of the process, as the kernel passed them: available without /proc too.
 int32_t cl_argument_count(void);
 const char *_Nullable cl_argument(int32_t index);
 const char *_Nonnull cl_library_version(void);
-/// Ends the process at once, without what is registered to run at exit.
+/// Ends the process immediately, without running exit handlers.
 void cl_exit_now(int32_t code) __attribute__((noreturn));
 int32_t cl_is_terminal(int32_t fd);
-/// Writes a file that only its owner may read, whole or not at all. Without `replaces`, fails with EEXIST when there is
-/// one; with it, keeps owner and group, and fails with ENOENT when there is none.
+/// Writes a file that only its owner may read, completely or not at all. Without `replaces`, fails with EEXIST if the
+/// file exists; with it, keeps owner and group, and fails with ENOENT if there is no file.
 int32_t cl_write_secret_file(const char *_Nonnull path, const void *_Nonnull bytes, size_t count, int32_t replaces);
