@@ -301,7 +301,7 @@ SCENARIOS = [
     Scenario("upload", "keep-alive, requests of 1 MiB", upload),
     # HAProxy wants two descriptors for each connection, more than a process may have here.
     Scenario(
-        "crowd", "keep-alive, 200 bytes, beside 10,000 idle connections", small, None, crowd, let_go,
+        "crowd", "keep-alive, 200 bytes, with 10,000 idle connections", small, None, crowd, let_go,
         without=("haproxy",),
     ),
     Scenario("workers", "keep-alive, 200 bytes, two workers on all cores", small, workers=2),
