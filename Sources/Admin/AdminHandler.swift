@@ -5,11 +5,12 @@ import Proxy
 import Reactor
 import Telemetry
 
-/// Answers on the admin listener. It never asks the upstream anything but to accept a connection.
+/// Answers requests on the admin listener. It sends no request to the upstream; it only tests whether the upstream
+/// accepts a connection.
 final class AdminHandler: Handler {
   private let status: ProcessStatus
   private let probe: UpstreamProbe
-  /// True if only this machine can connect.
+  /// True if the listener's address is loopback, so that only this machine can connect.
   private let isLoopback: Bool
 
   init(_ status: ProcessStatus, _ probe: UpstreamProbe, isLoopback: Bool) {
@@ -26,7 +27,7 @@ final class AdminHandler: Handler {
     }
     let host = head.host.map { String(decoding: $0.map { bytes[$0] }, as: UTF8.self) }
     guard isOwn(host) else {
-      return .answer(AdminHandler.text(421, "this listener is on loopback and answers to `localhost` and addresses\n"))
+      return .answer(AdminHandler.text(421, "on loopback the host must be `localhost` or an address\n"))
     }
     let accepted = fields.filter { HeadIndex.equal(bytes, $0.name, "accept-encoding") }
       .map { String(decoding: $0.value.map { bytes[$0] }, as: UTF8.self) }
@@ -37,12 +38,14 @@ final class AdminHandler: Handler {
     case "/", "":
       let page = AdminHandler.text(200, StatusPage.render(status, now: AdminHandler.now))
       return .answer(AdminHandler.compressed(page, for: accepted))
-    default: return .answer(AdminHandler.text(404, "there are / /metrics /healthz /readyz\n"))
+    default: return .answer(AdminHandler.text(404, "not found; use / /metrics /healthz /readyz\n"))
     }
   }
 
-  /// On loopback a page of some website could reach this listener by a name that leads here; a browser then says that
-  /// name. Elsewhere nobody knows what names the operator uses.
+  /// Returns true if `host` is an acceptable `Host` field.
+  ///
+  /// With DNS rebinding, a website could reach a loopback listener under its own name, which the browser then sends as
+  /// `Host`. On other addresses every name is accepted, because the names that the operator uses are not known.
   private func isOwn(_ host: String?) -> Bool {
     guard isLoopback, let host else { return true }
     if host.hasPrefix("[") { return true }
@@ -67,7 +70,7 @@ final class AdminHandler: Handler {
     return AdminHandler.response(200, PrometheusText.contentType, Array(text.utf8))
   }
 
-  /// Nothing passes here.
+  /// Not called: the listener forwards no request.
   func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict { .withhold }
 
   func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
@@ -78,9 +81,9 @@ final class AdminHandler: Handler {
     case .request(let error): AdminHandler.text(error.status, error.description + "\n")
     case .timeout: AdminHandler.text(408, "the request did not arrive in time\n")
     case .overloaded: AdminHandler.text(503, "too many requests at once\n")
-    case .bodyTooLarge: AdminHandler.text(413, "no request has a body here\n")
-    case .loop: AdminHandler.text(508, "the request came round again\n")
-    case .upstream: AdminHandler.text(500, "there is no upstream here\n")
+    case .bodyTooLarge: AdminHandler.text(413, "requests to this listener must not have a body\n")
+    case .loop: AdminHandler.text(508, "the request was forwarded in a loop\n")
+    case .upstream: AdminHandler.text(500, "this listener has no upstream\n")
     }
   }
 
@@ -94,10 +97,11 @@ final class AdminHandler: Handler {
       headers: ["Content-Type": type, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"], body: body)
   }
 
-  /// The response as a client gets it that accepts these content codings. Nothing on this listener is secret.
+  /// Returns the response, compressed if the client accepts gzip. Compression cannot leak a secret (BREACH), because no
+  /// response of this listener has one.
   private static func compressed(_ response: Response, for accepted: [String]) -> Response {
     var response = response
-    // Also where it is not compressed: a cache must know that another client may get it otherwise (RFC 9110, 12.5.5).
+    // Also on uncompressed responses: a cache must know that the coding depends on the client (RFC 9110, 12.5.5).
     response.headers.append("Vary", "Accept-Encoding")
     guard response.body.count >= Encoder.leastBody, ContentCoding.acceptsGzip(accepted),
       let coded = Encoder.gzip(response.body), coded.count < response.body.count
@@ -109,5 +113,6 @@ final class AdminHandler: Handler {
 
   /// Milliseconds since 1970.
   private static var now: Int64 { Int64(Clock.realNanoseconds() / 1_000_000) }
+  /// Milliseconds of the monotonic clock.
   private static var monotonic: UInt64 { Clock.monotonicNanoseconds() / 1_000_000 }
 }

@@ -2,17 +2,17 @@ public import Proxy
 public import Reactor
 public import TLS
 
-/// The admin listener, on a thread of its own: it answers while every worker is busy or stalled.
+/// The admin listener. It has its own thread, so that it answers while every worker is busy or stalled.
 public final class AdminServer: Sendable {
   private let server: Server
 
-  /// Binds `address`, starts the thread `admin` and accepts.
+  /// Binds `address`, starts the thread `admin` and accepts connections.
   ///
   /// - Parameters:
-  ///   - upstream: where readiness looks whether the upstream accepts connections.
-  ///   - upstreamTLS: how the upstream is spoken to now; `nil` for plaintext.
+  ///   - upstream: the resolver of the upstream's address, for the readiness check.
+  ///   - upstreamTLS: returns the current TLS settings of the upstream; `nil` for plaintext.
   ///
-  /// Throws `ServerError` when the address cannot be bound.
+  /// Throws `ServerError` if the address cannot be bound.
   public init(
     address: Address, status: ProcessStatus, upstream: Resolver,
     upstreamTLS: @escaping @Sendable () -> TLSClient? = { nil }
@@ -28,15 +28,16 @@ public final class AdminServer: Sendable {
     }
   }
 
-  /// What was bound, with the port that the kernel chose.
+  /// The bound address, with the port that the kernel chose if the configured port is 0.
   public var address: Address? { server.addresses.first }
 
-  /// Closes the listener and every connection.
+  /// Closes the listener and all its connections.
   public func stop() async {
     _ = await server.drain(delay: 0, timeout: 0, clock: .still)
   }
 
-  /// Fewer than clients leave: when they have taken all that they may, health and metrics are asked for most.
+  /// The number of file descriptors that the listener leaves unused. It is less than the number that client connections
+  /// leave unused, so that health and metrics still answer when clients have used up theirs.
   private static let descriptorReserve = 32
 
   private static var configuration: ProxyConfiguration {

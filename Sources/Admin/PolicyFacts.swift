@@ -1,6 +1,6 @@
 import Policy
 
-/// What the admin listener shows of a policy: numbers and names, so that no secret is within its reach.
+/// The facts of a policy that the admin listener shows: numbers and names, so that it has no access to secrets.
 struct PolicyFacts: Sendable {
   let version: String
   let issuer: String
@@ -8,9 +8,10 @@ struct PolicyFacts: Sendable {
   let mode: EnforcementMode
   let unknownClients: UnknownClients
   let clients: Int
-  /// Clients that are observed.
+  /// The number of clients in observe mode.
   let observedClients: Int
   let replicas: Int
+  /// True if the store is in the memory of this process.
   let remembersAlone: Bool
 
   init(_ policy: Policy) {

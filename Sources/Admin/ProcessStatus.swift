@@ -3,12 +3,16 @@ public import Reactor
 internal import Synchronization
 public import Telemetry
 
-/// What the admin listener tells about the running process. Set by whoever runs it, read on the admin's thread.
+/// The state of the running process, which the admin listener shows. The main program writes it; the admin thread reads
+/// it.
 public final class ProcessStatus: Sendable {
-  /// Where the process is between start and end.
+  /// The phase of the process's life.
   public enum Phase: Sendable {
+    /// The gateway does not accept connections yet.
     case starting
+    /// The gateway accepts connections.
     case serving
+    /// The process is about to end and is not ready for new requests.
     case draining
   }
 
@@ -18,17 +22,20 @@ public final class ProcessStatus: Sendable {
     var loops: [EventLoop] = []
   }
 
-  /// A loop whose turn takes longer is stalled: a thousand times what a busy turn takes.
+  /// The duration of a turn above which a loop counts as stalled: a thousand times that of a busy turn.
   static let stallMilliseconds: UInt64 = 1000
 
-  /// Of the program.
+  /// The version of the program.
   public let version: String
+  /// The metrics of all workers.
   public let metrics: MetricsRegistry
-  /// Milliseconds since 1970.
+  /// The start of the process, in milliseconds since 1970.
   public let startTime: Int64
   private let state: Mutex<State>
 
-  /// - Parameter startTime: when the process started, in milliseconds since 1970.
+  /// Creates the status of a process in the phase `starting`.
+  ///
+  /// - Parameter startTime: The start of the process, in milliseconds since 1970.
   public init(version: String, metrics: MetricsRegistry, policy: Policy, startTime: Int64) {
     self.version = version
     self.metrics = metrics
@@ -36,7 +43,7 @@ public final class ProcessStatus: Sendable {
     state = Mutex(State(policy: PolicyFacts(policy)))
   }
 
-  /// The gateway accepts; `loops` in the order of the metrics' workers.
+  /// Records that the gateway accepts connections. `loops` are in the order of the workers in the metrics.
   public func started(_ loops: [EventLoop]) {
     state.withLock { state in
       state.loops = loops
@@ -44,23 +51,23 @@ public final class ProcessStatus: Sendable {
     }
   }
 
-  /// A reload took effect.
+  /// Records that a reload took effect.
   public func adopted(_ policy: Policy) {
     let facts = PolicyFacts(policy)
     state.withLock { $0.policy = facts }
   }
 
-  /// From now on the process is not ready.
+  /// Records that the process drains. From then on it is not ready.
   public func beginDraining() {
     state.withLock { $0.phase = .draining }
   }
 
   var current: State { state.withLock { $0 } }
 
-  /// Notes in the metrics which loops have not turned for a second, and returns how many.
+  /// Marks the loops that have been stalled for more than a second in the metrics, and returns their number.
   ///
-  /// Looked at when somebody asks, so that an idle process need not watch itself.
-  /// - Parameter now: monotonic milliseconds.
+  /// The admin handler calls this on a request, so that an idle process needs no timer.
+  /// - Parameter now: The monotonic time in milliseconds.
   func markStalledLoops(now: UInt64) -> Int {
     var stalled = 0
     for (loop, worker) in zip(current.loops, metrics.workers) {

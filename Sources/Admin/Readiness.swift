@@ -1,11 +1,12 @@
 internal import FoundationEssentials
 
-/// The answer to the question of an orchestrator if the process may get requests, with the reasons against it.
+/// The response of `/readyz`: it says to an orchestrator if the process can serve requests, and if not, why.
 struct Readiness: Encodable, Sendable {
+  /// One condition of readiness.
   struct Check: Encodable, Sendable {
     let name: String
     let ok: Bool
-    /// What is wrong.
+    /// The problem; `nil` if the condition is met.
     let detail: String?
   }
 
@@ -13,8 +14,8 @@ struct Readiness: Encodable, Sendable {
   let checks: [Check]
 
   /// - Parameters:
-  ///   - stalledLoops: how many loops have not turned for a second.
-  ///   - upstreamProblem: why the upstream does not accept connections.
+  ///   - stalledLoops: The number of loops that have been stalled for more than a second.
+  ///   - upstreamProblem: The reason why the upstream does not accept connections; `nil` if it does.
   init(_ state: ProcessStatus.State, stalledLoops: Int, upstreamProblem: String?) {
     func check(_ name: String, _ detail: String?) -> Check { Check(name: name, ok: detail == nil, detail: detail) }
     let phase: String? =
@@ -23,11 +24,11 @@ struct Readiness: Encodable, Sendable {
       case .serving: nil
       case .draining: "the process is draining"
       }
-    let stalled = stalledLoops == 0 ? nil : "\(stalledLoops) of \(state.loops.count) have not turned for a second"
+    let stalled = stalledLoops == 0 ? nil : "\(stalledLoops) of \(state.loops.count) event loops are stalled"
     let policy = state.policy
     let memory =
       policy.remembersAlone && policy.replicas > 1
-      ? "\(policy.replicas) replicas cannot share what one keeps in memory" : nil
+      ? "\(policy.replicas) replicas cannot share a store in the memory of one" : nil
     checks = [
       check("serving", phase), check("workers", stalled), check("upstream", upstreamProblem), check("store", memory),
     ]
@@ -38,7 +39,7 @@ struct Readiness: Encodable, Sendable {
   var json: [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // Texts and truth values always encode.
+    // Encoding strings and booleans does not fail.
     return [UInt8]((try? encoder.encode(self)) ?? Data()) + [UInt8(ascii: "\n")]
   }
 }

@@ -1,9 +1,11 @@
 import Policy
 import Telemetry
 
-/// The status page: text for a terminal, without anything that is secret.
+/// The status page: text for a terminal, without secrets.
 enum StatusPage {
-  /// - Parameter now: milliseconds since 1970.
+  /// Returns the text of the page.
+  ///
+  /// - Parameter now: The current time in milliseconds since 1970.
   static func render(_ status: ProcessStatus, now: Int64) -> String {
     let state = status.current
     let policy = state.policy

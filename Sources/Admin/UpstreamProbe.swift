@@ -2,13 +2,15 @@ import Proxy
 public import Reactor
 public import TLS
 
-/// Finds out whether the upstream accepts connections, only when asked, so that an idle process never wakes up.
+/// Tests whether the upstream accepts connections. It does so only on request, so that an idle process never wakes up.
 ///
 /// Confined to the worker of its poller.
 public final class UpstreamProbe {
-  /// An answer this young is given again: probes from several sides cost the upstream one connection.
+  /// The age in milliseconds up to which a result is reused, so that probes of several orchestrators cost the upstream
+  /// one connection.
   private static let freshMilliseconds: UInt64 = 2_000
-  /// Below what orchestrators wait for a probe's answer.
+  /// The longest time of a test in milliseconds, less than the one second that orchestrators wait for a probe by
+  /// default.
   private static let timeout = 900
 
   private let poller: Poller
@@ -20,7 +22,9 @@ public final class UpstreamProbe {
   private var lookUp: NameLookUp?
   private var waiting: [Waiter] = []
 
-  /// - Parameter tls: how the upstream is spoken to now; `nil` for plaintext.
+  /// Creates a probe of the upstream that `resolver` resolves.
+  ///
+  /// - Parameter tls: Returns the current TLS settings of the upstream; `nil` for plaintext.
   public init(_ poller: Poller, _ resolver: Resolver, tls: @escaping @Sendable () -> TLSClient?) {
     self.poller = poller
     self.tls = tls
@@ -28,7 +32,7 @@ public final class UpstreamProbe {
     self.resolver = resolver
   }
 
-  /// Why the upstream does not accept connections; `nil` when it does.
+  /// Returns the reason why the upstream does not accept connections; `nil` if it does.
   public func problem() async -> String? {
     if let latest, poller.now - latest.at < UpstreamProbe.freshMilliseconds { return latest.problem }
     if isRunning {
@@ -37,7 +41,7 @@ public final class UpstreamProbe {
       let wake = await waiter.sleep(until: poller.deadline(after: 2 * UpstreamProbe.timeout))
       waiting.removeAll { $0 === waiter }
       waiter.retire()
-      // An old result does not describe the present state.
+      // A result of an earlier test does not describe the current state.
       guard wake == .ready, let latest else { return "no answer within \(2 * UpstreamProbe.timeout) ms" }
       return latest.problem
     }
@@ -69,7 +73,7 @@ public final class UpstreamProbe {
       } catch {
         switch error {
         case .timedOut: return "no answer from \(address) within \(UpstreamProbe.timeout) ms"
-        case .abandoned: return "the probe was given up"
+        case .abandoned: return "the probe was cancelled"
         case .failed(let error): problem = "\(address): \(error)"
         }
       }
@@ -77,7 +81,8 @@ public final class UpstreamProbe {
     return problem
   }
 
-  /// The upstream's addresses; `nil` if the look-up takes longer. The system's resolver has no deadline of its own.
+  /// Returns the upstream's addresses; `nil` if the look-up takes longer than `deadline`. The system's resolver has no
+  /// deadline.
   private func look(_ waiter: Waiter, until deadline: Deadline) async -> Result<[Address], ResolveError>? {
     if let known = resolver.known(now: poller.now) { return .success(known) }
     let current: NameLookUp
@@ -88,14 +93,14 @@ public final class UpstreamProbe {
       lookUp = current
       poller.start(current)
     }
-    // Started by this poller, it runs in the next turn at the earliest.
+    // This poller starts the look-up in its next turn at the earliest, so the waiter cannot miss the result.
     current.add(waiter)
     if current.outcome == nil { _ = await waiter.sleep(until: deadline) }
     current.remove(waiter)
     return current.outcome
   }
 
-  /// Why the server is not to be talked to; `nil` when it is.
+  /// Returns the reason why the TLS handshake failed; `nil` if it succeeded or the upstream has no TLS.
   private func handshake(_ socket: Socket, _ waiter: Waiter, _ deadline: Deadline) async -> TLSFailure? {
     guard let client = tls() else { return nil }
     do throws(TLSFailure) {

@@ -1,18 +1,23 @@
-/// A scheme, host and port (RFC 6454, section 4), with the default port left out of the text.
+/// A scheme, host and port (RFC 6454, section 4). The text omits the default port.
 public struct Origin: Hashable, Sendable, CustomStringConvertible {
+  /// The schemes that an origin of the policy may have.
   public enum Scheme: String, Sendable {
     case http
     case https
   }
 
+  /// The scheme, which decides the default port and whether the connection has TLS.
   public let scheme: Scheme
-  /// Lower case; an IPv6 literal without its brackets.
+  /// The host name or address literal, in lower case; an IPv6 literal is without its brackets.
   public let host: String
+  /// The TCP port, 1 to 65535; 80 (http) or 443 (https) unless another one is given.
   public let port: Int
-  /// What the `Host` field says for this origin: the port only when it is not the scheme's default.
+  /// The value of the `Host` field for this origin: the host, and the port if it is not the default of the scheme.
   public let authority: String
+  /// The scheme and the authority, such as `https://id.example.com`.
   public let description: String
 
+  /// Creates an origin; without a `port` it gets the default port of the scheme.
   public init(scheme: Scheme, host: String, port: Int? = nil) {
     self.scheme = scheme
     self.host = host
@@ -33,32 +38,35 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
 
 /// An address to listen on or to connect to.
 public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
-  /// A literal, or a name for upstreams; an IPv6 literal without its brackets.
+  /// An address literal, or a name for upstreams; an IPv6 literal is without its brackets.
   public let host: String
-  /// 0 lets the kernel choose: for tests and the demo.
+  /// The TCP port, up to 65535. With 0 the kernel chooses a free port, for tests and the demo.
   public let port: Int
 
+  /// Creates an address; an IPv6 `host` is without its brackets.
   public init(host: String, port: Int) {
     self.host = host
     self.port = port
   }
 
+  /// The host and the port, such as `127.0.0.1:8080` or `[::1]:8080`.
   public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
 /// A block of addresses in CIDR notation.
 public struct AddressRange: Sendable {
-  /// 16 bytes; an IPv4 address is mapped (`::ffff:a.b.c.d`).
+  /// The first address of the block, 16 bytes; an IPv4 address is mapped to IPv6 (`::ffff:a.b.c.d`).
   public let network: [UInt8]
-  /// 0 to 128, counted in the mapped form.
+  /// The number of leading bits that are the same in all addresses of the block, 0 to 128, counted in the mapped form.
   public let prefixLength: Int
 
+  /// Creates a block from a network of 16 bytes and a prefix length of 0 to 128, both in mapped form.
   public init(network: [UInt8], prefixLength: Int) {
     self.network = network
     self.prefixLength = prefixLength
   }
 
-  /// True if `address`, 16 bytes in mapped form, lies in the block.
+  /// Returns true if `address`, 16 bytes in mapped form, lies in the block.
   public func contains(_ address: [UInt8]) -> Bool {
     guard address.count == 16 else { return false }
     let whole = prefixLength / 8

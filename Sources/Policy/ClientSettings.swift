@@ -1,30 +1,47 @@
 public import OAuth
 
 /// The settings of one client, with the defaults of `enforcement:` filled in: a value to build and to change. Code that
-/// only reads has a `Client`.
+/// only reads them uses a `Client`.
 @dynamicMemberLookup
 public struct ClientSettings: Sendable {
+  /// The `client_id` in the requests of the client.
   public var id: ClientID
+  /// The name of the client on the gateway's pages; `nil`: its id.
   public var name: String?
+  /// The registered redirect URIs. A request must match one of them byte for byte, except for the port of a loopback
+  /// redirect URI of a native app (RFC 8252, section 7.3).
   public var redirectURIs: [RedirectURI]
+  /// The grants that the client may use; the gateway refuses all others. Default: authorization code and refresh token.
   public var grants: Set<GrantType> = [.authorizationCode, .refreshToken]
+  /// The response modes that the client may request; the gateway refuses all others. Default: `query`.
   public var responseModes: Set<ResponseMode> = [.query]
-  /// The secret with which a confidential client authenticates to the gateway.
+  /// The secret with which a confidential client authenticates to the gateway; `nil` for a public client, and for one
+  /// that authenticates to the upstream.
   public var secret: Secret?
+  /// The identity of the client at the upstream.
   public var upstream: UpstreamClient
-  /// The rules that hold for it, its own or those of the policy.
+  /// The rules that apply to the client: its own, or those of the policy.
   public var enforcement = EnforcementSettings()
-  // Properties of one byte are adjacent: a policy may have very many of these values.
+  // The properties of one byte are adjacent, without padding between them: a policy may have 100,000 of these values.
+  /// The client type: public or confidential.
   public var kind: ClientType
+  /// The kind of application.
   public var application: Client.Application
+  /// The platform that the app runs on; `nil`: not known. Only the check of the policy uses it.
   public var platform: Client.Platform?
+  /// The origin of the registration; `.dynamic` is `trusted: false`.
   public var registration: Client.Registration
+  /// The server that asks the user for consent.
   public var consent: ConsentOwner
+  /// The rule for code challenges in authorization requests.
   public var pkce: Client.PKCE
+  /// True if a confidential client checks the `nonce` of ID tokens. Under `ClientProfile.oauth21`, unless `pkce` is
+  /// `.required`, it may then omit PKCE from a request that has a `nonce` (OAuth 2.1, section 7.5.1.1). Default: false.
   public var reliesOnNonce = false
-  /// The networks from which a repeat within `refreshReuseWindow` may come.
+  /// The networks from which a repeated refresh request within `refreshReuseWindow` may come.
   public var refreshReuseNetworks = RefreshReuseNetworks.same
 
+  /// Creates settings; everything that is not an argument has its default.
   public init(
     id: ClientID, name: String? = nil, kind: ClientType, application: Client.Application,
     redirectURIs: [RedirectURI], pkce: Client.PKCE = .required, mode: EnforcementMode = .enforce, consent: ConsentOwner,
@@ -43,40 +60,41 @@ public struct ClientSettings: Sendable {
     enforcement.mode = mode
   }
 
-  /// The settings of a client that sets nothing, until its id and type are known.
+  /// Creates the defaults, with placeholders for the id and the type until the policy file gives them.
   public init() {
     self.init(
       id: ClientID(""), kind: .public, application: .native, redirectURIs: [], consent: .gateway,
       upstream: UpstreamClient())
   }
 
-  /// A rule that holds for the client.
+  /// A rule that applies to the client.
   @inlinable
   public subscript<Value>(dynamicMember rule: WritableKeyPath<EnforcementSettings, Value>) -> Value {
     get { enforcement[keyPath: rule] }
     set { enforcement[keyPath: rule] = newValue }
   }
 
-  /// `trusted:`.
+  /// True if the operator vouches for the client (`trusted:`).
   var isTrusted: Bool {
     get { registration == .policy }
     set { registration = newValue ? .policy : .dynamic }
   }
 
+  /// The settings of an entry of `clients:`.
   public static let table = SettingTable<ClientSettings>(
     "client", "One client.",
     [
       .other(
         "id", .text("up to 256 ASCII characters", pattern: "^[ -~]+$", longest: 256), "The `client_id` that it sends",
         required: "the identifier that it sends as `client_id`"),
-      .text("name", \.name, "The name that pages show", default: "the id"),
+      .text("name", \.name, "The name that the gateway's pages show", default: "the id"),
       .choice(
         "type", \.kind, "`confidential` if it can keep a secret (RFC 6749, section 2.1); never guessed",
         required: "`public` or `confidential`"),
       .choice(
         "application", \.application, "The kind of application", default: "`native` if public, `web` if confidential"),
       .choice(
-        "platform", \.platform, "The platform that it runs on; some limits hold for one platform only",
+        "platform", \.platform, "The platform that it runs on; some limits apply to one platform only",
         default: "not known"),
       .other(
         "redirect_uris", .list(.text("redirect URIs", longest: 2_048)),
@@ -91,7 +109,7 @@ public struct ClientSettings: Sendable {
           "authorization_code", "refresh_token", "client_credentials", "device_code", GrantType.deviceCode.rawValue,
         ]),
         "Grants that it may use",
-        default: "`authorization_code` and `refresh_token`; of devices `device_code` and `refresh_token`"),
+        default: "`authorization_code` and `refresh_token`; for devices `device_code` and `refresh_token`"),
       .choice(
         "pkce", \.pkce,
         """
@@ -102,30 +120,31 @@ public struct ClientSettings: Sendable {
       .flag(
         "relies_on_nonce", \.reliesOnNonce,
         """
-        Under `oauth_2_1`: a confidential client that checks the `nonce` of ID tokens; with `pkce: optional` it may \
-        leave PKCE out where it sends one (OAuth 2.1, section 7.5.1.1)
+        `true`: a confidential client checks the `nonce` of ID tokens; under `oauth_2_1`, unless `pkce` is `required`, \
+        it may then omit PKCE from a request with a `nonce` (OAuth 2.1, section 7.5.1.1)
         """
       ),
       .flag(
         "trusted", \.isTrusted,
         """
-        `false`: the operator does not vouch for it, for example because it registered itself at the upstream. Errors \
-        come as a page with a link instead of a redirect (RFC 9700, section 4.11.2), and the gateway asks the user
+        `false`: the operator does not vouch for it, for example because it registered itself at the upstream. The \
+        gateway shows an error as a page with a link instead of a redirect (RFC 9700, section 4.11.2), and asks the \
+        user for consent
         """
       ),
-      .choices("response_modes", \.responseModes, "Response modes that it may ask for"),
+      .choices("response_modes", \.responseModes, "Response modes that it may request"),
       .choice(
         "consent", \.consent,
         """
-        The server that asks the user for consent (RFC 8252, section 8.6); `unless_claimed_https` leaves it to the \
-        upstream where the request has a claimed https redirect URI
+        The server that asks the user for consent (RFC 8252, section 8.6); `unless_claimed_https` means the upstream \
+        if the request has a claimed https redirect URI, else the gateway
         """,
-        default: "the gateway where the upstream would not ask about this very client"),
+        default: "the gateway if the upstream would not ask about exactly this client"),
       .choice(
         "refresh_reuse_networks", \.refreshReuseNetworks,
         """
-        The networks from which a repeat within `refresh_reuse_window` may come: the /24 or /48 of the first use, or \
-        any; `same` forgives another network for ten seconds
+        The networks from which a repeated refresh request within `refresh_reuse_window` may come: the /24 (IPv4) or \
+        /48 (IPv6) of the first use, or any; for the first ten seconds `same` accepts any network too
         """
       ),
       .other(

@@ -1,8 +1,8 @@
 extension EndpointPaths {
   /// The paths of the server's metadata documents (OpenID Connect Discovery, section 4; RFC 8414, section 3).
   ///
-  /// The issuer may have any path above the authorization or the token endpoint. Discovery appends the well-known part to
-  /// it, and RFC 8414 inserts the well-known part in front of it; servers do both with both names.
+  /// The issuer may have any path above the authorization or the token endpoint. Discovery appends the well-known part
+  /// to the issuer, and RFC 8414 inserts it in front of the issuer's path; servers do both with both names.
   public var metadataPaths: [String] {
     let names = ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"]
     var paths: [String] = []
@@ -14,7 +14,7 @@ extension EndpointPaths {
     return paths
   }
 
-  /// The path of each folder that holds the authorization or the token endpoint, without a slash at its end.
+  /// The paths of all folders above the authorization or the token endpoint, without a trailing slash; "" is the root.
   private var issuerPaths: [String] {
     var issuers = [""]
     for endpoint in authorization + token {

@@ -1,28 +1,44 @@
 public import OAuth
 
-/// The rules that hold for all clients or for one (`enforcement:` and `clients[]`).
+/// The rules that apply to all clients or to one client (`enforcement:` and `clients[]`).
 public struct EnforcementSettings: Sendable {
+  /// The effect of a refusal: it is carried out (default), or only logged and counted.
   public var mode = EnforcementMode.enforce
+  /// The specification that applies where specifications differ. Default: the RFCs, not the OAuth 2.1 draft.
   public var profile = ClientProfile.standard
+  /// The code challenge methods that the gateway accepts (RFC 7636, section 4.2). Default: only `S256`.
   public var pkceMethods: Set<CodeChallengeMethod> = [.s256]
+  /// The syntax of code verifiers and challenges. Default: exactly RFC 7636, without base64 padding.
   public var pkceSyntax = PKCESyntax.strict
+  /// The treatment of an authorization request without `state`. Default: it passes and is logged.
   public var state = StatePolicy.report
+  /// The rule for the name `localhost` in a redirect URI. Default: it matches on the listed port only.
   public var localhost = LocalhostPolicy.exact
+  /// The required form of private-use schemes. Default: a reversed domain name.
   public var schemes = SchemeRule.strict
+  /// The treatment of a sign-in in an app's web view. Default: it passes and is logged.
   public var embeddedUserAgents = EmbeddedUserAgentRule.report
+  /// The rule for pushed authorization requests. Default: clients may not push.
   public var pushedAuthorization = PushedAuthorizationPolicy.off
+  /// True if redirects to https end in `#_`, so that no browser attaches the fragment of an earlier address (RFC 9700,
+  /// section 4.1.3). Default: false.
   public var fragmentGuard = false
-  /// Seconds.
+  /// The time in seconds in which a client can redeem a code of the gateway (RFC 6749, section 4.1.2). Default: a
+  /// minute.
   public var codeLifetime = 60
-  /// Seconds.
+  /// The time in seconds in which a device code can be used (RFC 8628, section 5.4). Default: 10 minutes. The gateway
+  /// does not serve the device grant yet.
   public var deviceCodeLifetime = 600
-  /// Seconds; 0: a second use is a reuse at once.
+  /// The time in seconds after the first use of a refresh token in which a second use gets the same answer (RFC 9700,
+  /// section 4.14.2). Default: 0, a second use ends all tokens of the sign-in.
   public var refreshReuseWindow = 0
-  /// Seconds.
+  /// The time in seconds without use after which a refresh token that the gateway sealed expires. Default: 90 days.
   public var refreshIdle = 90 * 86_400
-  /// Seconds since 1970; `nil`: none are taken.
+  /// The time, in seconds since 1970, until which the gateway accepts refresh tokens that it did not seal; `nil`
+  /// (default): it accepts none.
   public var rawRefreshUntil: Int64?
 
+  /// Creates the defaults.
   public init() {}
 
   /// The rows of the properties, for `enforcement:` and for a client.
@@ -30,20 +46,20 @@ public struct EnforcementSettings: Sendable {
     .choice(
       "mode", \.mode,
       """
-      `enforce`: a refusal is carried out. `observe`: nothing is changed on the wire, and what would be refused is \
-      logged and counted, see [observe.md](observe.md)
+      `enforce`: the gateway carries out a refusal. `observe`: it changes nothing on the wire, and logs and counts the \
+      requests that it would refuse, see [observe.md](observe.md)
       """
     ),
     .choice(
       "profile", \.profile,
       """
-      The specification that applies where they differ; `oauth_2_1`: PKCE for all clients, and `redirect_uri` may be \
-      left out at the token endpoint
+      The specification that applies where specifications differ; `oauth_2_1`: all clients need PKCE, and a token \
+      request may omit `redirect_uri`
       """
     ),
     .choices(
       "pkce_methods", \.pkceMethods,
-      "Code challenge methods that are accepted (RFC 7636, section 4.2); `S256` cannot be left out"),
+      "Code challenge methods that are accepted (RFC 7636, section 4.2); `S256` is required"),
     .choice(
       "pkce_syntax", \.pkceSyntax,
       "`lenient` accepts base64 padding in verifiers and challenges, and still compares exactly (RFC 7636, section 4.1)"
@@ -60,8 +76,8 @@ public struct EnforcementSettings: Sendable {
     .choice(
       "embedded_user_agents", \.embeddedUserAgents,
       """
-      The treatment of a login inside an app's web view (RFC 8252, section 8.12), at the first request and, with \
-      `block`, on every page until the login ends; advisory
+      The treatment of a sign-in inside an app's web view (RFC 8252, section 8.12), at the first request and, with \
+      `block`, on every page until the sign-in ends; advisory, because `User-Agent` proves nothing
       """
     ),
     .number(
@@ -73,10 +89,10 @@ public struct EnforcementSettings: Sendable {
       "The time in which a device code can be used (RFC 8628, section 5.4)"),
     .number(
       "refresh_reuse_window", \.refreshReuseWindow,
-      .seconds(0...60, excess: "it is for requests that cross, use `60s` or less"),
+      .seconds(0...60, excess: "it is for requests that overlap, use `60s` or less"),
       """
-      The time in which a refresh token that was just used gives the same answer again, for apps whose requests cross \
-      (RFC 9700, section 4.14.2); `0s`: a second use ends all tokens of that login
+      The time in which a second use of a refresh token gets the same answer as the first, for apps whose requests \
+      overlap (RFC 9700, section 4.14.2); `0s`: a second use ends all tokens of that sign-in
       """
     ),
     .number(
@@ -85,22 +101,23 @@ public struct EnforcementSettings: Sendable {
     .number(
       "raw_refresh_until", \.rawRefreshUntil, .date,
       """
-      The last day, in UTC, on which refresh tokens from before the gateway are taken; they go upstream with the \
-      client's own credentials only (RFC 6749, section 10.4)
+      The last day, in UTC, on which the gateway accepts refresh tokens that the upstream issued before the gateway \
+      was installed; they go upstream only with credentials that the client itself sends (RFC 6749, section 10.4)
       """,
       default: "never"),
     .choice(
       "pushed_authorization", \.pushedAuthorization,
       """
-      Pushed authorization requests: clients may, or have to, send them to the gateway's own endpoint, at the path \
-      that `upstream.endpoints.pushed_authorization` names (RFC 9126)
+      Pushed authorization requests: clients may (`optional`) or must (`required`) send them to the gateway, at the \
+      path that `upstream.endpoints.pushed_authorization` names (RFC 9126)
       """
     ),
     .flag(
       "fragment_guard", \.fragmentGuard,
       """
-      `true`: redirects to https end in `#_`, so that no browser attaches a fragment of an earlier address; never to \
-      apps and loopback, which compare addresses (RFC 9700, section 4.1.3)
+      `true`: redirects to https end in `#_`, so that no browser attaches the fragment of an earlier address; \
+      redirects to private-use schemes and loopback never do, because apps compare the address (RFC 9700, section \
+      4.1.3)
       """
     ),
   ]
@@ -108,30 +125,35 @@ public struct EnforcementSettings: Sendable {
 
 /// The rules of the whole policy (`enforcement:`).
 public struct PolicyEnforcement: Sendable {
+  /// The treatment of an authorization or token request on a path that `endpoints:` does not list. Default: it is
+  /// refused.
   public var unlistedOAuth = UnlistedOAuth.reject
+  /// The treatment of a client id that the policy does not list. Default: it is refused.
   public var unknownClients = UnknownClients.reject
+  /// The kinds of redirect URI that native apps may have. Default: all three, as RFC 8252, section 7, requires.
   public var redirects = Set(RedirectKind.allCases)
   /// The rules of a client that does not set its own.
   public var defaults = EnforcementSettings()
 
+  /// Creates the defaults.
   public init() {}
 
+  /// The settings of `enforcement:`.
   public static let table = SettingTable<PolicyEnforcement>(
-    "enforcement", "Rules for all clients; a client may have its own for most of them.",
+    "enforcement", "Rules for all clients; a client may override most of them.",
     [
       .choice(
         "unlisted_oauth", \.unlistedOAuth,
         """
         The treatment of an authorization or token request, in a query or in a form, on a path that `endpoints` does \
-        not list, once a client is enforced; `observe` passes it, logs and counts it
+        not list, while at least one client is enforced; `observe` lets it pass, logs and counts it
         """
       ),
       .choice("unknown_clients", \.unknownClients, "The treatment of a client id that is not listed"),
       .choices(
         "redirects", \.redirects,
         """
-        The kinds of redirect URI that native apps may have (RFC 8252, section 7); without one of them the profile of \
-        RFC 8252 is not met
+        The kinds of redirect URI that native apps may have (RFC 8252, section 7); the profile of RFC 8252 requires all
         """
       ),
     ] + EnforcementSettings.settings.map { $0.at(\.defaults) }

@@ -1,49 +1,61 @@
-/// What one client, one request and all together may use (`limits:` in the policy file).
+/// The limits on one client, one request and the whole process (`limits:` in the policy file). The rows of the table
+/// give the reason for each default.
 public struct LimitSettings: Sendable, Equatable {
-  /// Bytes.
+  /// The longest request head, in bytes. Default: 16 KiB.
   public var headerBytes = 16 * 1024
+  /// The most header fields of a request. Default: 100.
   public var headerFields = 100
-  /// Bytes.
+  /// The longest request target, in bytes; less than `headerBytes`. Default: 8 KiB.
   public var targetLength = 8 * 1024
-  /// Bytes.
+  /// The longest body of a request to an OAuth endpoint, in bytes. Default: 64 KiB.
   public var body = 64 * 1024
-  /// Milliseconds.
+  /// The time in milliseconds from the first to the last byte of a head, and from a new connection to its first byte.
+  /// Default: 10 s.
   public var headerTimeout = 10_000
-  /// Milliseconds.
+  /// The time in milliseconds without progress of a body, and for all of a body that is read whole. Default: 60 s.
   public var bodyTimeout = 60_000
-  /// Milliseconds.
+  /// The time in milliseconds until the next request of a connection. Default: 75 s.
   public var idleTimeout = 75_000
-  /// Milliseconds.
+  /// The time in milliseconds from a request head to the last byte of its response. Default: 1 hour.
   public var requestTimeout = 3_600_000
-  /// Bytes a second; 0: any.
+  /// The bytes a second that a client must send or read while the gateway waits only for it; 0: no limit. Default: 500.
   public var minimumRate = 500
+  /// The most client connections of the process. Default: 65,536.
   public var connections = 65_536
+  /// The most connections of one IPv4 address or one IPv6 /64. Default: 1,024.
   public var connectionsPerAddress = 1_024
+  /// The requests after which the gateway closes a connection. Default: 10,000.
   public var requestsPerConnection = 10_000
+  /// The most requests in progress on one HTTP/2 connection. Default: 100.
   public var concurrentStreams = 100
+  /// The burst of streams that end before their responses, on one HTTP/2 connection. Default: 100.
   public var streamResets = 100
+  /// The burst of frames that carry no part of a request, on one HTTP/2 connection. Default: 1,000.
   public var controlFrames = 1_000
-  /// Bytes; `nil` where the policy does not say.
+  /// The most bytes of buffers, and of bodies that are read whole, in the process; `nil`: `defaultBufferMemory`, or a
+  /// quarter of the control group's memory if that is less.
   public var maxBufferMemory: Int?
-  /// Bytes of `maxBufferMemory` where nothing limits the memory of the process.
+  /// The default of `maxBufferMemory` without a memory limit of the control group: 256 MiB.
   public static let defaultBufferMemory = 256 * 1024 * 1024
-  /// A minute; 0: any.
+  /// The token and revocation requests of one client per minute, and in one burst; 0: no limit. Default: 30,000.
   public var tokenRequestsPerClient = 30_000
-  /// A minute; 0: any.
+  /// The token and revocation requests of one IPv4 address or IPv6 /64 per minute, and in one burst; 0: no limit.
+  /// Default: 3,000.
   public var tokenRequestsPerAddress = 3_000
 
+  /// Creates the defaults.
   public init() {}
 
-  /// The notes are the reason for the default, and the answer beyond the limit.
+  /// The settings of `limits:`. The notes of a row are the reason for the default, and the response beyond the limit.
   public static let table = SettingTable<LimitSettings>(
     "limits", "Limits for one client, one request and the whole process.",
     [
       .number(
         "header_bytes", \.headerBytes, .size(1_024...16_384), "Bytes of a request head",
-        notes: ["what servers take by default; it is kept in one buffer", "431"]),
+        notes: ["the usual default of servers; a head is kept in one buffer", "431"]),
       .number(
         "header_fields", \.headerFields, .number(10...100), "Header fields of a request",
-        notes: ["browsers send 15 to 30; each costs time in every rewrite", "431"]),
+        notes: ["browsers send 15 to 30; each field costs time in every rewrite", "431"]),
       .number(
         "target_length", \.targetLength, .size(256...16_000), "Bytes of a request target; shorter than `header_bytes`",
         notes: ["longer than any authorization request with a signed state", "414"]),
@@ -53,109 +65,112 @@ public struct LimitSettings: Sendable, Equatable {
         notes: ["ten times the longest assertion; other bodies are streamed and have no limit", "413"]),
       .number(
         "header_timeout", \.headerTimeout, .duration(100...600_000),
-        "Time from a head's first byte to its last, and from a connection to its first byte",
-        notes: ["three retransmissions on a bad link; a slow sender holds a buffer as long", "408, or a close"]),
+        "Time from the first byte of a head to the last, and from a new connection to its first byte",
+        notes: ["three retransmissions on a bad link; a slow sender holds a buffer this long", "408, or a close"]),
       .number(
         "body_timeout", \.bodyTimeout, .duration(100...3_600_000),
         """
-        Time without any progress of a body, in either direction; what the kernel holds for a client it has not taken; \
-        a body that is read whole has to arrive in it
+        Time without any progress of a body, in either direction; bytes that the kernel still holds for a client count \
+        as not received; a body that is read whole must arrive within it
         """,
-        notes: ["what proxies and load balancers wait", "408, or a reset once the response began"]),
+        notes: ["the usual time of proxies and load balancers", "408, or a reset if the response has begun"]),
       .number(
-        "idle_timeout", \.idleTimeout, .duration(100...86_400_000), "Time until a connection's next request",
+        "idle_timeout", \.idleTimeout, .duration(100...86_400_000), "Time until the next request of a connection",
         notes: ["longer than the 60 s of most load balancers, so that they close first", "a close"]),
       .number(
         "request_timeout", \.requestTimeout, .duration(1_000...604_800_000),
-        "Time from a head to the response's last byte; switched protocols are not counted",
+        "Time from a request head to the last byte of its response; it does not apply to switched protocols",
         notes: [
-          "a large download on a slow link; nothing holds a connection of the upstream's for ever",
+          "a large download on a slow link; no request holds an upstream connection for ever",
           "408, 504, or a reset",
         ]),
       .number(
         "minimum_rate", \.minimumRate, .word("off", or: .size(1...1_048_576)),
-        "Bytes a second that a client gives or takes while nothing but it is waited for, over 20 s",
+        "Bytes a second that a client must send or read while the gateway waits only for it, measured over 20 s",
         notes: [
-          "slower than any modem; one byte now and then would hold buffers and an upstream connection",
+          "slower than any modem; a client with a byte now and then would hold buffers and an upstream connection",
           "408, or a reset",
         ]),
       .number(
         "connections", \.connections, .number(16...10_000_000), "Connections from clients, process-wide",
         notes: [
-          "about 35 MB when all are idle; the process's descriptors are often fewer, and then accepting pauses", "503",
+          """
+          about 35 MB if all are idle; the process often has fewer descriptors, and then the gateway pauses accepting
+          """,
+          "503",
         ]),
       .number(
         "connections_per_address", \.connectionsPerAddress, .number(1...10_000_000),
-        "Connections of one address, of IPv6 of one /64",
+        "Connections of one IPv4 address or one IPv6 /64",
         notes: [
           """
-          an office behind one address; trusted proxies and loopback are not counted, a proxy that speaks the PROXY \
-          protocol has its clients counted
+          an office behind one address; connections of trusted proxies and loopback do not count; with the PROXY \
+          protocol they count for the client's address
           """,
           "429",
         ]),
       .number(
         "requests_per_connection", \.requestsPerConnection, .number(1...1_000_000_000),
-        "Requests on one connection, then it is closed",
-        notes: ["spreads clients over workers and replicas again, at no cost that shows", "a close"]),
+        "Requests on one connection, after which the gateway closes it",
+        notes: ["spreads clients over workers and replicas again, at no measurable cost", "a close"]),
       .number(
         "concurrent_streams", \.concurrentStreams, .number(1...1_000),
         "Requests in progress on one HTTP/2 connection",
         notes: [
-          "the least that RFC 9113 recommends; each holds a task and buffers",
+          "the least that RFC 9113 recommends; each request holds a task and buffers",
           "the stream is reset with REFUSED_STREAM",
         ]),
       .number(
         "stream_resets", \.streamResets, .number(10...100_000),
-        "Streams of one HTTP/2 connection that end before their responses, at once; 10 a second are forgiven",
+        "Streams of one HTTP/2 connection that end before their responses, in one burst; 10 a second are forgiven",
         notes: [
           """
-          a browser that leaves a page cancels what it had asked for, at most `concurrent_streams`; a reset costs its \
-          sender nothing and the upstream a request
+          a browser that leaves a page cancels its requests, at most `concurrent_streams`; a reset costs its sender \
+          nothing and the upstream a request
           """,
           "GOAWAY",
         ]),
       .number(
         "control_frames", \.controlFrames, .number(100...1_000_000),
         """
-        Frames of one HTTP/2 connection that carry nothing of a request, at once; 50 a second are forgiven, and 4 for \
-        each request and DATA frame
+        Frames of one HTTP/2 connection that carry no part of a request, in one burst; 50 a second are forgiven, and 4 \
+        for each request and DATA frame
         """,
         notes: [
-          "PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA: more of them than requests bring with them is a flood",
+          "PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA: more of them than the requests need is a flood",
           "GOAWAY",
         ]),
       .number(
         "max_buffer_memory", \.maxBufferMemory, .size(1_048_576...1_099_511_627_776),
         "Bytes of buffers, and of bodies that are read whole, process-wide",
-        default: "`256MiB`, or a quarter of the control group's memory if that is less; the start says so",
+        default: "`256MiB`, or a quarter of the control group's memory if that is less, with a message at the start",
         notes: [
           """
           3,600 requests in progress at 72 KiB each: four times `max_connections` of the upstream; beyond the control \
-          group's limit the kernel ends the process. From half of it on, an HTTP/2 connection that takes less than \
-          `minimum_rate` of its waiting responses for 5 s is ended
+          group's limit the kernel ends the process. While more than half is in use, the gateway ends an HTTP/2 \
+          connection that reads less than `minimum_rate` of its waiting responses for 5 s
           """,
           "503, GOAWAY",
         ]),
       .number(
         "token_requests_per_client", \.tokenRequestsPerClient, .word("off", or: .number(1...10_000_000)),
         """
-        Token and revocation requests of one client a minute, and at once; only requests with a code or refresh token \
-        that is sealed to it, or whose secret the gateway verified, so that naming a client does not use it up
+        Token and revocation requests of one client a minute, and in one burst; only requests with a code or refresh \
+        token that is sealed to the client, or with its verified secret, count, so that others cannot use up its limit
         """,
         notes: [
-          "500 a second, more than a legacy server does; one app's flood must not take it from the others", "429",
+          "500 a second, more than a legacy server can do; a flood of one app must not stop the others", "429",
         ]),
       .number(
         "token_requests_per_address", \.tokenRequestsPerAddress, .word("off", or: .number(1...10_000_000)),
         """
-        Token and revocation requests of one address a minute, and at once, of IPv6 of one /64; loopback is not \
-        counted
+        Token and revocation requests of one IPv4 address or one IPv6 /64 a minute, and in one burst; requests from \
+        loopback do not count
         """,
         notes: [
           """
-          50 a second, a busy web app's own server; counted before the client, so that one address cannot use up an \
-          app's
+          50 a second, enough for the server of a busy web app; this limit is checked first, so that one address \
+          cannot use up the limit of an app
           """,
           "429",
         ]),

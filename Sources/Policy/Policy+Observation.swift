@@ -1,15 +1,15 @@
 import OAuth
 
-/// The mode of a request by the client ids that it names (`I-observe`).
+/// The mode of a request, which follows from the client ids that the request names (`I-observe`).
 extension Policy {
   /// Returns the mode of a request.
   ///
-  /// As long as no client is enforced, a request that names no client, several clients, or that cannot be read is
-  /// observed. As soon as one client is enforced, a request is observed only if it names exactly one client, and that
+  /// While no client is enforced, a request is observed even if it names no client or several clients, or cannot be
+  /// read. As soon as one client is enforced, a request is observed only if it names exactly one client, and that
   /// client is observed or unknown. Otherwise an unreadable request could act for an enforced client.
   ///
   /// - Parameters:
-  ///   - ids: The different client ids that occur in the request, in any place.
+  ///   - ids: The distinct client ids that occur anywhere in the request.
   ///   - isReadable: True if no server can find another client id in the request.
   public func mode(naming ids: some Collection<String>, isReadable: Bool) -> EnforcementMode {
     guard isObserving else { return .enforce }
@@ -22,22 +22,22 @@ extension Policy {
     return unknownClients == .observe && !isEnforced(lookAlike: id) ? .observe : .enforce
   }
 
-  /// Returns true if a server may take `id` for the id of an enforced client, here or upstream.
+  /// Returns true if a server may treat `id` as the id of an enforced client, its own id or its upstream id.
   public func isEnforced(lookAlike id: String) -> Bool { enforcedIDs.contains(id) }
 
-  /// Returns true if a listed, observed client shares its id with the upstream id of an enforced client.
+  /// Returns true if the id of `client`, which is observed, equals the upstream id of an enforced client.
   public func sharesEnforcedUpstream(_ client: Client) -> Bool { enforcedIDs.contains(client.id.rawValue) }
 }
 
-/// A set of client ids in which two ids are equal if some server takes one for the other.
+/// A set of client ids in which two ids are equal if some server treats them as the same.
 ///
-/// It keeps hashes. Where two ids have the same hash by chance, one request too many is refused.
+/// The set contains hashes. A hash collision refuses one request too many, and never lets one through.
 struct FoldedIDs: Sendable {
   private var hashes: Set<Int> = []
 
   init() {}
 
-  /// The ids of enforced clients and their ids at the upstream.
+  /// Creates the set of the ids of enforced clients and of their ids at the upstream.
   init(enforcedIn clients: [ClientID: Client]) {
     for client in clients.values where client.mode == .enforce {
       hashes.insert(FoldedIDs.hash(client.id.rawValue))
@@ -45,8 +45,9 @@ struct FoldedIDs: Sendable {
     }
   }
 
-  /// Returns true if `id` equals one of the ids to a server that ignores case and spaces. An id with characters outside
-  /// of printable ASCII is no identifier (RFC 6749, appendix A.1), and some collation may equate it with any id.
+  /// Returns true if `id` equals an id of the set for a server that ignores case and spaces. An id with characters
+  /// outside printable ASCII is not an identifier (RFC 6749, appendix A.1). It always counts as equal, because some
+  /// database collation may equate it with any id.
   func contains(_ id: String) -> Bool {
     guard !hashes.isEmpty else { return false }
     guard id.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) else { return true }

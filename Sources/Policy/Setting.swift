@@ -1,17 +1,19 @@
 /// A row of the policy format: the key, form, default and documentation of one setting.
 ///
-/// A row is in the type of the property that holds its value. The parser of policy files, its suggestions, the JSON
-/// Schema and the tables of the manual are made from it.
+/// A row belongs to the type of the property that holds its value. The parser of policy files, its suggestions, the
+/// JSON Schema and the tables of the manual are derived from the rows.
 public struct Setting<Root>: Sendable {
+  /// The key in the policy file.
   public let key: String
+  /// The syntax and the bounds of the value.
   public let form: SettingForm
   /// One sentence for the schema and the manual.
   public let summary: String
-  /// The default in words, where it is no value of the form.
+  /// The default in words, if it is not a value of the form.
   public let standard: String?
-  /// The example to add where the key is missing; `nil` for an optional setting.
+  /// The example that the message about a missing key shows after "add"; `nil` for an optional setting.
   public let requirement: String?
-  /// Further cells of the manual's row.
+  /// Additional cells of the row in the manual.
   public let notes: [String]
   private let access: Access?
 
@@ -37,16 +39,16 @@ public struct Setting<Root>: Sendable {
     self.access = access
   }
 
-  /// True if the form alone says how the value is read; `PolicyFile` has a function for every other setting.
+  /// True if the form is enough to read the value; `PolicyFile` has a function for every other setting.
   public var isPlain: Bool { access != nil }
 
-  /// Returns the value of the property; `nil` if it has none.
+  /// Returns the value of the property; `nil` if the property is `nil` or the setting is not plain.
   public func value(in root: Root) -> SettingValue? { access?.get(root) }
 
-  /// Sets the property to a value of the form; `nil` for a setting that is not plain.
+  /// The function that sets the property to a value of the form; `nil` for a setting that is not plain.
   public var assign: (@Sendable (inout Root, SettingValue) -> Void)? { access?.set }
 
-  /// Returns the same row for a structure that contains `Root`.
+  /// Returns the same row for a structure that contains a `Root` at `path`.
   public func at<Outer>(_ path: Setting<Outer>.Path<Root>) -> Setting<Outer> {
     let outer = access.map { access in
       Setting<Outer>.Access(
@@ -59,13 +61,14 @@ public struct Setting<Root>: Sendable {
 // MARK: Rows by the type of the property
 
 extension Setting {
-  /// A setting of a form of its own.
+  /// Returns the row of a setting that is not plain: a function of `PolicyFile` reads its value.
   public static func other(
     _ key: String, _ form: SettingForm, _ summary: String, default standard: String? = nil, required: String? = nil
   ) -> Self {
     Self(key, form, summary, default: standard, required: required, nil)
   }
 
+  /// Returns the row of a setting with the values `true` and `false`.
   public static func flag(_ key: String, _ path: Path<Bool>, _ summary: String) -> Self {
     Self(
       key, .flag, summary,
@@ -74,7 +77,7 @@ extension Setting {
         set: { root, value in if case .flag(let flag) = value { root[keyPath: path] = flag } }))
   }
 
-  /// A choice of two words for a property that is true or false.
+  /// Returns the row of a setting with two words, for a property that is true or false.
   public static func choice(
     _ key: String, _ path: Path<Bool>, false no: String, true yes: String,
     _ summary: String
@@ -86,6 +89,7 @@ extension Setting {
         set: { root, value in if case .text(let word) = value { root[keyPath: path] = word == yes } }))
   }
 
+  /// Returns the row of a setting with the raw values of an enum.
   public static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
     _ key: String, _ path: Path<Value>, _ summary: String, default standard: String? = nil,
     required: String? = nil
@@ -99,6 +103,7 @@ extension Setting {
         }))
   }
 
+  /// Returns the row of a setting with the raw values of an enum, and without a value by default.
   public static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
     _ key: String, _ path: Path<Value?>, _ summary: String, default standard: String
   ) -> Self {
@@ -111,7 +116,7 @@ extension Setting {
         }))
   }
 
-  /// A list of choices.
+  /// Returns the row of a setting with a list of the raw values of an enum.
   public static func choices<Value: RawRepresentable<String> & CaseIterable & Hashable & Sendable>(
     _ key: String, _ path: Path<Set<Value>>, _ summary: String
   ) -> Self {
@@ -125,7 +130,7 @@ extension Setting {
         }))
   }
 
-  /// A number, size or duration. A word in place of it means 0.
+  /// Returns the row of a number, size or duration. A word in place of the number means 0.
   public static func number(
     _ key: String, _ path: Path<Int>, _ form: SettingForm, _ summary: String,
     notes: [String] = []
@@ -137,7 +142,7 @@ extension Setting {
         set: { root, value in root[keyPath: path] = value.number ?? 0 }))
   }
 
-  /// A number, size, duration or date. A word in place of it means `nil`.
+  /// Returns the row of a number, size, duration or date. A word in place of the number means `nil`.
   public static func number<Value: BinaryInteger & Sendable>(
     _ key: String, _ path: Path<Value?>, _ form: SettingForm, _ summary: String,
     default standard: String, notes: [String] = []
@@ -149,6 +154,7 @@ extension Setting {
         set: { root, value in root[keyPath: path] = value.number.map { Value($0) } }))
   }
 
+  /// Returns the row of a text on one line.
   public static func text(
     _ key: String, _ path: Path<String?>, _ summary: String, default standard: String
   ) -> Self {
@@ -159,7 +165,7 @@ extension Setting {
         set: { root, value in if case .text(let text) = value { root[keyPath: path] = text } }))
   }
 
-  /// A path of the server, or a list of them.
+  /// Returns the row of a path of the server, or of a list of paths.
   public static func paths(
     _ key: String, _ path: Path<[String]>, _ summary: String,
     default standard: String? = nil,
@@ -173,12 +179,16 @@ extension Setting {
   }
 }
 
-/// The value of a setting as its form reads it.
+/// The parsed value of a plain setting.
 public enum SettingValue: Sendable, Equatable {
+  /// The value of `SettingForm.flag`.
   case flag(Bool)
-  /// Bytes of a size, milliseconds of a duration, seconds of a lifetime or since 1970 of a date.
+  /// A number, the bytes of a size, the milliseconds of a duration, the seconds of a `SettingForm.seconds`, or for a
+  /// date the seconds from 1970 to the end of the day.
   case number(Int)
+  /// A text, or the word of a choice.
   case text(String)
+  /// The paths, or the words of a list of choices.
   case texts([String])
   /// The word of `SettingForm.word`.
   case word

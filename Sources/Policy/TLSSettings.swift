@@ -1,23 +1,26 @@
 public import Cryptography
 
-/// A certificate with its chain, and its key.
+/// A certificate with its chain, and the private key.
 public struct CertificateAndKey: Sendable {
+  /// The certificate, followed by the certificates of its issuers.
   public let chain: CertificateChain
+  /// The private key of the certificate.
   public let key: PrivateKey
 
+  /// Creates a pair; the caller has checked that the key belongs to the certificate.
   public init(chain: CertificateChain, key: PrivateKey) {
     self.chain = chain
     self.key = key
   }
 }
 
-/// The oldest version of TLS that is accepted; older ones than these are never (RFC 8996).
+/// The oldest accepted version of TLS. Versions before 1.2 are never accepted (RFC 8996).
 public enum MinimumTLSVersion: String, Sendable, CaseIterable {
   case v12 = "1.2"
   case v13 = "1.3"
 }
 
-/// A cipher suite that can be named, as OpenSSL writes it. All are forward-secret.
+/// A cipher suite that a policy may list, by its OpenSSL name. All of them have forward secrecy.
 public enum CipherSuite: String, Sendable, CaseIterable {
   case tls13AES128 = "TLS_AES_128_GCM_SHA256"
   case tls13AES256 = "TLS_AES_256_GCM_SHA384"
@@ -33,7 +36,8 @@ public enum CipherSuite: String, Sendable, CaseIterable {
   case ecdsaAES256CBC = "ECDHE-ECDSA-AES256-SHA384"
   case rsaAES256CBC = "ECDHE-RSA-AES256-SHA384"
 
-  /// True if it authenticates what it encrypts in one step; the others were attacked for it (RFC 9325, section 4.2).
+  /// True if the suite encrypts and authenticates in one step (AEAD). There are attacks on the CBC suites, which use
+  /// two steps (RFC 9325, section 4.2).
   public var isAuthenticated: Bool {
     switch self {
     case .ecdsaAES128CBC, .rsaAES128CBC, .ecdsaAES256CBC, .rsaAES256CBC: false
@@ -41,32 +45,40 @@ public enum CipherSuite: String, Sendable, CaseIterable {
     }
   }
 
+  /// True for the suites of TLS 1.3, false for those of TLS 1.2.
   public var isOfTLS13: Bool { rawValue.hasPrefix("TLS_") }
 }
 
 /// TLS of a listener (`tls:` in `gateway.listeners`).
 public struct ListenerTLS: Sendable {
+  /// The treatment of a client without a certificate, on a listener that requests one.
   public enum ClientCertificate: String, Sendable, CaseIterable {
-    /// Asked for; a client without one is served too.
+    /// The gateway accepts the client.
     case request
+    /// The handshake fails.
     case require
   }
 
-  /// At least one; the first is for names that none is for.
+  /// The certificates, at least one. The first is the default: the client sends no server name, or no certificate
+  /// matches.
   public var certificates: [CertificateAndKey]
+  /// The oldest version that a client may use. Default: 1.2.
   public var minimumVersion = MinimumTLSVersion.v12
-  /// Empty for the defaults, of each version.
+  /// The cipher suites in order of preference. A version of TLS without a suite in the list uses its defaults.
   public var ciphers: [CipherSuite] = []
-  /// Who may have issued clients' certificates; `nil`: none are asked for.
+  /// The authorities that issue client certificates; `nil`: the gateway requests no client certificate.
   public var clientAuthorities: CertificateChain?
+  /// The treatment of a client without a certificate. Default: the handshake fails.
   public var clientCertificate = ClientCertificate.require
-  /// Milliseconds.
+  /// The longest time of a handshake in milliseconds. Default: 10 s.
   public var handshakeTimeout = 10_000
 
+  /// Creates the defaults with these certificates.
   public init(certificates: [CertificateAndKey]) {
     self.certificates = certificates
   }
 
+  /// The settings of `tls:` in an item of `listeners:`.
   public static let table = SettingTable<ListenerTLS>(
     "tls", "TLS of a listener.", alternatives: [["certificate", "private_key"], ["certificates"]],
     [
@@ -80,22 +92,26 @@ public struct ListenerTLS: Sendable {
       .other(
         "certificates", .list(.section("certificate"), least: 1),
         """
-        More certificates. The name that a client asks for (SNI) chooses one by its subject alternative names; the \
-        first certificate of all is for every other name
+        More certificates. The gateway chooses the one whose subject alternative names match the server name that the \
+        client sends (SNI); if none matches, it uses the first of all
         """,
         default: "none"),
       .choice(
-        "min_version", \.minimumVersion, "The oldest version that is accepted; 1.0 and 1.1 never are (RFC 8996)"),
+        "min_version", \.minimumVersion,
+        "The oldest version that the gateway accepts; it never accepts 1.0 and 1.1 (RFC 8996)"),
       .other(
         "ciphers", .list(.choice(CipherSuite.allCases.map(\.rawValue))),
-        "Cipher suites by OpenSSL's names, the preferred first; a version without any in the list keeps its defaults",
+        """
+        Cipher suites by their OpenSSL names, in order of preference; a version of TLS without a suite in the list \
+        uses its defaults
+        """,
         default: "AES-GCM and ChaCha20-Poly1305 with ECDHE"),
       .other(
-        "client_ca", .text("file name"), "PEM file with the authorities that may have issued clients' certificates",
-        default: "none are asked for"),
+        "client_ca", .text("file name"), "PEM file with the authorities that issue client certificates",
+        default: "no client certificate is requested"),
       .choice(
         "client_certificate", \.clientCertificate,
-        "The treatment of a client without a certificate: `require` refuses it"),
+        "The treatment of a client without a certificate: `request` accepts it, `require` refuses it"),
       .number(
         "handshake_timeout", \.handshakeTimeout, .duration(100...600_000), "The longest time of a handshake"),
     ]
@@ -104,14 +120,16 @@ public struct ListenerTLS: Sendable {
 
 /// TLS towards the upstream (`upstream.tls`).
 public struct UpstreamTLS: Sendable {
-  /// Who may have issued its certificate.
+  /// The authorities that may issue the upstream's certificate; all others are untrusted.
   public var authorities: CertificateChain
-  /// The name or address that its certificate is for.
+  /// The host name or address that the certificate must contain, also sent as SNI.
   public var serverName: String
-  /// The gateway's own certificate, where the upstream asks for one.
+  /// The certificate that the gateway presents if the upstream requests one; `nil`: none.
   public var certificate: CertificateAndKey?
+  /// The oldest version that the upstream may use. Default: 1.2.
   public var minimumVersion: MinimumTLSVersion
 
+  /// Creates settings, by default with TLS 1.2 or later and without a certificate of the gateway.
   public init(
     authorities: CertificateChain, serverName: String, certificate: CertificateAndKey? = nil,
     minimumVersion: MinimumTLSVersion = .v12
@@ -123,22 +141,25 @@ public struct UpstreamTLS: Sendable {
   }
 }
 
-/// `Strict-Transport-Security` on answers over TLS (RFC 6797).
+/// The `Strict-Transport-Security` field of responses over TLS (RFC 6797).
 public struct StrictTransport: Sendable, Equatable {
-  /// Seconds.
+  /// The time in seconds for which a browser uses https only; 0 makes it forget the field. Default: a year.
   public var maxAge: Int
+  /// True if the field also applies to all subdomains. Default: false.
   public var includesSubdomains: Bool
 
+  /// The settings of `strict_transport_security:`.
   public static let table = SettingTable<StrictTransport>(
-    "strict_transport_security", "The `Strict-Transport-Security` of answers over TLS (RFC 6797).",
+    "strict_transport_security", "The `Strict-Transport-Security` of responses over TLS (RFC 6797).",
     [
       .number(
-        "max_age", \.maxAge, .seconds(0...87_600 * 3_600), "The time for which browsers keep it; `0s` ends it"),
-      .flag("include_subdomains", \.includesSubdomains, "`true`: it holds for all subdomains too"),
+        "max_age", \.maxAge, .seconds(0...87_600 * 3_600),
+        "The time for which browsers remember the field; `0s` makes them forget it"),
+      .flag("include_subdomains", \.includesSubdomains, "`true`: the field also applies to all subdomains"),
     ]
   ) { StrictTransport() }
 
-  /// A year, which is what lists of such hosts ask for at least.
+  /// Creates a field, by default for a year, which is the minimum that browsers' preload lists require.
   public init(maxAge: Int = 31_536_000, includesSubdomains: Bool = false) {
     self.maxAge = maxAge
     self.includesSubdomains = includesSubdomains

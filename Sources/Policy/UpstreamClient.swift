@@ -2,27 +2,38 @@ public import OAuth
 
 /// The identity of a client at the upstream (`clients[].upstream:`).
 public struct UpstreamClient: Sendable {
+  /// The form in which the gateway sends the client secret that it holds (RFC 6749, section 2.3.1).
   public enum Authentication: String, Sendable, CaseIterable {
+    /// In the `Authorization` field, with the Basic scheme.
     case basic
+    /// In the body, as `client_id` and `client_secret`.
     case post
+    /// No secret.
     case none
   }
 
+  /// The redirect URI that the gateway sends to the upstream.
   public enum RedirectURI: Sendable, Equatable {
-    /// The gateway's callback: the default where the gateway holds credentials.
+    /// The gateway's callback: the default if the gateway holds a secret for the client.
     case callback
-    /// The one that the client asked for.
+    /// The redirect URI of the client's request.
     case requested
+    /// This URI in every request.
     case fixed(String)
   }
 
+  /// The id of the client at the upstream. Default: its id in the policy.
   public var clientID: ClientID
+  /// The secret with which the gateway authenticates to the upstream; `nil`: the gateway holds none.
   public var clientSecret: Secret?
+  /// The redirect URI that the upstream gets.
   public var redirectURI: RedirectURI
+  /// The form in which the gateway sends `clientSecret`.
   public var authentication: Authentication
-  /// Rules that take the place of the server's; `nil` where the client has none of its own.
+  /// The client's own lists, which replace those of `upstream.scopes` one by one; `nil` if it has none.
   public var scopes: ScopeRules?
 
+  /// Creates an identity; by default the gateway holds no secret for it and applies the scope rules of `upstream:`.
   public init(
     clientID: ClientID, clientSecret: Secret? = nil, authentication: Authentication, redirectURI: RedirectURI,
     scopes: ScopeRules? = nil
@@ -34,27 +45,28 @@ public struct UpstreamClient: Sendable {
     self.scopes = scopes
   }
 
-  /// The client of a mapping that sets nothing, until the client's own id is known.
+  /// Creates the defaults, with a placeholder for the id until the policy file gives the client's own id.
   public init() {
     self.init(clientID: ClientID(""), authentication: .none, redirectURI: .requested)
   }
 
+  /// The settings of `upstream:` in an entry of `clients:`.
   public static let table = SettingTable<UpstreamClient>(
     "client_upstream", "The identity of a client at the upstream.",
     [
       .other(
-        "client_id", .text("up to 256 ASCII characters", pattern: "^[ -~]+$", longest: 256), "Its id there",
+        "client_id", .text("up to 256 ASCII characters", pattern: "^[ -~]+$", longest: 256), "Its id at the upstream",
         default: "the same id"),
       .other("client_secret", .section("secret"), "The secret that the gateway holds for it", default: "none"),
       .choice(
-        "authentication", \.authentication, "How the gateway sends the `client_secret` that it holds",
+        "authentication", \.authentication, "The form in which the gateway sends the `client_secret`",
         default: "`basic` with a secret, else `none`"),
       .other(
         "redirect_uri", .text("`callback`, `requested`, a URI"),
         "The redirect URI that the upstream gets: the gateway's callback, the one of the request, or a complete URI",
         default: "`callback` with a secret, else `requested`"),
       .other(
-        "scopes", .section("scopes"), "Lists that take the place of those of `upstream.scopes`",
+        "scopes", .section("scopes"), "Lists that replace those of `upstream.scopes`",
         default: "the server's"),
     ]
   ) { UpstreamClient() }

@@ -1,44 +1,52 @@
 /// The legacy authorization server (`upstream:` in the policy file).
 public struct UpstreamSettings: Sendable {
+  /// The scheme, host and port of the server.
   public var origin: Origin
+  /// The paths of its OAuth endpoints.
   public var endpoints: EndpointPaths
+  /// The place where the gateway completes the server's authorization responses. Default: in the passing response.
   public var callback: CallbackMode
-  /// Prefixes that are proxied; empty: everything.
+  /// The path prefixes that the gateway forwards; empty (default): all paths.
   public var pass: [String] = []
-  /// Paths that only look like an endpoint, such as `/oauth/token_key`; `*` is one segment of any value.
+  /// The paths that resemble an endpoint but are none, such as `/oauth/token_key`; `*` matches one segment.
   public var notEndpoints: [String] = []
-  /// Bytes of `state` that the server accepts; a longer sealed state is kept in the store behind a handle.
+  /// The longest `state` that the server accepts, in bytes. The gateway keeps a longer sealed state in the store and
+  /// sends a handle. Default: 2 KiB.
   public var stateLimit = 2_048
-  /// Seconds that the server takes a code: its digest is remembered for so long.
+  /// The time in seconds for which the server accepts a code; the store keeps the code's digest this long. Default: 10
+  /// minutes.
   public var codeLifetime = 600
-  /// True if the sign-in ends with a form of another site: the gateway's cookie then has `SameSite=None`.
+  /// True if the sign-in ends with a form of another site, so that the gateway's cookie needs `SameSite=None`. Default:
+  /// false.
   public var crossSiteLogin = false
-  /// `nil` unless the operator accepts raw codes at the callback without PKCE at the server.
+  /// `.accepted` if the operator accepts raw codes at the callback without PKCE at the server; `nil` by default.
   public var callbackRisk: CallbackRisk?
-  /// True if the server understands PKCE: the gateway then sends a challenge of its own for every transaction. The
-  /// client's challenge is never forwarded.
+  /// True if the server understands PKCE, so that the gateway sends its own challenge for every transaction. The
+  /// client's challenge is never forwarded. Default: false.
   public var usesPKCE: Bool
-  /// The difference between the scopes of apps and of the server; `nil` for none.
+  /// The difference between the scopes of apps and of the server; `nil`: none.
   public var scopes: ScopeRules?
-  /// Authorization request parameters forwarded in addition to OAuth's and OpenID Connect Core's.
+  /// The authorization request parameters that the gateway forwards in addition to those of OAuth and OpenID Connect
+  /// Core.
   public var parameters: Set<String>
-  /// Process-wide.
+  /// The most connections of the process to the server. Default: 1,024.
   public var maxConnections = 1_024
-  /// Of these, so many are kept for the OAuth endpoints; `nil`: an eighth.
+  /// The number of these connections that are reserved for the OAuth endpoints; `nil`: an eighth.
   public var reserve: Int?
-  /// Milliseconds.
+  /// The longest time in milliseconds to open a connection, including the DNS lookup. Default: 5 s.
   public var connectTimeout = 5_000
-  /// Milliseconds from the last request byte to the response head.
+  /// The longest time in milliseconds from the last request byte to the response head. Default: 60 s.
   public var responseTimeout = 60_000
-  /// Protocols that an `Upgrade` may name, lower case, e.g. `websocket`; empty: no upgrades.
+  /// The protocols that an `Upgrade` field may name, in lower case, e.g. `websocket`; empty (default): no upgrades.
   public var upgrades: Set<String> = []
-  /// Globs of names of request fields that only a trusted proxy may send, besides the built-in ones.
+  /// Globs of the names of request fields that only a trusted proxy may send, in addition to the built-in globs.
   public var strippedHeaders: [String] = []
-  /// Globs of names of request fields that every client may send, although a built-in glob matches.
+  /// Globs of the names of request fields that every client may send, although a built-in glob matches them.
   public var keptHeaders: [String] = []
-  /// `nil` exactly for an http origin.
+  /// The TLS settings of an https origin; `nil` for http.
   public var tls: UpstreamTLS?
 
+  /// Creates settings; everything that is not an argument has its default.
   public init(
     origin: Origin, endpoints: EndpointPaths, callback: CallbackMode = .inPlace, usesPKCE: Bool = false,
     scopes: ScopeRules? = nil, parameters: Set<String> = []
@@ -51,12 +59,14 @@ public struct UpstreamSettings: Sendable {
     self.parameters = parameters
   }
 
-  /// Connections that are kept for the OAuth endpoints.
+  /// The number of connections that are reserved for the OAuth endpoints, so that other requests cannot use all of
+  /// them.
   public var reservedConnections: Int {
     get { reserve ?? maxConnections / 8 }
     set { reserve = newValue }
   }
 
+  /// The settings of `upstream:`.
   public static let table = SettingTable<UpstreamSettings>(
     "upstream", "The legacy authorization server.",
     [
@@ -69,42 +79,43 @@ public struct UpstreamSettings: Sendable {
       .choice(
         "callback", \.callback,
         """
-        The place where its answers are completed: in the passing response, on whatever path of the server it comes, \
-        or over the network at `/.proofgate/callback`, which shows raw codes to the browser
+        The place where the gateway completes an authorization response. `in_place`: in the server's response, on any \
+        path, before it reaches the browser. `network`: at `/.proofgate/callback`, so that the browser sees raw codes
         """
       ),
       .choice(
         "callback_risk", \.callbackRisk,
         "Accepts `callback: network` with a server that does not understand PKCE", default: "not accepted"),
       .paths(
-        "pass", \.pass, "Prefixes that are proxied, everything else answers 404; `/` is everything",
-        default: "everything is proxied"),
+        "pass", \.pass,
+        "Path prefixes that the gateway forwards to the server; it answers 404 for all other paths; `/` is every path",
+        default: "all paths are forwarded"),
       .paths(
         "not_endpoints", \.notEndpoints,
-        "Exact paths that only look like an endpoint, such as `/oauth/token_key`; `*` is one segment of any value",
+        "Exact paths that resemble an endpoint but are none, such as `/oauth/token_key`; `*` matches one segment",
         default: "none"),
       .number(
         "state_limit", \.stateLimit, .size(14...65_536),
         """
-        Bytes of `state` that the server accepts; a longer sealed state is kept in the store behind a handle, if it \
-        has at most 512 bytes
+        Bytes of `state` that the server accepts; the gateway keeps a longer sealed state, of at most 512 bytes, in \
+        the store and sends a handle
         """
       ),
       .number(
         "code_lifetime", \.codeLifetime, .seconds(1...86_400),
-        "The time for which the server takes a code; for so long a code belongs to the sign-in that brought it first"),
+        "The time for which the server accepts a code; meanwhile a code belongs to the sign-in that got it first"),
       .flag(
         "cross_site_login", \.crossSiteLogin,
         """
         `true`: the sign-in ends with a form of another site (SAML, WS-Federation); the gateway's cookie then has \
-        `SameSite=None`, and its own forms must come from its own origin
+        `SameSite=None`, and the gateway accepts its own forms from its own origin only
         """
       ),
       .choice(
         "pkce", \.usesPKCE, false: "strip", true: "forward",
         """
-        PKCE at the server. `forward`: it understands PKCE, and each sign-in has a challenge of the gateway's own \
-        there; `strip`: it gets no PKCE parameter
+        PKCE at the server. `forward`: the server understands PKCE, and the gateway sends its own challenge for each \
+        sign-in; `strip`: the gateway sends no PKCE parameter
         """
       ),
       .other(
@@ -120,13 +131,13 @@ public struct UpstreamSettings: Sendable {
       .number(
         "reserved_connections", \.reserve, .number(0...999_999),
         """
-        Of `max_connections`, so many are kept for the OAuth endpoints, so that a flood of other requests cannot keep \
-        users from signing in
+        The part of `max_connections` that is reserved for the OAuth endpoints, so that a flood of other requests \
+        cannot keep users from signing in
         """,
         default: "an eighth of them"),
       .number(
         "connect_timeout", \.connectTimeout, .duration(10...600_000),
-        "The longest time to open a connection, the look-up of its name included"),
+        "The longest time to open a connection, including the DNS lookup"),
       .number(
         "response_timeout", \.responseTimeout, .duration(10...86_400_000),
         "The longest time from the last request byte to the response head"),
@@ -135,11 +146,11 @@ public struct UpstreamSettings: Sendable {
         "Protocols that an `Upgrade` may name, such as `websocket`", default: "none"),
       .other(
         "strip_headers", .list(.text("names; `*` matches any characters", pattern: headerPattern), orSingle: true),
-        "Request fields that only `trusted_proxies` may send, besides those that the gateway drops by itself",
+        "Request fields that only `trusted_proxies` may send, in addition to the built-in list",
         default: "none"),
       .other(
         "keep_headers", .list(.text("names; `*` matches any characters", pattern: headerPattern), orSingle: true),
-        "Request fields that every client may send although the gateway would drop them", default: "none"),
+        "Request fields that every client may send although the built-in list has them", default: "none"),
       .other(
         "tls", .section("upstream_tls"), "TLS towards an https `url`",
         default: "verified with the machine's authorities"),
@@ -148,24 +159,30 @@ public struct UpstreamSettings: Sendable {
 
   private static let headerPattern = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{2,}$"
 
-  /// The settings of a server that sets nothing, until its URL is known.
+  /// Creates the defaults, with placeholders for the URL and the endpoints until the policy file gives them.
   public init() {
     self.init(origin: Origin(scheme: .https, host: ""), endpoints: EndpointPaths(authorization: [], token: []))
   }
 }
 
-/// Paths of the server's OAuth endpoints, each as written in its documentation, beginning with a slash.
+/// The paths of the server's OAuth endpoints, each as the server documents it, with the leading slash.
 public struct EndpointPaths: Sendable {
+  /// Authorization endpoints (RFC 6749, section 3.1).
   public var authorization: [String]
+  /// Token endpoints (RFC 6749, section 3.2).
   public var token: [String]
+  /// Revocation endpoints (RFC 7009).
   public var revocation: [String]
+  /// Introspection endpoints (RFC 7662).
   public var introspection: [String]
-  /// Where the gateway itself takes pushed authorization requests (RFC 9126); nothing there ever goes to the server.
+  /// Paths at which the gateway itself accepts pushed authorization requests (RFC 9126). Requests of enforced clients
+  /// to them never go to the server. If no client may push, they are closed.
   public var pushedAuthorization: [String]
-  /// Endpoints that the gateway does not police and therefore answers with 404: device authorization and dynamic
-  /// registration of the upstream's own, and pushed authorization requests where no client may push.
+  /// Endpoints that the gateway does not support and therefore answers with 404: device authorization and dynamic
+  /// registration.
   public var closed: [String]
 
+  /// Creates paths; a kind of endpoint that is not an argument has none.
   public init(
     authorization: [String], token: [String], revocation: [String] = [], introspection: [String] = [],
     pushedAuthorization: [String] = [], closed: [String] = []
@@ -178,51 +195,56 @@ public struct EndpointPaths: Sendable {
     self.closed = closed
   }
 
+  /// The settings of `endpoints:`.
   public static let table = SettingTable<EndpointPaths>(
     "endpoints", "Paths of the server's OAuth endpoints, exactly as the server has them.",
     [
       .paths(
         "authorization", \.authorization,
-        "Authorization requests are checked, sealed and forwarded (RFC 6749, section 3.1)",
+        "The gateway checks authorization requests, seals their state and forwards them (RFC 6749, section 3.1)",
         required: "its path, such as `/authorize`"),
       .paths(
-        "token", \.token, "Token requests are verified first (RFC 6749, section 3.2)",
+        "token", \.token, "The gateway verifies token requests before it forwards them (RFC 6749, section 3.2)",
         required: "its path, such as `/token`"),
       .paths(
-        "revocation", \.revocation, "Sealed refresh tokens are translated (RFC 7009)", default: "none"),
+        "revocation", \.revocation,
+        "The gateway replaces a sealed refresh token by the upstream's token and forwards the request (RFC 7009)",
+        default: "none"),
       .paths(
         "introspection", \.introspection,
         """
-        Requests are forwarded with the caller's own credentials (RFC 7662); failed attempts are limited as at the \
-        token endpoint
+        The gateway forwards requests with the credentials of the caller (RFC 7662), and limits failed attempts as at \
+        the token endpoint
         """,
         default: "none"),
       .paths(
         "pushed_authorization", \.pushedAuthorization,
         """
-        Clients push authorization requests to the gateway, if any may; otherwise closed with 404. The server's own is \
-        never reached: its requests would go around the gateway (RFC 9126)
+        The gateway itself accepts pushed authorization requests here if any client may push, and else answers 404. \
+        Requests of enforced clients never reach an endpoint of the server: they would bypass the gateway (RFC 9126)
         """,
         default: "none"),
       .other(
-        "device_authorization", .paths, "The server's own device authorization: closed with 404 (RFC 8628)",
+        "device_authorization", .paths, "The server's device authorization: the gateway answers 404 (RFC 8628)",
         default: "none"),
       .other(
-        "registration", .paths, "The server's own dynamic registration: closed with 404 (RFC 7591)", default: "none"),
+        "registration", .paths, "The server's dynamic registration: the gateway answers 404 (RFC 7591)",
+        default: "none"),
     ]
   ) { EndpointPaths(authorization: [], token: []) }
 }
 
-/// Where the upstream's answer is completed (`I-completion`).
+/// The place where the gateway completes an authorization response of the upstream (`I-completion`).
 public enum CallbackMode: String, Sendable, CaseIterable {
-  /// In the passing response: browsers never see a raw code.
+  /// In the passing response: the browser never sees a raw code.
   case inPlace = "in_place"
-  /// At the callback, for upstreams that answer by script or form_post or from another origin.
+  /// At the callback, for upstreams that answer by script, by form_post or from another origin.
   case network
 }
 
-/// The acceptance of `callback: network` with a server that does not understand PKCE: a program that sees a raw code first
-/// can redeem it in a sign-in of its own.
+/// The operator's decision about `callback: network` with a server that does not understand PKCE: a program that sees a
+/// raw code first can redeem it in its own sign-in.
 public enum CallbackRisk: String, Sendable, CaseIterable {
+  /// The operator accepts the risk.
   case accepted
 }

@@ -1,11 +1,12 @@
-/// IP address literals in their one usual spelling: forms such as `127.1` or `0x7f.1` are not read.
+/// A parser of IP address literals in their canonical notation: forms such as `127.1` or `0x7f.1` are rejected.
 enum AddressText {
-  /// 16 bytes; an IPv4 address is mapped (`::ffff:a.b.c.d`).
+  /// Returns the 16 bytes of an address; an IPv4 address is mapped (`::ffff:a.b.c.d`).
   static func parse(_ text: some StringProtocol) -> [UInt8]? {
     if text.utf8.contains(UInt8(ascii: ":")) { return parseIPv6(text) }
     return parseIPv4(text).map { [UInt8](repeating: 0, count: 10) + [0xff, 0xff] + $0 }
   }
 
+  /// Returns the 4 bytes of a dotted quad without leading zeros.
   static func parseIPv4(_ text: some StringProtocol) -> [UInt8]? {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 4 else { return nil }
@@ -17,7 +18,7 @@ enum AddressText {
     return bytes
   }
 
-  /// RFC 4291, section 2.2, without zone identifiers.
+  /// Returns the 16 bytes of an IPv6 address (RFC 4291, section 2.2) without a zone identifier.
   static func parseIPv6(_ text: some StringProtocol) -> [UInt8]? {
     let halves = split(String(text))
     guard let halves else { return nil }
@@ -27,7 +28,7 @@ enum AddressText {
     return head + [UInt8](repeating: 0, count: 16 - head.count - tail.count) + tail
   }
 
-  /// Digits without a leading zero, which some parsers take for octal.
+  /// Returns true for digits without a leading zero, which some parsers interpret as octal.
   static func isCanonicalNumber(_ text: some StringProtocol) -> Bool {
     let digits = text.utf8
     guard let first = digits.first, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
@@ -36,7 +37,7 @@ enum AddressText {
     return digits.count == 1 || first != UInt8(ascii: "0")
   }
 
-  /// What stands before and after `::`; no tail without it, `nil` when it occurs twice.
+  /// Returns the text before and after `::`, or all of it as the head if there is no `::`; `nil` if `::` occurs twice.
   private static func split(_ text: String) -> (head: Substring, tail: Substring?)? {
     let bytes = Array(text.utf8)
     let colon = UInt8(ascii: ":")
@@ -47,6 +48,7 @@ enum AddressText {
     return (text[..<start], text[text.utf8.index(start, offsetBy: 2)...])
   }
 
+  /// Returns the bytes of groups of hexadecimal digits between colons; the last group may be an IPv4 address.
   private static func groups(_ text: Substring, mayEndInIPv4: Bool) -> [UInt8]? {
     guard !text.isEmpty else { return [] }
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)

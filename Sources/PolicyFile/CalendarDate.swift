@@ -1,10 +1,10 @@
-/// A day of the Gregorian calendar in UTC, as RFC 3339's `full-date`: `2027-03-31`.
+/// A day of the Gregorian calendar in UTC, written as `full-date` of RFC 3339: `2027-03-31`.
 struct CalendarDate: Equatable {
   let text: String
-  /// The first second after it, since 1970.
+  /// The end of the day, in seconds since 1970.
   let endsAt: Int64
 
-  /// `nil` for anything else, and for days that the month does not have.
+  /// Returns `nil` for any other notation, and for a day that the month does not have.
   init?(parsing text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.map(\.utf8.count) == [4, 2, 2],
@@ -13,7 +13,8 @@ struct CalendarDate: Equatable {
       (1...12).contains(month), day >= 1, day <= CalendarDate.length(of: month, in: year)
     else { return nil }
     self.text = text
-    // Years begin in March here, so that the leap day comes last; 719,468 days lie between March of year 0 and 1970.
+    // Count years from March, so that the leap day is the last day. There are 719,468 days from 1 March of year 0 to
+    // 1970.
     let shifted = month > 2 ? year : year - 1
     let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
     let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468

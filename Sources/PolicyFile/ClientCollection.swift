@@ -2,20 +2,21 @@ import OAuth
 import Policy
 import YAML
 
-/// The clients read so far, and what only all of them together can tell.
+/// The clients read so far, and the facts that depend on all of them together.
 struct ClientCollection {
-  /// A client that has an id. There may be very many, so what is kept of each is little, and nothing keeps its nodes.
+  /// A client with an id. A policy may have very many, so an entry is small and does not keep the document in memory.
   struct Entry {
-    /// `nil` where the entry has errors that leave none.
+    /// `nil` if errors of the entry prevent a client.
     var client: Client?
-    /// Where the client begins.
+    /// The place where the client begins.
     let place: SourceLocation
-    /// Where the file says who asks; absent: the default of `I-consent`.
+    /// The place of the `consent` setting; `nil`: the default of `I-consent` applies.
     let consent: SourceLocation?
+    /// The place of the upstream `client_id`; `nil`: the client has none.
     let upstreamID: SourceLocation?
   }
 
-  /// A redirect URI that apps or servers could mistake for another's, with its scheme where that is private.
+  /// A redirect URI that another client must not have too, with its scheme if that is private-use.
   struct Site {
     let client: ClientID
     let uri: String
@@ -23,7 +24,7 @@ struct ClientCollection {
     let place: SourceLocation
   }
 
-  /// A loopback redirect URI without its port, which an app chooses when it runs.
+  /// A loopback redirect URI without its port, which an app chooses at run time.
   struct LoopbackSite {
     let client: ClientID
     let address: String
@@ -32,16 +33,16 @@ struct ClientCollection {
   }
 
   private(set) var entries: [Entry] = []
-  /// Where each client is among the entries.
+  /// The index of each client in `entries`.
   private var positions: [ClientID: Int32] = [:]
-  /// In the order of the files.
+  /// All redirect URIs but those of loopback, in the order of the files.
   private(set) var sites: [Site] = []
   private(set) var loopbackSites: [LoopbackSite] = []
-  /// Equal sets share their storage, and are found by the list that says them: most clients of a large policy have the
-  /// same grants and modes.
+  /// The sets of grants so far, with the list in the file that each set comes from. Clients with equal lists share the
+  /// storage of the set: most clients of a large policy have the same grants and response modes.
   private var grantSets: [(list: [GrantType], set: Set<GrantType>)] = []
   private var modeSets: [Set<ResponseMode>] = []
-  /// True if the gateway seals the refresh tokens of at least one client.
+  /// True if an enforced public client has the refresh token grant, so that the gateway seals its refresh tokens.
   private(set) var sealsRefreshTokens = false
 
   mutating func reserveCapacity(_ count: Int) {
@@ -52,7 +53,7 @@ struct ClientCollection {
 
   subscript(id: ClientID) -> Entry? { positions[id].map { entries[Int($0)] } }
 
-  /// The id must be new.
+  /// Adds a client; its id must be new.
   mutating func add(_ id: ClientID, _ entry: Entry) {
     positions[id] = Int32(entries.count)
     entries.append(entry)
@@ -74,7 +75,7 @@ struct ClientCollection {
     loopbackSites.append(site)
   }
 
-  /// Returns the loopback sites whose address a client of the other mode had before, each with that client.
+  /// Returns the loopback sites whose address an earlier client of the other mode has too, each with that client.
   func loopbackSitesOfBothModes() -> [(site: LoopbackSite, other: ClientID)] {
     guard loopbackSites.contains(where: \.isObserved) else { return [] }
     var observed: [String: ClientID] = [:]
@@ -87,13 +88,14 @@ struct ClientCollection {
     return shared
   }
 
-  /// The sites that have a text which another client had before, and that client, by their positions.
+  /// Returns the positions of the sites whose text an earlier client has too, each with that client. `text` returns the
+  /// text to compare; `nil` excludes the site.
   func sharedSites(_ text: (Site) -> String?) -> [Int: ClientID] {
     var owners: [String: Int32] = [:]
     owners.reserveCapacity(sites.count)
     var shared: [Int: ClientID] = [:]
     for (position, site) in sites.enumerated() {
-      // The new owner replaces the old one, so that a client's second URI with the scheme is no second finding.
+      // The new owner replaces the old one, so that a second URI of a client with the scheme gives no second finding.
       guard let text = text(site), let owner = owners.updateValue(Int32(position), forKey: text) else { continue }
       let client = sites[Int(owner)].client
       if client != site.client { shared[position] = client }
@@ -101,12 +103,12 @@ struct ClientCollection {
     return shared
   }
 
-  /// Lets go of what finds clients by their ids.
+  /// Frees the index of ids. No client can be added or looked up afterwards.
   mutating func closeEntries() {
     positions = [:]
   }
 
-  /// The clients by their ids; none of them stays here.
+  /// Returns the clients by their ids and removes them from the collection.
   mutating func takeClients() -> [ClientID: Client] {
     var clients: [ClientID: Client] = [:]
     clients.reserveCapacity(entries.count)
@@ -117,14 +119,16 @@ struct ClientCollection {
     return clients
   }
 
+  /// Returns the set of these grants, which shares its storage with that of an equal list.
   mutating func shared(_ grants: [GrantType]) -> Set<GrantType> {
     if let known = grantSets.first(where: { $0.list == grants }) { return known.set }
     let set = Set(grants)
-    // A file could list them in many orders; the usual ones come first.
+    // At most 16, because a file could list the grants in many orders; the usual lists come first.
     if grantSets.count < 16 { grantSets.append((grants, set)) }
     return set
   }
 
+  /// Returns the set with shared storage that equals `modes`.
   mutating func shared(_ modes: Set<ResponseMode>) -> Set<ResponseMode> {
     if let known = modeSets.first(where: { $0 == modes }) { return known }
     modeSets.append(modes)

@@ -2,23 +2,24 @@ import OAuth
 import Policy
 import YAML
 
-/// The entry of one client, with the places that findings name. A class, because it has so many parts that a copy costs
-/// more than the reading.
+/// The entry of one client, with the places that findings name. A class, because a copy of its many parts would take
+/// longer than the parsing.
 final class ClientDraft: SectionDraft {
   /// A value and its place.
   typealias Located<Value> = (value: Value, node: YAMLNode)
 
   var settings: ClientSettings
   var id: ClientID?
-  /// `nil` where the entry does not say it, or not in a known word.
+  /// The value of `type:`; `nil` if it is missing or unknown.
   private(set) var kind: ClientType?
   /// The value of `id:`, or the whole entry.
   var node: YAMLNode
   private(set) var fields = Fields()
-  /// The redirect URIs that could be read.
+  /// The valid redirect URIs.
   var redirectURIs: [Located<RedirectURI>] = []
-  /// The grants that not every client may have.
+  /// The grants that only some clients may have, for the check after the entry is read.
   var grants: [Located<GrantType>] = []
+  /// True if the entry lists at least one valid grant, so that the default does not apply.
   var namesGrants = false
   var upstream: ClientUpstreamDraft
 
@@ -31,7 +32,7 @@ final class ClientDraft: SectionDraft {
   static let section = Section<ClientDraft>(
     ClientSettings.table,
     [
-      // Read first.
+      // `draft(_:)` reads it before the other settings.
       "id": { _, _, _ in },
       "redirect_uris": { $2.redirectURIs = $0.redirectURIs($1) },
       "grants": { $0.readGrants($1, $2) },
@@ -39,7 +40,7 @@ final class ClientDraft: SectionDraft {
       "upstream": { $0.readClientUpstream($1, $2) },
     ])
 
-  /// True if the entry has no redirect URI, not even one that could not be read.
+  /// True if the entry has no redirect URI, not even an invalid one.
   var namesNoRedirectURI: Bool {
     guard redirectURIs.isEmpty, let node = fields["redirect_uris"]?.node else { return redirectURIs.isEmpty }
     return node.kind == .sequence && node.count == 0
@@ -50,17 +51,17 @@ final class ClientDraft: SectionDraft {
   /// True if the upstream knows the client by another id.
   var hasOtherUpstreamID: Bool { upstream.id.map { $0 != id } ?? false }
 
-  /// How messages call the client.
+  /// The name of the client in messages.
   var title: String { id.map { "client \(quoted($0.rawValue))" } ?? "the client" }
 
-  /// Takes the settings that were read, and fills in the defaults that depend on other ones.
+  /// Stores the fields that were read, and fills in the defaults that depend on other settings.
   ///
-  /// - Parameter clients: The clients of the policy, whose equal sets share their storage.
+  /// - Parameter clients: The clients of the policy, which provide the shared sets of grants and modes.
   func complete(_ fields: Fields, _ clients: inout ClientCollection) {
     self.fields = fields
     if fields.valid("type") != nil { kind = settings.kind }
     if fields.valid("application") == nil {
-      // The kind of application with the stricter rules for its type.
+      // The kind of application with the stricter rules for the type.
       settings.application = kind == .confidential ? .web : .native
     }
     if !namesGrants, settings.application == .device { settings.grants = clients.shared([.deviceCode, .refreshToken]) }
@@ -68,7 +69,7 @@ final class ClientDraft: SectionDraft {
   }
 }
 
-/// `upstream:` of a client.
+/// The mapping `upstream:` of a client.
 struct ClientUpstreamDraft: SectionDraft {
   var settings: UpstreamClient
   var fields = Fields()
@@ -84,10 +85,10 @@ struct ClientUpstreamDraft: SectionDraft {
       "scopes": { $2.settings.scopes = $0.scopes($1, server: $0.upstream?.scopes) },
     ])
 
-  /// True if the entry names a secret: where it could not be read there is an error already.
+  /// True if the entry has a `client_secret`, even an unreadable one, which is already reported.
   var holdsCredentials: Bool { fields["client_secret"] != nil }
 
-  /// The upstream client of a client with this id.
+  /// Returns the settings, with the defaults for a client with this id.
   func settings(for id: ClientID) -> UpstreamClient {
     var settings = settings
     settings.clientID = self.id ?? id

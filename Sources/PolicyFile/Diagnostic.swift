@@ -1,24 +1,29 @@
-/// One finding about a policy file: what, where, and what to do.
+/// One finding about a policy file: the problem, its place, and its solution.
 public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
+  /// The consequence of a finding.
   public enum Severity: String, Sendable, CaseIterable {
-    /// The policy is not used.
+    /// The policy cannot be used.
     case error
-    /// The policy is used, and departs from what an RFC or good operation asks for.
+    /// The policy is used, but departs from an RFC or from good operation.
     case warning
-    /// Worth knowing, nothing to do.
+    /// Information that requires no change.
     case note
   }
 
+  /// The kind of finding.
   public let id: DiagnosticID
+  /// The consequence of the finding.
   public let severity: Severity
+  /// The path of the file, as the command line or `include` has it.
   public let file: String
-  /// From 1.
+  /// The line, from 1.
   public let line: Int
-  /// From 1, in characters.
+  /// The column in characters, from 1.
   public let column: Int
-  /// Lower case, one line, the input in backticks.
+  /// One line in lower case, with input in backticks.
   public let message: String
 
+  /// Creates a finding; `line` and `column` count from 1.
   public init(id: DiagnosticID, severity: Severity, file: String, line: Int, column: Int, message: String) {
     self.id = id
     self.severity = severity
@@ -28,7 +33,8 @@ public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
     self.message = message
   }
 
-  /// `file:line:column: severity: what (RFC, section) [id]`; the last two only for findings of the lint.
+  /// One line: `file:line:column: severity: message (RFC, section) [id]`. The section is there if the finding comes
+  /// from an RFC, and the id if it is a finding of the lint.
   public var description: String {
     var text = "\(file):\(line):\(column): \(severity.rawValue): \(message)"
     if let reference = id.reference { text += " (\(reference))" }
@@ -38,7 +44,7 @@ public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Sequence where Element == Diagnostic {
-  /// `2 errors, 1 warning`, or `no problems`.
+  /// The counts by severity, such as `2 errors, 1 warning`, or `no problems`.
   public var summary: String {
     var counts: [Diagnostic.Severity: Int] = [:]
     for diagnostic in self { counts[diagnostic.severity, default: 0] += 1 }
@@ -49,12 +55,12 @@ extension Sequence where Element == Diagnostic {
     return parts.isEmpty ? "no problems" : parts.joined(separator: ", ")
   }
 
-  /// True if there are errors, all of them about files and variables that are missing or cannot be read, and none about
+  /// True if there are errors, and all of them are about files and variables that are missing or unreadable, not about
   /// the text of the policy.
   public var onlyMissFiles: Bool {
     hasErrors && allSatisfy { $0.severity != .error || $0.id == .unreadableFile || $0.id == .unreadableSecret }
   }
 
-  /// True if any of them keeps the policy from being used.
+  /// True if any finding is an error, so that the policy cannot be used.
   public var hasErrors: Bool { contains { $0.severity == .error } }
 }

@@ -1,6 +1,6 @@
-/// The stable name of a kind of finding; `docs/policy.md` explains each.
+/// The stable name of a kind of finding; `docs/policy.md` explains each of them.
 public enum DiagnosticID: String, Sendable, CaseIterable {
-  // The file as such.
+  // The syntax of the file, and the files that it names.
   case unreadableFile = "unreadable-file"
   case invalidYAML = "invalid-yaml"
   case unknownKey = "unknown-key"
@@ -89,7 +89,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
 }
 
 extension DiagnosticID {
-  /// The finding about a setting whose bound an RFC gives.
+  /// Returns the kind of finding for a value of `key` above a bound that an RFC gives.
   static func excess(of key: String) -> Self {
     switch key {
     case "code_lifetime": .codeLifetime
@@ -99,7 +99,7 @@ extension DiagnosticID {
     }
   }
 
-  /// True if this is about what the policy allows; otherwise about how the file is written.
+  /// True if the finding is about the rules that the policy sets; false if it is about the syntax of the file.
   public var isLint: Bool {
     switch self {
     case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,
@@ -111,7 +111,7 @@ extension DiagnosticID {
     }
   }
 
-  /// Where the rule comes from, if an RFC makes it.
+  /// The section of the RFC that the rule comes from; `nil` if it comes from none.
   public var reference: String? {
     switch self {
     case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,

@@ -1,8 +1,8 @@
-/// Finds the word that was probably meant.
+/// The edit distance between words, for suggestions such as "did you mean".
 public enum EditDistance {
-  /// The candidate that is at most a third of the longer word's length away, if any.
+  /// Returns the nearest candidate, if its distance is at most a third of the length of the longer word.
   public static func nearest(to word: String, among candidates: [String]) -> String? {
-    // A key is at most this long; comparing longer input would only cost time.
+    // No key is longer, so a comparison of longer input only takes time.
     guard word.utf8.count <= 64 else { return nil }
     var best: (candidate: String, distance: Int)?
     for candidate in candidates {
@@ -13,7 +13,8 @@ public enum EditDistance {
     return best?.candidate
   }
 
-  /// Insertions, deletions, replacements and swaps of neighbours that turn one into the other.
+  /// Returns the smallest number of insertions, deletions, replacements and swaps of adjacent bytes that turn one word
+  /// into the other.
   static func between(_ left: [UInt8], _ right: [UInt8]) -> Int {
     var twoAgo: [Int] = []
     var previous = Array(0...right.count)

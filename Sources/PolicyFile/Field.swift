@@ -1,20 +1,20 @@
 import YAML
 
-/// A setting of the file: its key, for messages, and its value.
+/// A setting of the file: its key and its value.
 struct Field {
   let name: String
-  /// Where the key stands; the value itself for an item of a list.
+  /// The node of the key; for an item of a list the node of the value.
   let key: YAMLNode
   let node: YAMLNode
 
   /// The items of a list, or the value itself.
   var items: [YAMLNode] { node.kind == .sequence ? Array(node.items) : [node] }
 
-  /// The texts among the items.
+  /// The items that are texts.
   var texts: [String] { items.compactMap(\.text) }
 }
 
-/// Input as messages show it: on one line, without control characters, cut where it gets long.
+/// Returns input for a message: on one line, without control characters, and cut after 80 characters.
 func quoted(_ text: String) -> String {
   var shown = ""
   for (position, scalar) in text.unicodeScalars.enumerated() {
@@ -31,13 +31,14 @@ func quoted(_ text: String) -> String {
   return "`\(shown)`"
 }
 
-/// `a`, `b` or `c`, each in backticks.
+/// Returns the words as `a`, `b` or `c`, each in backticks.
 func oneOf(_ words: [String]) -> String {
   let words = words.map { "`\($0)`" }
   guard let last = words.last, words.count > 1 else { return words.first ?? "" }
   return words.dropLast().joined(separator: ", ") + " or " + last
 }
 
+/// Returns the name of a kind of value with its article, for messages.
 func article(_ kind: YAMLNode.Kind) -> String {
   switch kind {
   case .scalar: "text"

@@ -1,7 +1,8 @@
 import FoundationEssentials
 
-/// Reads the few files that a policy is made of.
+/// Access to the files of a policy.
 enum FileSystem {
+  /// The reason why a file cannot be read.
   enum Problem: Error, Equatable {
     case missing
     case denied
@@ -10,7 +11,7 @@ enum FileSystem {
     case tooLong(limit: Int)
     case other
 
-    /// What is wrong, to follow the file's name.
+    /// The problem, as a text that follows the name of the file.
     var text: String {
       switch self {
       case .missing: "does not exist"
@@ -23,6 +24,7 @@ enum FileSystem {
     }
   }
 
+  /// Reads a file of at most `limit` bytes.
   static func read(_ path: String, limit: Int) throws(Problem) -> [UInt8] {
     do {
       let data = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -35,7 +37,7 @@ enum FileSystem {
     }
   }
 
-  /// The names in a directory, sorted by their bytes.
+  /// Returns the names in a directory, sorted by their bytes.
   static func names(in directory: String) throws(Problem) -> [String] {
     do {
       let names = try FileManager.default.contentsOfDirectory(atPath: directory.isEmpty ? "." : directory)
@@ -47,7 +49,7 @@ enum FileSystem {
 
   static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
-  /// True if everybody on the machine may read the file: its mode, wherever links lead.
+  /// Returns true if the mode of the file, after resolving links, lets all users of the machine read it.
   static func isWorldReadable(_ path: String) -> Bool {
     let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
@@ -56,12 +58,12 @@ enum FileSystem {
     return mode & 0o004 != 0
   }
 
-  /// A path as written in `file`: relative ones start where that file is.
+  /// Resolves a path that is written in `file`: a relative path starts in the directory of that file.
   static func resolve(_ path: String, relativeTo file: String) -> String {
     path.hasPrefix("/") ? path : directory(of: file) + path
   }
 
-  /// Everything up to the last slash, with it.
+  /// Returns the part of the path up to and including the last slash.
   static func directory(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "" }
     return String(path[...slash])

@@ -3,48 +3,48 @@ import OAuth
 public import Policy
 import YAML
 
-/// Reads policy files (format version 1, see `docs/policy.md`).
+/// The reader of policy files (format version 1, see `docs/policy.md`).
 public enum PolicyFile {
-  /// What came of reading a policy.
+  /// The result of reading a policy.
   public struct Outcome: Sendable {
-    /// `nil` if and only if there is an error among `diagnostics`.
+    /// The policy; `nil` if and only if `diagnostics` has an error.
     public let policy: Policy?
-    /// All problems and findings, in the order of the files, from top to bottom.
+    /// All findings, in the order of the files, from top to bottom.
     public let diagnostics: [Diagnostic]
-    /// Settings that are read and that `serve` cannot honour yet, as errors. The policy is there all the same.
+    /// An error for each valid setting that `serve` does not support yet. These errors do not prevent a `policy`.
     public let unsupported: [Diagnostic]
-    /// The key file that the policy names, also where the policy has errors.
+    /// The key file that the policy names, even if the policy has errors.
     public let sealingKeys: FileReference?
     /// The points of RFC 8252, appendix A.
     public let selfCheck: SelfCheck
     /// The policy and the files that it includes, in the order of reading.
     public let files: [String]
 
-    /// True if `serve` can run this policy as it says.
+    /// True if `serve` supports every setting of the policy.
     public var isServable: Bool { policy != nil && unsupported.isEmpty }
   }
 
-  /// What came of reading several policies together.
+  /// The result of reading several policies together.
   public struct Check: Sendable {
-    /// One per path, in the order of the paths.
+    /// The results, one per path, in the order of the paths.
     public let outcomes: [Outcome]
-    /// Findings between policies.
+    /// Findings about conflicts between policies.
     public let between: [Diagnostic]
   }
 
   /// Reads a policy, the files that it includes and the secrets that it names.
   ///
-  /// - Parameter environment: where `{ env: NAME }` looks.
+  /// - Parameter environment: The variables that `{ env: NAME }` reads.
   public static func load(path: String, environment: [String: String]) -> Outcome {
     outcome(of: PolicyReader(PolicySources(environment: environment)), path)
   }
 
-  /// Reads a policy from these sources.
+  /// Reads a policy and the files that it includes from these sources.
   public static func load(path: String, _ sources: PolicySources) -> Outcome {
     outcome(of: PolicyReader(sources), path)
   }
 
-  /// The same on a machine that trusts these authorities of its own, or none.
+  /// Reads a policy as on a machine that trusts these authorities, or none. For tests.
   static func load(path: String, environment: [String: String], systemAuthorities: CertificateChain?) -> Outcome {
     outcome(of: PolicyReader(PolicySources(environment: environment)) { systemAuthorities }, path)
   }
@@ -59,7 +59,7 @@ public enum PolicyFile {
       let reader = PolicyReader(sources)
       outcomes.append(outcome(of: reader, path))
       guard let issuer = reader.gateway?.issuer else { continue }
-      // The last that has a URI stands for all that have it in this policy.
+      // If several clients of this policy have the URI, the finding names the last one.
       let sites = Dictionary(reader.clients.sites.lazy.map { ($0.uri, $0) }) { $1 }.values
       for site in sites.sorted(by: { ($0.place.mark, $0.uri) < ($1.place.mark, $1.uri) }) {
         guard let owner = owners[site.uri] else {

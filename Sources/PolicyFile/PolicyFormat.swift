@@ -1,8 +1,8 @@
 import Policy
 
-/// The tables of the format: the source of the JSON Schema and of the tables of the manual.
+/// The tables of the format, from which the JSON Schema and the tables of the manual are generated.
 enum PolicyFormat {
-  /// A table without the type of its values.
+  /// A `SettingTable` without the type of its values.
   struct Table: Sendable {
     let name: String
     let summary: String
@@ -24,6 +24,7 @@ enum PolicyFormat {
     }
   }
 
+  /// A `Setting` without the type of its values.
   struct Row: Sendable {
     let key: String
     let form: SettingForm
@@ -36,7 +37,7 @@ enum PolicyFormat {
     let notes: [String]
   }
 
-  /// The file itself comes first.
+  /// All tables. The first is that of the top level.
   static let tables = [
     Table(PolicyRoot.table), Table(GatewaySettings.table), Table(ListenerSettings.table), Table(ListenerTLS.table),
     Table(CertificatePlace.table), Table(StrictTransport.table), Table(UpstreamTLSDraft.table), Table(Branding.table),
@@ -46,6 +47,6 @@ enum PolicyFormat {
     Table(IncludedFile.table), Table(ClientSettings.table), Table(UpstreamClient.table),
   ]
 
-  /// The large mappings, in which a key of another one is often looked for.
+  /// The large mappings: a message about an unknown key names the one of them that has the key.
   static let places = tables.filter { ["policy", "gateway", "upstream", "enforcement"].contains($0.name) }
 }

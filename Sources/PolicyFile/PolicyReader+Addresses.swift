@@ -11,6 +11,7 @@ extension ListenerSettings: SectionDraft {
 }
 
 extension PolicyReader {
+  /// Reads `listeners:` and reports addresses that occur twice.
   func listeners(_ field: Field) -> [(value: ListenerSettings, node: YAMLNode)] {
     var listeners: [(value: ListenerSettings, node: YAMLNode)] = []
     var seen: [SocketAddress: YAMLNode] = [:]
@@ -38,7 +39,7 @@ extension PolicyReader {
     return listener.address.host.isEmpty ? nil : listener
   }
 
-  /// `127.0.0.1:8080` or `[::1]:8080`.
+  /// Reads an address literal with a port: `127.0.0.1:8080` or `[::1]:8080`.
   func address(_ field: Field) -> SocketAddress? {
     guard let text = text(field) else { return nil }
     if let colon = text.lastIndex(of: ":") {
@@ -69,7 +70,7 @@ extension PolicyReader {
     guard parts.count <= 2, let first = parts.first, let network = AddressText.parse(first) else {
       return refuseRange(field, text, "use an address or a block such as `10.0.0.0/8` or `fd00::/8`")
     }
-    // An IPv4 address is kept mapped into IPv6, 96 bits further on.
+    // An IPv4 address is mapped to IPv6, so its prefix is 96 bits longer.
     let offset = first.contains(":") ? 0 : 96
     var length = 128
     if parts.count == 2 {
@@ -80,10 +81,10 @@ extension PolicyReader {
     }
     let isNetwork = (length..<128).allSatisfy { network[$0 / 8] & (0x80 >> UInt8($0 % 8)) == 0 }
     guard isNetwork else {
-      return refuseRange(field, text, "bits are set behind the prefix, so the block is not what it seems")
+      return refuseRange(field, text, "it has bits after the prefix; set them to zero")
     }
     if length == offset {
-      warn(.trustEveryone, field.node, "\(quoted(text)) lets every peer say who it is; name your proxies' addresses")
+      warn(.trustEveryone, field.node, "\(quoted(text)) trusts every peer; list the addresses of your proxies")
     }
     return AddressRange(network: network, prefixLength: length)
   }

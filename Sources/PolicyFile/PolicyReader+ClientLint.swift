@@ -3,7 +3,7 @@ import Policy
 import YAML
 
 extension PolicyReader {
-  /// Judges what a client's settings mean together.
+  /// Reports settings of a client that contradict each other or an RFC.
   func lint(_ draft: ClientDraft) {
     lintRedirectURIs(draft)
     guard let kind = draft.kind else { return }
@@ -70,7 +70,7 @@ extension PolicyReader {
       } else if draft.fields["secret"] != nil || draft.hasOtherUpstreamID {
         error(
           .grant, grant.node,
-          "\(draft.title) proves itself to the gateway, which lends it no credentials for this grant; remove "
+          "\(draft.title) authenticates to the gateway, which does not send its own credentials for this grant; remove "
             + "`client_credentials`")
       }
     }
@@ -87,7 +87,7 @@ extension PolicyReader {
     else { return }
     warn(
       .rawRefresh, field.node,
-      "\(draft.title) is `\(upstream.rawValue)` upstream, so older refresh tokens are not its own and stay refused; "
+      "\(draft.title) is `\(upstream.rawValue)` upstream, so older refresh tokens do not belong to it and are refused; "
         + "remove `raw_refresh_until`")
   }
 
@@ -109,11 +109,11 @@ extension PolicyReader {
     guard kind == .confidential, draft.fields["secret"] == nil, !draft.upstream.holdsCredentials else { return }
     error(
       .pushedAuthorization, node,
-      "\(draft.title) proves itself to the upstream alone, and what it pushes never goes there; add "
+      "\(draft.title) authenticates to the upstream only, and pushed requests never go there; add "
         + "`secret: { file: PATH }` or use `pushed_authorization: off`")
   }
 
-  /// Without a path of its own nobody can push.
+  /// Reports `pushed_authorization` without a path in `endpoints`, because then no client can push.
   func lintPushedEndpoint(_ node: YAMLNode, _ rule: PushedAuthorizationPolicy) {
     guard rule != .off, let upstream, upstream.endpoints.pushedAuthorization.isEmpty else { return }
     error(
@@ -137,7 +137,7 @@ extension PolicyReader {
     {
       error(
         .missingSecret, draft.node,
-        "\(draft.title) is confidential and has another id upstream, so it has to prove itself to the gateway; add "
+        "\(draft.title) is confidential and has another id upstream, so it must authenticate to the gateway; add "
           + "`secret: { file: PATH }`")
     }
     guard let field = draft.upstream.fields.valid("authentication") else { return }

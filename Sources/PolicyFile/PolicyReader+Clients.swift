@@ -3,7 +3,7 @@ import Policy
 import YAML
 
 extension PolicyReader {
-  /// `clients:` is a list of clients and includes, or a mapping with `include`.
+  /// Reads `clients:`, which is a list of clients and includes, or a mapping with `include`.
   func readClients(_ field: Field) {
     switch field.node.kind {
     case .sequence:
@@ -17,7 +17,7 @@ extension PolicyReader {
     }
   }
 
-  /// Reads the items of a list one by one, and gives back what was read: by then it is part of the policy.
+  /// Reads the items of a list one by one, and frees each item after it is read.
   func readEach(of list: YAMLNode, _ read: (YAMLNode) -> Void) {
     for item in list.items {
       read(item)
@@ -33,6 +33,7 @@ extension PolicyReader {
     }
   }
 
+  /// Reads one client, reports its problems and adds it to `clients`.
   func readClient(_ node: YAMLNode) {
     guard let draft = draft(node) else { return }
     lint(draft)
@@ -54,18 +55,18 @@ extension PolicyReader {
   private func draft(_ node: YAMLNode) -> ClientDraft? {
     var draft = ClientDraft(node: node, settings: clientDefaults)
     suggested = []
-    // First, so that every message about the client can name it.
+    // Read the id first, so that every message about the client can name it.
     if let entry = node.entries.first(where: { $0.key.text == "id" }), !entry.value.isEmpty {
       draft.node = entry.value
       draft.id = clientID(Field(name: "id", key: entry.key, node: entry.value))
     }
     guard let fields = read(node, ClientDraft.section, into: &draft) else { return nil }
     draft.complete(fields, &clients)
-    // A missing type has a finding of its own.
+    // A missing type has its own finding below.
     require(ClientDraft.section, in: fields, node, named: "the client", except: "type")
     lint(draft.rules, fields)
     if let field = fields.valid("application"), draft.settings.application == .device {
-      reportUnsupported(field, "device clients are not served yet; remove the client")
+      reportUnsupported(field, "device clients are not supported yet; remove the client")
     }
     if fields["type"] == nil, !suggested.contains("type") {
       error(
@@ -75,13 +76,13 @@ extension PolicyReader {
     return draft
   }
 
-  /// A line, with its file where that is another one.
+  /// Returns the line of a place, with the file if that is not the file of `node`.
   private func line(of place: SourceLocation, from node: YAMLNode) -> String {
     let file = place.file == node.document.file ? "" : "\(place.file), "
     return "\(file)line \(place.mark.line)"
   }
 
-  /// RFC 6749, appendix A.1: visible ASCII and spaces. The bound keeps ids out of trouble in logs and metrics.
+  /// Reads a client id (RFC 6749, appendix A.1: visible ASCII and spaces). The length is limited for logs and metrics.
   func clientID(_ field: Field) -> ClientID? {
     guard let text = text(field) else { return nil }
     guard text.utf8.allSatisfy({ (0x20...0x7e).contains($0) }), text.utf8.count <= 256 else {
@@ -115,7 +116,7 @@ extension PolicyReader {
         continue
       }
       grants.append(grant)
-      if grant == .deviceCode { reportUnsupported(item, "the device grant is not served yet; remove `device_code`") }
+      if grant == .deviceCode { reportUnsupported(item, "the device grant is not supported yet; remove `device_code`") }
       if grant == .password || grant == .clientCredentials { draft.grants.append((grant, item.node)) }
     }
     reportEmpty(field)
@@ -135,7 +136,7 @@ extension PolicyReader {
     case "callback": return .callback
     case "requested": return .requested
     default:
-      // The upstream's registration may be older than the rules for apps, so plain http is taken as well.
+      // The upstream's registration may be older than the rules for apps, so plain http is accepted too.
       if (try? RedirectURI(parsing: text)) != nil || (try? URLText(parsing: text)) != nil { return .fixed(text) }
       error(
         .invalidValue, field.node,

@@ -3,7 +3,7 @@ import Policy
 import YAML
 
 extension PolicyReader {
-  /// Reports addresses that two listeners need, and an upstream that is the gateway itself.
+  /// Reports an address that two listeners need, and an upstream that is the gateway itself.
   func lintAddresses() {
     if let place = adminPlace, let admin = gateway?.admin,
       let listener = listenerPlaces.first(where: { Self.collide($0.address, admin) })
@@ -18,13 +18,13 @@ extension PolicyReader {
       if let listener = listenerPlaces.first(where: { Self.collide($0.address, address) }) {
         report(
           .conflict, .error, place,
-          "`url` is the gateway's own listener in line \(listener.place.mark.line), so requests would run in a circle; "
+          "`url` is the gateway's own listener in line \(listener.place.mark.line), so requests would loop; "
             + "use the address of the server")
       }
     }
   }
 
-  /// True if one socket takes connections for the other address, or prevents that it is listened on.
+  /// Returns true if a socket on one address gets the connections of the other, or prevents listening on it.
   private static func collide(_ left: SocketAddress, _ right: SocketAddress) -> Bool {
     guard left.port == right.port, left.port != 0 else { return false }
     let areSameFamily = left.host.contains(":") == right.host.contains(":")
@@ -33,8 +33,10 @@ extension PolicyReader {
 
   private static func isWildcard(_ address: SocketAddress) -> Bool { address.host == "0.0.0.0" || address.host == "::" }
 
-  /// A key that exists only in the memory of one process ends all sessions at a restart: sealed refresh tokens can then
-  /// never be opened again, and apps would retry for ever instead of signing in.
+  /// Reports a policy without `sealing_keys`.
+  ///
+  /// A key in the memory of one process is lost at a restart. Sealed refresh tokens can then never be opened again, and
+  /// apps would retry for ever instead of signing in.
   func lintEphemeralKey() {
     guard let place = ephemeralKeyPlace, let gateway else { return }
     let sealsRefreshTokens = clients.sealsRefreshTokens && !gateway.origin.isLoopback

@@ -3,12 +3,14 @@ import Policy
 import YAML
 
 extension PolicyReader {
-  /// Settles who asks the user, which needs all clients: an upstream client that several share has asked for one of
-  /// them only (`I-consent`; RFC 8252, section 8.6).
+  /// Decides for each client which server asks the user for consent (`I-consent`).
+  ///
+  /// This needs all clients: if several share an upstream client, the upstream cannot tell them apart, and the consent
+  /// that the user gave to one counts for all (RFC 8252, section 8.6).
   func settleConsent() {
     let users = usersOfForeignClients()
     var seen: [ClientID: Int] = [:]
-    // From the back: the note belongs to the second in the file.
+    // In reverse order, so that the warning is at the second client in the file that shares the upstream client.
     for position in clients.entries.indices.reversed() {
       let entry = clients.entries[position]
       guard let client = entry.client else { continue }
@@ -20,7 +22,7 @@ extension PolicyReader {
           report(
             .sharedUpstreamClient, .warning, entry.upstreamID ?? entry.place,
             "upstream client \(quoted(upstreamID.rawValue)) serves \(count) clients, so an ID or access token of one "
-              + "passes as one of the others, and the upstream takes what the user granted one for all; use an upstream "
+              + "is valid for the others, and the upstream applies the user's consent for one to all; use an upstream "
               + "client for each")
         }
       }
@@ -30,7 +32,7 @@ extension PolicyReader {
       if let place = entry.consent, consent == .upstream, let reason {
         report(
           .consentUpstream, .warning, place,
-          "client \(quoted(client.id.rawValue)) is not asked about by the gateway although \(reason); use "
+          "the gateway does not ask for consent for client \(quoted(client.id.rawValue)) although \(reason); use "
             + "`consent: gateway`")
       }
       if consent != client.consent {
@@ -41,7 +43,7 @@ extension PolicyReader {
     }
   }
 
-  /// How many clients use each upstream client that is not only its namesake's.
+  /// Returns the number of clients of each upstream client that at least one client with another id uses.
   private func usersOfForeignClients() -> [ClientID: Int] {
     var users: [ClientID: Int] = [:]
     for client in clients.entries.lazy.compactMap(\.client) where client.upstream.clientID != client.id {
@@ -51,14 +53,14 @@ extension PolicyReader {
     return users
   }
 
-  /// Why the upstream would not ask about this very client; `nil` when it would.
+  /// Returns the reason why the upstream would not ask about exactly this client; `nil` if it would.
   private static func reasonToAsk(_ client: Client, sharing count: Int) -> String? {
-    if client.registration == .dynamic { return "nobody vouches for it" }
+    if client.registration == .dynamic { return "the operator does not vouch for it" }
     if client.upstream.clientID != client.id { return "the upstream knows it under another id" }
     if count > 1 { return "the upstream client is shared" }
     for uri in client.redirectURIs {
       switch uri.kind {
-      case .privateUse, .broker: return "any app can take a private-use scheme"
+      case .privateUse, .broker: return "any app can use a private-use scheme"
       case .loopback, .localhost: return "any program can listen on a loopback port"
       case .https: continue
       }

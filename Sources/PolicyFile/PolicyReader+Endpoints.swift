@@ -12,6 +12,7 @@ extension EndpointPaths: SectionDraft {
 }
 
 extension PolicyReader {
+  /// Reads `endpoints:` and reports paths that are two kinds of endpoint.
   func endpoints(_ field: Field) -> EndpointPaths {
     var endpoints = EndpointPaths(authorization: [], token: [])
     endpointsPlace = SourceLocation(field.key)
@@ -29,7 +30,8 @@ extension PolicyReader {
     return endpoints
   }
 
-  /// Without a revocation endpoint, a reused refresh token or a replayed code ends the gateway's own token only.
+  /// Reports missing revocation endpoints: after a reused refresh token or a replayed code the gateway can then end
+  /// only its own sealed tokens, and not the upstream's.
   func lintRevocation() {
     guard let upstream, upstream.endpoints.revocation.isEmpty, let endpointsPlace,
       clients.entries.contains(where: { $0.client?.grants.contains(.refreshToken) ?? false })
@@ -40,7 +42,7 @@ extension PolicyReader {
         + "its path if the server has one")
   }
 
-  /// A path or a list of paths, each in the one spelling that every server reads alike.
+  /// Reads a path or a list of paths, in a restricted syntax that every server interprets in the same way.
   func paths(_ field: Field) -> [String] {
     var paths: [String] = []
     for item in list(field, orSingle: true) {
@@ -56,8 +58,8 @@ extension PolicyReader {
     return paths
   }
 
-  /// Checks `not_endpoints`: an entry that is a spelling of an endpoint would open it, and one that looks like none does
-  /// nothing.
+  /// Checks `not_endpoints`: an entry that is a variant of an endpoint's path would let requests bypass the checks, and
+  /// an entry that resembles no endpoint has no effect.
   func checkNotEndpoints(_ field: Field, _ upstream: UpstreamSettings) {
     let endpoints = upstream.endpoints
     let all =
@@ -69,28 +71,29 @@ extension PolicyReader {
       if let endpoint = all.first(where: { Self.folded($0) == folded }) {
         error(
           .conflict, node,
-          "\(quoted(path)) in `not_endpoints` is a spelling of the endpoint \(quoted(endpoint)); remove it")
+          "\(quoted(path)) in `not_endpoints` is a variant of the endpoint \(quoted(endpoint)); remove it")
       } else if !all.contains(where: { path.lowercased().contains(Self.name(of: $0)) }) {
         warn(
           .notEndpointUnneeded, node,
-          "\(quoted(path)) in `not_endpoints` looks like none of the endpoints, so it passes anyway; remove it")
+          "\(quoted(path)) in `not_endpoints` resembles no endpoint, so it passes anyway; remove it")
       }
     }
   }
 
-  /// The path as forgiving servers compare it: in lower case, without a slash and a suffix at its end.
+  /// Returns the path as lenient servers compare it: in lower case, without a trailing slash and without a file suffix.
   private static func folded(_ path: String) -> Substring {
     var segments = path.lowercased().split(separator: "/")
     if let last = segments.popLast() { segments.append(last.split(separator: ".").first ?? last) }
     return Substring(segments.joined(separator: "/"))
   }
 
-  /// The last segment of an endpoint's path, without a suffix.
+  /// Returns the last segment of an endpoint's path, in lower case and without a file suffix.
   private static func name(of endpoint: String) -> Substring {
     let folded = folded(endpoint)
     return folded.lastIndex(of: "/").map { folded[folded.index(after: $0)...] } ?? folded
   }
 
+  /// Returns the problem of a path with its solution; `nil` if there is no problem.
   private static func pathProblem(_ path: String) -> String? {
     if path.contains("://") { return "use the path alone, the server is in `url`" }
     if !path.hasPrefix("/") { return "a path begins with `/`" }

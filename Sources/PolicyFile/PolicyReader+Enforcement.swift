@@ -29,7 +29,7 @@ extension PolicyReader {
     lint(enforcement.defaults, fields)
   }
 
-  /// Says where the rules that a mapping sets depart from the RFCs.
+  /// Reports the rules of a mapping that depart from the RFCs.
   func lint(_ rules: EnforcementSettings, _ fields: Fields) {
     if rules.mode == .observe, let field = fields.valid("mode") {
       warn(
@@ -63,25 +63,25 @@ extension PolicyReader {
 
   private func lintTokens(_ rules: EnforcementSettings, _ fields: Fields) {
     if let field = fields["device_code_lifetime"] {
-      reportUnsupported(field, "the device grant is not served yet; remove `device_code_lifetime`")
+      reportUnsupported(field, "the device grant is not supported yet; remove `device_code_lifetime`")
     }
     if rules.refreshReuseWindow > 0, let field = fields.valid("refresh_reuse_window") {
       warn(
         .refreshReuseWindow, field.node,
-        "`refresh_reuse_window` gives whoever repeats a refresh token the same answer for a while; use `0s` where apps "
-          + "refresh once at a time")
+        "`refresh_reuse_window` repeats the answer for a used refresh token for a while, also to a thief; use `0s` if "
+          + "apps refresh once at a time")
     }
     if rules.rawRefreshUntil != nil, let field = fields.valid("raw_refresh_until") {
       warn(
         .rawRefresh, field.node,
-        "`raw_refresh_until` takes refresh tokens that are bound to no client here, until the end of "
+        "`raw_refresh_until` accepts refresh tokens that are not bound to a client here, until the end of "
           + "\(field.node.text ?? "") (UTC); remove it when the apps have used theirs once")
     }
   }
 
   private func lint(_ methods: Set<CodeChallengeMethod>, _ field: Field) {
     if methods.contains(.plain) {
-      warn(.plainEnabled, field.node, "`plain` shows the verifier to whoever sees the request; remove it")
+      warn(.plainEnabled, field.node, "`plain` puts the verifier into the authorization request; remove it")
     }
     if !methods.contains(.s256) {
       error(.s256Missing, field.node, "`pkce_methods` lacks `S256`, which every server has to support; add it")

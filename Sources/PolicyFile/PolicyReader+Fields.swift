@@ -4,8 +4,8 @@ import YAML
 extension PolicyReader {
   /// Reads a mapping key by key in the order of the file. Unknown keys and keys without a value are reported.
   ///
-  /// - Parameter name: What messages call the mapping, if not by the name of the section.
-  /// - Returns: The settings that the mapping has; `nil` if the node is no mapping.
+  /// - Parameter name: The name of the mapping in messages, if it is not the name of the section.
+  /// - Returns: The settings that the mapping has; `nil` if the node is not a mapping.
   @discardableResult
   func read<Draft>(
     _ node: YAMLNode, _ section: Section<Draft>, named name: String? = nil, into draft: inout Draft
@@ -34,7 +34,9 @@ extension PolicyReader {
 
   /// Reports each required setting that the mapping does not have.
   ///
-  /// - Parameter name: What messages call the mapping, with backticks or an article.
+  /// - Parameters:
+  ///   - name: The name of the mapping in messages, with backticks or an article.
+  ///   - own: A key that is not reported, because it has its own finding.
   func require<Draft>(
     _ section: Section<Draft>, in fields: Fields, _ node: YAMLNode, named name: String, except own: String? = nil
   ) {
@@ -43,7 +45,7 @@ extension PolicyReader {
     }
   }
 
-  /// The items of a list. A single value is taken for a list of one where the format says so.
+  /// Returns the items of a list. With `orSingle`, a single value counts as a list of one.
   func list(_ field: Field, orSingle: Bool = false) -> [Field] {
     switch field.node.kind {
     case .sequence:
@@ -65,6 +67,7 @@ extension PolicyReader {
     }
   }
 
+  /// Reports a missing key, unless the reader has suggested the key for a misspelt one.
   func missing(_ key: String, _ node: YAMLNode, in name: String, _ example: String) {
     guard !suggested.contains(key) else { return }
     error(.missingKey, node, "\(name) has no `\(key)`; add \(example)")

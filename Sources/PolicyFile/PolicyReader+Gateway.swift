@@ -2,7 +2,7 @@ import OAuth
 import Policy
 import YAML
 
-/// A mapping `gateway:`, until its settings are compared with each other.
+/// The mapping `gateway:`, before its settings are compared with each other.
 private struct GatewayDraft: SectionDraft {
   var settings = GatewaySettings()
   var origin: Origin?
@@ -31,17 +31,17 @@ extension Branding: SectionDraft {
     table, ["support_url": { if let url = $0.supportURL($1) { $2.supportURL = url } }])
 }
 
-/// `store: { memory: SIZE }`.
+/// The mapping form of `store:`, `{ memory: SIZE }`.
 struct StoreDraft: SectionDraft {
   var size: Int?
 
   static let table = SettingTable<StoreDraft>(
     "store", "The store of this process, with a size.", alternatives: [["memory"]],
     [
-      // Below 1 MiB a kind of entry would have room for a handful.
+      // Below 1 MiB some kinds of entry would have room for only a few entries.
       .number(
         "memory", \.size, .size(1_048_576...1_099_511_627_776),
-        "Bytes of all entries at most; memory is taken when entries come", default: "`128MiB`")
+        "The most bytes of all entries together; memory is allocated when entries are added", default: "`128MiB`")
     ]
   ) { StoreDraft() }
 
@@ -81,14 +81,14 @@ extension PolicyReader {
     if severalReplicas, case .memory = gateway.store {
       error(
         .memoryStore, fields["store"]?.node ?? field.key,
-        "\(gateway.replicas) replicas cannot share what `store: memory` remembers; use `redis://HOST:PORT/DB` or one "
+        "\(gateway.replicas) replicas cannot share `store: memory`; use `redis://HOST:PORT/DB` or one "
           + "replica")
     }
     if fields["sealing_keys"] == nil {
       if severalReplicas {
         error(
           .ephemeralKey, field.key,
-          "\(gateway.replicas) replicas without `sealing_keys` cannot open what another one sealed; add "
+          "\(gateway.replicas) replicas without `sealing_keys` cannot open values that another one sealed; add "
             + "`sealing_keys: { file: PATH }`")
       } else {
         // Reported once the clients are known.
@@ -100,12 +100,12 @@ extension PolicyReader {
     {
       warn(
         .strictTransportOff, strict.node,
-        "`strict_transport_security: off` lets a network lead browsers to plain http first; remove it")
+        "`strict_transport_security: off` lets an attacker on the network lead browsers to plain http; remove it")
     }
     for listener in listeners where listener.value.proxyProtocol && gateway.trustedProxies.isEmpty {
       error(
         .conflict, listener.node,
-        "`proxy_protocol` is believed of `trusted_proxies` only, and there are none; name the proxies that speak it")
+        "`proxy_protocol` is accepted only from `trusted_proxies`, which is empty; list the proxies that send it")
     }
     let answers = gateway.trustedProxies.isEmpty && gateway.origin.scheme == .https
     for listener in listeners where answers && listener.value.tls == nil {
@@ -140,7 +140,8 @@ extension PolicyReader {
     return (text, url.origin)
   }
 
-  /// http serves development on this machine; anywhere else codes and tokens would travel in the clear.
+  /// Reports plain http, except on loopback, where it is for development. On a network it would expose codes and
+  /// tokens.
   private func requireTLS(_ origin: Origin, _ field: Field) -> Bool {
     if origin.scheme == .https || origin.isLoopback { return true }
     error(
@@ -149,7 +150,7 @@ extension PolicyReader {
     return false
   }
 
-  /// A URL without userinfo, query and fragment.
+  /// Reads a URL without userinfo, query and fragment.
   func url(_ field: Field) -> URLText? {
     guard let text = text(field) else { return nil }
     do {
@@ -171,7 +172,7 @@ extension PolicyReader {
     if !Origin(scheme: .http, host: address.host).isLoopback {
       warn(
         .adminExposed, field.node,
-        "the admin listener at `\(address)` has no authentication; allow only the monitoring to connect to it")
+        "the admin listener at `\(address)` has no authentication; allow only your monitoring to connect to it")
     }
   }
 
@@ -186,7 +187,7 @@ extension PolicyReader {
       guard (try? URLText(parsing: "http://" + place)) != nil,
         database.isEmpty || AddressText.isCanonicalNumber(database)
       else { break }
-      reportUnsupported(field, "shared stores are not spoken to yet; use `memory` and one replica")
+      reportUnsupported(field, "shared stores are not supported yet; use `memory` and one replica")
       return .redis(text)
     }
     error(

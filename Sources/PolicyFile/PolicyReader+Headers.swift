@@ -2,13 +2,14 @@ import YAML
 
 /// `strip_headers` and `keep_headers` of `upstream:`: globs of names of request fields.
 extension PolicyReader {
-  /// What OAuth and HTTP itself need of a request; the gateway reads or writes these.
+  /// The fields that OAuth or HTTP itself requires; the gateway reads or writes them. They cannot be stripped.
   private static let needed = [
     "authorization", "connection", "content-encoding", "content-length", "content-type", "cookie", "expect", "host",
     "te", "trailer", "transfer-encoding", "upgrade", "via",
   ]
 
-  /// What the gateway writes itself, or never forwards: another path, method or host than the one that was judged.
+  /// The fields that the gateway writes itself, or never forwards because they name another path, method or host than
+  /// the gateway has checked. They cannot be kept.
   private static let neverKept = [
     "connection", "content-length", "expect", "forwarded", "host", "http2-settings", "keep-alive", "path-info", "proxy",
     "proxy-connection", "script-name", "te", "trailer", "transfer-encoding", "unencoded-url", "upgrade",
@@ -18,7 +19,8 @@ extension PolicyReader {
     "x-waws-unencoded-url",
   ]
 
-  /// A glob or a list of globs, each once. A glob is a field name in any case in which `*` matches any characters.
+  /// Reads a glob or a list of globs, each at most once. A glob is a field name in any case, in which `*` matches any
+  /// characters.
   func headerGlobs(_ field: Field) -> [String] {
     var globs: [String] = []
     for item in list(field, orSingle: true) {
@@ -41,7 +43,7 @@ extension PolicyReader {
     }
     guard isToken else { return "use a field name such as `X-SSO-User`, or a glob such as `x-sso-*`" }
     guard glob.utf8.count(where: { $0 != UInt8(ascii: "*") }) >= 2 else {
-      return "it would match nearly every field; write at least two characters beside `*`"
+      return "it would match nearly every field; write at least two characters other than `*`"
     }
     if isKept {
       guard let name = neverKept.first(where: { folded(glob) == $0 }) else { return nil }
@@ -51,7 +53,7 @@ extension PolicyReader {
     return "it matches `\(name)`, without which requests do not work"
   }
 
-  /// In lower case, with `-` for what some servers take for one.
+  /// Returns the glob in lower case, with `-` in place of every character that some servers treat as `-`.
   private static func folded(_ glob: String) -> String {
     String(glob.lowercased().map { $0.isLetter || $0.isNumber || $0 == "*" ? $0 : "-" })
   }

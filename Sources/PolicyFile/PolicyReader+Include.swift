@@ -8,7 +8,7 @@ struct IncludePlace: SectionDraft {
     [
       .other(
         "include", .list(.text("file names"), orSingle: true),
-        "File names, relative to this file; `*` in a name matches any characters, but not in directories",
+        "File names, relative to this file; `*` matches any characters of the file name, not of a directory",
         required: "a file name")
     ]
   ) { IncludePlace() }
@@ -16,7 +16,7 @@ struct IncludePlace: SectionDraft {
   static let section = Section<IncludePlace>(table, ["include": { reader, field, _ in reader.include(field) }])
 }
 
-/// A file that `include:` names, in its mapping form.
+/// The mapping form of a file that `include:` names.
 struct IncludedFile: SectionDraft {
   static let table = SettingTable<IncludedFile>(
     "included_file", "A file that `include` names: a list of clients, or this mapping.",
@@ -28,7 +28,8 @@ struct IncludedFile: SectionDraft {
 }
 
 extension PolicyReader {
-  /// `include: clients.d/*.yaml`, or a list of such names. Included files hold clients and include nothing themselves.
+  /// Reads the files of `include: clients.d/*.yaml`, or of a list of such names. Included files contain clients, and
+  /// cannot include other files.
   func include(_ field: Field) {
     for item in list(field, orSingle: true) {
       guard let pattern = text(item) else { continue }
@@ -65,7 +66,7 @@ extension PolicyReader {
     }
   }
 
-  /// The files that a pattern names, sorted. `*` stands for any characters in the last part of the path.
+  /// Returns the files that match a pattern, sorted. `*` matches any characters in the last part of the path.
   private func matches(of pattern: String, _ item: Field) -> [String] {
     let full = FileSystem.resolve(pattern, relativeTo: item.node.document.file)
     let directory = FileSystem.directory(of: full)
@@ -87,7 +88,8 @@ extension PolicyReader {
     return found.map { directory + $0 }
   }
 
-  /// The parts between the stars occur in their order, the first at the beginning and the last at the end.
+  /// Returns true if the parts of the pattern between its stars occur in `name` in this order, the first at the
+  /// beginning and the last at the end.
   static func matches(_ name: String, _ pattern: Substring) -> Bool {
     let parts = pattern.split(separator: "*", omittingEmptySubsequences: false)
     guard let first = parts.first, let last = parts.last, parts.count > 1 else { return name == pattern }

@@ -6,11 +6,11 @@ extension LimitSettings: SectionDraft {
 }
 
 extension PolicyReader {
-  /// `limits:` of `gateway:`.
+  /// Reads `limits:` of `gateway:`.
   func limits(_ field: Field) -> LimitSettings {
     var limits = LimitSettings()
     let fields = read(field.node, LimitSettings.section, into: &limits)
-    // A target is a part of its head.
+    // The target is a part of the head, so it must be shorter.
     guard limits.targetLength >= limits.headerBytes else { return limits }
     if let field = fields?["target_length"] {
       error(

@@ -3,6 +3,7 @@ import Policy
 import YAML
 
 extension PolicyReader {
+  /// Reads the valid redirect URIs of a client and reports the others.
   func redirectURIs(_ field: Field) -> [ClientDraft.Located<RedirectURI>] {
     var uris: [ClientDraft.Located<RedirectURI>] = []
     uris.reserveCapacity(field.node.kind == .sequence ? field.node.count : 0)
@@ -11,7 +12,7 @@ extension PolicyReader {
       guard !text.hasPrefix("urn:ietf:wg:oauth:2.0:oob") else {
         error(
           .outOfBand, item.node,
-          "\(quoted(text)) has the user copy the code by hand; use a loopback, https or private-use redirect URI")
+          "\(quoted(text)) makes the user copy the code by hand; use a loopback, https or private-use redirect URI")
         continue
       }
       do {
@@ -26,7 +27,7 @@ extension PolicyReader {
           .plaintextRedirect, item.node,
           "\(quoted(text)) would carry codes in the clear; use https, http is for `127.0.0.1` and `[::1]`")
       } catch {
-        self.error(.invalidRedirectURI, item.node, "\(quoted(text)) is no redirect URI: \(error)")
+        self.error(.invalidRedirectURI, item.node, "\(quoted(text)) is not a redirect URI: \(error)")
       }
     }
     return uris
@@ -47,7 +48,8 @@ extension PolicyReader {
 
   private func isNative(_ draft: ClientDraft) -> Bool { draft.settings.application == .native }
 
-  /// Warns of a kind that the policy's `redirects` does not have.
+  /// Reports a kind of redirect URI that `enforcement.redirects` does not have, or that the kind of application cannot
+  /// have.
   private func lintKind(_ kind: RedirectKind, _ uri: ClientDraft.Located<RedirectURI>, _ draft: ClientDraft) {
     if isNative(draft), !enforcement.redirects.contains(kind) {
       error(
@@ -89,7 +91,8 @@ extension PolicyReader {
     }
   }
 
-  /// Apps of the Universal Windows Platform cannot have longer schemes; everything else can.
+  /// Reports a scheme that is too long for an app of the Universal Windows Platform; other platforms have no such
+  /// limit.
   private func lintLength(_ uri: ClientDraft.Located<RedirectURI>, scheme: String, _ draft: ClientDraft) {
     guard draft.settings.platform == nil || draft.settings.platform == .uwp else { return }
     report(
@@ -136,10 +139,10 @@ extension PolicyReader {
     }
   }
 
-  /// Loopback is for native apps, which are public.
+  /// Reports a loopback redirect URI of a client that is not a public native app. Returns true if there is no problem.
   private func lintLoopbackOwner(_ uri: ClientDraft.Located<RedirectURI>, _ draft: ClientDraft) -> Bool {
     guard draft.kind == .confidential || !isNative(draft) else { return true }
-    let what = draft.kind == .confidential ? "confidential" : "no native app"
+    let what = draft.kind == .confidential ? "confidential" : "not a native app"
     error(
       .loopbackNotNative, uri.node,
       "\(draft.title) is \(what) and has the loopback redirect URI \(quoted(uri.value.text)); use https, or "
@@ -147,6 +150,7 @@ extension PolicyReader {
     return false
   }
 
+  /// Keeps the redirect URIs of a client for the comparison with other clients.
   private func keepSites(_ draft: ClientDraft) {
     guard let id = draft.id else { return }
     for uri in draft.redirectURIs {
@@ -165,7 +169,8 @@ extension PolicyReader {
     }
   }
 
-  /// The operating system cannot tell apart two apps with one scheme, nor a client two servers with one redirect URI.
+  /// Reports schemes and redirect URIs that two clients share: the operating system cannot tell two apps with the same
+  /// scheme apart, and an app cannot tell two servers with the same redirect URI apart.
   func lintSharing() {
     let uris = clients.sharedSites(\.uri)
     let schemes = clients.sharedSites(\.scheme)

@@ -2,7 +2,8 @@ import Cryptography
 import Policy
 import YAML
 
-/// The settings of the file itself, which are read in the order that their sections need, not in the order of the file.
+/// The top level of the file. Its sections are read in the order in which they depend on each other, not in the order
+/// of the file.
 struct PolicyRoot: SectionDraft {
   var version: Field?
   var gateway: Field?
@@ -12,18 +13,19 @@ struct PolicyRoot: SectionDraft {
 
   static let table = SettingTable<PolicyRoot>(
     "policy",
-    "The effect of Proofgate in front of a legacy authorization server. docs/policy.md explains every setting.",
+    "A policy of Proofgate in front of a legacy authorization server. docs/policy.md explains every setting.",
     [
       .other("version", .constant(1), "The version of this format", required: "`version: 1`"),
       .other(
-        "gateway", .section("gateway"), "How the gateway runs", required: "a mapping with `origin` and `listeners`"),
+        "gateway", .section("gateway"), "The settings of the gateway process",
+        required: "a mapping with `origin` and `listeners`"),
       .other(
         "upstream", .section("upstream"), "The legacy authorization server",
         required: "a mapping with `url` and `endpoints`"),
       .other("enforcement", .section("enforcement"), "Rules for all clients", default: "the defaults of its settings"),
       .other(
         "clients", .any([.list(.any([.section("client"), .section("include")])), .section("include")]),
-        "The clients, and files that hold more", default: "none"),
+        "The clients, and files with more clients", default: "none"),
     ]
   ) { PolicyRoot() }
 
@@ -36,11 +38,11 @@ struct PolicyRoot: SectionDraft {
 }
 
 extension PolicyReader {
-  /// Reads the policy and everything that it names.
+  /// Reads the policy and all files that it names; `nil` if there are errors.
   func read(_ path: String) -> Policy? {
     readDocument(path)
     settleConsent()
-    // As little as can be beside the policy: while a reload reads, the old one is there, too.
+    // Keep peak memory low: during a reload the old policy is still in memory.
     clients.closeEntries()
     lintSharing()
     lintAddresses()
@@ -52,7 +54,7 @@ extension PolicyReader {
       gateway: gateway, upstream: upstream, enforcement: enforcement, clients: clients.takeClients(), version: version)
   }
 
-  /// Says what is a way around a client that is enforced.
+  /// Reports settings with which requests bypass the rules of an enforced client.
   private func lintPassing() {
     guard clients.entries.contains(where: { $0.client?.mode == .enforce }) else { return }
     if let place = everythingPassed {
@@ -83,9 +85,9 @@ extension PolicyReader {
     if let field = root.clients { readClients(field) }
   }
 
-  /// Reads and parses one file, or reports why not.
+  /// Reads and parses one file, or reports the problem.
   ///
-  /// - Parameter name: what names the file; a file that cannot be read is reported there.
+  /// - Parameter name: The node that names the file. An unreadable file is reported there.
   func document(_ path: String, namedBy name: YAMLNode? = nil) -> YAMLDocument? {
     files.append(path)
     let bytes: [UInt8]
@@ -115,7 +117,7 @@ extension PolicyReader {
     }
   }
 
-  /// The first 12 digits of the hash over the files' hashes: enough to tell two policies apart on a dashboard.
+  /// The first 12 digits of a hash over the hashes of the files: enough to tell two policies apart on a dashboard.
   private var version: String { String(Hex.encode(sha256(hashes)).prefix(12)) }
 
   private func checkVersion(_ field: Field) {

@@ -19,15 +19,15 @@ struct ScopeLists: SectionDraft {
       .other(
         "drop", tokens,
         """
-        Scope tokens that do not go to the server, in authorization requests, pushed ones, refreshes and client \
-        credentials
+        Scope tokens that the gateway removes from authorization requests, pushed ones, refreshes and client \
+        credentials before it forwards them
         """,
         default: "none"),
       .other(
         "default", tokens,
         """
-        Scope tokens that go to the server where a request has no scope, or where each of its tokens is dropped. A \
-        refresh never gets them: without scope it keeps what was granted (RFC 6749, section 6)
+        Scope tokens that go to the server if a request has no scope, or only dropped tokens. A refresh never gets \
+        them: without a scope it keeps the granted one (RFC 6749, section 6)
         """,
         default: "none"),
     ]
@@ -42,7 +42,7 @@ struct ScopeLists: SectionDraft {
 extension PolicyReader {
   /// Reads `scopes:` of `upstream:`, or of a client's `upstream:`.
   ///
-  /// - Parameter server: The rules of `upstream:`, which a client's own lists replace one by one.
+  /// - Parameter server: The rules of `upstream:`; each list of a client replaces the list of the same name.
   func scopes(_ field: Field, server: ScopeRules? = nil) -> ScopeRules {
     var lists = ScopeLists()
     read(field.node, ScopeLists.section, into: &lists)
@@ -50,7 +50,7 @@ extension PolicyReader {
     return lists.rules
   }
 
-  /// A dropped scope that is sent in place of none reaches the server after all.
+  /// Reports a scope token in both lists: it is dropped from requests, but the server gets it as the default.
   private func lintScopes(_ lists: ScopeLists, server: ScopeRules?) {
     let drop = lists.drop.map { Set($0.map(\.text)) } ?? server?.drop ?? []
     for token in lists.defaults ?? [] where drop.contains(token.text) {

@@ -2,7 +2,7 @@ import OAuth
 import Policy
 import YAML
 
-/// `{ file: PATH }` or `{ env: NAME }`.
+/// The mapping of a secret: `{ file: PATH }` or `{ env: NAME }`.
 struct SecretPlace: SectionDraft {
   var file: Field?
   var variable: Field?
@@ -12,16 +12,16 @@ struct SecretPlace: SectionDraft {
     [
       .other(
         "file", .text("file name"),
-        "A file that holds it, relative to the file that names it; one line end is taken off",
+        "A file that contains the secret, relative to the file that names it; one line end is removed",
         default: "none"),
-      .other("env", .text(), "An environment variable that holds it", default: "none"),
+      .other("env", .text(), "An environment variable that contains the secret", default: "none"),
     ]
   ) { SecretPlace() }
 
   fileprivate static let section = Section<SecretPlace>(table, ["file": { $2.file = $1 }, "env": { $2.variable = $1 }])
 }
 
-/// `{ file: PATH }`.
+/// The mapping of a file: `{ file: PATH }`.
 struct FilePlace: SectionDraft {
   var file: Field?
 
@@ -34,12 +34,13 @@ struct FilePlace: SectionDraft {
 }
 
 extension PolicyReader {
-  /// `{ file: PATH }` or `{ env: NAME }`, read now, so that a missing secret shows at start and not at the first login.
+  /// Reads the secret that `{ file: PATH }` or `{ env: NAME }` names. It is read now, so that a missing secret is an
+  /// error at the start and not at the first sign-in.
   func secret(_ field: Field) -> Secret? {
     guard field.node.kind == .mapping else {
       error(
         .inlineSecret, field.node,
-        "`\(field.name)` is not written into the policy; use `{ file: PATH }` or `{ env: NAME }`")
+        "`\(field.name)` must not be in the policy itself; use `{ file: PATH }` or `{ env: NAME }`")
       return nil
     }
     var place = SecretPlace()
@@ -54,10 +55,10 @@ extension PolicyReader {
     return place.file.flatMap(secretFile) ?? place.variable.flatMap(secretVariable)
   }
 
-  /// The value of every secret that is not read; long enough for every check of a secret's strength.
+  /// The placeholder for a secret that is not read. It is long enough to pass the check of a secret's strength.
   static let unreadSecret = Secret("not-read-not-read-not-read-not-read-not-read")
 
-  /// `{ file: PATH }` of a file that is read elsewhere; this only checks that it can be read.
+  /// Returns the path of `{ file: PATH }`, for a file that is read later. Checks that the file can be read.
   func file(_ field: Field) -> FileReference? {
     var place = FilePlace()
     read(field.node, FilePlace.section, named: field.name, into: &place)
@@ -70,7 +71,7 @@ extension PolicyReader {
     return FileReference(path: path)
   }
 
-  /// A path, resolved against the file that names it.
+  /// Returns a path, resolved against the file that names it.
   func path(_ field: Field) -> String? {
     text(field).map { FileSystem.resolve($0, relativeTo: field.node.document.file) }
   }
@@ -88,6 +89,7 @@ extension PolicyReader {
     return Secret(value)
   }
 
+  /// Returns the secret in a file. Each file is read only once.
   private func secretFile(_ field: Field) -> Secret? {
     guard let path = path(field) else { return nil }
     if let known = secrets[path] { return known }
@@ -110,15 +112,17 @@ extension PolicyReader {
     return text
   }
 
-  /// - Parameter hint: what to do when there is no such file.
+  /// Reads a file with a secret, and reports one that other users of the machine can read.
+  ///
+  /// - Parameter hint: The solution if there is no such file.
   func secretBytes(_ path: String, _ field: Field, hint: String = "create it, or name another") -> [UInt8]? {
     do {
-      // Generous for a secret or a key ring, and too little to hurt.
+      // More than any secret or key ring needs, and little enough to be harmless.
       let bytes = try FileSystem.read(path, limit: 64 << 10)
       if FileSystem.isWorldReadable(path) {
         warn(
           .exposedSecretFile, field.node,
-          "everybody on this machine may read \(quoted(path)); take the right away with `chmod o-r`")
+          "every user of this machine can read \(quoted(path)); use `chmod o-r`")
       }
       return bytes
     } catch {

@@ -7,7 +7,7 @@ extension ListenerTLS: SectionDraft {
   fileprivate static let section = Section<ListenerTLS>(
     table,
     [
-      // Read together.
+      // `listenerTLS(_:)` reads them together.
       "certificate": { _, _, _ in }, "private_key": { _, _, _ in },
       "certificates": { $2.certificates = $0.certificates($1) },
       "ciphers": { $2.ciphers = $0.ciphers($1) },
@@ -35,9 +35,10 @@ struct CertificatePlace: SectionDraft {
     table, ["certificate": { $2.certificate = $1 }, "private_key": { $2.key = $1 }])
 }
 
-/// `tls:` of `upstream:`, until its authorities are known.
+/// The mapping `tls:` of `upstream:`, before its defaults are filled in.
 struct UpstreamTLSDraft: SectionDraft {
   var authorities: CertificateChain?
+  /// True if the mapping has `ca`, even an unreadable one.
   var namesAuthorities = false
   var serverName: String?
   var certificate: CertificateAndKey?
@@ -48,17 +49,17 @@ struct UpstreamTLSDraft: SectionDraft {
     [
       .other(
         "ca", .text("file name"),
-        "PEM file with the authorities that may have issued the certificate; no other is trusted then",
-        default: "the machine's"),
+        "PEM file with the authorities that may issue the server's certificate; all others are untrusted then",
+        default: "those of the machine"),
       .other(
-        "server_name", .text("host"), "The host name or address that the certificate must be for, and that SNI names",
+        "server_name", .text("host"), "The host name or address that the certificate must contain, also sent as SNI",
         default: "the host of `url`"),
       .other(
         "certificate", .text("file name"),
-        "PEM file with the gateway's own certificate, where the upstream asks for one",
+        "PEM file with the certificate that the gateway presents if the upstream requests one",
         default: "none"),
       .other("private_key", .text("file name"), "PEM file with its key, not encrypted", default: "none"),
-      .choice("min_version", \.minimumVersion, "The oldest version that is accepted"),
+      .choice("min_version", \.minimumVersion, "The oldest version that the gateway accepts"),
     ]
   ) { UpstreamTLSDraft() }
 
@@ -70,7 +71,7 @@ struct UpstreamTLSDraft: SectionDraft {
         $2.authorities = $0.certificateChain($1)
       },
       "server_name": { $2.serverName = $0.serverName($1) },
-      // Read together.
+      // `upstreamTLS(_:)` reads them together.
       "certificate": { _, _, _ in }, "private_key": { _, _, _ in },
     ])
 }
@@ -88,7 +89,7 @@ extension PolicyReader {
     if let certificate = fields["client_certificate"], fields["client_ca"] == nil {
       error(
         .conflict, certificate.node,
-        "`client_certificate` says nothing without `client_ca`; name the authorities or remove it")
+        "`client_certificate` has no effect without `client_ca`; name the authorities or remove it")
     }
     let (certificate, key) = (fields["certificate"], fields["private_key"])
     if certificate != nil || key != nil || fields["certificates"] == nil {
@@ -148,13 +149,13 @@ extension PolicyReader {
     return url.origin.host
   }
 
-  /// The TLS of an https upstream; `nil` for http.
+  /// Returns the TLS settings of an https upstream; `nil` for http, and if the reader has reported an error.
   func finishUpstreamTLS(
     _ tls: (draft: UpstreamTLSDraft, field: Field)?, _ origin: Origin, _ url: Field
   ) -> UpstreamTLS? {
     guard origin.scheme == .https else {
       if let tls {
-        error(.conflict, tls.field.key, "`tls` does nothing for an http upstream; use https in `url` or remove it")
+        error(.conflict, tls.field.key, "`tls` has no effect for an http upstream; use https in `url` or remove it")
       }
       return nil
     }
@@ -165,7 +166,7 @@ extension PolicyReader {
       if authorities == nil {
         error(
           .upstreamAuthority, url.node,
-          "no authority can vouch for `\(origin.host)`: this machine has none of its own; name a PEM file in "
+          "the certificate of `\(origin.host)` cannot be verified: this machine has no authorities; name a PEM file in "
             + "`tls: { ca: FILE }`")
       }
     }
@@ -177,6 +178,7 @@ extension PolicyReader {
 
   // MARK: Files
 
+  /// Reads a certificate and its key, and reports a pair that does not match.
   private func certificateAndKey(
     _ certificate: Field?, _ key: Field?, in place: Field, named name: String
   ) -> CertificateAndKey? {
@@ -189,7 +191,7 @@ extension PolicyReader {
     guard chain.belongs(to: privateKey) else {
       error(
         .invalidCertificate, key.node,
-        "the key in \(quoted(key.node.text ?? "")) is not the one of the certificate in "
+        "the key in \(quoted(key.node.text ?? "")) does not belong to the certificate in "
           + "\(quoted(certificate.node.text ?? "")); name the file that came with it")
       return nil
     }
@@ -202,7 +204,7 @@ extension PolicyReader {
     if now > chain.validity.upperBound {
       what = "has expired; renew it"
     } else if now < chain.validity.lowerBound {
-      what = "is not valid yet; does the clock tell the right time?"
+      what = "is not valid yet; check the clock of this machine"
     } else {
       return
     }
@@ -213,7 +215,7 @@ extension PolicyReader {
     guard let path = path(field), sources.readsSecrets else { return nil }
     let bytes: [UInt8]
     do {
-      // All public authorities together are a quarter of it.
+      // Four times the size of all public authorities together.
       bytes = try FileSystem.read(path, limit: 1 << 20)
     } catch {
       let advice = error == .missing ? "; create it, or name another" : ""
@@ -235,7 +237,7 @@ extension PolicyReader {
     }
   }
 
-  /// RFC 9325, section 4: 112 bits at least.
+  /// The least strength of a key (RFC 9325, section 4).
   private static let securityBits = 112
   private static let keys = "use ECDSA P-256, or RSA with 2048 bits or more"
 
@@ -248,7 +250,7 @@ extension PolicyReader {
         switch error {
         case .nothingThere: "has no private key in it; use PEM"
         case .malformed: "is damaged; use PEM"
-        case .encrypted: "is encrypted, and nobody is there to give the pass phrase; decrypt it"
+        case .encrypted: "is encrypted, and the gateway cannot ask for the pass phrase; decrypt it"
         }
       self.error(.invalidCertificate, field.node, "key file \(quoted(path)) \(what)")
       return nil
@@ -257,6 +259,7 @@ extension PolicyReader {
 
   // MARK: Strict-Transport-Security
 
+  /// Reads `strict_transport_security:`; `nil` for `off`.
   func strictTransport(_ field: Field) -> StrictTransport? {
     if field.node.text == "off" { return nil }
     var strict = StrictTransport()

@@ -1,7 +1,7 @@
 import Policy
 import YAML
 
-/// A mapping `upstream:`, until its settings are compared with each other.
+/// The mapping `upstream:`, before its settings are compared with each other.
 private struct UpstreamDraft: SectionDraft {
   var settings = UpstreamSettings()
   var origin: Origin?
@@ -37,15 +37,15 @@ extension PolicyReader {
     if let reserve = upstream.reserve, let field = fields["reserved_connections"], reserve >= upstream.maxConnections {
       error(
         .conflict, field.node,
-        "`reserved_connections` \(reserve) leaves none of `max_connections` \(upstream.maxConnections) to requests that "
-          + "pass; make it smaller")
+        "`reserved_connections` \(reserve) leaves none of `max_connections` \(upstream.maxConnections) for other "
+          + "requests; make it smaller")
     }
     self.upstream = upstream
   }
 
   private func lint(_ upstream: UpstreamSettings, _ fields: Fields) {
     lintCallback(upstream, fields)
-    // 14 characters hold 80 bits, the least that a handle may have; 64 KiB is more than any server reads in a line.
+    // A handle needs at least 80 bits, which is 14 characters; no server reads a line of more than 64 KiB.
     if upstream.stateLimit < 22, let field = fields["state_limit"] {
       warn(
         .shortStateLimit, field.node,
@@ -54,8 +54,8 @@ extension PolicyReader {
     }
   }
 
-  /// Without a challenge that binds the upstream's code to its sign-in, a program that sees the code first brings it in a
-  /// sign-in of its own and redeems it there.
+  /// Reports `callback: network`. Without a challenge that binds the upstream's code to its sign-in, a program that
+  /// sees the code first can bring it to the callback in its own sign-in and redeem it.
   private func lintCallback(_ upstream: UpstreamSettings, _ fields: Fields) {
     let isNetwork = upstream.callback == .network
     if let field = fields.valid("callback_risk"), !isNetwork || upstream.usesPKCE {
@@ -90,8 +90,8 @@ extension PolicyReader {
     case .http where !url.origin.isLoopback:
       warn(
         .plaintextUpstream, field.node,
-        "codes and secrets travel to `\(url.origin.host)` in the clear; use https, or run the gateway beside the "
-          + "upstream")
+        "codes and secrets travel to `\(url.origin.host)` in the clear; use https, or run the gateway on the machine "
+          + "of the upstream")
     case .http, .https:
       break
     }
@@ -102,7 +102,7 @@ extension PolicyReader {
     var names: Set<String> = []
     for item in list(field, orSingle: true) {
       guard let name = text(item) else { continue }
-      // These carry the decision or the proof: the gateway alone says what they are upstream.
+      // The decision depends on these parameters, so only the gateway sets them in the request to the upstream.
       let own = [
         "client_id", "client_secret", "code_challenge", "code_challenge_method", "code_verifier", "redirect_uri",
         "request", "request_uri", "response_mode", "response_type", "state",
@@ -128,7 +128,7 @@ extension PolicyReader {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
           || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "/")
       }
-      // Inside an h2c connection the gateway would not see the requests any more.
+      // After an upgrade to h2c the gateway could not check the requests on the connection.
       guard isToken, name != "h2c" else {
         error(
           .invalidValue, item.node,

@@ -2,9 +2,9 @@ import Policy
 import YAML
 
 extension PolicyReader {
-  /// The value of a plain setting; `nil` where it was reported.
+  /// Returns the value of a plain setting; `nil` if the reader has reported it as invalid.
   ///
-  /// - Parameter word: A word that the setting may have instead, for messages.
+  /// - Parameter word: A word that is also valid, for messages.
   func value(_ field: Field, _ form: SettingForm, or word: String? = nil) -> SettingValue? {
     switch form {
     case .flag: flag(field).map { .flag($0) }
@@ -18,12 +18,12 @@ extension PolicyReader {
     case .text: text(field).map { .text($0) }
     case .paths: .texts(paths(field))
     case .word(let word, let form): field.node.text == word ? .word : value(field, form, or: word)
-    // These have functions in their sections.
+    // Settings of these forms are not plain.
     case .list, .section, .any, .constant: nil
     }
   }
 
-  /// Non-empty text on one line.
+  /// Reads a non-empty text on one line.
   func text(_ field: Field) -> String? {
     guard let text = field.node.text else {
       error(.wrongType, field.node, "`\(field.name)` must be text, not \(article(field.node.kind))")
@@ -40,12 +40,12 @@ extension PolicyReader {
     return text
   }
 
-  /// One of the raw values of an enum.
+  /// Reads one of the raw values of an enum.
   func choice<Value: RawRepresentable<String> & CaseIterable>(_ field: Field, _: Value.Type) -> Value? {
     choice(field, among: Value.allCases.map(\.rawValue)).flatMap(Value.init(rawValue:))
   }
 
-  /// Values of earlier versions that `observe` has replaced.
+  /// The values of earlier versions that `observe` replaces.
   private static let replaced: [String: Set<String>] = ["mode": ["report"], "unknown_clients": ["report", "pass"]]
 
   private func choice(_ field: Field, among known: [String]) -> String? {
@@ -66,7 +66,7 @@ extension PolicyReader {
     return nil
   }
 
-  /// A list of words, each once; `nil` when nothing usable is in it.
+  /// Reads a list of words, each at most once; `nil` if no item is valid.
   private func choices(_ field: Field, among known: [String]) -> [String]? {
     var words: [String] = []
     let items = list(field)
@@ -82,7 +82,7 @@ extension PolicyReader {
     return words.isEmpty ? nil : words
   }
 
-  /// Reports a list that has to have an item and has none.
+  /// Reports an empty list for a setting that requires an item.
   func reportEmpty(_ field: Field) {
     guard field.node.kind == .sequence, field.node.count == 0 else { return }
     error(.missingValue, field.node, "`\(field.name)` is empty; name at least one or remove the key")
@@ -110,9 +110,9 @@ extension PolicyReader {
     return nil
   }
 
-  /// A duration in milliseconds: `250ms`, `60s`, `10m`, `1h`.
+  /// Reads a duration, such as `250ms`, `60s`, `10m` or `1h`, in milliseconds.
   ///
-  /// - Parameter excess: Why there is no longer one, where an RFC gives the bound.
+  /// - Parameter excess: The end of the message about a longer duration, if an RFC gives the upper bound.
   private func duration(_ field: Field, _ range: ClosedRange<Int>, excess: String? = nil) -> Int? {
     guard let text = text(field) else { return nil }
     guard let value = UnitParsing.milliseconds(text) else {
@@ -138,7 +138,7 @@ extension PolicyReader {
     return value
   }
 
-  /// A duration in whole seconds.
+  /// Reads a duration that is a whole number of seconds, in seconds.
   private func seconds(_ field: Field, _ range: ClosedRange<Int>, excess: String?) -> Int? {
     let milliseconds = duration(field, range.lowerBound * 1_000...range.upperBound * 1_000, excess: excess)
     guard let milliseconds else { return nil }
@@ -149,7 +149,7 @@ extension PolicyReader {
     return milliseconds / 1_000
   }
 
-  /// A day in UTC: `2027-03-31`.
+  /// Reads a day in UTC, such as `2027-03-31`.
   private func date(_ field: Field) -> CalendarDate? {
     guard let text = text(field) else { return nil }
     if let date = CalendarDate(parsing: text) { return date }
@@ -158,7 +158,7 @@ extension PolicyReader {
     return nil
   }
 
-  /// A size in bytes: `2048`, `64KiB`, `1MiB`.
+  /// Reads a size, such as `2048`, `64KiB` or `1MiB`, in bytes.
   private func size(_ field: Field, _ range: ClosedRange<Int>, or word: String? = nil) -> Int? {
     guard let text = text(field) else { return nil }
     if let value = UnitParsing.bytes(text), range.contains(value) { return value }

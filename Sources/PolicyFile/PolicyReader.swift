@@ -4,54 +4,60 @@ import OAuth
 import Policy
 import YAML
 
-/// One reading of a policy: walks the nodes, collects every problem, and keeps what only the whole file can answer.
+/// The state of reading one policy: the findings so far, and the facts that checks across sections need later.
 ///
-/// Each aspect of the format has its file, `PolicyReader+Aspect.swift`. Reading never stops at a problem: a value that
-/// cannot be used is reported and its default stands in, so that one run shows everything.
+/// Each aspect of the format has a file `PolicyReader+Aspect.swift`. Reading does not stop at a problem: the reader
+/// reports an invalid value and continues with the default, so that one run shows all problems.
 final class PolicyReader {
   let sources: PolicySources
   var environment: [String: String] { sources.environment }
-  /// Seconds since 1970: what certificates' times are held against.
+  /// The current time in seconds since 1970, for the check of certificates.
   let now = Int64(Date().timeIntervalSince1970)
-  /// Who vouches for an upstream where the policy names nobody.
+  /// Returns the authorities for an upstream without `ca`; `nil` if the machine has none.
   let systemAuthorities: () -> CertificateChain?
   private(set) var diagnostics: [Diagnostic] = []
-  /// What `serve` cannot do yet; kept apart, so that the values can be read all the same.
+  /// An error for each setting that `serve` does not support yet. They are separate, because they do not prevent a
+  /// policy.
   var unsupported: [Diagnostic] = []
-  /// The files in the order in which they were read, and the hashes of their bytes.
+  /// The files in the order of reading.
   var files: [String] = []
+  /// The hashes of the files, one after the other.
   var hashes: [UInt8] = []
 
   var enforcement = PolicyEnforcement()
-  /// The settings of a client that sets nothing; `enforcement:` is read first. Clients share the storage of its sets.
+  /// The settings of a client that sets nothing. `enforcement:` is read before them. Clients share the storage of its
+  /// sets.
   private(set) lazy var clientDefaults: ClientSettings = {
     var settings = ClientSettings()
     settings.enforcement = enforcement.defaults
     return settings
   }()
-  /// The first public native client that is only observed.
+  /// The first native client that is only observed.
   var observedNative: ClientID?
-  /// Where the policy says that requests of OAuth's pass on other paths.
+  /// The place of `unlisted_oauth: observe`.
   var unlistedObserved: SourceLocation?
-  /// Where `upstream:` lets everything pass without saying so.
+  /// The place of `upstream:`, if it has no `pass` and so lets every path pass.
   var everythingPassed: SourceLocation?
-  /// Where `enforcement:` says whether requests may be pushed.
+  /// The value of `pushed_authorization` in `enforcement:`.
   var pushedNode: YAMLNode?
-  /// Where `endpoints:` stands.
+  /// The place of `endpoints:`.
   var endpointsPlace: SourceLocation?
   var gateway: GatewaySettings?
-  /// The addresses that `gateway:` listens on, with their places; the admin listener's where the policy names it.
+  /// The addresses of `listeners:`, with their places.
   var listenerPlaces: [(address: SocketAddress, place: SourceLocation)] = []
+  /// The place of `admin:`, if the policy has an address there.
   var adminPlace: SourceLocation?
+  /// The place of the `url` of `upstream:`.
   var upstreamURLPlace: SourceLocation?
-  /// Where `gateway:` begins, if it names no sealing keys and its origin is not a loopback host.
+  /// The place of `gateway:`, if it has no `sealing_keys` and only one replica.
   var ephemeralKeyPlace: SourceLocation?
   var upstream: UpstreamSettings?
   var clients = ClientCollection()
+  /// The secrets by the paths of their files; `nil` for a file that is already reported.
   var secrets: [String: Secret?] = [:]
   /// The key file that `sealing_keys` names.
   var sealingKeys: FileReference?
-  /// Keys that a misspelt one probably stands for: they are not reported as missing too.
+  /// The keys that the reader has suggested for misspelt ones. They are not reported as missing too.
   var suggested: Set<String> = []
 
   init(_ sources: PolicySources, systemAuthorities: @escaping () -> CertificateChain? = SystemAuthorities.load) {
@@ -79,8 +85,8 @@ final class PolicyReader {
     diagnostics.append(Self.diagnostic(id, severity, place, message))
   }
 
-  /// Records a setting that the format has and `serve` cannot honour yet. Running without it would not be what the
-  /// operator asked for, so `check` and `serve` stop there.
+  /// Records a setting of the format that `serve` does not support yet. Without it the gateway would not do what the
+  /// operator configured, so `check` and `serve` fail.
   func reportUnsupported(_ field: Field, _ message: String) {
     unsupported.append(Self.diagnostic(.notYetSupported, .error, SourceLocation(field.key), message))
   }
@@ -96,7 +102,7 @@ final class PolicyReader {
       id: id, severity: severity, file: place.file, line: place.mark.line, column: place.mark.column, message: message)
   }
 
-  /// Findings in the order of the files, and within one from top to bottom.
+  /// Returns the findings in the order of the files, and within a file from top to bottom.
   func sorted(_ diagnostics: [Diagnostic]) -> [Diagnostic] {
     var order: [String: Int] = [:]
     for (position, file) in files.enumerated() where order[file] == nil { order[file] = position }

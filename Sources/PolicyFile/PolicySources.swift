@@ -1,16 +1,17 @@
-/// Where a policy's text and its secrets come from.
+/// The sources of the text of a policy and of its secrets.
 public struct PolicySources: Sendable {
   /// The path that means standard input.
   public static let standardInputPath = "-"
 
   /// The variables that `{ env: NAME }` reads.
   public let environment: [String: String]
-  /// The policy for the path `-`; `nil` where standard input is not read.
+  /// The text of the policy for the path `-`; `nil` if standard input is not read.
   public let standardInput: [UInt8]?
-  /// False to check a policy on a machine that does not have its secrets, keys and certificates: they are then not read,
-  /// and a policy that was read in this way cannot be served.
+  /// False for a check on a machine that does not have the secrets, keys and certificates of the policy. The reader
+  /// then does not read them, and the resulting policy cannot be served.
   public let readsSecrets: Bool
 
+  /// Creates sources, by default without standard input and with secrets.
   public init(environment: [String: String], standardInput: [UInt8]? = nil, readsSecrets: Bool = true) {
     self.environment = environment
     self.standardInput = standardInput

@@ -1,20 +1,24 @@
 public import OAuth
 public import Policy
 
-/// A domain that a private-use scheme claims. Domains lapse and change hands, so operators recheck this list
-/// (RFC 7595, section 3.8).
+/// A domain that a private-use scheme claims. Domain registrations expire and change owners, so operators should check
+/// this list from time to time (RFC 7595, section 3.8).
 public struct SchemeDomain: Sendable, Equatable, CustomStringConvertible {
+  /// The private-use scheme, such as `com.example.app`.
   public let scheme: String
+  /// The domain in its usual order, such as `example.com`.
   public let domain: String
+  /// The clients with a redirect URI of this scheme, sorted by id.
   public let clients: [ClientID]
 
+  /// One line of the report of `check`.
   public var description: String {
     "\(scheme) claims \(domain) (\(clients.map(\.rawValue).joined(separator: ", ")))"
   }
 }
 
 extension Policy {
-  /// Every private-use scheme with the domain that it claims, sorted by scheme.
+  /// All private-use schemes with the domains that they claim, sorted by scheme.
   public var schemeDomains: [SchemeDomain] {
     var domains: [String: String] = [:]
     var owners: [String: Set<String>] = [:]

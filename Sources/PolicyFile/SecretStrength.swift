@@ -1,18 +1,18 @@
 import OAuth
 
-/// An upper bound for the entropy of a secret, from its length and the sorts of characters in it.
+/// An upper bound on the entropy of a secret, from its length and the classes of characters in it.
 enum SecretStrength {
-  /// Guesses at a token endpoint must have no chance (RFC 6749, section 10.10).
+  /// The required bits: guesses at the token endpoint must not succeed (RFC 6749, section 10.10).
   static let required = 128.0
 
-  /// The bits of a random text of this length over the alphabet that the text uses.
+  /// Returns the bits of a random text of the secret's length over the alphabet that it uses.
   static func bits(of secret: Secret) -> Double {
     let bytes = Array(secret.reveal().utf8)
     return Double(bytes.count) * bitsPerCharacter(of: bytes)
   }
 
   private static func bitsPerCharacter(of bytes: [UInt8]) -> Double {
-    // One character many times is no random text.
+    // A text of few distinct characters is not random.
     guard Set(bytes).count > bytes.count / 8 else { return 1 }
     // log2 of 10, 16, 26, 36, 64 and 94.
     if bytes.allSatisfy(isDigit) { return 3.32 }

@@ -1,24 +1,25 @@
 import Policy
 import YAML
 
-/// A mapping of the format as the reader reads it: the rows of its table, and a function for each row that is not
-/// plain.
+/// The parser of a mapping of the format: the rows of its table, and a function for each row that is not plain.
 struct Section<Draft: SectionDraft>: Sendable {
   typealias Read = @Sendable (PolicyReader, Field, inout Draft) -> Void
 
   let name: String
   let settings: [Setting<Draft.Settings>]
-  /// One for each of the settings; `nil` for a plain one.
+  /// One for each setting; `nil` for a plain setting.
   private let readers: [Read?]
   let keys: [String]
   private let forms: [SettingForm]
   private let assignments: [(@Sendable (inout Draft.Settings, SettingValue) -> Void)?]
   private let positions: [String: Int]
-  /// The required settings, each with what to add.
+  /// The required settings, each with the example that a message shows after "add".
   let requirements: [(key: String, example: String)]
 
-  /// - Parameter readers: A function for each setting that is not plain. A function that is missing or left over would
-  ///   be a setting that is declared and not read, or the other way round, so the first reading stops the program.
+  /// Creates a parser.
+  ///
+  /// - Parameter readers: A function for each setting that is not plain. The program stops if one is missing or has no
+  ///   setting, because then a setting would be declared and not read, or read and not declared.
   init(_ table: SettingTable<Draft.Settings>, _ readers: [String: Read] = [:]) {
     name = table.name
     settings = table.settings
@@ -37,7 +38,7 @@ struct Section<Draft: SectionDraft>: Sendable {
 
   /// Reads one setting.
   ///
-  /// - Returns: False if a plain value was reported and the property keeps the value that it has.
+  /// - Returns: False if a plain value is invalid and reported. The property then keeps its value.
   func read(_ position: Int, _ field: Field, by reader: PolicyReader, into draft: inout Draft) -> Bool {
     if let read = readers[position] {
       read(reader, field, &draft)
@@ -49,14 +50,15 @@ struct Section<Draft: SectionDraft>: Sendable {
   }
 }
 
-/// A mapping while it is read: its settings, and what has to be compared or completed before they are used.
+/// A mapping while it is read: its settings, and values that must be compared or completed before the settings are
+/// used.
 protocol SectionDraft {
   associatedtype Settings
 
   var settings: Settings { get set }
 }
 
-/// A mapping that is nothing but its settings.
+/// A mapping that consists only of its settings.
 extension SectionDraft where Settings == Self {
   var settings: Self {
     get { self }
@@ -64,10 +66,10 @@ extension SectionDraft where Settings == Self {
   }
 }
 
-/// The settings that one mapping of a file has, in the order of the file. Unknown keys are not among them.
+/// The settings that one mapping of a file has, in the order of the file, without unknown keys.
 struct Fields {
   private(set) var all: [Field] = []
-  /// The keys whose values were reported and not taken.
+  /// The keys whose values are invalid and reported.
   private var invalid: [String] = []
 
   /// The keys that the mapping may have.
@@ -83,13 +85,13 @@ struct Fields {
     if !isValid { invalid.append(field.name) }
   }
 
-  /// The setting with this key, whatever its value.
+  /// The setting with this key, even if its value is invalid.
   subscript(key: String) -> Field? {
     assert(known.isEmpty || known.contains(key), "the mapping has no setting `\(key)`")
     for position in all.indices where all[position].name == key { return all[position] }
     return nil
   }
 
-  /// The setting with this key if its value was taken.
+  /// Returns the setting with this key if its value is valid.
   func valid(_ key: String) -> Field? { invalid.contains(key) ? nil : self[key] }
 }

@@ -1,15 +1,18 @@
 import OAuth
 import Policy
 
-/// The five points of RFC 8252, appendix A, for one policy: what an authorization server does for native apps.
+/// The five points of RFC 8252, appendix A, for one policy: the support of an authorization server for native apps.
 public struct SelfCheck: Sendable, Equatable {
+  /// One point of the appendix.
   public struct Item: Sendable, Equatable, CustomStringConvertible {
-    /// 1 to 5, as in the appendix.
+    /// The number of the point in the appendix, 1 to 5.
     public let number: Int
+    /// The requirement in a few words.
     public let title: String
-    /// Why it is not met; `nil` when it is.
+    /// The reason why the policy does not meet the point; `nil` if it does.
     public let failure: String?
 
+    /// True if the policy meets the point.
     public var isMet: Bool { failure == nil }
 
     /// One line of the report.
@@ -18,14 +21,15 @@ public struct SelfCheck: Sendable, Equatable {
     }
   }
 
+  /// The five points, in the order of the appendix.
   public let items: [Item]
 
-  /// True if the profile of RFC 8252 may be claimed.
+  /// True if the policy meets all points, so that the gateway conforms to the profile of RFC 8252.
   public var isMet: Bool { items.allSatisfy(\.isMet) }
 
   /// - Parameters:
-  ///   - observedNative: A native client that is only observed; `nil` if there is none.
-  ///   - findings: the ids of the errors in the file: a policy with errors meets nothing.
+  ///   - observedNative: A native client that is only observed; `nil` if all native clients are enforced.
+  ///   - findings: The ids of the errors in the file. A policy with errors meets no point.
   init(
     redirects: Set<RedirectKind>, mode: EnforcementMode, unknownClients: UnknownClients, observedNative: ClientID?,
     findings: Set<DiagnosticID>

@@ -1,6 +1,6 @@
 import YAML
 
-/// Where something stands, for a finding that is made when the document has been given back.
+/// A place in a file that stays valid after the nodes of the document are freed, for findings that come later.
 struct SourceLocation {
   private let document: YAMLDocument
   private let lineNumber: UInt32

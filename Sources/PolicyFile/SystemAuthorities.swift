@@ -1,9 +1,9 @@
 import Cryptography
 
-/// The authorities that the machine trusts, from where distributions keep them.
+/// The authorities that the machine trusts, from the usual files of Linux distributions.
 ///
-/// OpenSSL's own default paths are compiled in and differ from the machine's in a static binary; and setting them
-/// succeeds where there is nothing.
+/// The default paths of OpenSSL are not usable: they are compiled in, so in a static binary they differ from those of
+/// the machine, and loading them reports no error if there are no files.
 enum SystemAuthorities {
   private static let files = [
     "/etc/ssl/certs/ca-certificates.crt",  // Debian, Alpine
@@ -12,10 +12,10 @@ enum SystemAuthorities {
     "/etc/ssl/cert.pem",
   ]
 
-  /// `nil` when there are none.
+  /// Returns the authorities of the first file that has some; `nil` if there is no such file.
   static func load() -> CertificateChain? {
     for file in files {
-      // Ten times what the largest of them has.
+      // Ten times the size of the largest of them.
       guard let bytes = try? FileSystem.read(file, limit: 4 << 20) else { continue }
       if let authorities = try? CertificateChain(pem: bytes) { return authorities }
     }

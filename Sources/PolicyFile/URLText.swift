@@ -11,7 +11,7 @@ struct URLText {
     case fragment
     case characters
 
-    /// What is wrong with the URL, to follow its text.
+    /// The problem, as a text that follows the URL.
     var text: String {
       switch self {
       case .scheme: "must begin with `https://` or `http://`"
@@ -26,7 +26,7 @@ struct URLText {
   }
 
   let origin: Origin
-  /// Empty, or from the first slash on.
+  /// The text from the first slash of the path on; empty if there is no path.
   let path: String
 
   init(parsing text: String) throws(Problem) {
@@ -74,8 +74,9 @@ struct URLText {
     return port
   }
 
-  /// Lower case letters, digits, hyphens, underscores (container names) in labels; something that ends in a number is an
-  /// IPv4 address or nothing, because resolvers read `1.2.3` as one.
+  /// Returns true for a host name of labels with lower-case letters, digits, hyphens and underscores (which container
+  /// names have). A name whose last label begins with a digit must be an IPv4 address, because resolvers interpret
+  /// `1.2.3` as one.
   static func isHostName(_ name: some StringProtocol) -> Bool {
     guard (1...253).contains(name.utf8.count) else { return false }
     let labels = name.split(separator: ".", omittingEmptySubsequences: false)

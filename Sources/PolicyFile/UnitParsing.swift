@@ -1,14 +1,16 @@
-/// Numbers with a unit, as the format writes them: no sign, no fraction, no space.
+/// The notation of numbers with a unit: no sign, no fraction, no space.
 enum UnitParsing {
+  /// Returns the milliseconds of a duration; `nil` if the text is not a duration.
   static func milliseconds(_ text: String) -> Int? {
     scaled(text, by: [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)])
   }
 
+  /// Returns the bytes of a size; `nil` if the text is not a size.
   static func bytes(_ text: String) -> Int? {
     scaled(text, by: [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1), ("", 1)])
   }
 
-  /// The shortest way to write a duration.
+  /// Returns the shortest notation of a duration.
   static func duration(_ milliseconds: Int) -> String {
     for (unit, factor) in [("h", 3_600_000), ("m", 60_000), ("s", 1_000)]
     where milliseconds > 0 && milliseconds.isMultiple(of: factor) {

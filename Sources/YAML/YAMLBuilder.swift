@@ -1,4 +1,4 @@
-/// Turns events into a document and refuses what the format does not allow. Knows nothing of libyaml.
+/// Builds a document from parser events and throws on features that the format does not allow. Independent of libyaml.
 struct YAMLBuilder {
   private struct Open {
     let index: Int
@@ -28,7 +28,7 @@ struct YAMLBuilder {
     for index in bytes.indices where bytes[index] < 0x20 || bytes[index] == 0x7f { hasControl = true }
     try add(.scalar, style: style, hasControl: hasControl, count: bytes.count, at: mark)
     let page = pages.count - 1
-    // Sound: the array copies the bytes before the closure returns. One by one they would cost three times as much.
+    // Sound: the array copies the bytes before the closure returns. A copy byte by byte would take three times as long.
     unsafe bytes.withUnsafeBufferPointer { unsafe pages[page].text.append(contentsOf: $0) }
     let isMergeKey = bytes.count == 2 && style == .plain && bytes[0] == UInt8(ascii: "<") && bytes[1] == bytes[0]
     guard !isMergeKey else { throw error(.mergeKey, at: mark) }
@@ -80,7 +80,8 @@ struct YAMLBuilder {
     if !stack.isEmpty { stack[stack.count - 1].children += 1 }
   }
 
-  /// Compares pairwise in small mappings, and through sorted keys in large ones, so that no file costs quadratic time.
+  /// Throws if a key of the mapping occurs twice. Compares all pairs of keys in a small mapping, and sorts the keys of
+  /// a large one, so that no file takes quadratic time.
   private func refuseRepeatedKeys(from start: Int) throws(YAMLError) {
     var keys: [Int] = []
     var index = start

@@ -1,24 +1,25 @@
-/// One parsed file: all nodes in the order of the file, in pages that a reader can give back while it goes on.
+/// One parsed file: all nodes in the order of the file, in pages that a reader can free while it reads on.
 ///
-/// The usual tree of boxes costs an allocation per node; a policy of 100,000 clients has millions of them. And what such a
-/// policy is read into needs memory, too: as much of the file goes as of the policy comes.
+/// A tree of objects would need an allocation per node, and a policy of 100,000 clients has millions of nodes. The
+/// policy that the reader builds needs memory too, so the reader frees the pages of the file as it proceeds.
 public final class YAMLDocument {
   /// A node in 16 bytes.
   struct Record {
-    /// Kind in bits 0 and 1, style in bits 2 and 3, whether there are control characters in bit 4, column (saturating)
-    /// above.
+    /// Bits 0 and 1: kind. Bits 2 and 3: style. Bit 4: 1 if the text has control characters. Above: column, saturating.
     var head: UInt32
+    /// The line, from 1.
     var line: UInt32
-    /// Scalar: where its text starts in its page. Collection: the index after its last descendant.
+    /// Scalar: the offset of its text in its page. Collection: the index after its last descendant.
     var first: UInt32
     /// Scalar: bytes of text. Sequence: items. Mapping: entries.
     var count: UInt32
   }
 
-  /// Some nodes that stand one after the other, with their text.
+  /// Consecutive nodes with their text.
   struct Page {
-    /// Large enough to be found fast, small enough that a few of them are no matter; with its text it is below what the
-    /// allocator asks the system for one by one.
+    /// The number of nodes in a page. Large enough that there are few pages, and small enough that a few unused pages
+    /// do not matter. A page with its text is below the size from which the allocator maps each block with a system
+    /// call.
     static let length = 2048
 
     var records: [Record] = []
@@ -28,7 +29,7 @@ public final class YAMLDocument {
   /// The name that diagnostics show.
   public let file: String
   private var pages: [Page]
-  /// Pages of the list that is being given back, up to here, are empty.
+  /// The index after the last page that `forget(_:through:)` has freed.
   private var forgotten = 0
 
   init(file: String, pages: [Page]) {
@@ -36,7 +37,8 @@ public final class YAMLDocument {
     self.pages = pages
   }
 
-  /// Reads one document without anchors, aliases, tags, merge keys or repeated keys.
+  /// Parses one document of UTF-8. Throws `YAMLError` on a syntax error, a second document, an anchor, alias, tag,
+  /// merge key or repeated key, and on a file beyond `limits`.
   public static func parse(
     _ bytes: [UInt8], file: String, limits: YAMLLimits = YAMLLimits()
   ) throws(YAMLError) -> YAMLDocument {
@@ -48,12 +50,13 @@ public final class YAMLDocument {
     return try builder.finish()
   }
 
+  /// The outermost value of the document.
   public var root: YAMLNode { YAMLNode(document: self, index: 0) }
 
-  /// Gives back what the items of `list` up to and with `item` take: neither they nor what is in them may be used any
-  /// more. What stands elsewhere in the document stays.
+  /// Frees the items of `list` up to and including `item`. The caller must not use these items or their descendants
+  /// afterwards. All other nodes of the document stay.
   public func forget(_ list: YAMLNode, through item: YAMLNode) {
-    // The first and the last page may hold other nodes, too.
+    // The first and the last page stay, because they may contain other nodes.
     forgotten = max(forgotten, list.index / Page.length + 1)
     let end = item.end / Page.length
     while forgotten < end {
@@ -62,7 +65,7 @@ public final class YAMLDocument {
     }
   }
 
-  /// Gives everything back; no node may be used any more.
+  /// Frees all pages. The caller must not use any node afterwards.
   public func forget() {
     pages = []
   }

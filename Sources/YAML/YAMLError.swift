@@ -1,39 +1,57 @@
-/// Why a file is not one plain YAML document, and where.
+/// The reason why a file is not one plain YAML document, with its place.
 public struct YAMLError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// A feature of YAML that is refused, a syntax error, or a limit that the file exceeds.
   public enum Problem: Equatable, Sendable {
-    /// libyaml's own words, e.g. `did not find expected key`.
+    /// A syntax error, in the words of libyaml, e.g. `did not find expected key`, or in simpler words.
     case syntax(String)
+    /// An anchor with this name.
     case anchor(String)
+    /// An alias with this name.
     case alias(String)
+    /// A tag, in full.
     case tag(String)
+    /// A `%TAG` directive.
     case directive
+    /// The merge key `<<`.
     case mergeKey
+    /// A second document in the file.
     case secondDocument
+    /// A file without a value.
     case emptyDocument
+    /// A key that is a sequence or a mapping.
     case keyIsNotText
-    /// The key, and where it stands first.
+    /// A key that the mapping has twice, with the place of the first occurrence.
     case duplicateKey(String, first: YAMLMark)
+    /// More levels of nesting than `limit`.
     case tooDeep(limit: Int)
+    /// More scalars and collections than `limit`.
     case tooManyNodes(limit: Int)
+    /// More bytes than `limit`.
     case tooLong(limit: Int)
+    /// libyaml could not allocate memory.
     case outOfMemory
   }
 
+  /// The name of the file, as the caller gave it.
   public let file: String
+  /// The place of the problem.
   public let mark: YAMLMark
+  /// The problem itself.
   public let problem: Problem
 
+  /// Creates an error at a place of a file.
   public init(file: String, mark: YAMLMark, problem: Problem) {
     self.file = file
     self.mark = mark
     self.problem = problem
   }
 
+  /// One line: `file:line:column: problem`.
   public var description: String { "\(file):\(mark.line):\(mark.column): \(problem.text)" }
 }
 
 extension YAMLError.Problem {
-  /// One line: what is wrong and what to do.
+  /// One line: the problem and its solution.
   public var text: String {
     switch self {
     case .syntax(let what):

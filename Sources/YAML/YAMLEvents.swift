@@ -1,11 +1,11 @@
 import CYAML
 
-/// Runs libyaml's event parser. The only place that touches its memory.
+/// Runs the event parser of libyaml. All access to libyaml's memory is in this file.
 enum YAMLEvents {
   static func read(_ bytes: [UInt8], file: String, into builder: inout YAMLBuilder) throws(YAMLError) {
-    // A byte order mark, which some editors write. libyaml takes it for text where the encoding is given.
+    // Remove a byte order mark, which some editors write. With a given encoding, libyaml treats it as text.
     let bytes = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? Array(bytes.dropFirst(3)) : bytes
-    // On the heap, because libyaml keeps a pointer to the parser inside the parser.
+    // On the heap, because the parser contains a pointer to itself.
     let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
     defer { unsafe parser.deallocate() }
     guard unsafe yaml_parser_initialize(parser) == 1 else {
@@ -21,7 +21,7 @@ enum YAMLEvents {
         guard unsafe yaml_parser_parse(parser, &event) == 1 else {
           throw unsafe failure(parser.pointee, bytes: bytes, file: file)
         }
-        // Sound: the builder copies what it keeps before the event is freed.
+        // Sound: the builder copies the text that it keeps before the event is freed.
         defer { unsafe yaml_event_delete(&event) }
         if unsafe event.type == YAML_STREAM_END_EVENT { return }
         unsafe try handle(event, &builder)
@@ -76,13 +76,14 @@ enum YAMLEvents {
     YAMLMark(line: mark.line + 1, column: mark.column + 1)
   }
 
-  /// Sound: libyaml ends these strings with a zero byte.
+  /// Returns a copy of a string of libyaml. Sound: libyaml ends these strings with a zero byte.
   private static func string(_ pointer: UnsafeMutablePointer<yaml_char_t>?) -> String {
     guard let pointer = unsafe pointer else { return "" }
     return unsafe String(cString: pointer)
   }
 
-  /// The commonest problems in words that need no knowledge of YAML's grammar, at the place where the writer can act.
+  /// Returns the error, with the most common problems in words that require no knowledge of the YAML grammar, at the
+  /// place where the author of the file must change something.
   private static func explained(
     _ what: String, _ context: String, at mark: YAMLMark, since start: YAMLMark, _ file: String
   ) -> YAMLError {
@@ -109,7 +110,7 @@ enum YAMLEvents {
     case YAML_MEMORY_ERROR:
       return YAMLError(file: file, mark: YAMLMark(line: 1, column: 1), problem: .outOfMemory)
     case YAML_READER_ERROR:
-      // Only a byte offset is known here.
+      // libyaml reports only a byte offset here.
       let before = bytes.prefix(unsafe parser.problem_offset)
       let line = before.lazy.filter { $0 == UInt8(ascii: "\n") }.count
       let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0

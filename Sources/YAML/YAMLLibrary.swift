@@ -1,8 +1,8 @@
 import CYAML
 
-/// libyaml as it is linked.
+/// The libyaml that is linked into the program.
 public enum YAMLLibrary {
-  /// E.g. `0.2.5`.
+  /// The version of libyaml, e.g. `0.2.5`.
   public static var version: String {
     guard let text = unsafe yaml_get_version_string() else { return "" }
     return unsafe String(cString: text)

@@ -1,12 +1,13 @@
-/// How much of a file is read before it is refused: a file that someone else wrote must not exhaust memory.
+/// The size up to which a file is accepted, so that an untrusted file cannot exhaust memory.
 public struct YAMLLimits: Sendable {
-  /// Levels of nesting. The policy format needs 6; libyaml's cost grows with depth in flow style.
+  /// The most levels of nesting. The policy format needs 6; in flow style the time of libyaml grows with the depth.
   public var depth: Int
-  /// Scalars and collections. 100,000 clients with 40 values each are 4 million; a node takes 16 bytes.
+  /// The most scalars and collections. 100,000 clients with 40 values each need 4 million; a node takes 16 bytes.
   public var nodes: Int
-  /// Bytes. Offsets are kept in 32 bits.
+  /// The most bytes of a file. Offsets have 32 bits.
   public var bytes: Int
 
+  /// Creates limits, by default 32 levels, 16 million nodes and 256 MiB.
   public init(depth: Int = 32, nodes: Int = 16_000_000, bytes: Int = 256 << 20) {
     self.depth = depth
     self.nodes = nodes

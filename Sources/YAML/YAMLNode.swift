@@ -1,26 +1,36 @@
-/// A value of a document and where it stands.
+/// A value of a document, with its place.
 public struct YAMLNode {
+  /// The three kinds of YAML values.
   public enum Kind: UInt32, Sendable {
+    /// A text.
     case scalar
+    /// A list.
     case sequence
+    /// Keys with their values.
     case mapping
   }
 
-  /// How a scalar is written: `yes` and `"yes"` may mean different things to the reader.
+  /// The notation of a scalar: a reader may interpret `yes` and `"yes"` differently.
   public enum Style: UInt32, Sendable {
+    /// Without quotes.
     case plain
+    /// In single or double quotes.
     case quoted
     /// `|` or `>`.
     case block
   }
 
+  /// The document that contains the value and keeps it in memory.
   public let document: YAMLDocument
   let index: Int
 
   private var record: YAMLDocument.Record { document.record(index) }
 
+  /// The kind of the value.
   public var kind: Kind { Kind(rawValue: record.head & 3) ?? .scalar }
+  /// The notation of a scalar; `.plain` for a collection.
   public var style: Style { Style(rawValue: record.head >> 2 & 3) ?? .plain }
+  /// The place of its first character.
   public var mark: YAMLMark { YAMLMark(line: Int(record.line), column: Int(record.head >> 5)) }
 
   /// The text of a scalar; `nil` for a collection.
@@ -28,26 +38,26 @@ public struct YAMLNode {
     kind == .scalar ? document.text(index) : nil
   }
 
-  /// True if a scalar has control characters, line ends among them: such text does not fit on one line.
+  /// True if a scalar has control characters, including line ends, so that its text does not fit on one line.
   public var hasControlCharacters: Bool { record.head & 16 != 0 }
 
-  /// True if this is a scalar without any text and without quotes: a key that nothing follows.
+  /// True for a plain scalar without text: the value of a key that is followed by nothing.
   public var isEmpty: Bool { kind == .scalar && style == .plain && record.count == 0 }
 
-  /// Items of a sequence, entries of a mapping, bytes of a scalar.
+  /// The number of items of a sequence, of entries of a mapping, or of bytes of a scalar.
   public var count: Int { Int(record.count) }
 
-  /// The items of a sequence; nothing for any other kind.
+  /// The items of a sequence; empty for any other kind.
   public var items: YAMLItems { YAMLItems(node: self, kind: .sequence) }
 
-  /// The entries of a mapping in the order of the file; nothing for any other kind.
+  /// The entries of a mapping in the order of the file; empty for any other kind.
   public var entries: YAMLEntries { YAMLEntries(items: YAMLItems(node: self, kind: .mapping)) }
 
   /// The index after the last descendant.
   var end: Int { kind == .scalar ? index + 1 : Int(record.first) }
 }
 
-/// Walks over the children of a collection.
+/// The children of a collection, in the order of the file.
 public struct YAMLItems: Sequence, IteratorProtocol {
   private let document: YAMLDocument
   private var index: Int
@@ -59,6 +69,7 @@ public struct YAMLItems: Sequence, IteratorProtocol {
     end = node.kind == kind ? node.end : node.index + 1
   }
 
+  /// Returns the next child; `nil` at the end.
   public mutating func next() -> YAMLNode? {
     guard index < end else { return nil }
     let node = YAMLNode(document: document, index: index)
@@ -67,10 +78,13 @@ public struct YAMLItems: Sequence, IteratorProtocol {
   }
 }
 
-/// Walks over the entries of a mapping.
+/// The entries of a mapping, in the order of the file.
 public struct YAMLEntries: Sequence, IteratorProtocol {
+  /// A key of a mapping with its value.
   public struct Entry {
+    /// The key, always a scalar.
     public let key: YAMLNode
+    /// The value, of any kind.
     public let value: YAMLNode
   }
 
@@ -80,6 +94,7 @@ public struct YAMLEntries: Sequence, IteratorProtocol {
     self.items = items
   }
 
+  /// Returns the next entry; `nil` at the end.
   public mutating func next() -> Entry? {
     guard let key = items.next(), let value = items.next() else { return nil }
     return Entry(key: key, value: value)

@@ -86,7 +86,7 @@ struct StartTests {
     let path = try folder.write("policy.yaml", policy.text)
     let outcome = try Program.run("serve", "--policy", path)
     #expect(outcome.code == 1)
-    #expect(outcome.errors.contains("\(path):8:3: error: shared stores are not spoken to yet"))
+    #expect(outcome.errors.contains("\(path):8:3: error: shared stores are not supported yet"))
   }
 
   @Test("A log that cannot be written is one line, and 2")

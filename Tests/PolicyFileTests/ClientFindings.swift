@@ -33,8 +33,8 @@ struct ClientFindings {
             refresh_reuse_networks: same
         """,
       expected: """
-        policy.yaml:15:27: warning: `refresh_reuse_window` gives whoever repeats a refresh token the same answer for a \
-        while; use `0s` where apps refresh once at a time (RFC 9700, section 4.14.2) [refresh-reuse-window]
+        policy.yaml:15:27: warning: `refresh_reuse_window` repeats the answer for a used refresh token for a while, \
+        also to a thief; use `0s` if apps refresh once at a time (RFC 9700, section 4.14.2) [refresh-reuse-window]
         policy.yaml:16:29: warning: `refresh_reuse_networks: any` answers a repeated refresh token of client \
         `mail` from any address; use `same` unless its apps change networks while they refresh (RFC 9700, \
         section 4.14.2) [refresh-reuse-networks]
@@ -92,9 +92,8 @@ struct ClientFindings {
             upstream: { client_id: legacy }
         """,
       expected: """
-        policy.yaml:12:9: error: client `web` is confidential and has another id upstream, so it has to \
-        prove itself to the gateway; add `secret: { file: PATH }` (RFC 6749, section 3.2.1) \
-        [missing-client-secret]
+        policy.yaml:12:9: error: client `web` is confidential and has another id upstream, so it must authenticate to \
+        the gateway; add `secret: { file: PATH }` (RFC 6749, section 3.2.1) [missing-client-secret]
         """),
     FindingCase(
       .missingSecret,
@@ -205,9 +204,9 @@ struct ClientFindings {
             upstream: { client_id: legacy }
         """,
       expected: """
-        policy.yaml:16:34: error: client `web` proves itself to the gateway, which lends it no credentials for \
-        this grant; remove `client_credentials` (RFC 9700, sections 2.1.2 and 2.4) [grant-not-allowed]
-        policy.yaml:21:34: error: client `other` proves itself to the gateway, which lends it no credentials \
+        policy.yaml:16:34: error: client `web` authenticates to the gateway, which does not send its own credentials \
+        for this grant; remove `client_credentials` (RFC 9700, sections 2.1.2 and 2.4) [grant-not-allowed]
+        policy.yaml:21:34: error: client `other` authenticates to the gateway, which does not send its own credentials \
         for this grant; remove `client_credentials` (RFC 9700, sections 2.1.2 and 2.4) [grant-not-allowed]
         """),
     FindingCase(
@@ -252,8 +251,8 @@ struct ClientFindings {
             consent: upstream
         """,
       expected: """
-        policy.yaml:15:14: warning: client `com.example.mail` is not asked about by the gateway although any \
-        app can take a private-use scheme; use `consent: gateway` (RFC 8252, section 8.6) [consent-upstream]
+        policy.yaml:15:14: warning: the gateway does not ask for consent for client `com.example.mail` although any \
+        app can use a private-use scheme; use `consent: gateway` (RFC 8252, section 8.6) [consent-upstream]
         """),
     FindingCase(
       .sharedUpstreamClient,
@@ -274,9 +273,9 @@ struct ClientFindings {
             upstream: { client_id: legacy }
         """,
       expected: """
-        policy.yaml:19:28: warning: upstream client `legacy` serves 3 clients, so an ID or access token of one \
-        passes as one of the others, and the upstream takes what the user granted one for all; use an upstream \
-        client for each (RFC 8252, section 8.6) [shared-upstream-client]
+        policy.yaml:19:28: warning: upstream client `legacy` serves 3 clients, so an ID or access token of one is \
+        valid for the others, and the upstream applies the user's consent for one to all; use an upstream client for \
+        each (RFC 8252, section 8.6) [shared-upstream-client]
         """),
     FindingCase(
       .rawRefresh,
@@ -290,12 +289,11 @@ struct ClientFindings {
             upstream: { client_id: legacy }
         """,
       expected: """
-        policy.yaml:15:24: warning: `raw_refresh_until` takes refresh tokens that are bound to no client here, \
-        until the end of 2027-03-31 (UTC); remove it when the apps have used theirs once (RFC 6749, section \
-        10.4) [raw-refresh-tokens]
-        policy.yaml:15:24: warning: client `com.example.mail` is `legacy` upstream, so older refresh tokens \
-        are not its own and stay refused; remove `raw_refresh_until` (RFC 6749, section 10.4) \
+        policy.yaml:15:24: warning: `raw_refresh_until` accepts refresh tokens that are not bound to a client here, \
+        until the end of 2027-03-31 (UTC); remove it when the apps have used theirs once (RFC 6749, section 10.4) \
         [raw-refresh-tokens]
+        policy.yaml:15:24: warning: client `com.example.mail` is `legacy` upstream, so older refresh tokens do not \
+        belong to it and are refused; remove `raw_refresh_until` (RFC 6749, section 10.4) [raw-refresh-tokens]
         """),
     FindingCase(
       .pushedAuthorization,
@@ -309,9 +307,8 @@ struct ClientFindings {
             pushed_authorization: optional
         """,
       expected: """
-        policy.yaml:15:27: error: client `web` proves itself to the upstream alone, and what it pushes never \
-        goes there; add `secret: { file: PATH }` or use `pushed_authorization: off` (RFC 9126, section 2) \
-        [pushed-authorization]
+        policy.yaml:15:27: error: client `web` authenticates to the upstream only, and pushed requests never go there; \
+        add `secret: { file: PATH }` or use `pushed_authorization: off` (RFC 9126, section 2) [pushed-authorization]
         """),
     FindingCase(
       .responseMode,

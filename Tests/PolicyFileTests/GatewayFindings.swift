@@ -35,15 +35,14 @@ struct GatewayFindings {
       "Proxies anywhere",
       edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  trusted_proxies: 0.0.0.0/0")],
       expected: """
-        policy.yaml:6:20: warning: `0.0.0.0/0` lets every peer say who it is; name your proxies' addresses \
-        [trust-everyone]
+        policy.yaml:6:20: warning: `0.0.0.0/0` trusts every peer; list the addresses of your proxies [trust-everyone]
         """),
     FindingCase(
       .adminExposed,
       "An admin listener for everybody",
       edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  admin: 0.0.0.0:9180")],
       expected: """
-        policy.yaml:6:10: warning: the admin listener at `0.0.0.0:9180` has no authentication; allow only the \
+        policy.yaml:6:10: warning: the admin listener at `0.0.0.0:9180` has no authentication; allow only your \
         monitoring to connect to it [admin-exposed]
         """),
     FindingCase(
@@ -100,25 +99,25 @@ struct GatewayFindings {
       "An upstream that is the gateway's own listener",
       edits: [("url: http://127.0.0.1:9000", "url: http://localhost:8080")],
       expected: """
-        policy.yaml:7:8: error: `url` is the gateway's own listener in line 4, so requests would run in a circle; use the \
-        address of the server
+        policy.yaml:7:8: error: `url` is the gateway's own listener in line 4, so requests would loop; use the address \
+        of the server
         """),
     FindingCase(
       .ephemeralKey,
       "No sealing keys for several replicas",
       edits: [("  sealing_keys: { file: keys }\n", "  replicas: 2\n  store: redis://127.0.0.1:6379/0\n")],
       expected: """
-        policy.yaml:2:1: error: 2 replicas without `sealing_keys` cannot open what another one sealed; add \
+        policy.yaml:2:1: error: 2 replicas without `sealing_keys` cannot open values that another one sealed; add \
         `sealing_keys: { file: PATH }` [ephemeral-key]
-        policy.yaml:6:3: error: shared stores are not spoken to yet; use `memory` and one replica
+        policy.yaml:6:3: error: shared stores are not supported yet; use `memory` and one replica
         """),
     FindingCase(
       .memoryStore,
       "Several replicas with a memory store",
       edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  replicas: 2")],
       expected: """
-        policy.yaml:2:1: error: 2 replicas cannot share what `store: memory` remembers; use \
-        `redis://HOST:PORT/DB` or one replica [memory-store-replicas]
+        policy.yaml:2:1: error: 2 replicas cannot share `store: memory`; use `redis://HOST:PORT/DB` or one replica \
+        [memory-store-replicas]
         """),
     FindingCase(
       .invalidValue,
@@ -149,8 +148,8 @@ struct GatewayFindings {
       "A remote upstream over http",
       edits: [("url: http://127.0.0.1:9000", "url: http://legacy.example.com")],
       expected: """
-        policy.yaml:7:8: warning: codes and secrets travel to `legacy.example.com` in the clear; use https, \
-        or run the gateway beside the upstream (RFC 6749, sections 3.1 and 3.2) [plaintext-upstream]
+        policy.yaml:7:8: warning: codes and secrets travel to `legacy.example.com` in the clear; use https, or run the \
+        gateway on the machine of the upstream (RFC 6749, sections 3.1 and 3.2) [plaintext-upstream]
         """),
     FindingCase(
       .networkCallback,
@@ -321,8 +320,8 @@ struct GatewayFindings {
         )
       ],
       expected: """
-        policy.yaml:9:19: warning: `/login` in `not_endpoints` looks like none of the endpoints, so it \
-        passes anyway; remove it [not-endpoint-unneeded]
+        policy.yaml:9:19: warning: `/login` in `not_endpoints` resembles no endpoint, so it passes anyway; remove it \
+        [not-endpoint-unneeded]
         """),
     FindingCase(
       .conflict,
@@ -334,8 +333,7 @@ struct GatewayFindings {
         )
       ],
       expected: """
-        policy.yaml:9:18: error: `/Token.json/` in `not_endpoints` is a spelling of the endpoint `/token`; \
-        remove it
+        policy.yaml:9:18: error: `/Token.json/` in `not_endpoints` is a variant of the endpoint `/token`; remove it
         """),
     FindingCase(
       .shortStateLimit,
@@ -388,8 +386,8 @@ struct GatewayFindings {
       "Only plain",
       edits: [("mode: enforce", "mode: enforce\n  pkce_methods: [plain]")],
       expected: """
-        policy.yaml:11:17: warning: `plain` shows the verifier to whoever sees the request; remove it (RFC \
-        7636, section 7.2) [plain-enabled]
+        policy.yaml:11:17: warning: `plain` puts the verifier into the authorization request; remove it (RFC 7636, \
+        section 7.2) [plain-enabled]
         policy.yaml:11:17: error: `pkce_methods` lacks `S256`, which every server has to support; add it \
         (RFC 7636, section 4.2) [s256-missing]
         """),
@@ -404,8 +402,8 @@ struct GatewayFindings {
             pkce_methods: [S256, plain]
         """,
       expected: """
-        policy.yaml:15:19: warning: `plain` shows the verifier to whoever sees the request; remove it (RFC \
-        7636, section 7.2) [plain-enabled]
+        policy.yaml:15:19: warning: `plain` puts the verifier into the authorization request; remove it (RFC 7636, \
+        section 7.2) [plain-enabled]
         """),
     FindingCase(
       .lenientPKCE,
@@ -474,24 +472,23 @@ struct GatewayFindings {
       expected: """
         policy.yaml:11:25: error: `device_code_lifetime` cannot be `2h`; device codes live at most 30 \
         minutes, use `30m` or less (RFC 8628, section 5.4) [device-code-lifetime]
-        policy.yaml:11:3: error: the device grant is not served yet; remove `device_code_lifetime`
+        policy.yaml:11:3: error: the device grant is not supported yet; remove `device_code_lifetime`
         """),
     FindingCase(
       .refreshReuseWindow,
       "A window in which refresh tokens may be used again",
       edits: [("mode: enforce", "mode: enforce\n  refresh_reuse_window: 10s")],
       expected: """
-        policy.yaml:11:25: warning: `refresh_reuse_window` gives whoever repeats a refresh token the same \
-        answer for a while; use `0s` where apps refresh once at a time (RFC 9700, section 4.14.2) \
-        [refresh-reuse-window]
+        policy.yaml:11:25: warning: `refresh_reuse_window` repeats the answer for a used refresh token for a while, \
+        also to a thief; use `0s` if apps refresh once at a time (RFC 9700, section 4.14.2) [refresh-reuse-window]
         """),
     FindingCase(
       .refreshReuseWindow,
       "A window that is no window",
       edits: [("mode: enforce", "mode: enforce\n  refresh_reuse_window: 5m")],
       expected: """
-        policy.yaml:11:25: error: `refresh_reuse_window` cannot be `5m`; it is for requests that cross, use \
-        `60s` or less (RFC 9700, section 4.14.2) [refresh-reuse-window]
+        policy.yaml:11:25: error: `refresh_reuse_window` cannot be `5m`; it is for requests that overlap, use `60s` or \
+        less (RFC 9700, section 4.14.2) [refresh-reuse-window]
         """),
     FindingCase(
       .invalidValue,
@@ -512,9 +509,9 @@ struct GatewayFindings {
       "Refresh tokens from before the gateway",
       edits: [("mode: enforce", "mode: enforce\n  raw_refresh_until: 2027-03-31")],
       expected: """
-        policy.yaml:11:22: warning: `raw_refresh_until` takes refresh tokens that are bound to no client here, \
-        until the end of 2027-03-31 (UTC); remove it when the apps have used theirs once (RFC 6749, section \
-        10.4) [raw-refresh-tokens]
+        policy.yaml:11:22: warning: `raw_refresh_until` accepts refresh tokens that are not bound to a client here, \
+        until the end of 2027-03-31 (UTC); remove it when the apps have used theirs once (RFC 6749, section 10.4) \
+        [raw-refresh-tokens]
         """),
     FindingCase(
       .invalidValue,

@@ -59,8 +59,8 @@ struct KitchenSinkTests {
     `http://`
     policy.yaml:13:31: error: `authorization` cannot be `authorize`; a path begins with `/`
     policy.yaml:14:13: error: `callback` cannot be `inplace`; did you mean `in_place`?
-    policy.yaml:16:17: warning: `plain` shows the verifier to whoever sees the request; remove it (RFC 7636, \
-    section 7.2) [plain-enabled]
+    policy.yaml:16:17: warning: `plain` puts the verifier into the authorization request; remove it (RFC 7636, section \
+    7.2) [plain-enabled]
     policy.yaml:16:17: error: `pkce_methods` lacks `S256`, which every server has to support; add it (RFC \
     7636, section 4.2) [s256-missing]
     policy.yaml:16:25: error: `pkce_methods` cannot be `SHA256`; did you mean `S256`?
@@ -72,10 +72,10 @@ struct KitchenSinkTests {
     policy.yaml:21:21: error: client `a` cannot use scheme `myapp`: the scheme has no period (RFC 8252, \
     section 8.4): reverse a domain name of yours, e.g. `com.example.app` (RFC 8252, sections 7.1 and 8.4) \
     [scheme-not-reversed]
-    policy.yaml:21:32: error: `urn:ietf:wg:oauth:2.0:oob` has the user copy the code by hand; use a \
-    loopback, https or private-use redirect URI (RFC 8252, section 7) [out-of-band]
-    policy.yaml:21:61: error: `https://*.example.com/cb` is no redirect URI: the redirect URI has a `*`: \
-    list every URI in full, there are no wildcards
+    policy.yaml:21:32: error: `urn:ietf:wg:oauth:2.0:oob` makes the user copy the code by hand; use a loopback, https \
+    or private-use redirect URI (RFC 8252, section 7) [out-of-band]
+    policy.yaml:21:61: error: `https://*.example.com/cb` is not a redirect URI: the redirect URI has a `*`: list every \
+    URI in full, there are no wildcards
     policy.yaml:22:9: error: client `a` has the authorization code grant and no redirect URI; add \
     `redirect_uris` (RFC 6749, section 3.1.2.2) [no-redirect-uri]
     policy.yaml:22:9: error: client `a` occurs twice, first in line 20; remove one

@@ -23,8 +23,8 @@ struct RedirectFindings {
             redirect_uris: ['https://app.example.com/callback#']
         """,
       expected: """
-        policy.yaml:14:21: error: `https://app.example.com/callback#` is no redirect URI: the redirect URI \
-        has a fragment (RFC 6749, section 3.1.2): remove the `#` and what follows
+        policy.yaml:14:21: error: `https://app.example.com/callback#` is not a redirect URI: the redirect URI has a \
+        fragment (RFC 6749, section 3.1.2): remove the `#` and what follows
         """),
     FindingCase(
       .invalidRedirectURI,
@@ -36,8 +36,8 @@ struct RedirectFindings {
             redirect_uris: ['com.example.mail:']
         """,
       expected: """
-        policy.yaml:14:21: error: `com.example.mail:` is no redirect URI: the redirect URI ends before its \
-        path: write it in full (RFC 8252, section 8.4)
+        policy.yaml:14:21: error: `com.example.mail:` is not a redirect URI: the redirect URI ends before its path: \
+        write it in full (RFC 8252, section 8.4)
         """),
     FindingCase(
       .outOfBand,
@@ -49,8 +49,8 @@ struct RedirectFindings {
             redirect_uris: ['urn:ietf:wg:oauth:2.0:oob']
         """,
       expected: """
-        policy.yaml:14:21: error: `urn:ietf:wg:oauth:2.0:oob` has the user copy the code by hand; use a \
-        loopback, https or private-use redirect URI (RFC 8252, section 7) [out-of-band]
+        policy.yaml:14:21: error: `urn:ietf:wg:oauth:2.0:oob` makes the user copy the code by hand; use a loopback, \
+        https or private-use redirect URI (RFC 8252, section 7) [out-of-band]
         """),
     FindingCase(
       .plaintextRedirect,
@@ -90,9 +90,9 @@ struct RedirectFindings {
             application: browser
         """,
       expected: """
-        policy.yaml:14:21: error: client `com.example.mail` is no native app and has the loopback redirect \
-        URI `http://localhost:3000/callback`; use https, or `type: public` and `application: native` (RFC \
-        8252, section 7.3) [loopback-not-native]
+        policy.yaml:14:21: error: client `com.example.mail` is not a native app and has the loopback redirect URI \
+        `http://localhost:3000/callback`; use https, or `type: public` and `application: native` (RFC 8252, section \
+        7.3) [loopback-not-native]
         """),
     FindingCase(
       .schemeNotNative,

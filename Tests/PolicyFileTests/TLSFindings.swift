@@ -57,14 +57,14 @@ struct TLSFindings {
     listener(
       .invalidCertificate, "A key of another certificate", "certificate: gateway.pem, private_key: client.key",
       """
-      policy.yaml:6:53: error: the key in `client.key` is not the one of the certificate in `gateway.pem`; name \
-      the file that came with it
+      policy.yaml:6:53: error: the key in `client.key` does not belong to the certificate in `gateway.pem`; name the \
+      file that came with it
       """),
     listener(
       .invalidCertificate, "An encrypted key", "certificate: gateway.pem, private_key: encrypted.key",
       """
-      policy.yaml:6:53: error: key file `encrypted.key` is encrypted, and nobody is there to give the pass \
-      phrase; decrypt it
+      policy.yaml:6:53: error: key file `encrypted.key` is encrypted, and the gateway cannot ask for the pass phrase; \
+      decrypt it
       """),
     listener(
       .invalidCertificate, "Files that are something else", "certificate: gateway.key, private_key: gateway.pem",
@@ -103,8 +103,7 @@ struct TLSFindings {
       .conflict, "Clients' certificates that nobody vouches for",
       "certificate: gateway.pem, private_key: gateway.key, client_certificate: require",
       """
-      policy.yaml:6:86: error: `client_certificate` says nothing without `client_ca`; name the authorities or \
-      remove it
+      policy.yaml:6:86: error: `client_certificate` has no effect without `client_ca`; name the authorities or remove it
       """),
     listener(
       .invalidValue, "A version that is broken",
@@ -134,19 +133,19 @@ struct TLSFindings {
         )
       ], files: (try? TLSFiles.all.get()) ?? [:],
       expected: """
-        policy.yaml:5:30: warning: `strict_transport_security: off` lets a network lead browsers to plain http \
-        first; remove it (RFC 9325, section 3.2) [strict-transport-off]
+        policy.yaml:5:30: warning: `strict_transport_security: off` lets an attacker on the network lead browsers to \
+        plain http; remove it (RFC 9325, section 3.2) [strict-transport-off]
         """),
     upstream(
       .conflict, "TLS of a plaintext upstream", url: "http://127.0.0.1:9000", "tls: { ca: server-ca.pem }",
       """
-      policy.yaml:8:3: error: `tls` does nothing for an http upstream; use https in `url` or remove it
+      policy.yaml:8:3: error: `tls` has no effect for an http upstream; use https in `url` or remove it
       """),
     upstream(
       .upstreamAuthority, "A machine without authorities", "max_connections: 9",
       """
-      policy.yaml:7:8: error: no authority can vouch for `legacy.example.com`: this machine has none of its \
-      own; name a PEM file in `tls: { ca: FILE }` (RFC 9700, section 4.13) [upstream-ca]
+      policy.yaml:7:8: error: the certificate of `legacy.example.com` cannot be verified: this machine has no \
+      authorities; name a PEM file in `tls: { ca: FILE }` (RFC 9700, section 4.13) [upstream-ca]
       """),
     upstream(
       .invalidCertificate, "Authorities that are none", "tls: { ca: keys }",

@@ -36,8 +36,8 @@ struct ValueFindings {
         )
       ],
       expected: """
-        policy.yaml:9:18: error: `strip_headers` cannot hold `*x*`; it would match nearly every field; write at \
-        least two characters beside `*`
+        policy.yaml:9:18: error: `strip_headers` cannot hold `*x*`; it would match nearly every field; write at least \
+        two characters other than `*`
         """),
     FindingCase(
       .invalidValue,
@@ -198,8 +198,8 @@ struct ValueFindings {
       "A block with bits behind its prefix",
       edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  trusted_proxies: [10.1.0.0/8]")],
       expected: """
-        policy.yaml:6:21: error: `trusted_proxies` cannot hold `10.1.0.0/8`; bits are set behind the prefix, \
-        so the block is not what it seems
+        policy.yaml:6:21: error: `trusted_proxies` cannot hold `10.1.0.0/8`; it has bits after the prefix; set them to \
+        zero
         """),
     FindingCase(
       .invalidValue,
@@ -345,8 +345,8 @@ struct ValueFindings {
             upstream: { client_secret: hunter2 }
         """,
       expected: """
-        policy.yaml:15:32: error: `client_secret` is not written into the policy; use `{ file: PATH }` or `{ \
-        env: NAME }`
+        policy.yaml:15:32: error: `client_secret` must not be in the policy itself; use `{ file: PATH }` or `{ env: \
+        NAME }`
         """),
     FindingCase(
       .exposedSecretFile,
@@ -360,8 +360,7 @@ struct ValueFindings {
         """,
       files: ["open": "secret\n"],
       expected: """
-        policy.yaml:15:40: warning: everybody on this machine may read `open`; take the right away with \
-        `chmod o-r` [world-readable-secret]
+        policy.yaml:15:40: warning: every user of this machine can read `open`; use `chmod o-r` [world-readable-secret]
         """),
     FindingCase(
       .invalidValue,
@@ -402,8 +401,8 @@ struct ValueFindings {
         )
       ],
       expected: """
-        policy.yaml:9:25: error: `reserved_connections` 8 leaves none of `max_connections` 8 to requests that \
-        pass; make it smaller
+        policy.yaml:9:25: error: `reserved_connections` 8 leaves none of `max_connections` 8 for other requests; make \
+        it smaller
         """),
     FindingCase(
       .conflict,
@@ -412,8 +411,8 @@ struct ValueFindings {
         ("listeners: [{ address: 127.0.0.1:8080 }]", "listeners: [{ address: 127.0.0.1:8080, proxy_protocol: true }]")
       ],
       expected: """
-        policy.yaml:4:15: error: `proxy_protocol` is believed of `trusted_proxies` only, and there are none; \
-        name the proxies that speak it
+        policy.yaml:4:15: error: `proxy_protocol` is accepted only from `trusted_proxies`, which is empty; list the \
+        proxies that send it
         """),
     FindingCase(
       .notYetSupported,
@@ -425,7 +424,7 @@ struct ValueFindings {
         ), ("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: redis://127.0.0.1:6379/0"),
       ],
       expected: """
-        policy.yaml:6:3: error: shared stores are not spoken to yet; use `memory` and one replica
+        policy.yaml:6:3: error: shared stores are not supported yet; use `memory` and one replica
         """),
     FindingCase(
       .notYetSupported,
@@ -436,9 +435,9 @@ struct ValueFindings {
 
         """,
       expected: """
-        policy.yaml:12:39: error: device clients are not served yet; remove the client
-        policy.yaml:12:69: error: the device grant is not served yet; remove `device_code`
-        policy.yaml:12:83: error: the device grant is not served yet; remove `device_code_lifetime`
+        policy.yaml:12:39: error: device clients are not supported yet; remove the client
+        policy.yaml:12:69: error: the device grant is not supported yet; remove `device_code`
+        policy.yaml:12:83: error: the device grant is not supported yet; remove `device_code_lifetime`
         """),
   ]
 }
