@@ -7,7 +7,7 @@ import Reactor
 import Telemetry
 import Testing
 
-/// An admin listener on a port of the kernel's choice, with an upstream that accepts connections.
+/// An admin listener on a port that the kernel chose, with an upstream that accepts connections.
 struct AdminFixture {
   let upstream: LegacyService
   let status: ProcessStatus
@@ -47,7 +47,7 @@ struct AdminFixture {
       unknownClients: .reject, mode: .enforce, clients: [client.id: Client(client)], version: version)
   }
 
-  /// A port on which nobody listens.
+  /// A port on which no server listens.
   static func freePort() throws -> Int {
     let address = try #require(Address(literal: "127.0.0.1", port: 0))
     let sockets = try ListeningSocket.bind(address, count: 1, id: 0)

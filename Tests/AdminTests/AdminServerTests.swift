@@ -12,7 +12,7 @@ import Testing
 
 @Suite("The admin listener")
 struct AdminServerTests {
-  @Test("Health is 200 as long as the process answers")
+  @Test("/healthz is 200 while the process answers")
   func health() async throws {
     let admin = try await AdminFixture()
     admin.status.beginDraining()
@@ -20,7 +20,7 @@ struct AdminServerTests {
     await admin.stop()
   }
 
-  @Test("A process is ready once it serves and its upstream accepts connections")
+  @Test("A process is ready when it serves and its upstream accepts connections")
   func ready() async throws {
     let admin = try await AdminFixture()
     let starting = try await Fetch.get(admin.port, "/readyz")
@@ -33,7 +33,7 @@ struct AdminServerTests {
     await admin.stop()
   }
 
-  @Test("A draining process is not ready, and stays so")
+  @Test("A draining process is not ready and does not become ready again")
   func draining() async throws {
     let admin = try await AdminFixture()
     admin.status.beginDraining()
@@ -44,7 +44,7 @@ struct AdminServerTests {
     await admin.stop()
   }
 
-  @Test("An upstream that refuses connections makes the process unready, and the answer names it")
+  @Test("An upstream that refuses connections makes the process unready, and the response names it")
   func unreachable() async throws {
     let port = try AdminFixture.freePort()
     let admin = try await AdminFixture { _ in try AdminFixture.policy(upstreamPort: port) }
@@ -56,13 +56,13 @@ struct AdminServerTests {
     await admin.stop()
   }
 
-  @Test("A name whose look-up takes too long makes the process unready, for every probe of that time")
+  @Test("A name look-up that takes too long makes the process unready, for every probe in that time")
   func slowLookUp() async throws {
     let upstream = try await LegacyService(LegacyAuthorizationServer(LegacyConfiguration(clients: [])))
     let port = upstream.port
     let mayAnswer = try ThreadSignal()
     let resolver = Resolver(host: "slow.test", port: port) { _, port in
-      // Far longer than a probe may take, and not for ever where nothing ends it.
+      // Far longer than a probe may take, but not forever if the test does not end it.
       mayAnswer.pause(milliseconds: 20_000)
       return .success([Address(literal: "127.0.0.1", port: port)].compactMap { $0 })
     }
@@ -77,7 +77,7 @@ struct AdminServerTests {
     let found = problems.withLock { $0 }
     #expect(found.count == 3)
     for problem in found { #expect(problem?.contains("within 900 ms") == true) }
-    // The look-up answers those who wait in their order. A loop that stops before the answer would leave tasks behind.
+    // The look-up answers its waiters in order. A loop that stops before the answer would leave tasks behind.
     let hasAnswered = try ThreadSignal()
     await worker.perform { worker in worker.run(LookUpTask(worker.poller, resolver) { hasAnswered.signal() }) }
     mayAnswer.signal()
@@ -115,7 +115,7 @@ struct AdminServerTests {
     }
   }
 
-  @Test("Replicas that each remember on their own are not ready")
+  @Test("Replicas without a shared store are not ready")
   func replicas() async throws {
     let admin = try await AdminFixture { try AdminFixture.policy(upstreamPort: $0, replicas: 3) }
     admin.status.started([])
@@ -125,7 +125,7 @@ struct AdminServerTests {
     await admin.stop()
   }
 
-  @Test("A loop that has not turned for a second is stalled, and no longer once it turns")
+  @Test("A loop without a turn for a second is stalled until its next turn")
   func stalled() async throws {
     let admin = try await AdminFixture()
     let worker = try Worker(index: 0)
@@ -144,14 +144,14 @@ struct AdminServerTests {
     #expect(admin.status.metrics.snapshot().workersStalled == 1)
     mayGoOn.signal()
     await stuck.value
-    // The loop takes a turn for this, which ends the one that was stuck.
+    // The loop takes a turn for this task, which ends the stall.
     await worker.perform { _ in }
     #expect(admin.status.markStalledLoops(now: Clock.monotonicNanoseconds() / 1_000_000) == 0)
     await worker.stop()
     await admin.stop()
   }
 
-  @Test("Metrics are in Prometheus's format")
+  @Test("Metrics are in the Prometheus text format")
   func metrics() async throws {
     let admin = try await AdminFixture()
     let answer = try await Fetch.get(admin.port, "/metrics")
@@ -161,7 +161,7 @@ struct AdminServerTests {
     await admin.stop()
   }
 
-  @Test("Metrics are compressed for a client that accepts it, and a cache can tell")
+  @Test("Metrics are compressed for a client that accepts it, and Vary tells caches")
   func compressedMetrics() async throws {
     let admin = try await AdminFixture()
     let plain = try await Fetch.get(admin.port, "/metrics")
@@ -173,7 +173,7 @@ struct AdminServerTests {
     #expect(answer.body.count < plain.body.count / 2)
     let text = String(decoding: try Decoder.decode(answer.body, .gzip, limit: 1 << 20), as: UTF8.self)
     #expect(text.contains("proofgate_policy_info{version=\"v1\"} 1\n"))
-    // What is short is sent as it is.
+    // A short response is not compressed.
     request.target = "/healthz"
     #expect(Fetch.text(try await Fetch.send(admin.port, request)) == "ok\n")
     await admin.stop()
@@ -192,7 +192,7 @@ struct AdminServerTests {
     await admin.stop()
   }
 
-  @Test("Only GET and HEAD are answered", arguments: ["POST", "PUT", "DELETE", "OPTIONS"])
+  @Test("Only GET and HEAD are accepted", arguments: ["POST", "PUT", "DELETE", "OPTIONS"])
   func methods(_ method: String) async throws {
     let admin = try await AdminFixture()
     let answer = try await Fetch.send(admin.port, Request(method: method, target: "/metrics"))
@@ -202,14 +202,17 @@ struct AdminServerTests {
     await admin.stop()
   }
 
-  @Test("On loopback a website's name is not answered", arguments: ["attacker.example", "attacker.example:9180"])
+  @Test(
+    "On loopback a request for another host name gets 421", arguments: ["attacker.example", "attacker.example:9180"])
   func foreignHost(_ host: String) async throws {
     let admin = try await AdminFixture()
     #expect(try await Fetch.get(admin.port, "/metrics", host: host).status == 421)
     await admin.stop()
   }
 
-  @Test("On loopback addresses and localhost are answered", arguments: ["localhost:1", "127.0.0.1", "[::1]:9180"])
+  @Test(
+    "On loopback a request for a loopback address or localhost is answered",
+    arguments: ["localhost:1", "127.0.0.1", "[::1]:9180"])
   func ownHost(_ host: String) async throws {
     let admin = try await AdminFixture()
     #expect(try await Fetch.get(admin.port, "/healthz", host: host).status == 200)

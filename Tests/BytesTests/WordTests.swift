@@ -1,10 +1,10 @@
 import Bytes
 import Testing
 
-/// What looks at eight bytes at once, against the same done byte by byte.
+/// Compares functions that read eight bytes at once with the same functions byte by byte.
 struct WordTests {
-  /// What stands around the byte in question: what is below, at and above the limits of each class, and what would carry
-  /// into its neighbours.
+  /// The bytes around the tested byte: below, at and above the limits of each class, and those that would carry into
+  /// their neighbours.
   private static let surroundings: [UInt8] = [
     0x00, 0x0a, 0x0b, 0x1f, 0x20, 0x2d, 0x2f, 0x39, 0x41, 0x5b, 0x61, 0x7a, 0x7f, 0x80, 0xff,
   ]
@@ -26,12 +26,12 @@ struct WordTests {
     return true
   }
 
-  /// The first byte whose place is marked.
+  /// The index of the first marked byte.
   private static func first(_ places: UInt64) -> Int? {
     places == 0 ? nil : places.trailingZeroBitCount / 8
   }
 
-  @Test("A word has its first byte lowest, wherever it begins")
+  @Test("A word has its first byte lowest, at any offset")
   func order() {
     let bytes: [UInt8] = Array(1...12)
     for offset in 0...4 {
@@ -41,7 +41,7 @@ struct WordTests {
     }
   }
 
-  @Test("The first control character is found, and none where there is none")
+  @Test("The first control character is found, if there is one")
   func controls() {
     let areAllFound = WordTests.words { bytes, word in
       WordTests.first(word.controls) == bytes.firstIndex { $0 < 0x20 || $0 == 0x7f }
@@ -49,7 +49,7 @@ struct WordTests {
     #expect(areAllFound)
   }
 
-  @Test("The first of any byte is found, and none where there is none")
+  @Test("The first occurrence of any byte is found, if there is one")
   func places() {
     for byte: UInt8 in [0x00, 0x0a, 0x3a, 0x7f, 0x80, 0xff] {
       let areAllFound = WordTests.words { bytes, word in
@@ -59,7 +59,7 @@ struct WordTests {
     }
   }
 
-  @Test("Every place of a byte is marked, and no other")
+  @Test("Every occurrence of a byte is marked, and no other byte")
   func everyPlace() {
     for byte: UInt8 in [0x00, 0x0a, 0x3a, 0x7f, 0x80, 0xff] {
       let areAllFound = WordTests.words { bytes, word in
@@ -69,7 +69,7 @@ struct WordTests {
     }
   }
 
-  @Test("All but letters, digits and hyphens are marked, each at its place")
+  @Test("All bytes except letters, digits and hyphens are marked")
   func unlikeNames() {
     let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-".utf8)
     let areAllFound = WordTests.words { bytes, word in
@@ -78,7 +78,7 @@ struct WordTests {
     #expect(areAllFound)
   }
 
-  @Test("Bytes are found from where one looks, up to the last one", arguments: 0...20)
+  @Test("A byte is found from the given offset to the last byte", arguments: 0...20)
   func search(count: Int) {
     var bytes = [UInt8](repeating: UInt8(ascii: "x"), count: count)
     let finds = { (from: Int) -> Int? in bytes.span.firstIndex(of: 0x0a, from: from) }
@@ -91,7 +91,7 @@ struct WordTests {
     }
   }
 
-  @Test("Texts are compared without regard to case at every place", arguments: 1...20)
+  @Test("Texts are compared without regard to case, at every index", arguments: 1...20)
   func equality(count: Int) {
     let text = [UInt8]("Authorization-Server".utf8.prefix(count))
     for place in 0..<count {

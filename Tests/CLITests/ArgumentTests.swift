@@ -3,7 +3,7 @@ import Testing
 @Suite("Arguments")
 struct ArgumentTests {
   @Test(
-    "Wrong arguments end with 64 and say what is wrong",
+    "Wrong arguments end with 64 and name the error",
     arguments: [
       (["serve"], "no policy is named"), (["serve", "--polcy", "x"], "Did you mean '--policy'?"),
       (["serve", "a.yaml", "--policy", "b.yaml"], "more than one policy"),
@@ -20,7 +20,7 @@ struct ArgumentTests {
   }
 
   @Test(
-    "An unknown command is 64, with the command that was probably meant",
+    "An unknown command ends with 64 and suggests the probable command",
     arguments: [("serv", "did you mean `serve`?"), ("fly", "the commands are `serve`, `check`")])
   func unknownCommand(_ name: String, _ said: String) throws {
     let outcome = try Program.run(name)
@@ -29,7 +29,7 @@ struct ArgumentTests {
     #expect(outcome.errors.contains(said))
   }
 
-  @Test("The version names the linked libraries")
+  @Test("`--version` names the linked libraries")
   func version() throws {
     let outcome = try Program.run("--version")
     #expect(outcome.code == 0)

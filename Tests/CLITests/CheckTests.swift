@@ -3,7 +3,7 @@ import Testing
 
 @Suite("proofgate check")
 struct CheckTests {
-  @Test("A wrong policy gives every error with line and column, and 1")
+  @Test("A wrong policy gives every error with line and column, and ends with 1")
   func wrongPolicy() throws {
     let folder = try Folder()
     var policy = try ServedPolicy()
@@ -18,7 +18,7 @@ struct CheckTests {
     #expect(outcome.errors.isEmpty)
   }
 
-  @Test("A good policy gives 0, the self-check of RFC 8252 and its version")
+  @Test("A valid policy ends with 0 and shows the self-check of RFC 8252 and its version")
   func goodPolicy() throws {
     let folder = try Folder()
     let path = try folder.write("policy.yaml", try ServedPolicy().text)
@@ -30,7 +30,7 @@ struct CheckTests {
     #expect(outcome.output.contains("a restart forgets which codes were redeemed and which families ended"))
   }
 
-  @Test("With --quiet notes, self-check and summary are left out")
+  @Test("With --quiet notes, self-check and summary are omitted")
   func quiet() throws {
     let folder = try Folder()
     let path = try folder.write("policy.yaml", try ServedPolicy().text)
@@ -39,7 +39,7 @@ struct CheckTests {
     #expect(outcome.output.split(separator: "\n").allSatisfy { $0.contains(": warning: ") })
   }
 
-  @Test("The JSON report says the same to programs")
+  @Test("The JSON report has the same content")
   func json() throws {
     struct Report: Decodable {
       struct Entry: Decodable {
@@ -72,7 +72,7 @@ struct CheckTests {
     #expect(error.line == 16 && error.column == 11)
   }
 
-  @Test("A malformed key file is found too, with line and column")
+  @Test("A malformed key file is reported too, with line and column")
   func keyFile() throws {
     let folder = try Folder()
     try folder.write("keys", "3f9a01c2 2026-11-21T08:30:00Z short seals\n")
@@ -93,7 +93,7 @@ struct CheckTests {
     #expect(both.output.contains("keys:1:31: error: the key is not 32 bytes"))
   }
 
-  @Test("A file that is missing is 2, as for serve, and with --no-secrets nothing is missing")
+  @Test("A missing file ends with 2, as for serve, and with --no-secrets no secret file is needed")
   func noSecrets() throws {
     let folder = try Folder()
     var policy = try ServedPolicy()
@@ -106,7 +106,7 @@ struct CheckTests {
     #expect(outcome.output.hasSuffix("no problems; secrets, keys and certificates were not read\n"))
   }
 
-  @Test("A policy is read from standard input")
+  @Test("A policy can be read from standard input")
   func standardInput() throws {
     let outcome = try Program.run("check", "-", input: "version: 2\n")
     #expect(outcome.output.contains("\n-:1:10: error: `version` cannot be `2`"))

@@ -17,11 +17,11 @@ struct ConsoleTests {
     try folder.write("policy.yaml", served.text)
     let child = try Child(["serve", "--policy", folder.path("policy.yaml"), "--log", folder.path("log")])
     _ = try child.lines(until: " serves ")
-    // A line for each, far more than a pipe holds.
+    // One line for each client, far more than a pipe can hold.
     let clients = (0..<2_000).map { "  - { id: c\($0), type: publik, application: native, redirect_uris: [a.b:/c] }\n" }
     try folder.write("policy.yaml", served.text + clients.joined())
     child.signal(SIGHUP)
-    // The admin listener tells when the reload was refused, since nobody reads what was said of it.
+    // The admin listener shows that the reload was refused, because the test does not read standard error.
     var refused = false
     for _ in 0..<400 where !refused {
       let text = Fetch.text(try await Fetch.get(served.adminPort, "/metrics"))
@@ -33,7 +33,7 @@ struct ConsoleTests {
     #expect(child.wait() == 0)
   }
 
-  @Test("Lines beyond what may wait are dropped and counted, and no line waits for the reader")
+  @Test("Lines above the limit of the queue are dropped and counted, and no line waits for the reader")
   func queue() throws {
     let (entered, mayGoOn) = (try ThreadSignal(), try ThreadSignal())
     let written = Mutex("")
@@ -58,9 +58,9 @@ struct ConsoleTests {
     #expect(lines.last == "proofgate: warning: 476 lines were lost because standard error was not read")
   }
 
-  @Test("The log's end is waited for by the clock, though each pause takes longer than asked")
+  @Test("The wait for the end of the log is limited by the clock, even if each pause takes longer than requested")
   func logEnd() async throws {
-    // Nobody writes: its thread was never started.
+    // The writer's thread was never started, so the log is never written.
     let writer = try LogWriter(workers: 1, metrics: MetricsRegistry(workers: 1, policyVersion: "test"))
     let time = Mutex<UInt64>(0)
     await writer.stop(
@@ -68,7 +68,7 @@ struct ConsoleTests {
     #expect((5_000..<5_100).contains(time.withLock { $0 }))
   }
 
-  @Test("A log that is a FIFO without a reader does not keep the gateway from starting, and a reader gets its lines")
+  @Test("A log that is a FIFO without a reader does not block the start, and a later reader gets its lines")
   func fifo() async throws {
     let folder = try Folder()
     let policy = try ServedPolicy()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("proofgate demo")
 struct DemoTests {
-  @Test("Headless, every step goes as expected over real sockets, and the code is 0")
+  @Test("With --headless every step succeeds over real sockets, and the exit code is 0")
   func headless() throws {
     let outcome = try Program.run("demo", "--headless")
     #expect(outcome.code == 0)
@@ -22,7 +22,7 @@ struct DemoTests {
     for secret in ["the-gateway-keeps-this", "wonderland", "code=", "access_token"] { #expect(!log.contains(secret)) }
   }
 
-  @Test("The demo's app has a `main` element, and a button whose text has a contrast of 4.5 at least (WCAG 2.2, 1.4.3)")
+  @Test("The demo's app has a `main` element, and its button text has a contrast of at least 4.5 (WCAG 2.2, 1.4.3)")
   func contrast() async throws {
     let child = try Child(["demo"])
     defer { child.signal(15) }

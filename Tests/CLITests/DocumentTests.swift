@@ -3,7 +3,7 @@ import Testing
 
 @testable import proofgate
 
-/// What the documents and the deployment files say of the program and of its tests.
+/// Statements of the documents and the deployment files about the program and its tests.
 @Suite("Documents and deployment files")
 struct DocumentTests {
   // MARK: Findings
@@ -23,7 +23,7 @@ struct DocumentTests {
     return findings
   }()
 
-  @Test("Each finding of the reviews has one row in docs/attacks.md, in the order of their numbers")
+  @Test("Each finding of the reviews has one row in docs/attacks.md, in the order of the numbers")
   func findings() throws {
     let named = try FindingsTable(Repository.read("docs/attacks.md")).rows.map(\.finding)
     #expect(Set(named).count == named.count)
@@ -44,7 +44,7 @@ struct DocumentTests {
   }
 
   @Test(
-    "A row that names a test, a suite or a case that does not exist is found",
+    "A row with a test, a suite or a case that does not exist is detected",
     arguments: [
       #"CLITests/DocumentTests "No such test""#, "CLITests/NoSuchTests", "NoTarget/DocumentTests",
       #"PolicyFileTests/ClientFindings "One finding, in its words and at its place" (`No such case`)"#,
@@ -77,7 +77,7 @@ struct DocumentTests {
 
   // MARK: Commands
 
-  @Test("The documents name no command that the program does not have")
+  @Test("The documents name only commands that the program has")
   func commands() throws {
     let errors = try Program.run("fly").errors
     let list = try #require(errors.components(separatedBy: "the commands are ").last)
@@ -89,7 +89,7 @@ struct DocumentTests {
     var named: Set<String> = []
     for file in files {
       let text = try Repository.read(file)
-      // In code: behind a backtick, at the beginning of an indented line, or in a pipe.
+      // In code: after a backtick, at the beginning of an indented line, or after a path.
       for pattern in ["`proofgate ", "    proofgate ", "/proofgate "] {
         for rest in text.components(separatedBy: pattern).dropFirst() {
           let word = rest.prefix { $0.isLetter && $0.isLowercase }
@@ -122,7 +122,7 @@ struct DocumentTests {
     #expect(outcome.code == 0, "\(outcome.output)")
   }
 
-  @Test("The memory limit of the Kubernetes manifest leaves room beyond the default of max_buffer_memory")
+  @Test("The memory limit of the Kubernetes manifest leaves room above the default of max_buffer_memory")
   func memoryLimit() throws {
     let manifest = try Repository.read("deploy/kubernetes.yaml")
     let limit = try #require(manifest.components(separatedBy: "limits: { memory: ").dropFirst().first)

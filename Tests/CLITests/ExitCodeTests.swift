@@ -4,7 +4,7 @@ import Testing
 struct ExitCodeTests {
   struct KeyFile: CustomTestStringConvertible {
     let testDescription: String
-    /// `nil` for no file.
+    /// The text of the file; nil if there is no file.
     let text: String?
     let code: Int32
     let message: String
@@ -20,7 +20,7 @@ struct ExitCodeTests {
     ["keys", "list", "--file"],
   ]
 
-  @Test("A key file that is malformed is 1 and one that is missing is 2, for every command", arguments: files, commands)
+  @Test("A malformed key file ends with 1 and a missing one with 2, for every command", arguments: files, commands)
   func keyFile(_ file: KeyFile, _ command: [String]) throws {
     let folder = try Folder()
     if let text = file.text { try folder.write("keys", text) }
@@ -37,14 +37,15 @@ struct ExitCodeTests {
     #expect(report.contains(file.message) || report.contains("keys` does not exist"), "\(report)")
   }
 
-  @Test("Malformed keys on standard input are 1", arguments: [["rotate"], ["retire", "00000000"], ["list"]])
+  @Test("Malformed keys on standard input end with 1", arguments: [["rotate"], ["retire", "00000000"], ["list"]])
   func standardInput(_ command: [String]) throws {
     let outcome = try Program.run(["keys"] + command, input: "3f9a01c2 yesterday short seals\n")
     #expect(outcome.code == 1)
     #expect(outcome.errors.hasPrefix("standard input:1:10: error: "))
   }
 
-  @Test("A malformed key file is reported next to a secret that is missing, and is 1", arguments: ["serve", "check"])
+  @Test(
+    "A malformed key file is reported together with a missing secret, and ends with 1", arguments: ["serve", "check"])
   func both(_ command: String) throws {
     let folder = try Folder()
     try folder.write("keys", "3f9a01c2 yesterday short seals\n")

@@ -8,7 +8,7 @@ import Reactor
 import Synchronization
 import Testing
 
-@Suite("Faults around the process")
+@Suite("Faults of the environment")
 struct FaultTests {
   private static func metric(_ name: String, _ port: Int) async throws -> Int {
     let text = Fetch.text(try await Fetch.get(port, "/metrics"))
@@ -18,7 +18,7 @@ struct FaultTests {
 
   // MARK: Descriptors
 
-  /// Connections that say nothing.
+  /// Opens connections that send nothing.
   private final class Silent: Activity {
     let opened: Mutex<Int>
     private let poller: Poller
@@ -60,7 +60,7 @@ struct FaultTests {
     return count.withLock { $0 }
   }
 
-  /// Ticks of processor time, and how often the threads of a process have gone to sleep.
+  /// The processor time of a process in ticks, and the number of times that its threads went to sleep.
   private static func work(_ process: Int32) throws -> (ticks: Int, sleeps: Int) {
     let stat = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
     let words = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ")
@@ -74,7 +74,7 @@ struct FaultTests {
     return (ticks, sleeps)
   }
 
-  @Test("When descriptors run out accepting pauses, nothing spins, health answers, and it goes on when there are some")
+  @Test("Without descriptors accepting pauses, no loop spins, /healthz answers, and accepting continues later")
   func descriptors() async throws {
     var policy = try ServedPolicy()
     policy.gateway = "  limits: { header_timeout: 10m }"
@@ -95,7 +95,7 @@ struct FaultTests {
     let before = try Self.work(child.identifier)
     try await Task.sleep(for: .seconds(2))
     let after = try Self.work(child.identifier)
-    // A listener that waits tries again ten times a second; a loop that spins takes all of the processor.
+    // A paused listener tries again ten times a second; a loop that spins uses a whole processor.
     #expect(after.ticks - before.ticks < 50)
     #expect(after.sleeps - before.sleeps < 400)
     let files = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(child.identifier)/fd").count
@@ -114,14 +114,14 @@ struct FaultTests {
 
   // MARK: Disk
 
-  @Test("With a full disk under its log the gateway lives on, and counts the lines that are lost")
+  @Test("With a full disk under its log the gateway continues and counts the lost lines")
   func fullDisk() async throws {
     let policy = try ServedPolicy()
     let folder = try Folder()
     try folder.write("policy.yaml", policy.text)
     let child = try Child(["serve", "--policy", folder.path("policy.yaml"), "--log", "/dev/full"])
     _ = try child.lines(until: " serves ")
-    // More than a worker's ring and the writer hold.
+    // More than a worker's ring and the writer can hold.
     let count = 6_000
     let request = "GET /authorize?client_id=nobody HTTP/1.1\r\nHost: 127.0.0.1:\(policy.port)\r\n"
     let pipeline = String(repeating: request + "\r\n", count: count - 1) + request + "Connection: close\r\n\r\n"
@@ -145,7 +145,7 @@ struct FaultTests {
     return child
   }
 
-  @Test("A flow outlives every process that carried it, if the next one has the same keys")
+  @Test("A flow continues after the end of every process that carried it, if the next one has the same keys")
   func killed() async throws {
     var policy = try ServedPolicy()
     let callback = "http://127.0.0.1:\(policy.port)/.proofgate/callback"
@@ -201,7 +201,7 @@ struct FaultTests {
     let fourth = try Self.serve(folder)
     let refreshed = try await ClientLoop.send(gateway.at("/token"), app.refreshRequest(refreshToken: token))
     #expect(refreshed.status == 200)
-    // What was kept in memory is gone, and the code is used up all the same: upstream.
+    // The memory is lost, and the code is still used up: upstream.
     let replayed = try await ClientLoop.send(
       gateway.at("/token"), app.tokenRequest(code: code, verifier: attempt.verifier))
     #expect(replayed.status != 200)

@@ -2,9 +2,9 @@ import Foundation
 
 /// The table of findings in `docs/attacks.md`, and the titles of the tests in the sources.
 ///
-/// A test of a row is written as `Target/Suite "title", "title"`, and the cases of a parameterised test behind it in
-/// parentheses. Several suites are separated by semicolons. A suite without a title means all of its tests. A `make` target
-/// takes the place of a suite.
+/// A test of a row is written as `Target/Suite "title", "title"`, with the cases of a parameterised test in parentheses
+/// after it. Several suites are separated by semicolons. A suite without a title means all of its tests. A `make`
+/// target may replace a suite.
 struct FindingsTable {
   struct Row {
     let finding: String
@@ -12,7 +12,7 @@ struct FindingsTable {
     let proofs: [Proof]
   }
 
-  /// What shows that a row holds.
+  /// The test or gate that shows that a row is true.
   struct Proof: Equatable {
     /// `Target/Suite`; nil for a `make` target.
     let suite: String?
@@ -70,7 +70,7 @@ struct FindingsTable {
     return proofs
   }
 
-  /// Takes texts in quotation marks from the front of `rest`.
+  /// Removes texts in quotation marks from the front of `rest` and returns them.
   private static func list(
     _ rest: inout Substring, opening: String, between: String, closing: String
   ) -> [String] {
@@ -87,7 +87,7 @@ struct FindingsTable {
   }
 }
 
-/// The titles of the tests of each suite, and the source that contains it.
+/// The titles of the tests of each suite, and the suite's source.
 struct TestTitles {
   private(set) var titles: [String: Set<String>] = [:]
   private var sources: [String: String] = [:]
@@ -110,7 +110,7 @@ struct TestTitles {
         titles[suite, default: []].formUnion([])
         sources[suite, default: ""] += source
       }
-      // The title is on the line of the attribute or on the next.
+      // The title is on the line of the attribute or on the next line.
       guard isOpen || line.contains("@Test(") else { continue }
       let rest = isOpen ? line : line[(line.range(of: "@Test(")?.upperBound ?? line.endIndex)...]
       guard let start = rest.firstIndex(of: "\"") else {
@@ -143,7 +143,7 @@ struct TestTitles {
     return result
   }
 
-  /// What of the proof does not exist; nil if all of it does.
+  /// The part of the proof that does not exist; nil if all of it exists.
   func missing(_ proof: FindingsTable.Proof) -> String? {
     guard let suite = proof.suite else { return nil }
     guard let titles = titles[suite], !titles.isEmpty else { return suite }

@@ -2,7 +2,7 @@ import Testing
 
 @Suite("proofgate keys")
 struct KeysTests {
-  @Test("A generated file is for its owner only, and is never overwritten (I-secrets)")
+  @Test("A generated file is readable by its owner only and is never overwritten (I-secrets)")
   func generate() throws {
     let folder = try Folder()
     #expect(try Program.run("keys", "generate", "--file", folder.path("keys")).code == 0)
@@ -30,14 +30,14 @@ struct KeysTests {
     #expect(rows.joined().allSatisfy { text.contains($0) })
   }
 
-  @Test("A file in a folder that is not there is one clear line")
+  @Test("A file in a missing folder gives one line and ends with 2")
   func noFolder() throws {
     let outcome = try Program.run("keys", "generate", "--file", "/no/such/folder/keys")
     #expect(outcome.code == 2)
     #expect(outcome.errors == "proofgate: error: /no/such/folder/keys cannot be written: No such file or directory\n")
   }
 
-  @Test("A rotation adds a key that opens, then lets it seal; the old one can be retired then")
+  @Test("A rotation adds a key that opens, then makes it seal, and then the old key can be retired")
   func rotate() throws {
     let folder = try Folder()
     let path = folder.path("keys")
@@ -59,7 +59,7 @@ struct KeysTests {
     #expect(try folder.mode("keys") == 0o600)
   }
 
-  @Test("Without a file keys go from standard input to standard output")
+  @Test("Without --file keys are read from standard input and written to standard output")
   func filter() throws {
     let generated = try Program.run("keys", "generate")
     let rotated = try Program.run("keys", "rotate", input: generated.output)
@@ -67,7 +67,7 @@ struct KeysTests {
     #expect(KeysTests.rows(rotated.output).map(\.state) == ["seals", "opens"])
   }
 
-  @Test("A malformed file is refused with positions, and stays as it was")
+  @Test("A malformed file is refused with positions and stays unchanged")
   func malformed() throws {
     let folder = try Folder()
     let path = try folder.write("keys", "# keys\n3f9a01c2 yesterday short seals\n")

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The map of modules")
 struct ModuleArrowTests {
-  /// The modules that each module imports, by docs/architecture.md, in the order of the page.
+  /// The modules that each module imports according to docs/architecture.md, in the order of that page.
   private static func documented() throws -> [(module: String, imports: [String])] {
     let block = try #require(
       Repository.read("docs/architecture.md").split(separator: "```\n", omittingEmptySubsequences: false).dropFirst()

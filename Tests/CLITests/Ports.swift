@@ -3,8 +3,8 @@ import Testing
 
 /// Loopback ports for a child process.
 enum Ports {
-  /// Ports that were free a moment ago, from below the range out of which the kernel gives ports to everybody else: one
-  /// of those could be taken again before the child binds it.
+  /// Ports that were free a moment ago, below the range from which the kernel gives ports to other programs: a port of
+  /// that range could be in use again before the child binds it.
   static func free(_ count: Int) throws -> [Int] {
     var sockets: [ListeningSocket] = []
     defer { for socket in sockets { socket.close() } }

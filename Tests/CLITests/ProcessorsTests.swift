@@ -15,7 +15,7 @@ struct ProcessorsTests {
   }
 
   @Test(
-    "No quota, and what is none, limits nothing", arguments: ["max 100000\n", "", "100000", "0 100000", "a b", "1 0"])
+    "A missing or malformed quota sets no limit", arguments: ["max 100000\n", "", "100000", "0 100000", "a b", "1 0"])
   func unlimited(_ text: String) {
     #expect(ControlGroups.count(quota: text) == nil)
   }
@@ -34,7 +34,7 @@ struct ProcessorsTests {
     #expect(groups("") == [""])
   }
 
-  /// What groups allow whose files, below the mount point, are these.
+  /// The limits of control groups that have these files below the mount point.
   private static func allowed(_ membership: String, _ files: [String: String]) throws -> (Int?, Int?) {
     let folder = try Folder()
     for (name, text) in files {
@@ -46,7 +46,7 @@ struct ProcessorsTests {
     return (groups.processors, groups.memory)
   }
 
-  @Test("Limits are read of either version, the least of a group and its parents")
+  @Test("Limits of both versions are read, and the smallest of a group and its parents applies")
   func limits() throws {
     let none = try Self.allowed("0::/\n", [:])
     #expect(none.0 == nil && none.1 == nil)
@@ -73,7 +73,7 @@ struct ProcessorsTests {
     #expect(own.0 == 1 && own.1 == 1)
   }
 
-  @Test("The default for buffers is at most a quarter of the memory that the control group allows, and is named")
+  @Test("The default for buffers is at most a quarter of the control group's memory limit, and the start names it")
   func bufferMemory() {
     let unlimited = BufferMemory(limit: nil, configured: nil)
     #expect(unlimited.standard == 256 << 20 && unlimited.note == nil)
@@ -87,7 +87,7 @@ struct ProcessorsTests {
     #expect(BufferMemory(limit: 128 << 20, configured: 64 << 20).note == nil)
   }
 
-  @Test("There is at least one")
+  @Test("There is at least one usable processor")
   func atLeastOne() {
     #expect(Processors.usable >= 1)
   }

@@ -1,4 +1,4 @@
-// The one place where the whole of Foundation is used: its `Process` starts the built binary.
+// The only place that uses all of Foundation: its `Process` starts the built binary.
 import Foundation
 import Testing
 
@@ -12,7 +12,7 @@ enum Program {
     var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
   }
 
-  /// Beside the test runner, whatever the scratch path.
+  /// The binary next to the test runner, for any scratch path.
   static var url: URL {
     get throws {
       let runner = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
@@ -20,7 +20,7 @@ enum Program {
     }
   }
 
-  /// Runs to the end.
+  /// Runs the program to its end.
   static func run(
     _ arguments: String..., input: String = "", environment: [String: String] = [:]
   ) throws -> Outcome {
@@ -47,7 +47,7 @@ final class Child {
   private var unread = ""
   private let watchdog: DispatchWorkItem
 
-  /// - Parameter descriptors: how many files it may open.
+  /// - Parameter descriptors: The maximum number of open files.
   init(_ arguments: [String], environment: [String: String] = [:], descriptors: Int? = nil) throws {
     if let descriptors {
       process.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -59,7 +59,7 @@ final class Child {
       process.executableURL = try Program.url
       process.arguments = arguments
     }
-    // What a process still holds when it ends is no leak, and looking for it takes the sanitizer longer than the test.
+    // Memory that a process still holds at its end is no leak, and the search takes the sanitizer longer than the test.
     let own = ["ASAN_OPTIONS": "detect_leaks=0"]
     process.environment = ProcessInfo.processInfo.environment.merging(own) { $1 }.merging(environment) { $1 }
     process.standardInput = input
@@ -67,7 +67,7 @@ final class Child {
     process.standardError = errors
     try process.run()
     let identifier = process.processIdentifier
-    // A test that waits for what a process never says ends all the same, and fails.
+    // A test that waits for output that never comes still ends, and fails.
     watchdog = DispatchWorkItem { kill(identifier, SIGKILL) }
     DispatchQueue.global().asyncAfter(deadline: .now() + 120, execute: watchdog)
   }
@@ -94,17 +94,17 @@ final class Child {
     return process.terminationStatus
   }
 
-  /// What is left on standard output, to its end.
+  /// The rest of standard output.
   func readOutput() -> String {
     String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
   }
 
-  /// What is left on standard error, to its end.
+  /// The rest of standard error.
   func readErrors() -> String {
     unread + String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
   }
 
-  /// Reads standard output up to a line for which the condition holds; `nil` at its end.
+  /// Reads standard output up to a line that satisfies the condition; nil at its end.
   func outputLine(where isWanted: (String) -> Bool) -> String? {
     var unread = ""
     while true {
@@ -133,7 +133,7 @@ final class Child {
   }
 }
 
-/// A folder that is removed at the end.
+/// A folder that is removed when the object is released.
 final class Folder {
   let url: URL
 
@@ -165,7 +165,7 @@ final class Folder {
   }
 }
 
-/// A file of the repository.
+/// Files of the repository.
 enum Repository {
   static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()

@@ -13,7 +13,7 @@ struct ServeTests {
     let child: Child
     let folder: Folder
     var policy: ServedPolicy
-    /// What it said up to its start.
+    /// The lines on standard error up to the end of the start.
     let start: [String]
 
     init(_ policy: ServedPolicy) throws {
@@ -28,7 +28,7 @@ struct ServeTests {
       try folder.write("policy.yaml", policy.text)
     }
 
-    /// SIGTERM, and the exit code.
+    /// Sends SIGTERM and returns the exit code.
     func end() -> Int32 {
       child.signal(SIGTERM)
       return child.wait()
@@ -40,7 +40,8 @@ struct ServeTests {
     return text.split(separator: "\n").first { $0.hasPrefix(name + " ") }.map { String($0.dropFirst(name.count + 1)) }
   }
 
-  /// The thread sanitizer has a thread of its own. It is known by the terabytes that it reserves.
+  /// True if the process runs with the thread sanitizer, which has a thread of its own and reserves terabytes of
+  /// memory.
   private static func isSanitized(_ process: Int32) -> Bool {
     let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
     let line = status.split(separator: "\n").first { $0.hasPrefix("VmSize:") }
@@ -48,7 +49,7 @@ struct ServeTests {
     return (kilobytes ?? 0) > 1 << 30
   }
 
-  @Test("It says where it listens, judges requests, and on SIGTERM ends with 0 after the log is written")
+  @Test("`serve` prints its addresses, decides requests, and ends with 0 after SIGTERM with the log written")
   func life() async throws {
     let served = try Served(try ServedPolicy())
     let line = try #require(served.start.last)
@@ -62,7 +63,7 @@ struct ServeTests {
     #expect(served.child.readErrors().hasSuffix("proofgate: ended\n"))
   }
 
-  @Test("It has one thread for each worker and three more", arguments: [1, 2])
+  @Test("The process has one thread for each worker and three more", arguments: [1, 2])
   func threads(_ workers: Int) throws {
     var policy = try ServedPolicy()
     policy.workers = workers
@@ -72,14 +73,14 @@ struct ServeTests {
       let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(served.child.identifier)/task")
       return threads.count - workers - 3
     }
-    // The thread that wrote the last line is about to end.
+    // The thread that wrote the last line will end soon.
     for _ in 0..<200 where try extra() > 0 { usleep(10_000) }
     let extra = try extra()
     #expect(extra == 0 || extra == 1 && ServeTests.isSanitized(served.child.identifier))
     #expect(served.end() == 0)
   }
 
-  @Test("An unreachable upstream is a warning; the process is ready once it listens")
+  @Test("An unreachable upstream is a warning, and the process is ready when the upstream listens")
   func upstream() async throws {
     let served = try Served(try ServedPolicy())
     let said = try served.child.lines(until: "warning: upstream")
@@ -101,7 +102,7 @@ struct ServeTests {
     await legacy.stop()
   }
 
-  @Test("SIGHUP takes a new policy over; one with errors is reported and the old one stays in force")
+  @Test("SIGHUP adopts a new policy; a policy with errors is reported and the old one stays in force")
   func reload() async throws {
     let served = try Served(try ServedPolicy())
     let admin = served.policy.adminPort
@@ -139,7 +140,7 @@ struct ServeTests {
     #expect(served.end() == 0)
   }
 
-  @Test("The certificates that are shown are named at the start and when a reload changes them, with when they expire")
+  @Test("The certificates in use are printed with their expiry at the start and when a reload changes them")
   func certificates() async throws {
     let folder = try Folder()
     let install = { (name: String) in
@@ -183,7 +184,7 @@ struct ServeTests {
     #expect(served.end() == 0)
   }
 
-  @Test("What a reload cannot change is said: the rest is adopted, another upstream is refused")
+  @Test("A reload reports settings that it cannot change and adopts the rest; another upstream is refused")
   func restartOnly() throws {
     let served = try Served(try ServedPolicy())
     served.policy.workers = 2
@@ -199,13 +200,13 @@ struct ServeTests {
     #expect(served.end() == 0)
   }
 
-  @Test("SIGUSR1 opens the log file anew")
+  @Test("SIGUSR1 opens the log file again")
   func rotation() async throws {
     let served = try Served(try ServedPolicy())
     _ = try await Fetch.get(served.policy.port, "/authorize?client_id=first")
     try FileManager.default.moveItem(atPath: served.folder.path("log"), toPath: served.folder.path("log.1"))
     served.child.signal(SIGUSR1)
-    // The writer's thread opens it when it comes to run.
+    // The writer's thread opens it at its next run.
     for _ in 0..<1_000 where !FileManager.default.fileExists(atPath: served.folder.path("log")) {
       try await Task.sleep(for: .milliseconds(10))
     }
@@ -226,7 +227,7 @@ struct ServeTests {
     #expect(served.child.wait() == 143)
   }
 
-  @Test("A draining process is not ready, and still takes requests during the delay")
+  @Test("A draining process is not ready, and still accepts requests during the delay")
   func draining() async throws {
     let legacy = try await LegacyService(LegacyAuthorizationServer(LegacyConfiguration(clients: [])))
     var policy = try ServedPolicy()

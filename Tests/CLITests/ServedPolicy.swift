@@ -1,17 +1,17 @@
-/// The policy of a gateway that tests run.
+/// The policy of a gateway that a test runs as a process.
 struct ServedPolicy {
   var port: Int
   var adminPort: Int
   var upstreamPort: Int
   var workers = 1
-  /// Lines under `gateway:`, each indented by two.
+  /// Lines below `gateway:`, each indented by two spaces.
   var gateway = ""
-  /// The listener's TLS, as the policy writes it.
+  /// The listener's TLS settings as written in the policy.
   var tls: String?
   var clientType = "public"
   var name = "Example Mail"
 
-  /// With three free ports: nobody listens at the upstream's.
+  /// Uses three free ports; no server listens on the upstream's port.
   init() throws {
     let ports = try Ports.free(3)
     (port, adminPort, upstreamPort) = (ports[0], ports[1], ports[2])

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A start that fails")
 struct StartTests {
-  @Test("A policy with errors gives all of them, and 1")
+  @Test("A policy with errors gives all of them and ends with 1")
   func wrongPolicy() throws {
     let folder = try Folder()
     var policy = try ServedPolicy()
@@ -15,7 +15,7 @@ struct StartTests {
     #expect(outcome.errorLines.count { $0.contains(": error: ") } == 2)
   }
 
-  @Test("A policy file that is not there is one line, and 2")
+  @Test("A missing policy file gives one line and ends with 2")
   func missingPolicy() throws {
     let outcome = try Program.run("serve", "--policy", "/no/such/policy.yaml")
     #expect(outcome.code == 2)
@@ -23,7 +23,7 @@ struct StartTests {
       outcome.errorLines == ["/no/such/policy.yaml:1:1: error: policy file `/no/such/policy.yaml` does not exist"])
   }
 
-  @Test("A port in use is one line that names it, and 2")
+  @Test("A port in use gives one line with the port and ends with 2")
   func portInUse() throws {
     let taken = try Ports.taken()
     defer { taken.close() }
@@ -39,7 +39,7 @@ struct StartTests {
       errors.first?.hasPrefix("proofgate: error: cannot listen on \(taken.address): Address already in use") == true)
   }
 
-  @Test("The admin port in use is one line that names it, and 2")
+  @Test("An admin port in use gives one line with the port and ends with 2")
   func adminPortInUse() throws {
     let taken = try Ports.taken()
     defer { taken.close() }
@@ -51,7 +51,7 @@ struct StartTests {
     #expect(outcome.errors.contains("cannot listen on \(taken.address)"))
   }
 
-  @Test("A missing key file is one line that says how to make it, and 2")
+  @Test("A missing key file gives one line with the command that creates it and ends with 2")
   func missingKeyFile() throws {
     let folder = try Folder()
     var policy = try ServedPolicy()
@@ -65,7 +65,7 @@ struct StartTests {
     #expect(outcome.errors.contains("`proofgate keys generate --file"))
   }
 
-  @Test("A malformed key file gives positions and no key, and 1 (I-secrets)")
+  @Test("A malformed key file gives positions and no key, and ends with 1 (I-secrets)")
   func malformedKeyFile() throws {
     let folder = try Folder()
     let secret = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh9x"
@@ -78,7 +78,7 @@ struct StartTests {
     #expect(!outcome.errors.contains(secret))
   }
 
-  @Test("A setting that cannot be honoured yet is an error, and 1")
+  @Test("A setting that is not supported yet is an error and ends with 1")
   func unsupported() throws {
     let folder = try Folder()
     var policy = try ServedPolicy()
@@ -89,7 +89,7 @@ struct StartTests {
     #expect(outcome.errors.contains("\(path):8:3: error: shared stores are not supported yet"))
   }
 
-  @Test("A log that cannot be written is one line, and 2")
+  @Test("A log that cannot be written gives one line and ends with 2")
   func log() throws {
     let folder = try Folder()
     let path = try folder.write("policy.yaml", try ServedPolicy().text)
@@ -101,7 +101,7 @@ struct StartTests {
     )
   }
 
-  @Test("The demo on a port in use is one line, and 2")
+  @Test("The demo on a port in use gives one line and ends with 2")
   func demo() throws {
     let taken = try Ports.taken()
     defer { taken.close() }

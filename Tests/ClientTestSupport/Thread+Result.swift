@@ -1,7 +1,7 @@
 public import Reactor
 
 extension Thread {
-  /// Runs `body`, which may block, on a thread of its own, for a test that runs on no worker.
+  /// Runs `body`, which may block, on a thread of its own, for tests that run on no worker.
   public static func run<Result: Sendable>(
     _ name: String, _ body: @escaping @Sendable () -> Result
   ) async throws -> Result {

@@ -10,7 +10,7 @@ struct ContentCodingTests {
     }
   }
 
-  @Test("A coding is named in any case, and identity is none")
+  @Test("A coding is recognised in any letter case, and identity counts as no coding")
   func names() {
     for name in ["gzip", "GZIP", "x-gzip", " gzip\t", "identity, gzip", ",gzip,"] {
       #expect(named(name) == .success(.gzip), "\(name)")
@@ -21,7 +21,7 @@ struct ContentCodingTests {
     #expect(named() == .success(nil))
   }
 
-  @Test("Other codings and several are refused")
+  @Test("Unknown codings and several codings are refused")
   func refused() {
     for name in ["br", "zstd", "compress", "gzip, gzip", "gzip, br", "gzip;q=1", "g zip"] {
       #expect(named(name) == .failure(.unsupported), "\(name)")

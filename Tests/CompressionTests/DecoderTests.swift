@@ -2,7 +2,7 @@ import Testing
 
 @testable import Compression
 
-/// Bodies were made by other programs: gzip 1.12 and Python's zlib.
+/// The bodies were made by other programs: gzip 1.12 and Python's zlib.
 struct DecoderTests {
   private static let text = Array(String(repeating: "{\"access_token\":\"abc\"}\n", count: 3).utf8)
   /// `printf ... | gzip -n`
@@ -10,7 +10,7 @@ struct DecoderTests {
     "1f8b0800000000000003ab564a4c4e4e2d2e8e2fc9cf4ecd53b2524a4c4a56aae5aa264918008a308aa845000000")
   /// `zlib.compress(text)`
   private static let wrapped = bytes("789cab564a4c4e4e2d2e8e2fc9cf4ecd53b2524a4c4a56aae5aa264918004e691795")
-  /// The same without head and checksum.
+  /// The same data without header and checksum.
   private static let raw = bytes("ab564a4c4e4e2d2e8e2fc9cf4ecd53b2524a4c4a56aae5aa26491800")
 
   private static func bytes(_ hexadecimal: String) -> [UInt8] {
@@ -31,7 +31,7 @@ struct DecoderTests {
     }
   }
 
-  @Test("gzip, zlib-wrapped deflate and raw deflate are read")
+  @Test("gzip, zlib-wrapped deflate and raw deflate are decoded")
   func codings() throws {
     #expect(try Decoder.decode(Self.gzipped, .gzip, limit: 1000) == Self.text)
     #expect(try Decoder.decode(Self.wrapped, .deflate, limit: 1000) == Self.text)
@@ -39,12 +39,12 @@ struct DecoderTests {
     #expect(try Decoder.decode([], .gzip, limit: 1000).isEmpty)
   }
 
-  @Test("The members of a gzip body are read one after the other")
+  @Test("The members of a gzip body are decoded one after the other")
   func members() throws {
     #expect(try Decoder.decode(Self.gzipped + Self.gzipped, .gzip, limit: 1000) == Self.text + Self.text)
   }
 
-  @Test("A body that is cut off is refused at every length")
+  @Test("A truncated body is refused at every length")
   func truncated() {
     for count in 1..<Self.gzipped.count {
       #expect(Self.failure(Array(Self.gzipped[..<count])) == .truncated, "\(count)")
@@ -58,7 +58,7 @@ struct DecoderTests {
     #expect(Self.failure(Self.gzipped + Self.gzipped.dropLast(4)) == .truncated)
   }
 
-  @Test("Garbage, bytes behind the end and a wrong checksum are refused")
+  @Test("Garbage, bytes after the end and a wrong checksum are refused")
   func garbage() {
     #expect(Self.failure(Self.text) == .malformed)
     #expect(Self.failure(Self.text, .deflate) != nil)
@@ -72,18 +72,18 @@ struct DecoderTests {
     damaged = Self.wrapped
     damaged[damaged.count - 1] ^= 1
     #expect(Self.failure(damaged, .deflate) == .malformed)
-    // zlib's wrapping with a preset dictionary (RFC 1950, section 2.2).
+    // A zlib header with a preset dictionary (RFC 1950, section 2.2).
     #expect(Self.failure([0x78, 0xbb, 0, 0, 0, 1, 3, 0], .deflate) == .malformed)
   }
 
-  @Test("A body that holds more than the limit is refused, and one that holds as much is read")
+  @Test("A body larger than the limit is refused, and a body as large as the limit is decoded")
   func size() throws {
     #expect(try Decoder.decode(Self.gzipped, .gzip, limit: Self.text.count) == Self.text)
     #expect(Self.failure(Self.gzipped, limit: Self.text.count - 1) == .tooLarge)
     #expect(Self.failure(Self.gzipped + Self.gzipped, limit: 2 * Self.text.count - 1) == .tooLarge)
   }
 
-  @Test("A body that becomes more than 100 times its length is refused, however much may be read")
+  @Test("A body that grows to more than 100 times its length is refused, whatever the limit")
   func ratio() throws {
     let bomb = try #require(Encoder.gzip([UInt8](repeating: 0, count: 1_000_000)))
     #expect(bomb.count < 2_000)
@@ -96,7 +96,7 @@ struct DecoderTests {
     #expect(Self.failure(over) == .tooLarge)
   }
 
-  @Test("What is compressed reads the same", arguments: [0, 1, 1023, 20_000, 300_000])
+  @Test("A compressed body decodes to the same body", arguments: [0, 1, 1023, 20_000, 300_000])
   func roundTrip(count: Int) throws {
     let body = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3) }
     let coded = try #require(Encoder.gzip(body))

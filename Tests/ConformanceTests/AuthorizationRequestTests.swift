@@ -6,10 +6,10 @@ import Policy
 import Testing
 import VectorsTestSupport
 
-/// RFC 6749, section 3.1, and the extensions that could go around it.
+/// RFC 6749, section 3.1, and extensions that could circumvent it.
 @Suite("Authorization requests")
 struct AuthorizationRequestTests {
-  @Test("6749-3.1-get: GET is taken")
+  @Test("6749-3.1-get: a GET is accepted")
   func get() async throws {
     try await GatewayFixture.run { gateway in
       try await expectStatus(200, of: gateway.get(gateway.az()))
@@ -18,7 +18,7 @@ struct AuthorizationRequestTests {
     }
   }
 
-  @Test("6749-3.1-post: a POST is checked like a GET, and answered with 303")
+  @Test("6749-3.1-post: a POST is checked like a GET and answered with 303")
   func post() async throws {
     try await GatewayFixture.run { gateway in
       let whole = Form(decoding: gateway.az().split(separator: "?")[1])
@@ -33,7 +33,7 @@ struct AuthorizationRequestTests {
     }
   }
 
-  @Test("6749-3.1-split-params: parameters in query and body of one request are refused")
+  @Test("6749-3.1-split-params: a request with parameters in both query and body is refused")
   func split() async throws {
     try await GatewayFixture.run { gateway in
       let response = try await gateway.expectRefused(
@@ -45,7 +45,7 @@ struct AuthorizationRequestTests {
   }
 
   @Test(
-    "6749-3.1-dup-page: a second client_id or redirect_uri, however it is written, ends on a page",
+    "6749-3.1-dup-page: a second client_id or redirect_uri, in any spelling, is refused on a page",
     arguments: [
       "&redirect%5Furi=https%3A%2F%2Fevil.example", "&redirect_uri=com.example.app%3A%2Fcb", "&client_id=n1",
       "&client%5fid=n2", "&client_id=", "&redirect_uri=",
@@ -57,7 +57,7 @@ struct AuthorizationRequestTests {
   }
 
   @Test(
-    "6749-3.1-dup-redirect: any other parameter that repeats is told by redirect",
+    "6749-3.1-dup-redirect: any other repeated parameter is refused by redirect",
     arguments: [
       "&code_challenge=X", "&scope=a&scope=a", "&response_type=code", "&code_challenge_method=S256",
       "&code%5Fchallenge=X",
@@ -69,7 +69,7 @@ struct AuthorizationRequestTests {
     }
   }
 
-  @Test("6749-3.1-dup-redirect: a state that repeats is not given back")
+  @Test("6749-3.1-dup-redirect: a repeated state is not returned")
   func duplicateState() async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectErrorRedirect(gateway.az() + "&state=s2", error: "invalid_request", state: nil)
@@ -84,7 +84,7 @@ struct AuthorizationRequestTests {
     }
   }
 
-  @Test("6749-3.1-unknown: unrecognised parameters change nothing")
+  @Test("6749-3.1-unknown: unknown parameters have no effect")
   func unknown() async throws {
     try await GatewayFixture.run { gateway in
       let delivery = try await gateway.walk { $0.append("foo", "1") }
@@ -103,7 +103,7 @@ struct AuthorizationRequestTests {
     }
   }
 
-  @Test("6749-3.1.1-unknown: an unknown response_type is unsupported, and the order of values does not matter")
+  @Test("6749-3.1.1-unknown: an unknown response_type is unsupported, and the order of its values does not matter")
   func responseTypeUnknown() async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectErrorRedirect(
@@ -116,7 +116,7 @@ struct AuthorizationRequestTests {
   }
 
   @Test(
-    "8252-8.2-implicit: no access token comes from the authorization endpoint for a native app",
+    "8252-8.2-implicit: a native app gets no access token from the authorization endpoint",
     arguments: ["token", "id_token token", "token id_token"])
   func implicitNative(type: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -129,7 +129,7 @@ struct AuthorizationRequestTests {
     }
   }
 
-  @Test("9700-2.1.2-implicit: nor for any other client")
+  @Test("9700-2.1.2-implicit: a web client gets no access token from the authorization endpoint")
   func implicitWeb() async throws {
     try await GatewayFixture.run { gateway in
       let response = try await gateway.expectRefused(get: gateway.az("w1") { $0.set("response_type", "token") })
@@ -140,7 +140,7 @@ struct AuthorizationRequestTests {
   }
 
   @Test(
-    "9101-7-request-not-supported, 9101-7-request-uri-not-supported, 9101-5-both, 9101-5-never-forward: request objects are refused by name",
+    "9101-7-request-not-supported, 9101-7-request-uri-not-supported, 9101-5-both, 9101-5-never-forward: request objects are refused and never forwarded",
     arguments: [
       ("&request=eyJhbGciOiJub25lIn0.e30.", "request_not_supported"),
       ("&request_uri=https%3A%2F%2Fevil.example%2Fro", "request_uri_not_supported"),
@@ -153,7 +153,7 @@ struct AuthorizationRequestTests {
     }
   }
 
-  @Test("9101-7-request-not-supported: where only the object names the redirect URI, it ends on a page")
+  @Test("9101-7-request-not-supported: a request whose redirect URI is only in the object is refused on a page")
   func requestObjectAlone() async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectErrorPage("/authorize?client_id=n1&request=eyJhbGciOiJub25lIn0.e30.")
@@ -161,7 +161,7 @@ struct AuthorizationRequestTests {
   }
 
   @Test(
-    "9101-10.4-no-fetch, 9126-2-no-bypass: the gateway fetches no request_uri and accepts none that it did not make",
+    "9101-10.4-no-fetch, 9126-2-no-bypass: the gateway fetches no request_uri and accepts only its own",
     arguments: ["http://169.254.169.254/", "urn:ietf:params:oauth:request_uri:foreign"])
   func foreignRequestURI(value: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -170,10 +170,10 @@ struct AuthorizationRequestTests {
     }
   }
 
-  @Test("9101-10.4-no-fetch: an address in request_uri is not contacted")
+  @Test("9101-10.4-no-fetch: the gateway does not contact the address in request_uri")
   func notContacted() async throws {
     try await GatewayFixture.run { gateway in
-      // The recording upstream stands for any other address: it would see the request.
+      // The recording upstream represents any other address: it would record the request.
       let address = "http://127.0.0.1:\(gateway.upstream.port)/object"
       try await gateway.expectErrorRedirect(
         gateway.az { $0.append("request_uri", address) }, error: "request_uri_not_supported")
@@ -191,7 +191,7 @@ struct AuthorizationRequestTests {
     }
   }
 
-  @Test("6749-B-utf8: what is no UTF-8 is refused, by redirect or, for client and redirect URI, on a page")
+  @Test("6749-B-utf8: malformed UTF-8 is refused: by redirect, or on a page for client_id and redirect_uri")
   func encoding() async throws {
     try await GatewayFixture.run { gateway in
       let bare = gateway.az { $0.remove("state") }
@@ -205,7 +205,7 @@ struct AuthorizationRequestTests {
   }
 
   @Test(
-    "rm-2.1-unsupported, 9700-4.17-postmessage: a response mode that is off goes nowhere",
+    "rm-2.1-unsupported, 9700-4.17-postmessage: a response mode that is not enabled is refused in the query",
     arguments: ["fragment", "form_post", "web_message", "jwt", "query.jwt", "xyz"])
   func responseModes(mode: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -213,7 +213,7 @@ struct AuthorizationRequestTests {
     }
   }
 
-  @Test("rm-2.1-unsupported: response modes are settings of a client")
+  @Test("rm-2.1-unsupported: response modes are enabled for each client")
   func fragmentOn() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.responseModes = [.query, .fragment] } }) {
       gateway in
@@ -224,7 +224,7 @@ struct AuthorizationRequestTests {
     }
   }
 
-  @Test("rm-form-post: form_post reaches sites, never a private-use scheme")
+  @Test("rm-form-post: form_post works for sites and never for a private-use scheme")
   func formPost() async throws {
     let policy = try FixturePolicy.with { policy in
       for id in ["n2", "w1"] { policy.edit(id) { $0.responseModes = [.query, .formPost] } }
@@ -260,7 +260,7 @@ struct AuthorizationRequestTests {
   }
 
   @Test(
-    "8252-6-unknown-ua, 8252-8.12-in-app-tabs: no request is refused for a user agent that is none or unknown",
+    "8252-6-unknown-ua, 8252-8.12-in-app-tabs: a request without a user agent or with an unknown one is accepted",
     arguments: [nil, "FooBrowser/1.0", ""])
   func anyAgent(agent: String?) async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.editAll { $0.embeddedUserAgents = .block } }) { gateway in
@@ -271,7 +271,7 @@ struct AuthorizationRequestTests {
   }
 
   @Test(
-    "8252-8.12-block, 8252-8.12-in-app-tabs: embedded user agents of the vectors are refused where that is set, in-app tabs never",
+    "8252-8.12-block, 8252-8.12-in-app-tabs: `block` refuses embedded user agents, but no in-app tabs",
     arguments: Vectors.all.userAgents.vectors)
   func agents(agent: Vectors.Agent) async throws {
     let broker = try RedirectURI(parsing: "msapp://s-1-15-2-1111-2222-3333")
@@ -288,7 +288,7 @@ struct AuthorizationRequestTests {
     }
   }
 
-  @Test("8252-8.12-every-step: where embedded user agents are blocked, no login page on another path lets them in")
+  @Test("8252-8.12-every-step: with `block` an embedded user agent cannot sign in through a login page on another path")
   func everyStep() async throws {
     let agent = "Mozilla/5.0 (Linux; Android 14; Pixel 8; wv) AppleWebKit/537.36 Chrome/120.0.0.0 Mobile Safari/537.36"
     let policy = try FixturePolicy.with { $0.edit("p1") { $0.embeddedUserAgents = .block } }
@@ -301,7 +301,8 @@ struct AuthorizationRequestTests {
       try await gateway.expectRefused(post: "/login", form, ["Cookie": cookie, "User-Agent": agent], status: 403)
       try await gateway.expectRefused(post: "/authorize", form, ["Cookie": cookie, "User-Agent": agent], status: 403)
       #expect(gateway.logLines.contains { $0.contains("user-agent-embedded") && $0.contains("\"path\"") })
-      // Advisory, and only while signing in: plain browsers, tabs of apps and everybody without a transaction get on.
+      // The check is advisory and applies only during a sign-in: plain browsers, in-app tabs and browsers without a
+      // transaction pass.
       try await expectStatus(200, of: gateway.get("/login", ["Cookie": cookie, "User-Agent": "FooBrowser/1.0"]))
       try await expectStatus(200, of: gateway.get("/login", ["Cookie": cookie]))
       try await expectStatus(200, of: gateway.get("/login", ["User-Agent": agent]))
@@ -310,7 +311,7 @@ struct AuthorizationRequestTests {
     }
   }
 
-  @Test("8252-8.12-every-step: without `block` the pages in between are nobody's business")
+  @Test("8252-8.12-every-step: without `block` an embedded user agent gets the pages between the steps")
   func everyStepReported() async throws {
     let agent = Vectors.all.userAgents.vectors.first { $0.expectedEmbedded }?.userAgent ?? ""
     let policy = try FixturePolicy.with { $0.edit("n1") { $0.embeddedUserAgents = .block } }
@@ -320,7 +321,7 @@ struct AuthorizationRequestTests {
     }
   }
 
-  @Test("8252-8.12-block: report lets an embedded user agent in and says so in the log")
+  @Test("8252-8.12-block: with `report` an embedded user agent is accepted, and the log has a finding")
   func reported() async throws {
     let instagram = Vectors.all.userAgents.vectors.first { $0.expectedEmbedded }
     try await GatewayFixture.run { gateway in
@@ -330,7 +331,7 @@ struct AuthorizationRequestTests {
     }
   }
 
-  @Test("8252-B.3-wab-sso: the Windows broker is external with its own redirect only")
+  @Test("8252-B.3-wab-sso: the Windows broker counts as external only with its own redirect URI")
   func broker() async throws {
     let uri = try RedirectURI(parsing: "msapp://s-1-15-2-1111-2222-3333")
     let https = try RedirectURI(parsing: "https://app.example.com/cb")

@@ -5,10 +5,10 @@ import OAuth
 import Policy
 import Testing
 
-/// RFC 6749, section 4.1.2, RFC 9207 and RFC 9700: what comes back to the app.
+/// RFC 6749, section 4.1.2, RFC 9207 and RFC 9700: the responses to the app.
 @Suite("Authorization responses")
 struct AuthorizationResponseTests {
-  @Test("9207-2-success, 9207-2-upstream-iss: every code comes with the gateway's iss, once")
+  @Test("9207-2-success, 9207-2-upstream-iss: every code has the gateway's iss, once")
   func issuer() async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { request in
@@ -24,7 +24,7 @@ struct AuthorizationResponseTests {
     }
   }
 
-  @Test("6749-4.1.2-state: state comes back exactly, on success and on error, and none where none was sent")
+  @Test("6749-4.1.2-state: state is returned unchanged, on success and on error, and is absent if the app sent none")
   func state() async throws {
     try await GatewayFixture.run { gateway in
       let value = "a+b &=%"
@@ -41,7 +41,7 @@ struct AuthorizationResponseTests {
     }
   }
 
-  @Test("9700-4.1.3-fragment-reattach: where it is set, redirects to https end in a fragment, and apps get none")
+  @Test("9700-4.1.3-fragment-reattach: with the setting, redirects to https URIs and no others end in a fragment")
   func fragmentGuard() async throws {
     let policy = try FixturePolicy.with { $0.editAll { $0.fragmentGuard = true } }
     try await GatewayFixture.run(policy) { gateway in
@@ -85,7 +85,7 @@ struct AuthorizationResponseTests {
   }
 
   @Test(
-    "6749-4.1.2.1-upstream: an upstream that fails is an error at the app",
+    "6749-4.1.2.1-upstream: a failure of the upstream reaches the app as an error",
     arguments: [(500, "server_error"), (502, "server_error"), (503, "temporarily_unavailable")])
   func upstreamFails(status: Int, error: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -97,7 +97,7 @@ struct AuthorizationResponseTests {
     }
   }
 
-  @Test("6749-4.1.2.1-upstream: an upstream that is gone, or does not answer, is temporarily unavailable")
+  @Test("6749-4.1.2.1-upstream: an upstream that is unreachable or does not respond gives temporarily_unavailable")
   func upstreamGone() async throws {
     try await GatewayFixture.run { gateway in
       await gateway.reload { $0.upstream.responseTimeout = 50 }
@@ -118,7 +118,7 @@ struct AuthorizationResponseTests {
     }
   }
 
-  @Test("6749-4.1.2.1-charset: words of the upstream reach the app without what an error may not have")
+  @Test("6749-4.1.2.1-charset: an error description of the upstream reaches the app without forbidden characters")
   func charset() async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { request in
@@ -140,7 +140,7 @@ struct AuthorizationResponseTests {
     }
   }
 
-  @Test("9110-5.5-ctl, 6749-10.14-sanitise: line ends in a value get into no header and no log line")
+  @Test("9110-5.5-ctl, 6749-10.14-sanitise: line ends in a value do not reach a header or a log line")
   func lineEnds() async throws {
     try await GatewayFixture.run { gateway in
       let bare = gateway.az { $0.remove("state") }
@@ -157,7 +157,7 @@ struct AuthorizationResponseTests {
     }
   }
 
-  @Test("9700-2.6-cors: no script of another origin reads the authorization endpoint")
+  @Test("9700-2.6-cors: scripts of other origins cannot read responses of the flow")
   func cors() async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { _ in
@@ -173,7 +173,7 @@ struct AuthorizationResponseTests {
     }
   }
 
-  @Test("9700-4.2.4-referrer: no page of the flow tells other sites where it was, or loads anything from them")
+  @Test("9700-4.2.4-referrer: no page of the flow sends a referrer to other sites or loads anything from them")
   func referrer() async throws {
     try await GatewayFixture.run { gateway in
       let cookie = try await gateway.transactionCookie()
@@ -188,7 +188,7 @@ struct AuthorizationResponseTests {
     }
   }
 
-  @Test("9700-4.16-framing: no other site frames a page, the upstream's included, whose own policy stays")
+  @Test("9700-4.16-framing: other sites cannot frame a page of the flow, and the upstream's own policy is kept")
   func framing() async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { request in
@@ -209,10 +209,10 @@ struct AuthorizationResponseTests {
     }
   }
 
-  @Test("9700-4.12-no-307: a redirect that would repeat a password elsewhere becomes 303")
+  @Test("9700-4.12-no-307: a redirect that would repeat a password on another site becomes 303")
   func redirectStatus() async throws {
     try await GatewayFixture.run { gateway in
-      // The login post re-enters the authorization endpoint in its transaction.
+      // The POST of the login form re-enters the authorization endpoint in its transaction.
       var browser = gateway.browser(for: "com.example.p1:/cb")
       _ = try await browser.open(gateway.front.at(gateway.az("p1")))
       let cookie = try #require(browser.cookies.field(for: gateway.front))
@@ -229,7 +229,7 @@ struct AuthorizationResponseTests {
     }
   }
 
-  @Test("9700-4.12-no-307: the gateway's own redirects are 302, after a POST 303")
+  @Test("9700-4.12-no-307: the gateway's own redirects are 302, and 303 after a POST")
   func ownRedirects() async throws {
     try await GatewayFixture.run { gateway in
       let whole = Form(decoding: gateway.az { $0.remove("code_challenge") }.split(separator: "?")[1])
@@ -238,7 +238,7 @@ struct AuthorizationResponseTests {
     }
   }
 
-  @Test("9111-no-cache: redirects and pages of the flow are never stored, and each request is judged anew")
+  @Test("9111-no-cache: redirects and pages of the flow are never stored, and every request is decided again")
   func noCache() async throws {
     try await GatewayFixture.run { gateway in
       for target in [gateway.az(), gateway.az { $0.remove("code_challenge") }, gateway.az("nobody"), gateway.az("p1")] {
@@ -253,7 +253,7 @@ struct AuthorizationResponseTests {
     }
   }
 
-  @Test("9700-4.11.2-untrusted-errors: nobody is bounced to a client that registered itself")
+  @Test("9700-4.11.2-untrusted-errors: a browser is not redirected to a client that registered itself")
   func untrusted() async throws {
     try await GatewayFixture.run { gateway in
       let uri = "https://dyn.example.net/cb"
@@ -267,12 +267,12 @@ struct AuthorizationResponseTests {
       } catch let stranded as GatewayFixture.Stranded {
         #expect(stranded.page.html.contains(uri))
       }
-      // The operator vouches for n1, which hears at once.
+      // The operator vouches for n1, so n1 gets the error at once.
       try await gateway.expectErrorRedirect(gateway.az { $0.append("scope", "\"") }, error: "invalid_scope")
     }
   }
 
-  @Test("rm-upstream-query: the upstream is asked for a query answer, whatever the app asked for")
+  @Test("rm-upstream-query: the upstream is asked for a response in the query, whatever the app requested")
   func upstreamMode() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.responseModes = [.query, .fragment] } }) {
       gateway in
@@ -284,7 +284,8 @@ struct AuthorizationResponseTests {
     }
   }
 
-  @Test("rm-upstream-query: an upstream that answers by form_post needs `callback: network`", arguments: [false, true])
+  @Test(
+    "rm-upstream-query: an upstream that responds by form_post needs `callback: network`", arguments: [false, true])
   func upstreamFormPost(isNetwork: Bool) async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.upstream.callback = isNetwork ? .network : .inPlace }) {
       gateway in
@@ -316,7 +317,7 @@ struct AuthorizationResponseTests {
     }
   }
 
-  @Test("9110-5.5-ctl: a location of the upstream with a line end is no header of the gateway's")
+  @Test("9110-5.5-ctl: a line end in a location of the upstream adds no header to the gateway's response")
   func upstreamLocation() async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { request in

@@ -22,7 +22,7 @@ struct ChallengeTests {
   }
 
   @Test(
-    "8252-8.1-all-redirect-types, 8252-7.2-type-from-record: native apps need PKCE with every redirect URI",
+    "8252-8.1-all-redirect-types, 8252-7.2-type-from-record: a native app needs PKCE with every redirect URI",
     arguments: [
       "com.example.app:/cb", "https://app.example.com/cb", "http://127.0.0.1:51004/cb", "http://[::1]:51004/cb",
     ])
@@ -34,9 +34,7 @@ struct ChallengeTests {
     }
   }
 
-  @Test(
-    "7636-5-compat, 8252-7.2-type-from-record: a client that is recorded as web may leave PKCE out where its setting says so"
-  )
+  @Test("7636-5-compat, 8252-7.2-type-from-record: a client of type web may omit PKCE if its policy says so")
   func optional() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w1") { $0 = $0.without("code_challenge", "code_challenge_method") }
@@ -48,7 +46,7 @@ struct ChallengeTests {
     }
   }
 
-  @Test("7636-5-compat: the linter refuses a native app that may leave PKCE out")
+  @Test("7636-5-compat: the linter refuses optional PKCE for a native app")
   func optionalNative() throws {
     let report = try Lint.check(
       clients: """
@@ -57,7 +55,7 @@ struct ChallengeTests {
     #expect(report.errors.contains { $0.contains("[pkce-native]") })
   }
 
-  @Test("7636-4.3-method-alone: a method without a challenge is no PKCE")
+  @Test("7636-4.3-method-alone: a method without a challenge counts as no PKCE")
   func methodAlone() async throws {
     try await GatewayFixture.run { gateway in
       let form = try await gateway.expectErrorRedirect(
@@ -66,7 +64,7 @@ struct ChallengeTests {
     }
   }
 
-  @Test("7636-4.3-empty: an empty challenge counts as left out")
+  @Test("7636-4.3-empty: an empty challenge counts as absent")
   func empty() async throws {
     try await GatewayFixture.run { gateway in
       let form = try await gateway.expectErrorRedirect(
@@ -75,7 +73,7 @@ struct ChallengeTests {
     }
   }
 
-  @Test("7636-4.3-default-plain: without a method it is plain, which is off")
+  @Test("7636-4.3-default-plain: without a method the method is plain, which is off by default")
   func defaultIsPlain() async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectErrorRedirect(
@@ -83,7 +81,7 @@ struct ChallengeTests {
     }
   }
 
-  @Test("7636-4.3-default-plain: without a method it is never S256, even where plain is on")
+  @Test("7636-4.3-default-plain: without a method the method is never S256, even if plain is enabled")
   func defaultIsNotS256() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.pkceMethods = [.s256, .plain] } }) {
       gateway in
@@ -93,7 +91,7 @@ struct ChallengeTests {
   }
 
   @Test(
-    "7636-4.3-method-case, 7636-4.4.1-unsupported, 7636-4.4.1-describe, 7636-7.2-plain-off: other methods than S256 are refused with words",
+    "7636-4.3-method-case, 7636-4.4.1-unsupported, 7636-4.4.1-describe, 7636-7.2-plain-off: methods other than S256 are refused with a description",
     arguments: ["s256", "S512", "plain", "none"])
   func methods(method: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -103,20 +101,20 @@ struct ChallengeTests {
     }
   }
 
-  @Test("7636-7.2-plain-off: switching plain on is a lint warning")
+  @Test("7636-7.2-plain-off: enabling plain gives a lint warning")
   func plainWarning() throws {
     let report = try Lint.check(enforcement: "pkce_methods: [S256, plain]")
     #expect(report.warnings.contains { $0.contains("RFC 7636, section 7.2") && $0.contains("[plain-enabled]") })
   }
 
-  @Test("7636-4.2-s256-mti: S256 cannot be switched off")
+  @Test("7636-4.2-s256-mti: S256 cannot be disabled")
   func mandatory() throws {
     let report = try Lint.check(enforcement: "pkce_methods: [plain]")
     #expect(report.errors.contains { $0.contains("S256") && $0.contains("[s256-missing]") })
   }
 
   @Test(
-    "7636-4.2-challenge-syntax, 7636-4.2-s256-43: a challenge that can never verify is refused",
+    "7636-4.2-challenge-syntax, 7636-4.2-s256-43: a challenge that no verifier can match is refused",
     arguments: [
       GatewayFixture.challenge + "=", String(GatewayFixture.challenge.dropLast()), GatewayFixture.challenge + "A",
       "13d31e961a1ad8ec2f16b10c4c982e0876a878ad6df144566ee1894acb70f9c3",
@@ -129,7 +127,7 @@ struct ChallengeTests {
     }
   }
 
-  @Test("7636-4.4.1-redirect-first: an unverified redirect URI hears nothing, whatever else is wrong")
+  @Test("7636-4.4.1-redirect-first: an unverified redirect URI gets no error, whatever else is wrong")
   func redirectFirst() async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectErrorPage(
@@ -162,7 +160,7 @@ struct ChallengeTests {
     }
   }
 
-  @Test("7636-4.4-bind: of two flows at once each code takes its own verifier only")
+  @Test("7636-4.4-bind: of two concurrent flows each code works only with its own verifier")
   func bind() async throws {
     try await GatewayFixture.run { gateway in
       let other = Base64URL.encode(randomBytes(32))
@@ -175,7 +173,7 @@ struct ChallengeTests {
     }
   }
 
-  @Test("7636-4.4-bind: a code made by one replica is verified by another with the key ring")
+  @Test("7636-4.4-bind: a code of one replica is verified by another replica with the same keys")
   func replicas() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()

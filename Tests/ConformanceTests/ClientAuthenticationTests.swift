@@ -5,12 +5,12 @@ import OAuth
 import Policy
 import Testing
 
-/// RFC 6749, section 2.3: how clients prove themselves at the token endpoint.
+/// RFC 6749, section 2.3: client authentication at the token endpoint.
 @Suite("Client authentication")
 struct ClientAuthenticationTests {
   private static let basicW1 = "Basic dzE6dzFzZWNyZXQ="
 
-  @Test("6749-2.2-id-not-auth: a confidential client's id proves nothing")
+  @Test("6749-2.2-id-not-auth: a confidential client is not authenticated by its id alone")
   func idAlone() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w1")
@@ -20,7 +20,7 @@ struct ClientAuthenticationTests {
     }
   }
 
-  @Test("6749-2.3-one-method: two ways at once are refused")
+  @Test("6749-2.3-one-method: two authentication methods in one request are refused")
   func twoMethods() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w1")
@@ -30,7 +30,7 @@ struct ClientAuthenticationTests {
     }
   }
 
-  @Test("6749-2.3.1-basic: Basic is checked here and replaced by the upstream's credentials")
+  @Test("6749-2.3.1-basic: the gateway checks Basic credentials and replaces them with those for the upstream")
   func basic() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w1")
@@ -44,7 +44,7 @@ struct ClientAuthenticationTests {
     }
   }
 
-  @Test("6749-2.3.1-basic-form: both halves of the Basic pair are form-encoded")
+  @Test("6749-2.3.1-basic-form: client id and secret are form-encoded in Basic credentials")
   func basicForm() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("web:2")
@@ -57,7 +57,7 @@ struct ClientAuthenticationTests {
     }
   }
 
-  @Test("2.1-2.4.1-post-auth: credentials in the body work too")
+  @Test("2.1-2.4.1-post-auth: credentials in the body are accepted too")
   func body() async throws {
     try await GatewayFixture.run { gateway in
       let response = try await gateway.redeem(try await gateway.code("w1"), "w1") {
@@ -67,7 +67,7 @@ struct ClientAuthenticationTests {
     }
   }
 
-  @Test("6749-5.2-401: a failed Basic is 401 with a Basic challenge")
+  @Test("6749-5.2-401: wrong Basic credentials get 401 with a Basic challenge")
   func challenge() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w1")
@@ -86,7 +86,7 @@ struct ClientAuthenticationTests {
     }
   }
 
-  @Test("6749-2.3.1-brute-force: guessing secrets is throttled for that client and source alone")
+  @Test("6749-2.3.1-brute-force: guesses of a secret are throttled for that client and that source only")
   func bruteForce() async throws {
     try await GatewayFixture.run { gateway in
       let form = gateway.tk("x", "w1").without("client_id")
@@ -103,7 +103,7 @@ struct ClientAuthenticationTests {
       #expect(last?.status == 429)
       #expect(last?.headers["Retry-After"] != nil)
       try await expectStatus(200, of: gateway.redeem(gateway.code("n1")))
-      // Another source is not locked out.
+      // Another source can still authenticate.
       let code = try await gateway.code("w1")
       let elsewhere = try await gateway.redeem(
         code, "w1", headers: ["Authorization": Self.basicW1, "X-Forwarded-For": "192.0.2.9"]

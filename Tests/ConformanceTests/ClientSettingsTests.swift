@@ -6,10 +6,10 @@ import Policy
 import Testing
 import VectorsTestSupport
 
-/// The settings in which the drafts of RFC 8252 differ, each for one client beside others that keep the default.
+/// The settings in which the drafts of RFC 8252 differ, each for one client while the others keep the default.
 @Suite("Settings of one client")
 struct ClientSettingsTests {
-  @Test("`state: require` refuses a request without state, for that client alone")
+  @Test("`state: require` refuses a request without state, for that client only")
   func state() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.state = .require } }) { gateway in
       try await gateway.expectErrorRedirect(gateway.az { $0.remove("state") }, error: "invalid_request", state: nil)
@@ -17,7 +17,7 @@ struct ClientSettingsTests {
     }
   }
 
-  @Test("`state: off` notes nothing")
+  @Test("`state: off` gives no finding for a missing state")
   func stateOff() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.state = .off } }) { gateway in
       _ = try await gateway.get(gateway.az { $0.remove("state") })
@@ -25,7 +25,7 @@ struct ClientSettingsTests {
     }
   }
 
-  @Test("`pkce_syntax: lenient` takes padding and still compares exactly")
+  @Test("`pkce_syntax: lenient` accepts padding and still compares exactly")
   func lenient() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.pkceSyntax = .lenient } }) { gateway in
       let code = try await gateway.code { $0.set("code_challenge", GatewayFixture.challenge + "=") }
@@ -38,7 +38,7 @@ struct ClientSettingsTests {
     }
   }
 
-  @Test("`embedded_user_agents: block` says what to do instead, and calls nothing more than it is")
+  @Test("`embedded_user_agents: block` shows a page with the address to open in a browser")
   func embedded() async throws {
     let agent = Vectors.all.userAgents.vectors.first { $0.expectedEmbedded }?.userAgent ?? ""
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.embeddedUserAgents = .block } }) {
@@ -50,7 +50,7 @@ struct ClientSettingsTests {
     }
   }
 
-  @Test("`embedded_user_agents: off` does not look")
+  @Test("`embedded_user_agents: off` does not check the user agent")
   func embeddedOff() async throws {
     let agent = Vectors.all.userAgents.vectors.first { $0.expectedEmbedded }?.userAgent ?? ""
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.embeddedUserAgents = .off } }) { gateway in
@@ -60,7 +60,7 @@ struct ClientSettingsTests {
   }
 
   @Test(
-    "Each departure from the RFCs is linted with its section, for one client as for all",
+    "Each deviation from the RFCs gives a lint warning with its section, for one client and for all",
     arguments: [
       ("localhost: any_port", "RFC 8252, section 8.3"), ("schemes: minimum", "RFC 8252, sections 7.1 and 8.4"),
       ("embedded_user_agents: off", "RFC 8252, section 8.12"), ("state: off", "RFC 8252, section 8.9"),

@@ -6,10 +6,10 @@ import Policy
 import Stores
 import Testing
 
-/// RFC 8252, section 8.6, and RFC 6749, section 10.12: the gateway's own question.
+/// RFC 8252, section 8.6, and RFC 6749, section 10.12: the gateway's own consent page.
 @Suite("Consent")
 struct ConsentTests {
-  @Test("8252-8.6-no-auto-approve: an unproven app is asked about each time, before any code")
+  @Test("8252-8.6-no-auto-approve: consent to an unproven app is requested each time, before a code is issued")
   func everyTime() async throws {
     try await GatewayFixture.run(quirks: .with { $0.remembersConsent = true }) { gateway in
       var browser = gateway.browser(for: "com.example.app2:/cb")
@@ -27,7 +27,7 @@ struct ConsentTests {
     }
   }
 
-  @Test("8252-8.6-prompt-none: a silent request of an unproven app is consent_required")
+  @Test("8252-8.6-prompt-none: prompt=none of an unproven app gets consent_required")
   func silent() async throws {
     try await GatewayFixture.run { gateway in
       var browser = gateway.browser(for: "com.example.app2:/cb")
@@ -44,7 +44,7 @@ struct ConsentTests {
     }
   }
 
-  @Test("6819-5.2.3.2-consent: the page names the app, where it returns to and what it asks for")
+  @Test("6819-5.2.3.2-consent: the page names the app, its destination and the requested scopes")
   func page() async throws {
     try await GatewayFixture.run { gateway in
       let response = try await gateway.expectRefused(
@@ -56,7 +56,8 @@ struct ConsentTests {
     }
   }
 
-  @Test("7591-5-self-asserted: a client that registered itself is marked, and nothing of it is loaded")
+  @Test(
+    "7591-5-self-asserted: a client that registered itself is marked as unverified, and its resources are not loaded")
   func unverified() async throws {
     try await GatewayFixture.run { gateway in
       let response = try await gateway.expectRefused(get: gateway.az("d1"), status: 200)
@@ -66,7 +67,7 @@ struct ConsentTests {
     }
   }
 
-  @Test("6749-10.12-csrf: without this browser's token nobody approves")
+  @Test("6749-10.12-csrf: an approval without this browser's token is refused")
   func forged() async throws {
     try await GatewayFixture.run { gateway in
       var victim = gateway.browser()
@@ -96,7 +97,7 @@ struct ConsentTests {
     }
   }
 
-  @Test("8252-8.6-https-identity: claimed https may stand for the app's identity, by setting and nowhere else")
+  @Test("8252-8.6-https-identity: a claimed https redirect URI replaces consent only if the policy says so")
   func claimedHTTPS() async throws {
     let policy = try FixturePolicy.with { $0.edit("n1") { $0.consent = .unlessClaimedHTTPS } }
     try await GatewayFixture.run(policy, quirks: .with { $0.remembersConsent = true }) { gateway in
@@ -118,7 +119,7 @@ struct ConsentTests {
     }
   }
 
-  @Test("6819-4.4.1.11-exhaustion: requests that nobody finishes take no memory, and earlier flows still complete")
+  @Test("6819-4.4.1.11-exhaustion: unfinished requests take no memory, and earlier flows still complete")
   func exhaustion() async throws {
     let store = MemoryStore(size: MemoryStore.smallestSize)
     try await GatewayFixture.run(store: store) { gateway in
@@ -136,7 +137,7 @@ struct ConsentTests {
     }
   }
 
-  @Test("6819-4.4.1.11-exhaustion: where states need the store, a full one refuses new requests and keeps old flows")
+  @Test("6819-4.4.1.11-exhaustion: a store full of states refuses new requests, and earlier flows still complete")
   func fullStore() async throws {
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.state: 3])
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = 40 }

@@ -4,9 +4,9 @@ import LegacyServer
 import OAuth
 import Testing
 
-/// What the specification calls "400 error page" and "error redirect", and short walks.
+/// The "400 error page" and the "error redirect" of docs/conformance.tsv, and short flows.
 extension GatewayFixture {
-  /// The request ends on a page: html, no redirect of any kind, and nothing went upstream.
+  /// Expects an error page: HTML, no redirect of any kind, and no request upstream.
   @discardableResult
   func expectErrorPage(
     _ target: String, status: Int = 400, _ headers: Headers = Headers(),
@@ -17,7 +17,7 @@ extension GatewayFixture {
     return response
   }
 
-  /// The request is answered by an error redirect to `redirectURI`, and nothing went upstream: its parameters.
+  /// Expects an error redirect to `redirectURI` and no request upstream. Returns the parameters of the redirect.
   @discardableResult
   func expectErrorRedirect(
     _ target: String, to redirectURI: String = "com.example.app:/cb", error: String, state: String? = "s1",
@@ -31,7 +31,7 @@ extension GatewayFixture {
     return form
   }
 
-  /// The token request is refused with this error, and nothing went upstream.
+  /// Expects that the token request is refused with this error, without a request upstream.
   @discardableResult
   func expectTokenRefusal(
     _ form: Form, _ error: String, status: Int = 400, _ headers: Headers = Headers(),
@@ -44,7 +44,7 @@ extension GatewayFixture {
     return response
   }
 
-  /// The tokens that a whole walk gives.
+  /// The tokens of a complete flow.
   func tokens(
     _ client: String = "n1", _ redirectURI: String? = nil, adjusting adjust: (inout Form) -> Void = { _ in }
   ) async throws -> NativeApp.Tokens {
@@ -53,7 +53,7 @@ extension GatewayFixture {
     return try #require(NativeApp.tokens(in: response), "\(response.text)")
   }
 
-  /// Uses a refresh token.
+  /// Sends a refresh request.
   func refresh(
     _ token: String, _ client: String = "n1", adjusting adjust: (inout Form) -> Void = { _ in }
   ) async throws -> Response {
@@ -68,26 +68,26 @@ extension GatewayFixture {
     return form
   }
 
-  /// The cookies of a browser that is in the middle of signing in.
+  /// The cookies of a browser during a sign-in.
   func transactionCookie() async throws -> String {
     var browser = browser(for: "com.example.p1:/cb")
     _ = try await browser.open(front.at(az("p1")))
     return try #require(browser.cookies.field(for: front))
   }
 
-  /// What the upstream saw at its token endpoint, as forms.
+  /// The forms that the upstream received at its token endpoint.
   var upstreamTokenForms: [Form] {
     upstream.recorder.requests(to: "/token").map { Form(decoding: String(decoding: $0.body, as: UTF8.self)) }
   }
 
-  /// What the upstream saw at its authorization endpoint, as forms.
+  /// The parameters that the upstream received at its authorization endpoint.
   var upstreamAuthorizationForms: [Form] {
     upstream.recorder.requests(to: "/authorize").map { Form(decoding: $0.query ?? "") }
   }
 }
 
 extension Response {
-  /// A page and no redirect: neither by `Location` nor by `Refresh` nor in the markup.
+  /// Expects a page without a redirect: no `Location`, no `Refresh`, no refresh in the markup.
   func expectPage(sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(headers["Content-Type"]?.hasPrefix("text/html") == true, sourceLocation: sourceLocation)
     #expect(location == nil, sourceLocation: sourceLocation)
@@ -95,7 +95,7 @@ extension Response {
     #expect(!text.lowercased().contains("http-equiv=\"refresh\""), sourceLocation: sourceLocation)
   }
 
-  /// The refresh token of a token answer.
+  /// The refresh token of a token response.
   func refreshToken(sourceLocation: SourceLocation = #_sourceLocation) throws -> String {
     let tokens = try #require(NativeApp.tokens(in: self), "\(text)", sourceLocation: sourceLocation)
     return try #require(tokens.refreshToken, sourceLocation: sourceLocation).reveal()
@@ -106,7 +106,7 @@ extension NativeApp.Tokens {
   func refresh() throws -> String { try #require(refreshToken).reveal() }
 }
 
-/// Tries every `n`-th of something that a test wants to say by position.
+/// Forms with fewer parameters.
 extension Form {
   func without(_ names: String...) -> Form {
     var form = self
@@ -115,7 +115,7 @@ extension Form {
   }
 }
 
-/// Written as a function, because a macro hides its `try` from the closure around it.
+/// A function, because a macro would hide the `try` of its argument from the enclosing closure.
 func expectStatus(_ status: Int, of response: Response, sourceLocation: SourceLocation = #_sourceLocation) {
   #expect(response.status == status, "\(response.text)", sourceLocation: sourceLocation)
 }

@@ -8,7 +8,7 @@ import Testing
 extension HTTPTests {
   // MARK: Fields
 
-  @Test("9110-7.6.1-connection: what Connection names is dropped, unless it protects something")
+  @Test("9110-7.6.1-connection: fields named in Connection are dropped, and naming a protected field is refused")
   func connection() async throws {
     try await GatewayFixture.run(before: Self.page) { gateway, raw in
       let passed = try await Self.raw(
@@ -29,7 +29,7 @@ extension HTTPTests {
     }
   }
 
-  @Test("9110-7.6.1-hop-fields: no hop-by-hop field and no upgrade passes, in either direction")
+  @Test("9110-7.6.1-hop-fields: no hop-by-hop field and no upgrade passes in either direction")
   func hopFields() async throws {
     let answer =
       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nKeep-Alive: timeout=5\r\nProxy-Connection: x\r\nUpgrade: h2c\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\n\r\nok"
@@ -50,7 +50,8 @@ extension HTTPTests {
     }
   }
 
-  @Test("9110-7.6.3-via: each request upstream carries the gateway's name, and one that comes round ends")
+  @Test(
+    "9110-7.6.3-via: each request upstream has the gateway's name in Via, and a request that already has it is refused")
   func via() async throws {
     try await GatewayFixture.run(before: Self.page) { gateway, raw in
       _ = try await gateway.get("/login", ["Via": "1.0 other"])
@@ -64,7 +65,7 @@ extension HTTPTests {
   }
 
   @Test(
-    "9700-4.13-sanitise: fields that the upstream trusts come from the gateway or from a trusted proxy only",
+    "9700-4.13-sanitise: fields that the upstream trusts come only from the gateway or a trusted proxy",
     arguments: ["/login", nil])
   func sanitised(path: String?) async throws {
     // The client is not a trusted proxy.
@@ -86,7 +87,7 @@ extension HTTPTests {
     }
   }
 
-  @Test("7239-4-forwarded: the upstream sees the gateway's own Forwarded alone")
+  @Test("7239-4-forwarded: the upstream sees only the gateway's own Forwarded")
   func forwarded() async throws {
     try await GatewayFixture.run(before: Self.page) { gateway, raw in
       for target in ["/login", gateway.az("p1")] {
@@ -99,9 +100,9 @@ extension HTTPTests {
     }
   }
 
-  @Test("7239-8.1-no-trust: what strangers say of their way decides nothing")
+  @Test("7239-8.1-no-trust: forwarding fields of an untrusted client decide nothing")
   func noTrust() async throws {
-    // An address that trusts nobody on this machine.
+    // The only trusted proxy has an address that is not on this machine.
     let policy = try FixturePolicy.with {
       $0.gateway.trustedProxies = [AddressRange(network: [UInt8](repeating: 1, count: 16), prefixLength: 128)]
     }
@@ -109,7 +110,7 @@ extension HTTPTests {
       _ = try await gateway.get("/login", ["X-Forwarded-For": "192.0.2.1", "X-Forwarded-Host": "evil.example"])
       let seen = try #require(raw.requests.last)
       #expect(!seen.contains("192.0.2.1") && !seen.contains("evil.example"))
-      // Rotating addresses do not get around the rate limit.
+      // Changing addresses do not circumvent the rate limit.
       var statuses: Set<Int> = []
       for attempt in 0..<50 {
         let response = try await gateway.post(
@@ -121,7 +122,7 @@ extension HTTPTests {
     }
   }
 
-  @Test("6749-3.1-tls, 7239-8.1-no-trust: OAuth endpoints answer nothing over plain http from another machine")
+  @Test("6749-3.1-tls, 7239-8.1-no-trust: OAuth endpoints refuse plain http from another machine")
   func plaintext() async throws {
     try await GatewayFixture.run { gateway in
       let plain: Headers = ["X-Forwarded-Proto": "http", "X-Forwarded-For": "192.0.2.1"]
@@ -137,7 +138,7 @@ extension HTTPTests {
   // MARK: Targets
 
   @Test(
-    "9110-4.2.3-path: a path that another reader could take for an endpoint is refused or judged, never passed",
+    "9110-4.2.3-path: a path that another server could map to an endpoint is refused or decided, never passed",
     arguments: [
       "/%61uthorize", "//authorize", "/x/..%2fauthorize", "/authorize;a", "/authorize/", "/AUTHORIZE", "/./authorize",
       "/x/../authorize", "/authorize%2f", "/authorize%00", "\\authorize", "/authorize.json", "/%2561uthorize",
@@ -156,7 +157,7 @@ extension HTTPTests {
 
   // MARK: Upstream
 
-  @Test("9110-15.6-gateway-errors: an upstream that is gone, late or wrong gives a page without its name")
+  @Test("9110-15.6-gateway-errors: an upstream that is unreachable or late gives a page without its name")
   func upstreamErrors() async throws {
     try await GatewayFixture.run { gateway in
       await gateway.reload { $0.upstream.responseTimeout = 50 }
@@ -178,7 +179,7 @@ extension HTTPTests {
     }
   }
 
-  @Test("9112-5.1-field-syntax, 9110-15.6-gateway-errors: a folded line in an upstream's answer is 502")
+  @Test("9112-5.1-field-syntax, 9110-15.6-gateway-errors: a folded line in a response of the upstream gives 502")
   func foldedAnswer() async throws {
     let folded = "HTTP/1.1 200 OK\r\nX-A: 1\r\n folded\r\nX-Secret: legacy\r\nContent-Length: 0\r\n\r\n"
     try await GatewayFixture.run(before: .bytes(folded)) { gateway, _ in
@@ -188,7 +189,7 @@ extension HTTPTests {
     }
   }
 
-  @Test("9110-5.5-ctl: an answer of the upstream cannot split the gateway's")
+  @Test("9110-5.5-ctl: a response of the upstream cannot split the gateway's response")
   func splitAnswer() async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { request in

@@ -5,10 +5,10 @@ import OAuth
 import Policy
 import Testing
 
-/// RFC 9110 and RFC 9112 where they keep requests from going around the checks. Bytes are sent as they are.
+/// RFC 9110 and RFC 9112 where they prevent requests from bypassing the checks. Requests are sent as raw bytes.
 @Suite("HTTP")
 struct HTTPTests {
-  /// Sends a request written out, and gives the answer and whether the connection ended.
+  /// Sends the text of a request and returns all bytes that the gateway sends until the connection ends.
   static func raw(_ gateway: GatewayFixture, _ text: String) async throws -> String {
     String(decoding: try await ClientLoop.sendRaw(Array(text.utf8), toPort: gateway.port), as: UTF8.self)
   }
@@ -17,13 +17,13 @@ struct HTTPTests {
     answer.hasPrefix("HTTP/1.1 ") ? Int(answer.dropFirst(9).prefix(3)) : nil
   }
 
-  /// The request is refused with 400 and the connection ends; nothing went upstream.
+  /// Expects that the request is refused and its connection ends, without a request upstream.
   static func expectBroken(
     _ gateway: GatewayFixture, _ text: String, status expected: Int = 400,
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
     let before = gateway.upstream.recorder.count
-    // A second request shows whether the connection went on.
+    // A second request shows whether the connection continues.
     let answer = try await raw(gateway, text + probe)
     #expect(status(answer) == expected, "\(answer)", sourceLocation: sourceLocation)
     #expect(
@@ -43,7 +43,7 @@ struct HTTPTests {
   // MARK: Framing
 
   @Test(
-    "9112-3.2-host: none, several or a malformed Host is refused",
+    "9112-3.2-host: a missing, repeated or malformed Host is refused",
     arguments: [
       "", "Host: gw.example\r\nHost: gw.example\r\n", "Host: gw example\r\n", "Host: a,b\r\n", "Host: gw.example/x\r\n",
     ])
@@ -53,7 +53,7 @@ struct HTTPTests {
     }
   }
 
-  @Test("9112-3.2.2-absolute: the target's host counts, and the upstream hears its own")
+  @Test("9112-3.2.2-absolute: the host of an absolute target applies, and the upstream gets its own host")
   func absolute() async throws {
     try await GatewayFixture.run { gateway in
       let target = "https://gw.example" + gateway.az("p1")
@@ -70,7 +70,7 @@ struct HTTPTests {
     }
   }
 
-  @Test("9110-7.4-misdirected: other hosts are not served, and never get into an answer")
+  @Test("9110-7.4-misdirected: other hosts are refused and do not appear in the response")
   func misdirected() async throws {
     try await GatewayFixture.run { gateway in
       let response = try await gateway.expectRefused(get: gateway.az(), ["Host": "evil.example"], status: 421)
@@ -79,7 +79,7 @@ struct HTTPTests {
     }
   }
 
-  @Test("9112-6.3-te-cl: both Transfer-Encoding and Content-Length are refused")
+  @Test("9112-6.3-te-cl: a request with both Transfer-Encoding and Content-Length is refused")
   func both() async throws {
     try await GatewayFixture.run { gateway in
       try await Self.expectBroken(
@@ -89,7 +89,7 @@ struct HTTPTests {
   }
 
   @Test(
-    "9112-6.3-te-final: chunked is the sole and exactly written coding",
+    "9112-6.3-te-final: only the exact coding `chunked` is accepted",
     arguments: [
       "Transfer-Encoding: chunked, identity", "Transfer-Encoding: xchunked", "Transfer-Encoding: gzip, chunked",
       "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "Transfer-Encoding: \u{b}chunked",
@@ -101,7 +101,7 @@ struct HTTPTests {
     }
   }
 
-  @Test("9112-6.3-te-final: and HTTP/1.0 has no coding at all")
+  @Test("9112-6.3-te-final: Transfer-Encoding in HTTP/1.0 is refused")
   func oldVersion() async throws {
     try await GatewayFixture.run { gateway in
       try await Self.expectBroken(
@@ -110,7 +110,7 @@ struct HTTPTests {
   }
 
   @Test(
-    "9112-6.3-content-length: one length, in decimal digits",
+    "9112-6.3-content-length: only one length in decimal digits is accepted",
     arguments: [
       "Content-Length: 5\r\nContent-Length: 6", "Content-Length: +5", "Content-Length: 0x5", "Content-Length: -1",
       "Content-Length: 5 5", "Content-Length: 99999999999999999999", "Content-Length:", "Content-Length: 5,6",
@@ -122,7 +122,7 @@ struct HTTPTests {
   }
 
   @Test(
-    "9112-5.1-field-syntax, 9110-5.5-ctl: a field that two readers could read differently is refused",
+    "9112-5.1-field-syntax, 9110-5.5-ctl: a field that two readers could parse differently is refused",
     arguments: [
       "Content-Length : 5", "X-A: 1\r\n folded", ": empty", " X-A: leading", "X-A: a\rb", "X-A: a\u{0}b", "X A: 1",
       "X-A\t: 1", "X(A): 1",
@@ -134,7 +134,7 @@ struct HTTPTests {
   }
 
   @Test(
-    "9112-7.1-chunked: chunk sizes are read strictly",
+    "9112-7.1-chunked: malformed chunk sizes are refused",
     arguments: ["FFFFFFFFFFFFFFFFF", "0x10", "-1", " 5", "5 ", "", "5;\u{0}", "g"])
   func chunkSizes(size: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -148,7 +148,7 @@ struct HTTPTests {
     }
   }
 
-  @Test("9112-7.1-chunked: a token body that is too long is 413, whether its length was told or not")
+  @Test("9112-7.1-chunked: a token request with too long a body gets 413, with and without a Content-Length")
   func tooLong() async throws {
     let body = String(repeating: "a", count: 2 << 20)
     try await GatewayFixture.run { gateway in
@@ -165,7 +165,7 @@ struct HTTPTests {
     }
   }
 
-  @Test("9112-7.1-chunked: a chunked token request is read, and reaches the upstream in a framing of the gateway's own")
+  @Test("9112-7.1-chunked: a chunked token request is read and goes upstream with a Content-Length")
   func chunked() async throws {
     try await GatewayFixture.run { outer in
       let raw = try await RawUpstream(Self.tokens)
@@ -185,7 +185,7 @@ struct HTTPTests {
     }
   }
 
-  @Test("9110-6.5.1-trailers: credentials in a trailer are not there")
+  @Test("9110-6.5.1-trailers: credentials in a trailer are ignored")
   func trailers() async throws {
     try await GatewayFixture.run { gateway in
       let body = gateway.tk(try await gateway.code("w1"), "w1").without("client_id").encoded
@@ -199,7 +199,7 @@ struct HTTPTests {
     }
   }
 
-  @Test("9110-9.3-methods: CONNECT and TRACE are not served", arguments: ["CONNECT legacy.internal:443", "TRACE /"])
+  @Test("9110-9.3-methods: CONNECT and TRACE are refused", arguments: ["CONNECT legacy.internal:443", "TRACE /"])
   func methods(line: String) async throws {
     try await GatewayFixture.run { gateway in
       let answer = try await Self.raw(

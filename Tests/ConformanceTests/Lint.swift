@@ -1,20 +1,20 @@
 import FoundationEssentials
 import PolicyFile
 
-/// The linter over a file.
+/// Runs the linter on the text of a policy.
 enum Lint {
   struct Report {
     let errors: [String]
     let warnings: [String]
     let notes: [String]
-    /// Whether `serve` would start with it.
+    /// True if `serve` would start with this policy.
     let isServable: Bool
     let outcome: PolicyFile.Outcome
 
     var all: [String] { errors + warnings + notes }
   }
 
-  /// Checks a policy in which only these lines are said.
+  /// Checks a policy that contains only these settings.
   static func check(enforcement: String = "mode: enforce", clients: String = "") throws -> Report {
     try check(
       text: """

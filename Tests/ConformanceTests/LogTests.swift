@@ -6,10 +6,10 @@ import Policy
 import Telemetry
 import Testing
 
-/// What is written down, and what is not.
+/// The contents of the log and the metrics.
 @Suite("Logs and metrics")
 struct LogTests {
-  @Test("6819-4.4.1.1-no-secrets-logged: no code, verifier, token, secret or credential is in the log or in metrics")
+  @Test("6819-4.4.1.1-no-secrets-logged: log and metrics contain no code, verifier, token, secret or credential")
   func noSecrets() async throws {
     try await GatewayFixture.run { gateway in
       var browser = gateway.browser(for: "com.example.app:/cb")
@@ -37,7 +37,7 @@ struct LogTests {
     }
   }
 
-  @Test("9700-2.1.1-constant-challenge: a challenge from two browsers is noted", arguments: ["n1", "p1"])
+  @Test("9700-2.1.1-constant-challenge: a challenge that two browsers use is noted", arguments: ["n1", "p1"])
   func constantChallenge(client: String) async throws {
     try await GatewayFixture.run { gateway in
       _ = try await gateway.walk(client)

@@ -6,7 +6,7 @@ import Policy
 import Testing
 
 /// `profile: oauth_2_1`.
-@Suite("The profile of OAuth 2.1")
+@Suite("The OAuth 2.1 profile")
 struct OAuth21Tests {
   private static func policy(_ adjust: @escaping (inout ClientSettings) -> Void = { _ in }) throws -> Policy {
     try FixturePolicy.with {
@@ -15,7 +15,7 @@ struct OAuth21Tests {
     }
   }
 
-  @Test("2.1-4.1.2.1-all-clients: every client sends a challenge, whatever else its record says")
+  @Test("2.1-4.1.2.1-all-clients: every client must send a challenge, whatever its other settings")
   func allClients() async throws {
     try await GatewayFixture.run(try Self.policy { $0.pkce = .optional }) { gateway in
       try await gateway.expectErrorRedirect(
@@ -24,7 +24,7 @@ struct OAuth21Tests {
     }
   }
 
-  @Test("2.1-4.1.2.1-all-clients: a confidential client that relies on the nonce is excused where it sends one")
+  @Test("2.1-4.1.2.1-all-clients: a confidential client that relies on the nonce may send it instead of a challenge")
   func nonce() async throws {
     let policy = try Self.policy {
       $0.pkce = .optional
@@ -47,7 +47,7 @@ struct OAuth21Tests {
     }
   }
 
-  @Test("2.1-4.1.3-iff: optional PKCE is a lint error, and a code without a challenge is worth nothing")
+  @Test("2.1-4.1.3-iff: optional PKCE is a lint error, and a code without a challenge is refused")
   func onlyWithChallenge() async throws {
     let report = try Lint.check(
       clients: """
@@ -71,7 +71,7 @@ struct OAuth21Tests {
     }
   }
 
-  @Test("2.1-10.2-redirect-uri: redirect_uri may be left out at the token endpoint, and counts where it is sent")
+  @Test("2.1-10.2-redirect-uri: redirect_uri may be omitted at the token endpoint, and is compared if it is sent")
   func redirectURI() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let code = try await gateway.code()

@@ -10,21 +10,21 @@ import VectorsTestSupport
 
 @testable import proofgate
 
-/// What the linter says of a policy file.
+/// The diagnostics of the linter for a policy file.
 @Suite("Lint")
 struct PolicyLintTests {
   private static func native(_ uris: String, _ more: String = "", id: String = "n1") -> String {
     "  - { id: \(id), type: public, application: native, redirect_uris: [\(uris)]\(more) }"
   }
 
-  @Test("8252-5-no-oob: copying codes by hand is refused")
+  @Test("8252-5-no-oob: an out-of-band redirect URI is refused")
   func outOfBand() throws {
     let report = try Lint.check(clients: Self.native("\"urn:ietf:wg:oauth:2.0:oob\""))
     #expect(report.errors.contains { $0.contains("[out-of-band]") })
     #expect(!report.isServable)
   }
 
-  @Test("8252-7.1-unique-scheme: two clients with one scheme are named")
+  @Test("8252-7.1-unique-scheme: two clients with one scheme give a warning that names both")
   func sharedScheme() throws {
     let report = try Lint.check(
       clients: Self.native("\"com.example.app:/a\"", id: "a") + "\n" + Self.native("\"com.example.app:/b\"", id: "b"))
@@ -37,13 +37,13 @@ struct PolicyLintTests {
     let report = try Lint.check(clients: text)
     #expect(report.errors.contains { $0.contains("`legacy-app`") && $0.contains("[client-type]") })
     #expect(!report.isServable)
-    // Until an operator says what it is, it is no client at all.
+    // Until an operator states its type, the client does not exist for the gateway.
     try await GatewayFixture.run { gateway in
       try await gateway.expectErrorPage(gateway.az("legacy-app", "com.example.app:/cb"))
     }
   }
 
-  @Test("8252-8.4-reverse-domain: a scheme is a reversed domain, or at least warned of")
+  @Test("8252-8.4-reverse-domain: a scheme that is no reversed domain gives an error, or with `minimum` a warning")
   func reversed() throws {
     let strict = try Lint.check(clients: Self.native("\"local.myapp:/cb\""))
     #expect(strict.errors.contains { $0.contains("[scheme-not-reversed]") })
@@ -55,7 +55,7 @@ struct PolicyLintTests {
   }
 
   @Test(
-    "8252-8.4-reverse-domain, 8252-7.1-single-slash: every scheme vector gets its verdict from the linter",
+    "8252-8.4-reverse-domain, 8252-7.1-single-slash: every scheme vector gets its expected verdict from the linter",
     arguments: Vectors.all.privateUseSchemes.vectors)
   func schemeVector(vector: Vectors.Scheme) throws {
     let quoted = vector.uri.replacing("'", with: "''")
@@ -64,7 +64,7 @@ struct PolicyLintTests {
     if vector.warn { #expect(!report.warnings.isEmpty || !report.notes.isEmpty, "\(report.all)") }
   }
 
-  @Test("8252-8.10-unique-redirect: one redirect URI at two servers is warned of")
+  @Test("8252-8.10-unique-redirect: one redirect URI at two servers gives a warning")
   func twoServers() throws {
     func text(_ origin: String) -> String {
       """
@@ -86,7 +86,7 @@ struct PolicyLintTests {
     #expect(check.between.contains { $0.id == .sharedRedirectURI && $0.severity == .warning })
   }
 
-  @Test("8252-A-selfcheck: a point of the checklist that is off is named, and the profile is not met")
+  @Test("8252-A-selfcheck: the report names a failed point of the checklist, and the profile is not met")
   func selfCheck() throws {
     let path = FileManager.default.temporaryDirectory.path + "/proofgate-" + UUID().uuidString + ".yaml"
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -107,7 +107,7 @@ struct PolicyLintTests {
     try command.run()
   }
 
-  @Test("8252-B.3-39-chars: long schemes matter on UWP only")
+  @Test("8252-B.3-39-chars: a scheme of 40 or more characters gives a warning on UWP only")
   func longScheme() throws {
     let forty = "com.example." + String(repeating: "a", count: 28)
     func report(_ scheme: String, _ platform: String) throws -> Lint.Report {

@@ -14,7 +14,7 @@ import VectorsTestSupport
 struct PushedAuthorizationTests {
   private static let prefix = "urn:ietf:params:oauth:request_uri:"
 
-  /// n1, n2, p1 and w1 may push, n4 has to.
+  /// n1, n2, p1, w1 and w3 may push requests, n4 must.
   private static func policy(_ adjust: (inout FixturePolicy) -> Void = { _ in }) throws -> Policy {
     try FixturePolicy.with { policy in
       policy.upstream.endpoints.pushedAuthorization = ["/par"]
@@ -24,7 +24,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  // MARK: The push
+  // MARK: Pushing
 
   @Test("9126-2.2-response: a request is answered with 201, a random request_uri and its lifetime")
   func response() async throws {
@@ -41,7 +41,7 @@ struct PushedAuthorizationTests {
   }
 
   @Test(
-    "9126-2.1-same-checks: what the browser's request would be refused for is told at once, as JSON",
+    "9126-2.1-same-checks: errors of the browser's request are reported at the push, as JSON",
     arguments: [
       ("code_challenge", nil, "invalid_request"), ("code_challenge", "short", "invalid_request"),
       ("code_challenge_method", "plain", "invalid_request"), ("response_type", nil, "invalid_request"),
@@ -63,7 +63,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("The push of an observed client reaches the server's own endpoint, and so does its reference")
+  @Test("The push of an observed client goes to the upstream's endpoint, and so does its request_uri")
   func observed() async throws {
     try await GatewayFixture.run(try Self.policy { $0.editAll { $0.mode = .observe } }) { gateway in
       let form = gateway.par().without("code_challenge")
@@ -76,7 +76,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("A reference that the gateway gave is taken after its client became observed")
+  @Test("A request_uri of the gateway is accepted after its client became observed")
   func sealedReference() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let uri = try await gateway.push()
@@ -86,7 +86,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("9126-2.1-same-checks: a state that the gateway sealed is nobody's to push")
+  @Test("9126-2.1-same-checks: a state that the gateway sealed is refused")
   func sealedState() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let begun = try await gateway.begin()
@@ -98,7 +98,7 @@ struct PushedAuthorizationTests {
   }
 
   @Test(
-    "9126-2.1-same-checks: the request is a form in the body of a POST",
+    "9126-2.1-same-checks: only a form in the body of a POST is accepted",
     arguments: ["GET", "PUT", "JSON", "query", "repeated"])
   func form(kind: String) async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
@@ -118,7 +118,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("9126-2.1-same-checks: a confidential client proves itself as at the token endpoint")
+  @Test("9126-2.1-same-checks: a confidential client authenticates as at the token endpoint")
   func authentication() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let form = gateway.par("w1")
@@ -128,14 +128,14 @@ struct PushedAuthorizationTests {
       try await gateway.expectRefused(post: "/par", wrong).expectTokenError(401, "invalid_client")
       try await gateway.expectRefused(
         post: "/par", form.without("client_id"), ["Authorization": "Basic dzE6dzFzZWNyZXQ="], status: 201)
-      // Only the upstream knows the secret of w3, and what is pushed never goes there.
+      // Only the upstream knows the secret of w3, and pushed requests never go upstream.
       var unknown = gateway.par("w3")
       unknown.append("client_secret", "w3secret")
       try await gateway.expectRefused(post: "/par", unknown).expectTokenError(400, "unauthorized_client")
     }
   }
 
-  @Test("9126-2.1-same-checks: a client that may not push is told so, and the others still may")
+  @Test("9126-2.1-same-checks: a client that may not push gets unauthorized_client")
   func notAllowed() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       try await gateway.expectRefused(post: "/par", gateway.par("n3")).expectTokenError(400, "unauthorized_client")
@@ -144,7 +144,8 @@ struct PushedAuthorizationTests {
   }
 
   @Test(
-    "9126-2.1-no-request-uri: what is pushed refers to nothing", arguments: ["urn:x", "https://evil.example/", " "])
+    "9126-2.1-no-request-uri: a pushed request with a request_uri is refused",
+    arguments: ["urn:x", "https://evil.example/", " "])
   func noReference(value: String) async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let response = try await gateway.expectRefused(
@@ -169,9 +170,9 @@ struct PushedAuthorizationTests {
     }
   }
 
-  // MARK: Its use
+  // MARK: Use of the request_uri
 
-  @Test("9126-4-single-use: the pushed request is used, whatever else the address says, and once")
+  @Test("9126-4-single-use: only the parameters of the pushed request count, and a request_uri works once")
   func singleUse() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let uri = try await gateway.push("p1") { $0.append("login_hint", "alice") }
@@ -194,7 +195,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("9126-4-single-use: with the gateway's own consent page in between it works too, and still once")
+  @Test("9126-4-single-use: a request_uri works with the gateway's consent page, and only once")
   func consent() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let uri = try await gateway.push("n4")
@@ -206,7 +207,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("9126-4-single-use: an expired reference ends on a page")
+  @Test("9126-4-single-use: an expired request_uri is refused on a page")
   func expired() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let uri = try await gateway.push()
@@ -215,7 +216,8 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("9126-2.2-response: a reference is its client's, and another one's attempt does not use it up")
+  @Test(
+    "9126-2.2-response: a request_uri works only for its client, and an attempt of another client does not use it up")
   func boundToClient() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let uri = try await gateway.push()
@@ -229,7 +231,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("9126-4-single-use: a browser that is refused leaves the reference to the right one")
+  @Test("9126-4-single-use: a browser that is refused does not use the request_uri up")
   func embedded() async throws {
     let agent = Vectors.all.userAgents.vectors.first { $0.expectedEmbedded }?.userAgent ?? ""
     try await GatewayFixture.run(try Self.policy { $0.editAll { $0.embeddedUserAgents = .block } }) { gateway in
@@ -239,7 +241,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("9126-4-single-use: of two browsers at once one gets on")
+  @Test("9126-4-single-use: of two concurrent browsers one continues")
   func concurrent() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let target = gateway.reference(try await gateway.push())
@@ -249,7 +251,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("9126-2-no-bypass: where requests may be pushed, other references and request objects stay refused")
+  @Test("9126-2-no-bypass: with pushed requests, other request_uri values and request objects are still refused")
   func noBypass() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       try await gateway.expectErrorPage(gateway.az { $0.append("request_uri", Self.prefix + "foreign") })
@@ -267,7 +269,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("9126-2-no-bypass: where no client may push, the path is closed")
+  @Test("9126-2-no-bypass: if no client may push, the path is closed")
   func closed() async throws {
     let policy = try FixturePolicy.with { $0.upstream.endpoints.pushedAuthorization = ["/par"] }
     try await GatewayFixture.run(policy) { gateway in
@@ -275,7 +277,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("A client that has to push is refused without, by redirect, and observe mode only notes it")
+  @Test("A client that must push is refused by redirect if it does not, and in observe mode this is a finding")
   func required() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       try await gateway.expectErrorRedirect(gateway.az("n4"), to: "http://127.0.0.1/cb", error: "invalid_request")
@@ -286,9 +288,9 @@ struct PushedAuthorizationTests {
     }
   }
 
-  // MARK: The store
+  // MARK: Store
 
-  @Test("A store that is full or away is 503, at the push and at its use")
+  @Test("A store that is full or unavailable gives 503, at the push and at the use of the request_uri")
   func away() async throws {
     let store = BrittleStore()
     try await GatewayFixture.run(try Self.policy(), store: store) { gateway in
@@ -303,7 +305,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("6819-4.4.1.11-exhaustion: a flood from one address costs that address its own oldest requests only")
+  @Test("6819-4.4.1.11-exhaustion: a flood from one address evicts only the oldest requests of that address")
   func flood() async throws {
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.pushed: 60])
     try await GatewayFixture.run(try Self.policy(), store: store) { gateway in
@@ -318,7 +320,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("6819-4.4.1.11-exhaustion: a client that proves nothing pushes 512 bytes at most, one that authenticates more")
+  @Test("6819-4.4.1.11-exhaustion: a client without authentication may push 512 bytes, an authenticated client more")
   func unproven() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let hint = String(repeating: "x", count: 400)
@@ -333,7 +335,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("The store holds neither the reference nor the request in the clear")
+  @Test("The store contains neither the request_uri nor the request in plain text")
   func atRest() async throws {
     let store = SpyStore()
     try await GatewayFixture.run(try Self.policy(), store: store) { gateway in
@@ -347,7 +349,7 @@ struct PushedAuthorizationTests {
     }
   }
 
-  @Test("What is longer than any request is refused with 413, and a state that is too long with 400")
+  @Test("A pushed request that is too long gets 413, and one whose state is too long gets 400")
   func tooLong() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let long = gateway.par { $0.append("claims", String(repeating: "x", count: 20_000)) }
@@ -359,19 +361,19 @@ struct PushedAuthorizationTests {
 }
 
 extension GatewayFixture {
-  /// The body of a pushed AZ, with changes.
+  /// The body of a pushed authorization request (AZ), with changes.
   fileprivate func par(_ client: String = "n1", adjusting adjust: (inout Form) -> Void = { _ in }) -> Form {
     Form(decoding: az(client, adjusting: adjust).split(separator: "?", maxSplits: 1)[1])
   }
 
-  /// Pushes AZ: the `request_uri`.
+  /// Pushes an authorization request (AZ) and returns its `request_uri`.
   fileprivate func push(
     _ client: String = "n1", adjusting adjust: (inout Form) -> Void = { _ in }
   ) async throws -> String {
     try await post("/par", par(client, adjusting: adjust)).requestURI()
   }
 
-  /// The address that the app opens.
+  /// The target that the app opens.
   fileprivate func reference(_ uri: String, _ client: String = "n1") -> String {
     (["client_id": client, "request_uri": uri] as Form).added(to: "/authorize")
   }

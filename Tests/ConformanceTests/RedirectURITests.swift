@@ -6,11 +6,11 @@ import Policy
 import Testing
 import VectorsTestSupport
 
-/// RFC 8252, sections 7 and 8.4: which redirect URI is the registered one.
+/// RFC 8252, sections 7 and 8.4: the comparison with registered redirect URIs.
 @Suite("Redirect URIs")
 struct RedirectURITests {
   @Test(
-    "8252-6-code-grant, 8252-6-pkce-support, 8252-7.3-any-port-v4, 8252-7.3-any-port-v6: a native app gets its code and tokens at each kind of redirect URI",
+    "8252-6-code-grant, 8252-6-pkce-support, 8252-7.3-any-port-v4, 8252-7.3-any-port-v6: a native app gets its code and tokens at every kind of redirect URI",
     arguments: [
       "com.example.app:/cb", "https://app.example.com/cb", "http://127.0.0.1:51004/cb", "http://[::1]:61023/cb",
       "http://127.0.0.1:1/cb", "http://127.0.0.1:65535/cb", "http://127.0.0.1/cb",
@@ -25,7 +25,7 @@ struct RedirectURITests {
     }
   }
 
-  @Test("8252-7.1-redirect: a private-use URI is redirected to like any other, with one slash")
+  @Test("8252-7.1-redirect: a private-use URI with one slash works like any other URI")
   func singleSlash() async throws {
     try await GatewayFixture.run { gateway in
       let delivery = try await gateway.walk("n2")
@@ -34,7 +34,7 @@ struct RedirectURITests {
     }
   }
 
-  @Test("8252-7.1-single-slash: a registered double slash is warned of, and matched as it is written")
+  @Test("8252-7.1-single-slash: a registered double slash gives a warning and is compared exactly")
   func doubleSlash() async throws {
     let report = try Lint.check(
       clients: "  - { id: n1, type: public, redirect_uris: [\"com.example.app://cb\"] }")
@@ -47,7 +47,7 @@ struct RedirectURITests {
   }
 
   @Test(
-    "8252-7.3-no-cross-family, 8252-7.3-literal-only, 8252-7.3-http-only, 8252-8.3-localhost-no-alias, 8252-8.4-loopback-path: only the port of a literal may differ",
+    "8252-7.3-no-cross-family, 8252-7.3-literal-only, 8252-7.3-http-only, 8252-8.3-localhost-no-alias, 8252-8.4-loopback-path: only the port of a loopback address may differ",
     arguments: [
       "http://[::1]:5000/cb", "http://127.0.0.2:5000/cb", "http://127.1:5000/cb", "http://2130706433:5000/cb",
       "http://0x7f000001:5000/cb", "http://[0:0:0:0:0:0:0:1]:5000/cb", "http://[::ffff:127.0.0.1]:5000/cb",
@@ -74,7 +74,7 @@ struct RedirectURITests {
   }
 
   @Test(
-    "8252-7.3-port-syntax: a port is 1 to 65535, written plainly",
+    "8252-7.3-port-syntax: only a port from 1 to 65535 in plain digits is accepted",
     arguments: ["0", "65536", "080", "", "8o80", "+80", "80a", "99999999999999999999", "-1"])
   func ports(port: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -83,7 +83,7 @@ struct RedirectURITests {
   }
 
   @Test(
-    "8252-7.3-userinfo: digits before an @ are user information",
+    "8252-7.3-userinfo: a redirect URI with user information is refused",
     arguments: ["http://127.0.0.1:80@evil.example/cb", "http://127.0.0.1@evil.example/cb", "http://u@127.0.0.1/cb"])
   func userinfo(redirectURI: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -92,7 +92,7 @@ struct RedirectURITests {
   }
 
   @Test(
-    "8252-8.4-exact, 8252-8.4-exact-query, 8252-8.4-exact-case, 8252-8.4-https-port: anything but the registered text ends on a page, before the upstream",
+    "8252-8.4-exact, 8252-8.4-exact-query, 8252-8.4-exact-case, 8252-8.4-https-port: any text but the registered one is refused on a page, without the upstream",
     arguments: [
       "com.example.app:/other", "com.example.app:/cb/", "com.example.app:/cb?x=1", "com.example.app:/cb?",
       "Com.Example.App:/cb", "com.example.app:/CB", "com.example.app://cb", "https://APP.example.com/cb",
@@ -107,7 +107,7 @@ struct RedirectURITests {
     }
   }
 
-  @Test("8252-8.4-exact-query: parameters of a registered URI are not reordered or dropped")
+  @Test("8252-8.4-exact-query: the parameters of a registered URI must be complete and in order")
   func query() async throws {
     let uri = try RedirectURI(parsing: "https://app.example.com/cb?a=1&b=2")
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.redirectURIs = [uri] } }) { gateway in
@@ -118,7 +118,7 @@ struct RedirectURITests {
     }
   }
 
-  @Test("8252-8.4-exact-encoding: the parameter is decoded once and then compared as it is")
+  @Test("8252-8.4-exact-encoding: the parameter is decoded once and then compared exactly")
   func encoding() async throws {
     try await GatewayFixture.run { gateway in
       let bare = gateway.az { $0.remove("redirect_uri") }
@@ -130,7 +130,7 @@ struct RedirectURITests {
   }
 
   @Test(
-    "9700-4.1.3-localhost-word, 8252-8.4-exact: localhost has port freedom by setting only",
+    "9700-4.1.3-localhost-word, 8252-8.4-exact: localhost may vary the port only if the policy allows it",
     arguments: [(LocalhostPolicy.exact, 400), (.reject, 400), (.anyPort, 200)])
   func localhost(rule: LocalhostPolicy, status: Int) async throws {
     let uri = try RedirectURI(parsing: "http://localhost/cb")
@@ -145,19 +145,19 @@ struct RedirectURITests {
       #expect(response.status == status)
       #expect(gateway.upstream.recorder.count == 0)
       try await expectStatus(rule == .reject ? 400 : 200, of: gateway.get(gateway.az("n4", "http://localhost/cb")))
-      // Under no setting is the name the literal, or the literal the name.
+      // Under every setting, localhost and 127.0.0.1 are different hosts.
       try await gateway.expectErrorPage(gateway.az("n4", "http://127.0.0.1:5000/cb"))
     }
   }
 
   @Test(
-    "8252-8.4-exact, 8252-7.3-any-port-v4, 6749-3.1.2.3-omitted: every redirect vector gets its verdict from a running gateway",
+    "8252-8.4-exact, 8252-7.3-any-port-v4, 6749-3.1.2.3-omitted: every redirect vector gets its expected verdict",
     arguments: Vectors.all.redirectUriMatch.vectors)
   func vector(vector: Vectors.RedirectMatch) async throws {
-    // The one setting of the drafts that does not exist here, because RFC 8252, section 8.4, forbids it.
+    // The one setting of the drafts that the gateway does not have, because RFC 8252, section 8.4, forbids it.
     if vector.policy.contains("loopback_any_path"), vector.expected == "match" { return }
     guard let registered = try? vector.registered.map({ try RedirectURI(parsing: $0) }) else {
-      // A policy cannot even hold it: whoever asks for it finds nothing registered.
+      // A policy cannot contain this URI, so a request cannot match it.
       #expect(vector.expected == "reject")
       return
     }
@@ -173,7 +173,7 @@ struct RedirectURITests {
         if vector.requested == nil { $0.remove("redirect_uri") }
       }
       let response = try await gateway.get(target)
-      // An empty value counts as left out, and then the only registered URI is meant (RFC 6749, section 3.1.2.3).
+      // An empty value counts as absent, and then the only registered URI applies (RFC 6749, section 3.1.2.3).
       let matches = vector.expected == "match" || vector.requested == "" && registered.count == 1
       #expect(response.status == (matches ? 200 : 400), "\(response.text)")
       if !matches { response.expectPage() }
@@ -181,7 +181,7 @@ struct RedirectURITests {
     }
   }
 
-  @Test("6749-3.1.2-append: a registered query is kept and answers are appended")
+  @Test("6749-3.1.2-append: a registered query is kept, and the response parameters are appended")
   func append() async throws {
     try await GatewayFixture.run { gateway in
       let delivery = try await gateway.walk("w1")
@@ -190,7 +190,7 @@ struct RedirectURITests {
     }
   }
 
-  @Test("6749-3.1.2.3-omitted: the only registered URI may be left out, unless it is a loopback one")
+  @Test("6749-3.1.2.3-omitted: the only registered URI may be omitted, unless it is a loopback URI")
   func omitted() async throws {
     try await GatewayFixture.run { gateway in
       let delivery = try await gateway.walk("n2") { $0.remove("redirect_uri") }
@@ -202,7 +202,7 @@ struct RedirectURITests {
     }
   }
 
-  @Test("6749-3.1.2.4-no-redirect: nothing leads the user to an address that nobody registered")
+  @Test("6749-3.1.2.4-no-redirect: the user is never sent to an unregistered address")
   func noRedirect() async throws {
     try await GatewayFixture.run { gateway in
       let response = try await gateway.expectErrorPage(gateway.az("n1", "https://evil.example/"))
@@ -211,7 +211,7 @@ struct RedirectURITests {
     }
   }
 
-  @Test("6749-4.1.2.1-client: without a known client there is no redirect, not even to a registered URI")
+  @Test("6749-4.1.2.1-client: a request without a known client is never redirected, not even to a registered URI")
   func unknownClient() async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectErrorPage(gateway.az("nobody", "com.example.app:/cb"))

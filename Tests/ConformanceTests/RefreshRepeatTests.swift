@@ -7,8 +7,8 @@ import Sealing
 import Stores
 import Testing
 
-/// The answers that the gateway holds for repeats of a refresh.
-@Suite("I-renewal: held answers")
+/// Token responses that the gateway holds for repeated refresh requests.
+@Suite("I-renewal: held responses")
 struct RefreshRepeatTests {
   private static func policy(_ adjust: (inout FixturePolicy) -> Void = { _ in }) throws -> Policy {
     try FixturePolicy.with { policy in
@@ -23,7 +23,7 @@ struct RefreshRepeatTests {
     try await gateway.post("/token", gateway.refreshForm(token), Self.client(address))
   }
 
-  @Test("Without room the upstream is still asked, the log says so, and no repeat ends the family")
+  @Test("Without room for the response the upstream is still asked, the log reports it, and no repeat ends the family")
   func noRoom() async throws {
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.answer: 1])
     try await GatewayFixture.run(try Self.policy(), store: store) { gateway in
@@ -46,7 +46,7 @@ struct RefreshRepeatTests {
     }
   }
 
-  @Test("The room of an answer is reserved before the upstream is asked, and given back when it fails")
+  @Test("The room for a response is reserved before the upstream is asked, and released if the upstream fails")
   func reservedBefore() async throws {
     let store = MemoryStore()
     try await GatewayFixture.run(try Self.policy(), store: store) { gateway in
@@ -71,7 +71,7 @@ struct RefreshRepeatTests {
     }
   }
 
-  @Test("An answer that is longer than 16 KiB reaches the app and is not held")
+  @Test("A response longer than 16 KiB reaches the app and is not held")
   func tooLong() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let first = try await gateway.tokens().refresh()
@@ -90,7 +90,7 @@ struct RefreshRepeatTests {
     }
   }
 
-  @Test("What the store holds opens with the presented token only, and in its own entry only")
+  @Test("A held response opens only with the presented token and in its own entry")
   func sealedToToken() async throws {
     let store = MemoryStore()
     try await GatewayFixture.run(try Self.policy(), store: store) { gateway in
@@ -103,7 +103,7 @@ struct RefreshRepeatTests {
         StoreKey(.answer, id: try gateway.sealer.open(RefreshGrant.self, from: token).family)
       }
       let victims = try #require(try await store.get(try key(first), now: now))
-      // A writer of the store copies the victim's answer below its own token.
+      // A process with write access to the store copies the victim's response into the entry of its own token.
       let own = try #require(try await store.get(try key(other), now: now))
       #expect(try await store.replace(try key(other), own, with: victims, expiry: now + 50, now: now))
       let response = try await gateway.refresh(other)
@@ -113,7 +113,7 @@ struct RefreshRepeatTests {
     }
   }
 
-  @Test("A repeat with another resource is a reuse, although the resource never goes upstream")
+  @Test("A repeat with another resource is a reuse, although the resource does not go upstream")
   func resource() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let first = try await gateway.tokens().refresh()
@@ -126,7 +126,7 @@ struct RefreshRepeatTests {
     }
   }
 
-  @Test("A repeat is logged with the network of the first use and its own")
+  @Test("The log line of a repeat has the network of the first use and that of the repeat")
   func logged() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let first = try await gateway.tokens().refresh()
@@ -137,7 +137,7 @@ struct RefreshRepeatTests {
     }
   }
 
-  @Test("From another network a repeat is a reuse after ten seconds, unless the client may repeat from any")
+  @Test("After ten seconds a repeat from another network is a reuse, unless the client may repeat from any network")
   func networks() async throws {
     let policy = try Self.policy { $0.edit("n2") { $0.refreshReuseNetworks = .any } }
     try await GatewayFixture.run(policy) { gateway in
@@ -153,7 +153,7 @@ struct RefreshRepeatTests {
     }
   }
 
-  @Test("A revocation deletes the held answer")
+  @Test("A revocation deletes the held response")
   func revoked() async throws {
     let store = MemoryStore()
     try await GatewayFixture.run(try Self.policy(), store: store) { gateway in

@@ -10,13 +10,13 @@ import Testing
 /// RFC 6749, section 6, and RFC 9700, sections 2.2.2 and 4.14.2.
 @Suite("Refresh tokens of public clients")
 struct RefreshTokenTests {
-  /// Upstreams that give a new refresh token each time, and those that do not.
+  /// Upstreams that do not rotate refresh tokens, and upstreams that do.
   private static let upstreams = [false, true]
 
   private static func quirks(_ rotates: Bool) -> LegacyQuirks { .with { $0.rotatesRefreshTokens = rotates } }
 
   @Test(
-    "9700-2.2.2-refresh-rotation: each is good once, whether the upstream rotates or not, and a reuse ends them all",
+    "9700-2.2.2-refresh-rotation: a token works once, even if the upstream does not rotate, and a reuse ends the family",
     arguments: upstreams)
   func rotation(rotates: Bool) async throws {
     try await GatewayFixture.run(quirks: Self.quirks(rotates)) { gateway in
@@ -30,7 +30,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("9700-2.2.2-refresh-rotation: the very next token dies with the one that came back")
+  @Test("9700-2.2.2-refresh-rotation: the newest token ends with the family when the previous one is reused")
   func immediateReuse() async throws {
     try await GatewayFixture.run { gateway in
       let first = try await gateway.tokens().refresh()
@@ -40,7 +40,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("9700-2.2.2-refresh-rotation: other logins of the same client and user go on")
+  @Test("9700-2.2.2-refresh-rotation: other logins of the same client and user continue")
   func otherFamilies() async throws {
     try await GatewayFixture.run { gateway in
       let stolen = try await gateway.tokens().refresh()
@@ -51,18 +51,18 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("9700-2.2.2-refresh-rotation: each token of an ended family that comes back is revoked upstream, once")
+  @Test("9700-2.2.2-refresh-rotation: each reused token of an ended family is revoked upstream, once")
   func revokesUpstream() async throws {
     try await GatewayFixture.run(quirks: Self.quirks(true)) { gateway in
       let first = try await gateway.tokens().refresh()
       let second = try await gateway.refresh(first).refreshToken()
       let third = try await gateway.refresh(second).refreshToken()
-      // What the upstream itself calls them.
+      // The upstream's own refresh tokens.
       let inner = gateway.upstreamTokenForms.compactMap { $0["refresh_token"] }
       try await gateway.expectRefreshReuse(first)
       #expect(gateway.revocations.map { $0["token"] } == [inner[0]])
       #expect(gateway.revocations.map { $0["token_type_hint"] } == ["refresh_token"])
-      // The owner comes with the newest one, which is worth something upstream until then.
+      // The owner presents the newest token, whose upstream token is still valid until then.
       try await gateway.expectRefreshReuse(third)
       #expect(gateway.revocations.count == 2)
       #expect(gateway.revocations.last?["token"].map { !inner.contains($0) } == true)
@@ -75,7 +75,7 @@ struct RefreshTokenTests {
   func rawWithOwnCredentials() async throws {
     let policy = try FixturePolicy.with { policy in
       policy.edit("n1") { client in
-        // The legacy server knows the app as it is, and the secret that older copies of it hold.
+        // The legacy server knows the app by its own id and by the secret in older copies of the app.
         client.upstream.clientID = client.id
         client.rawRefreshUntil = 1_000_000_000_000
       }
@@ -95,13 +95,13 @@ struct RefreshTokenTests {
           status: 200, headers: ["Content-Type": "application/json"],
           body: Array(#"{"access_token":"a1","token_type":"bearer"}"#.utf8))
       }
-      // Without credentials of its own the app has nothing, for the gateway lends it none.
+      // The app gets no tokens without its own credentials, because the gateway adds none.
       let bare = try await gateway.refresh("from-before")
       bare.expectTokenError(401, "invalid_client")
       let sealed = try await gateway.refresh("from-before") { $0.append("client_secret", "in-the-app") }.refreshToken()
       #expect(sealed != "from-before")
       #expect(gateway.logLines.contains { $0.contains("refresh-token-raw") })
-      // The sealed one is the client's alone, as any other.
+      // Like any other, the sealed token works only for its client.
       try await gateway.expectTokenRefusal(gateway.refreshForm(sealed, "n2"), "invalid_grant")
     }
   }
@@ -119,14 +119,14 @@ struct RefreshTokenTests {
         try await gateway.expectTokenRefusal(gateway.refreshForm("from-before"), "invalid_grant")
       }
     }
-    // Upstream it is somebody else, so older tokens are not its own.
+    // The client has another id upstream, so older tokens do not belong to it.
     let shared = try FixturePolicy.with { $0.edit("n1") { $0.rawRefreshUntil = 1_000_000_000_000 } }
     try await GatewayFixture.run(shared) { gateway in
       try await gateway.expectTokenRefusal(gateway.refreshForm("from-before"), "invalid_grant")
     }
   }
 
-  @Test("9700-2.2.2-refresh-rotation: where the upstream cannot revoke, the log says that access tokens live on")
+  @Test("9700-2.2.2-refresh-rotation: if the upstream cannot revoke, the log reports that access tokens stay valid")
   func cannotRevoke() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.upstream.endpoints.revocation = [] }) { gateway in
       let first = try await gateway.tokens().refresh()
@@ -136,7 +136,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("9700-2.2.2-refresh-rotation: an upstream that fails leaves the token good")
+  @Test("9700-2.2.2-refresh-rotation: a token stays valid after a failure of the upstream")
   func upstreamFailure() async throws {
     try await GatewayFixture.run { gateway in
       let first = try await gateway.tokens().refresh()
@@ -148,7 +148,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("9700-2.2.2-refresh-rotation: a second request while the first is under way waits its turn")
+  @Test("9700-2.2.2-refresh-rotation: a second request during the first gets 503 and may retry")
   func concurrent() async throws {
     try await GatewayFixture.run { gateway in
       let first = try await gateway.tokens().refresh()
@@ -167,7 +167,8 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("9700-2.2.2-refresh-rotation: with a window a repeat gets the same answer, until it ends")
+  @Test(
+    "9700-2.2.2-refresh-rotation: within the window a repeat gets the same response, and after it a repeat is a reuse")
   func window() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.editAll { $0.refreshReuseWindow = 10 } }) { gateway in
       let first = try await gateway.tokens().refresh()
@@ -181,7 +182,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("9700-2.2.2-refresh-rotation: the window closes as soon as the new token is used")
+  @Test("9700-2.2.2-refresh-rotation: the window closes when the new token is used")
   func windowCloses() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.editAll { $0.refreshReuseWindow = 10 } }) { gateway in
       let first = try await gateway.tokens().refresh()
@@ -192,7 +193,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("9700-4.14.2-idle: a refresh token that was not used for too long has expired, and scope stays as it was")
+  @Test("9700-4.14.2-idle: a refresh token expires if it is not used, and its scope does not change")
   func idle() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.editAll { $0.refreshIdle = 3_600 } }) { gateway in
       var token = try await gateway.tokens { $0.append("scope", "read write") }.refresh()
@@ -208,7 +209,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("6749-6-refresh-binding: a refresh token is its client's alone, and its scope does not grow")
+  @Test("6749-6-refresh-binding: a refresh token works only for its client, and its scope cannot grow")
   func binding() async throws {
     try await GatewayFixture.run { gateway in
       let token = try await gateway.tokens { $0.append("scope", "read") }.refresh()
@@ -221,7 +222,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("6749-6-refresh-binding: the upstream's own refresh token is not taken from a public client")
+  @Test("6749-6-refresh-binding: the upstream's own refresh token is refused from a public client")
   func raw() async throws {
     try await GatewayFixture.run { gateway in
       let token = try await gateway.tokens().refresh()
@@ -232,7 +233,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("6749-4.1.2-revoke: a code that comes back ends what came of it, here and upstream")
+  @Test("6749-4.1.2-revoke: a replayed code revokes all tokens of the first redemption, at the gateway and upstream")
   func replay() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -248,7 +249,8 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("6749-4.1.2-revoke: without a revocation endpoint the refresh token dies, and the log tells of the rest")
+  @Test(
+    "6749-4.1.2-revoke: without a revocation endpoint a replay ends the refresh token, and the log reports the rest")
   func replayWithoutRevocation() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.upstream.endpoints.revocation = [] }) { gateway in
       let code = try await gateway.code()
@@ -259,7 +261,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("2.1-7.5.2-replay: a replay with a wrong verifier or a failed authentication ends nothing")
+  @Test("2.1-7.5.2-replay: a replay with a wrong verifier or failed authentication revokes nothing")
   func invalidReplay() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -279,7 +281,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("6749-4.1.2-revoke: a confidential client's sealed token dies with the replayed code too")
+  @Test("6749-4.1.2-revoke: a replayed code revokes a confidential client's sealed token too")
   func replayOfWeb() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w1")
@@ -303,7 +305,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("9700-2.2.2-refresh-rotation: a store that is away refuses with 503 and contacts nobody")
+  @Test("9700-2.2.2-refresh-rotation: with an unavailable store a refresh gets 503, without the upstream")
   func storeAway() async throws {
     let store = BrittleStore()
     try await GatewayFixture.run(store: store) { gateway in
@@ -315,7 +317,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("6749-6-refresh-binding: a revoked token is worth nothing here either, nor are its siblings")
+  @Test("6749-6-refresh-binding: after a revocation no token of the family is accepted")
   func revoked() async throws {
     try await GatewayFixture.run { gateway in
       let first = try await gateway.tokens().refresh()
@@ -327,7 +329,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("9700-2.2.2-refresh-rotation: an answer of the upstream reaches the app although the store went away meanwhile")
+  @Test("9700-2.2.2-refresh-rotation: a response of the upstream reaches the app although the store became unavailable")
   func storeAwayAtAnswer() async throws {
     let store = BrittleStore()
     try await GatewayFixture.run(quirks: Self.quirks(true), store: store) { gateway in
@@ -341,7 +343,7 @@ struct RefreshTokenTests {
       let second = try await gateway.refresh(first).refreshToken()
       store.isAway = false
       gateway.upstream.script(nil)
-      // A second use of the code is refused all the same.
+      // A second use of the code is still refused.
       try await gateway.expectTokenRefusal(gateway.tk(code), "invalid_grant")
       let third = try await gateway.refresh(second).refreshToken()
       try await gateway.expectRefreshReuse(first)
@@ -351,7 +353,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("9700-2.2.2-refresh-rotation: in a full store redemptions and live families go on, and new families wait")
+  @Test("9700-2.2.2-refresh-rotation: in a full store redemptions and live families continue, and new families get 503")
   func fullStore() async throws {
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.family: 1, .tokens: 1])
     try await GatewayFixture.run(quirks: Self.quirks(true), store: store) { gateway in
@@ -365,9 +367,9 @@ struct RefreshTokenTests {
     }
   }
 
-  // MARK: Families that the store does not know
+  // MARK: Families without a record in the store
 
-  @Test("A token of generation 1 or above without a record is refused, and the upstream is not asked")
+  @Test("A token of generation 1 or above without a record is refused without the upstream")
   func familyMissing() async throws {
     try await GatewayFixture.run { gateway in
       let store = try #require(gateway.store as? MemoryStore)
@@ -383,7 +385,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("After a restart of the store each family is refreshed once more, by the first token that comes")
+  @Test("After a restart of the store each family is refreshed once more, by the first token that is presented")
   func restart() async throws {
     try await GatewayFixture.run { gateway in
       let first = try await gateway.tokens().refresh()
@@ -397,7 +399,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("Until a date, a token from before the gateway founds one family, and ends it when it comes back")
+  @Test("Until a date, a token from before the gateway starts one family, and its reuse ends the family")
   func rawOnce() async throws {
     let policy = try FixturePolicy.with { policy in
       policy.edit("n1") { client in
@@ -423,7 +425,7 @@ struct RefreshTokenTests {
 
   // MARK: Repeats
 
-  @Test("A repeat with another scope is a reuse, and expires_in is what is left")
+  @Test("A repeat with another scope is a reuse, and expires_in of a repeat is the remaining time")
   func repeatOfAnother() async throws {
     let policy = try FixturePolicy.with { $0.editAll { $0.refreshReuseWindow = 100 } }
     try await GatewayFixture.run(policy) { gateway in
@@ -444,7 +446,7 @@ struct RefreshTokenTests {
     }
   }
 
-  @Test("A repeat whose answer is no longer there is 503 and ends nothing")
+  @Test("A repeat without a held response gets 503 and does not end the family")
   func answerMissing() async throws {
     let policy = try FixturePolicy.with { $0.editAll { $0.refreshReuseWindow = 100 } }
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.answer: 1])
@@ -464,12 +466,12 @@ struct RefreshTokenTests {
 }
 
 extension GatewayFixture {
-  /// What the upstream was asked to revoke.
+  /// The revocation requests that the upstream received.
   fileprivate var revocations: [Form] {
     upstream.recorder.requests(to: "/revoke").map { Form(decoding: String(decoding: $0.body, as: UTF8.self)) }
   }
 
-  /// A token that was used before is refused; the upstream hears of it as a revocation at most.
+  /// Expects that a used token is refused; the upstream sees at most a revocation.
   fileprivate func expectRefreshReuse(
     _ token: String, sourceLocation: SourceLocation = #_sourceLocation,
     adjusting adjust: (inout Form) -> Void = { _ in }

@@ -2,7 +2,7 @@ import OAuth
 import Stores
 import Synchronization
 
-/// A store that remembers all that was ever put into it.
+/// A store that records all keys and values that were ever written.
 final class SpyStore: EphemeralStore {
   private let store = MemoryStore()
   private let seen = Mutex<[[UInt8]]>([])
@@ -40,7 +40,7 @@ final class SpyStore: EphemeralStore {
   }
 }
 
-/// A store that can be away.
+/// A store that a test can make unavailable.
 final class BrittleStore: EphemeralStore {
   private let store = MemoryStore()
   private let away = Mutex(false)

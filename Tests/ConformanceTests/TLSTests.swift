@@ -6,7 +6,7 @@ import TLS
 import TLSTestSupport
 import Testing
 
-/// RFC 8996, RFC 9325 and RFC 9700, section 4.13: how the gateway's two legs are protected.
+/// RFC 8996, RFC 9325 and RFC 9700, section 4.13: the protection of the connections to clients and to the upstream.
 @Suite("TLS")
 struct TLSTests {
   private static func policy(_ adjust: (inout FixturePolicy) throws -> Void = { _ in }) throws -> Policy {
@@ -16,7 +16,7 @@ struct TLSTests {
     return policy.policy
   }
 
-  @Test("8996-tls-versions: TLS 1.2 and 1.3 are spoken", arguments: [TLSVersion.v12, .v13])
+  @Test("8996-tls-versions: TLS 1.2 and TLS 1.3 are accepted", arguments: [TLSVersion.v12, .v13])
   func versions(version: TLSVersion) async throws {
     let tls = try TestCertificates.client(from: version, to: version)
     try await GatewayFixture.run(try Self.policy()) { gateway in
@@ -45,7 +45,7 @@ struct TLSTests {
     // AES128-GCM-SHA256 and AES256-SHA, which exchange keys by RSA.
     arguments: [[UInt8](arrayLiteral: 0x00, 0x9c), [0x00, 0x35]])
   func suites(suite: [UInt8]) async throws {
-    // With an RSA key, or there would be another reason to refuse them.
+    // An RSA key, so that the key exchange is the only reason to refuse these suites.
     let policy = try Self.policy { $0.serveTLS([try TestCertificates.identity("other")]) }
     try await GatewayFixture.run(policy) { gateway in
       let hello: [UInt8] = [3, 3] + [UInt8](repeating: 7, count: 32) + [0, 0, 2] + suite + [1, 0]
@@ -56,7 +56,7 @@ struct TLSTests {
     }
   }
 
-  @Test("9325-3.2-hsts: answers over TLS carry the field once, the gateway's and the upstream's")
+  @Test("9325-3.2-hsts: every response over TLS has the field once, with the gateway's value")
   func strictTransport() async throws {
     let tls = try TestCertificates.client()
     try await GatewayFixture.run(try Self.policy()) { gateway in
@@ -71,7 +71,7 @@ struct TLSTests {
     }
   }
 
-  @Test("9325-3.2-hsts: the field is the policy's, and not sent in plaintext")
+  @Test("9325-3.2-hsts: the policy sets the field, and plaintext responses do not have it")
   func strictTransportSettings() async throws {
     let tls = try TestCertificates.client()
     try await GatewayFixture.run(try Self.policy()) { gateway in
@@ -89,7 +89,7 @@ struct TLSTests {
     }
   }
 
-  @Test("9325-3.2-hsts: the gateway's cookie is Secure and HttpOnly, and the upstream's get Secure")
+  @Test("9325-3.2-hsts: the gateway's cookie is Secure and HttpOnly, and the upstream's cookies get Secure")
   func cookies() async throws {
     let tls = try TestCertificates.client()
     try await GatewayFixture.run(try Self.policy()) { gateway in
@@ -115,7 +115,7 @@ struct TLSTests {
   }
 
   @Test(
-    "9700-4.13-upstream-link: an upstream whose certificate does not hold is 502, and gets no byte of a request",
+    "9700-4.13-upstream-link: an upstream whose certificate is not valid gives 502 and gets no byte of a request",
     arguments: ["alone", "expired", "other"])
   func upstream(certificate: String) async throws {
     let policy = try FixturePolicy.with {
@@ -133,7 +133,7 @@ struct TLSTests {
     }
   }
 
-  @Test("9700-4.13-upstream-link: an upstream whose certificate holds is reached")
+  @Test("9700-4.13-upstream-link: an upstream whose certificate is valid gets the request")
   func verified() async throws {
     let policy = try FixturePolicy.with {
       $0.upstream.tls = (try? TestCertificates.chain("server-ca")).map {

@@ -6,10 +6,10 @@ import OAuth
 import Policy
 import Testing
 
-/// RFC 6749, sections 3.2, 4.1.3 and 5: what the token endpoint takes and gives.
+/// RFC 6749, sections 3.2, 4.1.3 and 5: requests and responses of the token endpoint.
 @Suite("Token requests")
 struct TokenRequestTests {
-  @Test("6749-3.2-post: only POST is taken, and Allow says so", arguments: ["GET", "PUT", "DELETE", "PATCH"])
+  @Test("6749-3.2-post: only POST is accepted, and Allow names it", arguments: ["GET", "PUT", "DELETE", "PATCH"])
   func methods(method: String) async throws {
     try await GatewayFixture.run { gateway in
       let target = gateway.tk("x").added(to: "/token")
@@ -19,7 +19,8 @@ struct TokenRequestTests {
   }
 
   @Test(
-    "6749-3.2-content-type: only forms are read", arguments: ["application/json", "multipart/form-data", "text/plain"])
+    "6749-3.2-content-type: only forms are accepted",
+    arguments: ["application/json", "multipart/form-data", "text/plain"])
   func contentTypes(type: String) async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -31,7 +32,7 @@ struct TokenRequestTests {
   }
 
   @Test(
-    "6749-3.2-dup: a parameter that repeats is refused, also with equal values",
+    "6749-3.2-dup: a repeated parameter is refused, even with equal values",
     arguments: ["code_verifier", "code", "redirect_uri", "client_id", "grant_type"])
   func repeated(name: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -59,7 +60,7 @@ struct TokenRequestTests {
     }
   }
 
-  @Test("6749-4.1.2-lifetime: a code expires, after ten minutes at the latest")
+  @Test("6749-4.1.2-lifetime: a code expires after its lifetime, which is at most ten minutes")
   func lifetime() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.editAll { $0.codeLifetime = 600 } }) { gateway in
       let code = try await gateway.code()
@@ -73,7 +74,7 @@ struct TokenRequestTests {
     #expect(report.errors.contains { $0.contains("[code-lifetime]") })
   }
 
-  @Test("6749-4.1.2-single-use: of twenty redemptions at once one gives tokens, on whatever replica")
+  @Test("6749-4.1.2-single-use: of twenty concurrent redemptions at two replicas one gets tokens")
   func singleUse() async throws {
     try await GatewayFixture.run(workers: 2) { gateway in
       let code = try await gateway.code()
@@ -93,7 +94,7 @@ struct TokenRequestTests {
     }
   }
 
-  @Test("6749-4.1.3-redirect-equal: redirect_uri is the one that was asked for, port included")
+  @Test("6749-4.1.3-redirect-equal: redirect_uri must be the requested one, including the port")
   func redirectURI() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("n4", "http://127.0.0.1:51004/cb")
@@ -105,7 +106,7 @@ struct TokenRequestTests {
     }
   }
 
-  @Test("6749-3.2.1-public-id: without client_id nobody asks")
+  @Test("6749-3.2.1-public-id: a request without a known client_id is refused")
   func identified() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -114,7 +115,7 @@ struct TokenRequestTests {
     }
   }
 
-  @Test("6749-4.4-public: client credentials are not for public clients")
+  @Test("6749-4.4-public: a public client cannot use client credentials")
   func clientCredentials() async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectTokenRefusal(
@@ -122,7 +123,9 @@ struct TokenRequestTests {
     }
   }
 
-  @Test("6749-5.2-grant-type: unknown grants are unsupported, and others need leave", arguments: ["urn:x:y", "foo"])
+  @Test(
+    "6749-5.2-grant-type: unknown grants are unsupported, and other grants need permission",
+    arguments: ["urn:x:y", "foo"])
   func grants(type: String) async throws {
     let policy = try FixturePolicy.with { $0.edit("n2") { $0.grants = [.authorizationCode] } }
     try await GatewayFixture.run(policy) { gateway in
@@ -131,7 +134,7 @@ struct TokenRequestTests {
     }
   }
 
-  @Test("9700-2.4-password: the password grant is never forwarded, and the password not logged")
+  @Test("9700-2.4-password: the password grant is never forwarded, and the password is not logged")
   func password() async throws {
     try await GatewayFixture.run { gateway in
       for client in ["n1", "w3"] {
@@ -143,7 +146,7 @@ struct TokenRequestTests {
     }
   }
 
-  @Test("6749-5.1-no-store: token answers are never stored, whatever the upstream says")
+  @Test("6749-5.1-no-store: token responses are never stored, whatever the upstream says")
   func noStore() async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { request in
@@ -165,11 +168,11 @@ struct TokenRequestTests {
   }
 
   @Test(
-    "6749-5.2-normalise: a legacy token endpoint's answers become RFC 6749's",
+    "6749-5.2-normalise: responses of a legacy token endpoint become those of RFC 6749",
     arguments: [
       Legacy(200, "application/json", #"{"error":"invalid_grant"}"#, becomes: 400, "invalid_grant"),
       Legacy(401, "application/json", #"{"error":"invalid_grant"}"#, becomes: 400, "invalid_grant"),
-      // A server that failed says nothing of the grant: believed, it would make clients throw their tokens away.
+      // A server error says nothing about the grant; if it were passed on, clients would discard their tokens.
       Legacy(500, "application/json", #"{"error":"invalid_grant"}"#, becomes: 502, "server_error"),
       Legacy(200, "application/x-www-form-urlencoded", "error=invalid_grant", becomes: 400, "invalid_grant"),
       Legacy(401, "application/json", #"{"error_message":"bad_verification_code"}"#, becomes: 400, "invalid_grant"),
@@ -179,7 +182,7 @@ struct TokenRequestTests {
       Legacy(200, "application/json", "[1,", becomes: 502, "server_error"),
       Legacy(302, "text/html", "", becomes: 502, "server_error"),
       Legacy(503, "text/html", "later", becomes: 503, "temporarily_unavailable"),
-      // The gateway's own credentials are not the client's fault.
+      // Wrong credentials of the gateway are not the client's fault.
       Legacy(401, "application/json", #"{"error":"invalid_client"}"#, becomes: 502, "server_error"),
     ])
   func normalised(legacy: Legacy) async throws {
@@ -224,7 +227,7 @@ struct TokenRequestTests {
     }
   }
 
-  @Test("6749-3.3-scope-echo: the scope that was granted is told, narrower than asked for or not")
+  @Test("6749-3.3-scope-echo: the app gets the granted scope, even if it is narrower than the requested one")
   func scope() async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { request in
@@ -238,13 +241,13 @@ struct TokenRequestTests {
     }
   }
 
-  @Test("6749-10.10-entropy: codes never repeat and share nothing but their header")
+  @Test("6749-10.10-entropy: codes never repeat and have only their header in common")
   func entropy() async throws {
     try await GatewayFixture.run { gateway in
       var codes: Set<String> = []
       for _ in 0..<20 { codes.insert(try await gateway.code("p1")) }
       #expect(codes.count == 20)
-      // Version and key id; what follows is salt and ciphertext.
+      // The header is version and key id; salt and ciphertext follow.
       let secret = codes.compactMap { Base64URL.decode($0)?.dropFirst(5) }.map { Array($0.prefix(16)) }
       #expect(Set(secret).count == 20)
       #expect(secret.allSatisfy { $0.count == 16 })
@@ -253,7 +256,7 @@ struct TokenRequestTests {
     #expect(Set(values).count == 10_000)
   }
 
-  @Test("6819-5.1.4.1.3-at-rest: the store holds neither codes nor verifiers nor tokens in clear")
+  @Test("6819-5.1.4.1.3-at-rest: the store contains no code, verifier or token in plain text")
   func atRest() async throws {
     let store = SpyStore()
     let policy = try FixturePolicy.with { policy in

@@ -24,7 +24,7 @@ struct VerifierTests {
     }
   }
 
-  @Test("7636-A-base64url, 7636-B-random-octets: the codec is the RFC's")
+  @Test("7636-A-base64url, 7636-B-random-octets: the base64url codec matches the examples of the RFC")
   func codec() {
     #expect(Base64URL.encode([3, 236, 255, 224, 193]) == "A-z_4ME")
     let octets: [UInt8] = [
@@ -36,7 +36,7 @@ struct VerifierTests {
   }
 
   @Test(
-    "7636-4.1-length, 7636-4.6-s256: every valid pair of the vectors verifies, from 43 to 128 characters",
+    "7636-4.1-length, 7636-4.6-s256: every valid pair of the vectors is accepted, from 43 to 128 characters",
     arguments: Vectors.all.pkce.validPairs)
   func validPair(pair: Vectors.Pair) async throws {
     let policy = try FixturePolicy.with { $0.edit("n1") { $0.pkceMethods = [.s256, .plain] } }
@@ -51,12 +51,12 @@ struct VerifierTests {
   }
 
   @Test(
-    "7636-4.1-length, 7636-4.1-charset, 7636-4.6-mismatch: every invalid verifier of the vectors is refused before the upstream",
+    "7636-4.1-length, 7636-4.1-charset, 7636-4.6-mismatch: every invalid verifier is refused without the upstream",
     arguments: Vectors.all.pkce.invalidVerifiers)
   func invalidVerifier(vector: Vectors.Verifier) async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code { $0.set("code_challenge", vector.againstChallenge) }
-      // The form encoding of the client is not the matter here, so that every octet goes through.
+      // The verifier is form-encoded here, so that every octet reaches the gateway.
       let response = try await gateway.expectRefused(
         post: "/token", gateway.tk(code) { $0.set("code_verifier", vector.verifier) }, status: 400)
       #expect(NativeApp.error(in: response) == vector.expectedError)
@@ -81,7 +81,7 @@ struct VerifierTests {
         #expect(form["error"] == "invalid_request")
         return
       }
-      // What passes here, a non-canonical spelling for example, must fail at the token endpoint.
+      // A challenge that passes here, for example a non-canonical spelling, must fail at the token endpoint.
       let code = try await gateway.code {
         $0 = $0.without("code_challenge", "code_challenge_method")
         if let challenge = vector.challenge { $0.append("code_challenge", challenge) }
@@ -91,7 +91,7 @@ struct VerifierTests {
     }
   }
 
-  @Test("7636-4.1-form-decoding: a percent-encoded unreserved character is the character")
+  @Test("7636-4.1-form-decoding: a percent-encoded unreserved character is decoded")
   func formDecoding() async throws {
     let verifier = String(repeating: "~", count: 64)
     try await GatewayFixture.run { gateway in
@@ -107,7 +107,8 @@ struct VerifierTests {
     }
   }
 
-  @Test("7636-4.1-charset: a line end at the verifier's end is not trimmed away", arguments: ["%0A", "%2B", "%20"])
+  @Test(
+    "7636-4.1-charset: extra characters at the end of the verifier are not trimmed", arguments: ["%0A", "%2B", "%20"])
   func trailing(ending: String) async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -121,7 +122,7 @@ struct VerifierTests {
   }
 
   @Test(
-    "7636-4.5-missing-verifier, 9700-2.1.1-enforce-any: who sent a challenge has to send the verifier",
+    "7636-4.5-missing-verifier, 9700-2.1.1-enforce-any: a client that sent a challenge must send the verifier",
     arguments: ["n1", "w1"])
   func missing(client: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -134,7 +135,7 @@ struct VerifierTests {
     }
   }
 
-  @Test("7636-4.6-plain: plain compares the texts, where it is on")
+  @Test("7636-4.6-plain: if plain is enabled, the verifier must be equal to the challenge")
   func plain() async throws {
     let policy = try FixturePolicy.with { $0.edit("n1") { $0.pkceMethods = [.s256, .plain] } }
     try await GatewayFixture.run(policy) { gateway in
@@ -174,7 +175,7 @@ struct VerifierTests {
     }
   }
 
-  @Test("7636-4.6-attempts: wrong guesses are throttled and never kill the code")
+  @Test("7636-4.6-attempts: wrong guesses are throttled and never use up the code")
   func attempts() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -191,13 +192,14 @@ struct VerifierTests {
         if response.status == 429 { #expect(response.headers["Retry-After"] != nil) }
       }
       #expect(statuses == [400, 429])
-      // From another address, the app's, the code is as good as before.
+      // From another address, that of the app, the code is still valid.
       let response = try await gateway.redeem(guessed, headers: ["X-Forwarded-For": "192.0.2.77"])
       #expect(response.status == 200, "\(response.text)")
     }
   }
 
-  @Test("7636-4.6-continue, 6749-4.1.3-client-binding: the right verifier does not make a code another client's")
+  @Test(
+    "7636-4.6-continue, 6749-4.1.3-client-binding: another client cannot redeem a code, even with the right verifier")
   func otherClient() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -206,8 +208,7 @@ struct VerifierTests {
     }
   }
 
-  @Test(
-    "9700-4.8.2-downgrade, 2.1-4.1.3-iff: a verifier without a challenge is refused before the upstream")
+  @Test("9700-4.8.2-downgrade, 2.1-4.1.3-iff: a verifier without a challenge is refused without the upstream")
   func downgrade() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w1") { $0 = $0.without("code_challenge", "code_challenge_method") }
@@ -217,7 +218,7 @@ struct VerifierTests {
   }
 
   @Test(
-    "7636-4.4-unbound-code: a code that the gateway did not make never reaches the upstream",
+    "7636-4.4-unbound-code: a code that the gateway did not issue never reaches the upstream",
     arguments: ["forged-upstream-code", "AAAA", "a.b.c"])
   func unbound(code: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -225,7 +226,7 @@ struct VerifierTests {
     }
   }
 
-  @Test("7636-4.4-unbound-code: nor does one of its own in which a single character was changed")
+  @Test("7636-4.4-unbound-code: an altered code never reaches the upstream")
   func altered() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -234,7 +235,7 @@ struct VerifierTests {
     }
   }
 
-  @Test("8252-8.5-secret-not-identity: a secret that ships in an app spares it nothing")
+  @Test("8252-8.5-secret-not-identity: a secret in a native app replaces neither challenge nor verifier")
   func shippedSecret() async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectErrorRedirect(

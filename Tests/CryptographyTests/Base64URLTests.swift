@@ -10,7 +10,7 @@ struct Base64URLTests {
   }
 
   @Test(
-    "RFC 4648's vectors encode without padding and decode again",
+    "The vectors of RFC 4648 encode without padding and decode again",
     arguments: [
       ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE"),
       ("foobar", "Zm9vYmFy"),
@@ -29,7 +29,7 @@ struct Base64URLTests {
     #expect(Base64URL.decode(text) == nil)
   }
 
-  @Test("Of the characters that a lenient decoder takes for the last one, only one is accepted")
+  @Test("Of the last characters that a lenient decoder accepts, only one is accepted")
   func oneSpelling() {
     let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-c"
@@ -38,7 +38,7 @@ struct Base64URLTests {
     #expect(Set(spellings).count == spellings.count)
   }
 
-  @Test("Every length round trips")
+  @Test("Every length is decoded to the encoded bytes")
   func roundTrip() {
     for length in 0...70 {
       let bytes = randomBytes(length)
@@ -48,7 +48,7 @@ struct Base64URLTests {
     }
   }
 
-  @Test("Hexadecimal is lower case and of even length")
+  @Test("Hexadecimal is lower case and has an even length")
   func hexadecimal() {
     #expect(Hex.encode([0, 0x1f, 0xff]) == "001fff")
     #expect(Hex.decode("001fff") == [0, 0x1f, 0xff])

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Certificates and keys")
 struct CertificateTests {
-  @Test("A certificate says for whom it is and when")
+  @Test("A certificate gives its host names, strength and validity")
   func facts() throws {
     let gateway = try TestCertificates.chain("gateway")
     #expect(gateway.count == 1)
@@ -17,7 +17,7 @@ struct CertificateTests {
     #expect(try TestCertificates.chain("weak").securityBits < 112)
   }
 
-  @Test("A certificate's fingerprint is the digest of what stands in its file, and its subject is text")
+  @Test("The fingerprint is the digest of the certificate in its file, and the subject is text")
   func description() throws {
     let gateway = try TestCertificates.chain("gateway")
     #expect(gateway.subject == "CN=gateway")
@@ -38,7 +38,7 @@ struct CertificateTests {
     #expect(chain.fingerprints == parts.flatMap(\.fingerprints))
   }
 
-  @Test("A key belongs to its certificate alone")
+  @Test("A key belongs to its own certificate only")
   func keys() throws {
     let key = try TestCertificates.key("gateway")
     #expect(try TestCertificates.chain("gateway").belongs(to: key))
@@ -46,7 +46,7 @@ struct CertificateTests {
     #expect("\(key)" == "***")
   }
 
-  @Test("Text without a certificate, damaged ones and encrypted keys are told apart")
+  @Test("Missing certificates, damaged certificates and encrypted keys give different errors")
   func problems() throws {
     #expect(throws: PEMError.nothingThere) { try CertificateChain(pem: Array("hello\n".utf8)) }
     #expect(throws: PEMError.nothingThere) { try CertificateChain(pem: []) }
@@ -54,7 +54,7 @@ struct CertificateTests {
     #expect(throws: PEMError.nothingThere) { try PrivateKey(pem: try TestCertificates.bytes("gateway.pem")) }
     #expect(throws: PEMError.encrypted) { try PrivateKey(pem: try TestCertificates.bytes("encrypted.key")) }
     let whole = try TestCertificates.bytes("gateway.pem")
-    // A whole one in front does not hide the damaged one behind it.
+    // A complete certificate does not hide a damaged one after it.
     #expect(throws: PEMError.malformed) { try CertificateChain(pem: whole + whole.dropLast(200)) }
     #expect(throws: PEMError.malformed) { try CertificateChain(pem: Array(whole.prefix(200))) }
   }

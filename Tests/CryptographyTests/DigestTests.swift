@@ -21,7 +21,7 @@ struct DigestTests {
     #expect(Base64URL.encode(sha256(Array(verifier.utf8))) == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
   }
 
-  @Test("Equal bytes are equal, a difference in content or length is not")
+  @Test("Equal bytes are equal; a difference in content or length makes them unequal")
   func comparison() {
     #expect(constantTimeEqual([1, 2, 3], [1, 2, 3]))
     #expect(!constantTimeEqual([1, 2, 3], [1, 2, 4]))
@@ -31,14 +31,14 @@ struct DigestTests {
     #expect(!constantTimeEqual("secret", "Secret"))
   }
 
-  @Test("Random bytes have the length asked for and do not repeat")
+  @Test("Random bytes have the requested length and do not repeat")
   func random() {
     #expect(randomBytes(0).isEmpty)
     #expect(randomBytes(32).count == 32)
     #expect(Set((0..<1000).map { _ in randomBytes(16) }).count == 1000)
   }
 
-  @Test("Wiped bytes are gone")
+  @Test("Wiped bytes are removed")
   func wiping() {
     var bytes: [UInt8] = [1, 2, 3]
     wipe(&bytes)

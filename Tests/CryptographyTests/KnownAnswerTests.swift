@@ -5,7 +5,7 @@ import Testing
 struct KnownAnswerTests {
   private let cipher = AES256GCM()
 
-  @Test("HMAC-SHA256 gives RFC 4231's answers")
+  @Test("HMAC-SHA256 gives the results of RFC 4231")
   func hmac() throws {
     #expect(
       Hex.encode(hmacSHA256(key: [UInt8](repeating: 0x0b, count: 20), message: Array("Hi There".utf8)))
@@ -21,7 +21,7 @@ struct KnownAnswerTests {
         == "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54")
   }
 
-  @Test("A context that is used again keeps its key and does not remember the last message")
+  @Test("A reused context keeps its key and does not remember the last message")
   func reuse() {
     let hmac = HMACSHA256(key: [1])
     let first = hmac.authenticate([1, 2], [3])
@@ -31,7 +31,7 @@ struct KnownAnswerTests {
     #expect(first == hmacSHA256(key: [1], message: [1, 2, 3]))
   }
 
-  @Test("HKDF gives RFC 5869's answers for SHA-256 (appendices A.1 to A.3)")
+  @Test("HKDF gives the results of RFC 5869 for SHA-256 (appendices A.1 to A.3)")
   func hkdf() {
     let first = HKDFSHA256(key: [UInt8](repeating: 0x0b, count: 22), salt: Array(0x00...0x0c))
     #expect(
@@ -45,13 +45,13 @@ struct KnownAnswerTests {
     #expect(
       Hex.encode(HKDFSHA256(key: [UInt8](repeating: 0x0b, count: 22)).expand(info: [], length: 42))
         == "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8")
-    // What was extracted stays as it was.
+    // The extracted key is unchanged.
     #expect(first.expand(info: [1], length: 32) != first.expand(info: [2], length: 32))
     #expect(Hex.encode(first.expand(info: Array(0xf0...0xf9), length: 32)).hasPrefix("3cb25f25faacd57a"))
   }
 
   @Test(
-    "AES-256-GCM gives the answers of the GCM specification (test cases 13 to 16)",
+    "AES-256-GCM gives the results of the GCM specification (test cases 13 to 16)",
     arguments: [
       GCMVector(key: zeros(32), nonce: zeros(12), sealed: "530f8afbc74536b9a963b4f1c4cb738b"),
       GCMVector(
@@ -77,7 +77,7 @@ struct KnownAnswerTests {
     #expect(Hex.encode(opened) == vector.plaintext)
   }
 
-  @Test("A changed bit in ciphertext, tag, data, nonce or key does not open, and the context stays usable")
+  @Test("A changed bit in ciphertext, tag, data, nonce or key is refused, and the context stays usable")
   func forgeries() throws {
     let key = randomBytes(32)
     let nonce = randomBytes(12)
@@ -101,7 +101,7 @@ struct KnownAnswerTests {
         == Array("plaintext".utf8))
   }
 
-  @Test("A pool gives portions that do not repeat")
+  @Test("A pool gives bytes that do not repeat")
   func pool() {
     let pool = RandomPool()
     #expect(Set((0..<1000).map { _ in Array(pool.take(16)) }).count == 1000)
@@ -121,7 +121,7 @@ struct KnownAnswerTests {
   }
 }
 
-/// One answer of "The Galois/Counter Mode of Operation", appendix B, in hexadecimal.
+/// One test case of "The Galois/Counter Mode of Operation", appendix B, in hexadecimal.
 struct GCMVector: Sendable {
   static let key = "feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308"
   static let nonce = "cafebabefacedbaddecaf888"

@@ -5,7 +5,7 @@ import Testing
 @testable import Enforcement
 
 extension AuthorizationTests {
-  @Test("7636-4.4.1-missing, 9207-2-error: no challenge is told by redirect with state and iss")
+  @Test("7636-4.4.1-missing, 9207-2-error: a request without a challenge is refused by redirect, with state and iss")
   func noChallenge() throws {
     let outcome = Fixture.authorize(["code_challenge": nil, "code_challenge_method": nil])
     #expect(outcome.rejection == .challengeMissing)
@@ -16,7 +16,7 @@ extension AuthorizationTests {
   }
 
   @Test(
-    "7636-4.3: an empty challenge and a method alone are no PKCE",
+    "7636-4.3: an empty challenge, or a method without a challenge, counts as no challenge",
     arguments: [["code_challenge": ""], ["code_challenge": nil]] as [[String: String?]])
   func emptyChallenge(changes: [String: String?]) {
     #expect(Fixture.authorize(changes).redirected?["error_description"] == "code challenge required")
@@ -32,7 +32,7 @@ extension AuthorizationTests {
   }
 
   @Test(
-    "7636-4.2-challenge-syntax, 7636-4.2-s256-43: a challenge that can never match is refused",
+    "7636-4.2-challenge-syntax, 7636-4.2-s256-43: a challenge that no S256 verifier can match is refused",
     arguments: [
       "\(Fixture.challenge)=", "\(Fixture.challenge)A", String(Fixture.challenge.dropLast()),
       "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cN",
@@ -43,14 +43,15 @@ extension AuthorizationTests {
     #expect(Fixture.authorize(["code_challenge": challenge]).rejection == .challengeMalformed)
   }
 
-  @Test("Lenient syntax accepts padding, and the challenge is what stands before it")
+  @Test("Lenient syntax accepts padding, and the permit has the challenge without the padding")
   func lenientChallenge() throws {
     let policy = Fixture.policy { $0.pkceSyntax = .lenient }
     let permit = try #require(Fixture.authorize(["code_challenge": Fixture.challenge + "="], policy: policy).permit)
     #expect(permit.challenge?.text == Fixture.challenge)
   }
 
-  @Test("7636-5-compat, 8252-7.2-type-from-record: a web client may go without where the policy says so")
+  @Test(
+    "7636-5-compat, 8252-7.2-type-from-record: a web client may omit the challenge if its policy makes PKCE optional")
   func optionalChallenge() {
     let changes: [String: String?] = [
       "client_id": "w1", "redirect_uri": "https://web.example.com/cb?x=1", "code_challenge": nil,
@@ -60,14 +61,14 @@ extension AuthorizationTests {
     #expect(
       Fixture.authorize(["redirect_uri": "https://app.example.com/cb", "code_challenge": nil]).rejection
         == .challengeMissing)
-    // A challenge that is sent all the same is held to its syntax.
+    // A challenge that is sent must be well-formed even if it is optional.
     var broken = changes
     broken["code_challenge"] = "short"
     broken["code_challenge_method"] = "S256"
     #expect(Fixture.authorize(broken).rejection == .challengeMalformed)
   }
 
-  @Test("8252-8.5-secret-not-identity: a native client with a secret in it needs PKCE all the same")
+  @Test("8252-8.5-secret-not-identity: a native client needs PKCE even if a secret is in the app")
   func secretInTheApp() {
     let outcome = Fixture.authorize([
       "client_id": "n3", "redirect_uri": "com.example.app3:/cb", "code_challenge": nil,
@@ -75,7 +76,7 @@ extension AuthorizationTests {
     #expect(outcome.redirected?["error"] == "invalid_request")
   }
 
-  @Test("7636-4.4.1-redirect-first: client and redirect URI come before PKCE")
+  @Test("7636-4.4.1-redirect-first: client and redirect URI are checked before PKCE")
   func orderOfChecks() {
     #expect(
       Fixture.authorize(["code_challenge": nil, "redirect_uri": "https://evil.example/"]).rejection
@@ -84,7 +85,7 @@ extension AuthorizationTests {
       Fixture.authorize(["client_id": "nobody", "redirect_uri": "https://evil.example/"]).rejection == .clientUnknown)
   }
 
-  @Test("7636-4.4-strip-upstream: the app's challenge stays here, also where the upstream understands PKCE")
+  @Test("7636-4.4-strip-upstream: the app's challenge does not go upstream, even if the upstream supports PKCE")
   func pkceUpstream() throws {
     let stripping = try #require(Fixture.authorize().permit)
     #expect(!stripping.sendsChallenge)
@@ -97,7 +98,7 @@ extension AuthorizationTests {
     #expect(!query.contains(Fixture.challenge))
   }
 
-  @Test("The gateway's challenge is made from its verifier as RFC 7636, section 4.2, has it")
+  @Test("The gateway derives its challenge from its verifier as in RFC 7636, section 4.2")
   func ownChallenge() throws {
     let verifier = Fixture.verifierOfGateway
     let parsed = try #require(CodeVerifier(parsing: verifier.secret.reveal()))
@@ -118,12 +119,12 @@ extension AuthorizationTests {
     #expect(outcome.redirected?["state"] == "s1")
   }
 
-  @Test("A response_type that names `code` twice is not `code`")
+  @Test("A response_type with `code` twice is not `code`")
   func responseTypeTwice() {
     #expect(Fixture.authorize(["response_type": "code code"]).rejection == .responseTypeUnsupported)
   }
 
-  @Test("The allow-list forwards more, and nothing that the gateway decides itself")
+  @Test("The policy can forward more parameters, but none that the gateway sets or decides itself")
   func allowList() throws {
     let policy = Fixture.policy(parameters: ["audience", "resource", "response_mode", "request", "state", "client_id"])
     let permit = try #require(
@@ -132,7 +133,7 @@ extension AuthorizationTests {
     #expect(names == ["response_type", "client_id", "redirect_uri", "audience", "resource"])
   }
 
-  @Test("9101-7, 9101-5-both: request objects are refused by redirect, or on a page without a redirect URI")
+  @Test("9101-7, 9101-5-both: request objects are refused by redirect, or on a page if the redirect URI is missing")
   func requestObjects() {
     #expect(Fixture.authorize(["request": "eyJ"]).redirected?["error"] == "request_not_supported")
     #expect(Fixture.authorize(["request_uri": "https://e.example"]).redirected?["error"] == "request_uri_not_supported")
@@ -141,7 +142,7 @@ extension AuthorizationTests {
     #expect(Fixture.authorize(["redirect_uri": nil, "request": "eyJ"]).isPage)
   }
 
-  @Test("8252-8.6-prompt-none: where the gateway must ask, nothing is silent")
+  @Test("8252-8.6-prompt-none: prompt=none is refused if the gateway must ask for consent")
   func promptNone() {
     let changes: [String: String?] = ["client_id": "n2", "redirect_uri": "com.example.app2:/cb", "prompt": "none"]
     #expect(Fixture.authorize(changes).redirected?["error"] == "consent_required")
@@ -151,13 +152,13 @@ extension AuthorizationTests {
       Fixture.authorize(["client_id": "n2", "redirect_uri": "com.example.app2:/cb"]).permit?.needsConsent == true)
   }
 
-  @Test("A scope that is none is refused")
+  @Test("A malformed scope is refused")
   func scope() {
     #expect(Fixture.authorize(["scope": "\"bad\""]).redirected?["error"] == "invalid_scope")
     #expect(Fixture.authorize(["scope": "a  b"]).redirected?["error"] == "invalid_scope")
   }
 
-  @Test("8252-8.9-state: no state is noted, required or ignored, as the policy says")
+  @Test("8252-8.9-state: a missing state is noted, refused or ignored, as the policy says")
   func state() {
     let noted = Fixture.authorize(["state": nil])
     #expect(noted.permit != nil)
@@ -167,27 +168,27 @@ extension AuthorizationTests {
     #expect(Fixture.authorize(["state": nil], policy: Fixture.policy { $0.state = .off }).findings.isEmpty)
   }
 
-  @Test("6749-4.1.2-state: the state comes back decoded, exactly")
+  @Test("6749-4.1.2-state: a refusal returns the decoded state unchanged")
   func stateIsExact() throws {
     let outcome = Fixture.authorize(["state": "a+b &=%", "code_challenge": nil])
     #expect(outcome.redirected?["state"] == "a+b &=%")
     #expect(try #require(outcome.refusal?.response?.location).contains("state=a%2Bb%20%26%3D%25"))
   }
 
-  @Test("6749-3.1-dup-page: two redirect URIs are refused before anybody asks whose they are")
+  @Test("6749-3.1-dup-page: a repeated redirect_uri is refused before the client is looked up")
   func redirectURITwice() {
     let outcome = Fixture.authorize(["client_id": "nobody"], adding: "&redirect_uri=com.example.app%3A%2Fcb")
     #expect(outcome.rejection == .redirectURIRepeated)
   }
 
-  @Test("I-request: a state that the gateway sealed is refused outside re-entry, on a page")
+  @Test("I-request: outside re-entry a state that the gateway sealed is refused on a page")
   func foreignState() {
     let outcome = Fixture.authorize(stateIsSealed: true)
     #expect(outcome.rejection == .stateForeign)
     #expect(outcome.isPage)
   }
 
-  @Test("8252-8.12-block, 8252-8.12-in-app-tabs: only what looks embedded is blocked, on a 403 page")
+  @Test("8252-8.12-block, 8252-8.12-in-app-tabs: only an embedded user agent is blocked, with a 403 page")
   func embedded() {
     let webView = "Mozilla/5.0 (Linux; Android 10; Pixel; wv) AppleWebKit/537.36 Version/4.0 Chrome/99.0 Mobile"
     let tab =
@@ -204,13 +205,14 @@ extension AuthorizationTests {
   }
 
   @Test(
-    "8252-6-unknown-ua: no user agent and an unknown one are served", arguments: [nil, "FooBrowser/1.0"] as [String?])
+    "8252-6-unknown-ua: a request without a user agent or with an unknown one is accepted",
+    arguments: [nil, "FooBrowser/1.0"] as [String?])
   func unknownUserAgent(agent: String?) {
     let block = Fixture.policy { $0.embeddedUserAgents = .block }
     #expect(Fixture.authorize(policy: block, userAgent: agent).permit != nil)
   }
 
-  @Test("8252-B.3-wab-sso: the Windows broker is external with an msapp redirect only")
+  @Test("8252-B.3-wab-sso: the Windows broker counts as external only with an msapp redirect URI")
   func broker() {
     let agent = "Mozilla/5.0 (compatible; MSIE 10.0; Windows NT 6.2; MSAuthHost/1.0)"
     let block = Fixture.policy { $0.embeddedUserAgents = .block }
@@ -224,7 +226,7 @@ extension AuthorizationTests {
     #expect(Fixture.authorize(noChallenge).rejection == .challengeMissing)
   }
 
-  @Test("9700-4.11.2-untrusted-errors: nobody is sent to a client that registered itself before doing anything")
+  @Test("9700-4.11.2-untrusted-errors: an error of a client that registered itself is a page and no redirect")
   func untrusted() {
     let changes: [String: String?] = [
       "client_id": "d1", "redirect_uri": "https://dyn.example.net/cb", "scope": "\"",
@@ -234,13 +236,13 @@ extension AuthorizationTests {
     #expect(outcome.isPage)
   }
 
-  @Test("The grant that the policy does not list is refused")
+  @Test("A client without the authorization code grant is refused")
   func grant() {
     let policy = Fixture.policy { $0.grants = [.refreshToken] }
     #expect(Fixture.authorize(policy: policy).redirected?["error"] == "unauthorized_client")
   }
 
-  @Test("I-failure: faults of the upstream reach the client by redirect, with its state")
+  @Test("I-failure: a failure of the upstream reaches the client by redirect, with its state")
   func upstreamFailure() throws {
     let permit = try #require(Fixture.authorize().permit)
     let refusal = permit.refusal(.upstreamTimedOut)
@@ -250,7 +252,7 @@ extension AuthorizationTests {
     #expect(permit.refusal(.upstreamFailed).response?.location?.contains("error=server_error") == true)
   }
 
-  @Test("I-observe: every request passes, and each refusal is a finding")
+  @Test("I-observe: in observe mode every request passes, and each refusal is a finding")
   func observeMode() throws {
     let observe = Fixture.policy(unknown: .observe, mode: .observe)
     func findings(
@@ -271,7 +273,7 @@ extension AuthorizationTests {
     #expect(Fixture.authorize(policy: observe, stateIsSealed: true).rejection == .stateForeign)
   }
 
-  @Test("An explanation names every rule that ran and what it said")
+  @Test("An explanation names every rule that ran, with its verdict")
   func explanation() {
     let request = AuthorizationRequest(method: "GET", query: Fixture.query(["code_challenge": nil])[...])
     let explained = Enforcement.explainAuthorization(request, policy: Fixture.policy())
@@ -283,7 +285,7 @@ extension AuthorizationTests {
     }
   }
 
-  @Test("The transaction holds what the answer needs")
+  @Test("The transaction contains the redirect URI, scope, upstream client and expiry for the response")
   func transaction() throws {
     let permit = try #require(Fixture.authorize(["redirect_uri": "http://127.0.0.1:51004/cb", "scope": "read"]).permit)
     let transaction = permit.transaction(id: Fixture.transactionID, expiry: 9, browserSecretHash: [1])

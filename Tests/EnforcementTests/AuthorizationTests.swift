@@ -6,7 +6,8 @@ import Testing
 
 @Suite("Authorization requests")
 struct AuthorizationTests {
-  @Test("8252-6-code-grant, I-request: a valid request goes upstream as the gateway's own")
+  @Test(
+    "8252-6-code-grant, I-request: a valid request goes upstream with the gateway's client id, redirect URI and state")
   func validRequest() throws {
     let permit = try #require(
       Fixture.authorize(["nonce": "n-1", "scope": "openid read", "login_hint": "a&b", "foo": "bar"]).permit)
@@ -20,7 +21,7 @@ struct AuthorizationTests {
   }
 
   @Test(
-    "8252-6-pkce-support: every kind of redirect URI of one client works",
+    "8252-6-pkce-support: one client can use every kind of redirect URI",
     arguments: [
       "com.example.app:/cb", "https://app.example.com/cb", "http://127.0.0.1:51004/cb", "http://[::1]:61023/cb",
     ])
@@ -31,7 +32,7 @@ struct AuthorizationTests {
   }
 
   @Test(
-    "8252-8.4-exact, 6749-3.1.2.4-no-redirect: a URI that is not registered ends on a page",
+    "8252-8.4-exact, 6749-3.1.2.4-no-redirect: an unregistered redirect URI is refused on a page",
     arguments: [
       "com.example.app:/other", "com.example.app:/cb?x=1", "Com.Example.App:/cb", "https://APP.example.com/cb",
       "com.example.app:/%63b", "https://app.example.com:8443/cb", "https://evil.example/", "com.example.app:/cb#",
@@ -45,23 +46,23 @@ struct AuthorizationTests {
     #expect(outcome.rejection == .redirectURIMismatch || outcome.rejection == .redirectURISyntax)
   }
 
-  @Test("8252-8.4-exact: text that Unicode calls equal to a registered URI is another one")
+  @Test("8252-8.4-exact: a redirect URI that only Unicode equivalence makes equal to a registered one is refused")
   func canonicallyEquivalent() {
     let policy = Fixture.policy { $0.redirectURIs = [Fixture.uri("com.example.app:/Kb")] }
-    // The Kelvin sign is equal to the letter by its canonical decomposition.
+    // U+212A (Kelvin sign) decomposes canonically to the letter K, so Swift's `==` calls the two strings equal.
     let sign = "com.example.app:/\u{212A}b"
     #expect(sign == "com.example.app:/Kb")
     #expect(Fixture.authorize(["redirect_uri": sign], policy: policy).rejection == .redirectURISyntax)
     #expect(Fixture.authorize(["redirect_uri": "com.example.app:/Kb"], policy: policy).permit != nil)
   }
 
-  @Test("A mismatch says which byte differs from the nearest registered URI")
+  @Test("A mismatch reports the first byte that differs from the nearest registered URI")
   func differingByte() {
     let outcome = Fixture.authorize(["redirect_uri": "com.example.app:/cB"])
     #expect(outcome.refusal?.detail == .differingByte(registered: 0, offset: 18))
   }
 
-  @Test("A mismatch of a loopback redirect URI is behind its port, and localhost is named as another host")
+  @Test("The mismatch of a loopback URI is reported after the port, and localhost is reported as another host")
   func differingLoopback() {
     let path = Fixture.authorize(["client_id": "n4", "redirect_uri": "http://127.0.0.1:5000/cx"])
     #expect(path.refusal?.detail == .differingByte(registered: 0, offset: 23))
@@ -75,14 +76,14 @@ struct AuthorizationTests {
     #expect(outcome.rejection == .redirectURIMismatch)
   }
 
-  @Test("8252-7.3-any-port: port freedom is for native clients only")
+  @Test("8252-7.3-any-port: a web client may not vary the port")
   func webClientHasNoPortFreedom() {
     let policy = Fixture.policy { client in if client.id.rawValue == "n4" { client.application = .web } }
     let outcome = Fixture.authorize(["client_id": "n4", "redirect_uri": "http://127.0.0.1:5000/cb"], policy: policy)
     #expect(outcome.rejection == .redirectURIMismatch)
   }
 
-  @Test("8252-8.3-localhost, 9700-4.1.3-localhost-word: the name gets port freedom by setting only")
+  @Test("8252-8.3-localhost, 9700-4.1.3-localhost-word: localhost may vary the port only if the policy allows it")
   func localhost() {
     let changes: [String: String?] = ["client_id": "l1", "redirect_uri": "http://localhost:5000/cb"]
     #expect(Fixture.authorize(changes).rejection == .redirectURIMismatch)
@@ -97,7 +98,7 @@ struct AuthorizationTests {
         == .redirectURILocalhost)
   }
 
-  @Test("6749-3.1.2.3-omitted: one registered URI serves, unless it is a loopback one")
+  @Test("6749-3.1.2.3-omitted: the only registered redirect URI may be omitted, unless it is a loopback URI")
   func omitted() throws {
     let permit = try #require(
       Fixture.authorize(["client_id": "n2", "redirect_uri": nil]).permit)
@@ -107,7 +108,7 @@ struct AuthorizationTests {
     #expect(Fixture.authorize(["client_id": "n4", "redirect_uri": ""]).rejection == .redirectURIMissing)
   }
 
-  @Test("8628-3.4-no-redirect-clients, 6749-3.1.2.2-required: a device client cannot begin here")
+  @Test("8628-3.4-no-redirect-clients, 6749-3.1.2.2-required: a device client cannot start an authorization request")
   func deviceClient() {
     #expect(Fixture.authorize(["client_id": "tv1"]).isPage)
     let policy = Fixture.policy { client in
@@ -117,7 +118,7 @@ struct AuthorizationTests {
     #expect(outcome.redirected?["error"] == "unauthorized_client")
   }
 
-  @Test("6749-4.1.2.1-client: an absent or unknown client ends on a page")
+  @Test("6749-4.1.2.1-client: an absent, malformed or unknown client_id is refused on a page")
   func unknownClient() {
     #expect(Fixture.authorize(["client_id": "nobody"]).rejection == .clientUnknown)
     #expect(Fixture.authorize(["client_id": nil]).rejection == .clientIDMissing)
@@ -126,13 +127,14 @@ struct AuthorizationTests {
   }
 
   @Test(
-    "I-observe: the gateway's own identifier at the upstream is never observed", arguments: UnknownClients.allCases)
+    "I-observe: a request with the gateway's own upstream client id is refused, not observed",
+    arguments: UnknownClients.allCases)
   func upstreamIdentifier(unknown: UnknownClients) {
     let outcome = Fixture.authorize(["client_id": "legacy-n1"], policy: Fixture.policy(unknown: unknown))
     #expect(outcome.rejection == .clientIDOfUpstream)
   }
 
-  @Test("I-observe: unknown clients pass where the operator says so, if each reader finds the same client")
+  @Test("I-observe: an unknown client passes if the policy says so and every reader finds the same client id")
   func unknownClientsPass() {
     let observe = Fixture.policy(unknown: .observe)
     let outcome = Fixture.authorize(["client_id": "nobody"], policy: observe)
@@ -144,7 +146,7 @@ struct AuthorizationTests {
   }
 
   @Test(
-    "6749-3.1-dup-page: client_id or redirect_uri twice, in whatever spelling, ends on a page",
+    "6749-3.1-dup-page: a second client_id or redirect_uri, in any spelling, is refused on a page",
     arguments: [
       "&redirect%5Furi=https%3A%2F%2Fevil.example", "&client_id=n1", "&client%5fid=n2", "&client_id[]=n2",
       "&client.id=n2", "&client+id=n2", "&+client_id=n2", "&client_id%00=n2", "&Client_Id=n2", "&redirect_uri[0]=x",
@@ -158,7 +160,7 @@ struct AuthorizationTests {
   }
 
   @Test(
-    "6749-3.1-dup-redirect: any other repeated parameter is told by redirect",
+    "6749-3.1-dup-redirect: any other repeated parameter is refused by redirect",
     arguments: [
       "code_challenge=X", "scope=a&scope=b", "response_type=code", "nonce=1&nonce=2", "code_challenge_method=S256",
     ])
@@ -169,7 +171,8 @@ struct AuthorizationTests {
     #expect(outcome.redirected?["state"] == "s1")
   }
 
-  @Test("6749-3.1-dup-redirect: state twice is answered without a state; resource may repeat")
+  @Test(
+    "6749-3.1-dup-redirect: the refusal of a repeated state has no state; resource and unknown parameters may repeat")
   func duplicatedState() {
     let outcome = Fixture.authorize(adding: "&state=s2")
     #expect(outcome.redirected?["error"] == "invalid_request")
@@ -190,7 +193,7 @@ struct AuthorizationTests {
     #expect(outcome.redirected?["state"] == nil)
   }
 
-  @Test("6749-B-utf8: a client_id or redirect_uri that cannot be decoded ends on a page")
+  @Test("6749-B-utf8: a client_id or redirect_uri that cannot be decoded is refused on a page")
   func malformedIdentity() {
     for query in ["client_id=%ZZ&redirect_uri=com.example.app%3A%2Fcb", "client_id=n1&redirect_uri=%FF"] {
       let outcome = Enforcement.decideAuthorization(
@@ -199,7 +202,7 @@ struct AuthorizationTests {
     }
   }
 
-  @Test("6749-3.1-post: a form POST meets the same rules")
+  @Test("6749-3.1-post: the same rules apply to a form in a POST")
   func post() {
     func decide(
       _ body: String, query: Substring? = nil, type: String = "application/x-www-form-urlencoded"
@@ -219,7 +222,7 @@ struct AuthorizationTests {
     #expect(decide("x=1", query: Fixture.query()[...]).rejection == .parametersSplit)
   }
 
-  @Test("A body in a GET and another method are refused")
+  @Test("A GET with a body and any method other than GET and POST are refused")
   func methods() {
     func decide(_ method: String, body: [UInt8]) -> Rejection? {
       Enforcement.decideAuthorization(
@@ -233,7 +236,7 @@ struct AuthorizationTests {
     #expect(Rejection.methodNotAllowed.status == 405)
   }
 
-  @Test("A flood of parameters is refused")
+  @Test("A request with too many parameters is refused on a page")
   func flood() {
     let outcome = Fixture.authorize(adding: String(repeating: "&a=b", count: 200))
     #expect(outcome.rejection == .parametersTooMany)
@@ -241,7 +244,7 @@ struct AuthorizationTests {
   }
 
   @Test(
-    "8252-8.2-implicit: a native client is told unauthorized_client in the fragment",
+    "8252-8.2-implicit: a native client gets unauthorized_client in the fragment",
     arguments: ["token", "id_token", "code token", "token code", "id_token token code"])
   func implicit(type: String) throws {
     let outcome = Fixture.authorize(["response_type": type])
@@ -251,7 +254,7 @@ struct AuthorizationTests {
     #expect(location.contains("state=s1"))
   }
 
-  @Test("9700-2.1.2-implicit: a web client is told unsupported_response_type in the fragment")
+  @Test("9700-2.1.2-implicit: a web client gets unsupported_response_type in the fragment")
   func implicitForWeb() throws {
     let outcome = Fixture.authorize([
       "response_type": "token", "client_id": "w1", "redirect_uri": "https://web.example.com/cb?x=1",
@@ -260,7 +263,7 @@ struct AuthorizationTests {
     #expect(location.hasPrefix("https://web.example.com/cb?x=1#error=unsupported_response_type"))
   }
 
-  @Test("6749-3.1.1-missing and unknown: response types that are absent or not understood")
+  @Test("6749-3.1.1-missing: absent and unknown response types are refused")
   func responseTypes() {
     #expect(Fixture.authorize(["response_type": nil]).redirected?["error"] == "invalid_request")
     #expect(Fixture.authorize(["response_type": "foo"]).redirected?["error"] == "unsupported_response_type")
@@ -268,7 +271,7 @@ struct AuthorizationTests {
   }
 
   @Test(
-    "rm-2.1-unsupported, 9700-4.17-postmessage: a mode that is off is refused in the query",
+    "rm-2.1-unsupported, 9700-4.17-postmessage: a response mode that is not enabled is refused in the query",
     arguments: ["fragment", "form_post", "web_message", "query.jwt", "Query", "x"])
   func responseModes(mode: String) throws {
     let outcome = Fixture.authorize(["response_mode": mode])
@@ -276,7 +279,7 @@ struct AuthorizationTests {
     #expect(try #require(outcome.refusal?.response?.location).hasPrefix("com.example.app:/cb?error=invalid_request"))
   }
 
-  @Test("rm-form-post: form_post reaches web clients and never a private-use scheme")
+  @Test("rm-form-post: form_post works for web clients and never for a private-use scheme")
   func formPost() throws {
     let policy = Fixture.policy { $0.responseModes = [.query, .formPost] }
     #expect(Fixture.authorize(["response_mode": "form_post"], policy: policy).rejection == .responseModeUnreachable)
@@ -289,7 +292,7 @@ struct AuthorizationTests {
     #expect(!permit.upstreamQuery(state: "x").contains("response_mode"))
   }
 
-  @Test("I-consent: claims of an app that nothing proves do not go upstream behind the gateway's consent page")
+  @Test("I-consent: `claims` of an unproven app do not go upstream behind the gateway's consent page")
   func claims() throws {
     func forwarded(_ redirectURI: String, _ consent: ConsentOwner) throws -> Bool {
       let policy = Fixture.policy {

@@ -17,7 +17,7 @@ struct CompletionTests {
     return Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
   }
 
-  @Test("I-completion, 9207-2-success: a code becomes a sealed one with the client's state and the gateway's iss")
+  @Test("I-completion, 9207-2-success: a code is answered with a sealed code, the client's state and the gateway's iss")
   func success() throws {
     let permit = try #require(
       complete(Self.callback + "?code=abcdefghij&state=sealed&iss=https%3A%2F%2Flegacy.internal").permit)
@@ -29,7 +29,7 @@ struct CompletionTests {
         == "com.example.app:/cb?code=wrapped&state=s1&iss=https%3A%2F%2Fgw.example")
   }
 
-  @Test("What an answer says beside the code is passed on where the specifications name it")
+  @Test("Response parameters that the specifications name are passed on with the code")
   func extra() throws {
     let permit = try #require(
       complete(Self.callback + "?%63ode=abcdefghij&state=sealed&session_state=a.b&scope=read").permit)
@@ -49,7 +49,7 @@ struct CompletionTests {
   }
 
   @Test(
-    "I-completion: an answer to any other address is stopped",
+    "I-completion: a response to any other address is refused",
     arguments: [
       "https://gw.example/.proofgate/callback/?code=abcdefghij&state=s",
       "https://GW.example/.proofgate/callback?code=abcdefghij&state=s",
@@ -62,7 +62,7 @@ struct CompletionTests {
     #expect(outcome.refusal?.response == nil)
   }
 
-  @Test("I-completion: a code that was already in the request is laundered, not new")
+  @Test("I-completion: a code that the request already contained is refused")
   func echoed() throws {
     let location = Self.callback + "?code=abcdefghij&state=s"
     #expect(try complete(location, request: "next=x%26code%3Dabcdefghij").rejection == .codeReflectedFromRequest)
@@ -70,7 +70,7 @@ struct CompletionTests {
   }
 
   @Test(
-    "I-completion: a code is found however a server might read the request",
+    "I-completion: a code is found in the request under every decoding that a server may apply",
     arguments: [
       "code=4/0A+b==cd", "code=4%2F0A%2Bb%3D%3Dcd", "x=4/0A%20b==cd&y=%zz", "x=%ff4/0A+b==cd", "x=%4/0A+b==cd",
       "x=%2f%3fcode%3d4%252F0A%252Bb%253D%253Dcd", "x=%25252Fa4%25252F0A%25252Bb%25253D%25253Dcd", "4/0A+b==cd",
@@ -81,7 +81,7 @@ struct CompletionTests {
     #expect(try complete(location, request: request).rejection == .codeReflectedFromRequest)
   }
 
-  @Test("I-completion: a code that is itself escaped is found, and in cookies too")
+  @Test("I-completion: a code that is itself percent-encoded is found, in cookies too")
   func echoedEscaped() throws {
     let location = Self.callback + "?code=abcd%252565fghij&state=s"
     #expect(try complete(location, request: "/a?x=abcd%65fghij").rejection == .codeReflectedFromRequest)
@@ -92,7 +92,7 @@ struct CompletionTests {
   }
 
   @Test(
-    "I-completion: a code of unreserved characters is found between escapes and in them",
+    "I-completion: a code of unreserved characters is found between escapes and inside escapes",
     arguments: [
       "/a?x=abc-ef_h", "/a?x=%2F%3Fcode%3Dabc-ef_h%26", "/a?x=%2abc-ef_h", "/a?x=abc%2Def_h", "/a?x=abc%252def_h",
       "/a?x=%2Fabc-%65f_h%20", "/a?x=%2Fabc-e%%36%36_h", "/a?x=abc-ef_h%", "/a?x=%zzabc-ef_h",
@@ -104,14 +104,14 @@ struct CompletionTests {
   }
 
   @Test(
-    "A code is not found where something else stands in it",
+    "A code is not found if other characters interrupt it",
     arguments: ["/a?x=abc%2Fef_h", "/a?x=abc-%20ef_h", "/a?x=abc-e%3D%66_", "/a?x=abc-e%66%3D_h", "/a?x=abc-e&y=f_h"])
   func notEchoed(target: String) {
     #expect(!ReflectedCodeScanner(target: target).holds("abc-ef_h"))
   }
 
   @Test(
-    "I-completion: a request that carries an answer with a code is refused",
+    "I-completion: a request that contains a redirect URI together with a code is refused",
     arguments: [
       "next=https%3A%2F%2Fgw.example%2F.proofgate%2Fcallback%3Fcode%3Dx%26state%3Dy",
       "next=/.proofgate/callback?code=x", "next=%252F.Proofgate%252Fcallback%253Fstate%253Dy%2526c%256Fde%253Dx",
@@ -130,7 +130,7 @@ struct CompletionTests {
     #expect(refusal.rejection == .codeReflectedFromRequest)
   }
 
-  @Test("A redirect URI without a code, and a code without one, are no answer")
+  @Test("A redirect URI without a code, and a code without a redirect URI, are not refused")
   func noAnswer() {
     #expect(reenter(Self.sent, body: "code=123456") == nil)
     #expect(
@@ -138,7 +138,7 @@ struct CompletionTests {
     #expect(reenter(Self.sent, body: "next=com.example.app%3A%2Fcb%3Fcode%3D1") == .codeReflectedFromRequest)
   }
 
-  @Test("I-completion: a short code counts as sent only where it stands by itself")
+  @Test("I-completion: a short code counts as sent only if it is delimited on both sides")
   func shortCode() throws {
     let location = Self.callback + "?code=ab1&state=s"
     for request in ["code=ab1", "x=a%26code%3Dab1", "x=y&ab1"] {
@@ -149,14 +149,14 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-browser: another browser gets a page, never a redirect")
+  @Test("I-browser: a response in another browser gets a page, never a redirect")
   func otherBrowser() throws {
     let outcome = try complete(Self.callback + "?code=abcdefghij&state=s", browser: false)
     #expect(outcome.rejection == .browserUnbound)
     #expect(outcome.isPage)
   }
 
-  @Test("I-completion: the transaction is held against the policy and the clock of now")
+  @Test("I-completion: a completion checks the transaction against the current policy and time")
   func outdated() throws {
     let location = Self.callback + "?code=abcdefghij&state=s"
     #expect(try complete(location, now: Fixture.transaction.expiry).rejection == .transactionExpired)
@@ -169,7 +169,7 @@ struct CompletionTests {
     #expect(try complete(location, transaction: foreign).rejection == .transactionOutdated)
   }
 
-  @Test("A response mode that is no longer allowed falls back to the query")
+  @Test("A response mode that is no longer enabled falls back to the query")
   func modeFallsBack() throws {
     var transaction = Fixture.transaction
     transaction.responseMode = .fragment
@@ -181,7 +181,7 @@ struct CompletionTests {
     #expect(fragment.response(code: "w").location?.hasPrefix("com.example.app:/cb#code=w") == true)
   }
 
-  @Test("form_post is completed by a page that posts the parameters")
+  @Test("form_post is completed with a page that posts the parameters")
   func formPost() throws {
     var transaction = Fixture.transaction
     transaction.redirectURI = Fixture.uri("https://app.example.com/cb")
@@ -194,7 +194,8 @@ struct CompletionTests {
     #expect(response.parameters.map(\.name) == ["code", "state", "iss"])
   }
 
-  @Test("6749-4.1.2.1-private-scheme, 6749-4.1.2.1-charset: errors reach the app with its state, words cleaned")
+  @Test(
+    "6749-4.1.2.1-private-scheme, 6749-4.1.2.1-charset: errors reach the app with its state and a clean description")
   func upstreamError() throws {
     let outcome = try complete(
       Self.callback + "?error=access_denied&error_description=%22no%5C%C3%BC&error_uri=x&state=s&iss=evil")
@@ -205,7 +206,7 @@ struct CompletionTests {
   }
 
   @Test(
-    "Errors that no specification names are mapped",
+    "An error code that no specification names is mapped to one that is",
     arguments: [
       ("user_cancelled_login", "access_denied"), ("invalid_code", "server_error"), ("login_required", "login_required"),
       ("<script>", "server_error"), ("invalid_scope", "invalid_scope"),
@@ -215,7 +216,7 @@ struct CompletionTests {
     #expect(outcome.redirected?["error"] == mapped)
   }
 
-  @Test("An error without a state completes in place; a code without one does not")
+  @Test("An error without a state completes in place, a code without a state does not")
   func withoutState() throws {
     #expect(try complete(Self.callback + "?error=invalid_request").redirected?["error"] == "invalid_request")
     let code = try complete(Self.callback + "?code=abcdefghij")
@@ -224,7 +225,7 @@ struct CompletionTests {
   }
 
   @Test(
-    "An answer with neither, both or a doubled code is server_error for the app",
+    "A response with neither code nor error, with both, or with two codes reaches the app as server_error",
     arguments: ["state=s", "code=abcdefghij&error=x&state=s", "code=abcdefghij&code=b&state=s", "code=%FF&state=s"])
   func unusable(query: String) throws {
     let outcome = try complete(Self.callback + "?" + query)
@@ -232,7 +233,7 @@ struct CompletionTests {
     #expect(outcome.redirected?["error"] == "server_error")
   }
 
-  @Test("9700-4.11.2-untrusted-errors: errors of a client that registered itself come as a page with a link")
+  @Test("9700-4.11.2-untrusted-errors: an error for a client that registered itself is a page with a link")
   func untrusted() throws {
     var transaction = Fixture.transaction
     transaction.clientID = ClientID("d1")
@@ -246,7 +247,7 @@ struct CompletionTests {
     #expect(try complete(Self.callback + "?code=abcdefghij&state=s", transaction: transaction).permit != nil)
   }
 
-  @Test("rm-upstream-query: the callback takes answers over the network by setting only")
+  @Test("rm-upstream-query: the callback accepts responses over the network only if the policy enables it")
   func networkCallback() throws {
     let answer = UpstreamAuthorizationResponse(
       atCallback: try #require(FormParameters(parsing: "code=abcdefghij&state=s")))
@@ -280,7 +281,7 @@ struct CompletionTests {
   private static let sent =
     "client_id=legacy-n1&redirect_uri=https%3A%2F%2Fgw.example%2F.proofgate%2Fcallback&response_type=code&state=sealed"
 
-  @Test("I-reentry: what went upstream may come back, with the login form's own fields")
+  @Test("I-reentry: the upstream's parameters may come back, together with the fields of the login form")
   func reentry() {
     #expect(reenter(Self.sent) == nil)
     #expect(reenter("state=sealed&scope=read") == nil)
@@ -291,7 +292,7 @@ struct CompletionTests {
   }
 
   @Test(
-    "I-reentry: anything else than what went upstream is refused",
+    "I-reentry: a form or query that differs from the parameters sent upstream is refused",
     arguments: [
       "client_id=n2", "client_id=n1", "redirect_uri=https%3A%2F%2Fevil.example", "response_type=token",
       "response_mode=fragment", "state=other", "request=x", "request_uri=x", "registration=x", "code_challenge=x",
@@ -314,7 +315,7 @@ struct CompletionTests {
     #expect(reenter(Self.sent, body: addition) == nil)
   }
 
-  @Test("I-reentry: where the app asked for no scope, the form may carry the server's default")
+  @Test("I-reentry: if the app requested no scope, the form may contain the server's default")
   func reentryDefaultScope() {
     var transaction = Fixture.transaction
     transaction.scope = nil
@@ -325,7 +326,7 @@ struct CompletionTests {
     #expect(outcome.rejection == nil)
   }
 
-  @Test("I-reentry: the browser, the clock and the policy count here too")
+  @Test("I-reentry: re-entry checks the browser, the time, the policy and the body type")
   func reentryContext() {
     #expect(reenter(Self.sent, browser: false) == .browserUnbound)
     #expect(reenter(Self.sent, now: Fixture.transaction.expiry) == .transactionExpired)
@@ -338,7 +339,7 @@ struct CompletionTests {
     #expect(outcome.rejection == .reentryBody)
   }
 
-  @Test("8252-8.12-every-step: an embedded user agent is blocked when it comes back, too")
+  @Test("8252-8.12-every-step: an embedded user agent is blocked at re-entry too")
   func reentryFromWebView() {
     let request = AuthorizationRequest(
       method: "GET", query: Self.sent[...], userAgent: "Mozilla/5.0 (Linux; Android 10; K; wv) AppleWebKit/537.36")
@@ -352,7 +353,7 @@ struct CompletionTests {
     #expect(decide(Fixture.policy()) == nil)
   }
 
-  @Test("I-reentry: an upstream that understands PKCE gets back the challenge that it was sent")
+  @Test("I-reentry: a challenge at re-entry must be the one that the gateway sent")
   func reentryWithChallenge() {
     var transaction = Fixture.transaction
     transaction.upstreamVerifier = Fixture.verifierOfGateway
@@ -363,7 +364,7 @@ struct CompletionTests {
       #expect(reenter(form, transaction: transaction) == .reentryChanged)
     }
     #expect(reenter(Self.sent + "&code_challenge_method=plain", transaction: transaction) == .reentryChanged)
-    // Without a verifier none was sent, whatever the policy says meanwhile.
+    // The transaction has no verifier, so no challenge was sent, whatever the policy says now.
     #expect(reenter(Self.sent + "&code_challenge=\(own)", policy: Fixture.policy(usesPKCE: true)) == .reentryChanged)
   }
 

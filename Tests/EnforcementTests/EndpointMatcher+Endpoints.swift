@@ -2,7 +2,7 @@ import Enforcement
 import Policy
 
 extension EndpointMatcher {
-  /// A matcher with the upstream's endpoints only.
+  /// A matcher for the upstream's endpoints, without those of the gateway.
   convenience init(endpoints: EndpointPaths, pass: [String] = [], notEndpoints: [String] = []) {
     self.init(paths: { endpoints.paths(of: $0) }, pass: pass, notEndpoints: notEndpoints)
   }

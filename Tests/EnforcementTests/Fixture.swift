@@ -3,7 +3,7 @@ import Policy
 
 @testable import Enforcement
 
-/// The clients and requests that the conformance rows speak of.
+/// The clients and requests of the rows of docs/conformance.tsv.
 enum Fixture {
   static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
   static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
@@ -80,7 +80,7 @@ enum Fixture {
       clients: Dictionary(uniqueKeysWithValues: listed.map { ($0.id, Client($0)) }), version: "test")
   }
 
-  /// The request that the conformance rows call AZ; `nil` leaves a parameter out.
+  /// The authorization request that docs/conformance.tsv calls AZ; a `nil` value omits the parameter.
   static func query(_ changes: [String: String?] = [:], adding: String = "") -> String {
     var values: [(String, String?)] = [
       ("response_type", "code"), ("client_id", "n1"), ("redirect_uri", "com.example.app:/cb"), ("state", "s1"),
@@ -107,7 +107,7 @@ enum Fixture {
       stateIsSealed: stateIsSealed)
   }
 
-  /// The token request that the conformance rows call TK.
+  /// The token request that docs/conformance.tsv calls TK.
   static func tokenRequest(
     _ changes: [String: String?] = [:], adding: String = "", authorization: [String] = [], query: Substring? = nil,
     method: String = "POST", contentTypes: [String] = ["application/x-www-form-urlencoded"]
@@ -157,7 +157,7 @@ enum Fixture {
 extension DecisionWithFindings {
   var rejection: Rejection? { refusal?.rejection }
 
-  /// The error response's parameters, where the refusal redirects.
+  /// The parameters of the error response; nil if the refusal does not redirect.
   var redirected: [String: String]? {
     guard case .redirect = refusal?.delivery, let response = refusal?.response else { return nil }
     return Dictionary(response.parameters.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Enforcement
 
-@Suite("Requests of OAuth's on other paths")
+@Suite("OAuth requests on unlisted paths")
 struct OAuthNamesTests {
   private static let matcher = EndpointMatcher(
     endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/oauth/token"]), notEndpoints: ["/oauth/token_key"]
@@ -26,7 +26,7 @@ struct OAuthNamesTests {
   }
 
   @Test(
-    "A query with one of the parameters, or with other names, is no request",
+    "A query with only one of the two parameters, or with similar names, is not an OAuth request",
     arguments: [
       "client_id=a", "response_type=code", "client_id=a&scope=b&state=c", "xresponse_type=code&client_id=a",
       "response_types=code&client_id=a", "a=response_type&b=client_id", "grant_types=a",
@@ -36,7 +36,7 @@ struct OAuthNamesTests {
     #expect(Self.matcher.read(path: "/login", query: query) == .other)
   }
 
-  @Test("upstream.pass answers first: what is not passed is not found")
+  @Test("upstream.pass is checked first: a path that it does not list is 404")
   func notPassed() {
     let matcher = EndpointMatcher(
       endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/token"]), pass: ["/login"])
@@ -45,7 +45,7 @@ struct OAuthNamesTests {
   }
 
   @Test(
-    "A form is a request by its names in every spelling",
+    "A form is recognised as an OAuth request by its parameter names, in every spelling",
     arguments: [
       "grant_type=password&username=a", "a=b&grant%5ftype=x", "g\0r\0a\0n\0t\0_\0t\0y\0p\0e\0=\0x\0",
       "client_id=a&response_type=code", "GRANT_TYPE=x",
@@ -55,7 +55,7 @@ struct OAuthNamesTests {
   }
 
   @Test(
-    "A multipart form is a request by the names of its parts",
+    "A multipart form is recognised as an OAuth request by the names of its parts",
     arguments: [
       "--b\r\nContent-Disposition: form-data; name=\"grant_type\"\r\n\r\npassword\r\n--b--",
       "--b\r\ncontent-disposition: form-data; filename=x; NAME = 'Grant_Type'\r\n\r\nx",
@@ -67,7 +67,7 @@ struct OAuthNamesTests {
     #expect(OAuthNames(multipart: Array(body.utf8)).isRequest)
   }
 
-  @Test("Other forms are no requests")
+  @Test("Forms without these names are not OAuth requests")
   func otherForms() {
     #expect(!OAuthNames(form: Array("user=a&password=b&client_id=c&next=grant_type".utf8)).isRequest)
     #expect(

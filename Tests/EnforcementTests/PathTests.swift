@@ -11,7 +11,7 @@ struct PathTests {
   private static let matcher = EndpointMatcher(endpoints: endpoints)
 
   @Test(
-    "I-path: an endpoint written exactly is served as what it is",
+    "I-path: a path that is exactly an endpoint is that endpoint",
     arguments: [
       ("/authorize", .authorization), ("/v2/OAuth/Authorize.php", .authorization), ("/oauth/token", .token),
       ("/revoke", .revocation), ("/par", .closed), ("/.proofgate/callback", .own), ("/.proofgate/a/b.css", .own),
@@ -21,7 +21,7 @@ struct PathTests {
   }
 
   @Test(
-    "I-path, 9110-4.2.3-path: a spelling that some server folds onto an endpoint is ambiguous",
+    "I-path, 9110-4.2.3-path: a spelling that some server maps to an endpoint is ambiguous",
     arguments: [
       "/Authorize", "/AUTHORIZE", "/%61uthorize", "/%2561uthorize", "/%25252561uthorize", "//authorize", "/authorize/",
       "/authorize//", "/./authorize", "/x/../authorize", "/x/..%2fauthorize", "/x/%2e%2e/authorize", "/authorize/.",
@@ -42,7 +42,7 @@ struct PathTests {
       "/oauth/(S(abc))/token", "/oauth/to/(S(x))ken", "/%28S%28abc%29%29/authorize", "/app.svc/authorize",
       "/x.asmx/authorize", "/x.axd/authorize", "/x.php8/authorize", "/x.jsf/authorize", "/oauth/t%E2%84%B4ken",
       "/oauth/t\u{f6}ken", "/oauth/to\u{308}ken", "/authorize%2fx",
-      // A host behind a dot segment or a program.
+      // A host after a dot segment or after a program.
       "/.//h/oauth/token", "/%2e//h/oauth/token", "//./h/oauth/token", "/index.php//h/oauth/token",
       "/index.php/.//h/oauth/token", "/.;x//h/oauth/token", "/%2e%3bx//h/oauth/token",
       "/authorize//..", "/authorize/a//../..", "/authorize/;x/..", "/authorize/%20/..", "/authorize/.../..",
@@ -53,7 +53,7 @@ struct PathTests {
   }
 
   @Test(
-    "I-path: it does not matter when a server decodes, before it takes the path apart or afterwards",
+    "I-path: a path is ambiguous if a server that decodes before or after it splits the path finds an endpoint",
     arguments: [
       "/x%2fy/../authorize", "/x%252fy/../authorize", "/;%2fq/authorize", "/;%c0%afq/authorize",
       "/;%ef%bc%8fq/authorize", "/x%3f/../authorize", "/x%23/../authorize", "/x%3fy/../oauth/token",
@@ -67,27 +67,27 @@ struct PathTests {
   }
 
   @Test(
-    "I-path: what single servers make of a path is ambiguous",
+    "I-path: a path that one particular server maps to an endpoint is ambiguous",
     arguments: [
-      // Characters that browsers leave as they are in a query, and no path needs.
+      // Characters that browsers leave unencoded in a query and that no path needs.
       "/oauth|token", "/authorize|x", "/x|../authorize", "/oauth%7Ctoken", "/authorize^x",
       "/authorize`x", "/authorize[x]", "/authorize{x}",
-      // An authority, to parsers of references.
+      // An authority, for parsers of URI references.
       "//x/authorize", "///x/authorize", "/\\x/authorize", "//user@x:80/oauth/token", "/%2fx/authorize",
-      // A program in a directory, or for one.
+      // A program in a directory, or in place of a directory.
       "/oauth/index.php/token", "/v2/index.php/oauth/authorize", "/oauth.php/token",
       "/oauth.aspx/token", "/x/y/authorize.action", "/x/authorize.ashx",
-      // Dots that are left out instead of resolved.
+      // Dot segments that are removed without removing their parent.
       "/oauth/../token", "/oauth/%2e%2e/token", "/oauth/..%2ftoken", "/oauth/./../token",
-      // Rewriting rules that make a query of it.
+      // Rewriting rules that turn part of the path into a query.
       "/authorize&x=1", "/oauth/token&", "/oauth/token%26x", "/x&q=oauth/token", "/x%26q=oauth/token",
       "/index.php%3fq=oauth/token", "/%3fq=oauth/token",
-      // Names of methods.
+      // Names of methods, and method calls.
       "/oauth/to-ken", "/oauth/to_ken", "/oauth/to!ken", "/oauth/t*oken", "/author-ize", "/authorize!execute.action",
       "/oauth/token!execute", "/authorize!OpenAgent",
-      // Streams and short names of Windows.
+      // NTFS streams and Windows short names.
       "/oauth:$i30:$INDEX_ALLOCATION/token", "/authorize::$DATA", "/AUTHOR~1", "/v2/OAuth/AUTHOR~1.PHP",
-      // Decoders.
+      // Decoders: overlong and malformed UTF-8, best-fit mappings, `+`, stray escapes.
       "/oauth/a%2fb%5c../token", "/authorize+", "/+/authorize", "/oauth%f8%80%80%80%aftoken",
       "/oauth%fc%80%80%80%80%aftoken", "/oauth%c1%1ctoken", "/oauth%c0%2ftoken", "/index.php/oauth/%cf%84oken",
       "/oauth/%c5%a7oken", "/aut%c4%a7orize", "/oauth/tok%ce%b5n", "/oauth%c2%a5token", "/oauth%e2%81%aa/token",
@@ -98,7 +98,7 @@ struct PathTests {
   }
 
   @Test(
-    "A path that is only long, or has many marks, is passed on",
+    "A path that is only long or has many special characters passes",
     arguments: [
       "/wiki/" + String(repeating: "%E3%81%82", count: 200), "/a;b=1;c=2/d;e=3", "/files/My%20File%20(1).pdf",
       "/a//b;v=1/c%2Fd%20(S)", "/group%2Fproject/-/tree/main", "/odata/Users(5)/Name", "/(S(abc))/page.aspx",
@@ -110,7 +110,7 @@ struct PathTests {
   }
 
   @Test(
-    "What no server takes for an endpoint is passed on",
+    "A path that no server maps to an endpoint passes",
     arguments: [
       "/", "", "*", "/static/authorize/app.css", "/login", "/oauth/my-token", "/v2/OAuth/Authorized", "/oauthx/token",
       "/a%20b", "/caf%C3%A9", "/Static/App.JS", "/index.php/login", "/reauthorize",
@@ -120,9 +120,9 @@ struct PathTests {
     #expect(Self.matcher.read(path: path) == .other)
   }
 
-  @Test("Whatever is mixed into an endpoint's path, it never becomes just another path")
+  @Test("An endpoint's path with any mixture of insertions and encodings is ambiguous")
   func everyMixture() {
-    // A fixed walk through combinations: the same cases in every run.
+    // A deterministic pseudo-random sequence: every run has the same cases.
     var seed: UInt64 = 0x9e37_79b9_7f4a_7c15
     func next(_ bound: Int) -> Int {
       seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -180,7 +180,7 @@ struct PathTests {
   }
 
   @Test(
-    "I-path: a colon in a query hides no route",
+    "I-path: a colon in a query does not hide a route",
     arguments: [
       ("/", "/oauth/token/a:b"), ("/", "/oauth/token:x"), ("/", "/oauth/token/a:b:c=d"), ("/", "/oauth/token%3ax"),
       ("/index.php", "/oauth/token?x:y"), ("/", "/authorize/http://x"), ("/", "/x:y/../oauth/token"),
@@ -192,7 +192,7 @@ struct PathTests {
   }
 
   @Test(
-    "I-path: a semicolon and an ampersand in a query are read as separators and as parts of a route",
+    "I-path: semicolons and ampersands in a query are read both as separators and as parts of a route",
     arguments: [
       ("/", "r=/oauth;/token"), ("/", "q=/x/..;y/oauth/token"), ("/", "a=b;r=/oauth/token"), ("/", "/oauth;x/token"),
       ("/", "controller=oauth;action=token"), ("/", "/oauth/x&y/../token"), ("/", "%2Foauth/x&y/../token"),
@@ -202,7 +202,7 @@ struct PathTests {
   }
 
   @Test(
-    "A query that routes nowhere near an endpoint is passed on",
+    "A query that routes to no endpoint passes",
     arguments: [
       ("/", "q=news"), ("/search", "q=token"), ("/search", "q=authorize"), ("/login", "url=%2Fauthorize%3Fa%3Db"),
       ("/login.php", "path=/authorize"), ("/style.css", "v2"), ("/", "utm.source=authorize"),
@@ -214,14 +214,14 @@ struct PathTests {
     #expect(Self.matcher.read(path: path, query: query) == .other)
   }
 
-  @Test("An endpoint's own query leaves it what it is")
+  @Test("An endpoint with an ordinary query is still that endpoint")
   func queryOfEndpoint() {
     let query = "response_type=code&client_id=a&redirect_uri=com.example.app%3A%2Fcb&scope=a%20b&state=x%2Fy"
     #expect(Self.matcher.read(path: "/authorize", query: query) == .exact(.authorization))
     #expect(Self.matcher.read(path: "/.proofgate/callback", query: "code=a&state=b") == .exact(.own))
   }
 
-  @Test("A path under /.proofgate/ that has an endpoint is that endpoint, and every other one is the gateway's own")
+  @Test("Every path under /.proofgate/ belongs to the gateway, and only an endpoint's exact path is that endpoint")
   func ownEndpoints() {
     let matcher = EndpointMatcher(paths: { $0 == .callback ? ["/.proofgate/callback"] : [] })
     #expect(matcher.read(path: "/.proofgate/callback", query: "code=a&state=b") == .exact(.callback))
@@ -233,7 +233,7 @@ struct PathTests {
     }
   }
 
-  @Test("upstream.pass can name a path below an endpoint, and only one that is longer")
+  @Test("upstream.pass opens a path below an endpoint only with an entry that is longer than the endpoint's path")
   func passedBelow() {
     let matcher = EndpointMatcher(endpoints: Self.endpoints, pass: ["/", "/authorize/native", "/oauth/token/"])
     #expect(matcher.read(path: "/authorize/native") == .other)
@@ -247,14 +247,14 @@ struct PathTests {
     }
   }
 
-  @Test("A path with more segments or escapes than anyone writes is not read in every way")
+  @Test("A path or query with too many segments or escapes is ambiguous if it may contain an endpoint's letters")
   func intricate() {
     let many = String(repeating: "/a", count: 65) + "/oauth/x"
     #expect(Self.matcher.read(path: many + "/token") == .ambiguous)
     #expect(Self.matcher.read(path: "/" + String(repeating: "a", count: 4_096) + "%20") == .ambiguous)
     #expect(Self.matcher.read(path: "/x" + String(repeating: "authorize", count: 200)) == .other)
     #expect(Self.matcher.read(path: "/x", query: "q=" + String(repeating: "/%61", count: 65)) == .ambiguous)
-    // Letters in another order, and the letters of the gateway's own name without its period, are no reason to look.
+    // Letters in another order, or the letters of `.proofgate` without the period, do not start the full check.
     let strange = String(repeating: "/b", count: 65)
     #expect(Self.matcher.read(path: "/nekot" + strange) == .other)
     #expect(Self.matcher.read(path: "/p/r/o/o/f/g/a/t/e" + strange) == .other)
@@ -263,7 +263,7 @@ struct PathTests {
     #expect(passing.read(path: "/static" + String(repeating: "/b", count: 65)) == .notPassed)
   }
 
-  @Test("upstream.pass: everything else is 404, in every reading")
+  @Test("With upstream.pass every other path is 404, under every reading")
   func passedPrefixes() {
     let matcher = EndpointMatcher(endpoints: Self.endpoints, pass: ["/login", "/static/", "/index.php"])
     for path in ["/login", "/login/form", "/static/app.css", "/static/A%20b", "/index.php/account", "/index.php"] {

@@ -20,18 +20,18 @@ struct RejectionTests {
     return sections
   }()
 
-  @Test("Every rule has its section in docs/rules.md", arguments: Rejection.allCases)
+  @Test("Every rule has a section in docs/rules.md", arguments: Rejection.allCases)
   func documented(rejection: Rejection) {
     #expect(Self.sections[rejection.ruleID] != nil)
     #expect(rejection.documentation == "docs/rules.md#\(rejection.ruleID)")
   }
 
-  @Test("docs/rules.md has no section without a rule")
+  @Test("Every section of docs/rules.md has a rule")
   func noStaleSections() {
     #expect(Set(Self.sections.keys) == Set(Rejection.allCases.map(\.ruleID)))
   }
 
-  @Test("docs/rules.md gives the source and the answer that the table gives", arguments: Rejection.allCases)
+  @Test("docs/rules.md gives the same source and answer for each rule as the table", arguments: Rejection.allCases)
   func documentedAnswer(rejection: Rejection) throws {
     let lines = try #require(Self.sections[rejection.ruleID])
     #expect(lines.contains("- Source: \(rejection.reference)"))
@@ -44,7 +44,8 @@ struct RejectionTests {
   }
 
   @Test(
-    "6749-4.1.2.1-charset: descriptions keep to the characters that an error may have", arguments: Rejection.allCases)
+    "6749-4.1.2.1-charset: descriptions contain only the characters that error_description allows",
+    arguments: Rejection.allCases)
   func descriptions(rejection: Rejection) {
     #expect(ErrorDescription.sanitised(rejection.errorDescription) == rejection.errorDescription)
     #expect(rejection.reference.contains("section") || rejection.reference.contains("appendix"))
@@ -56,14 +57,14 @@ struct RejectionTests {
     #expect(rejection.metricLabel == rejection.ruleID)
   }
 
-  @Test("I-failure: a fault of ours or of the upstream is never invalid_grant", arguments: Rejection.allCases)
+  @Test("I-failure: a failure of the gateway or the upstream is never invalid_grant", arguments: Rejection.allCases)
   func faults(rejection: Rejection) {
     if rejection.status >= 500 {
       #expect(rejection.errorCode == .serverError || rejection.errorCode == .temporarilyUnavailable)
     }
   }
 
-  @Test("A rejection that may not redirect has no response, whatever it is given")
+  @Test("A rejection that may not redirect never has a redirect response")
   func noRedirect() {
     let redirect = VerifiedRedirect(
       redirectURI: Fixture.uri("com.example.app:/cb"), mode: .query, state: nil, issuer: "https://gw.example",

@@ -33,7 +33,7 @@ struct ResemblingPathTests {
   }
 
   @Test(
-    "I-path: the same in any other spelling, or with an id in place of the name, is ambiguous",
+    "I-path: such a path in another spelling, or with an id in place of the name, is ambiguous",
     arguments: [
       "/v2/OAuth/Authorize.phpx", "/oaut%68/authorizex/../tokenx", "/oauth/token%78", "/static/../authorizex",
       "//authorizex", "/authorizex;a",
@@ -47,7 +47,7 @@ struct ResemblingPathTests {
     #expect(listing.read(path: path) == .ambiguous)
   }
 
-  @Test("I-path: upstream.not_endpoints opens no endpoint and no spelling of one")
+  @Test("I-path: upstream.not_endpoints cannot open an endpoint or a spelling of one")
   func listedEndpoint() {
     let matcher = EndpointMatcher(
       endpoints: Self.endpoints, notEndpoints: ["/*", "/oauth/*", "/Authorize", "/oauth/token/", "/.proofgate/*"])
@@ -69,7 +69,7 @@ struct ResemblingPathTests {
     #expect(passing.read(path: "/oauth/tokenx", query: "page=2") == .other)
   }
 
-  /// A server as it comes: its endpoints, the other routes that it has, and what `not_endpoints` needs for them.
+  /// A stock server: its endpoints, its other routes, and the `not_endpoints` entries that the routes need.
   struct Server: CustomTestStringConvertible {
     let testDescription: String
     let endpoints: EndpointPaths

@@ -2,16 +2,16 @@ import Testing
 
 @testable import Enforcement
 
-@Suite("Queries by which programs route: the quick look")
+@Suite("Pre-filter for queries that may route")
 struct RouterQueryTests {
   private let router = FrontControllerQuery()
 
   private func mayRoute(_ query: String) -> Bool { mayRoute(Array(query.utf8)) }
   private func mayRoute(_ query: [UInt8]) -> Bool { router.look(query.span).mayRoute }
 
-  /// Names of every length up to eight bytes and beyond, each read from every place in a query.
+  /// Names of one to eight bytes and longer, each at every offset in the query.
   @Test(
-    "A routing name is found wherever it stands, in either case",
+    "A routing name is found at every position, in either letter case",
     arguments: [
       "q", "rt", "url", "path", "route", "option", "service", "pathinfo", "path_info", "rest_route", "routestring",
     ])
@@ -26,14 +26,14 @@ struct RouterQueryTests {
     }
   }
 
-  @Test("A name with any other character may be read as any, wherever the character stands")
+  @Test("A name with any other character may be a routing name, wherever the character is")
   func other() {
     let name = Array("code_challenge-1".utf8)
     #expect(!mayRoute(String(decoding: name, as: UTF8.self) + "=1"))
     for byte in UInt8.min...UInt8.max {
       let isPlain =
         byte < 0x80 && (Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber)
-      // These end a name or are plain.
+      // These bytes end a name or are ordinary characters of a name.
       if isPlain || "-_=&".utf8.contains(byte) { continue }
       for place in name.indices {
         var query = name
@@ -43,9 +43,10 @@ struct RouterQueryTests {
     }
   }
 
-  /// Fewer than eight bytes are looked at one by one.
+  /// The filter reads the last bytes of a query, fewer than eight, one by one.
   @Test(
-    "The same at a query's end", arguments: [".", "%", "+", "~", "[", "/", "@", "{", "`", "\u{e9}", "\u{0}", "\u{7f}"])
+    "A name with such a character at the end of a query may be a routing name",
+    arguments: [".", "%", "+", "~", "[", "/", "@", "{", "`", "\u{e9}", "\u{0}", "\u{7f}"])
   func otherAtTheEnd(character: String) {
     for length in 0...6 {
       let name = String(repeating: "x", count: length)
@@ -56,7 +57,7 @@ struct RouterQueryTests {
     }
   }
 
-  @Test("A name alone may be a route; empty pairs are nothing")
+  @Test("A name without a value may be a route; empty pairs are ignored")
   func alone() {
     for query in ["id", "id=1&n", "n&id=1", "oauth_token_abc", "id=1&oauth_token_abc", "id=1&&n"] {
       #expect(mayRoute(query))

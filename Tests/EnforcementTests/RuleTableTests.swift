@@ -17,7 +17,7 @@ struct RuleTableTests {
     }
   }
 
-  /// A list that is added to `RuleTable` belongs here too.
+  /// A list that is added to `RuleTable` must be added here too.
   private static let columns = [
     Column("aut", RuleTable.authorization), Column("pus", RuleTable.pushed), Column("ref", RuleTable.reference),
     Column("tok", RuleTable.token), Column("red", RuleTable.redemption), Column("rfr", RuleTable.refresh),
@@ -25,13 +25,13 @@ struct RuleTableTests {
   ]
 
   /// `make mutation` reads the printed lines.
-  @Test("A rule has one identity, and no list contains a rule twice")
+  @Test("Every rule has one identity, and no list contains a rule twice")
   func identities() {
     for column in Self.columns { #expect(Set(column.identities).count == column.identities.count, "\(column.heading)") }
     for identity in Set(Self.columns.flatMap(\.identities)).sorted() { print("rule: \(identity)") }
   }
 
-  @Test("The matrix in front of the table is what the table says")
+  @Test("The matrix in the comment of RuleTable is equal to the table")
   func matrix() throws {
     let rows = Self.columns.flatMap(\.names).reduce(into: [String]()) { rows, name in
       if !rows.contains(name) { rows.append(name) }

@@ -5,7 +5,7 @@ import Testing
 @testable import Enforcement
 
 /// `scopes: { drop, default }`, RFC 6749, section 3.3.
-@Suite("Scopes that the server does not know")
+@Suite("Scopes that the upstream does not know")
 struct ScopeTests {
   private static func policy(
     _ server: ScopeRules? = ScopeRules(drop: ["openid", "offline_access"]), client: ScopeRules? = nil
@@ -19,7 +19,7 @@ struct ScopeTests {
   }
 
   @Test(
-    "A dropped scope does not go upstream, and the rest goes in the app's order",
+    "A dropped scope does not go upstream, and the others keep the app's order",
     arguments: [
       ("openid", nil), ("openid offline_access", nil), ("read openid write", "read write"),
       ("write read", "write read"),
@@ -30,14 +30,14 @@ struct ScopeTests {
   }
 
   @Test(
-    "The default goes upstream where the app sends no scope, and where none is left",
+    "The default goes upstream if the app sends no scope or if all its scopes are dropped",
     arguments: [(nil, "basic mail"), ("openid", "basic mail"), ("openid read", "read")] as [(String?, String)])
   func defaultScope(asked: String?, expected: String) throws {
     let policy = Self.policy(ScopeRules(drop: ["openid"], default: ["basic", "mail"]))
     #expect(try sent(asked, policy) == expected)
   }
 
-  @Test("A list of the client takes the place of the server's, each for itself, and an empty one counts")
+  @Test("Each list of a client replaces the same list of the server, even if it is empty")
   func client() throws {
     let server = ScopeRules(drop: ["openid"], default: ["basic"])
     #expect(try sent("openid read", Self.policy(server, client: ScopeRules(drop: ["read"]))) == "openid")
@@ -48,7 +48,7 @@ struct ScopeTests {
     #expect(try sent("read openid", Self.policy(nil, client: ScopeRules(drop: ["openid"]))) == "read")
   }
 
-  @Test("The consent page and the sealed values have the scope that the app sent")
+  @Test("The consent page and sealed values contain the scope that the app sent")
   func sealed() throws {
     let permit = try #require(Fixture.authorize(["scope": "openid read"], policy: Self.policy()).permit)
     #expect(permit.scope?.text == "openid read")
@@ -56,7 +56,7 @@ struct ScopeTests {
     #expect(transaction.scope?.text == "openid read")
   }
 
-  @Test("The log has a finding exactly where a scope was dropped")
+  @Test("A dropped scope is a finding, and nothing else is")
   func finding() {
     #expect(Fixture.authorize(["scope": "openid read"], policy: Self.policy()).findings == [.note(.scopeDropped)])
     #expect(Fixture.authorize(["scope": "read"], policy: Self.policy()).findings.isEmpty)
@@ -69,7 +69,7 @@ struct ScopeTests {
     #expect(Enforcement.decideToken(redemption, policy: Self.policy()).findings.isEmpty)
   }
 
-  @Test("A pushed request drops them as well")
+  @Test("A pushed request drops the scopes too")
   func pushed() throws {
     let policy = Fixture.policy(scopes: ScopeRules(drop: ["openid"])) { $0.pushedAuthorization = .optional }
     let body = Fixture.query(["scope": "openid read"])
@@ -99,7 +99,7 @@ struct ScopeTests {
 
   private struct NotARefresh: Error {}
 
-  @Test("A refresh drops them, also where the server's answer did not name them, and never sends the default")
+  @Test("A refresh drops the scopes even if the upstream did not grant them, and never sends the default")
   func refresh() throws {
     let policy = Self.policy(ScopeRules(drop: ["openid"], default: ["basic"]))
     func sent(_ scope: String?, granted: String?) throws -> [String] {
@@ -112,7 +112,7 @@ struct ScopeTests {
     #expect(try refresh("openid+admin", granted: "read", policy).rejection == .refreshScopeWider)
   }
 
-  @Test("Client credentials drop them, and get the default")
+  @Test("A client credentials request drops the scopes and gets the default")
   func clientCredentials() throws {
     let policy = Fixture.policy(scopes: ScopeRules(drop: ["openid"], default: ["basic"])) {
       $0.grants.insert(.clientCredentials)
@@ -131,7 +131,7 @@ struct ScopeTests {
   }
 
   @Test(
-    "I-reentry: the server's form may narrow the scope that went upstream, and carries nothing else",
+    "I-reentry: the upstream's form may narrow the scope that went upstream, and may not extend it",
     arguments: [
       ("openid read write", "read", true), ("openid read", "read openid", false), ("openid read", "admin", false),
       ("openid", "anything", true), (nil, "anything", true),
@@ -140,7 +140,7 @@ struct ScopeTests {
     #expect(reenters(asked, form, Self.policy()) == passes)
   }
 
-  @Test("I-reentry: where the default went upstream, the form is held to it")
+  @Test("I-reentry: the form may not exceed the default scope that went upstream")
   func reentryDefault() {
     let policy = Self.policy(ScopeRules(drop: ["openid"], default: ["basic", "mail"]))
     for asked in [nil, "openid"] {

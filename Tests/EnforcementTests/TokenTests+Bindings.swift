@@ -13,7 +13,7 @@ extension TokenTests {
 
   private static let refresh = "grant_type=refresh_token&client_id=n1&refresh_token=x"
 
-  @Test("9449-5: a client that asks for a token bound to its key is refused and gets no bearer token")
+  @Test("9449-5: a token request with a DPoP proof is refused and gets no bearer token")
   func dpop() {
     let policy = Fixture.policy()
     let outcome = Enforcement.decideToken(request(Self.refresh, hasDPoPProof: true), policy: policy)
@@ -22,7 +22,7 @@ extension TokenTests {
     #expect(Enforcement.decideToken(request(Self.refresh), policy: policy).findings.isEmpty)
   }
 
-  @Test("9449-10.1: a pushed request with a proof is refused")
+  @Test("9449-10.1: a pushed request with a DPoP proof is refused")
   func pushedProof() {
     let policy = Fixture.policy { $0.pushedAuthorization = .optional }
     let form = Fixture.query()

@@ -23,7 +23,7 @@ extension TokenTests {
   }
 
   @Test(
-    "I-token, 7636-4.5-missing-verifier: a code that is bound to a challenge needs its verifier",
+    "I-token, 7636-4.5-missing-verifier: a code that is bound to a challenge is refused without a verifier",
     arguments: [nil, ""] as [String?])
   func missingVerifier(verifier: String?) {
     let outcome = Fixture.redeem(["code_verifier": verifier])
@@ -40,7 +40,7 @@ extension TokenTests {
     #expect(outcome?.refusal?.errorCode == .invalidGrant)
   }
 
-  @Test("7636-4.6-plain: a plain challenge is the verifier itself")
+  @Test("7636-4.6-plain: a plain challenge matches only the equal verifier")
   func plain() {
     var code = Fixture.code
     code.challenge = CodeChallenge(text: Fixture.verifier, method: .plain)
@@ -48,7 +48,7 @@ extension TokenTests {
     #expect(Fixture.redeem(["code_verifier": Fixture.challenge], code: code)?.rejection == .verifierMismatch)
   }
 
-  @Test("I-token, 9700-4.8.2-downgrade: a verifier without a challenge is refused")
+  @Test("I-token, 9700-4.8.2-downgrade: a verifier for a code without a challenge is refused")
   func surplusVerifier() {
     var code = Fixture.code
     code.challenge = nil
@@ -57,7 +57,7 @@ extension TokenTests {
     #expect(outcome?.refusal?.errorCode == .invalidRequest)
   }
 
-  @Test("9700-2.1.1-enforce-any: a confidential client that sent a challenge needs the verifier too")
+  @Test("9700-2.1.1-enforce-any: a confidential client that sent a challenge must send the verifier too")
   func confidentialVerifier() {
     var code = Fixture.code
     code.clientID = ClientID("w1")
@@ -72,7 +72,7 @@ extension TokenTests {
     #expect(Fixture.redeem(changes, code: code)?.permit?.upstream.authorization != nil)
   }
 
-  @Test("6749-4.1.3-client-binding, 7636-4.6-continue: a code is redeemed by its own client only")
+  @Test("6749-4.1.3-client-binding, 7636-4.6-continue: only the client that a code was issued to can redeem it")
   func clientBinding() {
     let outcome = Fixture.redeem(["client_id": "n2"])
     #expect(outcome?.rejection == .codeIssuedToOtherClient)
@@ -80,7 +80,7 @@ extension TokenTests {
   }
 
   @Test(
-    "6749-4.1.3-redirect-equal: redirect_uri is repeated exactly, port included",
+    "6749-4.1.3-redirect-equal: redirect_uri must be repeated exactly, including the port",
     arguments: ["http://127.0.0.1/cb", "http://127.0.0.1:51005/cb", nil, ""] as [String?])
   func redirectURI(uri: String?) {
     var code = Fixture.code
@@ -89,7 +89,7 @@ extension TokenTests {
     #expect(Fixture.redeem(["redirect_uri": "http://127.0.0.1:51004/cb"], code: code)?.permit != nil)
   }
 
-  @Test("A redirect_uri that was not sent before may be absent, and is compared when it is not")
+  @Test("A redirect_uri that the authorization request omitted may be absent, but is compared if it is present")
   func redirectURINotSent() {
     var code = Fixture.code
     code.redirectURIWasSent = false
@@ -98,13 +98,13 @@ extension TokenTests {
     #expect(Fixture.redeem(["redirect_uri": "com.example.app:/x"], code: code)?.rejection == .codeRedirectURI)
   }
 
-  @Test("6749-4.1.2-lifetime: an expired code is invalid_grant from the very second")
+  @Test("6749-4.1.2-lifetime: a code is invalid_grant from the second in which it expires")
   func expiry() {
     #expect(Fixture.redeem(now: Fixture.code.expiry - 1)?.permit != nil)
     #expect(Fixture.redeem(now: Fixture.code.expiry)?.rejection == .codeExpired)
   }
 
-  @Test("7636-4.4-unbound-code: what is not sealed is refused, and an unknown key is no fault of the client's")
+  @Test("7636-4.4-unbound-code: an unsealed code is refused, and a code under an unknown key is answered with 503")
   func unsealed() {
     #expect(Fixture.redeem(opened: .invalid)?.refusal?.errorCode == .invalidGrant)
     let unknownKey = Fixture.redeem(opened: .keyUnknown)
@@ -112,13 +112,13 @@ extension TokenTests {
     #expect(unknownKey?.refusal?.errorCode == .temporarilyUnavailable)
   }
 
-  @Test("A value that only looks sealed by an unknown key is the upstream's business where no token is sealed")
+  @Test("A token that looks sealed under an unknown key goes upstream if the gateway seals no tokens for the client")
   func unknownKey() {
     #expect(refresh(["client_id": "w3", "client_secret": "own"], opened: .keyUnknown)?.permit?.grant == nil)
     #expect(refresh(["client_id": "w3", "client_secret": "own"], opened: .keyUnknown)?.permit != nil)
   }
 
-  @Test("7009-2.2: a token that the gateway cannot open passes to be revoked")
+  @Test("7009-2.2: a revocation request for a token that the gateway cannot open passes")
   func foreignRevocation() {
     for opened in [Opened<RefreshGrant>.invalid] {
       let request = Fixture.tokenRequest(["token": "AQforeign"])
@@ -126,13 +126,13 @@ extension TokenTests {
     }
   }
 
-  @Test("A code is no longer good for credentials that the client lost")
+  @Test("A code is refused if the client's upstream id has changed since")
   func outdated() {
     let policy = Fixture.policy { $0.upstream.clientID = ClientID("other") }
     #expect(Fixture.redeem(policy: policy)?.rejection == .codeOutdated)
   }
 
-  @Test("I-observe: a token request passes in any form, and each refusal is a finding")
+  @Test("I-observe: in observe mode a token request passes in any form, and each refusal is a finding")
   func observeMode() {
     let observe = Fixture.policy(mode: .observe)
     #expect(decide(policy: observe).isPassed)
@@ -163,7 +163,7 @@ extension TokenTests {
     #expect(outcome.rejection == .verifierMismatch)
   }
 
-  @Test("I-credentials: held credentials go to the proven only")
+  @Test("I-credentials: a request without a proof of the client gets no held credentials")
   func unproven() throws {
     var code = Fixture.code
     code.challenge = nil
@@ -189,7 +189,7 @@ extension TokenTests {
       intent, opened: opened ?? .value(grant ?? standard), policy: policy, now: now)
   }
 
-  @Test("6749-6-refresh-binding: a refresh token is its client's, and scope only narrows")
+  @Test("6749-6-refresh-binding: a refresh token works only for its client, and its scope can only narrow")
   func refreshBinding() throws {
     let permit = try #require(refresh(["scope": "read"])?.permit)
     #expect(
@@ -202,7 +202,7 @@ extension TokenTests {
       refresh(policy: Fixture.policy { $0.upstream.clientID = ClientID("x") })?.rejection == .refreshTokenOutdated)
   }
 
-  @Test("9700-4.14.2-idle: a refresh token that nobody used for too long has expired")
+  @Test("9700-4.14.2-idle: a refresh token expires if it is not used for `refresh_idle`")
   func refreshIdle() throws {
     let policy = Fixture.policy { $0.refreshIdle = 3_600 }
     #expect(refresh(policy: policy, now: 3_599)?.permit != nil)
@@ -210,7 +210,7 @@ extension TokenTests {
     #expect(Rejection.refreshTokenExpired.errorCode == .invalidGrant)
   }
 
-  @Test("9700-2.2.2-refresh-rotation: the refresh tokens of public clients are good for one use")
+  @Test("9700-2.2.2-refresh-rotation: refresh tokens of public clients rotate, those of confidential clients do not")
   func rotation() throws {
     #expect(try #require(refresh()?.permit).rotates)
     let web = try #require(refresh(["client_id": "w3", "client_secret": "own"], opened: .invalid)?.permit)
@@ -220,7 +220,7 @@ extension TokenTests {
     #expect(form.usesGatewayCredentials)
   }
 
-  @Test("I-credentials: the gateway lends no credentials for a raw refresh token")
+  @Test("I-credentials: a raw refresh token gets no held credentials")
   func rawRefresh() throws {
     #expect(refresh(opened: .invalid)?.rejection == .refreshTokenUnbound)
     let elsewhere = Fixture.policy { $0.rawRefreshUntil = 1_000 }
@@ -240,7 +240,7 @@ extension TokenTests {
     #expect(refresh(opened: .keyUnknown)?.rejection?.status == 503)
   }
 
-  @Test("An explanation of a token request names the rules")
+  @Test("An explanation of a token request names the rule that refused it")
   func explanation() {
     let explained = Enforcement.explainToken(Fixture.tokenRequest(["code": nil]), policy: Fixture.policy())
     #expect(explained.trace.last?.rule == "the parameter that the grant requires is present")

@@ -21,7 +21,8 @@ struct TokenTests {
     return Dictionary(entries.map { ($0.name, $0.value) }, uniquingKeysWith: { _, last in last })
   }
 
-  @Test("8252-8.5-no-secret, I-credentials: a public client redeems with the gateway's credentials")
+  @Test(
+    "8252-8.5-no-secret, I-credentials: a code of a public client is redeemed upstream with the gateway's credentials")
   func publicClient() throws {
     let permit = try #require(Fixture.redeem()?.permit)
     let body = body(permit.upstream)
@@ -38,7 +39,7 @@ struct TokenTests {
     #expect(permit.family == TransactionID(permit.code.digest))
   }
 
-  @Test("An upstream that wants its credentials in the body gets them there, and one without a secret an identifier")
+  @Test("The credentials go in the body if the policy says so, and without a secret only the client id is sent")
   func otherCredentials() throws {
     let post = Fixture.policy { $0.upstream.authentication = .post }
     let permit = try #require(Fixture.redeem(policy: post)?.permit)
@@ -51,7 +52,7 @@ struct TokenTests {
     #expect(body(bare.upstream)["client_secret"] == nil)
   }
 
-  @Test("A code with the gateway's verifier is redeemed with that, and no other one goes upstream")
+  @Test("A code is redeemed upstream with the gateway's verifier, and with no other verifier")
   func upstreamVerifier() throws {
     var code = Fixture.code
     for policy in [Fixture.policy(), Fixture.policy(usesPKCE: true)] {
@@ -64,14 +65,14 @@ struct TokenTests {
     }
   }
 
-  @Test("6749-3.2-post: only POST", arguments: ["GET", "PUT", "post"])
+  @Test("6749-3.2-post: methods other than POST are refused", arguments: ["GET", "PUT", "post"])
   func method(method: String) {
     let outcome = Enforcement.decideToken(Fixture.tokenRequest(method: method), policy: Fixture.policy())
     #expect(outcome.rejection == .methodNotAllowed)
   }
 
   @Test(
-    "6749-3.2-content-type: other bodies than forms are refused",
+    "6749-3.2-content-type: a body that is not a form is refused",
     arguments: [
       [], ["application/json"], ["multipart/form-data; boundary=x"],
       ["application/x-www-form-urlencoded", "text/plain"],
@@ -82,7 +83,7 @@ struct TokenTests {
     #expect(outcome.rejection == .bodyType)
   }
 
-  @Test("6749-3.2-content-type: letter case and charset=UTF-8 do not matter")
+  @Test("6749-3.2-content-type: the letter case of the content type does not matter, and charset=UTF-8 is accepted")
   func tolerantContentType() {
     let request = Fixture.tokenRequest(contentTypes: ["Application/X-WWW-Form-Urlencoded; charset=UTF-8"])
     #expect(Enforcement.decideToken(request, policy: Fixture.policy()).permit != nil)
@@ -99,13 +100,13 @@ struct TokenTests {
   }
 
   @Test(
-    "6749-3.2-dup: a repeated parameter, equal or not, is refused",
+    "6749-3.2-dup: a repeated parameter is refused, even if the values are equal",
     arguments: ["code_verifier=\(Fixture.verifier)", "client_id=n2", "code=x", "grant_type=refresh_token"])
   func repeated(adding: String) {
     #expect(decide(adding: "&" + adding).rejection == .parameterRepeated)
   }
 
-  @Test("A second spelling, a broken name and a broken value are refused")
+  @Test("A second spelling, a malformed name and a malformed value are refused")
   func spelling() {
     #expect(decide(adding: "&client_id[]=n2").rejection == .parameterSpelling)
     #expect(decide(adding: "&%FF=1").rejection == .parameterNameMalformed)
@@ -121,7 +122,7 @@ struct TokenTests {
     #expect(outcome.rejection?.status == 400)
   }
 
-  @Test("Unknown clients and the gateway's own identifier are refused")
+  @Test("Unknown clients and the gateway's own upstream client id are refused")
   func unknownClient() {
     #expect(decide(["client_id": "nobody"]).rejection == .clientNotKnownAtToken)
     let observe = Fixture.policy(unknown: .observe)
@@ -129,14 +130,14 @@ struct TokenTests {
     #expect(decide(["client_id": "legacy-n1"], policy: observe).rejection == .clientIsUpstream)
   }
 
-  @Test("6749-2.2-id-not-auth: a confidential client's identifier alone is no proof")
+  @Test("6749-2.2-id-not-auth: a confidential client is not authenticated by its id alone")
   func confidentialWithoutSecret() {
     let outcome = decide(["client_id": "w1"])
     #expect(outcome.rejection == .clientUnauthenticated)
     #expect(outcome.refusal?.asksForBasic == true)
   }
 
-  @Test("6749-2.3.1-basic, 2.1-2.4.1-post-auth: both ways of sending a secret work")
+  @Test("6749-2.3.1-basic, 2.1-2.4.1-post-auth: a secret is accepted in the Basic header and in the body")
   func bothMethods() {
     #expect(decide(["client_id": nil], authorization: [Self.basicW1]).permit != nil)
     #expect(decide(["client_id": "w1", "client_secret": "w1secret"]).permit != nil)
@@ -152,7 +153,7 @@ struct TokenTests {
     #expect(decide(["client_id": "w1", "client_secret": "held-w1"]).rejection == .clientAuthenticationFailed)
   }
 
-  @Test("6749-2.3.1-basic-form: identifier and secret are form-encoded before base64")
+  @Test("6749-2.3.1-basic-form: client id and secret are form-encoded before base64")
   func formEncodedBasic() {
     #expect(decide(["client_id": nil], authorization: ["Basic d2ViJTNBMjphK2IlMjVj"]).permit != nil)
     let plain = decide(["client_id": nil], authorization: ["Basic d2ViOjI6YSBiJWM="])
@@ -160,7 +161,7 @@ struct TokenTests {
     #expect(plain.rejection?.status == 401)
   }
 
-  @Test("6749-2.3-one-method: two methods, two headers or two identifiers are refused")
+  @Test("6749-2.3-one-method: two authentication methods, two headers or two client ids are refused")
   func severalMethods() {
     #expect(
       decide(["client_id": nil, "client_secret": "w1secret"], authorization: [Self.basicW1]).rejection
@@ -175,7 +176,7 @@ struct TokenTests {
   }
 
   @Test(
-    "Another Authorization scheme and broken base64 are no credentials",
+    "Another Authorization scheme and malformed base64 are refused",
     arguments: ["Bearer x", "Basic !", "Basic", "Basic bjE="])
   func malformedHeader(header: String) {
     #expect(decide(["client_id": nil], authorization: [header]).rejection == .clientAuthenticationMalformed)
@@ -189,7 +190,7 @@ struct TokenTests {
     #expect(outcome.findings.isEmpty)
   }
 
-  @Test("8252-8.5-secret-not-identity: the secret inside an app replaces no verifier")
+  @Test("8252-8.5-secret-not-identity: the secret in a public app does not replace the verifier")
   func publicSecret() {
     let changes: [String: String?] = [
       "client_id": "n3", "client_secret": "s3", "redirect_uri": "com.example.app3:/cb",
@@ -203,7 +204,7 @@ struct TokenTests {
     #expect(Fixture.redeem(changes, code: code)?.rejection == .verifierMismatch)
   }
 
-  @Test("9700-2.4-password, 6749-4.4-public, 6749-5.2-grant-type: grants that are not for this client")
+  @Test("9700-2.4-password, 6749-4.4-public, 6749-5.2-grant-type: a grant that the client may not use is refused")
   func grants() {
     #expect(
       decide(["grant_type": "password", "username": "u", "password": "p"]).refusal?.errorCode == .unsupportedGrantType)
@@ -216,7 +217,7 @@ struct TokenTests {
     #expect(decide(["grant_type": "authorization_code", "client_id": "tv1"]).rejection == .grantNotAllowed)
   }
 
-  @Test("I-credentials: client credentials go upstream only as the client's own")
+  @Test("I-credentials: client_credentials go upstream only with the credentials that the client sent")
   func clientCredentials() throws {
     let lent = decide(["client_id": "w1", "client_secret": "w1secret", "grant_type": "client_credentials"])
     #expect(lent.rejection == .grantNotAllowed)
@@ -233,7 +234,7 @@ struct TokenTests {
       body(request) == ["grant_type": "client_credentials", "scope": "a", "client_id": "w3", "client_secret": "own"])
   }
 
-  @Test("I-credentials: credentials that only the upstream can check pass through unchanged")
+  @Test("I-credentials: credentials that only the upstream can check go upstream unchanged")
   func presentedCredentials() throws {
     var code = Fixture.code
     code.clientID = ClientID("w3")
@@ -248,7 +249,7 @@ struct TokenTests {
     #expect(!permit.sealsRefreshToken)
   }
 
-  @Test("8628-3.4-params, missing code and missing refresh token: invalid_request")
+  @Test("8628-3.4-params: a request without its code, refresh token or device code is invalid_request")
   func missingParameters() {
     #expect(decide(["code": nil]).rejection == .codeMissing)
     #expect(decide(["grant_type": "refresh_token"]).rejection == .refreshTokenMissing)

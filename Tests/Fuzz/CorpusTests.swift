@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-/// Every committed input, among them all that fuzzing ever found, satisfies its target's properties.
+/// Every committed input satisfies the properties of its target, including every input that fuzzing has found.
 struct CorpusTests {
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
     "Corpus")
@@ -11,7 +11,7 @@ struct CorpusTests {
     let folder = CorpusTests.folder.appendingPathComponent(target.rawValue)
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     #expect(!names.isEmpty)
-    // No file of the corpus is empty: Foundation leaks a page for each that it reads.
+    // The corpus has no empty file: Foundation leaks a page for each empty file that it reads.
     #expect(throws: Never.self) { try target.check([]) }
     for name in names {
       let input = [UInt8](try Data(contentsOf: folder.appendingPathComponent(name)))

@@ -1,4 +1,5 @@
-/// What libFuzzer calls: `Fuzz --target=NAME [libFuzzer's options] CORPUS`. It ignores options with two hyphens.
+/// The entry point for libFuzzer: `Fuzz --target=NAME [libFuzzer's options] CORPUS`. libFuzzer ignores options with two
+/// hyphens.
 private let chosen: FuzzTarget = {
   let name = CommandLine.arguments.first { $0.hasPrefix("--target=") }?.dropFirst("--target=".count) ?? ""
   guard let target = FuzzTarget(rawValue: String(name)) else {
@@ -9,7 +10,7 @@ private let chosen: FuzzTarget = {
 
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-  // Sound: libFuzzer's bytes are there until this returns, and they are copied at once.
+  // Sound: libFuzzer's bytes are valid until this function returns, and they are copied at once.
   let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
   do {
     try chosen.check(input)

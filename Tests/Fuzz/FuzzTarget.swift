@@ -1,6 +1,6 @@
-/// A parser under fuzzing. The name of a case is that of its corpus folder and of `make fuzz TARGET=`.
+/// A parser under fuzzing. The name of a case is the name of its corpus folder and the value for `make fuzz TARGET=`.
 ///
-/// A new parser gets a case here, a file in `Targets/` with its properties, and a folder in `Corpus/`.
+/// A new parser needs a case here, a file in `Targets/` with its properties, and a folder in `Corpus/`.
 enum FuzzTarget: String, CaseIterable, Sendable {
   case requestHead = "request-head"
   case responseHead = "response-head"
@@ -18,7 +18,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case yaml
   case policy
 
-  /// Throws where a property does not hold for the input. Refusing an input is always right.
+  /// Throws if the input violates a property. A parser may always refuse an input.
   func check(_ input: [UInt8]) throws(Violation) {
     switch self {
     case .requestHead: try RequestHeadTarget.check(input)
@@ -40,7 +40,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   }
 }
 
-/// A property that does not hold.
+/// A violated property.
 struct Violation: Error, CustomStringConvertible {
   let description: String
 
@@ -48,7 +48,7 @@ struct Violation: Error, CustomStringConvertible {
     self.description = description
   }
 
-  /// Throws unless `condition` holds.
+  /// Throws if `condition` is false.
   static func unless(_ condition: Bool, _ description: @autoclosure () -> String) throws(Violation) {
     guard condition else { throw Violation(description()) }
   }

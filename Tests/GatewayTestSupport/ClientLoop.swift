@@ -3,11 +3,11 @@ public import LegacyServer
 import Reactor
 public import TLS
 
-/// The event loop that carries the requests of tests: one thread for the whole process, asleep while nothing is sent.
+/// The event loop that carries the requests of tests: one thread for the whole process, asleep while no request runs.
 public struct ClientLoop: Sendable {
   private let worker: Worker
 
-  /// Throws when the process is out of threads or descriptors.
+  /// Throws if the process has no threads or descriptors left.
   private init() throws(IOError) {
     worker = try Worker(index: 0)
     try worker.start(name: "client")
@@ -15,9 +15,9 @@ public struct ClientLoop: Sendable {
 
   private static let shared = Result { () throws(IOError) in try ClientLoop() }
 
-  /// Sends a request to a loopback address and gives its answer.
+  /// Sends a request to a loopback address and returns the response.
   ///
-  /// Throws `IOError`, `LoopbackClient.Failure`.
+  /// Throws `IOError` or `LoopbackClient.Failure`.
   public static func send(
     _ address: WebAddress, _ request: Request, tls: TLSClient? = nil
   ) async throws -> Response {
@@ -26,7 +26,7 @@ public struct ClientLoop: Sendable {
     return try await loop.worker.send(address, request)
   }
 
-  /// Sends bytes as they are, and gives what comes back until the server ends the connection.
+  /// Sends the bytes unchanged and returns all bytes that the server sends until it ends the connection.
   public static func sendRaw(_ bytes: [UInt8], toPort port: Int) async throws -> [UInt8] {
     let loop = try shared.get()
     return try await loop.worker.sendRaw(bytes, toPort: port)
@@ -64,7 +64,7 @@ extension Worker {
     defer { poller.buffers.giveBack(input) }
     var received: [UInt8] = []
     var position = 0
-    // An answer may come before the request is whole, and then nobody takes the rest.
+    // The server may respond before it has the whole request, and then it does not read the rest.
     while position < bytes.count || !buffer.isEmpty {
       let count = min(buffer.room, bytes.count - position)
       if count > 0 { buffer.append(bytes, in: position..<position + count) }

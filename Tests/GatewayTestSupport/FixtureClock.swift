@@ -1,7 +1,7 @@
 import Reactor
 import Synchronization
 
-/// The real time, which a test may set forward.
+/// The real time, which a test can move forward.
 public final class FixtureClock: Sendable {
   private let ahead = Mutex<Int64>(0)
 
@@ -10,7 +10,7 @@ public final class FixtureClock: Sendable {
   /// Seconds since 1970.
   public var now: Int64 { Int64(Clock.realSeconds()) + ahead.withLock { $0 } }
 
-  /// - Parameter seconds: From now on.
+  /// - Parameter seconds: The step, from the present time of this clock.
   public func advance(by seconds: Int64) {
     ahead.withLock { $0 += seconds }
   }

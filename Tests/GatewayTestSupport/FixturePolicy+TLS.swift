@@ -2,7 +2,7 @@ public import Policy
 public import TLS
 
 extension FixturePolicy {
-  /// Lets the listener speak TLS with these certificates, without any proxy in front.
+  /// Gives the only listener TLS with these certificates, and trusts no proxy.
   public mutating func serveTLS(_ identities: [TLSIdentity], _ adjust: (inout ListenerTLS) -> Void = { _ in }) {
     var tls = ListenerTLS(certificates: identities.map { CertificateAndKey(chain: $0.chain, key: $0.key) })
     adjust(&tls)

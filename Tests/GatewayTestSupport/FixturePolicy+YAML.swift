@@ -3,17 +3,17 @@ public import Policy
 import PolicyFile
 
 extension FixturePolicy {
-  /// What is wrong with a policy text.
+  /// The policy text has errors; `description` lists its diagnostics.
   public struct Unreadable: Error, CustomStringConvertible {
     public let description: String
   }
 
-  /// Reads a policy as `serve` does. Listeners and the upstream's address are the fixture's in any case; an `http`
+  /// Reads a policy as `serve` does. The fixture always replaces the listeners and the upstream's address; an `http`
   /// origin gets the listener's port.
   ///
   /// - Parameters:
-  ///   - text: The policy, in which `KEYS` is the path of a key file.
-  ///   - environment: where `{ env: NAME }` looks.
+  ///   - text: The policy, in which `KEYS` is replaced by the path of a key file.
+  ///   - environment: The variables for `{ env: NAME }`.
   public static func yaml(_ text: String, environment: [String: String] = [:]) throws -> Policy {
     let path = FileManager.default.temporaryDirectory.path + "/proofgate-" + UUID().uuidString + ".yaml"
     let keys = path + ".keys"

@@ -1,16 +1,16 @@
 public import OAuth
 public import Policy
 
-/// The policy of the test vectors (`vectors.json`, "fixtures"), ready to be changed: the gateway at `https://gw.example`
-/// with the clients n1, n2, n3, n4, w1, web:2, d1, tv1, and two more, w3 and p1.
+/// The policy of the test vectors (`vectors.json`, "fixtures"), as a mutable value: the gateway at `https://gw.example`
+/// with the clients n1, n2, n3, n4, w1, web:2, d1 and tv1 of the vectors, and with w3 and p1.
 ///
-/// | id | what it is | at the upstream |
+/// | id | kind | at the upstream |
 /// |---|---|---|
 /// | n1, n2, n4, d1 | public native; d1 registered itself | share `legacy-native` |
 /// | n3 | public native that ships a secret `s3`, which proves nothing | shares `legacy-native` |
-/// | w1, web:2 | confidential web with a secret of the gateway's | `legacy-w1`, `legacy-web2` |
-/// | w3 | confidential web that the upstream knows as it is, with its own redirect URI | itself, own secret `w3secret` |
-/// | p1 | public native, asked about by the upstream alone | `legacy-p1` |
+/// | w1, web:2 | confidential web whose secret the gateway verifies | `legacy-w1`, `legacy-web2` |
+/// | w3 | confidential web with its own upstream client and redirect URI | itself, secret `w3secret` |
+/// | p1 | public native for which only the upstream asks for consent | `legacy-p1` |
 /// | tv1 | public device | `legacy-native` |
 public struct FixturePolicy: Sendable {
   public var gateway: GatewaySettings
@@ -20,7 +20,7 @@ public struct FixturePolicy: Sendable {
   public var mode = EnforcementMode.enforce
   public var clients: [ClientID: ClientSettings] = [:]
 
-  /// What the gateway holds for the shared upstream client.
+  /// The secret that the gateway holds for the shared upstream client.
   public static let nativeSecret = "upstream-secret-of-native"
 
   public init(origin: Origin = Origin(scheme: .https, host: "gw.example")) throws(RedirectURIError) {
@@ -43,7 +43,7 @@ public struct FixturePolicy: Sendable {
     return policy.policy
   }
 
-  /// The same on plain http at a loopback address, whose port the fixture fills in.
+  /// The same policy with an http origin on a loopback address; the fixture fills in the port.
   public static func onLoopback(_ adjust: (inout FixturePolicy) -> Void = { _ in }) throws(RedirectURIError) -> Policy {
     try with(origin: Origin(scheme: .http, host: "127.0.0.1", port: 0), adjust)
   }
@@ -70,7 +70,7 @@ public struct FixturePolicy: Sendable {
       clients: clients.mapValues { Client($0) }, version: "fixture")
   }
 
-  /// A policy taken apart again.
+  /// Copies the settings of a policy, so that they can be changed.
   public init(_ policy: Policy) {
     gateway = policy.gateway
     upstream = policy.upstream

@@ -1,4 +1,4 @@
-/// Limits how many fixtures exist at once: tests all start together, and each fixture has threads and descriptors.
+/// Limits the number of fixtures at a time: all tests start together, and each fixture has threads and descriptors.
 actor FixtureSlots {
   /// Enough to keep a few processors busy.
   static let shared = FixtureSlots(8)

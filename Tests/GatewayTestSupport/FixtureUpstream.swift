@@ -6,9 +6,9 @@ import Reactor
 import Synchronization
 public import TLS
 
-/// The recording upstream: the embedded legacy server on a loopback port, with room for behaviour that it does not have.
+/// The recording upstream: the embedded legacy server on a loopback port, whose responses a script can replace.
 public final class FixtureUpstream: Sendable {
-  /// What to answer instead of the legacy server; `nil` leaves it the request.
+  /// Returns the response instead of the legacy server; nil lets the legacy server respond.
   public typealias Script = @Sendable (Request) async -> Response?
 
   private struct State: Sendable {
@@ -16,7 +16,7 @@ public final class FixtureUpstream: Sendable {
     var script: Script?
   }
 
-  /// All that arrived, in order.
+  /// All requests, in the order of their arrival.
   public let recorder = RequestRecorder(limit: 4096)
   private let state: Mutex<State>
   private let server: Server
@@ -48,13 +48,13 @@ public final class FixtureUpstream: Sendable {
 
   public func serve(_ legacy: LegacyAuthorizationServer) { state.withLock { $0.legacy = legacy } }
 
-  /// Answers otherwise from now on; `nil` for the legacy server alone.
+  /// Sets the script for all later requests; nil removes it.
   public func script(_ script: Script?) { state.withLock { $0.script = script } }
 
-  /// Closes everything. Scripts must not be waiting any more.
+  /// Closes everything. No script may still be waiting.
   public func stop() async {
     _ = await server.drain(delay: 0, timeout: 0, clock: .still)
-    // The server's handlers refer to this, and this to the server.
+    // The server's handlers hold a reference to this object, which holds the server: break the cycle.
     shared.upstream.withLock { $0 = nil }
   }
 
@@ -65,7 +65,7 @@ public final class FixtureUpstream: Sendable {
     return legacy.respond(to: request, now: Clock.realSeconds())
   }
 
-  /// Lets the handlers find what is still being made when they are.
+  /// Lets the handlers find this object, which does not exist yet when they are created.
   private final class Handed: Sendable {
     let upstream = Mutex<FixtureUpstream?>(nil)
   }
@@ -93,7 +93,7 @@ public final class FixtureUpstream: Sendable {
   }
 }
 
-/// Holds scripts up until a test lets them go: an upstream that hangs, without a clock.
+/// Holds scripts until a test opens it: an upstream that hangs, without a clock.
 public actor Gate {
   private var isOpen = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -101,7 +101,7 @@ public actor Gate {
 
   public init() {}
 
-  /// Waits until ``open()``.
+  /// Waits for ``open()``.
   public func pass() async {
     for arrival in arrivals { arrival.resume() }
     arrivals = []
@@ -109,7 +109,7 @@ public actor Gate {
     await withCheckedContinuation { waiting.append($0) }
   }
 
-  /// Waits until somebody stands before the gate.
+  /// Waits until a task waits at the gate.
   public func someoneWaits() async {
     guard waiting.isEmpty else { return }
     await withCheckedContinuation { arrivals.append($0) }

@@ -6,19 +6,19 @@ public import Sealing
 
 /// A transaction that has begun at the upstream.
 public struct Begun: Sendable {
-  /// What the gateway answered to the authorization request.
+  /// The gateway's response to the authorization request.
   public let response: Response
   /// The gateway's cookie, `name=value`.
   public let cookie: String
-  /// The query that the upstream got.
+  /// The query that the upstream received.
   public let query: Form
 
   /// The sealed state.
   public var state: String { query["state"] ?? "" }
-  /// The target by which pages of the upstream come back.
+  /// The target to which forms and links of the upstream's pages lead.
   public var target: String { query.added(to: "/authorize") }
 
-  /// The target with changes.
+  /// The same target with changed parameters.
   public func target(_ adjust: (inout Form) -> Void) -> String {
     var changed = query
     adjust(&changed)
@@ -33,7 +33,7 @@ extension GatewayFixture {
     public var description: String { "\(response.status) \(response.location ?? response.text)" }
   }
 
-  /// Sends AZ for a client that the gateway does not ask about, and gives the transaction.
+  /// Sends the authorization request (AZ) of a client without a gateway consent page, and returns the transaction.
   ///
   /// - Parameter cookies: Cookies of the browser, `name=value`.
   public func begin(
@@ -47,7 +47,7 @@ extension GatewayFixture {
     return Begun(response: response, cookie: cookie, query: Form(decoding: query))
   }
 
-  /// Signs in at the legacy server and gives its session cookie, `name=value`.
+  /// Signs in at the legacy server and returns its session cookie, `name=value`.
   public func legacySession(_ user: DemoUser = DemoUser()) async throws -> String {
     let response = try await post("/login", ["username": user.name, "password": user.password, "next": "/"])
     guard let pair = response.headers["Set-Cookie"]?.prefix(while: { $0 != ";" }) else {
@@ -56,7 +56,7 @@ extension GatewayFixture {
     return String(pair)
   }
 
-  /// Presses "allow" on the legacy server's consent page of a transaction; the answer is the gateway's.
+  /// Presses "allow" on the legacy server's consent page of a transaction and returns the gateway's response.
   public func allow(
     _ begun: Begun, cookies: [String], adjusting adjust: (inout Form) -> Void = { _ in }
   ) async throws -> Response {
@@ -69,7 +69,7 @@ extension GatewayFixture {
   /// A sealer with this gateway's keys.
   public var sealer: Sealer { Sealer(keyRing: keyRing, issuer: policy.gateway.issuer) }
 
-  /// What a sealed state carries.
+  /// The content of the sealed state.
   public func transaction(of begun: Begun) throws -> AuthorizationTransaction {
     try transaction(in: begun.state)
   }
@@ -80,7 +80,7 @@ extension GatewayFixture {
 }
 
 extension Headers {
-  /// A `Cookie` field with these pairs; no field for none.
+  /// A `Cookie` field with these pairs; no field if there are no pairs.
   public static func cookies(_ pairs: [String]) -> Headers {
     pairs.isEmpty ? Headers() : ["Cookie": pairs.joined(separator: "; ")]
   }

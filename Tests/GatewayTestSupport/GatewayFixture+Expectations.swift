@@ -3,9 +3,9 @@ public import LegacyServer
 public import Testing
 
 extension GatewayFixture {
-  /// Sends a request that the gateway must refuse by itself, and records an issue for each contact with the upstream.
+  /// Sends a request that the gateway must refuse by itself, and records an issue if the upstream is contacted.
   ///
-  /// - Parameter status: The status that the answer must have; any of 4xx and 5xx, or a redirect, when left out.
+  /// - Parameter status: The expected status; if nil, any of 4xx and 5xx, or a redirect.
   @discardableResult
   public func expectRefused(
     _ request: Request, status: Int? = nil, sourceLocation: SourceLocation = #_sourceLocation
@@ -44,7 +44,7 @@ extension GatewayFixture {
 }
 
 extension Response {
-  /// The error code of an error redirect to this URI; records an issue when it is none.
+  /// The parameters of an error redirect to this URI; records an issue if the response is not one.
   public func expectErrorRedirect(
     to redirectURI: String, sourceLocation: SourceLocation = #_sourceLocation
   ) throws -> Form {
@@ -55,7 +55,7 @@ extension Response {
     return Form(decoding: location.dropFirst(redirectURI.count + 1))
   }
 
-  /// The `error` of a JSON answer; records an issue when there is none.
+  /// Records an issue unless the response has this status and the `error` of its JSON body is this one.
   public func expectTokenError(
     _ status: Int, _ error: String, sourceLocation: SourceLocation = #_sourceLocation
   ) {

@@ -1,7 +1,7 @@
 import Telemetry
 
 extension GatewayFixture {
-  /// What `/metrics` would say of the workers.
+  /// The text of `/metrics`; the facts about the process are empty.
   public var metricsText: String {
     PrometheusText.render(metrics.snapshot(), process: ProcessFacts(), version: "test", startTime: 0)
   }

@@ -7,10 +7,10 @@ public import TLS
 extension GatewayFixture {
   // MARK: Requests
 
-  /// Sends a request to the gateway; the target, method, fields and body are the caller's.
+  /// Sends a request to the gateway; the caller sets target, method, fields and body.
   ///
-  /// `Host` is the gateway's unless it is there. Over an https origin the request says that it came over TLS, unless it
-  /// does, with `tls`.
+  /// Adds the gateway's `Host` if it is missing. For an https origin it adds `X-Forwarded-Proto: https`, unless the
+  /// request has that field or goes over TLS (`tls`).
   public func send(_ request: Request, tls: TLSClient? = nil) async throws -> Response {
     var request = request
     if !request.headers.contains("Host") { request.headers.append("Host", front.authority) }
@@ -30,20 +30,20 @@ extension GatewayFixture {
     return try await send(Request(method: "POST", target: target, headers: headers, body: Array(form.encoded.utf8)))
   }
 
-  /// A browser whose requests for the gateway go to this fixture, and all others to loopback addresses.
+  /// A browser that sends requests for the gateway to this fixture, and all others to loopback addresses.
   public func browser(for redirectURI: String? = nil) -> DemoBrowser {
     DemoBrowser(appRedirectURI: redirectURI) { address, request in
       try await address.origin == self.front.origin ? self.send(request) : ClientLoop.send(address, request)
     }
   }
 
-  // MARK: The vectors' requests
+  // MARK: Requests of the vectors
 
   /// RFC 7636, appendix B.
   public static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
   public static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
-  /// The target of AZ, with changes.
+  /// The target of the authorization request (AZ), with changes.
   public func az(
     _ client: String = "n1", _ redirectURI: String? = nil, adjusting adjust: (inout Form) -> Void = { _ in }
   ) -> String {
@@ -55,7 +55,7 @@ extension GatewayFixture {
     return form.added(to: "/authorize")
   }
 
-  /// The body of TK, with changes.
+  /// The body of the token request (TK), with changes.
   public func tk(
     _ code: String, _ client: String = "n1", _ redirectURI: String? = nil,
     adjusting adjust: (inout Form) -> Void = { _ in }
@@ -72,17 +72,17 @@ extension GatewayFixture {
     policy.clients[ClientID(client)]?.redirectURIs.first?.text ?? "com.example.nobody:/cb"
   }
 
-  // MARK: Whole walks
+  // MARK: Complete flows
 
-  /// Why a walk did not end at the app.
+  /// The flow ended on a page instead of at the app.
   public struct Stranded: Error, CustomStringConvertible {
     public let page: DemoBrowser.Page
     public var description: String { "stranded at \(page.address.target) with \(page.status): \(page.text)" }
   }
 
-  /// Opens AZ in a fresh browser, signs in, consents, and gives what the app received.
+  /// Opens AZ in a new browser, signs in, consents, and returns the parameters that the app receives.
   ///
-  /// Throws ``Stranded`` when the walk ends on a page.
+  /// Throws ``Stranded`` if the flow ends on a page.
   public func walk(
     _ client: String = "n1", _ redirectURI: String? = nil, user: DemoUser = DemoUser(),
     adjusting adjust: (inout Form) -> Void = { _ in }
@@ -91,7 +91,7 @@ extension GatewayFixture {
     return try await walk(&browser, client, redirectURI, user: user, adjusting: adjust)
   }
 
-  /// The same in a given browser.
+  /// Does the same in the given browser.
   public func walk(
     _ browser: inout DemoBrowser, _ client: String = "n1", _ redirectURI: String? = nil, user: DemoUser = DemoUser(),
     adjusting adjust: (inout Form) -> Void = { _ in }
@@ -104,7 +104,7 @@ extension GatewayFixture {
     }
   }
 
-  /// The code of a whole walk.
+  /// Returns the code of a complete flow.
   public func code(
     _ client: String = "n1", _ redirectURI: String? = nil, adjusting adjust: (inout Form) -> Void = { _ in }
   ) async throws -> String {
@@ -113,13 +113,13 @@ extension GatewayFixture {
     return code
   }
 
-  /// The app was told something else.
+  /// The response to the app contains no code.
   public struct NoCode: Error, CustomStringConvertible {
     public let delivery: DemoBrowser.Delivery
     public var description: String { "no code in \(delivery.address)" }
   }
 
-  /// Sends TK.
+  /// Sends the token request (TK).
   public func redeem(
     _ code: String, _ client: String = "n1", _ redirectURI: String? = nil, headers: Headers = Headers(),
     adjusting adjust: (inout Form) -> Void = { _ in }
@@ -131,6 +131,6 @@ extension GatewayFixture {
 extension Response {
   public var text: String { String(decoding: body, as: UTF8.self) }
   public var location: String? { headers["Location"] }
-  /// The parameters of a redirect's query; none without one.
+  /// The parameters in the query of `Location`; empty without one.
   public var answer: Form { Form(decoding: (location ?? "").drop { $0 != "?" }.dropFirst()) }
 }

@@ -11,7 +11,8 @@ import Synchronization
 public import TLS
 public import Telemetry
 
-/// A gateway before the recording upstream, in this process and on loopback ports that the kernel chose, for one test.
+/// A gateway in front of the recording upstream for one test, in this process and on loopback ports that the kernel
+/// chose.
 ///
 ///     try await GatewayFixture.run { gateway in
 ///       let answer = try await gateway.get(gateway.az())
@@ -21,7 +22,7 @@ public final class GatewayFixture: Sendable {
   public let upstream: FixtureUpstream
   public let keyRing: KeyRing
   public let store: any EphemeralStore
-  /// What the gateway takes for the time; the upstream has its own.
+  /// The clock of the gateway; the upstream uses the real time.
   public let clock: FixtureClock
   public let metrics: MetricsRegistry
   let log: DecisionLog
@@ -31,15 +32,15 @@ public final class GatewayFixture: Sendable {
   private let tickets = TicketKeys()
   private let current: Mutex<Policy>
 
-  /// Runs `body` with a gateway and stops everything after it.
+  /// Runs `body` with a gateway and then stops everything.
   ///
   /// - Parameters:
-  ///   - policy: By default the vectors' at `https://gw.example`. Listeners and the upstream's address are replaced; an
-  ///     `http` origin gets the port that was bound. With an `https` origin the requests of the fixture come through a
-  ///     TLS-ending proxy on loopback: trusted, with `X-Forwarded-Proto: https`.
-  ///     A listener's TLS stays as it is, and clients then come over TLS themselves.
-  ///   - quirks: How the legacy server behaves. It knows the upstream client of every client of the policy.
-  ///   - keyRing: By default a fresh one.
+  ///   - policy: By default that of the vectors at `https://gw.example`. Listeners and the upstream's address are
+  ///     replaced; an `http` origin gets the port that was bound. With an `https` origin the requests of the fixture
+  ///     come through a trusted proxy on loopback that terminates TLS and sends `X-Forwarded-Proto: https`. If the
+  ///     policy's listener has TLS, the replacement has it too, and the requests of the fixture must use TLS.
+  ///   - quirks: The behaviour of the legacy server. It knows the upstream client of every client of the policy.
+  ///   - keyRing: By default a new one.
   ///   - store: By default an empty one in memory.
   public static func run(
     _ policy: Policy? = nil, quirks: LegacyQuirks = LegacyQuirks(), workers: Int = 1, keyRing: KeyRing? = nil,
@@ -74,11 +75,11 @@ public final class GatewayFixture: Sendable {
     return try result.get()
   }
 
-  /// Where a second gateway looks for the upstream.
+  /// The upstream of a second gateway.
   public enum ReplicaUpstream: Sendable {
     /// The same recording upstream.
     case same
-    /// Where nothing listens.
+    /// An address on which no server listens.
     case dead
     case raw(RawUpstream)
   }
@@ -91,7 +92,7 @@ public final class GatewayFixture: Sendable {
     var changed = FixturePolicy(policy ?? self.policy)
     switch place {
     case .same: break
-    // Of all loopback addresses the recording upstream has one, and this is another one.
+    // The recording upstream listens on 127.0.0.1 only.
     case .dead: changed.upstream.origin = Origin(scheme: .http, host: "127.0.0.2", port: upstream.port)
     case .raw(let raw): changed.upstream.origin = Origin(scheme: .http, host: "127.0.0.1", port: raw.port)
     }
@@ -146,7 +147,7 @@ public final class GatewayFixture: Sendable {
         store: store, metrics: metrics, log: log, now: { clock.now },
         notice: { [told] text in told.value.withLock { $0.append(text) } }))
     current = Mutex(placed)
-    // Only now is the port known that an http origin has to name.
+    // The port that an http origin must name is known only now.
     await reload(to: placed)
   }
 
@@ -159,7 +160,7 @@ public final class GatewayFixture: Sendable {
   /// The policy in force.
   public var policy: Policy { current.withLock { $0 } }
   public var port: Int { server.server.addresses.first?.port ?? 0 }
-  /// Where clients find the gateway.
+  /// The address at which clients reach the gateway.
   public var front: WebAddress {
     let origin = policy.gateway.origin
     return WebAddress(isSecure: origin.scheme == .https, host: origin.host, port: origin.port)
@@ -173,7 +174,7 @@ public final class GatewayFixture: Sendable {
   }
 
   private func reload(to policy: Policy) async {
-    // What a test set on purpose stays: an upstream that is dead, for example.
+    // Keeps the upstream's address, which a test may have changed on purpose, for example to a dead one.
     let placed = GatewayFixture.placed(policy, port: port, upstream: nil)
     guard let tls = try? GatewayTLS(placed, tickets: tickets) else { return }
     await server.reload(GatewaySnapshot(policy: placed, keyRing: keyRing), tls: tls)
@@ -225,9 +226,9 @@ public final class GatewayFixture: Sendable {
       LegacyConfiguration(clients: Array(known.values), quirks: quirks, paths: paths))
   }
 
-  // MARK: What the gateway tells
+  // MARK: Notices and log
 
-  /// What the operator was told, once it is so many lines: they are told on threads of their own.
+  /// The notices to the operator. Waits until there are `count` lines, for up to 10 s: other threads write them.
   public func notices(_ count: Int) async throws -> [String] {
     for _ in 0..<1_000 {
       let lines = told.value.withLock { $0 }
@@ -241,9 +242,9 @@ public final class GatewayFixture: Sendable {
     let value = Mutex<[String]>([])
   }
 
-  /// The decision log so far, one JSON line a record.
+  /// The decision log so far, one JSON line per record.
   public var logLines: [String] {
-    // The writer's own way, on this thread: it writes what there is and ends.
+    // Runs the writer on this thread: it writes all waiting records and returns.
     log.stop()
     log.start(sink: logged) { $0() }
     return logged.lines

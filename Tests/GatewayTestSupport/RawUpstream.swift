@@ -1,14 +1,14 @@
 import Reactor
 import Synchronization
 
-/// An upstream that answers bytes, whatever they are, or nothing: for what no HTTP server would do.
+/// An upstream that sends arbitrary bytes or nothing: for behaviour that no HTTP server has.
 public final class RawUpstream: Sendable {
   public enum Answer: Sendable {
     /// Sends the bytes and ends the connection.
     case bytes(String)
-    /// Breaks the connection once the whole request has come.
+    /// Resets the connection after the whole request has arrived.
     case reset
-    /// Reads and never answers.
+    /// Reads and never responds.
     case silence
   }
 
@@ -34,7 +34,7 @@ public final class RawUpstream: Sendable {
     }
   }
 
-  /// The requests so far, head and body as they came.
+  /// The requests so far: head and body as received.
   public var requests: [String] { received.withLock { $0 } }
 
   public func stop() async {
@@ -81,7 +81,7 @@ public final class RawUpstream: Sendable {
       switch answer {
       case .reset: socket.reset()
       case .silence:
-        // Until the other side gives up.
+        // Wait until the gateway ends the connection.
         while true {
           switch socket.receive(into: buffer) {
           case .moved: buffer.clear()
@@ -101,7 +101,7 @@ public final class RawUpstream: Sendable {
       }
     }
 
-    /// Whether the head and as much of a body as it announces have come.
+    /// True if the text contains a complete head and as many body bytes as its Content-Length.
     private func isWhole(_ text: String) -> Bool {
       guard let end = text.firstRange(of: "\r\n\r\n") else { return false }
       let lines = text[..<end.lowerBound].split(separator: "\r\n")

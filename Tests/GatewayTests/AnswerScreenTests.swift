@@ -8,8 +8,9 @@ import Testing
 
 @testable import Gateway
 
-/// What a legacy server says beside RFC 6749, section 5.1, in answer to a request with the gateway's credentials.
-@Suite("What a client sees of the upstream's token answer")
+/// Response members beyond RFC 6749, section 5.1, that a legacy server sends in answer to requests with the gateway's
+/// credentials.
+@Suite("Screening of the upstream's token response")
 struct AnswerScreenTests {
   private func answer(_ gateway: GatewayFixture, status: Int = 200, _ text: String) {
     gateway.upstream.script { request in
@@ -27,7 +28,7 @@ struct AnswerScreenTests {
     #""refresh_token":"RAW-refresh","RAW-refresh":1"#,
   ]
 
-  @Test("A refresh token reaches the app sealed, or not at all, under whatever name it comes", arguments: members)
+  @Test("A refresh token reaches the app only sealed, whatever the name of its member", arguments: members)
   func refreshTokens(member: String) async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -46,7 +47,7 @@ struct AnswerScreenTests {
     }
   }
 
-  @Test("A refresh token that is a number is sealed as its digits")
+  @Test("A refresh token that is a JSON number is sealed as its digits")
   func number() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -59,7 +60,7 @@ struct AnswerScreenTests {
     }
   }
 
-  @Test("Known members and those that mean nothing here pass as they came")
+  @Test("Known members and harmless unknown members pass unchanged")
   func others() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -91,7 +92,7 @@ struct AnswerScreenTests {
     }
   }
 
-  @Test("The held secret and the upstream's code are replaced in every text that goes out", arguments: [200, 400])
+  @Test("The held secret and the upstream's code are replaced in every text of the response", arguments: [200, 400])
   func secrets(status: Int) async throws {
     try await GatewayFixture.run { gateway in
       let sealed = try await gateway.code()
@@ -111,7 +112,7 @@ struct AnswerScreenTests {
     }
   }
 
-  @Test("The answer to a refresh hides the upstream's token, and so does the answer to a revocation")
+  @Test("The responses to a refresh and to a revocation do not show the upstream's token")
   func refresh() async throws {
     try await GatewayFixture.run { gateway in
       let response = try await gateway.redeem(try await gateway.code())

@@ -3,8 +3,8 @@ import HTTP
 import LegacyServer
 import Testing
 
-/// Attack classes 10 to 13 in raw requests against a gateway. The upstream records: nothing may reach it, or one request
-/// that means what the gateway decided.
+/// Attack classes 10 to 13 as raw requests to a gateway. The recording upstream must see no request, or one request
+/// with the meaning that the gateway decided on.
 @Suite("Attacks on a gateway")
 struct AttackTests {
   private static let head = "Host: gw.example\r\nX-Forwarded-Proto: https\r\n"
@@ -18,7 +18,7 @@ struct AttackTests {
     return Int(String(decoding: answer.dropFirst(9).prefix(3), as: UTF8.self)) ?? 0
   }
 
-  @Test("No spelling of an endpoint's path leads past it, whichever server resolves it (attack class 10)")
+  @Test("No spelling of an endpoint's path reaches the upstream, whichever server would resolve it (attack class 10)")
   func paths() async throws {
     let spellings = [
       "/Token", "/TOKEN", "/%74oken", "/%2574oken", "//token", "/token/", "/token//", "/./token", "/x/../token",
@@ -40,7 +40,7 @@ struct AttackTests {
     }
   }
 
-  @Test("No field and no parameter turns a request into another one (attack class 11)")
+  @Test("No field and no parameter changes the meaning of a request (attack class 11)")
   func overrides() async throws {
     try await GatewayFixture.run { gateway in
       let form = gateway.tk("rawcode").encoded
@@ -66,7 +66,7 @@ struct AttackTests {
     }
   }
 
-  @Test("A form that some server reads in another way is refused (attack class 12)")
+  @Test("A form that some server parses differently is refused (attack class 12)")
   func bodies() async throws {
     let form = "application/x-www-form-urlencoded"
     let fields = [
@@ -96,7 +96,7 @@ struct AttackTests {
     }
   }
 
-  @Test("A parameter has one value in every reader's eyes (attack class 12)")
+  @Test("A parameter that two readers could read differently is refused (attack class 12)")
   func parameters() async throws {
     let additions = [
       "client_id=n2", "%63lient_id=n2", "client%5fid=n2", "client%255fid=n2", "Client_Id=n2", "CLIENT_ID=n2",
@@ -132,7 +132,7 @@ struct AttackTests {
     }
   }
 
-  @Test("Nobody is sent to an address that is not registered (attack class 13)")
+  @Test("The gateway never redirects to an unregistered address (attack class 13)")
   func redirects() async throws {
     let addresses = [
       "https://evil.test/", "https://app.example.com/", "https://app.example.com/cb/", "https://app.example.com/cb?x=y",
@@ -159,7 +159,7 @@ struct AttackTests {
     try await GatewayFixture.run { gateway in
       for address in addresses {
         for change in ["state", "response_type", "code_challenge_method"] {
-          // Beside other faults, which must not be told to the address either.
+          // Combined with other errors, which must not be sent to that address either.
           let answer = try await gateway.get(
             gateway.az("n1", address) { form in if change != "state" { form.set(change, "x") } })
           #expect(answer.status == 400, "\(address)")

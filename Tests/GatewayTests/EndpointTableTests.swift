@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The endpoint table")
 struct EndpointTableTests {
-  @Test("Each path that a row takes from the policy leads to that row's endpoint")
+  @Test("Each path that a row takes from the policy is read as that row's endpoint")
   func paths() throws {
     let policy = try FixturePolicy.with {
       $0.upstream.endpoints = EndpointPaths(
@@ -24,13 +24,13 @@ struct EndpointTableTests {
     }
   }
 
-  @Test("The log and the metrics tell all endpoints apart that are answered")
+  @Test("Each endpoint that the gateway answers has its own label in the log and the metrics")
   func labels() {
     var labels: Set<DecisionEndpoint> = []
     for endpoint in Endpoint.allCases {
       switch endpoint.row.handling {
       case .answer where endpoint == .own: #expect(endpoint.row.label == .path)
-      // It starts an authorization request again.
+      // `start` begins an authorization request again.
       case .answer where endpoint == .start: #expect(endpoint.row.label == .authorization)
       case .answer, .answerIf: #expect(labels.insert(endpoint.row.label).inserted, "\(endpoint)")
       case .refuse: #expect(endpoint.row.label == .path)

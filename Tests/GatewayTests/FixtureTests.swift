@@ -16,7 +16,7 @@ struct FixtureTests {
     }
   }
 
-  @Test("A native app signs in over a loopback origin, on a port of its own")
+  @Test("A native app signs in over a loopback origin, with a redirect URI on a port of its choice")
   func loopback() async throws {
     try await GatewayFixture.run(try FixturePolicy.onLoopback()) { gateway in
       let redirectURI = "http://127.0.0.1:51004/cb"
@@ -25,7 +25,7 @@ struct FixtureTests {
     }
   }
 
-  @Test("Confidential clients sign in with secrets of their own", arguments: [("w1", "w1secret"), ("web:2", "a b%c")])
+  @Test("Confidential clients sign in with their own secrets", arguments: [("w1", "w1secret"), ("web:2", "a b%c")])
   func confidential(client: String, secret: String) async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code(client)
@@ -34,7 +34,7 @@ struct FixtureTests {
     }
   }
 
-  @Test("A client that is itself at the upstream keeps its secret and its redirect URI")
+  @Test("A client with an upstream client of its own keeps its secret and its redirect URI")
   func itself() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w3")
@@ -43,7 +43,7 @@ struct FixtureTests {
     }
   }
 
-  @Test("A policy may be given as text")
+  @Test("A policy can be given as YAML text")
   func yaml() async throws {
     let policy = try FixturePolicy.yaml(
       """
@@ -69,7 +69,7 @@ struct FixtureTests {
     }
   }
 
-  @Test("A refused request leaves the upstream alone")
+  @Test("A refused request does not reach the upstream")
   func refused() async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectRefused(get: gateway.az("nobody"), status: 400)

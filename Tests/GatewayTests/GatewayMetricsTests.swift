@@ -9,7 +9,7 @@ import Testing
 @testable import Gateway
 
 struct GatewayMetricsTests {
-  @Test("What passes and what is forwarded is timed at the upstream, what the gateway answers is not")
+  @Test("Only requests that go to the upstream count in its response times")
   func upstream() async throws {
     try await GatewayFixture.run { gateway in
       let count = { gateway.metrics.snapshot().upstreamDurations.count }
@@ -29,7 +29,7 @@ struct GatewayMetricsTests {
   @Test("Requests that a rule refuses count as refused, at endpoints, paths and hosts")
   func refusals() async throws {
     try await GatewayFixture.run { gateway in
-      // A request is counted a moment after its answer was sent.
+      // The gateway counts a request shortly after it has sent the response.
       func count(_ handling: Handling, reaches expected: Int) async throws -> Int? {
         for _ in 0..<1_000 where gateway.metrics.snapshot().requests[handling] != UInt64(expected) {
           try await Task.sleep(for: .milliseconds(5))
@@ -51,13 +51,13 @@ struct GatewayMetricsTests {
     }
   }
 
-  @Test("An upstream that goes away is a notice, and its return is one")
+  @Test("An upstream that becomes unreachable gives one notice, and its return gives another")
   func upstreamNotices() async throws {
     let told = Mutex<[String]>([])
     let watch = UpstreamWatch(OperatorNotices { text in told.withLock { $0.append(text) } })
     let worker = MetricsRegistry(workers: 1, policyVersion: "test").workers[0]
     let metrics = GatewayMetrics(worker, OperatorNotices { _ in }, watch)
-    // Each on a thread of its own.
+    // Each notice is given on a thread of its own.
     func settled(_ count: Int) async throws -> [String] {
       for _ in 0..<1_000 where told.withLock({ $0.count }) < count { try await Task.sleep(for: .milliseconds(5)) }
       return told.withLock { $0 }
@@ -75,12 +75,12 @@ struct GatewayMetricsTests {
     #expect(back.last == "the upstream accepts connections again" && back.count == 2)
   }
 
-  @Test("Connections that have ended are not open")
+  @Test("A connection that has ended does not count as open")
   func connections() async throws {
     try await GatewayFixture.run { gateway in
       for _ in 0..<3 { _ = try await gateway.get("/login") }
       var open = gateway.metrics.snapshot().connections
-      // A connection's end reaches its worker a moment after the client's.
+      // The worker learns of the end of a connection shortly after the client.
       for _ in 0..<1_000 where open > 0 {
         try await Task.sleep(for: .milliseconds(5))
         open = gateway.metrics.snapshot().connections

@@ -4,10 +4,10 @@ import HTTP2TestSupport
 import LegacyServer
 import Testing
 
-/// Every rule holds whichever version of HTTP a client speaks.
+/// Every rule applies to every version of HTTP.
 @Suite("A gateway that speaks HTTP/2")
 struct HTTP2GatewayTests {
-  @Test("A flow runs over HTTP/2 from the app to the legacy server, and its code serves once")
+  @Test("A flow over HTTP/2 runs from the app to the legacy server, and its code can be redeemed once")
   func flow() async throws {
     try await GatewayFixture.run { gateway in
       let front = gateway.front
@@ -28,7 +28,7 @@ struct HTTP2GatewayTests {
     }
   }
 
-  @Test("What is refused over HTTP/1.1 is refused over HTTP/2 with the same answer, and the upstream sees neither")
+  @Test("A request that is refused over HTTP/1.1 gets the same refusal over HTTP/2 and does not reach the upstream")
   func refusals() async throws {
     try await GatewayFixture.run { gateway in
       let without = { (name: String) in gateway.az { $0.remove(name) } }
@@ -54,7 +54,7 @@ struct HTTP2GatewayTests {
         let expected = try await gateway.send(request)
         let response = try await gateway.sendHTTP2(request)
         #expect(response.status == expected.status, "\(request.target)")
-        // In the query or in the fragment, with nothing random in it.
+        // The error is in the query or in the fragment, without random values.
         #expect(response.status >= 400 || response.location?.contains("error=") == true, "\(request.target)")
         #expect(response.location == expected.location, "\(request.target)")
         #expect(Self.names(response) == Self.names(expected), "\(request.target)")
@@ -67,7 +67,7 @@ struct HTTP2GatewayTests {
     }
   }
 
-  /// Without those of one connection.
+  /// The names of the fields, without `Connection`, which HTTP/2 does not have.
   private static func names(_ response: Response) -> [String] {
     response.headers.fields.map { $0.name.lowercased() }.filter { $0 != "connection" }.sorted()
   }
@@ -80,7 +80,7 @@ struct HTTP2GatewayTests {
 }
 
 extension GatewayFixture {
-  /// Sends a request as the only one of a connection over HTTP/2, with what ``send(_:tls:)`` adds.
+  /// Sends a request as the only one of an HTTP/2 connection, with the fields that ``send(_:tls:)`` adds.
   func sendHTTP2(_ request: Request) async throws -> Response {
     var fields = Frame.request(
       method: request.method, scheme: "http", path: request.target, authority: front.authority)
@@ -90,7 +90,7 @@ extension GatewayFixture {
     if !request.body.isEmpty {
       frames.append(Frame(.data, flags: Frame.endStream, stream: 1, payload: request.body))
     }
-    // The last word of this end: the gateway closes once it has answered.
+    // The client announces its end, so the gateway closes the connection after its response.
     frames.append(Frame(.goAway, payload: Frame.word(0) + Frame.word(0)))
     var bytes = try await ClientLoop.sendRaw(Frame.preface + frames.flatMap(\.bytes), toPort: port)
     let reader = FieldReader()

@@ -2,10 +2,10 @@ import Testing
 
 @testable import Gateway
 
-@Suite("JSON of token answers")
+@Suite("JSON of token responses")
 struct JSONTests {
   @Test(
-    "What is read here is what Foundation reads",
+    "The reader gives the same result as Foundation",
     arguments: [
       "{}", "{ \"a\" : 1 }\n\t\r ", "{\"a\":-0}", "{\"a\":0}", "{\"a\":01}", "{\"a\":1.0}", "{\"a\":1e3}", "{\"a\":-}",
       "{\"a\":123456789012345678}", "{\"a\":9223372036854775807}", "{\"a\":9223372036854775808}", "{\"a\":0.1}",
@@ -19,14 +19,14 @@ struct JSONTests {
     #expect(JSONValue.members(of: bytes) == JSONValue.decoded(bytes))
   }
 
-  @Test("A text that is not UTF-8, or is nested too deep, is not read")
+  @Test("Text that is not UTF-8 or is nested too deeply is refused")
   func refused() {
     #expect(JSONValue.members(of: Array("{\"a\":\"".utf8) + [0xff] + Array("\"}".utf8)) == nil)
     let deep = "{\"a\":" + String(repeating: "[", count: 600) + String(repeating: "]", count: 600) + "}"
     #expect(JSONValue.members(of: Array(deep.utf8)) == nil)
   }
 
-  @Test("A token answer needs nothing of Foundation")
+  @Test("A common token response is read and written without Foundation")
   func common() {
     let text =
       "{\"access_token\":\"x.y\",\"expires_in\":3600,\"scope\":\"a b\",\"token_type\":\"Bearer\",\"x\":[true,null]}"
@@ -35,7 +35,7 @@ struct JSONTests {
     #expect(members.flatMap { PlainJSON.text(of: $0) } == Array(text.utf8))
   }
 
-  @Test("What is written here is what Foundation writes")
+  @Test("The writer gives the same text as Foundation")
   func writing() {
     let members: [[String: JSONValue]] = [
       [:], ["a": .string("/\u{e9}\u{2028}")], ["a": .string("\"\\\n\u{7f}\u{1}")], ["a": .number(0.5)],

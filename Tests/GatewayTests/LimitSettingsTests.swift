@@ -8,7 +8,7 @@ import Testing
 @testable import Gateway
 @testable import Proxy
 
-/// The layers below the policy know nothing of it, so each states its limits itself.
+/// The layers below the policy do not depend on it, so each layer defines its limits itself.
 struct LimitSettingsTests {
   private static func settings(_ adjust: (inout LimitSettings) -> Void = { _ in }) throws -> ProxyConfiguration {
     let policy = try FixturePolicy.with {
@@ -22,7 +22,7 @@ struct LimitSettingsTests {
     ).configuration
   }
 
-  /// Every limit, by name.
+  /// Every limit by its name.
   private static func limits(_ configuration: ProxyConfiguration) -> [String: Int] {
     let limits = configuration.limits
     let http2 = configuration.http2 ?? HTTP2Limits()
@@ -37,7 +37,7 @@ struct LimitSettingsTests {
     ]
   }
 
-  @Test("A policy that says nothing of limits gives the proxy those that it has by itself")
+  @Test("A policy without limits gives the proxy its own defaults")
   func defaults() throws {
     #expect(Self.limits(try Self.settings()) == Self.limits(ProxyConfiguration()))
   }

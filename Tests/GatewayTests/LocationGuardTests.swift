@@ -5,14 +5,14 @@ import Testing
 
 @testable import Gateway
 
-@Suite("I-path: where answers lead")
+@Suite("I-path: guarded locations")
 struct LocationGuardTests {
   private func leaksAuthorizationResponse(_ field: String) throws -> Bool {
     LocationGuard(try FixturePolicy.with()).leaksAuthorizationResponse(field)
   }
 
   @Test(
-    "I-path: an answer is known in every spelling that a browser or an app takes for it",
+    "I-path: a response is recognised in every spelling that a browser or an app resolves to it",
     arguments: [
       "https://gw.example/.proofgate/callback?code=c", "//gw.example/.proofgate/callback?code=c",
       "//other.example/.proofgate/callback?code=c", "/.proofgate/callback?code=c", ".proofgate/callback?code=c",
@@ -33,7 +33,7 @@ struct LocationGuardTests {
   }
 
   @Test(
-    "I-path: what leads elsewhere, or carries nothing, passes",
+    "I-path: a location elsewhere, or without a code or token, passes",
     arguments: [
       "/login?code=c", "https://gw.example/mfa?code=c", "https://elsewhere.example/cb?code=c", "/.proofgate/callback",
       "https://app.example.com/cb", "https://app.example.com/other?code=c", "https://app.example.com:444/cb?code=c",
@@ -43,7 +43,7 @@ struct LocationGuardTests {
     #expect(try !leaksAuthorizationResponse(field))
   }
 
-  @Test("I-path: a gateway on loopback may move codes of its own pages about")
+  @Test("I-path: on a loopback origin, codes between pages of that origin pass")
   func loopbackOrigin() throws {
     let locations = LocationGuard(
       try FixturePolicy.with(origin: Origin(scheme: .http, host: "127.0.0.1", port: 8080)) { _ in })

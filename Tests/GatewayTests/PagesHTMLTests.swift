@@ -3,7 +3,7 @@ import Testing
 
 @Suite("HTML escapes by construction (I-pages)")
 struct PagesHTMLTests {
-  @Test("Interpolated text cannot open a tag, end an attribute or start a reference")
+  @Test("Interpolated text cannot open a tag, end an attribute or start a character reference")
   func escapes() {
     let value = #"<script>alert("1")</script> & 'x'"#
     let html: HTML = "<a title=\"\(value)\">\(value)</a>"
@@ -11,7 +11,7 @@ struct PagesHTMLTests {
     #expect(html.text == "<a title=\"\(escaped)\">\(escaped)</a>")
   }
 
-  @Test("Markup made of markup is not escaped again, and nothing stands for a missing piece")
+  @Test("Nested markup is not escaped again, and a missing piece adds nothing")
   func nests() {
     let inner: HTML = "<b>\("a<b")</b>"
     let missing: HTML? = nil
@@ -20,7 +20,7 @@ struct PagesHTMLTests {
   }
 
   @Test(
-    "A URL that would run script is replaced",
+    "A URL that could run a script is replaced",
     arguments: [
       "javascript:alert(1)", "JavaScript:alert(1)", " javascript:alert(1)", "java\nscript:alert(1)",
       "\u{1}javascript:x",
@@ -32,7 +32,7 @@ struct PagesHTMLTests {
   }
 
   @Test(
-    "URLs of apps and sites stay, escaped",
+    "URLs of apps and sites are kept and escaped",
     arguments: [
       ("com.example.mail:/cb?a=1&b=2", "com.example.mail:/cb?a=1&amp;b=2"),
       ("https://app.example.com/\"><script>", "https://app.example.com/&quot;&gt;&lt;script&gt;"),
@@ -43,13 +43,13 @@ struct PagesHTMLTests {
     #expect(html.text == "<a href=\"\(expected)\">x</a>")
   }
 
-  @Test("Controls never reach a page, and line breaks survive a form")
+  @Test("Control characters are replaced, and line breaks survive a form")
   func controls() {
     let html: HTML = "\("a\0b\u{1b}c\r\nd\te\u{85}")"
     #expect(html.text == "a\u{fffd}b\u{fffd}c&#13;&#10;d\te\u{fffd}")
   }
 
-  @Test("A name that would turn its surroundings around or hide shows that it would")
+  @Test("Invisible and bidirectional characters in a name are shown as U+FFFD")
   func bidirectional() {
     let html: HTML = "\(shown: "mail\u{202e}moc\u{200b}.\u{2028}x")"
     #expect(html.text == "mail\u{fffd}moc\u{fffd}.\u{fffd}x")

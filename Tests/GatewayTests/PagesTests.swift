@@ -38,7 +38,7 @@ struct PagesTests {
     String(decoding: response.body, as: UTF8.self)
   }
 
-  @Test("Every page has the strict headers and nothing that applies to form targets")
+  @Test("Every page has the strict headers and no form-action")
   func headers() {
     for response in Self.all {
       let policy = response.headers.only("Content-Security-Policy") ?? ""
@@ -58,7 +58,7 @@ struct PagesTests {
     }
   }
 
-  @Test("The policy allows exactly the style and script that stand on the page")
+  @Test("The Content-Security-Policy allows exactly the style and the script of the page")
   func hashes() throws {
     for response in Self.all {
       let html = Self.html(response)
@@ -73,7 +73,7 @@ struct PagesTests {
     }
   }
 
-  @Test("No value from outside becomes markup (6749-10.14-sanitise)")
+  @Test("No external value becomes markup (6749-10.14-sanitise)")
   func escaping() {
     for response in Self.all {
       let html = Self.html(response)
@@ -83,7 +83,7 @@ struct PagesTests {
     }
   }
 
-  @Test("Nothing is loaded, and no link leads to an address of the request (6749-3.1.2.4-no-redirect)")
+  @Test("A page loads nothing and has no link to an address of the request (6749-3.1.2.4-no-redirect)")
   func noForeignAddresses() {
     for response in Self.all {
       let html = Self.html(response)
@@ -96,7 +96,7 @@ struct PagesTests {
     }
   }
 
-  @Test("Every page says its language, fits a phone, follows the dark and has one main heading")
+  @Test("Every page declares its language, fits a phone, supports dark mode and has one main heading")
   func accessibility() {
     for response in Self.all {
       let html = Self.html(response)
@@ -109,7 +109,7 @@ struct PagesTests {
     }
   }
 
-  @Test("The operator's name and support link stand on the page, escaped")
+  @Test("The operator's name and support link are on the page, escaped")
   func branding() {
     let html = Self.html(Self.pages.error(ErrorPage(status: 400)))
     #expect(html.contains("Acme &amp; Sons"))
@@ -117,7 +117,7 @@ struct PagesTests {
     #expect(!Self.html(Pages().error(ErrorPage(status: 400))).contains("href="))
   }
 
-  @Test("An error page tells the developer the rule, where it is explained, the standard and the transaction")
+  @Test("An error page shows the developer the rule, its documentation, the standard and the transaction")
   func developer() {
     let html = Self.html(Self.pages.error(Self.details))
     #expect(html.contains("<code>redirect-uri-mismatch</code>"))
@@ -127,7 +127,7 @@ struct PagesTests {
   }
 
   @Test(
-    "Every status keeps its number and has a heading",
+    "An error page has the given status, and Retry-After only if a delay is given",
     arguments: [
       400, 403, 404, 405, 408, 413, 414, 421, 429, 431, 500, 501, 502, 503, 504,
     ])
@@ -137,7 +137,7 @@ struct PagesTests {
     #expect(response.headers.only("Retry-After") == (status == 429 ? "30" : nil))
   }
 
-  @Test("The consent page names the client, where it returns to and what it asks for (I-consent)")
+  @Test("The consent page shows the client, its destination and the requested scopes (I-consent)")
   func consentWords() {
     let html = Self.html(Self.pages.consent(Self.consent(name: "Example Mail", scopes: ["email", "mail.read"])))
     let text = HTMLForm.text(of: html)
@@ -148,7 +148,7 @@ struct PagesTests {
     #expect(text.contains("mail.read"))
   }
 
-  @Test("A client whose identity nothing proves is marked as unverified, others are not")
+  @Test("Only a client whose identity is not proven is marked as unverified")
   func unverified() {
     let unproven = Self.html(Self.pages.consent(Self.consent(name: "Mail")))
     let proven = Self.html(Self.pages.consent(Self.consent(name: "Mail", isProven: true)))
@@ -157,7 +157,7 @@ struct PagesTests {
   }
 
   @Test(
-    "Destinations are told in words",
+    "Destinations are described in words",
     arguments: [
       (RedirectDestination.thisComputer, "a program on this computer"),
       (.site(origin: "https://app.example.com"), "https://app.example.com"),
@@ -169,7 +169,7 @@ struct PagesTests {
     #expect(HTMLForm.text(of: Self.html(Self.pages.consent(page))).contains("You return to \(words)"))
   }
 
-  @Test("The consent form posts the token and one of two answers")
+  @Test("The consent form posts the token and one of two decisions")
   func consentForm() throws {
     let forms = HTMLForm.forms(in: Self.html(Self.pages.consent(Self.consent(name: "Mail"))))
     let form = try #require(forms.first)
@@ -193,7 +193,7 @@ struct PagesTests {
   }
 
   @Test(
-    "Starting again leads to this origin only (I-browser)",
+    "The page that offers to start again links to the gateway's own origin only (I-browser)",
     arguments: [
       "https://evil.example/", "//evil.example/", "/\\evil.example/", "evil", "",
     ])
@@ -202,13 +202,13 @@ struct PagesTests {
     #expect(!html.contains("href="))
   }
 
-  @Test("Starting again leads to the path that is given (I-browser)")
+  @Test("The page that offers to start again links to the given path (I-browser)")
   func startAgain() {
     let html = Self.html(Pages().startAgain(path: "/authorize?client_id=a&state=s", ErrorPage(status: 400)))
     #expect(html.contains("href=\"/authorize?client_id=a&amp;state=s\""))
   }
 
-  @Test("An embedded user agent gets the address to copy, and no link to it (8252-8.12-block)")
+  @Test("An embedded user agent gets the address as text to copy, without a link (8252-8.12-block)")
   func embedded() {
     let address = "https://id.example.com/authorize?client_id=a&state=s"
     let response = Pages().embeddedUserAgent(address: address, ErrorPage(status: 403))
@@ -218,14 +218,15 @@ struct PagesTests {
     #expect(!html.contains("href="))
   }
 
-  @Test("The page that opens the app links to the redirect URI and follows it nowhere by itself")
+  @Test("The page that opens the app links to the redirect URI and does not follow the link by itself")
   func openApp() {
     let html = Self.html(Pages().openApp(location: "com.example.mail:/cb?code=c&state=s", clientName: "Mail"))
     #expect(html.contains("href=\"com.example.mail:/cb?code=c&amp;state=s\""))
     #expect(!html.contains("<script"))
   }
 
-  @Test("Allow comes after Don't allow, for the eye and for the keyboard, and takes no click at once (I-consent)")
+  @Test(
+    "Allow comes after Don't allow, on screen and for the keyboard, and ignores clicks in the first second (I-consent)")
   func buttons() throws {
     let html = Self.html(Self.pages.consent(Self.consent(name: "Mail")))
     let deny = try #require(html.firstRange(of: #"value="deny""#))
@@ -238,7 +239,7 @@ struct PagesTests {
 }
 
 extension String {
-  /// What stands between each pair of marks.
+  /// The texts between each pair of marks.
   fileprivate func components(between open: String, and close: String) -> [String] {
     var found: [String] = []
     var rest = self[...]

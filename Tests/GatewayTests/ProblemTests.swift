@@ -32,7 +32,7 @@ struct ProblemTests {
   }
 
   @Test(
-    "A request that passes and has no answer gets problem details, and a page if it accepts HTML",
+    "A proxied request without a response gets problem details, or a page if it accepts HTML",
     arguments: [false, true])
   func upstream(hasBody: Bool) async throws {
     try await GatewayFixture.run { gateway in
@@ -56,7 +56,7 @@ struct ProblemTests {
     }
   }
 
-  @Test("A request that a path or a host refuses gets the rule with the problem details, and a browser a page")
+  @Test("A request with a refused path or host gets problem details with the rule, or a page for a browser")
   func refused() async throws {
     try await GatewayFixture.run { gateway in
       for (target, host, status, title, rule) in [
@@ -72,7 +72,7 @@ struct ProblemTests {
     }
   }
 
-  @Test("The token endpoint keeps the errors of RFC 6749, and the authorization endpoint its page")
+  @Test("The token endpoint always sends the errors of RFC 6749, and the authorization endpoint always a page")
   func endpoints() async throws {
     try await GatewayFixture.run { gateway in
       let token = try await gateway.post("/token", ["grant_type": "password"], ["Accept": "application/problem+json"])

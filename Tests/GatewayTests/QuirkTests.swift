@@ -35,7 +35,7 @@ struct QuirkTests {
     ),
   ]
 
-  @Test("A native app gets JSON tokens that work, from a server that does this", arguments: quirks.indices)
+  @Test("A native app gets working JSON tokens from a server with this quirk", arguments: quirks.indices)
   func flow(index: Int) async throws {
     try await GatewayFixture.run(quirks: Self.quirks[index].1) { gateway in
       let code = try await gateway.code("n1") { $0.append("scope", "read write") }
@@ -56,7 +56,7 @@ struct QuirkTests {
   }
 
   @Test(
-    "Tokens that the server compresses although it was asked not to are read", arguments: ["gzip", "GZIP", "x-gzip"])
+    "A token response is read even if the upstream compresses it unasked", arguments: ["gzip", "GZIP", "x-gzip"])
   func compressed(coding: String) async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -75,7 +75,7 @@ struct QuirkTests {
   }
 
   @Test(
-    "A token answer whose coding cannot be read is the server's failure and costs no code",
+    "A token response with an unreadable coding gives 502, and the code stays valid",
     arguments: ["br", "gzip, gzip", "deflate"])
   func unreadable(coding: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -102,7 +102,7 @@ struct QuirkTests {
   }
 
   @Test(
-    "Bad codes draw one error in one form, whatever the upstream says",
+    "A refused code always gives invalid_grant, whatever error the upstream sends",
     arguments: [
       .with { $0.badCodeError = "invalid_code" }, .with { $0.tokenErrorName = "error_message" },
       .with { $0.tokenErrorStatus = 401 }, .with { $0.tokenErrorStatus = 403 }, .with { $0.tokenErrorsAre200 = true },
@@ -114,7 +114,7 @@ struct QuirkTests {
   func badCodes(quirks: LegacyQuirks) async throws {
     try await GatewayFixture.run(quirks: quirks) { gateway in
       let code = try await gateway.code("p1")
-      // The upstream forgets its codes.
+      // A new legacy server, which does not know the code.
       gateway.upstream.serve(gateway.legacyServer(quirks))
       let response = try await gateway.redeem(code, "p1")
       response.expectTokenError(400, "invalid_grant")
@@ -123,7 +123,7 @@ struct QuirkTests {
     }
   }
 
-  @Test("A denial that the upstream shows as a page leaves nothing behind, and the app can try again")
+  @Test("After a denial that the upstream shows as a page, the app can try again")
   func denialAsPage() async throws {
     try await GatewayFixture.run(quirks: .with { $0.errorsAsPages = true }) { gateway in
       let session = try await gateway.legacySession()
@@ -137,7 +137,7 @@ struct QuirkTests {
     }
   }
 
-  @Test("An upstream that redirects errors to anyone never sees a redirect URI that was not verified")
+  @Test("An upstream that redirects errors to any URI never gets an unverified redirect URI")
   func redirectsAnywhere() async throws {
     try await GatewayFixture.run(quirks: .with { $0.redirectsErrorsAnywhere = true }) { gateway in
       for uri in ["com.evil:/cb", "https://evil.example/cb", "com.example.p1:/cb/../x"] {
@@ -148,12 +148,12 @@ struct QuirkTests {
     }
   }
 
-  @Test("A server that answers a challenge with an error and without state is never asked with one")
+  @Test("An upstream that refuses challenges gets one only if the policy says that it supports PKCE")
   func glewlwyd() async throws {
     try await GatewayFixture.run(quirks: .with { $0.strictParameters = true }) { gateway in
       let code = try await gateway.code("p1")
       #expect(try await gateway.redeem(code, "p1").status == 200)
-      // Where the policy is wrong about the server, the app learns of the error with its own state.
+      // If the policy is wrong about the upstream, the app gets the error with its own state.
       await gateway.reload { $0.upstream.usesPKCE = true }
       let response = try await gateway.get(gateway.az("p1"))
       let answer = try response.expectErrorRedirect(to: "com.example.p1:/cb")
@@ -162,7 +162,7 @@ struct QuirkTests {
     }
   }
 
-  @Test("Tokens over GET are refused here, even where the upstream hands them out")
+  @Test("The gateway refuses token requests by GET, even if the upstream accepts them")
   func tokensOverGET() async throws {
     try await GatewayFixture.run(quirks: .with { $0.tokensOverGET = true }) { gateway in
       let code = try await gateway.code("p1")

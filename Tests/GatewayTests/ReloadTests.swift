@@ -5,7 +5,7 @@ import OAuth
 import Policy
 import Testing
 
-@Suite("A policy that changes between the legs")
+@Suite("A policy that changes during a flow")
 struct ReloadTests {
   static let changes: [(String, @Sendable (inout FixturePolicy) -> Void)] = [
     ("the client is gone", { $0.remove("p1") }),
@@ -16,12 +16,14 @@ struct ReloadTests {
     ("it may not use the grant any more", { policy in policy.edit("p1") { $0.grants = [.refreshToken] } }),
   ]
 
-  @Test("I-completion: completion holds the transaction against the policy of now", arguments: changes.indices)
+  @Test(
+    "I-completion: a request completes under the policy at its start, and the next request under the new one",
+    arguments: changes.indices)
   func completion(index: Int) async throws {
     try await GatewayFixture.run { gateway in
       let session = try await gateway.legacySession()
       let begun = try await gateway.begin(cookies: [session])
-      // The change comes while the upstream is about to answer.
+      // The policy changes while the upstream prepares its response.
       let gate = Gate()
       gateway.upstream.script { request in
         guard request.method == "POST" else { return nil }
@@ -35,7 +37,7 @@ struct ReloadTests {
       await gate.open()
       let late = try await answer
       #expect(gateway.upstream.recorder.count == before + 1)
-      // What was in progress ends under the policy it began under; what comes now is held against the new one.
+      // A request in progress ends under the policy it began under; a later request is checked against the new one.
       #expect(late.location?.hasPrefix("com.example.p1:/cb?code=") == true)
       let response = try await gateway.expectRefusedAfterReload(begun, [begun.cookie, session])
       #expect(response.status == 400)
@@ -44,7 +46,7 @@ struct ReloadTests {
   }
 
   @Test(
-    "I-completion: an answer that is on its way to the callback is held against the policy of now",
+    "I-completion: the callback checks a response against the policy in force",
     arguments: changes.indices)
   func callback(index: Int) async throws {
     let policy = try FixturePolicy.with { $0.upstream.callback = .network }
@@ -59,7 +61,7 @@ struct ReloadTests {
     }
   }
 
-  @Test("A code of a client that is gone is worth nothing")
+  @Test("A code of a removed client is refused")
   func codeOfGoneClient() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("p1")
@@ -69,7 +71,7 @@ struct ReloadTests {
     }
   }
 
-  @Test("I-credentials: a code or refresh token does not get the credentials of another upstream client")
+  @Test("I-credentials: a code or refresh token is never sent with the credentials of another upstream client")
   func otherUpstreamClient() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("p1")
@@ -81,7 +83,7 @@ struct ReloadTests {
     }
   }
 
-  @Test("A reload in the middle of a flow that it does not concern goes unnoticed")
+  @Test("A reload that does not concern a flow does not disturb it")
   func unconcerned() async throws {
     try await GatewayFixture.run { gateway in
       let session = try await gateway.legacySession()

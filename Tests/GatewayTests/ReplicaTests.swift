@@ -10,10 +10,10 @@ import Testing
 struct ReplicaTests {
   private func keys(_ file: KeyFile) throws -> KeyRing { try #require(file.ring) }
 
-  @Test("A flow that began on one replica goes on and ends on others with the same keys")
+  @Test("A flow that began on one replica continues and ends on another one with the same keys")
   func sameKeys() async throws {
     let file = KeyFile.generate(now: 1_700_000_000)
-    // As another process would read it.
+    // The keys as another process reads them from the file.
     let ring = try keys(try KeyFile(parsing: file.render()))
     try await GatewayFixture.run(keyRing: try keys(file)) { first in
       try await first.withReplica(keyRing: ring) { second in
@@ -31,7 +31,7 @@ struct ReplicaTests {
     }
   }
 
-  @Test("Consent that is asked for on one replica is given on another one")
+  @Test("Consent that one replica requests can be given on another one")
   func consent() async throws {
     try await GatewayFixture.run { first in
       try await first.withReplica { second in
@@ -45,7 +45,7 @@ struct ReplicaTests {
     }
   }
 
-  @Test("A replica that does not have the key yet says 503, and burns nothing")
+  @Test("A replica that does not have the key yet answers 503 and uses nothing up")
   func unknownKey() async throws {
     try await GatewayFixture.run { first in
       let begun = try await first.begin()
@@ -65,7 +65,7 @@ struct ReplicaTests {
     }
   }
 
-  @Test("What a retired key sealed is refused as the client's")
+  @Test("A value that a retired key sealed is refused with 400")
   func retiredKey() async throws {
     var file = KeyFile.generate(now: 1_700_000_000)
     let ring = try keys(file)
@@ -85,7 +85,7 @@ struct ReplicaTests {
     }
   }
 
-  @Test("A rotation in the middle of a flow goes unnoticed while the old key still opens")
+  @Test("A key rotation during a flow does not disturb it while the old key still opens values")
   func rotation() async throws {
     var file = KeyFile.generate(now: 1_700_000_000)
     let ring = try keys(file)
@@ -102,7 +102,7 @@ struct ReplicaTests {
     }
   }
 
-  @Test("Single use holds across replicas that share a store")
+  @Test("A code can be redeemed once across all replicas that share a store")
   func singleUse() async throws {
     try await GatewayFixture.run { first in
       try await first.withReplica(sharesStore: true) { second in
@@ -119,7 +119,7 @@ struct ReplicaTests {
     }
   }
 
-  @Test("What one issuer sealed opens for no other")
+  @Test("A value that one issuer sealed is refused by another issuer")
   func otherIssuer() async throws {
     try await GatewayFixture.run { first in
       let code = try await first.code("p1")

@@ -5,9 +5,9 @@ import OAuth
 import Policy
 import Testing
 
-@Suite("Scopes that the server does not know, from end to end")
+@Suite("Scopes that the upstream does not know, in complete flows")
 struct ScopeFlowTests {
-  /// A server that refuses each scope that it does not know, as many legacy servers do.
+  /// A server that refuses every scope that it does not know, as many legacy servers do.
   private static func strict(_ known: Set<String>) -> FixtureUpstream.Script {
     { request in
       let form = Form(decoding: request.query ?? "")
@@ -23,7 +23,7 @@ struct ScopeFlowTests {
     }
   }
 
-  @Test("An app whose library adds `openid` signs in and refreshes, and the log says what was dropped")
+  @Test("An app whose library adds `openid` signs in and refreshes, and the log reports the dropped scopes")
   func drops() async throws {
     let policy = try FixturePolicy.with { $0.upstream.scopes = ScopeRules(drop: ["openid", "offline_access"]) }
     try await GatewayFixture.run(policy) { gateway in
@@ -39,7 +39,7 @@ struct ScopeFlowTests {
       let code = try await gateway.code { $0.append("scope", asked) }
       let answer = try await gateway.redeem(code)
       let tokens = try #require(NativeApp.tokens(in: answer), "\(answer.text)")
-      // The server's own word on what it granted.
+      // The upstream itself reports the granted scope.
       #expect(tokens.scope == "read")
       let token = try #require(tokens.refreshToken).reveal()
       let refreshed = try await gateway.post(
@@ -51,7 +51,7 @@ struct ScopeFlowTests {
     }
   }
 
-  @Test("A client's own list takes the place of the server's")
+  @Test("A client's own list replaces the server's list")
   func client() async throws {
     let policy = try FixturePolicy.with {
       $0.upstream.scopes = ScopeRules(drop: ["openid"], default: ["basic"])

@@ -17,7 +17,7 @@ struct ShippedPolicyFlowTests {
     }
   }
 
-  /// How a client proves itself at the token endpoint.
+  /// The credentials of a client at the token endpoint.
   private enum Proof {
     case none
     case basic(Secret)
@@ -50,7 +50,7 @@ struct ShippedPolicyFlowTests {
       unsupported: outcome.unsupported.map(\.description).joined(separator: "\n"))
   }
 
-  @Test("The three policies are found")
+  @Test("There are three shipped policies")
   func found() throws {
     #expect(Set(try Self.names).isSuperset(of: ["desktop-and-cli.yaml", "mixed.yaml", "mobile-app.yaml"]))
   }
@@ -66,7 +66,7 @@ struct ShippedPolicyFlowTests {
   }
 
   private func completeFlows(of client: Client, _ gateway: GatewayFixture, unsupported: String) async throws {
-    // The legacy server's own secret of a client that the gateway holds none for.
+    // The legacy server's secret for a client whose secret the gateway does not have.
     let own = Secret(client.secret?.reveal() ?? "\(client.upstream.clientID.rawValue)secret")
     let proofs: [Proof] = client.kind == .public ? [.none] : [.basic(own), .post(own)]
     for grant in client.grants {
@@ -79,7 +79,7 @@ struct ShippedPolicyFlowTests {
               try await redeem(client, redirectURI.text, proof, sendsChallenge: false, gateway)
             }
           }
-        // A part of the code's flow.
+        // Tested as part of the code's flow.
         case .refreshToken: #expect(client.grants.contains(.authorizationCode) || client.grants.contains(.deviceCode))
         case .clientCredentials:
           let response = try await ask(["grant_type": "client_credentials", "scope": "mail"], client, proof, gateway)
@@ -91,7 +91,7 @@ struct ShippedPolicyFlowTests {
     }
   }
 
-  /// Signs in, redeems the code, and uses the refresh token of each answer once.
+  /// Signs in, redeems the code, and uses the refresh token of each response once.
   private func redeem(
     _ client: Client, _ redirectURI: String, _ proof: Proof, sendsChallenge: Bool, _ gateway: GatewayFixture
   ) async throws {
@@ -140,7 +140,7 @@ struct ShippedPolicyFlowTests {
     return try await gateway.post(try #require(gateway.policy.upstream.endpoints.token.first), form, headers)
   }
 
-  /// The tokens of an answer, of which the upstream takes the access token as that of the client that it knows.
+  /// Returns the tokens of a response, after the upstream has accepted the access token as one of its client.
   @discardableResult
   private func expectTokens(
     _ response: Response, _ client: Client, _ gateway: GatewayFixture

@@ -7,7 +7,7 @@ import TLSTestSupport
 import Telemetry
 import Testing
 
-/// The gateway with TLS of its own, before and behind.
+/// The gateway with TLS on both sides, to clients and to the upstream.
 @Suite("A gateway that speaks TLS")
 struct TLSGatewayTests {
   private static func policy(_ adjust: (inout FixturePolicy) throws -> Void = { _ in }) throws -> Policy {
@@ -21,7 +21,7 @@ struct TLSGatewayTests {
     UpstreamTLS(authorities: try TestCertificates.chain(authority), serverName: name)
   }
 
-  @Test("A flow runs over TLS from the app to the legacy server")
+  @Test("A flow over TLS runs from the app to the legacy server")
   func flow() async throws {
     let tls = try TestCertificates.client()
     let policy = try Self.policy { $0.upstream.tls = try Self.trusting("server-ca") }
@@ -41,7 +41,7 @@ struct TLSGatewayTests {
     }
   }
 
-  @Test("I-transport: a TLS listener is secure by itself, and no proxy is believed that is not trusted")
+  @Test("I-transport: a TLS listener is secure by itself, and forwarding fields of an untrusted peer are ignored")
   func transport() async throws {
     let tls = try TestCertificates.client()
     try await GatewayFixture.run(try Self.policy()) { gateway in
@@ -51,10 +51,10 @@ struct TLSGatewayTests {
     }
   }
 
-  @Test("A reload changes the certificate, and an unusable upstream trust is told to the operator")
+  @Test("A reload changes the certificate, and an upstream that is no longer trusted gives a notice")
   func reload() async throws {
     let before = try TestCertificates.client()
-    // Without a session to resume.
+    // A second client, without a session to resume.
     let fresh = try TestCertificates.client()
     let after = try TestCertificates.client("other.example")
     let other = try TestCertificates.identity("other")
@@ -85,7 +85,7 @@ struct TLSGatewayTests {
     }
   }
 
-  @Test("A listener that was opened in plaintext stays so until a restart")
+  @Test("A plaintext listener stays plaintext after a reload")
   func kind() async throws {
     let identity = try TestCertificates.identity("gateway")
     try await GatewayFixture.run { gateway in
@@ -99,7 +99,7 @@ struct TLSGatewayTests {
     }
   }
 
-  @Test("Sessions resume, and that is counted")
+  @Test("Sessions resume, and the metrics count them")
   func resumption() async throws {
     let tls = try TestCertificates.client()
     try await GatewayFixture.run(try Self.policy()) { gateway in

@@ -8,7 +8,7 @@ struct ChunkDecoderTests {
     case refused(Int)
   }
 
-  /// Decodes input that becomes available in pieces of `sizes`, the last one repeated.
+  /// Decodes input that becomes available in pieces of these sizes; the last size is repeated.
   private static func decode(_ input: [UInt8], cuts: [Int]) -> Outcome {
     var decoder = BodyDecoder(.chunked)
     var body: [UInt8] = []
@@ -31,7 +31,7 @@ struct ChunkDecoderTests {
 
   private static func decode(_ text: String) -> Outcome { decode(Array(text.utf8), cuts: []) }
 
-  @Test("Chunks are put together, and what follows the body is left alone")
+  @Test("Chunks are joined, and the bytes after the body are not read")
   func simple() {
     #expect(
       ChunkDecoderTests.decode("3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\nGET")
@@ -81,13 +81,13 @@ struct ChunkDecoderTests {
     #expect(ChunkDecoderTests.decode(text) == .refused(400))
   }
 
-  @Test("The largest size does not overflow")
+  @Test("The largest chunk size does not overflow")
   func largest() {
     #expect(ChunkDecoderTests.decode("fffffffffffffff\r\nabc") == .unfinished(Array("abc".utf8)))
     #expect(ChunkDecoderTests.decode("FFFFFFFFFFFFFFF\r\nabc") == .unfinished(Array("abc".utf8)))
   }
 
-  @Test("Extensions and trailers are bounded over a whole body (attack class 3)")
+  @Test("Extensions and trailers are limited over a whole body (attack class 3)")
   func bounds() {
     let long = String(repeating: "x", count: 5000)
     #expect(ChunkDecoderTests.decode("1;\(long)\r\na\r\n0\r\n\r\n") == .refused(413))
@@ -97,7 +97,7 @@ struct ChunkDecoderTests {
     #expect(ChunkDecoderTests.decode("0\r\n" + String(repeating: "Xyz: y\r\n", count: 2000) + "\r\n") == .refused(413))
   }
 
-  @Test("A connection's end completes only a body without other framing")
+  @Test("The end of the connection completes only a body without other framing")
   func close() throws {
     for (framing, isProper) in [(BodyFraming.chunked, false), (.length(3), false), (.untilClose, true), (.none, true)] {
       var decoder = BodyDecoder(framing)

@@ -2,7 +2,7 @@ import HTTP1
 import Testing
 
 struct ConnectionStateTests {
-  /// The states of an exchange that can be reached: how much of the request has come, how far the response is.
+  /// The reachable states of an exchange: the received part of the request and the progress of the response.
   enum Response: CaseIterable {
     case awaited
     case sending
@@ -20,7 +20,7 @@ struct ConnectionStateTests {
     return state
   }
 
-  @Test("What follows an exchange, for each state of both sides")
+  @Test("The next step of the connection follows from the states of request and response")
   func table() {
     for keepsAlive in [true, false] {
       #expect(state(received: true, .complete, keepsAlive: keepsAlive).next == (keepsAlive ? .readHead : .close))
@@ -33,7 +33,7 @@ struct ConnectionStateTests {
     }
   }
 
-  @Test("A response that was not begun cannot be cut")
+  @Test("A response that has not begun cannot be cut")
   func cutBeforeStart() {
     var state = ConnectionState()
     state.receivedHead(hasBody: false, keepsAlive: true)
@@ -42,14 +42,14 @@ struct ConnectionStateTests {
     #expect(!state.hasStartedResponse)
   }
 
-  @Test("A complete response is not cut any more")
+  @Test("A complete response cannot be cut any more")
   func cutAfterEnd() {
     var state = state(received: true, .complete, keepsAlive: true)
     state.cutResponse()
     #expect(state.next == .readHead)
   }
 
-  @Test("A response announces that the connection stays only when the request was read")
+  @Test("A response announces keep-alive only if the request was read completely")
   func announcement() {
     #expect(state(received: true, .awaited, keepsAlive: true).announcesKeepAlive)
     #expect(!state(received: false, .awaited, keepsAlive: true).announcesKeepAlive)

@@ -13,7 +13,7 @@ struct RequestFramingTests {
     #expect(try body("Content-Length: 000") == BodyFraming.none)
   }
 
-  @Test("A length is read as decimal digits")
+  @Test("A length is parsed as decimal digits")
   func length() throws {
     #expect(try body("Content-Length: 42") == .length(42))
     #expect(try body("content-length:\t0042 ") == .length(42))
@@ -41,7 +41,7 @@ struct RequestFramingTests {
     #expect(refusal("POST / HTTP/1.1\r\nHost: a\r\n\(field)\r\n\r\n") == 400)
   }
 
-  @Test("The only coding is chunked, in any case")
+  @Test("The only accepted coding is chunked, in any letter case")
   func chunked() throws {
     #expect(try body("Transfer-Encoding: chunked") == .chunked)
     #expect(try body("transfer-encoding:CHUNKED\t") == .chunked)
@@ -80,7 +80,7 @@ struct RequestFramingTests {
     }
   }
 
-  @Test("HTTP/1.0 knows no codings (attack class 1)")
+  @Test("HTTP/1.0 has no transfer codings (attack class 1)")
   func oldVersion() {
     #expect(refusal("POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n") == 400)
   }
@@ -91,7 +91,7 @@ struct ResponseHeadTests {
     try parseResponse("\(text)\r\n\r\n", to: method)?.head
   }
 
-  @Test("A status line has a version, a status and a phrase that may be empty")
+  @Test("A status line has a version, a status and a phrase, which may be empty")
   func statusLine() throws {
     let parsed = try #require(try parseResponse("HTTP/1.1 404 Not  Found\u{e9}\r\nA: b\r\n\r\n"))
     #expect(parsed.head.status == 404)
@@ -117,7 +117,7 @@ struct ResponseHeadTests {
     #expect(isRefused(response: "\(line)\r\nContent-Length: 0\r\n\r\n"))
   }
 
-  @Test("How the body ends follows method, status and fields")
+  @Test("Method, status and fields decide how the body of a response ends")
   func framing() throws {
     #expect(try head("HTTP/1.1 200 OK")?.body == .untilClose)
     #expect(try head("HTTP/1.1 200 OK\r\nContent-Length: 5")?.body == .length(5))
@@ -158,7 +158,7 @@ struct ResponseHeadTests {
     #expect(!isRefused(response: "HTTP/1.1 100 Continue\r\nContent-Length: 0\r\n\r\n"))
   }
 
-  @Test("Whether the upstream's connection can be used again")
+  @Test("Framing, version and options decide whether the upstream's connection can be used again")
   func persistence() throws {
     #expect(try head("HTTP/1.1 200 OK\r\nContent-Length: 5")?.keepsAlive == true)
     #expect(try head("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close")?.keepsAlive == false)
@@ -168,7 +168,7 @@ struct ResponseHeadTests {
     #expect(try head("HTTP/1.1 200 OK\r\nContent-Length: 0")?.keepsAlive == true)
   }
 
-  @Test("After an answer that has no body by definition the connection is not used again: some servers send one")
+  @Test("After a response that has no body by definition, the connection is not used again: some servers send one")
   func strayBodies() throws {
     for fields in ["", "\r\nContent-Length: 0", "\r\nContent-Length: 5", "\r\nTransfer-Encoding: chunked"] {
       #expect(try head("HTTP/1.1 204 No Content\(fields)")?.keepsAlive == false)

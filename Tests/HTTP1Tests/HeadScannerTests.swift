@@ -29,7 +29,7 @@ struct HeadScannerTests {
     return .incomplete
   }
 
-  @Test("Bytes that arrive one by one end a head where the whole does", arguments: heads)
+  @Test("A head ends at the same byte, whether its bytes arrive one by one or together", arguments: heads)
   func splits(_ head: String) {
     let bytes = Array(head.utf8)
     let whole = HeadScannerTests.scan(bytes, step: max(1, bytes.count))
@@ -42,7 +42,7 @@ struct HeadScannerTests {
     #expect(HeadScannerTests.scan(bytes, step: bytes.count) == .end(18))
   }
 
-  @Test("What is made of random bytes does not depend on how they arrive")
+  @Test("The result for random bytes does not depend on how they arrive")
   func randomSplits() {
     var random = SeededGenerator(seed: 7)
     let alphabet = Array("\r\n\r\nab:".utf8)

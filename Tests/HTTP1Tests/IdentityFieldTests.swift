@@ -3,7 +3,7 @@ import HTTP1
 import Testing
 
 struct IdentityFieldTests {
-  /// The names of a head with these fields that may go upstream, `Host` aside.
+  /// The names of these fields that may go upstream, without `Host`.
   private func passing(
     _ names: [String], _ fields: IdentityFields = IdentityFields(), isTrusted: Bool = false
   ) throws -> [String] {
@@ -36,7 +36,7 @@ struct IdentityFieldTests {
     #expect(try passing([name], isTrusted: true) == [name])
   }
 
-  @Test("Every glob of the reference is in force")
+  @Test("Every glob in the reference is in force")
   func reference() throws {
     let root = #filePath.components(separatedBy: "/Tests/")[0]
     let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: root + "/docs/policy.md")), as: UTF8.self)
@@ -52,7 +52,7 @@ struct IdentityFieldTests {
   }
 
   @Test(
-    "A dropped field is named by what recognised it, never by text of the request",
+    "A dropped field is reported by the name or glob that matched, never by text of the request",
     arguments: [
       ("IV-Secret", "iv-*"), ("X-Remote-USER", "x-remote-user"), ("X_Secret", "irregular"), ("X-Secret-S-DN", "*-s-dn"),
       ("X-Corp-Secret", "x-corp-*"), ("X-Original-URL", "x-original-url"), ("Content_Type", "irregular"),
@@ -65,7 +65,7 @@ struct IdentityFieldTests {
     #expect(fields.dropped(parsed.index[0], of: parsed.index, parsed.bytes.span, isTrusted: false) == nil)
   }
 
-  @Test("Fields that mean nothing to the gateway pass, whoever sends them")
+  @Test("Fields without a meaning for the gateway pass, from any sender")
   func others() throws {
     let names = [
       "Accept", "User-Agent", "Authorization", "Cookie", "Content-Type", "Origin", "Referer", "Range", "X-Auth-Token",
@@ -87,7 +87,7 @@ struct IdentityFieldTests {
     #expect(parsed.index.last?.known == (name.contains("_") ? .disguised : .assertion))
   }
 
-  @Test("A policy adds globs and takes some away; what it adds wins")
+  @Test("A policy adds globs and removes some; a glob that it adds takes precedence")
   func globs() throws {
     let fields = IdentityFields(
       strip: ["x-sso2-*", "*-proof", "x-a*-b*c", "login", "x-keep-not"],
@@ -102,7 +102,7 @@ struct IdentityFieldTests {
     #expect(try passing(["X-SSO2-User", "Login"], fields, isTrusted: true) == ["X-SSO2-User", "Login"])
   }
 
-  @Test("A policy cannot take what OAuth needs")
+  @Test("A policy cannot drop fields that OAuth needs")
   func needed() throws {
     let names = ["Authorization", "Cookie", "Content-Type", "Content-Encoding"]
     #expect(try passing(names, IdentityFields(strip: ["*o*", "c*"])) == names)

@@ -3,7 +3,7 @@ import Testing
 
 struct MessageValueTests {
   @Test(
-    "A date is written as RFC 9110 wants it",
+    "A date has the format of RFC 9110",
     arguments: [
       (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
       (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"), (1_709_251_199, "Thu, 29 Feb 2024 23:59:59 GMT"),
@@ -13,7 +13,7 @@ struct MessageValueTests {
     #expect(HTTPDate.format(seconds) == text)
   }
 
-  @Test("Field names are compared without regard to case, and only an only field is given")
+  @Test("Field names are compared without regard to case, and `only` needs exactly one field")
   func headers() {
     var headers: Headers = ["A": "1", "b": "2", "a": "3"]
     #expect(headers["a"] == "1")

@@ -1,7 +1,7 @@
 import HTTP1
 import Testing
 
-/// A bounds check that fails ends the process: so each of these passes when it comes to its end.
+/// A failed bounds check ends the process, so a test here passes if it runs to its end.
 struct MutationTests {
   private static let requests = [
     "GET /authorize?client_id=a&state=%20b HTTP/1.1\r\nHost: id.example.com\r\nCookie: a=b; c=d\r\nConnection: keep-alive, X-A\r\nX-A: b\r\n\r\n",
@@ -35,7 +35,7 @@ struct MutationTests {
     return bytes
   }
 
-  @Test("No mutation of a valid request head stops the parser, and what is accepted lies within the head")
+  @Test("A mutated request head never crashes the parser, and accepted ranges lie within the head")
   func requestMutations() {
     var random = SeededGenerator(seed: 1)
     let index = HeadIndex()
@@ -46,7 +46,7 @@ struct MutationTests {
       let head = parsed.head
       let ranges = [head.methodRange, head.target, head.path, head.query, head.host, head.upgrade].compactMap { $0 }
       let isInside = head.length <= bytes.count && ranges.allSatisfy { $0.upperBound <= head.length }
-      // What passes has one reading: no control character anywhere, no line end inside.
+      // An accepted head has one reading: no control character anywhere and no line end inside a value.
       let isClean = parsed.index.allSatisfy { field in
         field.value.upperBound <= head.length - 2
           && !bytes[field.value].contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7f }
@@ -55,7 +55,7 @@ struct MutationTests {
     }
   }
 
-  @Test("No mutation of a valid response head stops the parser")
+  @Test("A mutated response head never crashes the parser")
   func responseMutations() {
     var random = SeededGenerator(seed: 2)
     let index = HeadIndex()
@@ -69,7 +69,7 @@ struct MutationTests {
     }
   }
 
-  @Test("No random bytes stop a parser or the decoder")
+  @Test("Random bytes never crash a parser or the decoder")
   func noise() {
     var random = SeededGenerator(seed: 3)
     let index = HeadIndex()
@@ -89,7 +89,7 @@ struct MutationTests {
     }
   }
 
-  @Test("Every prefix of a valid head, closed by an empty line, is accepted or refused")
+  @Test("Every prefix of a valid head with an empty line after it is accepted or refused")
   func prefixes() {
     let index = HeadIndex()
     for request in MutationTests.requests {

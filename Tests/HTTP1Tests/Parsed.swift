@@ -1,6 +1,6 @@
 import HTTP1
 
-/// A head that went through scanner and parser, with the bytes that its offsets point into.
+/// A head after scanner and parser, with the bytes that its offsets refer to.
 struct Parsed<Head> {
   let head: Head
   let index: HeadIndex
@@ -19,7 +19,7 @@ struct Parsed<Head> {
   var nominated: [String] { index.filter(\.isNominated).compactMap { text($0.name) } }
 }
 
-/// `nil` when the head is incomplete.
+/// Returns nil if the head is incomplete.
 func parseRequest(_ bytes: [UInt8], into index: HeadIndex = HeadIndex()) throws(MessageError) -> Parsed<RequestHead>? {
   var scanner = HeadScanner()
   guard let length = try scanner.end(of: bytes.span) else { return nil }
@@ -43,7 +43,7 @@ func parseResponse(_ text: String, to method: Method = .get) throws(MessageError
   try parseResponse(Array(text.utf8), to: method)
 }
 
-/// The status with which a request is refused; `nil` when it is accepted or incomplete.
+/// The status with which a request is refused; nil if it is accepted or incomplete.
 func refusal(_ bytes: [UInt8]) -> Int? {
   do throws(MessageError) {
     _ = try parseRequest(bytes)
@@ -55,7 +55,7 @@ func refusal(_ bytes: [UInt8]) -> Int? {
 
 func refusal(_ text: String) -> Int? { refusal(Array(text.utf8)) }
 
-/// Whether a response head is refused.
+/// True if a response head is refused.
 func isRefused(response text: String, to method: Method = .get) -> Bool {
   do throws(MessageError) {
     return try parseResponse(text, to: method) == nil
@@ -64,7 +64,7 @@ func isRefused(response text: String, to method: Method = .get) -> Bool {
   }
 }
 
-/// A small deterministic generator (SplitMix64), so that a failure can be seen again.
+/// A small deterministic generator (SplitMix64), so that a failure can be reproduced.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 

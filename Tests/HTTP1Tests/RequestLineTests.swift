@@ -16,7 +16,7 @@ struct RequestLineTests {
   }
 
   @Test(
-    "Methods are told apart with regard to case",
+    "Methods are case-sensitive",
     arguments: [
       ("GET", Method.get), ("HEAD", .head), ("POST", .post), ("PUT", .put), ("DELETE", .delete), ("PATCH", .patch),
       ("OPTIONS", .options), ("get", .other), ("Post", .other), ("PROPFIND", .other), ("G", .other),
@@ -26,7 +26,7 @@ struct RequestLineTests {
     #expect(parsed.head.method == method)
   }
 
-  @Test("Only methods whose effect does not add up may be sent twice")
+  @Test("Only idempotent methods may be sent twice")
   func idempotence() {
     #expect([Method.get, .head, .put, .delete, .options].allSatisfy { $0.isIdempotent })
     #expect(![Method.post, .patch, .trace, .connect, .other].contains { $0.isIdempotent })
@@ -47,7 +47,7 @@ struct RequestLineTests {
     #expect(refusal("\(line)\r\nHost: a\r\n\r\n") == 400)
   }
 
-  /// The targets that a browser sent, one for each visible character in the path and in the query.
+  /// The targets that browsers sent, one for each visible character in the path and in the query.
   private static let browserTargets: [String] = {
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .appendingPathComponent("Browsers/targets.txt")
@@ -64,7 +64,7 @@ struct RequestLineTests {
     }
   }
 
-  @Test("Exactly the visible characters that no browser leaves unencoded are refused in a target")
+  @Test("In a target, exactly the visible characters that every browser encodes are refused")
   func unencoded() {
     let sent = Set(Self.browserTargets.joined().utf8)
     for byte in UInt8(0x21)...0x7e {
@@ -80,12 +80,12 @@ struct RequestLineTests {
     #expect(refusal("GET / HTTP/\(version)\r\nHost: a\r\n\r\n") == 505)
   }
 
-  @Test("The preface of HTTP/2 is refused with 505")
+  @Test("The HTTP/2 preface is refused with 505")
   func preface() {
     #expect(refusal("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") == 505)
   }
 
-  @Test("One empty line before the request line is ignored, two are not")
+  @Test("One empty line before the request line is ignored, and two are refused")
   func emptyLines() throws {
     let parsed = try #require(try parseRequest("\r\nGET /x HTTP/1.1\r\nHost: a\r\n\r\n"))
     #expect(parsed.text(parsed.head.target) == "/x")
@@ -94,7 +94,7 @@ struct RequestLineTests {
     #expect(try parseRequest("\r\n") == nil)
   }
 
-  @Test("A target of 8 KiB is accepted, a longer one is refused with 414")
+  @Test("A target of 8 KiB is accepted, and a longer one is refused with 414")
   func targetLimit() throws {
     let longest = "/" + String(repeating: "a", count: HeadLimits.standard.target - 1)
     #expect(refusal("GET \(longest) HTTP/1.1\r\nHost: a\r\n\r\n") == nil)
@@ -108,7 +108,7 @@ struct RequestLineTests {
 }
 
 struct RequestTargetTests {
-  @Test("The authority of an absolute-form target takes the place of Host")
+  @Test("The authority of an absolute-form target replaces Host")
   func absoluteForm() throws {
     let parsed = try #require(try parseRequest("GET HTTP://b.example:81/p?q HTTP/1.1\r\nHost: a.example\r\n\r\n"))
     #expect(parsed.text(parsed.head.host) == "b.example:81")
@@ -123,7 +123,7 @@ struct RequestTargetTests {
     #expect(parsed.text(parsed.head.host) == "b.example")
   }
 
-  @Test("The asterisk belongs to OPTIONS")
+  @Test("The asterisk is accepted for OPTIONS only")
   func asterisk() throws {
     let parsed = try #require(try parseRequest("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"))
     #expect(parsed.head.isAsterisk)
@@ -144,7 +144,7 @@ struct RequestTargetTests {
   }
 
   @Test(
-    "A host is a name or a literal, with a port or without",
+    "A host is a name or an address literal, with or without a port",
     arguments: [
       "a", "A.example", "a.example:1", "a.example:65535", "127.0.0.1:8080", "[::1]", "[::1]:80", "[2001:db8::1.2.3.4]",
       "a_b.example", "xn--e1afmkfd.example",

@@ -1,6 +1,6 @@
 import CNghttp2
 
-/// Writes field sections with literals only (RFC 7541, section 6.2.2), whatever stands in them.
+/// Writes field sections with literals only (RFC 7541, section 6.2.2), with arbitrary content.
 public enum FieldWriter {
   public static func write(_ fields: [(String, String)]) -> [UInt8] {
     write(fields.map { (Array($0.0.utf8), Array($0.1.utf8)) })
@@ -12,7 +12,7 @@ public enum FieldWriter {
 
   private static func string(_ bytes: [UInt8]) -> [UInt8] { integer(bytes.count) + bytes }
 
-  /// With a prefix of 7 bits.
+  /// Encodes an integer with a prefix of 7 bits.
   private static func integer(_ value: Int) -> [UInt8] {
     if value < 127 { return [UInt8(value)] }
     var rest = value - 127

@@ -1,4 +1,4 @@
-/// One HTTP/2 frame as a test writes or reads it (RFC 9113, section 4.1): no codec of the gateway's is involved.
+/// One HTTP/2 frame that a test writes or reads (RFC 9113, section 4.1), independent of the gateway's codec.
 public struct Frame: Sendable, Equatable {
   public enum Kind: UInt8, Sendable {
     case data = 0
@@ -50,7 +50,7 @@ public struct Frame: Sendable, Equatable {
     [24, 16, 8, 0].map { UInt8(value >> $0 & 0xff) }
   }
 
-  /// Takes the frames that are whole off the front of `bytes`.
+  /// Removes the complete frames from the front of `bytes` and returns them.
   public static func take(from bytes: inout [UInt8]) -> [Frame] {
     var frames: [Frame] = []
     var position = 0
@@ -68,7 +68,7 @@ public struct Frame: Sendable, Equatable {
     return frames
   }
 
-  // MARK: Frames that tests send often
+  // MARK: Common frames
 
   public static func settings(_ entries: [(Int, Int)] = []) -> Frame {
     Frame(
@@ -90,7 +90,7 @@ public struct Frame: Sendable, Equatable {
     [(":method", method), (":scheme", "http"), (":path", path), (":authority", "gateway.test")]
   }
 
-  /// The fields of a request with something else in the place of one, or without it, and more behind.
+  /// The fields of a request, in which each pseudo-field can be changed or omitted and more fields can be appended.
   public static func request(
     method: String? = "GET", scheme: String? = "http", path: String? = "/", authority: String? = "gateway.test",
     _ more: (String, String)...

@@ -3,11 +3,11 @@ import HTTP2TestSupport
 import Testing
 
 /// Frames that RFC 9113, section 5.1, does not allow in the state of their stream: the cases of `h2spec --strict` that
-/// nghttp2 alone does not meet, and those next to them.
+/// nghttp2 does not handle by itself, and similar ones.
 struct ClosedStreamTests {
   private static let priority: [UInt8] = [0, 0, 0, 0, 15]
 
-  /// The code with which the stream was reset or the connection ended.
+  /// The error code with which the stream was reset or the connection ended.
   private func code(_ frames: [Frame], stream: Int = 1) -> Int? {
     for frame in frames {
       if frame.kind == .goAway { return frame.word(at: 4) }
@@ -22,7 +22,7 @@ struct ClosedStreamTests {
     Frame(.headers, stream: 1, payload: FieldWriter.write(Frame.request("GET", "/"))),
   ]
 
-  @Test("DATA and HEADERS behind RST_STREAM are STREAM_CLOSED", arguments: late)
+  @Test("DATA and HEADERS after RST_STREAM are STREAM_CLOSED", arguments: late)
   func afterReset(_ frame: Frame) throws {
     for isWhole in [false, true] {
       let fixture = try SessionFixture()
@@ -31,7 +31,7 @@ struct ClosedStreamTests {
     }
   }
 
-  @Test("DATA and HEADERS behind END_STREAM are STREAM_CLOSED, whether the response is out or not", arguments: late)
+  @Test("DATA and HEADERS after END_STREAM are STREAM_CLOSED, before and after the response", arguments: late)
   func afterEnd(_ frame: Frame) throws {
     for isAnswered in [false, true] {
       for endsWithData in [false, true] {
@@ -48,7 +48,7 @@ struct ClosedStreamTests {
     }
   }
 
-  @Test("A CONTINUATION behind the end of its section ends the connection")
+  @Test("A CONTINUATION after the end of its field section ends the connection")
   func continuation() throws {
     for frame in [Frame.reset(1), Frame.window(0, 1)] {
       let fixture = try SessionFixture()
@@ -57,7 +57,7 @@ struct ClosedStreamTests {
     }
   }
 
-  @Test("A stream that begins with a lower number than an earlier one is PROTOCOL_ERROR")
+  @Test("A new stream with a lower number than an earlier one is PROTOCOL_ERROR")
   func lower() throws {
     let fixture = try SessionFixture()
     fixture.receive(.get(5), .get(3))
@@ -65,14 +65,14 @@ struct ClosedStreamTests {
     #expect(fixture.streams[3] == nil)
   }
 
-  @Test("DATA on a stream that was passed over is STREAM_CLOSED")
+  @Test("DATA on a skipped stream is STREAM_CLOSED")
   func passedOver() throws {
     let fixture = try SessionFixture()
     fixture.receive(.get(5), .data(3, "x"))
     #expect(code(fixture.frames(), stream: 3) == 5)
   }
 
-  @Test("A stream with an even number, and frames on one that has not begun, are PROTOCOL_ERROR")
+  @Test("A stream with an even number, and frames on an idle stream, are PROTOCOL_ERROR")
   func idle() throws {
     for frame in [Frame.get(2), .data(7, "x"), .reset(7), .window(7, 1), .data(2, "x")] {
       let fixture = try SessionFixture()
@@ -87,7 +87,7 @@ struct ClosedStreamTests {
     let fields = FieldWriter.write(Frame.request("GET", "/"))
     for frame in [
       Frame(.priority, stream: 1, payload: onItself), Frame(.priority, stream: 0, payload: Self.priority),
-      // With the exclusive bit; in HEADERS, without and with padding.
+      // With the exclusive bit; and in HEADERS, without and with padding.
       Frame(.priority, stream: 1, payload: [0x80, 0, 0, 1, 15]),
       Frame(.headers, flags: Frame.endHeaders | Frame.endStream | 0x20, stream: 1, payload: onItself + fields),
       Frame(
@@ -97,7 +97,7 @@ struct ClosedStreamTests {
       let whole = try SessionFixture()
       whole.receive(frame)
       #expect(code(whole.frames()) == 1, "\(frame)")
-      // Byte for byte.
+      // The same byte by byte.
       let pieces = try SessionFixture()
       for byte in frame.bytes { pieces.receive([byte]) }
       #expect(code(pieces.frames()) == 1, "\(frame)")
@@ -117,7 +117,7 @@ struct ClosedStreamTests {
     #expect(code(fixture.frames(), stream: 3) == 6)
   }
 
-  @Test("RST_STREAM and WINDOW_UPDATE on a stream that has ended are ignored")
+  @Test("RST_STREAM and WINDOW_UPDATE on an ended stream are ignored")
   func ignored() throws {
     let fixture = try SessionFixture()
     fixture.receive(.get(1))
@@ -128,7 +128,7 @@ struct ClosedStreamTests {
     #expect(fixture.streams[3] != nil)
   }
 
-  @Test("Frames in flight behind the gateway's own reset are ignored, and the other streams live")
+  @Test("Frames in flight after the gateway's own reset are ignored, and the other streams continue")
   func ownReset() throws {
     let fixture = try SessionFixture()
     fixture.receive(.headers(1, Frame.request("POST", "/"), endsStream: false))
@@ -138,12 +138,12 @@ struct ClosedStreamTests {
     fixture.receive(.data(1, "x"), .get(3), .data(1, "x"), .headers(1, [("x", "y")]), .get(5))
     #expect(code(fixture.frames()) == nil && fixture.failure == nil)
     #expect(fixture.streams[3] != nil && fixture.streams[5] != nil)
-    // The client's own end counts all the same.
+    // The client's own end of the stream still counts.
     fixture.receive(.data(1, "x"))
     #expect(code(fixture.frames()) == 5)
   }
 
-  @Test("Frames on a stream of which nothing is known any more are ignored")
+  @Test("Frames on a stream that the session has forgotten are ignored")
   func forgotten() throws {
     let fixture = try SessionFixture()
     var reset = 0

@@ -2,14 +2,14 @@ import HTTP2
 import HTTP2TestSupport
 import Testing
 
-/// Attack class 15: what costs the gateway more than its sender ends the connection with ENHANCE_YOUR_CALM.
+/// Attack class 15: frames that cost the gateway more than the client end the connection with ENHANCE_YOUR_CALM.
 struct FloodTests {
   private func isCalmed(_ fixture: SessionFixture, _ flood: HTTP2Flood) -> Bool {
     let goAway = fixture.frames().last { $0.kind == .goAway }
     return fixture.failure == .flood(flood) && goAway?.word(at: 4) == 11
   }
 
-  @Test("Streams that are reset as soon as they begin end the connection before one of them is served (CVE-2023-44487)")
+  @Test("Streams that are reset as soon as they begin end the connection before one is served (CVE-2023-44487)")
   func rapidReset() throws {
     let fixture = try SessionFixture()
     var bytes: [UInt8] = []
@@ -20,7 +20,7 @@ struct FloodTests {
   }
 
   @Test(
-    "Streams that the client makes the server reset count as well (CVE-2025-8671)",
+    "Streams that the client makes the server reset count too (CVE-2025-8671)",
     arguments: [
       { [Frame.get($0), Frame.window($0, 0x7fff_ffff)] },
       { [Frame.headers($0, [(":method", "GET")])] },
@@ -41,7 +41,7 @@ struct FloodTests {
   }
 
   @Test(
-    "Frames on a stream that break the protocol end the connection at once",
+    "Frames on a stream that violate the protocol end the connection at once",
     arguments: [Frame.window(1, 0), Frame.data(1, "x", endsStream: true), Frame.data(0, "x"), Frame(.pushPromise)])
   func broken(_ frame: Frame) throws {
     let fixture = try SessionFixture()
@@ -51,7 +51,7 @@ struct FloodTests {
   }
 
   @Test(
-    "Frames that carry nothing end the connection",
+    "Frames without content end the connection",
     arguments: [
       Frame(.ping, payload: [0, 0, 0, 0, 0, 0, 0, 0]), Frame.settings(), Frame.window(0, 1),
       Frame(.priority, stream: 1, payload: [0, 0, 0, 0, 0]), Frame(.unknown), Frame.data(1, ""),
@@ -76,11 +76,11 @@ struct FloodTests {
     #expect(fixture.streams.isEmpty)
   }
 
-  @Test("A field section that grows without end when it is decoded ends the connection")
+  @Test("A field section that grows without limit when it is decoded ends the connection")
   func bomb() throws {
     let fixture = try SessionFixture()
     let value = String(repeating: "a", count: 3900)
-    // Literal with indexing, then references to it: one byte each.
+    // A literal with indexing, then references to it of one byte each.
     let entry =
       [0x40, 1, 0x78] + [127, UInt8((3900 - 127) % 128 | 128), UInt8((3900 - 127) / 128)] + Array(value.utf8)
     let section = FieldWriter.write(Frame.request("GET", "/")) + entry + [UInt8](repeating: 0xbe, count: 8000)
@@ -89,7 +89,7 @@ struct FloodTests {
     #expect(fixture.streams.isEmpty)
   }
 
-  @Test("Requests and time earn what they need")
+  @Test("Requests and time increase the number of control frames that a client may send")
   func earned() throws {
     let fixture = try SessionFixture()
     for stream in stride(from: 1, to: 4_000, by: 2) {

@@ -10,7 +10,7 @@ struct FlowControlTests {
     fixture.receive(.headers(stream, Frame.request("POST", "/"), endsStream: false))
   }
 
-  @Test("A stream gets its credit back when its bytes were sent on, the connection on receipt")
+  @Test("A stream gets its credit back when its bytes were forwarded, the connection on receipt")
   func credit() throws {
     let fixture = try SessionFixture()
     post(fixture, 1)
@@ -22,7 +22,7 @@ struct FlowControlTests {
     #expect(second.contains { $0.stream == 1 })
   }
 
-  @Test("More than a stream's window breaks the stream")
+  @Test("More DATA than a stream's window resets the stream")
   func overrun() throws {
     let fixture = try SessionFixture()
     post(fixture, 1)
@@ -33,7 +33,7 @@ struct FlowControlTests {
     #expect(fixture.streams[1]?.isClosed == true || fixture.session.isOver)
   }
 
-  @Test("All streams together keep a bounded part of what clients send")
+  @Test("All streams together keep a limited part of the bytes that clients send")
   func bound() throws {
     let fixture = try SessionFixture()
     var credit = 65_535
@@ -52,19 +52,19 @@ struct FlowControlTests {
     #expect(fixture.failure == nil)
     #expect(sent <= fixture.session.limits.bufferedBodies)
     #expect(sent > 256 * 1024)
-    // Once one of them is read the others go on.
+    // When one of them is read, the others continue.
     for stream in stride(from: 1, to: 30, by: 2) { _ = fixture.text(Int32(stream)) }
     #expect(fixture.frames().contains { $0.kind == .windowUpdate && $0.stream == 0 })
   }
 
-  @Test("Bodies are counted with the blocks that hold them", arguments: [1, 100, 2_049, 13_000, 16_000])
+  @Test("Bodies are counted by the blocks that contain them", arguments: [1, 100, 2_049, 13_000, 16_000])
   func bodyMemory(length: Int) throws {
     let fixture = try SessionFixture()
     let part = String(repeating: "a", count: length)
     var credit = 65_535
     for stream in stride(from: 1, to: 200, by: 2) {
       post(fixture, stream)
-      // The head: what serves the stream takes it at once.
+      // The head: the code that serves the stream reads it at once.
       _ = fixture.text(Int32(stream))
       for _ in 0..<4 where credit >= length {
         fixture.receive(.data(stream, part))
@@ -79,7 +79,7 @@ struct FlowControlTests {
   }
 
   @Test(
-    "Responses that wait for credit take the memory that they need",
+    "Responses that wait for credit use about as much memory as they are long",
     arguments: [(1, 2_048), (1_500, 2_048), (2_049, 3_300), (16_000, 4_900)])
   func responseMemory(length: Int, share: Int) throws {
     let fixture = try SessionFixture()
@@ -93,7 +93,7 @@ struct FlowControlTests {
     _ = fixture.frames()
     #expect(fixture.streams.values.allSatisfy { $0.outboundBytes > 0 })
     #expect(fixture.buffers.bytes <= 100 * share)
-    // All of it goes out once there is credit, and all memory comes back.
+    // All bytes are sent when there is credit, and all memory is released.
     var received = 0
     fixture.receive(.window(0, 10_000_000))
     for stream in stride(from: 1, to: 200, by: 2) {
@@ -104,7 +104,7 @@ struct FlowControlTests {
     #expect(fixture.buffers.bytes == 0)
   }
 
-  @Test("A stream whose response has ended has news while its rest goes out")
+  @Test("A stream whose response has ended still reports progress while the rest is sent")
   func progress() throws {
     let fixture = try SessionFixture()
     fixture.receive(.settings([(4, 0)]))
@@ -124,7 +124,7 @@ struct FlowControlTests {
     #expect(stream.outboundBytes == part.utf8.count - 200)
   }
 
-  @Test("A response goes no faster than the client's windows, and what waits is bounded")
+  @Test("A response is sent no faster than the client's windows allow, and its waiting part is limited")
   func response() throws {
     let fixture = try SessionFixture()
     fixture.receive(.get(1))
@@ -148,7 +148,7 @@ struct FlowControlTests {
     #expect(more == 1000)
   }
 
-  @Test("Frames come whole, as many as there is room for, and one of DATA fills a TLS record")
+  @Test("Frames are complete, as many as there is room for, and one DATA frame fills a TLS record")
   func wholeFrames() throws {
     let fixture = try SessionFixture()
     for stream in stride(from: 1, through: 5, by: 2) { fixture.receive(.get(stream)) }
@@ -173,7 +173,7 @@ struct FlowControlTests {
     #expect(turns.max() == 2 * 16_384)
   }
 
-  @Test("An answer that does not wait for its request ends the stream, after a bounded part of the rest")
+  @Test("A response before the end of its request ends the stream, after a limited part of the rest")
   func early() throws {
     let fixture = try SessionFixture()
     post(fixture, 1)
@@ -183,7 +183,7 @@ struct FlowControlTests {
     let frames = fixture.frames().filter { $0.stream == 1 }
     #expect(frames.map(\.kind) == [.headers, .data])
     #expect(frames.last?.endsStream == true)
-    // A bounded part of what is on its way is taken and dropped.
+    // A limited part of the bytes in flight is read and dropped.
     var sent: [Frame] = []
     var count = 0
     while count < 40, !sent.contains(where: { $0.kind == .reset }) {
@@ -197,7 +197,7 @@ struct FlowControlTests {
     #expect(fixture.failure == nil && fixture.buffers.inUse == 0)
   }
 
-  @Test("A shutdown is announced twice, and streams that come between are served")
+  @Test("A shutdown is announced twice, and streams that begin in between are served")
   func shutdown() throws {
     let fixture = try SessionFixture()
     fixture.session.noticeShutdown()
@@ -216,7 +216,7 @@ struct FlowControlTests {
     #expect(fixture.session.isOver)
   }
 
-  @Test("Every buffer comes back")
+  @Test("Every buffer is released")
   func buffers() throws {
     let fixture = try SessionFixture()
     for stream in stride(from: 1, to: 20, by: 2) {

@@ -8,7 +8,7 @@ final class SessionFixture {
   let session: HTTP2Session
   private let fields = FieldReader()
   private var sent: [UInt8] = []
-  /// Begun streams by id, as the session told of them.
+  /// Begun streams by id, as the session reported them.
   private(set) var streams: [Int32: HTTP2Stream] = [:]
   private(set) var failure: HTTP2Failure?
 
@@ -23,7 +23,7 @@ final class SessionFixture {
     _ = frames()
   }
 
-  /// Gives frames to the session in one go.
+  /// Gives the frames to the session together.
   func receive(_ frames: Frame..., now: UInt64 = 0) {
     receive(frames.flatMap(\.bytes), now: now)
   }
@@ -41,7 +41,7 @@ final class SessionFixture {
     session.takeNews { if !$0.isRefused { streams[$0.id] = $0 } }
   }
 
-  /// What the session sends.
+  /// Returns the frames that the session sends.
   func frames() -> [Frame] {
     let buffer = buffers.take()
     defer { buffers.giveBack(buffer) }
@@ -59,7 +59,7 @@ final class SessionFixture {
     return Frame.take(from: &sent)
   }
 
-  /// What the stream's request says in HTTP/1.1, as far as it came.
+  /// The received part of the stream's request, as HTTP/1.1 text.
   func text(_ id: Int32) -> String? {
     guard let stream = streams[id] else { return nil }
     let buffer = buffers.take()
@@ -83,7 +83,7 @@ final class SessionFixture {
     session.finish(stream)
   }
 
-  /// Gives the session as much of `body` as it takes, and says how much that was.
+  /// Gives the session as much of `body` as it accepts and returns the number of bytes.
   @discardableResult
   func write(_ id: Int32, _ body: String) -> Int {
     guard let stream = streams[id] else { return 0 }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import HTTP2
 
-@Suite("Streams whose objects are used again")
+@Suite("Streams whose objects are reused")
 struct StreamReuseTests {
-  @Test("A stream that begins again knows nothing of the one that it was")
+  @Test("A reused stream keeps nothing of the earlier stream")
   func begins() throws {
     let fixture = try SessionFixture()
     fixture.receive(
@@ -29,7 +29,7 @@ struct StreamReuseTests {
     }
   }
 
-  @Test("An object serves a later stream of its connection, and none while somebody still has it")
+  @Test("An object serves a later stream of its connection, but not while it is still referenced")
   func isUsedAgain() throws {
     let fixture = try SessionFixture()
     fixture.receive(.get(1))
@@ -45,7 +45,7 @@ struct StreamReuseTests {
     #expect(fixture.text(5)?.hasPrefix("GET /five HTTP/1.1\r\n") == true)
   }
 
-  @Test("An open stream's object is not taken back")
+  @Test("The object of an open stream is not reused")
   func open() throws {
     let fixture = try SessionFixture()
     fixture.receive(.get(1))

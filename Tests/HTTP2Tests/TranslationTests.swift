@@ -2,7 +2,7 @@ import HTTP2
 import HTTP2TestSupport
 import Testing
 
-/// What the code that serves HTTP/1.1 reads of a request.
+/// The HTTP/1.1 form of a request, as the code that serves HTTP/1.1 reads it.
 struct TranslationTests {
   private static let get = Frame.request("GET", "/a?b=c")
 
@@ -73,7 +73,7 @@ struct TranslationTests {
     )
   }
 
-  @Test("Host stands in for an absent :authority")
+  @Test("Host replaces a missing :authority")
   func host() throws {
     let fixture = try SessionFixture()
     fixture.receive(
@@ -81,7 +81,7 @@ struct TranslationTests {
     #expect(fixture.text(1) == "OPTIONS * HTTP/1.1\r\nhost: gateway.test\r\n\r\n")
   }
 
-  @Test("A body has the length that was announced, the length that it had, or chunks")
+  @Test("A body has its announced length, its actual length, or chunks")
   func bodies() throws {
     let fixture = try SessionFixture()
     let post = Frame.request("POST", "/")
@@ -107,7 +107,7 @@ struct TranslationTests {
     #expect(fixture.text(1) == nil)
     let frames = fixture.frames()
     #expect(frames.contains { $0.kind == .reset && $0.stream == 1 && $0.word(at: 0) == 1 })
-    // The connection lives on.
+    // The connection continues.
     fixture.receive(.get(3))
     #expect(fixture.text(3) == "GET / HTTP/1.1\r\nhost: gateway.test\r\n\r\n")
   }
@@ -132,7 +132,7 @@ struct TranslationTests {
     #expect(fixture.frames().contains { $0.kind == .reset && $0.word(at: 0) == 1 })
   }
 
-  @Test("A field section beyond what HTTP/1.1 may have is answered, not forwarded")
+  @Test("A field section larger than HTTP/1.1 allows is answered, not forwarded")
   func large() throws {
     let fixture = try SessionFixture()
     fixture.receive(.get(1, "/", [("x", String(repeating: "a", count: 16_300))]))

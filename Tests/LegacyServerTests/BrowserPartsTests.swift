@@ -4,19 +4,20 @@ import Testing
 
 @Suite("Parts of the scripted browser")
 struct BrowserPartsTests {
-  @Test("Form encoding survives a round trip", arguments: ["", "a b", "a+b&c=d%", "é\u{1F600}", "\"<>\r\n"])
+  @Test(
+    "A form is decoded to the values that were encoded", arguments: ["", "a b", "a+b&c=d%", "é\u{1F600}", "\"<>\r\n"])
   func forms(value: String) {
     let form: Form = ["k ey": value, "z": "1"]
     #expect(Form(decoding: form.encoded) == form)
   }
 
-  @Test("What is not valid form encoding stays as it is")
+  @Test("Invalid form encoding is kept as it is")
   func lenient() {
     #expect(Form(decoding: "a=%&b=%4&c=%zz&d&=e") == ["a": "%", "b": "%4", "c": "%zz", "d": "", "": "e"])
   }
 
   @Test(
-    "Addresses are cut into host, port and target",
+    "Addresses are split into host, port and target",
     arguments: [
       ("http://127.0.0.1:8080/a?b=c#d", "127.0.0.1", 8080, "/a?b=c"), ("https://EXAMPLE.com", "example.com", 443, "/"),
       ("http://[::1]:5000?x", "[::1]", 5000, "/?x"), ("http://[::1]/", "[::1]", 80, "/"),
@@ -29,7 +30,7 @@ struct BrowserPartsTests {
   }
 
   @Test(
-    "Other schemes, missing hosts and user information are no web addresses",
+    "Other schemes, missing hosts and user information are refused as web addresses",
     arguments: [
       "com.example:/cb", "http://", "http://a@b/", "http://h:x/", "http://h:70000/", "/path",
     ])
@@ -38,7 +39,7 @@ struct BrowserPartsTests {
   }
 
   @Test(
-    "References resolve as on a page",
+    "References resolve as on a web page",
     arguments: [
       ("/x", "http://h:1/x"), ("x?y", "http://h:1/a/x?y"), ("?q", "http://h:1/a/b?q"), ("", "http://h:1/a/b?c"),
       ("//other/x", "http://other/x"), ("com.example.app:/cb?code=1", "com.example.app:/cb?code=1"),
@@ -49,7 +50,7 @@ struct BrowserPartsTests {
     #expect(base.resolving(reference) == expected)
   }
 
-  @Test("Cookies go back to the host and port that set them, and nowhere else")
+  @Test("Cookies are sent to the host and port that set them, and to no other")
   func cookies() throws {
     var jar = CookieJar()
     let here = WebAddress(host: "127.0.0.1", port: 1)
@@ -87,7 +88,7 @@ struct BrowserPartsTests {
     }
   }
 
-  @Test("The app gets its answer from query, fragment and posted form")
+  @Test("The app gets its response from the query, the fragment or a posted form")
   func deliveries() async throws {
     let page = #"<form method="post" action="http://127.0.0.1:7/cb"><input type="hidden" name="code" value="c"></form>"#
     for response in [

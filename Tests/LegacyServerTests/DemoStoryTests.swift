@@ -3,7 +3,7 @@ import LegacyServer
 import OAuth
 import Testing
 
-@Suite("The demo's story")
+@Suite("The story of the demo")
 struct DemoStoryTests {
   struct Unreachable: Error {}
 
@@ -32,7 +32,7 @@ struct DemoStoryTests {
     }
   }
 
-  @Test("With a gateway that does its job every step goes as expected")
+  @Test("With a correct gateway every step succeeds")
   func good() async {
     let gateway = Self.gateway()
     var printed = ""
@@ -42,7 +42,7 @@ struct DemoStoryTests {
     #expect(!printed.contains("\u{1b}"))
   }
 
-  @Test("A gateway with a fault is noticed", arguments: StubGateway.Fault.allCases)
+  @Test("A faulty gateway is noticed", arguments: StubGateway.Fault.allCases)
   func faults(fault: StubGateway.Fault) async {
     let gateway = Self.gateway(fault)
     var printed = ""
@@ -52,7 +52,7 @@ struct DemoStoryTests {
     #expect(printed.contains("\u{1b}[1;31m"))
   }
 
-  @Test("No code, verifier, state, token or password is printed whole (I-secrets)")
+  @Test("No code, verifier, state, token or password is printed completely (I-secrets)")
   func secrets() async {
     let gateway = Self.gateway()
     let send = Self.send(gateway)
@@ -74,7 +74,7 @@ struct DemoStoryTests {
     for secret in secrets where !secret.isEmpty { #expect(!printed.contains(secret)) }
   }
 
-  @Test("A server that cannot be reached fails each step and ends the story")
+  @Test("An unreachable server fails each step and ends the story")
   func unreachable() async {
     var printed = ""
     let isGood = await DemoStory.run(Self.cast(Self.gateway()), isColoured: false) { _, _ in

@@ -36,14 +36,14 @@ struct LegacyFixture {
     return address.at(parameters.added(to: "/authorize"))
   }
 
-  /// What the app gets when the user says yes.
+  /// The parameters that the app gets if the user consents.
   func answer(_ adjust: (inout Form) -> Void = { _ in }, user: DemoUser = DemoUser()) async throws -> Form {
     var browser = browser
     let stop = try await user.walk(&browser, from: Self.authorization(adjust))
     return try #require(stop.delivery).parameters
   }
 
-  /// Asks for a token with the secret in the body.
+  /// Sends a token request with the secret in the body.
   func token(now: Int = now, _ parameters: Form) -> Response {
     var parameters = parameters
     parameters.append("client_id", Self.client.id)

@@ -4,7 +4,7 @@ import LegacyServer
 import OAuth
 import Testing
 
-@Suite("The legacy server, whole flows in memory")
+@Suite("The legacy server, complete flows in memory")
 struct LegacyFlowTests {
   @Test("Login, consent, code and token lead to the protected resource")
   func wholeFlow() async throws {
@@ -18,13 +18,13 @@ struct LegacyFlowTests {
     #expect(fixture.me(tokens.accessToken.reveal()).text.contains("\"user\":\"alice\""))
   }
 
-  @Test("A user who says no sends the app away with access_denied and its state")
+  @Test("If the user denies consent, the app gets access_denied and its state")
   func denial() async throws {
     let answer = try await LegacyFixture().answer(user: DemoUser(answer: .deny))
     #expect(answer == ["error": "access_denied", "state": "s 1&\"<"])
   }
 
-  @Test("A wrong password leads nowhere")
+  @Test("A wrong password does not sign in")
   func wrongPassword() async throws {
     let fixture = LegacyFixture()
     var browser = fixture.browser
@@ -48,7 +48,7 @@ struct LegacyFlowTests {
     #expect(fixture.redeem(late, now: LegacyFixture.now + 600).status == 400)
   }
 
-  @Test("Unknown clients and unregistered redirect URIs end on a page")
+  @Test("Unknown clients and unregistered redirect URIs are refused on a page")
   func pages() async throws {
     for adjust in [
       { (form: inout Form) in form.set("client_id", "nobody") },
@@ -86,7 +86,7 @@ struct LegacyFlowTests {
   }
 
   @Test(
-    "Clients prove themselves as configured",
+    "Clients authenticate by the configured method",
     arguments: [
       (LegacyConfiguration.Authentication.basic, 200, 401, 401), (.post, 401, 200, 200), (.any, 200, 200, 401),
     ])
@@ -104,7 +104,7 @@ struct LegacyFlowTests {
         form.append("client_secret", client.secret.reveal())
       }
       let response = fixture.post("/token", form, headers: headers)
-      // With both given, a server for one way only looks at its own.
+      // With both given, a server for one method checks only that one.
       let expected = way == .basic && isPosted && headers.contains("Authorization") ? 200 : status
       #expect(response.status == expected)
     }
@@ -125,7 +125,7 @@ struct LegacyFlowTests {
     #expect(NativeApp.error(in: fixture.token(form)) == "invalid_grant")
   }
 
-  @Test("The resource answers 401 without a good token")
+  @Test("The resource answers 401 without a valid token")
   func resource() {
     let response = LegacyFixture().me("made-up")
     #expect(response.status == 401)
@@ -143,7 +143,7 @@ struct LegacyFlowTests {
     #expect(response.headers["Location"] == "/")
   }
 
-  @Test("Everything that arrives is recorded, and the record stays bounded")
+  @Test("Every request is recorded, and the record is limited")
   func recorder() {
     let fixture = LegacyFixture()
     for number in 0..<300 {
@@ -156,7 +156,7 @@ struct LegacyFlowTests {
     #expect(recorder.count == 0)
   }
 
-  @Test("A thousand flows leave no more behind than the limit")
+  @Test("A thousand flows leave no more entries than the limit")
   func bounded() async throws {
     let fixture = LegacyFixture(tableLimit: 50)
     for _ in 0..<1000 {

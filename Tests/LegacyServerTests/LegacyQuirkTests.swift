@@ -9,7 +9,7 @@ struct LegacyQuirkTests {
     LegacyFixture(.with(adjust))
   }
 
-  @Test("A strict server refuses a challenge and forgets the state")
+  @Test("A strict server refuses a challenge and drops the state")
   func strict() async throws {
     let fixture = Self.fixture { $0.strictParameters = true }
     #expect(try await fixture.answer { $0.append("code_challenge", "x") } == ["error": "invalid_request"])
@@ -20,14 +20,14 @@ struct LegacyQuirkTests {
     #expect(NativeApp.error(in: fixture.token(form)) == "invalid_request")
   }
 
-  @Test("Without that quirk PKCE parameters are ignored")
+  @Test("Without the strict quirk PKCE parameters are ignored")
   func ignored() async throws {
     let fixture = LegacyFixture()
     let code = try #require(try await fixture.answer { $0.append("code_challenge", "x") }["code"])
     #expect(fixture.redeem(code).status == 200)
   }
 
-  @Test("A server that verifies PKCE redeems a code with its verifier only, and a code without a challenge as before")
+  @Test("A server that verifies PKCE needs the verifier for a code with a challenge, and none for other codes")
   func verifying() async throws {
     let fixture = Self.fixture { $0.verifiesPKCE = true }
     let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
@@ -46,7 +46,7 @@ struct LegacyQuirkTests {
     #expect(fixture.redeem(try #require(try await fixture.answer()["code"])).status == 200)
   }
 
-  @Test("Errors can be pages with status 200 that go nowhere")
+  @Test("Errors can be pages with status 200 and no redirect")
   func errorPages() async throws {
     var browser = Self.fixture { $0.errorsAsPages = true }.browser
     let stop = try await DemoUser(answer: .deny).walk(&browser, from: LegacyFixture.authorization())
@@ -55,7 +55,7 @@ struct LegacyQuirkTests {
     #expect(page.text.contains("access_denied"))
   }
 
-  @Test("Errors can go to redirect URIs that nobody registered")
+  @Test("Errors can go to unregistered redirect URIs")
   func errorsAnywhere() async throws {
     var browser = Self.fixture { $0.redirectsErrorsAnywhere = true }.browser
     let stop = try await browser.open(LegacyFixture.authorization { $0.set("redirect_uri", "evil:/x") })
@@ -71,14 +71,14 @@ struct LegacyQuirkTests {
     #expect(delivery.parameters["code"] != nil)
   }
 
-  @Test("Too long a state is an internal error")
+  @Test("A state that is too long gives an internal error")
   func stateLimit() async throws {
     var browser = Self.fixture { $0.stateLimit = 8 }.browser
     let page = try #require(try await browser.open(LegacyFixture.authorization { $0.set("state", "123456789") }).page)
     #expect(page.status == 500)
   }
 
-  @Test("Token answers can be form-encoded, with commas between scopes")
+  @Test("Token responses can be form-encoded, with commas between scopes")
   func formEncoded() async throws {
     let fixture = Self.fixture {
       $0.tokenFormat = .form
@@ -91,7 +91,7 @@ struct LegacyQuirkTests {
     #expect(Form(decoding: fixture.redeem("x").text) == ["error": "invalid_grant"])
   }
 
-  @Test("Token errors can hide under status 200 and other names")
+  @Test("Token errors can have status 200 and other member names")
   func odd() {
     let fixture = Self.fixture {
       $0.tokenErrorsAre200 = true
@@ -103,7 +103,7 @@ struct LegacyQuirkTests {
     #expect(response.text == #"{"error_message":"invalid_code"}"#)
   }
 
-  @Test("Tokens over GET are handed out only where the quirk says so")
+  @Test("Tokens over GET are given only with the quirk")
   func overGET() async throws {
     for isOn in [true, false] {
       let fixture = Self.fixture { $0.tokensOverGET = isOn }
@@ -117,7 +117,7 @@ struct LegacyQuirkTests {
     }
   }
 
-  @Test("Redirects can be absolute, made from Host")
+  @Test("Redirects can be absolute, built from Host")
   func absolute() {
     let fixture = Self.fixture { $0.absoluteRedirects = true }
     let request = Request(

@@ -12,7 +12,7 @@ struct NativeAppTests {
       authorizationEndpoint: WebAddress(host: "id.test", port: 80, target: "/authorize?x=1"),
       tokenEndpoint: WebAddress(host: "id.test", port: 80, target: "/token"), issuer: "http://id.test"))
 
-  @Test("The challenge is the S256 transformation of a fresh verifier of 43 characters (7636-4.2)")
+  @Test("The challenge is the S256 transformation of a new verifier of 43 characters (7636-4.2)")
   func challenge() throws {
     let attempt = Self.app.start()
     let verifier = attempt.verifier.reveal()
@@ -26,7 +26,7 @@ struct NativeAppTests {
     #expect(Self.app.start().verifier.reveal() != verifier)
   }
 
-  @Test("An answer with another state, another issuer, an error or no code is not accepted")
+  @Test("A response with another state, another issuer, an error or no code is refused")
   func refusals() {
     let attempt = Self.app.start()
     let good: Form = ["code": "c", "state": attempt.state, "iss": "http://id.test"]

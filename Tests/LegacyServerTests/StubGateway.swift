@@ -4,8 +4,8 @@ import LegacyServer
 import OAuth
 import Synchronization
 
-/// As much of a gateway as the demo's story asks for, so that the story can be tested without one: PKCE before a legacy
-/// server that it calls itself.
+/// The part of a gateway that the demo's story needs, so that the story can be tested without one: PKCE in front of a
+/// legacy server that it calls itself.
 final class StubGateway: Sendable {
   struct Held: Sendable {
     var legacyCode: String
@@ -25,7 +25,7 @@ final class StubGateway: Sendable {
   let legacy: LegacyAuthorizationServer
   private let state = Mutex(State())
   private let redirectURIs: [String: String]
-  /// What the gateway forgets to do, for the tests that the story notices.
+  /// The check that the gateway omits, for the tests that the story notices it.
   let fault: Fault?
 
   enum Fault: CaseIterable, Sendable {

@@ -8,7 +8,7 @@ struct FormTests {
     try #require(FormParameters(parsing: text))
   }
 
-  @Test("Names and values are decoded once, plus is a space, order is kept")
+  @Test("Names and values are decoded once, a plus is a space, and the order is kept")
   func decoding() throws {
     let form = try parse("a=1+2&b=%2B%25&c&=x&&d=%C3%A9&redirect%5Furi=u")
     #expect(form.entries.map(\.name) == ["a", "b", "c", "", "d", "redirect_uri"])
@@ -19,7 +19,7 @@ struct FormTests {
     #expect(form[.redirectURI] == "u")
   }
 
-  @Test("6749-3.1: a parameter without a value counts as absent, and twice is twice even so")
+  @Test("6749-3.1: a parameter without a value counts as absent, and a second one is a repetition even if it is empty")
   func emptyValues() throws {
     #expect(try parse("a=").reading(named: "a") == .absent)
     #expect(try parse("a=&a=1").reading(named: "a") == .repeated)
@@ -34,7 +34,7 @@ struct FormTests {
   }
 
   @Test(
-    "6749-B-utf8: broken escapes, broken UTF-8 and control characters make a value malformed",
+    "6749-B-utf8: malformed escapes, malformed UTF-8 and control characters make a value malformed",
     arguments: ["%", "%4", "%zz", "%FF", "%C0%AF", "%ED%A0%80", "%00", "a%0Ab", "%7F"])
   func malformedValues(value: String) throws {
     #expect(try parse("a=" + value).reading(named: "a") == .malformed)
@@ -44,21 +44,21 @@ struct FormTests {
     #expect(try parse("scope=" + value).contains(.scope))
   }
 
-  @Test("A name that cannot be decoded is remembered")
+  @Test("A form remembers that one of its names cannot be decoded")
   func malformedName() throws {
     #expect(try parse("%ZZ=1").hasMalformedName)
     #expect(try parse("%FF").hasMalformedName)
     #expect(!(try parse("a=%FF").hasMalformedName))
   }
 
-  @Test("More parameters than the bound are refused")
+  @Test("A form with too many parameters is refused")
   func bound() {
     #expect(FormParameters(parsing: String(repeating: "a=b&", count: FormParameters.maximumCount)) != nil)
     #expect(FormParameters(parsing: String(repeating: "a=b&", count: FormParameters.maximumCount + 1)) == nil)
   }
 
   @Test(
-    "Another spelling of a parameter is found",
+    "Another spelling of a known parameter is found",
     arguments: [
       "client_id[]=x", "client_id[0]=x", "client_id%5B%5D=x", "client.id=x", "client id=x", "client+id=x",
       "%20client_id=x", "client_id%20=x", "client_id%00=x", "client_id%00y=x", "CLIENT_ID=x", "Client_Id=x",
@@ -71,7 +71,7 @@ struct FormTests {
   }
 
   @Test(
-    "Brackets in a parameter's name make another spelling of it",
+    "A known parameter with brackets in its name is another spelling of it",
     arguments: [
       ("redirect[uri", ParameterName.redirectURI), ("redirect%5Buri", .redirectURI), ("sco[pe", .scope),
       ("[state", .state),
@@ -85,20 +85,20 @@ struct FormTests {
   }
 
   @Test(
-    "Ordinary parameters are no second spelling",
+    "Other parameters are not another spelling of a known parameter",
     arguments: ["client_id=x", "client=x", "id=client_id", "a=b;c", "login_hint=a;b=c", "my_client_id=x"])
   func ordinary(text: String) throws {
     #expect(try parse(text).secondRepresentation(of: ParameterNames(.clientID)) == nil)
   }
 
-  @Test("What is serialised is canonical and parses to the same")
+  @Test("The serialised form is canonical and parses to the same form")
   func serialising() throws {
     let form = FormParameters([.init("a b", "c&d=e"), .init("\u{e9}", "~-._+")])
     #expect(form.serialised == "a%20b=c%26d%3De&%C3%A9=~-._%2B")
     #expect(try parse(form.serialised) == form)
   }
 
-  @Test("Repetitions are found by decoded name; what is malformed is that alone")
+  @Test("Repetitions are found by decoded name, and a malformed value is not also a repetition")
   func repetitions() throws {
     #expect(try parse("a=1&%61=2").firstRepeated == "a")
     #expect(try parse("a=1&a=%").firstRepeated == "a")
@@ -108,7 +108,7 @@ struct FormTests {
         == ["a", "state", "a", "state"])
     #expect(try parse("a=1&a=%").repeatedEntries.isEmpty)
     #expect(try parse("state=1&state=2&state=%").repeatedEntries.isEmpty)
-    // Equal to Unicode, and two names all the same.
+    // Equal to Swift's `==`, but two names.
     #expect(try parse("d%C3%A9=1&de%CC%81=2").repeatedEntries.isEmpty)
   }
 }

@@ -7,7 +7,9 @@ import VectorsTestSupport
 struct PKCETests {
   private static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 
-  @Test("7636-4.6-s256, 7636-B-vector: every valid pair matches", arguments: Vectors.all.pkce.validPairs)
+  @Test(
+    "7636-4.6-s256, 7636-B-vector: every valid pair of verifier and challenge matches",
+    arguments: Vectors.all.pkce.validPairs)
   func validPair(_ pair: Vectors.Pair) throws {
     let method = try #require(CodeChallengeMethod(rawValue: pair.method))
     let challenge = try #require(CodeChallenge(parsing: pair.challenge, method: method))
@@ -19,7 +21,7 @@ struct PKCETests {
   }
 
   @Test(
-    "7636-4.1, 7636-4.6-mismatch: every invalid verifier is refused as it should be",
+    "7636-4.1, 7636-4.6-mismatch: every invalid verifier is refused with its expected error",
     arguments: Vectors.all.pkce.invalidVerifiers)
   func invalidVerifier(_ vector: Vectors.Verifier) throws {
     let parsed = CodeVerifier(parsing: vector.verifier)
@@ -34,21 +36,21 @@ struct PKCETests {
 
   @Test("7636-4.2: every invalid challenge is refused", arguments: Vectors.all.pkce.invalidChallenges)
   func invalidChallenge(_ vector: Vectors.Challenge) {
-    // What is left after the rules on presence and method: an S256 challenge must be well-formed.
+    // The rules check presence and method. This test checks the rest: an S256 challenge must be well-formed.
     guard let text = vector.challenge, let name = vector.method, !text.isEmpty else { return }
     guard let method = CodeChallengeMethod(rawValue: name) else { return }
     let challenge = CodeChallenge(parsing: text, method: method)
     #expect((challenge == nil) == (vector.id != "c-method-plain-default-profile"))
   }
 
-  @Test("7636-7.2-no-fallback: the challenge itself is no verifier")
+  @Test("7636-7.2-no-fallback: the challenge does not match itself as a verifier")
   func challengeAsVerifier() throws {
     let text = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
     let challenge = try #require(CodeChallenge(parsing: text, method: .s256))
     #expect(!challenge.matches(try #require(CodeVerifier(parsing: text))))
   }
 
-  @Test("Padding is accepted only leniently, and then compared as it was sent")
+  @Test("Padding is accepted only with lenient syntax, and a verifier is compared with its padding")
   func lenient() throws {
     let padded = Self.verifier + "="
     #expect(CodeVerifier(parsing: padded) == nil)
@@ -62,7 +64,7 @@ struct PKCETests {
     #expect(CodeVerifier(parsing: Self.verifier + "===", padding: .tolerated) == nil)
   }
 
-  @Test("A verifier never prints")
+  @Test("A description of a verifier does not contain it")
   func secrecy() throws {
     let verifier = try #require(CodeVerifier(parsing: Self.verifier))
     #expect(!String(describing: verifier).contains(Self.verifier))

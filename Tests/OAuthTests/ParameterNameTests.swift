@@ -2,9 +2,9 @@ import Testing
 
 @testable import OAuth
 
-@Suite("Names of parameters")
+@Suite("Parameter names")
 struct ParameterNameTests {
-  /// As the specifications write them.
+  /// The parameters with their names in the specifications.
   private static let texts: [(ParameterName, String)] = [
     (.responseType, "response_type"),
     (.clientID, "client_id"),
@@ -50,7 +50,7 @@ struct ParameterNameTests {
     (.errorMessage, "error_message"),
   ]
 
-  @Test("Each parameter is known by its text, in this case only", arguments: texts)
+  @Test("A parameter is recognised by its exact name, in this letter case only", arguments: texts)
   func text(name: ParameterName, text: String) throws {
     #expect(name.text == text)
     #expect(ParameterName(text) == name)
@@ -63,7 +63,7 @@ struct ParameterNameTests {
     #expect(parsed.entries == [FormParameters.Entry(name, "1")] && parsed.entries == [FormParameters.Entry(text, "1")])
   }
 
-  @Test("No parameter is missing above, and what means nothing is none")
+  @Test("The list of names is complete, and no other name is a parameter")
   func all() {
     #expect(Self.texts.map(\.0) == ParameterName.allCases)
     for text in ["", "Scope", "client", "client_id[]", String(repeating: "a", count: 1_000)] {
@@ -72,9 +72,9 @@ struct ParameterNameTests {
     }
   }
 
-  /// Each set as it is to be, by the names as they are written.
+  /// Each set with its members, as their names in alphabetical order.
   @Test(
-    "Sets have exactly these members",
+    "A set has exactly these members",
     arguments: [
       (ParameterNames.authorization, "client_id redirect_uri response_type scope state"),
       (.pkce, "code_challenge code_challenge_method"),
@@ -105,7 +105,7 @@ struct ParameterNameTests {
     #expect(names.sorted.map(\.text).joined(separator: " ") == members)
   }
 
-  @Test("What is read where requests are pushed is what is read in the browser, and how a client proves itself")
+  @Test("A pushed request may contain the parameters of an authorization request and of client authentication")
   func pushed() {
     #expect(ParameterNames.atPushed == [.atAuthorization, .clientAuthentication])
   }

@@ -5,7 +5,7 @@ import VectorsTestSupport
 
 @Suite("Redirect URIs")
 struct RedirectURITests {
-  @Test("Every match vector gives its verdict", arguments: Vectors.all.redirectUriMatch.vectors)
+  @Test("Every match vector gets its expected verdict", arguments: Vectors.all.redirectUriMatch.vectors)
   func matchVector(_ vector: Vectors.RedirectMatch) {
     let registered = vector.registered.compactMap { try? RedirectURI(parsing: $0) }
     let isNative = vector.clientType == "native-public"
@@ -26,7 +26,7 @@ struct RedirectURITests {
     #expect((matched != nil) == (vector.expected == "match"))
   }
 
-  @Test("Every scheme vector gives its verdict", arguments: Vectors.all.privateUseSchemes.vectors)
+  @Test("Every scheme vector gets its expected verdict", arguments: Vectors.all.privateUseSchemes.vectors)
   func schemeVector(_ vector: Vectors.Scheme) {
     let uri = try? RedirectURI(parsing: vector.uri)
     let isValid =
@@ -42,7 +42,7 @@ struct RedirectURITests {
   }
 
   @Test(
-    "What cannot be read in one way only is refused, and the error says why",
+    "A URI that readers may parse differently is refused, and the error says why",
     arguments: [
       ("", .empty),
       ("com.example.app:/\u{e9}", .nonASCII),
@@ -128,7 +128,7 @@ struct RedirectURITests {
   }
 
   @Test(
-    "A URI keeps its text and knows its kind",
+    "A URI keeps its text and has the kind of its scheme and host",
     arguments: [
       ("com.example.app:/oauth2redirect/example-provider", .privateUse(scheme: "com.example.app")),
       ("com.example.app://cb", .privateUse(scheme: "com.example.app")),
@@ -148,7 +148,7 @@ struct RedirectURITests {
     #expect(uri.kind == kind)
   }
 
-  @Test("Path and query are what stands after the host")
+  @Test("Path and query are the parts after the host")
   func pathAndQuery() throws {
     let uri = try RedirectURI(parsing: "http://127.0.0.1:80/a/b?c=d?e")
     #expect(uri.path == "/a/b")
@@ -157,7 +157,7 @@ struct RedirectURITests {
     #expect(try RedirectURI(parsing: "com.example.app:/cb").query == nil)
   }
 
-  @Test("8252-7.3-any-port: without the native freedom the port is compared too")
+  @Test("8252-7.3-any-port: a client without the native variance must use the registered port")
   func webClientsHaveNoPortFreedom() throws {
     let registered = try RedirectURI(parsing: "http://127.0.0.1:8080/cb")
     let requested = try RedirectURI(parsing: "http://127.0.0.1:9090/cb")
@@ -166,7 +166,7 @@ struct RedirectURITests {
     #expect(!requested.matches(registered: registered, variance: .localhostPort))
   }
 
-  @Test("8252-8.3-localhost-no-alias: localhost and the literals never match each other")
+  @Test("8252-8.3-localhost-no-alias: localhost and a loopback address never match each other")
   func localhostIsNoAlias() throws {
     let literal = try RedirectURI(parsing: "http://127.0.0.1/cb")
     let name = try RedirectURI(parsing: "http://localhost/cb")
@@ -175,7 +175,7 @@ struct RedirectURITests {
     #expect(!literal.matches(registered: name, variance: variance))
   }
 
-  @Test("The minimum profile asks for a period and nothing else")
+  @Test("The minimum profile requires a period in the scheme and nothing else")
   func minimumProfile() throws {
     #expect(try RedirectURI(parsing: "msauth.com.example.app://auth").schemeProblem(.minimum) == nil)
     #expect(try RedirectURI(parsing: "local.myapp:/cb").schemeProblem(.minimum) == nil)
@@ -183,7 +183,7 @@ struct RedirectURITests {
     #expect(try RedirectURI(parsing: "myapp:/cb").schemeProblem(.minimum) == .noPeriod)
   }
 
-  @Test("The first differing byte is found, and the shorter text differs at its end")
+  @Test("The first difference is an offset in bytes, for a prefix its length")
   func firstDifference() {
     #expect(RedirectURI.firstDifference("abc", "abd") == 2)
     #expect(RedirectURI.firstDifference("abc", "abcd") == 3)
@@ -191,7 +191,7 @@ struct RedirectURITests {
     #expect(RedirectURI.firstDifference("", "x") == 0)
   }
 
-  @Test("A scheme names the domain that it claims")
+  @Test("A private-use scheme gives the domain that it claims")
   func claimedDomain() throws {
     #expect(try RedirectURI(parsing: "com.example.app:/cb").claimedDomain == "example.com")
     #expect(try RedirectURI(parsing: "https://a.example/").claimedDomain == nil)

@@ -3,15 +3,15 @@ import VectorsTestSupport
 
 @testable import OAuth
 
-@Suite("Values of the field")
+@Suite("OAuth values")
 struct ValueTests {
-  @Test("8252-8.12: every user agent vector gives its verdict", arguments: Vectors.all.userAgents.vectors)
+  @Test("8252-8.12: every user agent vector gets its expected verdict", arguments: Vectors.all.userAgents.vectors)
   func userAgent(_ vector: Vectors.Agent) {
     let usesBroker = vector.label.contains("msapp://")
     #expect(UserAgent.looksEmbedded(vector.userAgent, usesBroker: usesBroker) == vector.expectedEmbedded)
   }
 
-  @Test("8252-B.3-wab-sso: the Windows broker without its redirect counts as embedded")
+  @Test("8252-B.3-wab-sso: the Windows broker without its redirect URI counts as embedded")
   func broker() {
     #expect(UserAgent.looksEmbedded("Mozilla/5.0 (compatible; MSIE 10.0; MSAuthHost/1.0)"))
     #expect(!UserAgent.looksEmbedded(""))
@@ -19,7 +19,8 @@ struct ValueTests {
     #expect(!UserAgent.looksEmbedded(String(repeating: "x", count: 1_024) + " GSA/"))
   }
 
-  @Test("6749-2.3.1-basic-form: Basic credentials survive colons, spaces and percent signs")
+  @Test(
+    "6749-2.3.1-basic-form: Basic credentials with colons, spaces and percent signs are decoded and encoded unchanged")
   func basic() throws {
     let parsed = try BasicCredentials(parsing: "Basic d2ViJTNBMjphK2IlMjVj")
     #expect(parsed.user == "web:2")
@@ -39,7 +40,7 @@ struct ValueTests {
     #expect(throws: ClientAuthenticationError.malformedHeader) { try BasicCredentials(parsing: header) }
   }
 
-  @Test("Base64 accepts only what it writes")
+  @Test("Base64 is decoded only in the one form that the encoder writes")
   func base64() {
     for text in ["", "f", "fo", "foo", "foob", "fooba", "foobar"] {
       #expect(Base64.decode(Base64.encode(Array(text.utf8))) == Array(text.utf8))
@@ -50,7 +51,7 @@ struct ValueTests {
     }
   }
 
-  @Test("A scope is a list of tokens, compared as a set")
+  @Test("A scope is a list of tokens that is compared as a set")
   func scope() throws {
     let wide = try #require(Scope(parsing: "read write"))
     #expect(try #require(Scope(parsing: "write")).isWithin(wide))
@@ -59,7 +60,7 @@ struct ValueTests {
     for text in ["", " a", "a  b", "a ", "\"a\"", "a\\b", "a\tb", "\u{e9}"] { #expect(Scope(parsing: text) == nil) }
   }
 
-  @Test("6749-3.1.1: response types are compared without regard to order")
+  @Test("6749-3.1.1: the order of the values in a response type does not matter")
   func responseType() {
     #expect(ResponseType(parsing: "code token") == ResponseType(parsing: "token code"))
     #expect(ResponseType(parsing: "code") == .code)
@@ -70,7 +71,7 @@ struct ValueTests {
   }
 
   @Test(
-    "RFC 6749, appendix A.3: a response type is names of letters, digits and _, with one space between each two",
+    "RFC 6749, appendix A.3: a response type is names of letters, digits and _ that are separated by single spaces",
     arguments: [
       "", " ", " code", "code ", "code  token", "co de ", "c-de", "code\ttoken", "code,token", "cod\u{e9}", "code\0",
     ])
@@ -79,7 +80,7 @@ struct ValueTests {
   }
 
   @Test(
-    "6749-3.1.2-append: the answer is joined to whatever query there is",
+    "6749-3.1.2-append: the response parameters are appended to the query of the redirect URI",
     arguments: [
       ("com.example.app:/cb", "com.example.app:/cb?code=x&iss=i"),
       ("https://a.example/cb?x=1", "https://a.example/cb?x=1&code=x&iss=i"),
@@ -94,7 +95,8 @@ struct ValueTests {
     #expect(response.location == location)
   }
 
-  @Test("6749-4.1.2.1-charset: descriptions lose what an error may not have, and their length")
+  @Test(
+    "6749-4.1.2.1-charset: a description is cut to its length, and characters that it must not contain are replaced")
   func description() {
     #expect(ErrorDescription.sanitised("a\"b\\c\u{fc}\r\nd") == "a?b?c???d")
     #expect(ErrorDescription.sanitised("\r\nSet-Cookie: x") == "??Set-Cookie: x")
@@ -102,7 +104,7 @@ struct ValueTests {
   }
 
   @Test(
-    "6749-3.2-content-type: what is a form and what is not",
+    "6749-3.2-content-type: only application/x-www-form-urlencoded in UTF-8 is a form",
     arguments: [
       ("application/x-www-form-urlencoded", true), ("APPLICATION/x-www-form-urlencoded;charset=UTF-8", true),
       ("application/x-www-form-urlencoded; charset=\"utf-8\"", true),
@@ -123,14 +125,14 @@ struct ValueTests {
     #expect(TransactionID(bytes: Array(0..<15)) == nil)
   }
 
-  @Test("Secrets print as stars")
+  @Test("A secret prints as stars")
   func secrets() {
     let secret = Secret("hush")
     #expect("\(secret)" == "***")
     #expect(String(reflecting: [secret]).contains("hush") == false)
   }
 
-  @Test("The digest of an upstream code names the code and the upstream client, and nothing runs together")
+  @Test("The digest of an upstream code depends on the code and on the upstream client, with a boundary between them")
   func codeDigest() {
     func digest(_ client: String, _ code: String) -> UpstreamCodeDigest {
       UpstreamCodeDigest(of: Secret(code), issuedTo: ClientID(client))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PolicyFile
 
-/// A policy with something to say about it, and what is said.
+/// A policy with findings, and the expected text of the findings.
 struct FindingCase: CustomTestStringConvertible {
   let id: DiagnosticID
   let testDescription: String
@@ -14,8 +14,8 @@ struct FindingCase: CustomTestStringConvertible {
   var hasErrors: Bool { !id.isAlwaysServed && expected.contains(": error: ") }
 
   /// - Parameters:
-  ///   - text: the whole policy; absent, a policy that is in order, with `edits` and `clients`.
-  ///   - expected: the findings with the policy's folder left out of their paths.
+  ///   - text: The whole policy; if nil, a valid policy with `edits` and `clients`.
+  ///   - expected: The findings, without the policy's folder in their paths.
   init(
     _ id: DiagnosticID, _ title: String, text: String? = nil, edits: [(String, String)] = [], clients: String = "",
     files: [String: String] = [:], expected: String
@@ -31,7 +31,7 @@ struct FindingCase: CustomTestStringConvertible {
     self.expected = expected
   }
 
-  /// A policy without any finding.
+  /// A policy without any finding of its own.
   static let base = """
     version: 1
     gateway:
@@ -59,10 +59,11 @@ struct FindingCase: CustomTestStringConvertible {
     let environment = [
       "LEGACY_SECRET": "s3cret", "STRONG_SECRET": "5f0c1e9d7a3b48268d4e0f6b2c917a35", "EMPTY": "",
     ]
-    // What the machine trusts is no part of a case.
+    // The authorities of the machine do not affect a case.
     let outcome = PolicyFile.load(
       path: folder.path + "/policy.yaml", environment: environment, systemAuthorities: nil)
-    // The base policy names no proxy, no revocation endpoint and no paths to pass, which are findings of their own cases only.
+    // The base policy names no proxy, no revocation endpoint and no paths to pass. These are findings of their own
+    // cases only.
     let common: Set<DiagnosticID> = [.untrustedProxy, .revocationMissing, .everythingPassed]
     let findings = (outcome.diagnostics + outcome.unsupported).filter { !common.contains($0.id) || id == $0.id }
     return Result(policy: outcome.policy, text: folder.lines(findings), ids: findings.map(\.id))
@@ -70,6 +71,6 @@ struct FindingCase: CustomTestStringConvertible {
 }
 
 extension DiagnosticID {
-  /// Whether the policy is there in spite of the finding.
+  /// True if the policy is served in spite of the finding.
   var isAlwaysServed: Bool { self == .notYetSupported }
 }

@@ -8,11 +8,11 @@ struct FindingCoverageTests {
     let cases =
       FileFindings.cases + ValueFindings.cases + GatewayFindings.cases + TLSFindings.cases + ClientFindings.cases
       + RedirectFindings.cases
-    // The key file is read by the commands; their tests cover its findings.
+    // The commands read the key file; their tests cover its findings.
     #expect(Set(cases.map(\.id)) == Set(DiagnosticID.allCases).subtracting([.invalidKeyFile]))
   }
 
-  @Test("The policy that the cases start from has no finding but that it names no proxy")
+  @Test("The base policy of the cases has no finding except that it names no proxy")
   func base() throws {
     let outcome = try PolicyFolder.load(FindingCase.base)
     #expect(outcome.diagnostics.map(\.id) == [.untrustedProxy])

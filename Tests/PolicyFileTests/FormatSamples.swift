@@ -2,7 +2,7 @@ import Policy
 
 @testable import PolicyFile
 
-/// A plain setting with a value that is not its default, and the policy that has it.
+/// A plain setting with a value that is not its default, and the policy with this value.
 struct FormatSample {
   let name: String
   let policy: Policy?
@@ -11,7 +11,7 @@ struct FormatSample {
   let findings: [String]
 }
 
-/// Policies that differ from a working one in one plain setting, for each plain setting of each table.
+/// Policies that differ from a valid one in one plain setting, for each plain setting of each table.
 enum FormatSamples {
   /// The lines of each mapping, by the name of its table.
   private typealias Lines = [String: [String]]
@@ -70,12 +70,12 @@ enum FormatSamples {
     }
   }
 
-  /// Values of a form: each of the words, and one within the bounds.
+  /// Values of a form: each of its words, or its bounds.
   private static func values(_ form: SettingForm) -> [SettingValue] {
     switch form {
     case .flag: [.flag(true), .flag(false)]
     case .choice(let words): words.map { .text($0) }
-    // `S256` cannot be left out.
+    // `S256` cannot be omitted.
     case .choices(let words): [.texts(words), .texts(Array(words.prefix(1)))]
     case .number(let range), .size(let range), .duration(let range), .seconds(let range, _):
       [.number(range.lowerBound), .number(range.upperBound)]

@@ -44,7 +44,7 @@ enum FormatSchema {
     return members
   }
 
-  /// What the words of the schema do not say about a form.
+  /// The bounds of a form that the schema's keywords do not express; nil if there are no others.
   private static func bounds(_ form: SettingForm) -> String? {
     switch form {
     case .size, .duration, .seconds: FormatText.values(form)
@@ -87,7 +87,7 @@ enum FormatSchema {
     }
   }
 
-  /// YAML reads `1.2` as a number, so words that look like one may be either.
+  /// YAML parses `1.2` as a number, so a word that looks like a number may be either.
   private static func choice(_ words: [String]) -> [(String, JSON)] {
     let strings: [(String, JSON)] = [("enum", .array(words.map { .string($0) }))]
     guard words.allSatisfy({ Double($0) != nil }) else { return strings }

@@ -8,10 +8,10 @@ import Testing
 @Suite("The tables of the policy format")
 struct FormatTests {
   private static let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
-  /// True for `make settings`, which writes what the tests compare.
+  /// True for `make settings`, which writes the texts that the tests compare.
   private static let writes = ProcessInfo.processInfo.environment["PROOFGATE_WRITE_SETTINGS"] != nil
 
-  /// Returns the text of a file of the tree, after it was written if that is asked for.
+  /// Returns the text of a file of the repository, after writing it if `make settings` runs.
   private static func text(_ path: String, _ update: (String) -> String) throws -> String {
     let url = URL(fileURLWithPath: root + "/" + path)
     let text = String(decoding: try Data(contentsOf: url), as: UTF8.self)
@@ -20,7 +20,7 @@ struct FormatTests {
     return update(text)
   }
 
-  @Test("The JSON Schema is the one that the tables give; `make settings` writes it")
+  @Test("The JSON Schema is equal to the one from the tables; `make settings` writes it")
   func schema() throws {
     let path = "policies/proofgate.schema.json"
     let shipped = try Self.text(path) { _ in FormatSchema.text }.split(separator: "\n")
@@ -29,7 +29,7 @@ struct FormatTests {
     #expect(difference == nil && shipped.count == expected.count, "\(path): \(difference.map { "\($0)" } ?? "length")")
   }
 
-  @Test("The tables of the manual are the ones that the tables give; `make settings` writes them")
+  @Test("The tables of the manual are equal to those of the format; `make settings` writes them")
   func manual() throws {
     let text = try Self.text("docs/policy.md", FormatManual.updating)
     let difference = zip(text.split(separator: "\n"), FormatManual.updating(text).split(separator: "\n"))
@@ -40,7 +40,7 @@ struct FormatTests {
     }
   }
 
-  @Test("Each mapping that a setting has is a table, and each table is the mapping of a setting")
+  @Test("Each mapping of a setting is a table, and each table is the mapping of a setting")
   func references() {
     func names(_ form: SettingForm) -> [String] {
       switch form {
@@ -51,12 +51,12 @@ struct FormatTests {
       }
     }
     let references = PolicyFormat.tables.flatMap { table in table.rows.flatMap { names($0.form) } }
-    // Included files are no setting's value, and the first table is the file.
+    // Included files are not the value of a setting, and the first table is the file.
     #expect(Set(references + ["policy", "included_file"]) == Set(PolicyFormat.tables.map(\.name)))
     for table in PolicyFormat.tables { #expect(Set(table.rows.map(\.key)).count == table.rows.count, "\(table.name)") }
   }
 
-  @Test("Each plain setting takes each kind of value of its form, and the value arrives in the policy")
+  @Test("Each plain setting accepts each kind of value of its form, and the policy has the value")
   func arrival() throws {
     for sample in try FormatSamples.all.get() {
       #expect(sample.arrives, "\(sample.name): \(sample.findings)")
@@ -83,7 +83,7 @@ struct FormatTests {
 
   /// The properties that have their default in all values.
   private static func unchanged<Value>(_ defaults: Value, _ values: [Value]) -> [String] {
-    // A set has no order, so neither have the characters of its text.
+    // A set has no order, so the characters of its text are sorted.
     func parts(_ value: Value) -> [(String, String)] {
       Mirror(reflecting: value).children.map { ($0.label ?? "", String("\($0.value)".sorted())) }
     }

@@ -2,7 +2,7 @@ import Policy
 
 @testable import PolicyFile
 
-/// The words of the manual for values and their bounds.
+/// The manual's words for values and their bounds.
 enum FormatText {
   static func values(_ form: SettingForm) -> String {
     switch form {
@@ -30,7 +30,7 @@ enum FormatText {
     }
   }
 
-  /// A value as a policy file has it.
+  /// The text of a value in a policy file.
   static func text(_ value: SettingValue, _ form: SettingForm) -> String {
     switch (value, form) {
     case (.flag(let flag), _): flag ? "true" : "false"
@@ -61,7 +61,7 @@ enum FormatManual {
 
   static func marker(_ table: PolicyFormat.Table) -> String { "<!-- settings: \(table.name) -->" }
 
-  /// The manual with the tables of the format in place of its own.
+  /// The manual with its tables replaced by those of the format.
   static func updating(_ manual: String) -> String {
     var lines: [Substring] = []
     var isTable = false
@@ -79,7 +79,7 @@ enum FormatManual {
   private static func lines(_ table: PolicyFormat.Table) -> [String] {
     var columns = ["key", "meaning", "values", "default"]
     if table.rows.contains(where: { !$0.notes.isEmpty }) { columns += ["reason for the default", "answer"] }
-    // A client's rules are those of `enforcement`.
+    // The rules of a client are those of `enforcement`.
     let rules = table.name == "client" ? EnforcementSettings.settings.map(\.key) : []
     let rows = table.rows.filter { !rules.contains($0.key) }
     return [line(columns), "|" + String(repeating: "---|", count: columns.count)] + rows.map { line(cells($0)) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PolicyFile
 
-@Suite("What the lint says about gateway, upstream and rules")
+@Suite("Findings about gateway, upstream and rules")
 struct GatewayFindings {
   @Test("One finding, in its words and at its place", arguments: cases)
   func finding(_ finding: FindingCase) throws {

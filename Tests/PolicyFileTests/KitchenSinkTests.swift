@@ -1,7 +1,7 @@
 import PolicyFile
 import Testing
 
-@Suite("A policy file with everything wrong")
+@Suite("A policy file with errors everywhere")
 struct KitchenSinkTests {
   @Test("All problems are reported at once, from top to bottom")
   func all() throws {

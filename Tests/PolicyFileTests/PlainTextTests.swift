@@ -2,10 +2,10 @@ import Testing
 
 @testable import PolicyFile
 
-@Suite("Small texts")
+@Suite("Values in text form")
 struct PlainTextTests {
   @Test(
-    "Addresses are read in their usual spelling",
+    "Addresses are parsed in their usual spelling",
     arguments: [
       ("127.0.0.1", "00000000000000000000ffff7f000001"), ("::1", "00000000000000000000000000000001"),
       ("::", "00000000000000000000000000000000"), ("2001:db8::8:800", "20010db8000000000000000000080800"),
@@ -29,7 +29,7 @@ struct PlainTextTests {
   }
 
   @Test(
-    "URLs that two readers could take for two hosts are refused",
+    "URLs that two parsers could read as two hosts are refused",
     arguments: [
       "https://id.example.com@evil.example", "https://", "https:///x", "https://a b", "https://ID.example.com",
       "https://a..b", "https://-a", "https://a.", "https://1.2.3", "https://[::1", "https://[::1]x", "https://a:0",
@@ -42,19 +42,19 @@ struct PlainTextTests {
   }
 
   @Test(
-    "Durations and sizes have a unit, and nothing else", arguments: ["1", "1.5s", "-1s", "1 s", "s", "1d", "01s", ""])
+    "A duration or size needs a number and a unit", arguments: ["1", "1.5s", "-1s", "1 s", "s", "1d", "01s", ""])
   func notDurations(_ text: String) {
     #expect(UnitParsing.milliseconds(text) == nil)
   }
 
-  @Test("Numbers that do not fit are refused")
+  @Test("Numbers out of range are refused")
   func overflow() {
     #expect(UnitParsing.milliseconds("9223372036854775807h") == nil)
     #expect(UnitParsing.bytes("99999999999999999999GiB") == nil)
     #expect(UnitParsing.bytes("64KiB") == 65_536)
   }
 
-  @Test("A suggestion is near, or there is none")
+  @Test("Only a similar word is suggested")
   func suggestions() {
     #expect(EditDistance.nearest(to: "enforec", among: ["enforce", "observe"]) == "enforce")
     #expect(EditDistance.nearest(to: "redirect_uri", among: ["redirect_uris", "id"]) == "redirect_uris")
@@ -62,7 +62,7 @@ struct PlainTextTests {
   }
 
   @Test(
-    "A pattern's star stands for any characters",
+    "A star in a pattern matches any characters",
     arguments: [
       ("a.yaml", "*.yaml", true), ("a.yml", "*.yaml", false), (".yaml", "*.yaml", true), ("a-b-c", "a*b*c", true),
       ("ac", "a*b*c", false), ("aa", "a*a", true), ("a", "a*a", false),
@@ -71,7 +71,7 @@ struct PlainTextTests {
     #expect(PolicyReader.matches(name, pattern[...]) == expected)
   }
 
-  @Test("Input is shown on one line, cut, and without what a terminal would obey")
+  @Test("Input is quoted on one line, truncated, and without control characters")
   func quoting() {
     #expect(quoted("a\u{1b}[31m\n`b`") == "`a\\u{1b}[31m\\u{a}'b'`")
     #expect(quoted(String(repeating: "x", count: 200)) == "`" + String(repeating: "x", count: 80) + "...`")

@@ -1,11 +1,11 @@
 import FoundationEssentials
 import PolicyFile
 
-/// A folder with the files of one test, gone after it.
+/// A folder with the files of one test.
 struct PolicyFolder {
   let path: String
 
-  /// Files that others can read are the ones in `open`; secrets are usually not.
+  /// Writes the files. Other users can read those in `open` only; secrets are usually not among them.
   init(_ files: [String: String], open: Set<String> = []) throws {
     path = FileManager.default.temporaryDirectory.path + "/proofgate-" + UUID().uuidString
     for (name, text) in files {
@@ -22,7 +22,7 @@ struct PolicyFolder {
     PolicyFile.load(path: path + "/" + name, environment: environment)
   }
 
-  /// The findings, one a line, with the names of files relative to the folder.
+  /// The findings, one per line, with file names relative to the folder.
   func lines(_ findings: [Diagnostic]) -> String {
     findings.map(\.description).joined(separator: "\n").split(separator: path + "/").joined()
   }
@@ -31,7 +31,7 @@ struct PolicyFolder {
     try? FileManager.default.removeItem(atPath: path)
   }
 
-  /// Loads one policy text and removes it again.
+  /// Loads one policy text and removes its folder again.
   static func load(
     _ text: String, files: [String: String] = [:], environment: [String: String] = [:]
   ) throws -> PolicyFile.Outcome {

@@ -4,7 +4,7 @@ import Policy
 import PolicyFile
 import Testing
 
-@Suite("What a policy file says")
+@Suite("Values of a policy file")
 struct PolicyValuesTests {
   @Test("The store is in memory, 128 MiB by default, and its size can be set")
   func storeSize() throws {
@@ -20,7 +20,7 @@ struct PolicyValuesTests {
     }
   }
 
-  @Test("Every setting of gateway and upstream arrives")
+  @Test("Every setting of gateway and upstream reaches the policy")
   func gatewayAndUpstream() throws {
     let policy = try #require(try Self.load(Self.complete).policy)
     let gateway = policy.gateway
@@ -89,7 +89,7 @@ struct PolicyValuesTests {
     #expect(upstream.tls?.minimumVersion == .v13)
   }
 
-  @Test("Every limit arrives")
+  @Test("Every limit reaches the policy")
   func limits() throws {
     let policy = try #require(try Self.load(Self.complete).policy)
     var expected = LimitSettings()
@@ -115,14 +115,14 @@ struct PolicyValuesTests {
     #expect(policy.upstream.reservedConnections == 4)
   }
 
-  @Test("A target fits into its head where the policy says only how long a head may be")
+  @Test("The limit of the target follows from the limit of the head if the policy sets only that")
   func shortHead() throws {
     let text = FindingCase.base.replacing("sealing_keys:", with: "limits: { header_bytes: 4KiB }\n  sealing_keys:")
     let limits = try #require(try Self.load(text).policy).gateway.limits
     #expect(limits.headerBytes == 4_096 && limits.targetLength == 2_048)
   }
 
-  @Test("Every setting of a client arrives")
+  @Test("Every setting of a client reaches the policy")
   func client() throws {
     let policy = try #require(try Self.load(Self.complete).policy)
     let client = try #require(policy.clients[ClientID("com.example.mail")])
@@ -159,7 +159,7 @@ struct PolicyValuesTests {
     #expect(client.upstream.redirectURI == .fixed("https://legacy.example.com/callback"))
   }
 
-  @Test("A client takes what it does not say from enforcement")
+  @Test("A client inherits the settings that it omits from enforcement")
   func inheritance() throws {
     let policy = try #require(try Self.load(Self.complete).policy)
     let client = try #require(policy.clients[ClientID("web")])
@@ -221,7 +221,7 @@ struct PolicyValuesTests {
     #expect(client.upstream.redirectURI == .requested)
   }
 
-  @Test("Held credentials make basic authentication and the callback the defaults (I-credentials)")
+  @Test("Held credentials make Basic authentication and the callback the defaults (I-credentials)")
   func credentials() throws {
     let text =
       FindingCase.base + """
@@ -238,7 +238,7 @@ struct PolicyValuesTests {
   }
 
   @Test(
-    "The gateway asks for consent where the upstream would not (I-consent)",
+    "The gateway asks for consent if the upstream would not (I-consent)",
     arguments: [
       ("{ id: a, type: public, redirect_uris: [com.example.a:/callback] }", ConsentOwner.gateway),
       ("{ id: a, type: public, redirect_uris: ['http://127.0.0.1/callback'] }", .gateway),
@@ -262,7 +262,7 @@ struct PolicyValuesTests {
     #expect(policy.clients[ClientID("a")]?.consent == expected)
   }
 
-  @Test("Either of origin and issuer serves for both")
+  @Test("Origin and issuer default to each other")
   func originOrIssuer() throws {
     let text = FindingCase.base.split(separator: "origin: https").joined(separator: "issuer: https")
     let policy = try #require(try Self.load(text).policy)
@@ -270,13 +270,13 @@ struct PolicyValuesTests {
     #expect(policy.gateway.issuer == "https://id.example.com")
   }
 
-  @Test("Plain http is for loopback hosts", arguments: ["127.0.0.1:8080", "localhost", "[::1]:9000"])
+  @Test("Plain http is accepted for loopback hosts", arguments: ["127.0.0.1:8080", "localhost", "[::1]:9000"])
   func loopbackOrigin(_ host: String) throws {
     let text = FindingCase.base.split(separator: "https://id.example.com").joined(separator: "http://\(host)")
     #expect(try Self.load(text).policy?.gateway.origin.description == "http://\(host)")
   }
 
-  @Test("The version is the same for the same bytes and another for others")
+  @Test("The version is the same for the same bytes and different for other bytes")
   func version() throws {
     let first = try #require(try Self.load(FindingCase.base).policy)
     let again = try #require(try Self.load(FindingCase.base).policy)
@@ -286,7 +286,7 @@ struct PolicyValuesTests {
     #expect(first.version.utf8.count == 12)
   }
 
-  @Test("A secret loses one line end and nothing else", arguments: ["s3 cret\n", "s3 cret\r\n", "s3 cret"])
+  @Test("A secret loses one line end and is otherwise unchanged", arguments: ["s3 cret\n", "s3 cret\r\n", "s3 cret"])
   func secretText(_ content: String) throws {
     let text =
       FindingCase.base + """
@@ -298,7 +298,7 @@ struct PolicyValuesTests {
     #expect(policy?.clients[ClientID("w")]?.secret?.reveal() == "s3 cret")
   }
 
-  @Test("Of a large policy, findings between clients tell where those stand that were read long before")
+  @Test("In a large policy, findings between clients name the lines of both clients")
   func largePolicy() throws {
     let client = { (id: String, uri: String) in
       "  - { id: \(id), type: public, redirect_uris: [com.example.\(uri)] }\n"
@@ -323,7 +323,7 @@ struct PolicyValuesTests {
         """)
   }
 
-  @Test("Included files are read in the order of their names, and a star stays in one directory")
+  @Test("Included files are read in the order of their names, and a star matches within one directory")
   func includes() throws {
     let client = { (id: String) in "- { id: \(id), type: public, redirect_uris: [com.example.\(id):/callback] }\n" }
     let outcome = try PolicyFolder.load(

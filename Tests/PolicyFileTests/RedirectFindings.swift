@@ -2,7 +2,7 @@ import Testing
 
 @testable import PolicyFile
 
-@Suite("What the lint says about redirect URIs")
+@Suite("Findings about redirect URIs")
 struct RedirectFindings {
   @Test("One finding, in its words and at its place", arguments: cases)
   func finding(_ finding: FindingCase) throws {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("RFC 8252 self-check and reports")
 struct SelfCheckTests {
-  @Test("A policy in order meets all five points (8252-A-selfcheck)")
+  @Test("A valid policy meets all five points (8252-A-selfcheck)")
   func met() throws {
     let check = try PolicyFolder.load(FindingCase.base).selfCheck
     #expect(check.isMet)
@@ -13,7 +13,7 @@ struct SelfCheckTests {
     #expect(check.items.first?.description == "1. private-use scheme redirect URIs: met")
   }
 
-  @Test("Switching loopback off fails point 3 (8252-A-selfcheck)")
+  @Test("Disabled loopback redirect URIs fail point 3 (8252-A-selfcheck)")
   func loopbackOff() throws {
     let text = FindingCase.base + "  redirects: [private_use, claimed_https]\n"
     let check = try PolicyFolder.load(text).selfCheck
@@ -22,7 +22,9 @@ struct SelfCheckTests {
     #expect(check.items[2].description == "3. loopback redirect URIs on any port: failed, `redirects` lacks `loopback`")
   }
 
-  @Test("Refusing nothing fails point 5", arguments: ["mode: observe", "mode: enforce\n  unknown_clients: observe"])
+  @Test(
+    "A policy that refuses nothing fails point 5",
+    arguments: ["mode: observe", "mode: enforce\n  unknown_clients: observe"])
   func unenforced(_ setting: String) throws {
     let text = FindingCase.base.split(separator: "mode: enforce").joined(separator: setting)
     #expect(try PolicyFolder.load(text).selfCheck.items.filter { !$0.isMet }.map(\.number) == [5])
@@ -39,7 +41,7 @@ struct SelfCheckTests {
     #expect(try failures("") == [])
   }
 
-  @Test("A confidential native app fails point 4, and a policy with errors meets nothing")
+  @Test("A confidential native app fails point 4, and a policy with errors meets no point")
   func errors() throws {
     let text =
       FindingCase.base
@@ -49,7 +51,7 @@ struct SelfCheckTests {
     #expect(check.items.allSatisfy { !$0.isMet })
   }
 
-  @Test("Schemes are listed with the domain that they claim (7595-3.8-domain-lapse)")
+  @Test("Schemes are listed with the domains that they claim (7595-3.8-domain-lapse)")
   func domains() throws {
     let text =
       FindingCase.base + """
@@ -65,7 +67,7 @@ struct SelfCheckTests {
       ])
   }
 
-  @Test("One redirect URI at two authorization servers is reported when both are linted (8252-8.10-unique-redirect)")
+  @Test("One redirect URI at two authorization servers is reported if both are checked (8252-8.10-unique-redirect)")
   func between() throws {
     let client = "clients:\n  - { id: a, type: public, redirect_uris: [com.example.app:/cb] }\n"
     let other = FindingCase.base.split(separator: "id.example.com").joined(separator: "id.example.org")

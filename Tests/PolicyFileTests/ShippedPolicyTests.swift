@@ -2,7 +2,7 @@ import FoundationEssentials
 import PolicyFile
 import Testing
 
-@Suite("What is shipped beside the program")
+@Suite("Shipped policies and deployment files")
 struct ShippedPolicyTests {
   private static let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
 
@@ -17,19 +17,19 @@ struct ShippedPolicyTests {
     #expect(text.hasPrefix("# yaml-language-server: $schema=proofgate.schema.json\n"))
   }
 
-  /// The warnings that each shipped policy has, and why.
+  /// The warnings of each shipped policy, with their reasons.
   private static let warnings: [String: Set<DiagnosticID>] = [
     "policies/mobile-app.yaml": [],
-    // Three apps share one client of the server, and one of them insists on `localhost` and pads its verifiers.
+    // Three apps share one client of the server, and one of them requires `localhost` and pads its verifiers.
     "policies/desktop-and-cli.yaml": [.sharedUpstreamClient, .localhostAnyPort, .lenientPKCE],
     // A web application that does not send PKCE yet.
     "policies/mixed.yaml": [.pkceOptional],
-    // The kubelet's probes come from outside of the pod; the NetworkPolicy says who else may come.
+    // The kubelet's probes come from outside the pod; the NetworkPolicy names the other permitted sources.
     "deploy/kubernetes.yaml": [.adminExposed],
     "README.md": [],
   ]
 
-  /// The text of a policy, which may be a part of another document.
+  /// The text of a policy, which may be part of another document.
   private static func text(_ path: String) throws -> String {
     let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: root + "/" + path)), as: UTF8.self)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -41,7 +41,7 @@ struct ShippedPolicyTests {
   }
 
   @Test(
-    "A shipped policy has the warnings that belong to what it shows, and no others", arguments: warnings.keys.sorted())
+    "A shipped policy has the warnings that its example needs, and no others", arguments: warnings.keys.sorted())
   func shippedWarnings(_ path: String) throws {
     let sources = PolicySources(
       environment: [:], standardInput: Array(try Self.text(path).utf8), readsSecrets: false)
@@ -51,7 +51,7 @@ struct ShippedPolicyTests {
     #expect(Set(found.map(\.id)) == Self.warnings[path], "\(found)")
   }
 
-  @Test("Each file of policies/ is among those whose warnings are known")
+  @Test("Each file in policies/ has an entry in the list of warnings")
   func allPolicies() throws {
     let files = try FileManager.default.contentsOfDirectory(atPath: Self.root + "/policies")
     for file in files where file.hasSuffix(".yaml") { #expect(Self.warnings["policies/\(file)"] != nil, "\(file)") }

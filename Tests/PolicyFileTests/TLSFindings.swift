@@ -3,7 +3,7 @@ import Testing
 
 @testable import PolicyFile
 
-/// Certificates and keys under the names that policies of tests use.
+/// Certificates and keys, under the names that the policies of tests use.
 enum TLSFiles {
   static let all = Result {
     var files: [String: String] = ["broken.pem": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
@@ -16,7 +16,7 @@ enum TLSFiles {
   }
 }
 
-@Suite("What the lint says about TLS")
+@Suite("Findings about TLS")
 struct TLSFindings {
   @Test("One finding, in its words and at its place", arguments: cases)
   func finding(_ finding: FindingCase) throws {
@@ -27,7 +27,7 @@ struct TLSFindings {
     #expect((outcome.policy == nil) == finding.hasErrors)
   }
 
-  @Test("TLS that is in order has no finding")
+  @Test("Valid TLS settings have no finding")
   func inOrder() throws {
     let finding = Self.listener(.certificateTime, "", "certificate: gateway.pem, private_key: gateway.key", "")
     #expect(try finding.load().text == "")

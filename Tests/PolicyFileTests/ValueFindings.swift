@@ -2,7 +2,7 @@ import Testing
 
 @testable import PolicyFile
 
-@Suite("What is wrong with a value")
+@Suite("Findings about values")
 struct ValueFindings {
   @Test("One finding, in its words and at its place", arguments: cases)
   func finding(_ finding: FindingCase) throws {

@@ -41,7 +41,7 @@ struct YAMLTests {
   }
 
   @Test(
-    "The commonest mistakes are reported where they are, in plain words",
+    "The most frequent mistakes are reported at their place, in plain words",
     arguments: [
       ("a: 1\nb: 'two\nc: 3\n", "f.yaml:2:4: not valid YAML: this quotation mark is never closed"),
       (
@@ -57,7 +57,7 @@ struct YAMLTests {
     #expect(problem(text) == expected)
   }
 
-  @Test("What was read of a long list is given back, and what stands around it stays")
+  @Test("Entries of a long list can be released after reading, without a change to the values around it")
   func forgetting() throws {
     let items = (0..<5_000).map { "- k\($0): v\($0)\n" }.joined()
     let root = try parse("a: first\nlist:\n" + items + "z: last\n").root
@@ -86,7 +86,7 @@ struct YAMLTests {
     #expect(try parse("\u{FEFF}a: b").root.entries.map(\.key.text) == ["a"])
   }
 
-  @Test("Bytes that are not UTF-8 are refused where they stand")
+  @Test("Bytes that are not UTF-8 are refused with their place")
   func notUTF8() {
     let bytes = Array("a: b\nc: ".utf8) + [0xff]
     #expect(
@@ -96,14 +96,14 @@ struct YAMLTests {
     }
   }
 
-  @Test("A repeated key is found in large mappings too, and named where it stands again")
+  @Test("A repeated key is found in large mappings too, and reported at its second place")
   func repeatedKeys() {
     let keys = (0..<100).map { "k\($0): v\n" }.joined()
     #expect(problem(keys) == nil)
     #expect(problem(keys + "k7: v\n") == "f.yaml:101:1: key `k7` occurs twice, first in line 8; keep one")
   }
 
-  @Test("Depth, nodes and bytes have limits")
+  @Test("Depth, nodes and bytes are limited")
   func limits() {
     #expect(problem(String(repeating: "[", count: 40)) == "f.yaml:1:33: nested deeper than 32 levels")
     #expect(problem("[a, b, c]", limits: YAMLLimits(nodes: 3)) == "f.yaml:1:8: more than 3 values; split the file")

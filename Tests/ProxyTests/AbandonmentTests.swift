@@ -7,7 +7,7 @@ import Testing
 
 extension ProxyTests {
   struct AbandonmentTests {
-    /// Answers what it is asked, but `/held` and `/outbound` only once it is released.
+    /// Answers every request at once, except `/held` and `/outbound`, which wait until the test releases them.
     private static let holding: ScriptedUpstream.Script = { upstream, peer in
       while true {
         let request = try await upstream.read(peer)
@@ -23,7 +23,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A client that goes away leaves the queue for a connection, and its place goes to the next")
+    @Test("A client that leaves the queue for a connection gives its place to the next client")
     func queue() async throws {
       try await Bench.Setup(
         upstream: AbandonmentTests.holding,
@@ -52,7 +52,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A client that goes away ends a safe request of the handler's, and one that may change something goes on")
+    @Test("A client that leaves cancels a safe request of the handler, and not one that may change something")
     func handlers() async throws {
       try await Bench.Setup(upstream: AbandonmentTests.holding).run { _, bench in
         let reader = try await bench.connect()
@@ -73,7 +73,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A stream that is reset while its answer waits to be sent with others leaves those alone")
+    @Test("A reset of a stream whose response waits to be sent with others does not affect the others")
     func resetAmongOthers() async throws {
       try await HTTP2Tests.setup(AbandonmentTests.holding).run { _, bench in
         let client = try await bench.connectHTTP2()
@@ -81,7 +81,7 @@ extension ProxyTests {
         for stream in streams { try await client.send(.get(stream, "/intercept/collect")) }
         await bench.eventually("all are upstream") { bench.upstream.requests.count == streams.count }
         let brake = await bench.brake()
-        // What comes meanwhile is of one turn: the answers first, and then the end of one stream.
+        // All events during the brake belong to one turn: first the responses, then the reset of one stream.
         bench.upstream.notes = ["released"]
         await bench.eventually("the upstream has answered") { bench.upstream.answered == streams.count }
         try await client.send(.reset(3))
@@ -91,7 +91,7 @@ extension ProxyTests {
       }
     }
 
-    /// A name server that answers when it is told to.
+    /// A name server that answers when the test gives it an address.
     private final class NameServer: Sendable {
       let answer = Mutex<Address?>(nil)
 
@@ -104,7 +104,8 @@ extension ProxyTests {
       }
     }
 
-    @Test("Looking up the upstream's name counts as connecting to it, and its answer serves the next request")
+    @Test(
+      "The look-up of the upstream's name counts towards the connect timeout, and its result serves the next request")
     func nameLookUp() async throws {
       let names = NameServer()
       try await Bench.Setup(

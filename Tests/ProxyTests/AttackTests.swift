@@ -1,7 +1,7 @@
 import Testing
 
 extension ProxyTests {
-  /// Each case ends in a clear refusal, and no connection to the upstream is ever opened.
+  /// Single requests of the attack classes. A refused head opens no connection to the upstream.
   struct AttackTests {
     private static let host = "Host: a\r\n"
 
@@ -33,7 +33,7 @@ extension ProxyTests {
     func refused(_ status: Int, _ request: String) async throws {
       try await Bench.Setup().run { _, bench in
         let client = try await bench.connect()
-        // What follows must not be read as a request of its own.
+        // The bytes after the request must not be read as another request.
         try await client.send(request + "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n")
         client.shutdownWrite()
         let response = try await client.readResponse()
@@ -48,7 +48,7 @@ extension ProxyTests {
     }
 
     @Test(
-      "A malformed chunked body is refused and never passes as a whole request (attack class 3)",
+      "A malformed chunked body is refused and never passes as a complete request (attack class 3)",
       arguments: [
         "5\nhello\r\n0\r\n\r\n", "5\r\nhello\n0\r\n\r\n", "0x5\r\nhello\r\n0\r\n\r\n", "5 \r\nhello\r\n0\r\n\r\n",
         "-1\r\n", "\r\n", "5\r\nhelloX\r\n0\r\n\r\n",
@@ -72,7 +72,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("An upgrade that is not allowed is an ordinary request (attack class 7)")
+    @Test("An upgrade that is not allowed is forwarded as an ordinary request (attack class 7)")
     func upgradeRefused() async throws {
       try await Bench.Setup().run { _, bench in
         for `protocol` in ["h2c", "websocket", "TLS/1.0"] {

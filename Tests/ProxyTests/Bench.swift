@@ -5,13 +5,13 @@ import TLS
 import Telemetry
 import Testing
 
-/// A proxy under test with a scripted upstream behind it and clients before it.
+/// A proxy under test with a scripted upstream behind it and clients in front of it.
 final class Bench {
   let server: Server
   let upstream: ScriptedUpstream
   let poller: Poller
   private var clients: [Peer] = []
-  /// Connections that the listener's kernel has taken or is going to take, closed ones with them.
+  /// Connections that the listener's kernel has accepted or will accept, including closed ones.
   private var made = 0
   private var isDrained = false
   private var configuration: ProxyConfiguration
@@ -25,20 +25,20 @@ final class Bench {
     self.configuration = configuration
   }
 
-  /// What a test wants of its proxy and its upstream.
+  /// The settings of a test's proxy and upstream.
   struct Setup: Sendable {
     var workers = 1
     var upstream = ScriptedUpstream.plain
-    /// Whether its listener wants the PROXY protocol.
+    /// True if its listener expects the PROXY protocol.
     var proxyProtocol = false
-    /// The name under which the proxy knows its upstream, and who answers for it.
+    /// The proxy's name for its upstream, and the function that resolves it.
     var name: (host: String, ask: Resolver.LookUp)?
-    /// The upstream's TLS; `nil` for plaintext.
+    /// The upstream's TLS; nil for plaintext.
     var upstreamTLS: TLSServer?
     var configure: @Sendable (inout ProxyConfiguration) -> Void = { _ in }
     var metrics: @Sendable () -> any ProxyMetrics = { CountedLimits() }
 
-    /// Runs `body` on a worker for the peers; afterwards nothing may be left open or in use at the proxy.
+    /// Runs `body` on a worker for the peers. Afterwards the proxy must have nothing open or in use.
     func run(_ body: @escaping @Sendable (isolated Worker, Bench) async throws -> Void) async throws {
       try await Bench.run(self, body)
     }
@@ -90,7 +90,7 @@ final class Bench {
 
   private func tearDown(workers: Int) async {
     for client in clients { client.close() }
-    // A script that still waited when its loop is stopped would never be freed. Connections of the proxy's may arrive yet.
+    // A script that still waits when its loop is stopped would leak. More connections of the proxy may still arrive.
     await eventually("the upstream's scripts have ended") {
       upstream.closeAll()
       return upstream.running == 0
@@ -108,7 +108,7 @@ final class Bench {
     }
   }
 
-  /// Returns how many connections were cut.
+  /// Returns the number of connections that were cut.
   func drain(timeout: Int, clock: WaitClock? = nil) async -> Int {
     isDrained = true
     return await server.drain(delay: 0, timeout: timeout, clock: clock ?? poller.waitClock)
@@ -129,7 +129,7 @@ final class Bench {
     }
   }
 
-  /// Whether a new connection is refused.
+  /// True if a new connection is refused.
   func refuses() async -> Bool {
     do {
       _ = try await connect()
@@ -139,7 +139,7 @@ final class Bench {
     }
   }
 
-  /// The same over TLS.
+  /// Connects over TLS.
   func connect(_ tls: TLSClient) async throws -> Peer {
     let client = try await connect()
     let waiter = Waiter(poller)
@@ -148,7 +148,7 @@ final class Bench {
     return client
   }
 
-  /// Why there is no connection over TLS; `nil` when there is one.
+  /// The reason why a connection over TLS fails; nil if it succeeds.
   func failure(_ tls: TLSClient) async -> TLSFailure? {
     do {
       _ = try await connect(tls)
@@ -158,7 +158,7 @@ final class Bench {
     }
   }
 
-  /// Sends one request on a connection of its own and reads the answer.
+  /// Sends one request on a new connection and reads the response.
   func exchange(_ request: String, to method: String = "GET") async throws -> Message {
     let client = try await connect()
     try await client.send(request)
@@ -167,15 +167,15 @@ final class Bench {
     return response
   }
 
-  /// `fields`: lines without the last line end.
+  /// - Parameter fields: Lines without their line ends.
   func get(_ target: String, _ fields: String...) async throws -> Message {
     let lines = fields.map { "\($0)\r\n" }.joined()
     return try await exchange("GET \(target) HTTP/1.1\r\nHost: gateway.test\r\n\(lines)\r\n")
   }
 
-  // MARK: What is seen from outside
+  // MARK: Observations
 
-  /// How often a limit was met.
+  /// The number of times that a limit was reached.
   func count(_ limit: LimitKind) async -> Int {
     final class Sum: Sendable {
       let value = Atomic<Int>(0)
@@ -201,7 +201,7 @@ final class Bench {
     return found.value.withLock { $0 }
   }
 
-  /// Reloads the proxy with other settings.
+  /// Reloads the proxy with changed settings.
   func reload(_ configure: (inout ProxyConfiguration) -> Void) async {
     configure(&configuration)
     let settings = ProxySettings(configuration)
@@ -209,7 +209,7 @@ final class Bench {
   }
 
   struct Counters: Sendable {
-    /// Of clients, with those that the kernel holds until a worker accepts them.
+    /// Connections of clients, including those that the kernel holds until a worker accepts them.
     var connections = 0
     var opened = 0
     var open = 0
@@ -234,19 +234,19 @@ final class Bench {
       }
     }
     var counters = sum.value.withLock { $0 }
-    // Read before those that stand, or one that is accepted in between would be missing.
+    // Read before `server.connections`, or a connection that is accepted in between would be missing.
     let accepted = server.group.workers.reduce(0) { $0 + Int($1.connections.accepted) }
     counters.connections = server.connections + made - accepted
     return counters
   }
 
-  /// Waits until `condition` holds.
+  /// Waits until `condition` is true.
   func eventually(_ what: Comment, _ condition: () async -> Bool) async {
     let deadline = poller.patience
     let waiter = Waiter(poller)
     var turns = 0
     while !(await condition()) {
-      // A timer is coarse: most conditions hold within a few turns of the loop.
+      // A timer is coarse: most conditions become true within a few turns of the loop.
       turns += 1
       if turns < 300 {
         await waiter.yield()
@@ -262,7 +262,7 @@ final class Bench {
 }
 
 extension Worker {
-  /// Starts a task as a worker starts all of its own.
+  /// Starts a task in the same way as a worker starts its own.
   func launch(_ body: @escaping @Sendable (isolated Worker) async throws -> Void) -> Task<Void, any Error> {
     Task.immediate { try await self.script(body) }
   }

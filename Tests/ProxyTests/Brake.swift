@@ -3,7 +3,7 @@ import Proxy
 import Synchronization
 import Testing
 
-/// Keeps the proxy's worker from its next turn, so that all that happens meanwhile belongs to one turn.
+/// Holds the proxy's worker before its next turn, so that all events until the release belong to one turn.
 final class Brake: Sendable {
   private let isHeld = Atomic<Bool>(false)
   private let isReleased = Atomic<Bool>(false)
@@ -11,7 +11,7 @@ final class Brake: Sendable {
 
   var holds: Bool { isHeld.load(ordering: .acquiring) }
 
-  /// Blocks the calling thread, for ten seconds at most.
+  /// Blocks the calling thread for at most ten seconds.
   fileprivate func block() {
     isHeld.store(true, ordering: .releasing)
     for _ in 0..<20_000 where !isReleased.load(ordering: .acquiring) { usleep(500) }
@@ -21,7 +21,7 @@ final class Brake: Sendable {
     hold.withLock { $0 = task }
   }
 
-  /// Lets the worker go on.
+  /// Lets the worker continue.
   func release() async {
     isReleased.store(true, ordering: .releasing)
     await hold.withLock { $0 }?.value
@@ -29,7 +29,7 @@ final class Brake: Sendable {
 }
 
 extension Bench {
-  /// Stops the proxy's worker until the brake is released, and then runs `body` on it, before any event is looked at.
+  /// Stops the proxy's worker until the brake is released, and then runs `body` on it before it reads any event.
   func brake(then body: @escaping @Sendable (ProxyWorker) -> Void = { _ in }) async -> Brake {
     let (server, brake) = (server, Brake())
     brake.keep(

@@ -4,7 +4,7 @@ import Testing
 
 extension ProxyTests {
   struct ClientTests {
-    @Test("A body that a refusal leaves unread is drained, and the answer arrives (attack class 8)")
+    @Test("A body that a refusal leaves unread is drained, and the response arrives (attack class 8)")
     func unreadBody() async throws {
       try await Bench.Setup().run { _, bench in
         for target in ["/answer", "/intercept"] {
@@ -22,7 +22,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A head that does not come to its end is 408")
+    @Test("A head that is not complete in time gets 408")
     func slowHead() async throws {
       try await Bench.Setup(configure: { $0.headTimeout = 40 }).run { _, bench in
         for part in ["G", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a\r\n"] {
@@ -35,7 +35,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A body that does not come to its end is 408")
+    @Test("A body that is not complete in time gets 408")
     func slowBody() async throws {
       try await Bench.Setup(configure: { $0.bodyTimeout = 40 }).run { _, bench in
         for target in ["/", "/intercept"] {
@@ -46,7 +46,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A head longer than a buffer is 431")
+    @Test("A head longer than a buffer gets 431")
     func largeHead() async throws {
       try await Bench.Setup().run { _, bench in
         for size in [16_384, 20_000, 100_000] {
@@ -60,7 +60,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("The longest head passes, whatever grows in it")
+    @Test("The longest head passes, although the gateway adds to it")
     func longestHead() async throws {
       try await Bench.Setup(configure: {
         $0.trusts = { $0.isLoopback }
@@ -70,7 +70,7 @@ extension ProxyTests {
         let start =
           "GET / HTTP/1.1\r\nHost:\(name):65535\r\nX-Forwarded-For:2001:db8:1111:2222:3333:4444:5555:6666\r\n"
           + "X-Forwarded-Host:\(name):65535\r\nX-Forwarded-Proto:https\r\nConnection:upgrade\r\nUpgrade:websocket\r\n"
-        // A hundred fields without the space that the rewriter adds, and cookies that are taken apart.
+        // A hundred fields without the space that the rewriter adds, and cookies that it splits.
         let fields = (0..<90).map { "a\($0 % 10):b\r\n" }.joined()
         let cookie = "Cookie:__Host-private=1"
         let room = 16_383 - start.utf8.count - fields.utf8.count - cookie.utf8.count - 4
@@ -87,7 +87,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("The longest response head passes, whatever grows in it")
+    @Test("The longest response head passes, although the gateway adds to it")
     func longestResponseHead() async throws {
       let start = "HTTP/1.1 200\r\nLocation:http://upstream.test/\r\nContent-Length:2\r\n"
       let fields = (0..<90).map { "a\($0 % 10):b\r\n" }.joined()
@@ -102,7 +102,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A client that goes away cancels its request at the upstream")
+    @Test("A client that leaves cancels its request at the upstream")
     func cancellation() async throws {
       try await Bench.Setup(upstream: { upstream, peer in
         _ = try await upstream.read(peer)
@@ -119,12 +119,12 @@ extension ProxyTests {
     private static let waiting: ScriptedUpstream.Script = { upstream, peer in
       let request = try await upstream.read(peer)
       while !upstream.notes.contains("go") { try await upstream.pause(peer) }
-      // The script ends here and closes: a request that may change something would be lost on a connection that is kept.
+      // The script ends here and closes: on a kept connection a request that may change something could be lost.
       try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok\(request.text)")
     }
 
     @Test(
-      "A client that ends its side cancels a safe request that has no response yet",
+      "A client that shuts down its sending side cancels a safe request that has no response yet",
       arguments: ["GET /", "HEAD /", "OPTIONS /", "GET /intercept/collect"])
     func cancelled(_ line: String) async throws {
       try await Bench.Setup(upstream: ClientTests.waiting).run { _, bench in
@@ -136,7 +136,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A client that ends its side leaves the queue for a connection, unless its request may change something")
+    @Test("A client that shuts down its sending side leaves the queue, unless its request may change something")
     func cancelledInQueue() async throws {
       try await Bench.Setup(
         upstream: ClientTests.waiting,
@@ -161,7 +161,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A client that ends its side behind a whole request gets its answer, where that is what the policy says")
+    @Test("With `half_close: serve` a client that shuts down its sending side after a request gets its response")
     func halfClose() async throws {
       try await Bench.Setup(upstream: ClientTests.waiting, configure: { $0.cancelsHalfClosed = false }).run {
         _, bench in
@@ -182,7 +182,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A client that ends its side within a body has its request cancelled")
+    @Test("A client that shuts down its sending side within a body has its request cancelled")
     func halfBody() async throws {
       try await Bench.Setup(upstream: { upstream, peer in
         _ = try? await upstream.read(peer)
@@ -205,7 +205,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("More idle connections than the limit are parked, and each still gets its next answer")
+    @Test("Idle connections above the limit are parked, and each still gets its next response")
     func parking() async throws {
       try await Bench.Setup().run { _, bench in
         var clients: [Peer] = []
@@ -218,14 +218,14 @@ extension ProxyTests {
           }
         }
         await bench.eventually("idle clients hold no buffer") {
-          // A bounded number of idle upstream connections keep theirs for the next response.
+          // A bounded number of idle upstream connections keep their buffers for the next response.
           let counters = await bench.counters()
           return counters.buffers <= min(counters.idle, 64)
         }
       }
     }
 
-    @Test("Idle connections are closed in time, parked or not")
+    @Test("Idle connections are closed in time, whether or not they are parked")
     func idleTimeout() async throws {
       try await Bench.Setup(configure: { $0.idleTimeout = 40 }).run { _, bench in
         var clients: [Peer] = []
@@ -239,13 +239,13 @@ extension ProxyTests {
       }
     }
 
-    @Test("A large answer of the gateway's own arrives whole, and is cut when it is not read")
+    @Test("A large response of the gateway arrives complete, and is cut if the client does not read it")
     func largeAnswer() async throws {
       try await Bench.Setup(configure: { $0.bodyTimeout = 60 }).run { worker, bench in
         let whole = try await bench.get("/answer/large")
         #expect(whole.body.count == 1 << 20)
         let client = try await bench.connect()
-        // Together more than two sockets hold.
+        // Together more than two sockets can hold.
         for _ in 0..<40 { try await client.send("GET /answer/large HTTP/1.1\r\nHost: a\r\n\r\n") }
         await bench.eventually("the proxy has given up") { await bench.counters().connections == 0 }
         var count = 0

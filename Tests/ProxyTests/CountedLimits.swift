@@ -2,7 +2,7 @@ import Proxy
 import TLS
 import Telemetry
 
-/// Counts the limits that are met, and keeps how the upstream failed.
+/// Counts the limits that are reached, and records the failures of the upstream.
 final class CountedLimits: ProxyMetrics {
   private(set) var counts: [LimitKind: Int] = [:]
   private(set) var failures: [UpstreamFailure] = []

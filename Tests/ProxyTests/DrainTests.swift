@@ -5,7 +5,7 @@ import Testing
 
 extension ProxyTests {
   struct DrainTests {
-    @Test("A drain closes idle connections, finishes what is in progress and takes no new ones")
+    @Test("A drain closes idle connections, finishes requests in progress and accepts no new connections")
     func drain() async throws {
       try await Bench.Setup(
         workers: 2,
@@ -49,12 +49,12 @@ extension ProxyTests {
     }
 
     @Test(
-      "A request that has come when a drain begins is answered, though its worker has not heard of it",
+      "A request that arrived before a drain is answered, even if its worker has not yet noticed it",
       arguments: [1, 300])
     func unnoticed(connections: Int) async throws {
       try await Bench.Setup().run { worker, bench in
         var clients: [Peer] = []
-        // Beyond 256 idle connections the oldest are parked.
+        // Above 256 idle connections the oldest are parked.
         for _ in 0..<connections {
           let client = try await bench.connect()
           try await client.send("GET /answer HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -85,7 +85,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("What does not end in time is cut")
+    @Test("A request that does not end within the timeout is cut")
     func cut() async throws {
       try await Bench.Setup(upstream: { upstream, peer in
         _ = try await upstream.read(peer)
@@ -100,7 +100,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A drain ends by the clock, though each pause takes longer than asked")
+    @Test("A drain ends by the clock, even if each pause takes longer than requested")
     func byTheClock() async throws {
       try await Bench.Setup(upstream: { upstream, peer in
         _ = try await upstream.read(peer)
@@ -114,13 +114,13 @@ extension ProxyTests {
           now: { time.withLock { $0 } }, pause: { asked in time.withLock { $0 += UInt64(asked) * 3 } })
         let left = await bench.drain(timeout: 4_000, clock: clock)
         #expect(left == 1)
-        // The last pauses: one that began in time, and the one for connections that are cut.
+        // The last two pauses: one that began in time, and the one for connections that are cut.
         #expect(time.withLock { $0 } < 4_000 + 200)
         _ = try await client.waitForEnd()
       }
     }
 
-    @Test("A server that is going to drain says so on every response")
+    @Test("A server that will drain announces it on every response")
     func announcement() async throws {
       try await Bench.Setup().run { _, bench in
         await bench.server.update { $0.isWindingDown = true }

@@ -5,7 +5,7 @@ import Testing
 extension ProxyTests {
   struct EarlyAnswerTests {
     @Test(
-      "An answer that comes before the request is whole stops the upload, arrives, and ends both connections (attack class 8)",
+      "A response before the end of its request stops the upload, arrives, and ends both connections (attack class 8)",
       arguments: ["Content-Length: 50000000", "Transfer-Encoding: chunked"])
     func early(_ framing: String) async throws {
       try await Bench.Setup(upstream: { upstream, peer in
@@ -32,7 +32,8 @@ extension ProxyTests {
       }
     }
 
-    @Test("An upstream that resets before it answers is 502, and a safe request is not tried without end")
+    @Test(
+      "An upstream that resets before its response gives 502, and a safe request is retried a limited number of times")
     func reset() async throws {
       try await Bench.Setup(upstream: { upstream, peer in
         _ = try await upstream.read(peer)

@@ -4,14 +4,15 @@ import Telemetry
 import Testing
 
 extension ProxyTests {
-  /// How connections and tunnels end.
+  /// The end of connections and tunnels.
   struct EndingTests {
     private static let upgrade =
       "GET /ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
     private static let switching =
       "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 
-    /// Reads piece by piece and sends a byte behind each, as a client does that does not know that nothing reads it.
+    /// Reads piece by piece and sends a byte after each piece, as a client does that does not know that nothing is
+    /// read.
     private static func readAll(_ client: Peer) async throws -> Int {
       var count = client.received.count
       _ = try await client.take(count: count)
@@ -24,7 +25,7 @@ extension ProxyTests {
       return count
     }
 
-    @Test("A client that goes on sending loses nothing of the last answer of its connection")
+    @Test("A client that continues to send gets the whole last response of its connection")
     func lastAnswer() async throws {
       try await Bench.Setup().run { _, bench in
         let client = try await bench.connect()
@@ -37,7 +38,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A client that goes on sending loses nothing of what a tunnel brings, once its server has ended in order")
+    @Test("A client that continues to send gets all bytes of a tunnel whose server has closed it in order")
     func tunnel() async throws {
       let size = 1_500_000
       let script: ScriptedUpstream.Script = { upstream, peer in
@@ -58,7 +59,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A tunnel without traffic ends in order on both sides")
+    @Test("A tunnel without traffic is closed in order on both sides")
     func quietTunnel() async throws {
       let script: ScriptedUpstream.Script = { upstream, peer in
         _ = try await upstream.read(peer)

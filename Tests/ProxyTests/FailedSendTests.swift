@@ -5,8 +5,8 @@ import Testing
 
 extension ProxyTests {
   struct FailedSendTests {
-    /// Shuts down the sending side of the proxy's connections to `upstream`: their next send fails, while the upstream has
-    /// neither answered nor closed.
+    /// Shuts down the sending side of the proxy's connections to `upstream`. Their next send fails, while the upstream
+    /// has neither responded nor closed.
     private static func breakSends(to upstream: Address) -> Int {
       var count = 0
       for descriptor in Int32(3)..<4_096 {
@@ -24,7 +24,7 @@ extension ProxyTests {
     }
 
     @Test(
-      "A send to the server that fails while nothing has arrived ends the request, and its worker goes on",
+      "A failed send to the upstream, before any response, ends the request, and the worker continues",
       arguments: [
         ("GET /safe HTTP/1.1\r\nHost: a\r\n\r\n", 200),
         ("POST /unsafe HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", 502),
@@ -50,7 +50,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A reset that a failed send has met does not make a whole answer of a part")
+    @Test("A reset that a failed send has met does not make a partial response look complete")
     func cutAnswer() async throws {
       let script: ScriptedUpstream.Script = { upstream, peer in
         _ = try await peer.take(through: "first")
@@ -65,7 +65,7 @@ extension ProxyTests {
           let client = try await bench.connect()
           try await client.send("POST / HTTP/\(version)\r\nHost: a\r\nContent-Length: 5000\r\n\r\nfirst")
           await bench.eventually("the upload has begun") { bench.upstream.notes == ["first"] }
-          // In one turn of the worker: more to send, an answer, and the reset that the send meets first.
+          // In one turn of the worker: more to send, a response, and the reset, which the send meets first.
           let brake = await bench.brake()
           bench.upstream.notes.append("answer")
           await bench.eventually("the upstream has reset") { bench.upstream.notes.last == "reset" }

@@ -5,7 +5,7 @@ import Testing
 extension ProxyTests {
   struct FailureTests {
     @Test(
-      "An upstream that ends before its head is whole is 502 (I-failure)",
+      "An upstream that closes before its response head is complete gives 502 (I-failure)",
       arguments: [
         "", "HTTP/1.1", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n",
         "HTTP/1.1 100 Continue\r\n\r\n",
@@ -17,7 +17,7 @@ extension ProxyTests {
         let response = try await client.readResponse()
         #expect(response.status == 502 && response.isWhole)
         #expect(bench.upstream.requests.count == 1)
-        // The fault is not the client's: its connection goes on.
+        // The client did not cause the failure, so its connection continues.
         try await client.send("GET /answer HTTP/1.1\r\nHost: a\r\n\r\n")
         let next = try await client.readResponse()
         #expect(next.text == "answered")
@@ -25,7 +25,7 @@ extension ProxyTests {
     }
 
     @Test(
-      "A body that is cut never passes for a whole one",
+      "A truncated body never passes as a complete one",
       arguments: [
         ("Content-Length: 10", "12345"), ("Transfer-Encoding: chunked", "5\r\n12345\r\n"),
         ("Transfer-Encoding: chunked", "5\r\n123"),
@@ -37,14 +37,14 @@ extension ProxyTests {
         upstream: ScriptedUpstream.closing(after: "HTTP/1.1 200 OK\r\n\(framing)\r\n\r\n\(part)")
       ).run { _, bench in
         for version in ["1.1", "1.0"] {
-          // What is seen to be malformed at once ends the connection before its head was sent.
+          // A body whose first bytes are malformed ends the connection before the head was sent.
           let response = try? await bench.exchange("GET / HTTP/\(version)\r\nHost: a\r\n\r\n")
           #expect(response == nil || response?.isWhole == false)
         }
       }
     }
 
-    @Test("A body that ends with a reset in place of a close is cut")
+    @Test("A body that ends with a reset instead of a close is cut")
     func resetInUnframedBody() async throws {
       try await Bench.Setup(upstream: { upstream, peer in
         _ = try await upstream.read(peer)
@@ -72,7 +72,7 @@ extension ProxyTests {
     }
 
     @Test(
-      "An answer that is not strict HTTP is 502 and is not relayed (attack class 9)",
+      "A response that is not strict HTTP gives 502 and is not relayed (attack class 9)",
       arguments: [
         "garbage\r\n\r\n", "SSH-2.0-OpenSSH\r\n\r\n", "HTTP/1.1 999 No\r\n\r\n", "HTTP/2 200\r\n\r\n",
         "HTTP/1.1 200 OK\nContent-Length: 0\n\n",
@@ -95,7 +95,7 @@ extension ProxyTests {
     }
 
     @Test(
-      "An upstream that hangs is 504, in the head as before it (I-failure)", arguments: ["", "HTTP/1.1 200 OK\r\n"])
+      "An upstream that hangs before or within the head gives 504 (I-failure)", arguments: ["", "HTTP/1.1 200 OK\r\n"])
     func hangs(_ part: String) async throws {
       try await Bench.Setup(
         upstream: { upstream, peer in
@@ -109,7 +109,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("An upstream that refuses connections is 503 (I-failure)")
+    @Test("An upstream that refuses connections gives 503 (I-failure)")
     func refuses() async throws {
       try await Bench.Setup().run { worker, bench in
         worker.stopAccepting()
@@ -118,7 +118,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A body that stops coming from the upstream is cut")
+    @Test("A body that the upstream stops sending is cut")
     func hangsInBody() async throws {
       try await Bench.Setup(
         upstream: { upstream, peer in
@@ -132,7 +132,7 @@ extension ProxyTests {
       }
     }
 
-    /// Answers one request, then closes the connection as soon as the next one has come.
+    /// Answers one request, then closes the connection when the next request has arrived.
     private static let stale: ScriptedUpstream.Script = { upstream, peer in
       if upstream.connections == 1 {
         _ = try await upstream.read(peer)
@@ -146,7 +146,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("An idempotent request that met a closing connection is sent again, once")
+    @Test("An idempotent request on a connection that the upstream closes is sent again, once")
     func staleRetry() async throws {
       for method in ["GET", "DELETE"] {
         try await Bench.Setup(upstream: FailureTests.stale).run { _, bench in
@@ -162,7 +162,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A request that might count twice is not sent again")
+    @Test("A request that is not idempotent is not sent again")
     func noReplay() async throws {
       for request in [
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
@@ -178,7 +178,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A request that might count twice does not use a connection that was idle for long")
+    @Test("A request that is not idempotent does not use a connection that was idle for long")
     func freshForPost() async throws {
       try await Bench.Setup(configure: { $0.freshReuse = 1 }).run { worker, bench in
         _ = try await bench.get("/")
@@ -190,7 +190,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("An idle connection on which the upstream talks or which it closes is dropped")
+    @Test("An idle connection on which the upstream sends bytes or which it closes is dropped")
     func unsolicited() async throws {
       for extra in ["HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", ""] {
         try await Bench.Setup(upstream: { upstream, peer in
@@ -216,7 +216,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("Bytes behind a response never reach the next client")
+    @Test("Bytes after a response never reach the next client")
     func surplus() async throws {
       try await Bench.Setup(
         upstream: ScriptedUpstream.answering(
@@ -230,7 +230,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A 204 that announces a body does not lend its connection to the next request")
+    @Test("The connection of a 204 that announces a body is not used for the next request")
     func bodyOfNoContent() async throws {
       try await Bench.Setup(
         upstream: ScriptedUpstream.answering("HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\n")
@@ -243,7 +243,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("When all upstream connections are in use, requests wait, and those that wait too long get 503")
+    @Test("If all upstream connections are in use, requests wait, and those that wait too long get 503")
     func queue() async throws {
       let script: ScriptedUpstream.Script = { upstream, peer in
         while true {

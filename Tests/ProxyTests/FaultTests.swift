@@ -4,7 +4,7 @@ import Testing
 
 extension ProxyTests {
   struct FaultTests {
-    /// What a client does before it goes away.
+    /// The bytes that a client sends before it disconnects.
     private static let openings = [
       "", "G", "GET / HTTP/1.1\r\n", "garbage\r\n\r\n", "\u{16}\u{3}\u{1}\u{2}", "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
       "GET /hang HTTP/1.1\r\nHost: a\r\n\r\n", "GET /large HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -65,7 +65,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("After a thousand connections that failed in every way, everything has been given back")
+    @Test("After a thousand connections with all kinds of failures, all resources are released")
     func thousand() async throws {
       try await Bench.Setup(
         workers: 2, upstream: FaultTests.upstream,
@@ -96,7 +96,7 @@ extension ProxyTests {
           return counters.connections == 0 && counters.open == 0 && counters.buffers == 0 && counters.sockets == 2
         }
         bench.upstream.closeAll()
-        // Other tests of the process may have sockets of their own: a leak here would be a hundred at least.
+        // Other tests of the process may have open sockets; a leak here would be at least a hundred.
         await bench.eventually("the process holds no more sockets than before") { Descriptors.open < descriptors + 50 }
         let response = try await bench.get("/answer")
         #expect(response.status == 200)

@@ -4,7 +4,7 @@ import Testing
 
 extension ProxyTests {
   struct FidelityTests {
-    @Test("A head that cannot be written as it is meant is 502, never a shorter one")
+    @Test("A head that cannot be written completely gives 502, never a shorter head")
     func unwritable() async throws {
       try await Bench.Setup().run { _, bench in
         for path in ["injection", "oversized", "oversized/relay", "unsendable"] {
@@ -15,7 +15,7 @@ extension ProxyTests {
           for name in ["X-Injected", "b", "X-A", "Location", "Content-Security-Policy"] {
             #expect(response[name] == nil)
           }
-          // The connection stays in step.
+          // The connection stays in sync.
           try await client.send("GET /answer HTTP/1.1\r\nHost: a\r\n\r\n")
           let next = try await client.readResponse()
           #expect(next.text == "answered")
@@ -24,7 +24,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A long head of a handler's own request goes out whole, without the private cookie")
+    @Test("A long head of a handler's own request is sent complete, without the private cookie")
     func longRequest() async throws {
       try await Bench.Setup().run { _, bench in
         let response = try await bench.get("/intercept/long", "Cookie: a=b; __HOST-private=1; c=d")
@@ -39,10 +39,10 @@ extension ProxyTests {
       }
     }
 
-    @Test("A body of a handler's own request follows its head, however it fits beside it")
+    @Test("The body of a handler's own request follows its head, whatever the space left in the buffer")
     func longBody() async throws {
       try await Bench.Setup().run { _, bench in
-        // Around what is left of a buffer behind the head, and what two and more of them hold.
+        // Lengths around the space left in a buffer after the head, and around two and more buffers.
         for count in [0, 1] + Array(15_990...16_400).filter({ $0 % 5 == 0 }) + [32_768, 32_769, 60_000] {
           let body = (0..<count).map { UInt8(0x61 + $0 % 26) }
           let client = try await bench.connect()
@@ -56,7 +56,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("Bytes that are not UTF-8 arrive as they were sent, whoever asks")
+    @Test("Bytes that are not UTF-8 are forwarded unchanged, for all kinds of requests")
     func latin() async throws {
       let value: [UInt8] = Array("a".utf8) + [0xe9, 0x80, 0xff, 0xf4, 0x8f, 0xbe, 0x80] + Array("b".utf8)
       try await Bench.Setup(upstream: { upstream, peer in
@@ -79,7 +79,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A response without a date gets one, and one with a date keeps it")
+    @Test("A response without a date gets one, and a response with a date keeps it")
     func date() async throws {
       for (sent, count) in [("", 1), ("Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n", 1)] {
         try await Bench.Setup(
@@ -96,7 +96,7 @@ extension ProxyTests {
     }
 
     @Test(
-      "Every field that leads to the upstream's origin leads to the gateway",
+      "Every field with an address of the upstream's origin is changed to the gateway's origin",
       arguments: [
         ("Refresh", "0; url=http://upstream.test/a", "0; url=https://gateway.test/a"),
         ("Refresh", "5;URL='http://upstream.test/a?b'", "5;URL='https://gateway.test/a?b'"),
@@ -115,7 +115,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A Content-Location that hands out an answer is 502, and so are two of them")
+    @Test("A Content-Location that the handler forbids gives 502, and so do two Content-Location fields")
     func contentLocation() async throws {
       for fields in ["Content-Location: /forbidden", "Content-Location: /a\r\nContent-Location: /b"] {
         try await Bench.Setup(
@@ -129,7 +129,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("OPTIONS of an absolute target without a path asks the server as a whole (RFC 9112, section 3.2.4)")
+    @Test("OPTIONS of an absolute target without a path is sent as `*` (RFC 9112, section 3.2.4)")
     func optionsOfServer() async throws {
       try await Bench.Setup().run { _, bench in
         for (line, target) in [
@@ -141,7 +141,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A loop is seen whatever the case of the gateway's name")
+    @Test("A loop is recognised whatever the letter case of the gateway's name")
     func loop() async throws {
       try await Bench.Setup(configure: { $0.pseudonym = "Gateway.TEST" }).run { _, bench in
         for via in ["1.1 Gateway.TEST", "1.1 gateway.test", "1.0 a, 1.1 GATEWAY.test"] {

@@ -30,7 +30,8 @@ extension ProxyTests {
       }
     }
 
-    @Test("After an answer that has no body by definition its connection carries no other request: a body may follow")
+    @Test(
+      "After a response that has no body by definition, its connection is not used again, because a body may follow")
     func withoutBody() async throws {
       try await Bench.Setup(upstream: { upstream, peer in
         while true {
@@ -56,7 +57,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A body with a length passes both ways")
+    @Test("A body with a length passes in both directions")
     func lengthBody() async throws {
       try await Bench.Setup(upstream: { upstream, peer in
         while true {
@@ -74,7 +75,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A chunked body passes both ways, without extensions and trailers")
+    @Test("A chunked body passes in both directions, without extensions and trailers")
     func chunkedBody() async throws {
       try await Bench.Setup(
         upstream: ScriptedUpstream.answering(
@@ -82,7 +83,7 @@ extension ProxyTests {
         )
       ).run { _, bench in
         let client = try await bench.connect()
-        // More than is received at once, so that its end is not known when it is sent on.
+        // More than one receive reads, so that the end is not known when the head is forwarded.
         let long = String(repeating: "a", count: 20_000)
         for word in ["hello", long, "hello"] {
           try await client.send(
@@ -96,7 +97,7 @@ extension ProxyTests {
           let request = bench.upstream.requests.last
           #expect(request?.text == "\(word) world")
           #expect(request?["Trailer"] == nil && request?["TE"] == nil)
-          // Servers that take no chunks take what is whole.
+          // A complete body gets a length, because some servers do not accept chunks.
           #expect(request?["Content-Length"] == (word == long ? nil : "11"))
           #expect(request?["Transfer-Encoding"] == (word == long ? "chunked" : nil))
         }
@@ -105,7 +106,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A body that ends with the upstream's connection is given framing")
+    @Test("A body that ends with the upstream's connection gets framing")
     func closeDelimited() async throws {
       try await Bench.Setup(upstream: ScriptedUpstream.closing(after: "HTTP/1.1 200 OK\r\n\r\nto the end")).run {
         _, bench in
@@ -123,7 +124,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("HTTP/1.0 clients keep a connection only when they ask for it, and get no chunks")
+    @Test("HTTP/1.0 clients keep a connection only if they ask for it, and get no chunks")
     func oldClients() async throws {
       try await Bench.Setup().run { _, bench in
         let client = try await bench.connect()
@@ -166,7 +167,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A client that expects 100 gets it, and the upstream does not see the expectation")
+    @Test("A client that expects 100-continue gets it, and the upstream does not see the expectation")
     func expectation() async throws {
       try await Bench.Setup().run { _, bench in
         let client = try await bench.connect()
@@ -182,7 +183,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("Interim responses are not passed on, and a bounded number is read")
+    @Test("Interim responses are not forwarded, and a limited number is read")
     func interim() async throws {
       let hints = "HTTP/1.1 103 Early Hints\r\nLink: \(String(repeating: "x", count: 9000))\r\n\r\n"
       let long = "X: \(String(repeating: "y", count: 12_000))\r\n"
@@ -201,7 +202,7 @@ extension ProxyTests {
         }
     }
 
-    @Test("Hop-by-hop fields end here, in both directions (attack class 6)")
+    @Test("Hop-by-hop fields are not forwarded, in both directions (attack class 6)")
     func hopByHop() async throws {
       try await Bench.Setup(
         upstream: ScriptedUpstream.answering(
@@ -218,7 +219,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A request that has been here before is refused with 508")
+    @Test("A request that has already passed this gateway is refused with 508")
     func loop() async throws {
       try await Bench.Setup().run { _, bench in
         for via in ["1.1 proofgate", "1.0 a, 1.1 PROOFGATE (x)", "1.1 a,1.1 proofgate"] {

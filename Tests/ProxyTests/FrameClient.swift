@@ -1,15 +1,15 @@
 import HTTP2TestSupport
 import Reactor
 
-/// A client that speaks HTTP/2 frame by frame over a raw connection.
+/// A client that sends and reads single HTTP/2 frames over a raw connection.
 final class FrameClient {
   let peer: Peer
   private let fields = FieldReader()
   private var bytes: [UInt8] = []
   private var frames: [Frame] = []
-  /// Whether DATA is credited as it comes.
+  /// True if DATA is credited on arrival.
   var givesCredit = true
-  /// Answers to PING.
+  /// True if PING is answered.
   var answersPings = true
 
   struct Answer: Sendable {
@@ -17,7 +17,7 @@ final class FrameClient {
     var fields: [(name: String, value: String)] = []
     var interim: [Int] = []
     var body: [UInt8] = []
-    /// The code with which the stream was reset, if it was.
+    /// The error code of the stream's reset; nil if it was not reset.
     var reset: Int?
     var isWhole = false
 
@@ -34,7 +34,7 @@ final class FrameClient {
     try await peer.send(frames.flatMap(\.bytes))
   }
 
-  /// The next frame; `nil` when the connection has ended.
+  /// The next frame; nil if the connection has ended.
   func next() async throws -> Frame? {
     while frames.isEmpty {
       guard try await peer.receive() else { return nil }
@@ -54,7 +54,7 @@ final class FrameClient {
     return frame
   }
 
-  /// The next frame of this kind; `nil` when the connection has ended.
+  /// The next frame of this kind; nil if the connection has ended.
   func next(_ kind: Frame.Kind) async throws -> Frame? {
     while let frame = try await next() {
       if frame.kind == kind { return frame }
@@ -62,13 +62,13 @@ final class FrameClient {
     return nil
   }
 
-  /// The answers of these streams, in whichever order they come.
+  /// The responses of these streams, in any order of arrival.
   func answers(_ streams: [Int]) async throws -> [Int: Answer] {
     var open = Set(streams)
     var answers: [Int: Answer] = [:]
     while !open.isEmpty, let frame = try await next() {
       guard open.contains(frame.stream) else {
-        // All sections are read, or the tables of the two ends would differ.
+        // All field sections must be read, or the dynamic tables of the two ends would differ.
         if frame.kind == .headers { _ = fields.read(frame.payload) }
         continue
       }

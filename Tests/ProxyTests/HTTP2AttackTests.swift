@@ -29,7 +29,7 @@ extension ProxyTests {
     ]
 
     @Test(
-      "What the HTTP/1.1 parser refuses is refused over HTTP/2, and nothing reaches the upstream (attack class 9)",
+      "A request that the HTTP/1.1 parser refuses is also refused over HTTP/2, without the upstream (attack class 9)",
       arguments: refusals)
     func refused(_ status: Int, _ fields: [(String, String)]) async throws {
       try await HTTP2Tests.setup().run { _, bench in
@@ -44,7 +44,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("Nothing of a body is ever read as a request (attack class 9)")
+    @Test("No part of a body is ever read as a request (attack class 9)")
     func smuggling() async throws {
       try await HTTP2Tests.setup().run { _, bench in
         let client = try await bench.connectHTTP2()
@@ -68,7 +68,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A malformed response of the upstream is 502 on its stream alone (attack class 9)")
+    @Test("A malformed response of the upstream gives 502 on its stream only (attack class 9)")
     func malformedResponse() async throws {
       for response in [
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
@@ -87,7 +87,7 @@ extension ProxyTests {
     @Test("A flood of 20,000 streams that are reset at once is cut before 200 reach the upstream (CVE-2023-44487)")
     func rapidReset() async throws {
       try await HTTP2Tests.setup { upstream, peer in
-        // Never answers: each stream that gets here costs a connection.
+        // Never responds, so each stream that arrives here uses a connection.
         _ = try await upstream.read(peer)
         _ = try await peer.receive()
       }.run { _, bench in
@@ -102,11 +102,11 @@ extension ProxyTests {
               sent += 1
             }
             try await client.peer.send(bytes)
-            // In pieces, so that the gateway may begin what it wants to begin.
+            // In pieces, so that the gateway can start the requests that it would start.
             if batch % 10 == 0 { await bench.poller.pause(1) }
           }
         } catch is Peer.Problem {
-          // The gateway has gone.
+          // The gateway has closed the connection.
         }
         #expect(sent <= 20_000)
         await bench.eventually("the connection is cut") { await bench.counters().connections == 0 }
@@ -116,7 +116,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A flood of streams that are reset while the upstream works on them is cut as well")
+    @Test("A flood of streams that are reset while the upstream works on them is cut too")
     func cancelFlood() async throws {
       try await HTTP2Tests.setup { upstream, peer in
         _ = try await upstream.read(peer)
@@ -141,14 +141,14 @@ extension ProxyTests {
       }
     }
 
-    @Test("No more streams than allowed are served at once")
+    @Test("At most the allowed number of streams is served at once")
     func concurrency() async throws {
       try await HTTP2Tests.setup { upstream, peer in
         _ = try await upstream.read(peer)
         _ = try await peer.receive()
       }.run { _, bench in
         let client = try await bench.connectHTTP2()
-        // The client has not yet heard of the limit.
+        // The client does not know the limit yet.
         for stream in stride(from: 1, to: 300, by: 2) { try await client.send(.get(stream)) }
         var refused = 0
         while refused < 50, let frame = try await client.next() {

@@ -5,7 +5,7 @@ import Reactor
 import Telemetry
 import Testing
 
-/// Clients that give no credit for their responses, and what others notice of it.
+/// Clients that give no credit for their responses, and the effect on other clients.
 extension ProxyTests.HTTP2Tests {
   /// SETTINGS_INITIAL_WINDOW_SIZE.
   private static let noCredit = [(4, 0)]
@@ -13,7 +13,7 @@ extension ProxyTests.HTTP2Tests {
   @Test("10,000 responses on 200 connections without credit leave other clients unharmed")
   func manyWithoutCredit() async throws {
     try await Self.setup(ScriptedUpstream.plain) {
-      // A quarter of what so many common blocks would take.
+      // A quarter of the memory that as many ordinary blocks would take.
       $0.limits.bufferMemory = 48 << 20
       $0.limits.creditWindow = 600_000
     }.run { _, bench in
@@ -21,7 +21,7 @@ extension ProxyTests.HTTP2Tests {
       for number in 1...200 {
         let client = try await bench.connectHTTP2(settings: Self.noCredit)
         try await client.peer.send(requests)
-        // One after the other: requests in progress have buffers of their own.
+        // One connection after the other, because requests in progress have buffers of their own.
         await bench.eventually("its responses wait") { await bench.counters().buffers >= number * 50 }
       }
       #expect(try await bench.get("/answer").status == 200)
@@ -30,7 +30,7 @@ extension ProxyTests.HTTP2Tests {
     }
   }
 
-  @Test("Connections that take nothing while memory is short are ended, and one that takes its responses goes on")
+  @Test("Connections that take nothing while memory is short are ended, and one that takes its responses continues")
   func watch() async throws {
     try await Self.setup(ScriptedUpstream.plain) {
       $0.limits.bufferMemory = 1_500_000
@@ -62,7 +62,7 @@ extension ProxyTests.HTTP2Tests {
     }
   }
 
-  @Test("A client that comes while memory is short learns it from a GOAWAY, however much it has sent")
+  @Test("A client that connects while memory is short gets a GOAWAY, however much it has sent")
   func refusedClient() async throws {
     try await Self.setup(ScriptedUpstream.plain) {
       // Less than any request needs.
@@ -78,18 +78,18 @@ extension ProxyTests.HTTP2Tests {
       #expect(try await client.next() == nil)
       #expect(client.peer.ending == .end)
       #expect(await bench.count(.bufferMemory) == 1)
-      // The client of HTTP/1.1 reads the same in its own protocol.
+      // A client of HTTP/1.1 gets a 503.
       #expect(try await bench.get("/answer").status == 503)
     }
   }
 
-  @Test("A client that takes the rest of a response slowly keeps its stream as long as it makes progress")
+  @Test("A client that reads the rest of a response slowly keeps its stream while it makes progress")
   func slowRest() async throws {
     try await Self.setup(ScriptedUpstream.plain) { $0.bodyTimeout = 1_500 }.run { _, bench in
       let client = try await bench.connectHTTP2(settings: Self.noCredit)
       client.givesCredit = false
       try await client.send(.get(1, "/" + String(repeating: "a", count: 3_000)))
-      // For longer than the timeout, in pieces of which each comes well within it.
+      // For longer than the timeout, in pieces that each arrive well within it.
       for _ in 0..<5 {
         await bench.poller.pause(500)
         try await client.send(.window(1, 100))
@@ -100,7 +100,7 @@ extension ProxyTests.HTTP2Tests {
     }
   }
 
-  @Test("An answer to an upload that goes on leaves the other streams alone, whatever of the upload is in flight")
+  @Test("A response to an unfinished upload does not affect the other streams, whatever of the upload is in flight")
   func earlyAnswer() async throws {
     try await Self.setup(ScriptedUpstream.plain) { $0.http2?.discardedBytes = 20_000 }.run { _, bench in
       let client = try await bench.connectHTTP2()
@@ -110,7 +110,7 @@ extension ProxyTests.HTTP2Tests {
         .data(1, part), .data(1, part))
       let answer = try await client.answer(1)
       #expect(answer.status == 413)
-      // The gateway resets the stream once enough was discarded; the client has not heard of it.
+      // The gateway resets the stream after it has discarded enough; the client does not know this yet.
       try await client.send(.data(1, part), .data(1, part), .get(3), .headers(1, [("x", "y")]), .get(5))
       let others = try await client.answers([3, 5])
       #expect(others[3]?.isWhole == true && others[5]?.isWhole == true)

@@ -3,9 +3,9 @@ import Proxy
 import Telemetry
 import Testing
 
-/// Clients that take or give too little.
+/// Clients that read or send too little.
 extension ProxyTests.HTTP2Tests {
-  @Test("A client that does not take its response loses the stream at the deadline, a silent one the connection")
+  @Test("A client that does not read its response loses the stream at the deadline, a silent client the connection")
   func slow() async throws {
     try await Self.setup({ upstream, peer in
       _ = try await upstream.read(peer)
@@ -26,9 +26,9 @@ extension ProxyTests.HTTP2Tests {
     }
   }
 
-  @Test("A client that gives credit without end and reads nothing loses the connection at the deadline")
+  @Test("A client that gives unlimited credit and reads nothing loses the connection at the deadline")
   func stoppedReader() async throws {
-    // Bytes: more than all buffers between an upstream and a client.
+    // In bytes: more than all buffers between an upstream and a client.
     try await Self.setup(ScriptedUpstream.sending(20_000_000)) { $0.bodyTimeout = 100 }.run { _, bench in
       let client = try await bench.connectHTTP2()
       try await client.send(.get(1), .window(0, 1_000_000_000), .window(1, 1_000_000_000))
@@ -39,7 +39,7 @@ extension ProxyTests.HTTP2Tests {
     }
   }
 
-  @Test("A client that gives credit without end and takes too little loses the connection before any deadline")
+  @Test("A client that gives unlimited credit and reads too slowly loses the connection before any deadline")
   func slowReader() async throws {
     try await Self.setup(ScriptedUpstream.sending(20_000_000)) {
       $0.bodyTimeout = 600_000
@@ -54,7 +54,7 @@ extension ProxyTests.HTTP2Tests {
     }
   }
 
-  @Test("A field section that never ends is cut at the deadline of a head")
+  @Test("A field section without an end is cut at the deadline for a head")
   func slowFields() async throws {
     try await Self.setup(ScriptedUpstream.plain) { $0.headTimeout = 200 }.run { _, bench in
       let client = try await bench.connectHTTP2()

@@ -21,7 +21,7 @@ extension ProxyTests {
         })
     }
 
-    @Test("A stream's request reaches the upstream as exactly one canonical HTTP/1.1 request")
+    @Test("The request of a stream reaches the upstream as exactly one canonical HTTP/1.1 request")
     func canonical() async throws {
       try await Self.setup().run { _, bench in
         let client = try await bench.connectHTTP2()
@@ -53,7 +53,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("Over TLS it is spoken where both sides agree on it, and the upstream hears of https")
+    @Test("Over TLS HTTP/2 is used if both sides agree on it, and the upstream gets X-Forwarded-Proto: https")
     func overTLS() async throws {
       let server = try TestCertificates.server { $0.applicationProtocols = ["h2", "http/1.1"] }
       let both = try TestCertificates.client(protocols: ["http/1.1", "h2"])
@@ -73,7 +73,7 @@ extension ProxyTests {
         try await other.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         let response = try await other.readResponse()
         #expect(response.status == 200)
-        // Prior knowledge is for plaintext.
+        // Prior knowledge is accepted in plaintext only.
         let third = try await bench.connect(old)
         try await third.send(Frame.preface)
         let refusal = try await third.readResponse()
@@ -84,7 +84,7 @@ extension ProxyTests {
     private static let date = "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n"
 
     @Test(
-      "A response that passes says over HTTP/2 what it says over HTTP/1.1, but for the connection",
+      "A proxied response has the same content over HTTP/2 as over HTTP/1.1, without the fields of the connection",
       arguments: [
         "200 OK\r\n\(date)Content-Length: 4\r\nServer: X\r\nX-Empty:\r\nX-Spaces:  a b\t \r\n\r\nbody",
         "200\r\n\(date)Content-Length: 0\r\n\r\n",
@@ -123,7 +123,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A hundred streams at once are served, and one upload each arrives whole")
+    @Test("A hundred concurrent streams are served, each with a complete upload")
     func many() async throws {
       try await Self.setup { upstream, peer in
         while true {
@@ -148,7 +148,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("Large bodies stream in both directions, no faster than either side takes them")
+    @Test("Large bodies stream in both directions, no faster than either side reads them")
     func large() async throws {
       try await Self.setup { upstream, peer in
         let request = try await upstream.read(peer)
@@ -175,7 +175,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("Answers of the gateway, intercepted requests and HEAD go the same way as over HTTP/1.1")
+    @Test("Responses of the gateway, intercepted requests and HEAD behave as over HTTP/1.1")
     func handled() async throws {
       try await Self.setup().run { _, bench in
         let client = try await bench.connectHTTP2()
@@ -195,7 +195,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("An expectation is met with an interim response")
+    @Test("An expectation gets an interim response")
     func expectation() async throws {
       try await Self.setup().run { _, bench in
         let client = try await bench.connectHTTP2()
@@ -211,7 +211,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A client that cancels a stream cancels the upstream's request, and the connection goes on")
+    @Test("A client that cancels a stream cancels the upstream's request, and the connection continues")
     func cancel() async throws {
       try await Self.setup { upstream, peer in
         let request = try await upstream.read(peer)
@@ -233,7 +233,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("An answer that comes before the request has ended stops the upload")
+    @Test("A response before the end of the request stops the upload")
     func early() async throws {
       try await Self.setup { upstream, peer in
         _ = try await peer.readHead()
@@ -251,7 +251,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A response that breaks off resets its stream")
+    @Test("A truncated response resets its stream")
     func cut() async throws {
       try await Self.setup(
         ScriptedUpstream.closing(after: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort")
@@ -263,7 +263,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("Without leave to speak HTTP/2 its preface is a malformed request")
+    @Test("If HTTP/2 is disabled, its preface is a malformed request")
     func disabled() async throws {
       try await Bench.Setup().run { _, bench in
         let client = try await bench.connect()
@@ -273,7 +273,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("The preface may come byte by byte, and what only begins like it is HTTP/1.1")
+    @Test("The preface may arrive byte by byte, and a request that only begins like it is HTTP/1.1")
     func preface() async throws {
       try await Self.setup().run { _, bench in
         let slow = try await bench.connect()
@@ -287,7 +287,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A drain announces itself twice, serves what was on its way and loses nothing")
+    @Test("A drain is announced twice, and requests that were on their way are served")
     func drain() async throws {
       try await Self.setup { upstream, peer in
         while true {
@@ -324,7 +324,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("Connections without streams park, and a next stream is served")
+    @Test("Connections without streams are parked, and their next stream is served")
     func parking() async throws {
       try await Self.setup(ScriptedUpstream.plain).run { _, bench in
         let client = try await bench.connectHTTP2()

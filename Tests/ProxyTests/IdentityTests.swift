@@ -13,7 +13,7 @@ extension ProxyTests {
       "X-ARR-ClientCert: x", "X-MS-Client-Principal: x", "Ssl-Client-S-Dn: CN=root", "X_Case: x",
     ]
 
-    @Test("What a client claims about itself does not go upstream (attack class 11)")
+    @Test("Identity fields of a client do not go upstream (attack class 11)")
     func untrusted() async throws {
       try await Bench.Setup().run { _, bench in
         let client = try await bench.connect()
@@ -32,7 +32,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("What a trusted proxy says of the client's identity goes upstream, but no other path or host")
+    @Test("Identity fields of a trusted proxy go upstream, but not fields that name another path or host")
     func trustedIdentity() async throws {
       try await Bench.Setup(configure: { $0.trusts = { $0.isLoopback } }).run { _, bench in
         let client = try await bench.connect()
@@ -48,7 +48,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A trusted proxy's word counts, but not what came before it")
+    @Test("The forwarding fields of a trusted proxy count, but not the values that an earlier hop added")
     func trusted() async throws {
       try await Bench.Setup(configure: { $0.trusts = { $0.isLoopback } }).run { _, bench in
         _ = try await bench.get(
@@ -95,7 +95,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("No upstream sets the private cookie, whoever asks (I-browser)")
+    @Test("The upstream cannot set the private cookie, for any kind of request (I-browser)")
     func responseCookie() async throws {
       try await Bench.Setup(
         upstream: ScriptedUpstream.answering(
@@ -115,7 +115,7 @@ extension ProxyTests {
     }
 
     @Test(
-      "Locations of the upstream's own origin lead to the gateway",
+      "Locations on the upstream's own origin are changed to the gateway's origin",
       arguments: [
         ("http://upstream.test/a?b", "https://gateway.test/a?b"), ("http://upstream.test", "https://gateway.test"),
         ("http://upstream.test?x", "https://gateway.test?x"),
@@ -135,7 +135,7 @@ extension ProxyTests {
     }
 
     @Test(
-      "A location that must not reach the browser is replaced by 502",
+      "A location that must not reach the browser gives 502",
       arguments: [
         "Location: /forbidden", "Refresh: 0; url=/forbidden", "Location: /a\r\nLocation: /b",
         "Location: /replaced\r\nLocation: /b",
@@ -152,7 +152,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A replaced Refresh is replaced, and a replacement that does not fit is 502")
+    @Test("The handler can replace a Refresh field, and a replacement that does not fit gives 502")
     func replacements() async throws {
       try await Bench.Setup(upstream: IdentityTests.redirecting("Refresh: 0; url=/replaced")).run { _, bench in
         let response = try await bench.get("/")

@@ -24,7 +24,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("The handler sees as much of a long body as the receive buffer holds")
+    @Test("The handler sees as much of a long body as the receive buffer can hold")
     func long() async throws {
       try await Bench.Setup().run { _, bench in
         let body = String(repeating: "x", count: 50_000)
@@ -34,7 +34,7 @@ extension ProxyTests {
     }
 
     @Test(
-      "A request that passes after the look reaches the server byte for byte",
+      "A request that passes after the inspection reaches the upstream byte for byte",
       arguments: [0, 1, 5, 16_000, 16_384, 100_000])
     func passed(count: Int) async throws {
       try await Bench.Setup().run { _, bench in
@@ -55,7 +55,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A client that expects 100 gets it once, and a body that breaks or ends early is refused")
+    @Test("A client that expects 100-continue gets it once, and a malformed or truncated body is refused")
     func endings() async throws {
       try await Bench.Setup().run { _, bench in
         let client = try await bench.connect()

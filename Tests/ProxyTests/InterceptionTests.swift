@@ -4,7 +4,7 @@ import Testing
 
 extension ProxyTests {
   struct InterceptionTests {
-    @Test("An intercepted body is read whole, in either framing, up to its limit")
+    @Test("An intercepted body is read completely, in either framing, up to its limit")
     func bodies() async throws {
       try await Bench.Setup().run { _, bench in
         let client = try await bench.connect()
@@ -43,7 +43,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("The content of an answer is read without its coding, and its connection is used again")
+    @Test("The content of a response is decoded, and its connection is used again")
     func content() async throws {
       let text = Array((0..<5_000).map { "content \($0 * $0) " }.joined().utf8)
       let coded = try #require(Encoder.gzip(text))
@@ -56,10 +56,10 @@ extension ProxyTests {
       }
     }
 
-    @Test("An answer that is a bomb, damaged, or in another coding is 502, and the memory for it comes back")
+    @Test("A response that is a bomb, damaged, or in another coding gives 502, and its memory is released")
     func badContent() async throws {
       let bomb = try #require(Encoder.gzip([UInt8](repeating: 0, count: 3_000_000)))
-      // Few repetitions, so that the size alone is too much.
+      // With few repetitions, so that only its size is too large.
       let large = try #require(Encoder.gzip((0..<400_000).flatMap { Array("\($0) ".utf8) }))
       let whole = try #require(Encoder.gzip(Array("content".utf8)))
       #expect(large.count < 1 << 20)
@@ -74,7 +74,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A client that expects 100 gets it before an intercepted body")
+    @Test("A client that expects 100-continue gets it before an intercepted body")
     func expectation() async throws {
       try await Bench.Setup().run { _, bench in
         let client = try await bench.connect()
@@ -88,7 +88,8 @@ extension ProxyTests {
       }
     }
 
-    @Test("A handler's own request goes out in the canonical form, and its answer can be collected, relayed or dropped")
+    @Test(
+      "A handler's own request is sent in the canonical form, and its response can be collected, relayed or dropped")
     func outbound() async throws {
       try await Bench.Setup(
         upstream: ScriptedUpstream.answering(
@@ -116,7 +117,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A relayed answer to HEAD has no body, and the connection stays in step")
+    @Test("A relayed response to HEAD has no body, and the connection stays in sync")
     func relayToHead() async throws {
       try await Bench.Setup(upstream: ScriptedUpstream.answering("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody"))
         .run {
@@ -133,7 +134,7 @@ extension ProxyTests {
         }
     }
 
-    @Test("A handler cannot split its own request")
+    @Test("A handler's own request cannot be split by its target")
     func unsafeTarget() async throws {
       try await Bench.Setup().run { _, bench in
         let response = try await bench.get("/intercept/unsafe")
@@ -142,7 +143,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("Failures of a handler's request keep their class (I-failure)")
+    @Test("Failures of a handler's request keep their kind (I-failure)")
     func failures() async throws {
       for (answer, status) in [
         ("", 502), ("garbage\r\n\r\n", 502), ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart", 502),

@@ -6,7 +6,7 @@ import Testing
 
 extension ProxyTests {
   struct LimitTests {
-    @Test("A head is refused by the limit that it exceeds, whether it has come to its end or not")
+    @Test("A head is refused by the limit that it exceeds, whether or not it is complete")
     func heads() async throws {
       try await Bench.Setup(configure: {
         $0.limits.head.bytes = 2_000
@@ -38,7 +38,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A target that alone is longer than a buffer is 414")
+    @Test("A target that alone is longer than a buffer gets 414")
     func endlessTarget() async throws {
       try await Bench.Setup().run { _, bench in
         let client = try await bench.connect()
@@ -48,7 +48,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A connection says when it has had its last request")
+    @Test("A connection announces its last response")
     func requestsPerConnection() async throws {
       try await Bench.Setup(configure: { $0.limits.requestsPerConnection = 3 }).run { _, bench in
         let client = try await bench.connect()
@@ -65,7 +65,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("One connection too many is told so at once, and again there is room when one has ended")
+    @Test("A connection above the limit gets 503 at once, and a later one is served when another has ended")
     func connections() async throws {
       try await Bench.Setup(workers: 2, configure: { $0.limits.connections = 4 }).run { _, bench in
         var clients: [Peer] = []
@@ -89,7 +89,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("An address has so many connections, an IPv6 address with its 64 bits; proxies and loopback are not counted")
+    @Test("Connections are limited by address, or by the first 64 bits for IPv6; proxies and loopback are not counted")
     func connectionsPerAddress() async throws {
       try await Bench.Setup(
         workers: 2, proxyProtocol: true,
@@ -128,7 +128,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("Without memory nothing new is begun, and what has begun goes on")
+    @Test("Without memory no request is started, and requests in progress continue")
     func bufferMemory() async throws {
       try await Bench.Setup(
         upstream: { upstream, peer in
@@ -160,7 +160,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("Requests that pass leave the reserved connections to those of the gateway's own")
+    @Test("Proxied requests leave the reserved connections to the gateway's own requests")
     func reserve() async throws {
       try await Bench.Setup(
         upstream: { upstream, peer in
@@ -201,7 +201,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A client that sends a byte now and then does not hold an upstream connection")
+    @Test("A client that sends single bytes slowly does not keep an upstream connection")
     func slowUpload() async throws {
       try await Bench.Setup(configure: {
         $0.limits.rateWindow = 200
@@ -210,7 +210,7 @@ extension ProxyTests {
         let client = try await bench.connect()
         try await client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n")
         let deadline = worker.poller.patience
-        // Always well within the time that a body may make no progress.
+        // Each byte comes well within the time in which a body must make progress.
         while client.ending == nil, await bench.count(.minimumRate) == 0, worker.poller.now < deadline.milliseconds {
           try? await client.send("x")
           await worker.poller.pause(10)
@@ -223,10 +223,10 @@ extension ProxyTests {
       }
     }
 
-    /// Bytes: more than all buffers between an upstream and a client.
+    /// In bytes: more than all buffers between an upstream and a client.
     private static let much = 20_000_000
 
-    @Test("A client that reads a byte now and then does not hold an upstream connection, one that reads on gets all")
+    @Test("A client that reads single bytes slowly does not keep an upstream connection, one that reads on gets all")
     func slowDownload() async throws {
       try await Bench.Setup(
         upstream: ScriptedUpstream.sending(Self.much),
@@ -246,7 +246,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A client that takes nothing is cut off in its time, which is its own and not the upstream's")
+    @Test("A client that reads nothing is cut at the body timeout, which does not count as the upstream's")
     func stoppedReader() async throws {
       try await Bench.Setup(
         upstream: ScriptedUpstream.sending(Self.much), configure: { $0.bodyTimeout = 100 }
@@ -261,7 +261,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A request as a whole takes at most so long")
+    @Test("A request has a total time limit")
     func requestTimeout() async throws {
       try await Bench.Setup(
         upstream: { upstream, peer in
@@ -272,7 +272,7 @@ extension ProxyTests {
             return
           }
           try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
-          // A byte now and then is progress. Sending fails once the proxy has let go.
+          // Single bytes count as progress. The send fails after the proxy has closed the connection.
           while true {
             try await peer.send("x")
             await peer.poller.pause(10)

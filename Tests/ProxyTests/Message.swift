@@ -1,11 +1,11 @@
-/// An HTTP message as a test peer read it: with its own, simple eyes, not the proxy's.
+/// An HTTP message as a test peer reads it, with a simple parser that is independent of the proxy's.
 struct Message: Sendable {
   var startLine: String
   var fields: [(name: String, value: String)]
   var body: [UInt8] = []
-  /// Whether the body ended as its framing promised.
+  /// True if the body was as long as its framing announced.
   var isWhole = true
-  /// The head exactly as it came.
+  /// The head as received.
   var head: String
 
   init(head: String) {

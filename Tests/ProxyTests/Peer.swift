@@ -9,7 +9,7 @@ final class Peer {
 
   enum Problem: Error {
     case timedOut
-    /// The other side ended before what was awaited had come.
+    /// The other side ended before the expected bytes arrived.
     case ended(Ending)
     case notSent(IOError)
   }
@@ -18,7 +18,7 @@ final class Peer {
   let poller: Poller
   private let waiter: Waiter
   private var bytes: [UInt8] = []
-  /// What of `bytes` was taken.
+  /// The number of bytes of `bytes` that were taken.
   private var taken = 0
   private(set) var ending: Ending?
 
@@ -55,7 +55,7 @@ final class Peer {
 
   // MARK: Receiving
 
-  /// Receives once; false when the other side has ended.
+  /// Receives once; false if the other side has ended.
   func receive() async throws -> Bool {
     if ending != nil { return false }
     let buffer = poller.buffers.take()
@@ -77,10 +77,10 @@ final class Peer {
     }
   }
 
-  /// Received and not taken yet.
+  /// The bytes that were received and not yet taken.
   var received: ArraySlice<UInt8> { bytes[taken...] }
 
-  /// Takes everything up to and with `mark`.
+  /// Takes all bytes up to and including `mark`.
   func take(through mark: String) async throws -> [UInt8] {
     let mark = Array(mark.utf8)
     var from = taken
@@ -114,13 +114,13 @@ final class Peer {
     return part
   }
 
-  /// Takes all that comes until the other side ends.
+  /// Takes all bytes until the other side ends.
   func takeRest() async throws -> [UInt8] {
     while try await receive() {}
     return take(received.count)
   }
 
-  /// Waits for the other side to end, and says how.
+  /// Waits for the other side to end and returns the kind of its end.
   func waitForEnd() async throws -> Ending {
     _ = try await takeRest()
     return ending ?? .end
@@ -143,7 +143,7 @@ final class Peer {
     return message
   }
 
-  /// Reads a final response with its body, as far as it comes.
+  /// Reads a final response with as much of its body as arrives.
   func readResponse(to method: String = "GET") async throws -> Message {
     var message = try await readHead()
     while message.status == 100 || message.status == 103 { message = try await readHead() }
@@ -190,7 +190,7 @@ final class Peer {
     release()
   }
 
-  /// A script that waits for this connection comes to its end.
+  /// Ends a script that waits for this connection.
   private func release() {
     waiter.resume(.ready)
     waiter.retire()
@@ -198,6 +198,6 @@ final class Peer {
 }
 
 extension Poller {
-  /// Long enough never to end a wait of a test that passes.
+  /// Long enough to never end a wait in a test that passes.
   var patience: Deadline { deadline(after: 120_000) }
 }

@@ -1,6 +1,6 @@
 import Reactor
 
-/// A task of a test peer, made of a closure.
+/// A task of a test peer, made from a closure.
 final class PeerTask: Activity {
   private let body: () async -> Void
 

@@ -27,7 +27,7 @@ struct ProxyHeaderTests {
   }
 
   @Test(
-    "Lines of version 1",
+    "A header of version 1 gives the client's address",
     arguments: [
       ("PROXY TCP4 192.0.2.1 10.0.0.1 4000 80\r\n", "39 192.0.2.1:4000"),
       ("PROXY TCP6 2001:db8::1 ::1 65535 0\r\nGET", "36 [2001:db8::1]:65535"), ("PROXY UNKNOWN\r\n", "15 own"),
@@ -52,7 +52,7 @@ struct ProxyHeaderTests {
     #expect(told(Array(line.utf8)) == expected)
   }
 
-  @Test("A line ends within 107 bytes")
+  @Test("A line of version 1 must end within 107 bytes")
   func longLine() {
     let start = "PROXY UNKNOWN "
     let filler = String(repeating: "x", count: 105 - start.utf8.count)
@@ -62,20 +62,20 @@ struct ProxyHeaderTests {
     #expect(told(Array("\(start)\(filler)xx".utf8)) == "malformed")
   }
 
-  @Test("Headers of version 2")
+  @Test("A header of version 2 gives the client's address")
   func binary() {
     #expect(told(Self.binary(0x21, 0x11, Self.ipv4)) == "28 192.0.2.1:4000")
     #expect(told(Self.binary(0x21, 0x21, Self.ipv6)) == "52 [2001:db8::1]:9")
-    // LOCAL, unspecified and Unix sockets tell of nobody.
+    // LOCAL, unspecified and Unix sockets give no client address.
     #expect(told(Self.binary(0x20, 0x00, [])) == "16 own")
     #expect(told(Self.binary(0x20, 0x11, Self.ipv4)) == "28 own")
     #expect(told(Self.binary(0x21, 0x00, [])) == "16 own")
     #expect(told(Self.binary(0x21, 0x31, [UInt8](repeating: 0x61, count: 216))) == "232 own")
-    // What follows belongs to the protocol behind it.
+    // The bytes after the header belong to the next protocol.
     #expect(told(Self.binary(0x21, 0x11, Self.ipv4) + Array("GET".utf8)) == "28 192.0.2.1:4000")
   }
 
-  @Test("TLVs are stepped over, but for the one that tells of TLS")
+  @Test("TLVs are skipped, except the one about TLS")
   func values() {
     let authority: [UInt8] = [0x02, 0, 3, 0x61, 0x2e, 0x62]
     let tls: [UInt8] = [0x20, 0, 5, 0x01, 0, 0, 0, 0]
@@ -88,7 +88,7 @@ struct ProxyHeaderTests {
     }
   }
 
-  @Test("What is no header of version 2 is refused")
+  @Test("A malformed header of version 2 is refused")
   func malformed() {
     #expect(told(Self.binary(0x11, 0x11, Self.ipv4)) == "malformed")
     #expect(told(Self.binary(0x22, 0x11, Self.ipv4)) == "malformed")
@@ -97,12 +97,12 @@ struct ProxyHeaderTests {
     #expect(told(Self.binary(0x21, 0x12, Self.ipv4)) == "malformed")
     #expect(told(Self.binary(0x21, 0x11, Array(Self.ipv4.dropLast()))) == "malformed")
     #expect(told(Self.binary(0x21, 0x21, Self.ipv4)) == "malformed")
-    // More than anyone has to tell is not waited for.
+    // The parser does not wait for more bytes than any header needs.
     #expect(told(Self.signature + [0x21, 0x11, 0xff, 0xff]) == "malformed")
     #expect(told(Array(Self.signature.dropLast()) + [0x0d]) == "malformed")
   }
 
-  @Test("Every part of a header is incomplete, in either version")
+  @Test("Every prefix of a header is incomplete, in either version")
   func parts() {
     for whole in [Array("PROXY TCP4 192.0.2.1 10.0.0.1 4000 80\r\n".utf8), Self.binary(0x21, 0x11, Self.ipv4)] {
       for count in 0..<whole.count { #expect(told(Array(whole[..<count])) == "incomplete") }

@@ -8,7 +8,7 @@ extension ProxyTests {
     private static let trusting = Bench.Setup(proxyProtocol: true, configure: { $0.trusts = { $0.isLoopback } })
     private static let request = "GET /facts HTTP/1.1\r\nHost: a\r\n\r\n"
 
-    @Test("The address that a trusted proxy tells is the client's, and what the client claims is not believed")
+    @Test("The address in a trusted proxy's header is the client's, and the client's own fields are ignored")
     func told() async throws {
       try await ProxyProtocolTests.trusting.run { _, bench in
         let line = "PROXY TCP4 192.0.2.7 127.0.0.1 4000 80\r\n"
@@ -22,7 +22,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A header that comes byte by byte is read, and the request behind it too")
+    @Test("A header that arrives byte by byte is read, and so is the request after it")
     func bytewise() async throws {
       try await ProxyProtocolTests.trusting.run { worker, bench in
         let client = try await bench.connect()
@@ -33,14 +33,14 @@ extension ProxyTests {
         try await client.send(ProxyProtocolTests.request)
         let facts = try await client.readResponse()
         #expect(facts.text == "2001:db8::7 false -")
-        // The header stands before the connection, not before each request.
+        // The header comes before the connection's first request only.
         try await client.send(ProxyProtocolTests.request)
         let next = try await client.readResponse()
         #expect(next.text == "2001:db8::7 false -")
       }
     }
 
-    @Test("Version 2 tells of TLS, and LOCAL is the proxy itself")
+    @Test("Version 2 can report TLS, and LOCAL means the proxy itself")
     func binary() async throws {
       try await ProxyProtocolTests.trusting.run { _, bench in
         let signature: [UInt8] = [0x0d, 0x0a, 0x0d, 0x0a, 0, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a]
@@ -57,7 +57,7 @@ extension ProxyTests {
     }
 
     @Test(
-      "Without a proper header the connection is closed without a word",
+      "A connection without a valid header is closed without a response",
       arguments: ["GET / HTTP/1.1\r\nHost: a\r\n\r\n", "PROXY TCP4 x y 1 2\r\n", "\u{16}\u{3}\u{1}", "PROXY TCP4 192"])
     func malformed(_ start: String) async throws {
       try await Bench.Setup(
@@ -77,7 +77,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("Who is not trusted is not heard")
+    @Test("The header of an untrusted peer closes the connection")
     func untrusted() async throws {
       try await Bench.Setup(proxyProtocol: true).run { _, bench in
         let client = try await bench.connect()
@@ -89,7 +89,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("Where it was not asked for, the header is no request")
+    @Test("On a listener without the PROXY protocol the header is a malformed request")
     func unasked() async throws {
       try await Bench.Setup(configure: { $0.trusts = { $0.isLoopback } }).run { _, bench in
         let response = try await bench.exchange(

@@ -6,9 +6,9 @@ import Testing
 @testable import Proxy
 
 extension ProxyTests {
-  /// What may go on a connection to the upstream that has been used.
+  /// Reuse of upstream connections.
   struct ReuseTests {
-    @Test("A request that is sent again is the same to the byte, however long its target is")
+    @Test("A request that is sent again has the same bytes, however long its target is")
     func again() async throws {
       let stale: ScriptedUpstream.Script = { upstream, peer in
         _ = try await upstream.read(peer)
@@ -34,7 +34,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A body that follows an answer to HEAD in a write of its own reaches no other request")
+    @Test("A body that follows a response to HEAD in a separate write reaches no other request")
     func strayBody() async throws {
       let stray = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen"
       let script: ScriptedUpstream.Script = { upstream, peer in
@@ -60,13 +60,13 @@ extension ProxyTests {
           let response = try await bench.exchange(request)
           #expect(response.text == "own")
         }
-        // The connection of the first request carried none of them.
+        // The connection of the first request carried no other request.
         #expect(bench.upstream.connections == 2)
       }
     }
 
     @Test(
-      "Bytes that no event has reported yet keep a connection from a request that must not be sent twice, or is reserved",
+      "Unread bytes on an idle connection keep it from a reserved request and from one that must not be sent twice",
       arguments: [(false, false), (false, true), (true, true)])
     func unreported(_ isIdempotent: Bool, _ isReserved: Bool) async throws {
       let script: ScriptedUpstream.Script = { upstream, peer in
@@ -100,10 +100,10 @@ extension ProxyTests {
     }
 
     @Test(
-      "A body that servers need not read asks for the end of its connection, which carries no other request",
+      "A body that servers need not read goes up with `Connection: close`, and its connection is not used again",
       arguments: ["GET", "HEAD", "DELETE", "OPTIONS"])
     func unreadBody(_ method: String) async throws {
-      // Leaves bodies unread, and takes what stands there for the next request unless it was to close.
+      // Leaves bodies unread and reads them as the next request, unless the request asked to close.
       let script: ScriptedUpstream.Script = { upstream, peer in
         while true {
           let request = try await peer.readHead()

@@ -1,24 +1,24 @@
 import Reactor
 import TLS
 
-/// A server behind the proxy that does what a test tells it to, and keeps what it got.
+/// A server behind the proxy that follows a test's script and records the requests.
 final class ScriptedUpstream {
   typealias Script = @Sendable (ScriptedUpstream, Peer) async throws -> Void
 
   private(set) var address: Address
-  /// Requests that were read, in the order in which they were complete.
+  /// The requests that were read, in the order of their completion.
   var requests: [Message] = []
-  /// What scripts note.
+  /// Notes of the scripts.
   var notes: [String] = []
   private(set) var peers: [Peer] = []
-  /// Answers that a script has counted.
+  /// The number of responses that a script has counted.
   var answered = 0
-  /// Scripts that have not ended.
+  /// The number of scripts that have not ended.
   private(set) var running = 0
 
   var connections: Int { peers.count }
 
-  /// The single script runs for each connection that is accepted.
+  /// Runs the script for each accepted connection.
   init(on worker: isolated Worker, tls: TLSServer? = nil, _ script: @escaping Script) throws {
     guard let any = Address(literal: "127.0.0.1", port: 0),
       let listener = try ListeningSocket.bind(any, count: 1, id: 0).first
@@ -45,7 +45,7 @@ final class ScriptedUpstream {
     }
   }
 
-  /// Reads the next request of `peer` and keeps it.
+  /// Reads the next request of `peer` and records it.
   func read(_ peer: Peer) async throws -> Message {
     let request = try await peer.readRequest()
     requests.append(request)
@@ -56,10 +56,11 @@ final class ScriptedUpstream {
     for peer in peers { peer.close() }
   }
 
-  /// Answers one request with so many bytes.
+  /// Answers one request with a body of this many bytes.
   static func sending(_ count: Int) -> Script {
     { upstream, peer in
-      // Made before: a pause between head and body is a slow upstream's, and such tests have short deadlines.
+      // Made in advance: a pause between head and body would look like a slow upstream, and such tests have short
+      // deadlines.
       let response = Array("HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n".utf8)
       let whole = response + [UInt8](repeating: 0x61, count: count)
       _ = try await upstream.read(peer)

@@ -6,7 +6,7 @@ import Testing
 
 extension ProxyTests {
   struct ServerLifeTests {
-    @Test("Whom a connection's requests trust follows a reload")
+    @Test("After a reload the requests of an open connection use the new list of trusted peers")
     func trust() async throws {
       try await Bench.Setup().run { _, bench in
         let client = try await bench.connect()
@@ -22,7 +22,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A proxy that is not trusted any more has told nothing")
+    @Test("The PROXY header of a peer that is no longer trusted is ignored")
     func toldTrust() async throws {
       try await Bench.Setup(proxyProtocol: true, configure: { $0.trusts = { $0.isLoopback } }).run { _, bench in
         let client = try await bench.connect()
@@ -36,7 +36,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("An update of a server that has ended returns, and one that comes while it ends too")
+    @Test("An update of a server that has ended or is ending returns")
     func update() async throws {
       try await Bench.Setup(workers: 2).run { worker, bench in
         let server = bench.server
@@ -50,9 +50,9 @@ extension ProxyTests {
       }
     }
 
-    @Test("What is accepted while a server starts is answered, whichever worker gets it")
+    @Test("A connection that is accepted while a server starts is answered, whichever worker gets it")
     func earlyConnections() async throws {
-      // A port that is free, so that clients know it before the server does.
+      // A free port, so that the clients know it before the server does.
       let any = try #require(Address(literal: "127.0.0.1", port: 0))
       let found = try ListeningSocket.bind(any, count: 1, id: 0)
       let address = try #require(found.first).address
@@ -65,7 +65,7 @@ extension ProxyTests {
         var answers = 0
         poller.start(
           PeerTask {
-            // As soon as it listens.
+            // As soon as the server listens.
             var clients: [Peer] = []
             let waiter = Waiter(poller)
             defer { waiter.retire() }
@@ -83,7 +83,7 @@ extension ProxyTests {
             }
           })
         let server = try await Server(workers: 2, addresses: [address], threadName: "proxy") { worker in
-          // The first worker has time to accept them all before the second is there.
+          // The first worker has time to accept all connections before the second worker exists.
           if worker.index == 1 { ServerLifeTests.pause() }
           return ProxyWorker(
             poller: worker.poller, resolver: resolver, settings: ProxySettings(ProxyConfiguration()),
@@ -105,15 +105,15 @@ extension ProxyTests {
 
     private static func openFiles() throws -> Int { try #require(ProcessFacts.current().openFiles) }
 
-    @Test("A server that runs out of descriptors while it starts leaves none open")
+    @Test("A server that runs out of descriptors during its start leaves none open")
     func failedStart() async throws {
       let any = try #require(Address(literal: "127.0.0.1", port: 0))
       var limit = rlimit()
       _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
       let before = try Self.openFiles()
       var failures = 0
-      // Eight listeners, four loops with two descriptors each: it fails at a different place each time. The limit is one of
-      // numbers, so it begins at the lowest free number: descriptors of an earlier test may close until then.
+      // Eight listeners and four loops with two descriptors each: the start fails at a different place each time. The limit
+      // is the highest number, so it begins at the lowest free one: descriptors of an earlier test may close until then.
       for room in 0..<16 {
         var tight = limit
         tight.rlim_cur = rlim_t(try Self.lowestFreeDescriptor() + room)
@@ -124,7 +124,7 @@ extension ProxyTests {
       }
       #expect(failures > 4)
       var left = try Self.openFiles()
-      // Threads that have ended give their loops back a moment later.
+      // Threads that have ended release their loops shortly after.
       for _ in 0..<3_000 where left > before {
         usleep(10_000)
         left = try Self.openFiles()

@@ -3,14 +3,14 @@ import Reactor
 import Testing
 
 extension ProxyTests {
-  /// The tasks and objects of an HTTP/2 connection's streams serve its later streams too.
+  /// The tasks and objects of an HTTP/2 connection's streams are reused for its later streams.
   struct StreamReuseTests {
-    /// What may differ between two answers to one request, without the time.
+    /// The parts of a response that may differ between two responses to one request, without the date.
     private static func told(_ answer: FrameClient.Answer) -> [String] {
       [answer.text, "\(answer.isWhole)"] + answer.fields.filter { $0.name != "date" }.map { "\($0.name): \($0.value)" }
     }
 
-    @Test("However streams ended, the next one on the connection is served as if it were the first")
+    @Test("Whatever the end of earlier streams, the next stream of the connection is served like the first")
     func nothingIsLeft() async throws {
       try await HTTP2Tests.setup().run { _, bench in
         let other = try await bench.connectHTTP2()
@@ -20,7 +20,7 @@ extension ProxyTests {
         let client = try await bench.connectHTTP2()
         try await client.send(.get(1, "/first", [("cookie", "a=secret"), ("authorization", "secret")]))
         #expect(try await client.answer(1).text == "/first")
-        // Ended by the client in the middle of the request's body.
+        // The client resets the stream within the request's body.
         try await client.send(
           .headers(3, Frame.request("POST", "/upload"), endsStream: false), .data(3, "secret"), .reset(3))
         // Refused before it is read.
@@ -30,7 +30,7 @@ extension ProxyTests {
         #expect(try await client.answer(7).reset == 1)
         try await client.send(.headers(9, Frame.request("HEAD", "/head"), endsStream: true))
         #expect(try await client.answer(9).text == "")
-        // A body whose length nobody announced.
+        // A body without an announced length.
         try await client.send(
           .headers(11, Frame.request("POST", "/chunked"), endsStream: false), .data(11, "secret"),
           .data(11, "", endsStream: true))
@@ -46,7 +46,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("More streams at once than are kept for later are all served, again and again")
+    @Test("More concurrent streams than the connection keeps for reuse are all served, several times")
     func many() async throws {
       try await HTTP2Tests.setup().run { _, bench in
         let client = try await bench.connectHTTP2()

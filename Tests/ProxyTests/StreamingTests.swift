@@ -4,7 +4,7 @@ import Testing
 
 extension ProxyTests {
   struct StreamingTests {
-    /// Not periodic in any power of two, so that a piece lost, doubled or moved shows.
+    /// Not periodic in any power of two, so that a lost, doubled or moved piece is noticed.
     private static func pattern(_ count: Int) -> [UInt8] {
       var bytes = [UInt8](repeating: 0, count: count)
       var value: UInt32 = 1
@@ -33,7 +33,7 @@ extension ProxyTests {
       return out + Array("0\r\n\r\n".utf8)
     }
 
-    @Test("Large bodies arrive whole, in either framing and both directions", arguments: [false, true])
+    @Test("Large bodies arrive complete, in either framing and both directions", arguments: [false, true])
     func large(_ isChunked: Bool) async throws {
       let body = StreamingTests.pattern(StreamingTests.large)
       let framing = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(body.count)"
@@ -54,9 +54,9 @@ extension ProxyTests {
       }
     }
 
-    @Test("Two bodies pass each other on one connection's two directions")
+    @Test("A request body and a response body can pass at the same time")
     func simultaneous() async throws {
-      // The upstream answers while it reads: the answer stops the upload, but arrives whole.
+      // The upstream responds while it reads: the response stops the upload and arrives complete.
       let body = StreamingTests.pattern(1 << 20)
       try await Bench.Setup(upstream: { upstream, peer in
         _ = try await peer.readHead()
@@ -80,7 +80,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A reader that stops costs a bounded number of buffers, and then gets everything")
+    @Test("A reader that stops uses a bounded number of buffers, and then gets everything")
     func slowReader() async throws {
       let body = StreamingTests.pattern(StreamingTests.large)
       try await Bench.Setup(upstream: { upstream, peer in
@@ -93,7 +93,7 @@ extension ProxyTests {
         let client = try await bench.connect()
         try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         await bench.eventually("the request is upstream") { bench.upstream.requests.count == 1 }
-        // The proxy goes on answering others, and holds two buffers for each direction at most.
+        // The proxy still answers others, and uses at most two buffers for each direction.
         for _ in 0..<20 {
           let other = try await bench.get("/answer")
           #expect(other.status == 200)
@@ -105,7 +105,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A slow reader whose upstream is reset does not hold up the worker")
+    @Test("A slow reader whose upstream is reset does not block the worker")
     func resetBehindSlowReader() async throws {
       try await Bench.Setup(upstream: { upstream, peer in
         _ = try await upstream.read(peer)
@@ -119,7 +119,7 @@ extension ProxyTests {
         try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         await bench.eventually("the response has begun") { bench.upstream.notes == ["begun"] }
         let upstream = try #require(bench.upstream.peers.first)
-        // When nothing has moved for a while, the proxy waits for its client alone.
+        // If nothing has moved for a while, the proxy waits for its client only.
         var quiet = 0
         while quiet < 4 {
           await worker.poller.pause(20)
@@ -137,7 +137,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("What a failed upload leaves of a body is never read as a request (attack class 8)")
+    @Test("The rest of a failed upload's body is never read as a request (attack class 8)")
     func failedUpload() async throws {
       let body = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
       try await Bench.Setup(upstream: { upstream, peer in
@@ -149,7 +149,7 @@ extension ProxyTests {
           let client = try await bench.connect()
           try await client.send("POST /post HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n")
           await bench.eventually("the head is upstream") { bench.upstream.notes.count == round }
-          // Both at once, so that in some rounds the body is read in the turn in which its way upstream breaks.
+          // Both at once, so that in some rounds the body is read in the turn in which the upstream connection breaks.
           bench.upstream.peers.last?.reset()
           try await client.send(body)
           let response = try await client.readResponse()

@@ -26,7 +26,7 @@ extension ProxyTests {
       for _ in 0..<count { #expect(layer.updateKeys()) }
     }
 
-    /// A client of the scripted upstream, which is the server here.
+    /// A client of the scripted upstream, which is the server in this test.
     private static func connect(
       to upstream: ScriptedUpstream, _ tls: TLSClient, _ poller: Poller
     ) async throws -> Peer {
@@ -49,7 +49,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A client that sends 32 KeyUpdates in front of each request is answered")
+    @Test("A client that sends 32 KeyUpdates before each request is answered")
     func withinLimit() async throws {
       let tls = try TestCertificates.client()
       try await Self.bench().run { _, bench in
@@ -64,11 +64,11 @@ extension ProxyTests {
       }
     }
 
-    @Test("One turn of the loop reads 64 records of a connection, and the next turn goes on without an event")
+    @Test("One turn of the loop reads 64 records of a connection, and the next turn continues without an event")
     func share() async throws {
       let server = try TestCertificates.server()
       let tls = try TestCertificates.client()
-      // The scripted upstream is the server here: its reads are counted.
+      // The scripted upstream is the server in this test: its reads are counted.
       var setup = Bench.Setup(upstream: { upstream, peer in
         let buffer = peer.poller.buffers.take()
         defer { peer.poller.buffers.giveBack(buffer) }
@@ -82,14 +82,14 @@ extension ProxyTests {
           #expect(!peer.socket.satisfies(.readable))
           turns.append(count)
         }
-        // 10 KeyUpdates stand in front of each byte.
+        // 10 KeyUpdates precede each byte.
         upstream.notes = turns.map(String.init)
       })
       setup.upstreamTLS = server
       try await setup.run { worker, bench in
         let client = try await Self.connect(to: bench.upstream, tls, worker.poller)
         defer { client.close() }
-        // In one turn, so that all of it lies in the kernel when the server reads.
+        // In one turn, so that the kernel has all bytes when the server reads.
         for byte in UInt8(0)...20 {
           try Self.updateKeys(client, times: 10)
           try await client.send([byte])
@@ -97,12 +97,12 @@ extension ProxyTests {
         await bench.eventually("all was read") { !bench.upstream.notes.isEmpty }
         let turns = bench.upstream.notes.compactMap { Int($0) }
         #expect(turns.reduce(0, +) == 20)
-        // 64 records hold 5 bytes, and a sixth where a turn began in the middle of a row.
+        // 64 records contain 5 bytes, and 6 if a turn begins in the middle of a row.
         #expect(turns.allSatisfy { $0 <= 6 }, "\(turns)")
       }
     }
 
-    @Test("A read handles no more KeyUpdates than one beyond the limit, however many lie in the kernel")
+    @Test("A read handles at most one KeyUpdate above the limit, however many the kernel has")
     func read() async throws {
       var setup = Bench.Setup(upstream: { upstream, peer in
         let layer = try #require(peer.socket.layer as? TLSLayer)
@@ -141,7 +141,7 @@ extension ProxyTests {
     }
 
     @Test(
-      "KeyUpdates do not renew the deadline of an idle connection, whether it is parked or not",
+      "KeyUpdates do not renew the deadline of an idle connection, whether or not it is parked",
       arguments: [300, 1_600])
     func idleDeadline(timeout: Int) async throws {
       let tls = try TestCertificates.client()

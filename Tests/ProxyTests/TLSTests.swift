@@ -6,7 +6,7 @@ import TLSTestSupport
 import Telemetry
 import Testing
 
-/// Requests over TLS, from a client's handshake to its end.
+/// Requests over TLS, from a client's handshake to the end of the connection.
 @Suite("TLS towards clients")
 struct TLSTests {
   private static func bench(
@@ -19,7 +19,9 @@ struct TLSTests {
     "GET \(target) HTTP/1.1\r\nHost: gateway.test\r\n\(fields)\r\n"
   }
 
-  @Test("A request passes over TLS 1.2 and 1.3, and the upstream hears of https", arguments: [TLSVersion.v12, .v13])
+  @Test(
+    "A request passes over TLS 1.2 and 1.3, and the upstream gets X-Forwarded-Proto: https",
+    arguments: [TLSVersion.v12, .v13])
   func versions(version: TLSVersion) async throws {
     let tls = try TestCertificates.client(to: version)
     try await Self.bench(try TestCertificates.server()).run { _, bench in
@@ -36,11 +38,11 @@ struct TLSTests {
     }
   }
 
-  @Test("TLS 1.0 and 1.1 are refused with the alert that says so", arguments: [UInt8(1), 2])
+  @Test("TLS 1.0 and 1.1 are refused with a protocol_version alert", arguments: [UInt8(1), 2])
   func oldVersions(minor: UInt8) async throws {
     try await Self.bench(try TestCertificates.server()).run { _, bench in
       let client = try await bench.connect()
-      // ClientHello without extensions: two suites that those versions had.
+      // A ClientHello without extensions, with two suites of those versions.
       let hello: [UInt8] =
         [3, minor] + [UInt8](repeating: 7, count: 32) + [0, 0, 4, 0xc0, 0x13, 0x00, 0x2f, 1, 0]
       let message: [UInt8] = [1, 0, 0, UInt8(hello.count)] + hello
@@ -51,7 +53,7 @@ struct TLSTests {
     }
   }
 
-  @Test("A listener for TLS 1.3 alone refuses 1.2")
+  @Test("A listener that requires TLS 1.3 refuses TLS 1.2")
   func minimum() async throws {
     let server = try TestCertificates.server { $0.minimumVersion = .v13 }
     let old = try TestCertificates.client(to: .v12)
@@ -62,7 +64,7 @@ struct TLSTests {
     }
   }
 
-  @Test("A client that wants another protocol is refused")
+  @Test("A client that offers only another application protocol is refused")
   func applicationProtocol() async throws {
     let server = try TestCertificates.server()
     let tls = try TestCertificates.client(protocols: ["imap"])
@@ -71,7 +73,7 @@ struct TLSTests {
     }
   }
 
-  @Test("Each name gets its certificate, and a name that none is for the first one")
+  @Test("Each name gets its certificate, and an unknown name gets the first one")
   func names() async throws {
     let server = try TestCertificates.server(["gateway", "other"])
     let clients = try ["gw.example", "other.example", "OTHER.example", "a.wild.example"].map {
@@ -95,14 +97,14 @@ struct TLSTests {
         if round == 2 { await bench.reload { $0.listeners = [after] } }
         let client = try await bench.connect(tls)
         try await client.send(Self.get("/"))
-        // Tickets of TLS 1.3 come behind the handshake.
+        // Tickets of TLS 1.3 come after the handshake.
         _ = try await client.readResponse()
         #expect((client.socket.layer as? TLSLayer)?.isResumed == (round > 0))
       }
     }
   }
 
-  @Test("Connections keep their certificate over a reload, new ones get the new one")
+  @Test("Connections keep their certificate over a reload, and new connections get the new one")
   func reload() async throws {
     let before = try TestCertificates.server()
     let after = try TestCertificates.server(["other"])
@@ -120,7 +122,7 @@ struct TLSTests {
     }
   }
 
-  @Test("Bodies of megabytes arrive whole in both directions, whatever the client's pace")
+  @Test("Large bodies arrive complete in both directions, at any pace of the client")
   func large() async throws {
     let body = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
     let tls = try TestCertificates.client()
@@ -132,7 +134,7 @@ struct TLSTests {
       let client = try await bench.connect(tls)
       try await client.send("POST /up HTTP/1.1\r\nHost: gateway.test\r\nContent-Length: \(body.count)\r\n\r\n")
       try await client.send(body)
-      // Nothing is read until the gateway cannot write any more.
+      // The client reads nothing until the gateway cannot write any more.
       await bench.poller.pause(100)
       let answer = try await client.readResponse()
       #expect(answer.body == body)
@@ -140,7 +142,7 @@ struct TLSTests {
     }
   }
 
-  @Test("A client that has said all it will still gets its answer, and then a proper end")
+  @Test("A client that shuts down its sending side still gets its response, and then close_notify")
   func halfClose() async throws {
     let tls = try TestCertificates.client()
     try await Self.bench(try TestCertificates.server()).run { _, bench in
@@ -164,7 +166,7 @@ struct TLSTests {
     }
   }
 
-  @Test("A response that is cut off does not end with close_notify")
+  @Test("A truncated response does not end with close_notify")
   func cutOff() async throws {
     let tls = try TestCertificates.client()
     try await Self.bench(try TestCertificates.server()) { upstream, peer in
@@ -177,7 +179,9 @@ struct TLSTests {
     }
   }
 
-  @Test("Who does not finish a handshake in time is gone", arguments: ["", "\u{16}\u{3}\u{1}\u{1}"])
+  @Test(
+    "A client that does not finish its handshake in time loses the connection",
+    arguments: ["", "\u{16}\u{3}\u{1}\u{1}"])
   func slow(bytes: String) async throws {
     let server = try TestCertificates.server { $0.handshakeTimeout = 200 }
     let counted = CountedHandshakes()
@@ -191,7 +195,7 @@ struct TLSTests {
     }
   }
 
-  @Test("Plain HTTP on a TLS port is told so")
+  @Test("Plain HTTP on a TLS port gets 400")
   func plain() async throws {
     try await Self.bench(try TestCertificates.server()).run { _, bench in
       let answer = try await bench.exchange(Self.get("/"))
@@ -200,7 +204,7 @@ struct TLSTests {
     }
   }
 
-  @Test("A flood of handshakes is worked through, and none is lost")
+  @Test("In a flood of handshakes every client is served")
   func flood() async throws {
     let counted = CountedHandshakes()
     var setup = Self.bench(try TestCertificates.server())
@@ -227,9 +231,9 @@ struct TLSTests {
     init(_ value: Int) { self.value = value }
   }
 
-  // MARK: Clients' certificates
+  // MARK: Client certificates
 
-  @Test("A client shows a certificate of the right authority or is refused", arguments: [TLSVersion.v12, .v13])
+  @Test("A client without a certificate of the right authority is refused", arguments: [TLSVersion.v12, .v13])
   func clientCertificates(version: TLSVersion) async throws {
     let server = try TestCertificates.server {
       $0.clientAuthorities = try TestCertificates.chain("client-ca")
@@ -242,7 +246,7 @@ struct TLSTests {
       try await client.send(Self.get("/mine"))
       #expect(try await client.readResponse().text == "/mine")
       for tls in wrong {
-        // With TLS 1.3 the client learns of it with its first read only.
+        // With TLS 1.3 the client learns of the refusal only with its first read.
         guard let client = try? await bench.connect(tls) else { continue }
         try? await client.send(Self.get("/"))
         #expect(try await client.waitForEnd() == .reset)
@@ -251,7 +255,7 @@ struct TLSTests {
     }
   }
 
-  @Test("A certificate that is only asked for may be left out, and a wrong one may not be shown")
+  @Test("An optional certificate may be omitted, but a wrong one is refused")
   func requested() async throws {
     let server = try TestCertificates.server { $0.clientAuthorities = try TestCertificates.chain("client-ca") }
     let none = try TestCertificates.client(to: .v12)
@@ -262,7 +266,7 @@ struct TLSTests {
     }
   }
 
-  @Test("A session is not resumed where clients are held to another authority")
+  @Test("A session is not resumed if clients need a certificate of another authority")
   func scope() async throws {
     let tickets = TicketKeys()
     let open = try TestCertificates.server(tickets: tickets)
@@ -279,14 +283,14 @@ struct TLSTests {
   }
 }
 
-/// What the proxy says of handshakes.
+/// The handshake outcomes that the proxy reports.
 final class CountedHandshakes: Sendable {
   private let outcomes = Mutex<[HandshakeOutcome]>([])
   private let reasons = Mutex<[TLSFailure]>([])
 
   var failed: Int { outcomes.withLock { $0.count { $0 == .failed } } }
   var finished: Int { outcomes.withLock { $0.count { $0 != .failed } } }
-  /// Why there was no connection to the upstream.
+  /// The reasons why connections to the upstream failed.
   var upstream: [TLSFailure] { reasons.withLock { $0 } }
   var metrics: any ProxyMetrics { Metrics(self) }
 

@@ -3,7 +3,7 @@ import HTTP1
 import Proxy
 import Telemetry
 
-/// Passes everything but what stands under a few paths.
+/// Passes every request except those for a few paths.
 final class TestHandler: Handler {
   func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     let path = String(decoding: head.path.map { bytes[$0] }, as: UTF8.self)

@@ -6,7 +6,7 @@ extension ProxyTests {
     private static let request =
       "GET /ws HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Key: k\r\n\r\n"
 
-    /// Switches, greets, then answers every byte by itself in brackets until the client ends.
+    /// Switches protocols, greets, then answers each byte in brackets until the client ends.
     private static let switching: ScriptedUpstream.Script = { upstream, peer in
       _ = try await upstream.read(peer)
       try await peer.send(
@@ -20,12 +20,12 @@ extension ProxyTests {
       try await peer.send("bye")
     }
 
-    @Test("An allowed upgrade becomes a tunnel, in which each side ends by itself")
+    @Test("An allowed upgrade becomes a tunnel, in which each side can end separately")
     func tunnel() async throws {
       try await Bench.Setup(upstream: UpgradeTests.switching, configure: { $0.upgrades = ["websocket"] }).run {
         _, bench in
         let client = try await bench.connect()
-        // The byte behind the head is already of the new protocol.
+        // The byte after the head already belongs to the new protocol.
         try await client.send(UpgradeTests.request + "0")
         let head = try await client.readHead()
         #expect(head.status == 101)
@@ -46,7 +46,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("An upstream that does not switch answers as always")
+    @Test("A response of an upstream that does not switch is forwarded as usual")
     func declined() async throws {
       try await Bench.Setup(configure: { $0.upgrades = ["websocket"] }).run { _, bench in
         let client = try await bench.connect()
@@ -58,7 +58,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("An upstream that switches without being asked is 502")
+    @Test("An upstream that switches without a request to do so gives 502")
     func unasked() async throws {
       try await Bench.Setup(upstream: UpgradeTests.switching).run { _, bench in
         let response = try await bench.exchange(UpgradeTests.request)

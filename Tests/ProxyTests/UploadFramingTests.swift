@@ -6,12 +6,12 @@ import Testing
 
 extension ProxyTests {
   struct UploadFramingTests {
-    @Test("A GET over HTTP/2 whose empty body ends in a frame of its own goes up without a body")
+    @Test("A GET over HTTP/2 whose empty body ends in a separate frame goes up without a body")
     func emptyFrame() async throws {
       try await HTTP2Tests.setup().run { _, bench in
         let client = try await bench.connectHTTP2()
         try await client.send(.headers(1, Frame.request("GET", "/empty"), endsStream: false))
-        // Once the PING is answered the request is being served.
+        // After the answer to the PING the request is being served.
         try await client.send(Frame(.ping, flags: 0, stream: 0, payload: [UInt8](repeating: 1, count: 8)))
         _ = try await client.next(.ping)
         try await client.send(.data(1, "", endsStream: true))
@@ -19,14 +19,13 @@ extension ProxyTests {
         #expect(answer.text == "/empty")
         let request = try #require(bench.upstream.requests.first)
         #expect(request["Transfer-Encoding"] == nil && request["Content-Length"] == nil && request["Connection"] == nil)
-        // It is like any other GET: its connection carries the next one.
+        // Like after any other GET, its connection can carry the next request.
         let counters = await bench.counters()
         #expect(counters.idle == 1)
       }
     }
 
-    @Test(
-      "A chunked GET over HTTP/1.1 that turns out to be empty goes up without a body, and one that is not in chunks")
+    @Test("An empty chunked GET over HTTP/1.1 goes up without a body, and one with a body goes up in chunks")
     func chunkedGet() async throws {
       let long = String(repeating: "a", count: 20_000)
       for (body, framing) in [("", nil), (long, "chunked")] as [(String, String?)] {
@@ -47,7 +46,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A chunked GET whose body never begins is answered 408, and its server hears nothing")
+    @Test("A chunked GET whose body never begins gets 408, and the upstream sees no request")
     func silentBody() async throws {
       try await Bench.Setup(configure: { $0.bodyTimeout = 40 }).run { _, bench in
         let response = try await bench.exchange("GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -56,12 +55,12 @@ extension ProxyTests {
       }
     }
 
-    @Test("A server that answers the gateway's own request before it has read it gets its answer through")
+    @Test("The response of an upstream that has not read all of the gateway's own request is read")
     func earlyAnswer() async throws {
       try await Bench.Setup(upstream: { upstream, peer in
         _ = try await peer.readHead()
         try await peer.send("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno")
-        // Not read: the request is larger than what the kernel takes for the server.
+        // The upstream does not read: the request is larger than the kernel's buffers for it.
         while peer.socket.isOpen, !upstream.notes.contains("answered") { try await upstream.pause(peer) }
       }).run { _, bench in
         let body = [UInt8](repeating: 0x61, count: 12 << 20)
@@ -70,7 +69,7 @@ extension ProxyTests {
         try await client.send(body)
         let response = try await client.readResponse()
         #expect(response.status == 403 && response.text == "no")
-        // The connection, on which half a request stands, carries no other.
+        // The connection, on which half a request was sent, carries no other request.
         let counters = await bench.counters()
         #expect(counters.idle == 0)
         bench.upstream.notes = ["answered"]
@@ -78,7 +77,8 @@ extension ProxyTests {
     }
 
     @Test(
-      "A gRPC call over HTTP/2 is answered UNIMPLEMENTED and goes nowhere", arguments: ["", "+proto", ";charset=a"])
+      "A gRPC call over HTTP/2 is answered with UNIMPLEMENTED and not forwarded",
+      arguments: ["", "+proto", ";charset=a"])
     func grpc(_ subtype: String) async throws {
       try await HTTP2Tests.setup().run { _, bench in
         let client = try await bench.connectHTTP2()
@@ -117,7 +117,7 @@ extension ProxyTests {
     }
 
     @Test(
-      "The reason why an answer was refused reaches the metrics, on every way to the client",
+      "The reason why a response was refused reaches the metrics, for every kind of client",
       arguments: [
         ("HTTP/1.1 200 OK\nContent-Length: 0\n\n", "a bare line feed in the head"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", "more than one Content-Length field"),

@@ -4,7 +4,7 @@ import TLS
 import TLSTestSupport
 import Testing
 
-/// An upstream over TLS: who it has to be, and how its answers end.
+/// An upstream over TLS: its identity, and the ends of its responses.
 @Suite("TLS towards the upstream")
 struct UpstreamTLSTests {
   private static func bench(
@@ -13,7 +13,7 @@ struct UpstreamTLSTests {
     Bench.Setup(upstream: upstream, upstreamTLS: server) { $0.upstreamTLS = client }
   }
 
-  @Test("Requests share a connection to a server that is who it should be", arguments: [TLSVersion.v12, .v13])
+  @Test("Requests share a connection to an upstream with a valid certificate", arguments: [TLSVersion.v12, .v13])
   func verified(version: TLSVersion) async throws {
     let client = try TestCertificates.client("127.0.0.1", to: version)
     try await Self.bench(try TestCertificates.server(), client).run { _, bench in
@@ -66,7 +66,7 @@ struct UpstreamTLSTests {
       certificate: "expired", name: "localhost", authority: "server-ca", reason: .untrusted("certificate has expired")),
   ]
 
-  @Test("A server that is not who it should be gets nothing, and the client 502", arguments: strangers)
+  @Test("An upstream without a valid certificate gets nothing, and the client gets 502", arguments: strangers)
   private func unverified(stranger: Stranger) async throws {
     let client = try TestCertificates.client(stranger.name, authority: stranger.authority)
     let counted = CountedHandshakes()
@@ -82,7 +82,7 @@ struct UpstreamTLSTests {
     }
   }
 
-  @Test("A plaintext server behind an https address is refused")
+  @Test("A plaintext server at an https address is refused")
   func plaintext() async throws {
     let client = try TestCertificates.client("127.0.0.1")
     var setup = Bench.Setup()
@@ -94,7 +94,7 @@ struct UpstreamTLSTests {
     }
   }
 
-  @Test("A server that does not answer the handshake is given up at the connect deadline")
+  @Test("A server that does not answer the handshake is given up at the connect timeout")
   func silent() async throws {
     let client = try TestCertificates.client("127.0.0.1")
     var setup = Bench.Setup()
@@ -109,7 +109,7 @@ struct UpstreamTLSTests {
     }
   }
 
-  @Test("The gateway shows its certificate to a server that asks for one")
+  @Test("The gateway presents its certificate to a server that asks for one")
   func clientCertificate() async throws {
     let server = try TestCertificates.server {
       $0.clientAuthorities = try TestCertificates.chain("client-ca")
@@ -126,13 +126,14 @@ struct UpstreamTLSTests {
     }
   }
 
-  @Test("A body up to the end of the connection is whole with close_notify and cut without", arguments: [true, false])
+  @Test(
+    "A body that ends with the connection is complete with close_notify and cut without it", arguments: [true, false])
   func truncation(announces: Bool) async throws {
     let client = try TestCertificates.client("127.0.0.1")
     let script: ScriptedUpstream.Script = { upstream, peer in
       _ = try await upstream.read(peer)
       try await peer.send("HTTP/1.1 200 OK\r\n\r\nthe whole of it")
-      // Without it the end of the TCP connection comes alone, as from whoever sits on the line.
+      // Without close_notify only the TCP connection ends, as an attacker on the network could do it.
       if !announces { peer.socket.layer?.abandon() }
     }
     try await Self.bench(try TestCertificates.server(), client, upstream: script).run { _, bench in
@@ -144,7 +145,7 @@ struct UpstreamTLSTests {
     }
   }
 
-  @Test("A reload with other authorities leaves no connection of the old ones in use")
+  @Test("After a reload with other authorities an idle connection is not used again")
   func reload() async throws {
     let before = try TestCertificates.client("127.0.0.1")
     let after = try TestCertificates.client("127.0.0.1", authority: "client-ca")
@@ -158,7 +159,7 @@ struct UpstreamTLSTests {
     }
   }
 
-  @Test("A connection that was in use during a reload with other authorities is not used again")
+  @Test("A connection that is in use during a reload with other authorities is not used again")
   func reloadInUse() async throws {
     let before = try TestCertificates.client("127.0.0.1")
     let after = try TestCertificates.client("127.0.0.1", authority: "client-ca")
@@ -183,7 +184,7 @@ struct UpstreamTLSTests {
     }
   }
 
-  @Test("Bodies of megabytes arrive whole in both directions")
+  @Test("Large bodies arrive complete in both directions")
   func large() async throws {
     let body = (0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* 37 >> 4) }
     let client = try TestCertificates.client("127.0.0.1")

@@ -2,7 +2,7 @@ import Proxy
 import Testing
 
 extension ProxyTests {
-  /// Responses that the handler answers in the upstream's place.
+  /// Responses that the handler replaces with its own.
   @Suite("Withheld responses")
   struct WithheldTests {
     private static func redirecting(_ location: String) -> ScriptedUpstream.Script {
@@ -13,7 +13,7 @@ extension ProxyTests {
       "POST /login?a=b HTTP/1.1\r\nHost: a\r\nContent-Type: text/x\r\n\(fields)\r\n\r\n"
     }
 
-    @Test("The handler gets the whole request of a browser with the private cookie, in any framing and any pieces")
+    @Test("The handler gets the complete request of a browser with the private cookie, in any framing and any pieces")
     func whole() async throws {
       try await Bench.Setup(upstream: WithheldTests.redirecting("/bound")).run { _, bench in
         let long = String(repeating: "x", count: 40_000)
@@ -41,7 +41,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("Without the private cookie the handler gets the head alone, and is told so")
+    @Test("Without the private cookie the handler gets only the head, marked as incomplete")
     func headAlone() async throws {
       try await Bench.Setup(upstream: WithheldTests.redirecting("/forbidden")).run { _, bench in
         let client = try await bench.connect()
@@ -50,7 +50,7 @@ extension ProxyTests {
         #expect(response["X-Complete"] == "false")
         #expect(response["X-Length"] == "0")
         #expect(response["X-Cookie"] == "b=c")
-        // The connection goes on, and a request without a body is whole in any case.
+        // The connection continues, and a request without a body is always complete.
         try await client.send("GET /next HTTP/1.1\r\nHost: a\r\nCookie: b=c\r\n\r\n")
         let next = try await client.readResponse()
         #expect(next["X-Complete"] == "true")
@@ -58,7 +58,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A body beyond the limit is not kept, and passes all the same")
+    @Test("A body above the limit is not kept, and still passes")
     func overlong() async throws {
       try await Bench.Setup(upstream: WithheldTests.redirecting("/bound")).run { _, bench in
         let client = try await bench.connect()
@@ -68,7 +68,7 @@ extension ProxyTests {
         let response = try await client.readResponse()
         #expect(response["X-Complete"] == "false")
         #expect(response["X-Length"] == "0")
-        // Nothing of it is counted for the next request.
+        // None of its bytes count for the next request.
         try await client.send(WithheldTests.head("Cookie: __Host-private=1\r\nContent-Length: 4") + "pw=a")
         let next = try await client.readResponse()
         #expect(next["X-Complete"] == "true")

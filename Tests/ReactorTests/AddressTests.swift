@@ -3,7 +3,7 @@ import Testing
 
 struct AddressTests {
   @Test(
-    "Literals are parsed and written back",
+    "Literals are parsed, and written in canonical form",
     arguments: [
       ("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("2001:DB8:0:0::1", "2001:db8::1"), ("0.0.0.0", "0.0.0.0"),
       ("::", "::"),
@@ -16,7 +16,7 @@ struct AddressTests {
   }
 
   @Test(
-    "What is no literal is no address",
+    "Text that is not a literal is refused",
     arguments: [
       "", "localhost", "127.1", "127.0.0.1.", "0177.0.0.1", "256.0.0.1", "[::1]", "::1%lo", "1.2.3.4:5", " 1.2.3.4",
       "0x7f000001", "2130706433",
@@ -25,7 +25,7 @@ struct AddressTests {
     #expect(Address(literal: text, port: 80) == nil)
   }
 
-  @Test("A port has 16 bits")
+  @Test("A port has at most 16 bits")
   func ports() {
     #expect(Address(literal: "::1", port: 65_536) == nil)
     #expect(Address(literal: "::1", port: -1) == nil)

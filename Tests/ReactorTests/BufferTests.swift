@@ -8,7 +8,7 @@ struct BufferTests {
     String(decoding: buffer.bytes(from: 0, count: buffer.count), as: UTF8.self)
   }
 
-  @Test("Bytes come out as they went in, in every form")
+  @Test("Bytes are read as they were appended, in every form")
   func appends() {
     let buffer = taken()
     buffer.append("static ")
@@ -26,18 +26,18 @@ struct BufferTests {
     #expect(text(other) == "-ABC")
   }
 
-  @Test("A buffer that has given its block back has nothing to wipe")
+  @Test("A buffer that has released its block has nothing to wipe")
   func wipeWithoutBlock() {
     let pool = BufferPool()
     let buffer = pool.take()
     buffer.append([UInt8](repeating: 1, count: 10_000))
     pool.giveBack(buffer)
-    // The address sanitizer sees what this would overwrite.
+    // The address sanitizer would report a write to the block.
     pool.wipeAndGiveBack(buffer)
     #expect(!buffer.hasBlock && pool.inUse == 0)
   }
 
-  @Test("Consuming, truncating and compacting keep what is left")
+  @Test("Consuming, truncating and compacting keep the remaining bytes")
   func positions() {
     let buffer = taken()
     buffer.append("0123456789")
@@ -64,7 +64,7 @@ struct BufferTests {
     #expect(buffer.room == 0 && buffer.readRoom == 0)
   }
 
-  @Test("The block given back last is taken first, and empty")
+  @Test("The last released block is used first, and it is empty")
   func lastInFirstOut() {
     let pool = BufferPool(keep: 2)
     let (a, b, c) = (pool.take(), pool.take(), pool.take())
@@ -73,23 +73,23 @@ struct BufferTests {
     a.append("x")
     pool.giveBack(c)
     pool.wipeAndGiveBack(a)
-    pool.giveBack(b)  // beyond what is kept
-    pool.giveBack(b)  // has none any more
+    pool.giveBack(b)  // beyond the number that is kept
+    pool.giveBack(b)  // has no block any more
     #expect(pool.inUse == 0)
     let again = pool.take()
     #expect(BufferTests.block(of: again) == first && again.isEmpty)
     pool.fill(b)
     #expect(BufferTests.block(of: b) == last)
-    pool.fill(b)  // has one
+    pool.fill(b)  // already has a block
     #expect(pool.inUse == 2)
   }
 
-  @Test("A wide block takes two reads, counts as such and goes back to its own kind")
+  @Test("A wide block has room for two reads, counts as such and is released to its own kind")
   func wide() {
     let pool = BufferPool()
     let (a, b) = (pool.take(), Buffer())
     pool.widen(a)
-    pool.widen(a)  // is wide
+    pool.widen(a)  // is already wide
     pool.widen(b)
     #expect(a.isWide && a.readRoom == 2 * Buffer.readSize && a.room == a.readRoom + Buffer.slack)
     #expect(pool.inUse == 2 && pool.bytes == 2 * (2 * Buffer.readSize + Buffer.slack))
@@ -118,12 +118,12 @@ struct BufferTests {
     #expect(buffer.isEmpty && buffer.room == 0 && !buffer.hasBlock)
   }
 
-  @Test("Wiping leaves nothing of what was written (I-secrets)")
+  @Test("A wipe removes all bytes that were ever written (I-secrets)")
   func wipe() {
     let pool = BufferPool()
     let buffer = pool.take()
     let block = BufferTests.block(of: buffer)
-    // Whatever becomes of the bytes before: consumed, moved, cut off.
+    // The bytes may have been consumed, moved or truncated before.
     buffer.append("sesame")
     buffer.consume(2)
     buffer.compact()
@@ -137,7 +137,7 @@ struct BufferTests {
     #expect(left == [0, 0, 0, 0, 0, 0])
   }
 
-  /// Where it stands in memory.
+  /// The address of the buffer's block.
   private static func block(of buffer: Buffer) -> UInt {
     unsafe buffer.withReadable { UInt(bitPattern: $0) }
   }

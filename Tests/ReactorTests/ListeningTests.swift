@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 struct ListeningTests {
-  @Test("A port that is in use is an error, whoever uses it")
+  @Test("A port in use is an error, whichever process uses it")
   func addressInUse() throws {
     let first = try ListeningSocket.bind(try .loopback(), count: 2, id: 0)
     defer { for socket in first { socket.close() } }
@@ -17,7 +17,7 @@ struct ListeningTests {
     }
   }
 
-  @Test("A port can be bound again after its sockets were closed")
+  @Test("A port can be bound again after its sockets are closed")
   func rebind() throws {
     let first = try ListeningSocket.bind(try .loopback(), count: 2, id: 0)
     let port = try #require(first.first).address.port
@@ -26,7 +26,7 @@ struct ListeningTests {
     for socket in second { socket.close() }
   }
 
-  @Test("Connections are shared out among workers")
+  @Test("Connections are distributed among the workers")
   func spreading() async throws {
     let workers = [try Worker(index: 0), try Worker(index: 1)]
     let group = WorkerGroup(workers)
@@ -55,7 +55,7 @@ struct ListeningTests {
       for _ in 0..<total {
         clients.append(try await poller.open(address))
       }
-      // A connection counts once its worker has taken it over.
+      // A connection counts after its worker has taken it over.
       let waiter = Waiter(poller)
       while workers.reduce(0, { $0 + $1.connections.count }) < total {
         _ = await waiter.sleep(until: poller.deadline(after: 5))
@@ -71,7 +71,7 @@ struct ListeningTests {
     for worker in workers { await worker.stop() }
   }
 
-  @Test("What the kernel has queued is accepted when a worker stops accepting")
+  @Test("Connections in the kernel's queue are accepted when a worker stops accepting")
   func lastAccepts() async throws {
     let accepted = Atomic<Int>(0)
     try await OnWorker.run { worker in

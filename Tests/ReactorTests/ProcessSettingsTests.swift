@@ -8,12 +8,12 @@ struct ProcessSettingsTests {
   /// The calling thread's `nice` value, the 19th field of its `stat` (proc(5)).
   private static func niceness() -> Int? {
     guard let stat = try? String(contentsOfFile: "/proc/thread-self/stat", encoding: .utf8) else { return nil }
-    // The name before may hold anything but ends in the last parenthesis.
+    // The name before may contain any character, but ends with the last parenthesis.
     let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ")
     return fields.count > 17 ? Int(fields[17]) : nil
   }
 
-  @Test("A thread that lowers its priority leaves all others as they were")
+  @Test("A thread that lowers its priority does not change other threads")
   func lowerPriority() throws {
     let before = try #require(Self.niceness())
     let inside = Mutex<Int?>(nil)

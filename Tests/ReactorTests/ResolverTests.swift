@@ -12,7 +12,7 @@ struct ResolverTests {
     }
   }
 
-  @Test("The local name is looked up once and remembered")
+  @Test("The local name is looked up once and cached")
   func localName() async throws {
     try await OnWorker.run { worker in
       let resolver = Resolver(host: "localhost", port: 80)
@@ -23,7 +23,7 @@ struct ResolverTests {
     }
   }
 
-  @Test("An old answer is still given while a new one is looked up")
+  @Test("An old result is still used while a new look-up runs")
   func oldAnswer() async throws {
     try await OnWorker.run { worker in
       let resolver = Resolver(host: "localhost", port: 80)
@@ -35,7 +35,7 @@ struct ResolverTests {
     }
   }
 
-  @Test("Many may ask at once, and all get the answer")
+  @Test("Concurrent look-ups of one name all get the result")
   func together() async throws {
     try await OnWorker.run { worker in
       let resolver = Resolver(host: "localhost", port: 80)
@@ -54,7 +54,7 @@ struct ResolverTests {
     }
   }
 
-  @Test("A name that cannot exist is an error that says so", arguments: ["a b", "-.invalid..", ""])
+  @Test("An impossible name gives an error with a reason", arguments: ["a b", "-.invalid..", ""])
   func badName(_ host: String) async throws {
     try await OnWorker.run { worker in
       let outcome: Result<[Address], ResolveError>

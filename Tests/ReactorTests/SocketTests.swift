@@ -17,7 +17,7 @@ struct SocketTests {
     }
   }
 
-  @Test("After a send has met a reset, what had arrived is read and then the receive fails: it is not an end")
+  @Test("After a send has met a reset, the arrived bytes are read, and then the receive fails instead of ending")
   func failedSend() async throws {
     try await SocketTests.withPair { poller, client, server in
       let (given, taken) = (poller.buffers.take(), poller.buffers.take())
@@ -39,7 +39,7 @@ struct SocketTests {
     _ = unsafe poll(&polled, 1, 20_000)
   }
 
-  @Test("A broken socket never asks its caller to wait, since a wait for it returns at once")
+  @Test("A broken socket never asks its caller to wait, because a wait for it returns at once")
   func brokenNeverWaits() async throws {
     try await SocketTests.withPair { poller, client, _ in
       let (given, taken) = (poller.buffers.take(), poller.buffers.take())
@@ -53,7 +53,7 @@ struct SocketTests {
     }
   }
 
-  @Test("Urgent data stays in its place in the stream, and a read that stops in front of it loses no wake-up")
+  @Test("Urgent data stays in its place in the stream, and a read that stops before it loses no wake-up")
   func urgent() async throws {
     try await SocketTests.withPair { poller, client, server in
       let waiter = Waiter(poller)
@@ -76,7 +76,7 @@ struct SocketTests {
     }
   }
 
-  @Test("A send of more than the buffer holds traps, and no byte behind it leaves the process")
+  @Test("A send of more bytes than the buffer has traps, and no byte beyond it leaves the process")
   func oversend() async throws {
     let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: 0).first)
     let port = listener.address.port

@@ -7,7 +7,7 @@ struct StartTests {
     func visit() {}
   }
 
-  @Test("A task that goes to the waiting room is handed over at once; one that goes elsewhere is noticed")
+  @Test("A task for the waiting room is handed over at once, and a task that goes elsewhere is noticed")
   func handover() async throws {
     try await OnWorker.run { worker in
       let waits = worker.handsTasksOverAtOnce()
@@ -15,7 +15,7 @@ struct StartTests {
       let elsewhere = Elsewhere()
       let leaves = worker.handsTasksOverAtOnce { _, _ in await elsewhere.visit() }
       #expect(!leaves)
-      // The task of the first check goes on, and waits still work.
+      // The task of the first check continues, and waits still work.
       let waiter = Waiter(worker.poller)
       #expect(await waiter.sleep(until: worker.poller.deadline(after: 1)) == .timedOut)
       waiter.retire()
@@ -23,7 +23,7 @@ struct StartTests {
   }
 
   @Test(
-    "An error of the network belongs to the connection that was accepted, and the next one is taken at once",
+    "A network error belongs to the accepted connection, and the next connection is accepted at once",
     arguments: [
       ("EPERM", 1), ("EINTR", 4), ("ENONET", 64), ("EPROTO", 71), ("ENOPROTOOPT", 92), ("EOPNOTSUPP", 95),
       ("ENETDOWN", 100),

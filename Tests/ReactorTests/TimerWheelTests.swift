@@ -5,7 +5,7 @@ import Testing
 struct TimerWheelTests {
   private final class Entry: TimerEntry {}
 
-  /// Advances in steps and notes when each entry came due.
+  /// Advances in steps and records when each entry fired.
   private struct Run {
     let wheel: TimerWheel
     var now: UInt64
@@ -35,7 +35,7 @@ struct TimerWheelTests {
   private static let revolution = TimerWheel.slotMilliseconds * UInt64(TimerWheel.slotCount)
 
   @Test(
-    "A deadline is met, never early and at most one slot late",
+    "An entry fires at its deadline, never early and at most one slot late",
     arguments: [
       1, 31, 32, 33, 1000, 65_535, 65_536, 65_537, revolution + 5, 2 * revolution - 1, 3 * revolution + 77,
     ] as [UInt64])
@@ -53,7 +53,7 @@ struct TimerWheelTests {
     }
   }
 
-  @Test("Nothing wakes up for a far deadline before it comes")
+  @Test("A far deadline causes no wake-up before it")
   func sleepsThrough() {
     let start: UInt64 = 1_000_000
     let wheel = TimerWheel(now: start)
@@ -78,7 +78,7 @@ struct TimerWheelTests {
     #expect(wakes.first ?? 0 >= start + far)
   }
 
-  @Test("A deadline that has passed is met at the next slot")
+  @Test("An entry with a past deadline fires at the next slot")
   func passed() {
     var run = Run(from: 100_000)
     let entry = Entry()
@@ -87,7 +87,7 @@ struct TimerWheelTests {
     #expect(run.time(of: entry) != nil)
   }
 
-  @Test("A deadline that was moved later is met only then")
+  @Test("An entry whose deadline was moved later fires only then")
   func later() {
     var run = Run(from: 0)
     let entry = Entry()
@@ -100,7 +100,7 @@ struct TimerWheelTests {
     #expect(run.count == 1)
   }
 
-  @Test("A deadline that was moved earlier is met then, and only once")
+  @Test("An entry whose deadline was moved earlier fires then, and only once")
   func earlier() {
     var run = Run(from: 0)
     let entry = Entry()
@@ -111,7 +111,7 @@ struct TimerWheelTests {
     #expect(run.count == 1)
   }
 
-  @Test("A disarmed entry is not met, and never is not a deadline")
+  @Test("A disarmed entry does not fire, and neither does one without a deadline")
   func disarmed() {
     var run = Run(from: 0)
     let entry = Entry()
@@ -126,7 +126,7 @@ struct TimerWheelTests {
     #expect(run.wheel.count == 0)
   }
 
-  @Test("A long sleep loses no deadline")
+  @Test("A long sleep misses no deadline")
   func longSleep() {
     var run = Run(from: 0)
     let entries = (0..<500).map { _ in Entry() }
@@ -161,7 +161,7 @@ struct TimerWheelTests {
     }
   }
 
-  @Test("Random arming, moving and disarming agree with a plain list")
+  @Test("Random arming, moving and disarming give the same result as a plain list")
   func model() {
     var random = SystemRandomNumberGenerator()
     var run = Run(from: 1000)

@@ -3,7 +3,7 @@ import Testing
 @testable import Reactor
 
 struct WaiterTests {
-  @Test("A wait ends with its deadline")
+  @Test("A wait ends at its deadline")
   func timeout() async throws {
     try await OnWorker.run { worker in
       let poller = worker.poller
@@ -19,7 +19,7 @@ struct WaiterTests {
     }
   }
 
-  @Test("What is sent with more to follow stays here until it is pushed, and what follows pushes it")
+  @Test("Bytes that are sent with more to follow are held until a push or the next send")
   func heldBack() async throws {
     try await OnWorker.run { worker in
       let poller = worker.poller
@@ -30,7 +30,7 @@ struct WaiterTests {
       given.append("abc")
       #expect(client.send(given, upTo: 3, more: true) == .moved(3))
       let early = server.receive(into: taken)
-      // The kernel keeps nothing for longer than 200 ms.
+      // The kernel holds bytes for 200 ms at most.
       #expect(early == .wouldBlock || Clock.monotonicNanoseconds() - began > 150_000_000)
       client.push()
       if early == .wouldBlock { #expect(server.receive(into: taken) == .moved(3)) }
@@ -45,7 +45,7 @@ struct WaiterTests {
     }
   }
 
-  @Test("A wait over two sockets ends with either")
+  @Test("A wait for two sockets ends with either")
   func either() async throws {
     try await OnWorker.run { worker in
       let poller = worker.poller
@@ -64,7 +64,7 @@ struct WaiterTests {
     }
   }
 
-  @Test("Nothing is wanted of a socket: it does not end the wait even when it is broken")
+  @Test("A wait that wants nothing of a socket does not end with it, even if the socket is broken")
   func unwanted() async throws {
     try await OnWorker.run { worker in
       let poller = worker.poller
@@ -83,7 +83,7 @@ struct WaiterTests {
     }
   }
 
-  @Test("The end and the reset of a peer are told apart")
+  @Test("The end of a peer and its reset are distinguished")
   func ends() async throws {
     try await OnWorker.run { worker in
       let poller = worker.poller
@@ -121,7 +121,7 @@ struct WaiterTests {
     }
   }
 
-  @Test("Beyond the limit the oldest idle wait is asked to park")
+  @Test("Above the limit the oldest idle wait is asked to park")
   func idleLimit() async throws {
     try await OnWorker.run { worker in
       let poller = worker.poller
@@ -145,13 +145,13 @@ struct WaiterTests {
       list.resumeAll(.draining)
       #expect(list.count == 0)
       await poller.turn()
-      // The one that was taken out of the list is still asleep.
+      // The wait that was removed from the list is still asleep.
       waiters[10].resume(.ready)
       for waiter in waiters { waiter.retire() }
     }
   }
 
-  @Test("A second wake-up is harmless")
+  @Test("A second wake-up has no effect")
   func twice() async throws {
     try await OnWorker.run { worker in
       let poller = worker.poller
@@ -166,7 +166,7 @@ struct WaiterTests {
     }
   }
 
-  @Test("Closing gives descriptors back to the count")
+  @Test("Closing a socket decrements the count of open sockets")
   func counts() async throws {
     try await OnWorker.run { worker in
       let poller = worker.poller
@@ -182,7 +182,7 @@ struct WaiterTests {
     }
   }
 
-  @Test("Of many that give way a few go on in each turn, the oldest first, and others are not held up by them")
+  @Test("Of many tasks that yield their share a few continue in each turn, oldest first, and others are not delayed")
   func givingWay() async throws {
     try await OnWorker.run { worker in
       let poller = worker.poller
@@ -216,7 +216,7 @@ struct WaiterTests {
     }
   }
 
-  @Test("Those of one turn that gather work first and send then, some at a time, in their order")
+  @Test("Tasks of one turn that join a batch first work and then send, up to 32 at a time, in their order")
   func gathering() async throws {
     try await OnWorker.run { worker in
       let poller = worker.poller
@@ -230,7 +230,7 @@ struct WaiterTests {
             steps.append("works \(index)")
             await waiter.gather()
             steps.append("sends \(index)")
-            // Behind the others of its turn nobody gathers again.
+            // A task does not join a second batch after the others of its turn.
             await waiter.gather()
             steps.append("ends \(index)")
             waiter.retire()
@@ -244,7 +244,7 @@ struct WaiterTests {
     }
   }
 
-  @Test("Who gathers waits for a few others only, also where those do not gather")
+  @Test("A task in a batch waits for at most 31 others, even if those do not join")
   func gatheringAmongOthers() async throws {
     try await OnWorker.run { worker in
       let poller = worker.poller
@@ -270,7 +270,7 @@ struct WaiterTests {
     }
   }
 
-  @Test("Who is alone, has just begun or has given way does not gather")
+  @Test("A task that is alone, has just begun or has yielded its share does not join a batch")
   func gatheringAlone() async throws {
     try await OnWorker.run { worker in
       let poller = worker.poller
@@ -298,7 +298,7 @@ struct WaiterTests {
 }
 
 extension Poller {
-  /// Lets all that is queued run.
+  /// Runs everything that is queued.
   func turn() async {
     let waiter = Waiter(self)
     for _ in 0..<3 { await waiter.yield() }

@@ -1,6 +1,6 @@
 import Reactor
 
-/// A worker on a thread of its own that runs a test's body, so that the body may touch sockets, buffers and waiters.
+/// A worker on a thread of its own that runs the body of a test, so that the body can use sockets, buffers and waiters.
 enum OnWorker {
   static func run<Result: Sendable>(
     _ body: @escaping @Sendable (isolated Worker) async throws -> Result
@@ -17,7 +17,7 @@ enum OnWorker {
 }
 
 extension Worker {
-  /// Starts a task as the worker starts all of its own.
+  /// Starts a task in the same way as the worker starts its own.
   func launch<Result: Sendable>(
     _ body: @escaping @Sendable (isolated Worker) async throws -> Result
   ) -> Task<Result, any Error> {
@@ -31,7 +31,7 @@ extension Worker {
   }
 }
 
-/// An activity made of a closure.
+/// An activity made from a closure.
 final class Script: Activity {
   private let body: () async -> Void
 
@@ -45,17 +45,17 @@ final class Script: Activity {
 }
 
 extension Poller {
-  /// Long enough never to end a wait of a test that passes.
+  /// Long enough to never end a wait in a test that passes.
   var patience: Deadline { deadline(after: 120_000) }
 
-  /// Connects, and leaves no deadline behind.
+  /// Connects without leaving a deadline behind.
   func open(_ address: Address) async throws(ConnectError) -> Socket {
     let waiter = Waiter(self)
     defer { waiter.retire() }
     return try await connect(to: address, with: waiter, until: patience)
   }
 
-  /// A connected pair over loopback: the side that connected, and the one that was accepted.
+  /// A connected pair over loopback: the connecting socket and the accepted one.
   func pair(on worker: isolated Worker, _ listener: ListeningSocket) async throws -> (Socket, Socket) {
     let accepted = Accepted(self)
     try worker.accept(listener, group: WorkerGroup([worker])) { socket, _ in accepted.give(socket) }
@@ -64,7 +64,7 @@ extension Poller {
   }
 }
 
-/// Hands accepted sockets to whoever waits for one.
+/// Gives accepted sockets to the tasks that wait for them.
 final class Accepted {
   private let poller: Poller
   private let waiter: Waiter

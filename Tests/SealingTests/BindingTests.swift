@@ -8,7 +8,7 @@ struct BindingTests {
   private let sealer = Samples.sealer()
   private let payload: [UInt8] = [1, 2, 3]
 
-  @Test("A bound value opens in its place alone, and a value without a binding in none")
+  @Test("A bound value opens only in its own place, and a value without a binding in no place")
   func place() throws {
     let here = SealBinding(data: [1, 2])
     let text = sealer.seal(payload, for: .kept, in: here)
@@ -21,7 +21,7 @@ struct BindingTests {
     #expect(throws: OpenError.notAuthentic) { try sealer.open(free, as: .kept, in: here) }
   }
 
-  @Test("With a secret in the binding, the ring's keys alone open nothing")
+  @Test("If the binding has a secret, the keys of the ring alone open nothing")
   func secret() throws {
     let text = sealer.seal(payload, for: .kept, in: SealBinding(data: [1], secret: Secret("token")))
     #expect(try sealer.open(text, as: .kept, in: SealBinding(data: [1], secret: Secret("token"))) == payload)
@@ -30,7 +30,7 @@ struct BindingTests {
     }
   }
 
-  @Test("Names in a store depend on a key of the ring, and an old key's name is found after a rotation")
+  @Test("A name in a store depends on a key of the ring, and a name of an old key is found after a rotation")
   func names() throws {
     let old = SealingKey.generate(created: 1, state: .seals)
     let new = SealingKey.generate(created: 2, state: .seals)

@@ -9,7 +9,7 @@ struct KeyRingTests {
     Sealer(keyRing: try #require(file.ring), issuer: "https://id.example.com")
   }
 
-  @Test("A generated file parses to keys that open what its ring sealed")
+  @Test("A generated file parses to keys that open the values of its ring")
   func roundTrip() throws {
     let file = KeyFile.generate(now: now)
     let read = try KeyFile(parsing: file.render())
@@ -18,7 +18,7 @@ struct KeyRingTests {
     #expect(file.render().contains("2026-11-18T11:06:40Z"))
   }
 
-  @Test("In a rotation a new key opens everywhere before it seals, and the old one goes on opening")
+  @Test("In a rotation a new key opens on all replicas before it seals, and the old key still opens")
   func rotation() throws {
     var file = KeyFile.generate(now: now)
     let behind = try sealer(file)
@@ -40,7 +40,7 @@ struct KeyRingTests {
     #expect(try loaded.open(new, as: .refresh) == [2])
     #expect(try ahead.open(old, as: .refresh) == [1])
     #expect(throws: OpenError.unknownKey(second)) { try behind.open(new, as: .refresh) }
-    // The demoted key is older than the one that seals, so the next step adds and does not go back.
+    // The demoted key is older than the one that seals, so the next step adds a key and does not go back.
     guard case .added(let third) = file.rotate(now: now + 120) else {
       Issue.record("a rotation begins with a new key")
       return
@@ -48,7 +48,7 @@ struct KeyRingTests {
     #expect(third != first && third != second)
   }
 
-  @Test("A retired key is known, opens nothing and is no longer in the file")
+  @Test("A retired key is known, opens nothing and is not in the file")
   func retirement() throws {
     var file = KeyFile.generate(now: now)
     let first = try #require(file.ring).sealingKeyID
@@ -66,7 +66,7 @@ struct KeyRingTests {
     #expect(throws: OpenError.retiredKey(first)) { try sealer(read).open(old, as: .code) }
   }
 
-  @Test("Of several keys that seal, the newest does")
+  @Test("If several keys can seal, the newest one seals")
   func newest() throws {
     let key = "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHy"
     let file = try KeyFile(
@@ -106,7 +106,7 @@ struct KeyRingTests {
         """)
   }
 
-  @Test("I-secrets: a key that stands in another field's place is not quoted")
+  @Test("I-secrets: a key in the place of another field is not quoted")
   func misplacedKey() throws {
     let key = "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA"
     let error = #expect(throws: KeyFileError.self) { try KeyFile(parsing: "\(key) \(key) \(key) \(key)") }
@@ -114,19 +114,19 @@ struct KeyRingTests {
     #expect(try #require(error).description.contains(key) == false)
   }
 
-  @Test("A file in which no key seals is refused", arguments: ["", "# nothing\n", "\n\n"])
+  @Test("A file without a key that seals is refused", arguments: ["", "# nothing\n", "\n\n"])
   func nothingSeals(text: String) {
     #expect(throws: KeyFileError.self) { try KeyFile(parsing: text) }
   }
 
-  @Test("A file with carriage returns at its line ends is read")
+  @Test("A file with carriage returns at its line ends is accepted")
   func carriageReturns() throws {
     let file = KeyFile.generate(now: now)
     #expect(try KeyFile(parsing: file.render().replacing("\n", with: "\r\n")).keys.count == 1)
   }
 
   @Test(
-    "Times round trip through the file, leap days included",
+    "Times in the file are written and parsed without change, including leap days",
     arguments: [
       "1970-01-01T00:00:00Z", "2000-02-29T23:59:59Z", "2024-02-29T12:00:00Z", "2026-12-31T23:59:59Z",
       "2100-03-01T00:00:00Z", "9999-12-31T23:59:59Z",
@@ -137,7 +137,7 @@ struct KeyRingTests {
   }
 
   @Test(
-    "Times that are not in the calendar or written otherwise are refused",
+    "Invalid dates and times in another format are refused",
     arguments: [
       "2100-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-32T00:00:00Z", "2026-01-01T24:00:00Z",
       "2026-01-01t00:00:00Z", "2026-01-01T00:00:00+", "2026-01-01", "1969-12-31T23:59:59Z", "2026-00-10T00:00:00Z",
@@ -160,7 +160,7 @@ struct KeyRingTests {
     #expect(!dumped.contains("secret"))
   }
 
-  @Test("An ephemeral ring says so and is of use to itself only")
+  @Test("An ephemeral ring is marked as such, and no other ring opens its values")
   func ephemeral() throws {
     let ring = KeyRing.ephemeral(now: now)
     #expect(ring.isEphemeral)

@@ -7,13 +7,13 @@ import Testing
 struct PayloadTests {
   private let sealer = Samples.sealer()
 
-  @Test("I-request: a transaction comes back as it was sealed")
+  @Test("I-request: a transaction opens as it was sealed")
   func transaction() throws {
     let transaction = try Samples.transaction()
     #expect(try sealer.open(AuthorizationTransaction.self, from: sealer.seal(transaction)) == transaction)
   }
 
-  @Test("I-request: every optional part of a transaction may be absent or odd")
+  @Test("I-request: every optional part of a transaction may be absent or unusual")
   func sparseTransaction() throws {
     var transaction = try Samples.transaction()
     transaction.redirectURIWasSent = false
@@ -35,7 +35,7 @@ struct PayloadTests {
     transaction.expiry = Int64.max
     let challenges = [
       CodeChallenge(text: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", method: .plain),
-      // Another spelling of a digest, too short for one, and empty: all kept as written.
+      // Another spelling of a digest, one that is too short, and an empty one: all are kept as written.
       CodeChallenge(text: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cN", method: .s256),
       CodeChallenge(text: "E9Melhoa", method: .s256), CodeChallenge(text: "", method: .s256),
     ]
@@ -45,7 +45,7 @@ struct PayloadTests {
     }
   }
 
-  @Test("I-token: an issued code comes back as it was sealed, upstream code included")
+  @Test("I-token: an issued code opens as it was sealed, including the upstream code")
   func code() throws {
     let code = try Samples.code()
     let opened = try sealer.open(IssuedCode.self, from: sealer.seal(code))
@@ -66,7 +66,7 @@ struct PayloadTests {
     #expect(try sealer.open(IssuedCode.self, from: sealer.seal(bound)).upstreamVerifier == bound.upstreamVerifier)
   }
 
-  @Test("I-request: a sealed state and a sealed code do not show the gateway's verifier")
+  @Test("I-request: a sealed state and a sealed code do not contain the gateway's verifier")
   func verifierIsHidden() throws {
     var transaction = try Samples.transaction()
     var code = try Samples.code()
@@ -76,12 +76,12 @@ struct PayloadTests {
     for text in [sealer.seal(transaction), sealer.seal(code)] {
       #expect(!text.contains(verifier.secret.reveal()))
       #expect(!(try #require(Base64URL.decode(text))).contains(verifier.bytes))
-      // With it, too, a state stays far below what legacy servers break on.
+      // With the verifier, too, a state is much shorter than the limits of legacy servers.
       #expect(text.utf8.count <= 450)
     }
   }
 
-  @Test("I-credentials: a refresh grant comes back as it was sealed, bound to its client")
+  @Test("I-credentials: a refresh grant opens as it was sealed, bound to its client")
   func refreshGrant() throws {
     let grant = try Samples.refreshGrant()
     let opened = try sealer.open(RefreshGrant.self, from: sealer.seal(grant))
@@ -95,7 +95,7 @@ struct PayloadTests {
     #expect(opened.epoch == grant.epoch)
   }
 
-  /// The layout of refresh tokens that had no epoch.
+  /// The layout of refresh tokens before the epoch was added.
   private struct FirstLayout: Sealable {
     static var purpose: Purpose { .refresh }
     let family: TransactionID
@@ -112,7 +112,7 @@ struct PayloadTests {
     init(from payload: inout PayloadReader) throws(PayloadError) { throw PayloadError() }
   }
 
-  @Test("A refresh token that was sealed without an epoch still opens, as one of an earlier epoch")
+  @Test("A refresh token that was sealed without an epoch still opens, with an earlier epoch")
   func firstLayout() throws {
     let family = try Samples.transaction().id
     let opened = try sealer.open(RefreshGrant.self, from: sealer.seal(FirstLayout(family: family)))
@@ -131,7 +131,7 @@ struct PayloadTests {
     #expect(throws: OpenError.notAuthentic) { try sealer.open(RefreshGrant.self, from: text) }
   }
 
-  @Test("7636-4.4-no-leak: neither challenge nor upstream code shows in what is sealed")
+  @Test("7636-4.4-no-leak: sealed values show neither the challenge nor the upstream code")
   func noLeak() throws {
     let code = try Samples.code()
     let text = sealer.seal(code)
@@ -144,13 +144,13 @@ struct PayloadTests {
     }
   }
 
-  @Test("A typical state stays far below what legacy servers break on")
+  @Test("A typical state is much shorter than the limits of legacy servers")
   func length() throws {
     #expect(sealer.seal(try Samples.transaction()).utf8.count <= 400)
     #expect(sealer.seal(try Samples.code()).utf8.count <= 400)
   }
 
-  @Test("No prefix, extension or altered flag of an authentic payload is accepted")
+  @Test("Every prefix, extension or altered flag of an authentic payload is refused")
   func strictness() throws {
     var writer = PayloadWriter()
     try Samples.transaction().write(to: &writer)
@@ -166,7 +166,7 @@ struct PayloadTests {
     }
   }
 
-  @Test("Random payloads are refused or read, and crash nothing")
+  @Test("Random payloads are refused or parsed, without a crash")
   func randomPayloads() throws {
     var generator = SystemRandomNumberGenerator()
     let payload = try sealer.open(sealer.seal(try Samples.transaction()), as: .state)
@@ -180,14 +180,16 @@ struct PayloadTests {
     }
   }
 
-  @Test("Numbers have one spelling and fit", arguments: [0, 1, 127, 128, 16_384, UInt64(Int64.max), UInt64.max])
+  @Test(
+    "Every number has one encoding and keeps its value",
+    arguments: [0, 1, 127, 128, 16_384, UInt64(Int64.max), UInt64.max])
   func numbers(value: UInt64) throws {
     let bytes = Numbers(value: value)
     #expect(try sealer.open(Numbers.self, from: sealer.seal(bytes)).value == value)
   }
 
   @Test(
-    "A number with a surplus byte or beyond 64 bits is refused",
+    "A number with a surplus byte or of more than 64 bits is refused",
     arguments: [
       [0x80, 0x00], [0xff, 0x00], [0x80], [UInt8](repeating: 0xff, count: 9) + [0x02],
       [UInt8](repeating: 0xff, count: 10) + [0x01], [],

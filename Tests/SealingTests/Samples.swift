@@ -2,7 +2,7 @@ import OAuth
 import Sealing
 import Testing
 
-/// A typical native app's flow: what most sealed values carry.
+/// Values of a typical native app's flow, the most frequent content of sealed values.
 enum Samples {
   static func transaction() throws -> AuthorizationTransaction {
     AuthorizationTransaction(

@@ -7,7 +7,7 @@ struct SealerTests {
   private let sealer = Samples.sealer()
   private let payload = Array("a payload".utf8)
 
-  @Test("What was sealed opens again", arguments: Purpose.allCases)
+  @Test("A sealed value opens again", arguments: Purpose.allCases)
   func roundTrip(purpose: Purpose) throws {
     #expect(try sealer.open(sealer.seal(payload, for: purpose), as: purpose) == payload)
     #expect(try sealer.open(sealer.seal([], for: purpose), as: purpose).isEmpty)
@@ -27,7 +27,7 @@ struct SealerTests {
     #expect(try sealer.open(text, as: .code) == payload)
   }
 
-  @Test("The keys of a ring take turns: each value opens with the one that its id names")
+  @Test("Each value opens with the key of the ring that its id names")
   func severalKeys() throws {
     let first = "3f9a01c2 2026-01-01T00:00:00Z AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA"
     let second = "5b0c7d11 2026-02-01T00:00:00Z AgIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA"
@@ -40,14 +40,14 @@ struct SealerTests {
     }
   }
 
-  @Test("A key of the same name with another secret opens nothing")
+  @Test("A key with the same id and another secret opens nothing")
   func sameName() throws {
     let first = try Self.sealer("3f9a01c2 2026-01-01T00:00:00Z AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA seals")
     let second = try Self.sealer("3f9a01c2 2026-01-01T00:00:00Z AgIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA seals")
     #expect(throws: OpenError.notAuthentic) { try second.open(first.seal(payload, for: .code), as: .code) }
   }
 
-  @Test("I-token: no flipped bit of a sealed value opens")
+  @Test("I-token: a sealed value with a flipped bit does not open")
   func flippedBits() throws {
     let envelope = try #require(Base64URL.decode(sealer.seal(payload, for: .code)))
     for bit in 0..<envelope.count * 8 {
@@ -62,7 +62,7 @@ struct SealerTests {
     }
   }
 
-  @Test("A value sealed for one purpose does not open for another, and looks forged")
+  @Test("A value that is sealed for one purpose does not open for another, and looks forged")
   func purposes() {
     for purpose in Purpose.allCases {
       let text = sealer.seal(payload, for: purpose)
@@ -72,7 +72,7 @@ struct SealerTests {
     }
   }
 
-  @Test("A value sealed for one issuer does not open for another with the same keys")
+  @Test("A value that is sealed for one issuer does not open for another one with the same keys")
   func issuers() {
     let other = Sealer(keyRing: sealer.keyRing, issuer: "https://id.example.com/tenant")
     #expect(throws: OpenError.notAuthentic) { try other.open(sealer.seal(payload, for: .code), as: .code) }
@@ -80,7 +80,7 @@ struct SealerTests {
 
   @Test("I-token: of the spellings that a lenient decoder accepts, only the canonical one opens")
   func canonical() {
-    // Sealed lengths of one, two and no stray bytes at the end.
+    // Sealed lengths with zero, one and two stray bytes at the end.
     for length in 9...11 {
       let text = sealer.seal(Array(repeating: 7, count: length), for: .code)
       for spelling in ["\(text)=", "\(text)==", " \(text)", "\(text)\n", "\(text).", "\(text)A"] {
@@ -92,7 +92,7 @@ struct SealerTests {
     }
   }
 
-  @Test("No truncation and no extension opens")
+  @Test("A truncated or extended value does not open")
   func truncation() throws {
     let text = sealer.seal(payload, for: .state)
     for length in 0..<text.count {
@@ -110,11 +110,11 @@ struct SealerTests {
     #expect(throws: OpenError.malformed) { try sealer.open(text, as: .state) }
   }
 
-  @Test("Two sealings of one value share version, mark and key id only")
+  @Test("Two sealings of one value have only version, mark and key id in common")
   func nothingShared() throws {
     let sealed = try (0..<2000).map { _ in try #require(Base64URL.decode(sealer.seal(payload, for: .code))) }
     let first = sealed[0]
-    // In 2,000 sealings every byte behind the key id takes many values, and no window of four bytes repeats.
+    // In 2,000 sealings every byte after the key id has many values, and no window of four bytes repeats.
     for index in 0..<first.count {
       let values = Set(sealed.map { $0[index] })
       #expect(index < 8 ? values.count == 1 : values.count > 200)
@@ -124,27 +124,27 @@ struct SealerTests {
     }
   }
 
-  @Test("6749-10.10-entropy: 10,000 codes of one transaction are distinct behind their common prefix")
+  @Test("6749-10.10-entropy: 10,000 codes of one transaction differ after their common prefix")
   func entropy() throws {
     let code = try Samples.code()
-    // Eight bytes of version, mark and key id are ten whole characters.
+    // The eight bytes of version, mark and key id are ten complete characters.
     #expect(Set((0..<10_000).map { _ in sealer.seal(code).dropFirst(11) }).count == 10_000)
   }
 
-  @Test("Random input is refused and crashes nothing")
+  @Test("Random input is refused without a crash")
   func randomInput() {
     var generator = SystemRandomNumberGenerator()
     let known = Base64URL.decode(sealer.seal(payload, for: .state)) ?? []
     for _ in 0..<20_000 {
       var bytes = randomBytes(Int.random(in: 0...120, using: &generator))
-      // Half of them get past version, mark and key id.
+      // Half of them get past the check of version, mark and key id.
       if Bool.random(using: &generator) { bytes.replaceSubrange(0..<min(8, bytes.count), with: known.prefix(8)) }
       #expect(throws: OpenError.self) { try sealer.open(Base64URL.encode(bytes), as: .state) }
       #expect(throws: OpenError.self) { try sealer.open(String(decoding: bytes, as: UTF8.self), as: .state) }
     }
   }
 
-  @Test("Values of others are not taken for sealed ones, whatever they begin with")
+  @Test("Values that were not sealed do not look sealed, whatever they begin with")
   func foreignValues() {
     for _ in 0..<20_000 {
       let random = randomBytes(60)
@@ -154,7 +154,7 @@ struct SealerTests {
     }
   }
 
-  @Test("The sealed length is what the formula says")
+  @Test("The sealed length is the one that the formula gives")
   func length() {
     for count in 0...100 {
       #expect(

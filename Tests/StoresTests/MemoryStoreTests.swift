@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The memory store")
 struct MemoryStoreTests {
-  /// Of each of the two tables.
+  /// One kind of each of the two tables.
   private static let kinds = [StoreKind.claim, .state]
   private static let unlimited = StoreHolder(address: "127.0.0.1", isLoopback: true)
 
@@ -16,7 +16,7 @@ struct MemoryStoreTests {
     try await store.put(key, key.kind.sample(number), holder: MemoryStoreTests.unlimited, expiry: expiry, now: now)
   }
 
-  @Test("An entry is put once, read often and taken once", arguments: StoreKind.allCases)
+  @Test("An entry is put once, read several times and taken once", arguments: StoreKind.allCases)
   func lifeCycle(kind: StoreKind) async throws {
     let key = StoreKey.sample(kind)
     #expect(try await store.get(key, now: 0) == nil)
@@ -30,7 +30,7 @@ struct MemoryStoreTests {
     #expect(store.count == 1)
   }
 
-  @Test("An entry is gone the second it expires, and its key is free again", arguments: kinds)
+  @Test("An entry is gone in the second in which it expires, and its key is free again", arguments: kinds)
   func expiry(kind: StoreKind) async throws {
     let key = StoreKey.sample(kind)
     #expect(try await put(key) == nil)
@@ -44,7 +44,7 @@ struct MemoryStoreTests {
     #expect(store.count == 1)
   }
 
-  @Test("An entry that is put expired leaves nothing behind", arguments: kinds)
+  @Test("An entry that is put after its expiry leaves nothing behind", arguments: kinds)
   func bornExpired(kind: StoreKind) async throws {
     #expect(try await put(.sample(kind), expiry: 10, now: 10) == nil)
     #expect(store.count == 0)
@@ -56,7 +56,7 @@ struct MemoryStoreTests {
     #expect(store.count == StoreKind.allCases.count)
   }
 
-  @Test("A value is replaced or removed only where the caller knows it", arguments: kinds)
+  @Test("A value is replaced or removed only if the caller knows it", arguments: kinds)
   func compares(kind: StoreKind) async throws {
     let key = StoreKey.sample(kind)
     #expect(try await !store.replace(key, kind.sample(1), with: kind.sample(2), expiry: 10, now: 0))
@@ -80,9 +80,9 @@ struct MemoryStoreTests {
     #expect(store.count < 200)
   }
 
-  @Test("After a pause of any length expired entries are cleared, and later ones stay", arguments: kinds)
+  @Test("After a pause of any length expired entries are cleared, and later entries stay", arguments: kinds)
   func pause(kind: StoreKind) async throws {
-    // Beyond the last slot of the wheel, and far beyond.
+    // Beyond the last slot of the wheel, and far beyond it.
     let late = StoreKey.sample(kind, 1_000)
     _ = try await put(late, expiry: 40_000_000)
     for number in 0..<40 { _ = try await put(.sample(kind, number), expiry: Int64(100 + number * 100)) }
@@ -96,7 +96,7 @@ struct MemoryStoreTests {
     #expect(try await store.get(late, now: 40_000_000) == nil)
   }
 
-  @Test("A key that came back lives as long as its new entry, not its old one", arguments: kinds)
+  @Test("A key that is put again lives as long as its new entry, not its old one", arguments: kinds)
   func comeback(kind: StoreKind) async throws {
     let key = StoreKey.sample(kind)
     _ = try await put(key, expiry: 10)
@@ -106,8 +106,8 @@ struct MemoryStoreTests {
     #expect(try await store.get(key, now: 20) == kind.sample(2))
   }
 
-  /// The index moves entries when one in front of them goes.
-  @Test("Thousands of entries are found after any order of putting and taking", arguments: kinds)
+  /// The index moves entries when an entry in front of them is removed.
+  @Test("Thousands of entries are found after any order of puts and takes", arguments: kinds)
   func churn(kind: StoreKind) async throws {
     var live: Set<Int> = []
     for step in 0..<12_000 {
@@ -153,7 +153,7 @@ struct MemoryStoreTests {
     }
   }
 
-  @Test("Each store is an epoch of its own")
+  @Test("Each store has an epoch of its own")
   func epochs() {
     #expect(store.epoch != MemoryStore(size: MemoryStore.smallestSize).epoch)
     #expect(store.epoch != .none)

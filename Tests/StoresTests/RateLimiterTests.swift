@@ -6,7 +6,7 @@ import Testing
 struct RateLimiterTests {
   private let rate = TokenBucket.Rate(burst: 5, perMinute: 10)
 
-  @Test("A bucket gives its burst, then refills steadily and never beyond the burst")
+  @Test("A bucket gives its burst, then refills steadily and never above the burst")
   func bucket() {
     var bucket = TokenBucket(rate, now: 0)
     let first = (0..<7).map { _ in bucket.take(rate, now: 0) }
@@ -19,7 +19,7 @@ struct RateLimiterTests {
     #expect(bucket.level(rate, now: 10_000_000) == 5)
   }
 
-  @Test("A clock that goes back gives no tokens and takes none")
+  @Test("A clock that goes back neither gives nor takes tokens")
   func clock() {
     var bucket = TokenBucket(rate, now: 60_000)
     let taken = (0..<5).map { _ in bucket.take(rate, now: 60_000) }
@@ -28,7 +28,7 @@ struct RateLimiterTests {
     #expect(later == [false, false])
   }
 
-  @Test("6749-2.3.1-brute-force: keys have a bucket each, and asking takes no token")
+  @Test("6749-2.3.1-brute-force: each key has a bucket of its own, and a check takes no token")
   func keys() {
     let limiter = RateLimiter(rate)
     let attacker = RateKey(client: ClientID("w1"), address: "192.0.2.1")
@@ -47,7 +47,7 @@ struct RateLimiterTests {
   }
 
   @Test(
-    "An IPv6 customer's addresses share a bucket, whatever their spelling",
+    "The addresses of an IPv6 customer share a bucket, in any spelling",
     arguments: [
       ("2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff"), ("2001:db8:1:2::1", "2001:0DB8:0001:0002::2"),
       ("2001:db8::1", "2001:db8:0:0:1::"), ("fe80::1%eth0", "fe80::2%eth1"), ("::ffff:192.0.2.1", "192.0.2.1"),
@@ -68,7 +68,7 @@ struct RateLimiterTests {
   }
 
   @Test(
-    "Malformed addresses make keys and crash nothing",
+    "Malformed addresses give keys without a crash",
     arguments: [
       "", ":", ":::", "1:2:3:4:5:6:7:8:9", "::1::2", "g::", "1.2.3", "::.", "%", "fffff::",
     ])
@@ -76,7 +76,7 @@ struct RateLimiterTests {
     #expect(RateKey(address: address) == RateKey(address: address))
   }
 
-  @Test("A flood of addresses does not free a key that is out of tokens")
+  @Test("A flood of addresses does not release a key that has no tokens left")
   func flood() {
     let limiter = RateLimiter(rate, maximumKeys: 128)
     let blocked = RateKey(address: "192.0.2.1")

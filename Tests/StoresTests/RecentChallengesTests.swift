@@ -3,7 +3,7 @@ import Testing
 
 @Suite("9700-2.1.1-constant-challenge: challenges that were seen before")
 struct RecentChallengesTests {
-  @Test("A challenge from a second browser is noticed, one from the same browser is a reload")
+  @Test("A challenge from a second browser is noticed; one from the same browser is a reload")
   func noticed() {
     let seen = RecentChallenges(capacity: 64)
     #expect(!seen.isRepeated("a", from: [1]))
@@ -12,7 +12,7 @@ struct RecentChallengesTests {
     #expect(!seen.isRepeated("b", from: [2]) || !seen.isRepeated("c", from: [2]))
   }
 
-  @Test("A flood makes it forget")
+  @Test("A flood of challenges makes it forget old ones")
   func forgets() {
     let seen = RecentChallenges(capacity: 1)
     #expect(!seen.isRepeated("a", from: [1]))

@@ -26,7 +26,7 @@ struct RedemptionLedgerTests {
     return attempt
   }
 
-  @Test("I-token: a code is claimed once")
+  @Test("I-token: a code can be claimed once")
   func once() async throws {
     let attempt = try granted(await claim())
     #expect(!attempt.isRetry)
@@ -35,7 +35,7 @@ struct RedemptionLedgerTests {
     #expect(try await claim() == .spent)
   }
 
-  @Test("A replay gets the tokens that were kept, once, and a code takes one fixed record beside them")
+  @Test("A replay gets the kept tokens once, and a code has one fixed record next to them")
   func kept() async throws {
     let attempt = try granted(await claim())
     try await ledger.spend(attempt, now: 0)
@@ -62,7 +62,7 @@ struct RedemptionLedgerTests {
     #expect(second == .spent)
   }
 
-  @Test("A release that comes late leaves the claim of a later request alone")
+  @Test("A late release does not change the claim of a later request")
   func lateRelease() async throws {
     let first = try granted(await claim())
     try await ledger.release(first, now: 0)
@@ -75,7 +75,7 @@ struct RedemptionLedgerTests {
     #expect(try await claim() == .claimed)
   }
 
-  @Test("The same client with the same verifier is no claimant: of two requests one is granted")
+  @Test("The same client with the same verifier does not share a claim: of two requests one is granted")
   func nonce() async throws {
     let first = try granted(await claim())
     #expect(try await claim() == .claimed)
@@ -83,7 +83,7 @@ struct RedemptionLedgerTests {
     #expect(try granted(await claim()) != first)
   }
 
-  @Test("An answer that comes after the claim has ended still marks the code")
+  @Test("A response that arrives after the claim has ended still marks the code as used")
   func lateSpend() async throws {
     let attempt = try granted(await claim())
     _ = try await store.take(StoreKey(.claim, id: transaction), now: 0)
@@ -109,14 +109,14 @@ struct RedemptionLedgerTests {
     #expect(winners == 1)
   }
 
-  @Test("I-token: a claim that sent no complete request is released, and the code is as good as before")
+  @Test("I-token: a claim without a complete request is released, and the code stays valid")
   func release() async throws {
     try await ledger.release(granted(await claim()), now: 0)
     let attempt = try granted(await claim("another"))
     #expect(!attempt.isRetry)
   }
 
-  @Test("I-token: after a request without an answer the same client with the same verifier may retry, alone")
+  @Test("I-token: after a request without a response only the same client with the same verifier may retry")
   func unsettled() async throws {
     try await ledger.leaveUnsettled(granted(await claim()), now: 0)
     #expect(try await claim("another") == .claimed)
@@ -125,7 +125,7 @@ struct RedemptionLedgerTests {
     #expect(retry.isRetry)
     #expect(try await claim() == .claimed)
 
-    // A retry that sent nothing, and one without an answer, leave the code open for a retry and not more.
+    // A retry without a request, and a retry without a response, leave the code open for one more retry.
     try await ledger.release(retry, now: 0)
     #expect(try await claim("another") == .claimed)
     let second = try granted(await claim())
@@ -137,13 +137,13 @@ struct RedemptionLedgerTests {
     #expect(try await claim() == .spent)
   }
 
-  @Test("A client id does not run into the verifier")
+  @Test("The client id and the verifier are separated in the digest")
   func separation() async throws {
     try await ledger.leaveUnsettled(granted(await claim("bc", client: "a")), now: 0)
     #expect(try await claim("c", client: "ab") == .claimed)
   }
 
-  @Test("A claim outlives its code by as much as the clocks of the store may be off")
+  @Test("A claim outlives its code by the clock tolerance of the store")
   func margin() async throws {
     _ = try await claim()
     let last = 60 + store.clockTolerance - 1
@@ -152,7 +152,7 @@ struct RedemptionLedgerTests {
     #expect(late == .claimed)
   }
 
-  @Test("A store that is full is an error and no grant")
+  @Test("A full store is an error and grants nothing")
   func full() async throws {
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.claim: 1])
     _ = try await store.put(.sample(.claim), StoreKind.claim.sample(), holder: .sample(), expiry: 100, now: 0)

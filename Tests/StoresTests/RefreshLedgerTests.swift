@@ -2,7 +2,7 @@ import OAuth
 import Stores
 import Testing
 
-/// A family as a test sees it: tokens by name, with the generation that the gateway sealed into them.
+/// A family for tests: tokens by name, with the generation that the gateway sealed into them.
 struct FamilyFixture {
   let store: MemoryStore
   let ledger: RefreshLedger
@@ -33,7 +33,7 @@ struct FamilyFixture {
     return use
   }
 
-  /// The tokens of a family are r0, r1 and so on.
+  /// Claims the token of a generation; the tokens of a family are r0, r1 and so on.
   func claim(_ generation: Int, now: Int64 = 0) async throws -> RefreshLedger.Claim {
     try await ledger.claim(use("r\(generation)", generation), lease: 10, now: now)
   }
@@ -70,13 +70,13 @@ struct RefreshLedgerTests {
     family = try FamilyFixture()
   }
 
-  @Test("Each token is good once and gives the next, and a family takes one record")
+  @Test("Each token works once and gives the next, and a family has one record")
   func chain() async throws {
     for generation in 0..<5 { try await family.rotate(generation) }
     #expect(family.store.count == 1)
   }
 
-  @Test("Any token but the one in use is a reuse")
+  @Test("Any token other than the current one is a reuse")
   func reuse() async throws {
     try await family.rotate(0)
     #expect(try await family.claim(0) == .reused)
@@ -101,7 +101,7 @@ struct RefreshLedgerTests {
     #expect(try await family.claim(0) == .busy)
   }
 
-  @Test("A use that gave nothing leaves the token good")
+  @Test("A use without a result leaves the token valid")
   func release() async throws {
     try await family.ledger.release(family.granted(0), now: 0)
     #expect(family.store.count == 0)
@@ -111,7 +111,7 @@ struct RefreshLedgerTests {
     try await family.rotate(1)
   }
 
-  @Test("A use whose process died ends by itself, and its late answer counts for nothing")
+  @Test("The use of a process that died ends by itself, and its late response does not count")
   func lease() async throws {
     let first = try await family.granted(0)
     #expect(try await family.claim(0, now: 9) == .busy)
@@ -122,7 +122,7 @@ struct RefreshLedgerTests {
     #expect(try await family.ledger.settle(second, successor: Secret("r1"), now: 11))
   }
 
-  @Test("A successor that could not be recorded is good, and then the only one")
+  @Test("A successor that could not be recorded is valid, and then the only valid one")
   func unrecorded() async throws {
     _ = try await family.granted(0)
     try await family.rotate(1)
@@ -130,7 +130,7 @@ struct RefreshLedgerTests {
     try await family.rotate(2)
   }
 
-  @Test("An ended family stays ended, and no token of it is good")
+  @Test("An ended family stays ended, and none of its tokens is accepted")
   func end() async throws {
     try await family.rotate(0)
     let attempt = try await family.granted(1)
@@ -146,13 +146,13 @@ struct RefreshLedgerTests {
     }
   }
 
-  @Test("A family ends before its first use, and then no token of it is good")
+  @Test("A family can end before its first use, and then none of its tokens is accepted")
   func endUnused() async throws {
     #expect(try await family.end())
     #expect(try await family.claim(0) == .ended(.first))
   }
 
-  @Test("Of an ended family the first token of each newer generation is told apart, once")
+  @Test("The first use of each newer generation of an ended family is reported, once")
   func newest() async throws {
     try await family.rotate(0)
     try await family.rotate(1)
@@ -163,7 +163,7 @@ struct RefreshLedgerTests {
     #expect(try await family.claim(1) == .ended(.again))
   }
 
-  @Test("A token that is good more than once is refused after the end, and is told apart once too")
+  @Test("A reusable token is refused after the end of its family, and is reported once too")
   func endOfReusable() async throws {
     #expect(try await family.ledger.end(of: family.use("r0", 0), now: 0) == nil)
     #expect(try await family.end())
@@ -179,7 +179,7 @@ struct RefreshLedgerTests {
     await #expect(throws: StoreError.full) {
       try await store.put(.sample(.family), StoreKind.family.sample(), holder: .sample(1), expiry: 9, now: 0)
     }
-    // The answer needs no more room than the claim.
+    // The response needs no more room than the claim.
     #expect(try await family.ledger.settle(attempt, successor: Secret("r1"), now: 0))
     let other = try FamilyFixture(MemoryStore(size: MemoryStore.smallestSize, entries: [.family: 1]))
     _ = try await other.store.put(
@@ -188,9 +188,9 @@ struct RefreshLedgerTests {
   }
 }
 
-@Suite("Families whose record is not there")
+@Suite("Families without a record")
 struct FamilyEpochTests {
-  @Test("family-missing: a token of generation 1 or above of the present epoch has a record, or is refused")
+  @Test("family-missing: a token of generation 1 or above of the current epoch is refused without a record")
   func missing() async throws {
     let family = try FamilyFixture()
     #expect(try await family.claim(1) == .missing)
@@ -198,7 +198,7 @@ struct FamilyEpochTests {
     _ = try await family.granted(0)
   }
 
-  @Test("An ended family does not come back when the store is full of its client's families")
+  @Test("An ended family does not return when the store is full of its client's families")
   func endedStays() async throws {
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.family: 64])
     let family = try FamilyFixture(store)
@@ -223,7 +223,7 @@ struct FamilyEpochTests {
     }
   }
 
-  @Test("A token of an earlier epoch is good once more, and its family is known again", arguments: [0, 3])
+  @Test("A token of an earlier epoch works once more, and its family gets a record again", arguments: [0, 3])
   func earlierEpoch(generation: Int) async throws {
     let family = try FamilyFixture(epoch: EpochID(rawValue: 7))
     let attempt = try await family.granted(generation)
@@ -233,7 +233,7 @@ struct FamilyEpochTests {
     try await family.rotate(generation + 1)
   }
 
-  @Test("A token of an earlier epoch whose family has a record gets no second use from that")
+  @Test("A token of an earlier epoch whose family has a record cannot be used a second time")
   func recordStays() async throws {
     let family = try FamilyFixture(epoch: EpochID(rawValue: 7))
     try await family.rotate(0)
@@ -243,7 +243,7 @@ struct FamilyEpochTests {
     #expect(try await family.claim(2) == .ended(.first))
   }
 
-  @Test("A failed use of an earlier epoch's token leaves no record, so the token is good as before")
+  @Test("A failed use of an earlier epoch's token leaves no record, and the token stays valid")
   func releasedEarlierEpoch() async throws {
     let family = try FamilyFixture(epoch: EpochID(rawValue: 7))
     try await family.ledger.release(family.granted(3), now: 0)
@@ -251,7 +251,7 @@ struct FamilyEpochTests {
     #expect(try await family.granted(3).isFromEarlierEpoch)
   }
 
-  @Test("One token from before the gateway founds one family, whose record stays until the date")
+  @Test("One token from before the gateway starts one family, whose record stays until the date")
   func adopted() async throws {
     var family = try FamilyFixture()
     family.adoptedUntil = 50_000
@@ -266,7 +266,7 @@ struct FamilyEpochTests {
     #expect(try await family.claim(0, now: 50_000) == .ended(.first))
   }
 
-  @Test("The family of a token from before the gateway follows from the token and its client")
+  @Test("The family of a token from before the gateway is derived from the token and its client")
   func adoptedName() {
     let name = RefreshUse.adoptedFamily(of: Secret("raw"), client: ClientID("mail"))
     #expect(name == RefreshUse.adoptedFamily(of: Secret("raw"), client: ClientID("mail")))
@@ -284,7 +284,7 @@ struct RefreshRepeatTests {
     family.window = 120
   }
 
-  @Test("I-renewal: the token last used is a repeat while the window is open, counted from its first use")
+  @Test("I-renewal: the last used token is a repeat while the window is open, counted from its first use")
   func window() async throws {
     try await family.rotate(0, now: 100)
     #expect(try await family.claim(0, now: 150) == .repeated)
@@ -292,7 +292,7 @@ struct RefreshRepeatTests {
     #expect(try await family.claim(0, now: 220) == .reused)
   }
 
-  @Test("I-renewal: a repeat is a reuse as soon as the successor is in use")
+  @Test("I-renewal: a repeat is a reuse after the successor was used")
   func successorUsed() async throws {
     try await family.rotate(0)
     let attempt = try await family.granted(1)
@@ -302,7 +302,7 @@ struct RefreshRepeatTests {
     #expect(try await family.claim(0) == .reused)
   }
 
-  @Test("I-renewal: from another network a repeat counts for 10 seconds", arguments: [10, 11] as [Int64])
+  @Test("I-renewal: from another network a repeat is accepted for 10 seconds", arguments: [10, 11] as [Int64])
   func network(now: Int64) async throws {
     var elsewhere = family
     elsewhere.address = "198.51.100.1"
@@ -324,7 +324,7 @@ struct RefreshRepeatTests {
     #expect(try await family.counted(0) == nil)
   }
 
-  @Test("I-renewal: of many repeats at the same time eight are answered")
+  @Test("I-renewal: of many concurrent repeats eight are answered")
   func concurrent() async throws {
     try await family.rotate(0)
     let family = family
@@ -337,7 +337,7 @@ struct RefreshRepeatTests {
     #expect(answered == 8)
   }
 
-  @Test("I-renewal: a repeat whose answer is not there uses up nothing, however often it comes")
+  @Test("I-renewal: a repeat without a held response does not count, however often it comes")
   func unanswered() async throws {
     try await family.rotate(0)
     for _ in 0..<20 {
@@ -347,7 +347,7 @@ struct RefreshRepeatTests {
     #expect(try await family.counted(0) != nil)
   }
 
-  @Test("I-renewal: where any network may repeat, another one does until the window closes")
+  @Test("I-renewal: with any network allowed, a repeat from another network is accepted until the window closes")
   func anyNetwork() async throws {
     var elsewhere = family
     elsewhere.address = "198.51.100.1"
@@ -358,7 +358,7 @@ struct RefreshRepeatTests {
   }
 
   @Test(
-    "The log names the network of the first use",
+    "The log has the network of the first use",
     arguments: [
       ("192.0.2.1", "192.0.2.0/24"), ("10.1.2.3", "10.1.2.0/24"), ("2001:db8:12:3456::1", "2001:db8:12::/48"),
       ("::1", "0:0:0::/48"), ("::ffff:192.0.2.9", "192.0.2.0/24"), ("gateway", "other"),

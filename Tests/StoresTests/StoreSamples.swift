@@ -2,14 +2,14 @@ import OAuth
 import Stores
 
 extension StoreKey {
-  /// A key of its own for each number.
+  /// A different key for each number.
   static func sample(_ kind: StoreKind, _ number: Int = 1) -> StoreKey {
     StoreKey(kind, hashing: Array("\(number)".utf8))
   }
 }
 
 extension StoreKind {
-  /// A value of the kind's length that differs by number.
+  /// A value of the kind's length that depends on the number.
   func sample(_ number: Int = 1) -> [UInt8] {
     switch row.size {
     case .fixed(let length): [UInt8(truncatingIfNeeded: number)] + [UInt8](repeating: 0, count: length - 1)

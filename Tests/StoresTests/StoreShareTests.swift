@@ -17,7 +17,7 @@ struct StoreShareTests {
     #expect(existing == nil)
   }
 
-  @Test("The shares of all kinds are the whole store, and their letters and names differ")
+  @Test("The shares of all kinds add up to the whole store, and their letters and names differ")
   func whole() {
     #expect(StoreKind.allCases.map(\.row.percent).reduce(0, +) == 100)
     #expect(Set(StoreKind.allCases.map(\.rawValue)).count == StoreKind.allCases.count)
@@ -34,7 +34,7 @@ struct StoreShareTests {
     #expect(Self.kept == [.claim, .code, .family])
   }
 
-  @Test("A full share refuses new entries, keeps those that live, and has room again when they expire", arguments: kept)
+  @Test("A full share refuses new entries, keeps live ones, and has room again when they expire", arguments: kept)
   func refuses(kind: StoreKind) async throws {
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [kind: 100])
     for number in 0..<100 {
@@ -48,7 +48,7 @@ struct StoreShareTests {
     #expect(store.count < 100)
   }
 
-  @Test("A share that is full leaves the other kinds their room", arguments: StoreKind.allCases)
+  @Test("A full share does not take room from the other kinds", arguments: StoreKind.allCases)
   func others(kind: StoreKind) async throws {
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [kind: 1])
     try await put(store, .sample(kind, 1), .sample())
@@ -62,16 +62,16 @@ struct StoreShareTests {
     let limit = 1_600 / kind.row.holders
     for number in 0..<limit { try await put(store, .sample(kind, number), .sample(7)) }
     await #expect(throws: StoreError.full) { try await put(store, .sample(kind, limit), .sample(7)) }
-    // Others are not concerned, nor is another client of the same network.
+    // Other holders are not affected, nor is another client of the same network.
     try await put(store, .sample(kind, limit + 1), .sample(8))
     try await put(
       store, .sample(kind, limit + 2), StoreHolder(client: ClientID("other"), address: "10.0.7.1"))
-    // The room is charged to the holder that made the entry, and comes back with it.
+    // The room is charged to the holder that made the entry, and is returned with the entry.
     _ = try await store.take(.sample(kind, 0), now: 0)
     try await put(store, .sample(kind, limit + 3), .sample(7))
   }
 
-  @Test("A holder beyond its part of an evictable share loses its own oldest entries", arguments: evictable)
+  @Test("A holder above its part of an evictable share loses its own oldest entries", arguments: evictable)
   func ownOldest(kind: StoreKind) async throws {
     let store = MemoryStore(size: 8 << 20)
     try await put(store, .sample(kind, 100_000), .sample(1))
@@ -98,7 +98,7 @@ struct StoreShareTests {
         number += 1
       }
     }
-    // The next come from everywhere: 4 go from the largest, then one from each in turn, and none below 16.
+    // The next entries come from new holders: 4 evict from the largest, then one from each in turn, and none below 16.
     for step in 0..<12 { try await put(store, .sample(kind, 1_000 + step), .sample(100 + step)) }
     #expect(usage(store, kind).evictions == 12)
     let live = try await (0..<60).asyncFilter { try await store.get(.sample(kind, $0), now: 0) != nil }
@@ -109,7 +109,7 @@ struct StoreShareTests {
     #expect(usage(store, kind).refusals == 1)
   }
 
-  @Test("Requests from this machine are not limited by their holder, and still give room to others")
+  @Test("Requests from this machine are not limited by holder, and can still be evicted for others")
   func loopback() async throws {
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.claim: 160, .state: 40])
     let local = StoreHolder(address: "127.0.0.1", isLoopback: true)
@@ -119,7 +119,7 @@ struct StoreShareTests {
     #expect(try await store.get(.sample(.state, 0), now: 0) == nil)
   }
 
-  @Test("A value that is longer than its kind allows is refused", arguments: evictable)
+  @Test("A value longer than its kind allows is refused", arguments: evictable)
   func tooLong(kind: StoreKind) async throws {
     guard case .upTo(let longest) = kind.row.size else { return }
     let store = MemoryStore()
@@ -131,7 +131,7 @@ struct StoreShareTests {
       try await store.put(.sample(kind), value.dropLast(), holder: .sample(), expiry: 10, now: 0) == nil)
   }
 
-  @Test("Reserved room is charged at once, and what the value does not take comes back with it")
+  @Test("Reserved room is charged at once, and the room that the value does not need is returned")
   func reserved() async throws {
     let store = MemoryStore(size: 8 << 20)
     let key = StoreKey.sample(.answer)
@@ -144,7 +144,7 @@ struct StoreShareTests {
     #expect(usage(store, .answer).bytes == reserved - 15_384)
     #expect(try await store.get(key, now: 49) == value)
     #expect(try await store.get(key, now: 50) == nil)
-    // A reservation takes the place of the value before, and its removal gives back all of it.
+    // A reservation replaces the previous value, and its removal returns all of its room.
     try await store.reserve(key, bytes: 16_384, holder: .sample(), expiry: 100, now: 0)
     #expect(usage(store, .answer).bytes == reserved)
     #expect(try await store.remove(key, [], now: 0))
@@ -152,7 +152,7 @@ struct StoreShareTests {
     #expect(usage(store, .answer).entries == 0)
   }
 
-  @Test("Without room a reservation is refused and counted, and one for too long a value, or of fixed length, as well")
+  @Test("A reservation is refused and counted without room, and refused for a value too long or of fixed length")
   func reservationRefused() async throws {
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.answer: 1])
     try await put(store, .sample(.answer, 1), .sample())
@@ -168,7 +168,7 @@ struct StoreShareTests {
     }
   }
 
-  @Test("Room that was reserved stays when the share fills up meanwhile")
+  @Test("Reserved room is kept if the share fills up meanwhile")
   func reservedStays() async throws {
     let store = MemoryStore(size: MemoryStore.smallestSize)
     let key = StoreKey.sample(.answer, 1_000)
@@ -184,12 +184,12 @@ struct StoreShareTests {
     #expect(usage(store, .answer).bytes <= usage(store, .answer).share)
   }
 
-  @Test("A state that anybody can make is at most 512 bytes long")
+  @Test("A state that any client can create is at most 512 bytes long")
   func stateLength() {
     #expect(StoreKind.state.row.size == .upTo(512))
   }
 
-  @Test("The operator is warned once when four fifths of a share are taken, and again after relief", arguments: kept)
+  @Test("The operator is warned once when four fifths of a share are in use, and again after relief", arguments: kept)
   func warning(kind: StoreKind) async throws {
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [kind: 100])
     let warnings = Warnings()
@@ -214,7 +214,7 @@ struct StoreShareTests {
 
   @Test("1,000,000 families of refresh tokens take at most 160 MiB")
   func families() {
-    // What a family is charged, which covers its record, its place in the wheel and its part of the index.
+    // The charge for a family, which covers its record, its place in the wheel and its part of the index.
     let store = MemoryStore(size: 256 << 20, entries: [.family: 1_000_000])
     #expect(usage(store, .family).share <= 160 << 20)
     guard case .fixed(let length) = StoreKind.family.row.size else {
@@ -225,16 +225,16 @@ struct StoreShareTests {
   }
 }
 
-/// Memory as the kernel counts it, which other tests of the process change too: with much room to spare.
+/// Resident memory as the kernel counts it. Other tests of the process change it too, so the limits are wide.
 @Suite("The memory of a memory store")
 struct StoreMemoryTests {
-  /// Resident bytes.
+  /// The resident memory in bytes.
   private func resident() throws -> Int {
     let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
     return try #require(pages.count > 1 ? Int(pages[1]) : nil) * 4_096
   }
 
-  @Test("200,000 families of refresh tokens take 32 MiB at most, as 1,000,000 do of 160 MiB")
+  @Test("200,000 families of refresh tokens take at most 32 MiB, and 1,000,000 at most 160 MiB")
   func families() async throws {
     let store = MemoryStore(size: 128 << 20)
     let holder = StoreHolder(address: "127.0.0.1", isLoopback: true)
@@ -249,10 +249,10 @@ struct StoreMemoryTests {
   }
 }
 
-@Suite("Who holds an entry")
+@Suite("Holders of entries")
 struct StoreHolderTests {
   @Test(
-    "Addresses of one site are one holder",
+    "Addresses of one site have one holder",
     arguments: [
       ("192.0.2.1", "192.0.2.254"), ("2001:db8:0:ff00::1", "2001:db8:0:ffff::1"), ("::ffff:192.0.2.1", "192.0.2.9"),
       ("::ffff:c000:201", "192.0.2.9"),
@@ -262,7 +262,7 @@ struct StoreHolderTests {
   }
 
   @Test(
-    "Addresses of different sites are different holders",
+    "Addresses of different sites have different holders",
     arguments: [
       ("192.0.2.1", "192.0.3.1"), ("2001:db8:0:fe00::1", "2001:db8:0:ff00::1"), ("::1", "2001:db8::1"),
       ("gateway", "other"),

@@ -2,22 +2,22 @@ public import Cryptography
 import FoundationEssentials
 public import TLS
 
-/// The certificates of `Tests/Certificates`, which its script `make` makes.
+/// The certificates of `Tests/Certificates`; the script `make` there generates them.
 ///
-/// | name | what it is |
+/// | name | purpose |
 /// |---|---|
 /// | gateway | for gw.example, localhost and 127.0.0.1, by server-ca |
 /// | other | for other.example and *.wild.example, by server-ca, with an RSA key |
-/// | expired | as gateway and with its key, and over since 2021 |
-/// | alone | for localhost and 127.0.0.1, signed by itself |
-/// | client | a client's, by client-ca |
-/// | stranger | a client's, by server-ca |
-/// | weak | with RSA of 1024 bits |
+/// | expired | like gateway and with its key, but expired in 2021 |
+/// | alone | for localhost and 127.0.0.1, self-signed |
+/// | client | of a client, by client-ca |
+/// | stranger | of a client, by server-ca |
+/// | weak | with a 1024-bit RSA key |
 public enum TestCertificates {
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appendingPathComponent("Certificates")
 
-  /// The path of a file, e.g. `gateway.pem` or `gateway.key`.
+  /// The path of a file, for example `gateway.pem` or `gateway.key`.
   public static func path(_ file: String) -> String { folder.appendingPathComponent(file).path }
 
   public static func bytes(_ file: String) throws -> [UInt8] {
@@ -34,7 +34,7 @@ public enum TestCertificates {
     TLSIdentity(try chain(name), try self.key(key ?? name))
   }
 
-  /// The server side with these certificates.
+  /// A server with these certificates.
   public static func server(
     _ names: [String] = ["gateway"], tickets: TicketKeys = TicketKeys(),
     _ adjust: (inout TLSServerSettings) throws -> Void = { _ in }

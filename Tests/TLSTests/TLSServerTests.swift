@@ -6,7 +6,7 @@ import Testing
 
 @Suite("TLS servers")
 struct TLSServerTests {
-  @Test("Our preferred protocol is chosen, and nothing from a list that is cut off")
+  @Test("The server's preferred protocol is chosen, and none from a truncated list")
   func protocols() throws {
     let server = try TestCertificates.server { $0.applicationProtocols = ["h2", "http/1.1"] }
     func list(_ names: String...) -> [UInt8] { names.flatMap { [UInt8($0.utf8.count)] + $0.utf8 } }
@@ -17,7 +17,7 @@ struct TLSServerTests {
     #expect(server.choose(from: [3, 0x68, 0x32]) == nil)
   }
 
-  @Test("A wildcard stands for one label, and the first certificate for all other names")
+  @Test("A wildcard matches one label, and the first certificate serves all other names")
   func names() throws {
     let server = try TestCertificates.server(["gateway", "other"])
     let other = server.context(for: "other.example")
@@ -28,7 +28,7 @@ struct TLSServerTests {
     }
   }
 
-  @Test("What cannot serve is an error with words")
+  @Test("Unusable settings are an error with a reason")
   func unusable() throws {
     #expect(throws: TLSError.self) { try TestCertificates.server(["weak"]) }
     #expect(throws: TLSError.self) { try TestCertificates.server { $0.ciphers = ["NONE"] } }

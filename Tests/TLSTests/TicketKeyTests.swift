@@ -11,7 +11,7 @@ struct TicketKeyTests {
     func advance(_ by: Int64) { seconds.withLock { $0 += by } }
   }
 
-  @Test("A key seals for its hour and the next one takes over")
+  @Test("A key seals for an hour, and then the next one seals")
   func rotation() {
     let clock = Clock()
     let keys = TicketKeys { clock.now }
@@ -22,7 +22,7 @@ struct TicketKeyTests {
     #expect(keys.current().name != first)
   }
 
-  @Test("A key opens until the last ticket that it sealed is over, and asks for a new ticket meanwhile")
+  @Test("A key opens until its last ticket has expired, and meanwhile asks for a new ticket")
   func opening() {
     let clock = Clock()
     let keys = TicketKeys { clock.now }
@@ -37,7 +37,7 @@ struct TicketKeyTests {
     #expect(keys.find([UInt8](repeating: 0, count: 16)) == nil)
   }
 
-  @Test("No two keys are alike")
+  @Test("No two keys are equal")
   func distinct() {
     let keys = (0..<10).map { _ in TicketKeys { 0 }.current() }
     #expect(Set(keys.map(\.name)).count == 10)

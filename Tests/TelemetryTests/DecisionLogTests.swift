@@ -18,17 +18,17 @@ struct DecisionLogTests {
     DecisionLog(workers: 2, capacity: capacity, signal: signal, metrics: metrics, now: { 1_795_000_001_000 })
   }
 
-  /// Runs the writer on this thread: before each of its turns a step of the test, at last `stop`.
+  /// Runs the writer on this thread: each of its turns runs a step of the test first, and the last step is `stop`.
   private func run(_ log: DecisionLog, _ steps: (@Sendable () -> Void)...) {
     signal.script(steps) { log.stop() }
     let sink = sink
     log.start(sink: sink, spawn: { body in body() }, onEnd: { sink.end() })
     #expect(sink.ended == 1)
-    // The script holds the log, which holds the signal.
+    // The script references the log, which references the signal: break the cycle.
     signal.script([]) {}
   }
 
-  @Test("A record is one line of JSON with every field that is known")
+  @Test("A record is one line of JSON with every known field")
   func fullRecord() {
     let log = log()
     let full = DecisionRecord(
@@ -52,7 +52,7 @@ struct DecisionLogTests {
         """)
   }
 
-  @Test("6749-10.14-sanitise: no text ends a line or leaves its string")
+  @Test("6749-10.14-sanitise: no text ends a line or its string")
   func escaping() {
     let log = log()
     log.append(record("a\r\nb\"\\\t\u{0}\u{1b}\u{7f}\u{85}\u{2028}\u{2029}é🔑"), worker: 0)
@@ -64,7 +64,7 @@ struct DecisionLogTests {
     #expect(sink.text.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 })
   }
 
-  @Test("A client id as long as a request allows is cut")
+  @Test("A client id of the maximum length of a request is truncated")
   func cutting() {
     let log = log()
     log.append(record(String(repeating: "é", count: 10_000)), worker: 0)
@@ -73,7 +73,7 @@ struct DecisionLogTests {
     #expect(sink.text.contains("é...\""))
   }
 
-  @Test("What a ring has no room for is counted, in the metric and in the log itself")
+  @Test("Records that do not fit into a ring are counted, in the metric and in the log itself")
   func overflow() {
     let log = log(capacity: 10)
     for _ in 0..<15 { log.append(record(), worker: 0) }
@@ -84,7 +84,7 @@ struct DecisionLogTests {
     #expect(metrics.snapshot().logLinesDropped == 5)
   }
 
-  @Test("The writer is woken once for many records, and not at all for none")
+  @Test("The writer is woken once for many records, and not without records")
   func waking() {
     let log = log()
     #expect(signal.signals == 0)
@@ -95,7 +95,7 @@ struct DecisionLogTests {
     #expect(sink.writes == 1)
   }
 
-  @Test("A full disk loses nothing that a ring can hold, and the log goes on when there is room again")
+  @Test("A full disk loses no record that fits into a ring, and the log continues when there is room again")
   func fullDisk() {
     let log = log(capacity: 10)
     let sink = sink
@@ -112,11 +112,11 @@ struct DecisionLogTests {
         // While the sink refuses, every record wakes the writer for another attempt.
         for _ in 0..<12 { log.append(record, worker: 0) }
         #expect(signal.signals == before + 12)
-        // Counted when they are lost, however long the disk stays full.
+        // Lost records are counted at once, however long the disk stays full.
         #expect(metrics.snapshot().logLinesDropped == 2)
       },
       { sink.setRefuses(false) })
-    // The line that the sink tore is complete once more; ten more lines and the report of two dropped ones follow.
+    // The line that was cut is complete again; ten more lines and the report of two dropped ones follow.
     let whole = sink.lines.filter { $0.hasPrefix("{") && $0.hasSuffix("}") }
     #expect(whole.count == 12)
     #expect(whole.last == #"{"time":"2026-11-18T11:06:41.000Z","event":"dropped","lines":2}"#)
@@ -124,7 +124,7 @@ struct DecisionLogTests {
     #expect(metrics.snapshot().logLinesDropped == 2)
   }
 
-  @Test("The sink is opened anew when asked, before the next line")
+  @Test("The sink is reopened on request, before the next line")
   func reopening() {
     let log = log()
     log.reopen()
@@ -156,7 +156,7 @@ struct DecisionLogTests {
     #expect(clients == expected.map { $0[...] })
   }
 
-  @Test("The order holds across drains, and after a time without room on the disk")
+  @Test("The order is kept across drains, and after a time without room on the disk")
   func orderAcrossDrains() {
     let log = log()
     let sink = sink
@@ -173,14 +173,14 @@ struct DecisionLogTests {
       },
       { append(20..<30) },
       { sink.setRefuses(false) })
-    // The sink may have torn the line in which it began to refuse.
+    // The line at which the sink began to refuse may be cut.
     let whole = clients
     #expect(Set(whole) == Set(records.compactMap { $0.client?[...] }))
     let places = whole.compactMap { Int($0.dropFirst()) }
     #expect(Array(places.suffix(20)) == Array(10..<30))
   }
 
-  @Test("A record waits if an earlier one may be in a ring that was taken already")
+  @Test("A record waits if an earlier one may be in a ring that was already collected")
   func end() {
     let order = RecordOrder()
     let early = RecordRing(capacity: 10, order: order)
@@ -189,7 +189,7 @@ struct DecisionLogTests {
     _ = late.append(record("first"))
     merge.begin(below: order.next)
     #expect(merge.collect(early) == 0)
-    // Between the two rings a flow goes on from one worker to the other.
+    // Between the two rings a flow moves from one worker to the other.
     _ = early.append(record("second"))
     _ = late.append(record("third"))
     #expect(merge.collect(late) == 0)

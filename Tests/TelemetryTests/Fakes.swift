@@ -1,7 +1,7 @@
 import Synchronization
 import Telemetry
 
-/// A sink that keeps what it is given, refuses on demand, and takes half of what it refuses.
+/// A sink that keeps all text, refuses on demand, and writes half of a text that it refuses.
 final class FakeSink: LogSink, Sendable {
   private struct State: Sendable {
     var text = ""
@@ -35,7 +35,7 @@ final class FakeSink: LogSink, Sendable {
   func reopen() { state.withLock { $0.reopened += 1 } }
 }
 
-/// A signal whose waiting runs on the test's own thread: each wait takes the next step of a script, so nothing sleeps.
+/// A signal whose wait runs on the test's own thread: each wait runs the next step of a script, so no thread sleeps.
 final class ScriptedSignal: WakeSignal, Sendable {
   private struct State: Sendable {
     var signals = 0

@@ -13,7 +13,7 @@ struct MetricsTests {
     render().split(separator: "\n").filter { $0.hasPrefix(name) }
   }
 
-  @Test("Requests of all workers are summed, by handling and by class")
+  @Test("Requests of all workers are summed by handling and by status class")
   func requests() {
     registry.workers[0].requestPassed(durationNanoseconds: 300_000, status: 200)
     registry.workers[1].requestPassed(durationNanoseconds: 100_000, status: 404)
@@ -62,7 +62,7 @@ struct MetricsTests {
     #expect(histogram[18] == "proofgate_upstream_response_seconds_count 4")
   }
 
-  @Test("Each bucket's bound is the one that its label says")
+  @Test("The bound of each bucket is the one in its label")
   func bounds() throws {
     let bounds: [(UInt64, String)] = [
       (100_000, "0.0001"), (250_000, "0.00025"), (500_000, "0.0005"), (1_000_000, "0.001"), (2_500_000, "0.0025"),
@@ -77,7 +77,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("Connections are gauges of what is open and counters of what was opened")
+  @Test("Open connections are gauges, and opened connections are counters")
   func connections() {
     let worker = registry.workers[0]
     for _ in 0..<5 { worker.connectionAccepted() }
@@ -94,13 +94,13 @@ struct MetricsTests {
       ])
   }
 
-  @Test("Identity fields that were dropped are a counter, of all workers together")
+  @Test("Dropped identity fields are one counter for all workers")
   func identityFields() {
     for worker in registry.workers { worker.identityFieldDropped() }
     #expect(lines("proofgate_identity_fields_dropped_total") == ["proofgate_identity_fields_dropped_total 2"])
   }
 
-  @Test("Listeners that accept nothing for now are a gauge, and each such pause counts")
+  @Test("Paused listeners are a gauge, and each pause is counted")
   func pauses() {
     for worker in registry.workers { worker.acceptingPaused() }
     registry.workers[0].acceptingResumed()
@@ -110,7 +110,7 @@ struct MetricsTests {
     #expect(lines("proofgate_listeners_paused") == ["proofgate_listeners_paused 0"])
   }
 
-  @Test("Each certificate that is shown has its expiry; one that is gone has none, one that is named twice has one")
+  @Test("Each certificate in use has its expiry once, and a removed certificate has no series")
   func certificates() {
     #expect(lines("proofgate_certificate_expiry_timestamp_seconds").isEmpty)
     let old = CertificateExpiry(place: "[::]:443", name: "gw.example", fingerprint: "0bf5", seconds: 1_800_000_000)
@@ -148,7 +148,7 @@ struct MetricsTests {
       ])
   }
 
-  @Test("At most 1,000 clients have series, whatever worker saw them; the rest share one")
+  @Test("At most 1,000 clients have series of their own, over all workers; the others share one")
   func cardinality() {
     for number in 0..<3000 {
       registry.workers[number % 2].decided(.forward, at: .token, client: "client-\(number)", rule: nil)
@@ -181,7 +181,7 @@ struct MetricsTests {
     #expect(lines("proofgate_workers_stalled") == ["proofgate_workers_stalled 0"])
   }
 
-  @Test("Every sample belongs to a family that was announced, with help and type, once")
+  @Test("Every sample belongs to a family that was announced once, with help and type")
   func format() {
     registry.workers[0].decided(.forward, at: .token, client: "mail", rule: nil)
     let text = render(ProcessFacts.current())

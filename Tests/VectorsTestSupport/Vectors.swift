@@ -1,7 +1,7 @@
 import FoundationEssentials
 public import Testing
 
-/// `vectors.json`, as far as tests read it.
+/// The parts of `vectors.json` that tests read.
 public struct Vectors: Decodable, Sendable {
   public struct Pair: Decodable, Sendable, CustomTestStringConvertible {
     public let id: String

@@ -1,12 +1,12 @@
-/// The chunked coding, read whole and slowly (RFC 9112, section 7.1).
+/// A simple and slow reader for the chunked coding (RFC 9112, section 7.1).
 enum ChunkReader {
   struct DecisionWithFindings: Equatable {
     let body: [UInt8]
-    /// Bytes of the input that the coding took.
+    /// The number of input bytes that belong to the coding.
     let consumed: Int
   }
 
-  /// `nil` when the input does not hold a whole, well-formed body.
+  /// Returns nil if the input does not contain a complete, well-formed body.
   static func read(_ wire: [UInt8]) -> DecisionWithFindings? {
     var body: [UInt8] = []
     var position = 0
@@ -32,7 +32,7 @@ enum ChunkReader {
     }
   }
 
-  /// A line without its CRLF; `nil` when none ends, or something in it could be taken for an end.
+  /// A line without its CRLF; nil if no line ends, or if a byte in it could be read as a line end.
   private static func line(_ wire: [UInt8], _ position: inout Int) -> ArraySlice<UInt8>? {
     var end = position
     while end + 1 < wire.count, wire[end] != 0x0d || wire[end + 1] != 0x0a { end += 1 }

@@ -1,7 +1,7 @@
-/// The field lines of a head, read with simple eyes: no table, no offsets, nothing of the parser under test.
+/// A simple reader for the field lines of a head: no table, no offsets, and no code of the parser under test.
 struct FieldReader {
   struct Field: Equatable {
-    /// In lower case.
+    /// The name in lower case.
     let name: String
     let value: [UInt8]
 
@@ -11,10 +11,10 @@ struct FieldReader {
   let startLine: [UInt8]
   let fields: [Field]
 
-  /// `nil` when the bytes are not lines that end in CRLF with an empty one at the end, or a line is no field.
+  /// Fails if the bytes are not lines that end in CRLF with an empty line at the end, or if a line is not a field.
   init?(_ head: [UInt8]) {
     var lines = FieldReader.lines(head)
-    // Before the start line one empty line may stand, and behind the fields one must.
+    // One empty line may come before the start line, and one must come after the fields.
     if lines.first == [] { lines.removeFirst() }
     guard lines.count >= 3, lines[lines.count - 1] == [], lines[lines.count - 2] == [] else { return nil }
     startLine = lines[0]
@@ -32,7 +32,7 @@ struct FieldReader {
 
   func has(_ name: String) -> Bool { fields.contains { $0.name == name } }
 
-  /// Fields whose name comes to `name` where everything but letters and digits is one character, as in CGI.
+  /// The number of fields whose name becomes `name` if all characters except letters and digits become one, as in CGI.
   func disguises(of name: String) -> Int {
     let folded = FieldReader.folded(name)
     return fields.filter { $0.name != name && FieldReader.folded($0.name) == folded }.count
@@ -44,8 +44,8 @@ struct FieldReader {
       .map { String(decoding: $0, as: UTF8.self).lowercased() }.filter { !$0.isEmpty }
   }
 
-  /// The parts of a value without the white space around each. Bytes, because a separator next to a combining character
-  /// is no character of its own.
+  /// The parts of a value without the white space around each. Works on bytes, because Swift does not see a separator
+  /// next to a combining character as a character.
   static func parts(_ value: [UInt8], at separator: Unicode.Scalar) -> [[UInt8]] {
     value.split(separator: UInt8(ascii: separator), omittingEmptySubsequences: false).map(trimmed)
   }
@@ -57,7 +57,7 @@ struct FieldReader {
     return Array(bytes)
   }
 
-  /// How the body ends, after all that RFC 9112 leaves room for was ruled out; `nil` when a second reading exists.
+  /// The framing of the body if RFC 9112 allows only one reading; nil if a second reading exists.
   var framing: ReferenceFraming? {
     guard disguises(of: "content-length") == 0, disguises(of: "transfer-encoding") == 0 else { return nil }
     let lengths = all("content-length")
@@ -78,7 +78,7 @@ struct FieldReader {
     }
   }
 
-  /// Split at CRLF; the last part is what follows the last one.
+  /// Splits at CRLF; the last part is the text after the last CRLF.
   static func lines(_ bytes: [UInt8]) -> [[UInt8]] {
     var lines: [[UInt8]] = [[]]
     var index = 0
@@ -94,8 +94,8 @@ struct FieldReader {
     return lines
   }
 
-  /// Whether some reader sees another line, or another end, in what looks like a line: bare CR and LF, NUL, vertical tab,
-  /// form feed and every other control character but a tab.
+  /// True if another reader may see a line end in this line: it contains CR, LF, NUL, vertical tab, form feed, or
+  /// another control character except tab.
   static func hasSecondReading(_ bytes: [UInt8]) -> Bool {
     bytes.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7f }
   }

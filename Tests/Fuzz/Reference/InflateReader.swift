@@ -1,4 +1,4 @@
-/// Reads a deflate stream (RFC 1951) bit by bit, as its text describes it.
+/// A reader for a deflate stream (RFC 1951) that follows the text of the RFC bit by bit.
 struct InflateReader {
   private struct Invalid: Error {}
 
@@ -7,7 +7,7 @@ struct InflateReader {
     var counts = [Int](repeating: 0, count: 16)
     var symbols: [Int] = []
 
-    /// Throws for codes that are not a tree, and for trees with holes but for that of a single code.
+    /// Throws if the codes are not a tree, or if the tree has holes and is not the tree of a single code.
     init(_ lengths: [Int]) throws(Invalid) {
       for length in lengths { counts[length] += 1 }
       var left = 1
@@ -29,7 +29,7 @@ struct InflateReader {
   private var content: [UInt8] = []
   private let limit: Int
 
-  /// The content of a stream that fills `bytes` exactly and has at most `limit` bytes; `nil` for everything else.
+  /// The content of a stream that fills `bytes` exactly and has at most `limit` bytes; nil for all others.
   static func read(_ bytes: [UInt8], limit: Int) -> [UInt8]? {
     var reader = InflateReader(bytes: bytes, limit: limit)
     do {
@@ -115,7 +115,7 @@ struct InflateReader {
     var lengths = [Int](repeating: 0, count: 19)
     for index in 0..<given { lengths[order[index]] = try bits(3) }
     let code = try Code(lengths)
-    // The code of lengths has no hole, not even as a single code.
+    // The code for code lengths must be complete; a single code is not an exception.
     guard code.counts.enumerated().reduce(0, { $0 + $1.element << (15 - $1.offset) }) == 1 << 15 else {
       throw Invalid()
     }

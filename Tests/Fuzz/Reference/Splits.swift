@@ -1,4 +1,4 @@
-/// Sizes of pieces in which bytes arrive, from one seed: the same for the same seed.
+/// Sizes of the pieces in which bytes arrive, determined by a seed.
 struct Splits {
   private var state: UInt32
 
@@ -6,7 +6,7 @@ struct Splits {
     state = UInt32(seed) &* 2_654_435_761 | 1
   }
 
-  /// 1 to `limit`.
+  /// Returns a size from 1 to `limit`.
   mutating func next(limit: Int) -> Int {
     state = state &* 1_664_525 &+ 1_013_904_223
     return 1 + Int(state >> 16) % max(1, limit)

@@ -1,6 +1,7 @@
 import HTTP1
 
-/// Input: a seed for split points, then a chunked body. The result is that of a naive reading, however the bytes arrive.
+/// Input: a seed for split points, then a chunked body. The result is that of a simple reader, however the bytes
+/// arrive.
 enum ChunkTarget {
   private enum End: Equatable {
     case finished
@@ -15,7 +16,7 @@ enum ChunkTarget {
   }
 
   static func check(_ input: [UInt8]) throws(Violation) {
-    // Longer ones would only meet the limits of extensions and trailers, which the reference does not have.
+    // Longer inputs would only reach the limits of extensions and trailers, which the reference does not have.
     guard let seed = input.first, input.count <= 4096 else { return }
     let wire = Array(input.dropFirst())
     let whole = decode(wire) { wire.count }
@@ -49,7 +50,7 @@ enum ChunkTarget {
         outcome.consumed += piece.consumed
       } catch {
         outcome.end = .refused(error.status)
-        // Where exactly it stopped depends on how the bytes arrive; that it did must not.
+        // The place of a refusal depends on how the bytes arrive; the refusal itself must not.
         outcome.consumed = 0
         return outcome
       }

@@ -1,7 +1,7 @@
 import Compression
 
-/// Input: a coded body. It reads as a naive reader reads it, in each coding, or is refused; content is never longer than
-/// what is allowed; nothing may follow it or be missing; what is compressed reads the same.
+/// Input: a coded body. In each coding it decodes as a simple reader decodes it, or is refused. The content is never
+/// longer than the limit, no byte may follow it or be missing, and a compressed content decodes to itself.
 enum ContentCodingTarget {
   private static let limit = 100_000
 
@@ -21,7 +21,7 @@ enum ContentCodingTarget {
   }
 
   private static func checkRaw(_ input: [UInt8]) throws(Violation) {
-    // Wrapped as zlib does it, the same bytes mean something else.
+    // With a zlib header the same bytes have another meaning.
     let isWrapped = input.count >= 2 && input[0] & 0x0f == 8 && (Int(input[0]) << 8 | Int(input[1])) % 31 == 0
     guard !input.isEmpty, !isWrapped else { return }
     let allowed = min(limit, max(Decoder.ratioFree, input.count * Decoder.ratioLimit))

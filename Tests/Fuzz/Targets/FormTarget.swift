@@ -1,7 +1,7 @@
 import OAuth
 
-/// Input: a query or a form's body; what stands before a first line feed is a media type. Nothing is lost or made by
-/// parsing and writing again.
+/// Input: a query or the body of a form; the text before a first line feed is a media type. Parsing and serialising
+/// neither loses nor adds a parameter.
 enum FormTarget {
   static func check(_ input: [UInt8]) throws(Violation) {
     let type = input.prefix { $0 != 0x0a }
@@ -68,7 +68,7 @@ enum FormTarget {
     return String(validating: decoded, as: UTF8.self)
   }
 
-  /// Names that PHP, a C string or a separator of its own turns into a parameter's are recognised.
+  /// A name that PHP, a C string or another separator changes into a parameter's name is recognised.
   private static func checkSpellings(_ parameters: FormParameters, _ body: [UInt8]) throws(Violation) {
     let known = ParameterNames.atAuthorization
     guard parameters.secondRepresentation(of: known) == nil else { return }
@@ -81,7 +81,7 @@ enum FormTarget {
       try Violation.unless(!known.contains(lower), "a parameter in another case is not recognised")
     }
     for pair in body.split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) {
-      // A parameter without a value is omitted.
+      // A parameter without a value counts as omitted.
       let encodedName = pair.prefix { $0 != UInt8(ascii: "=") }
       guard pair.count > encodedName.count + 1, let name = decoded(encodedName), let parameter = ParameterName(name),
         known.contains(parameter)
@@ -90,7 +90,7 @@ enum FormTarget {
     }
   }
 
-  /// A form's type has no charset but those in which a form reads the same, in any reader's eyes.
+  /// The type of a form has no charset other than those in which every reader decodes a form in the same way.
   private static func checkType(_ type: [UInt8]) throws(Violation) {
     guard FormContent.isForm(types: [String(decoding: type, as: UTF8.self)], encodings: []) else { return }
     let parts = FieldReader.parts(type, at: ";").map { String(decoding: $0, as: UTF8.self).lowercased() }

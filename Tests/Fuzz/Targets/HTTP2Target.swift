@@ -3,8 +3,8 @@ import HTTP2
 import HTTP2TestSupport
 import Reactor
 
-/// Input: a mode, then frames behind the preface as they are, or field sections as text, written as frames. Whatever the
-/// client sends, what is read of a stream is at most one HTTP/1.1 request, and every buffer comes back.
+/// Input: a mode, then raw frames after the preface, or field sections as text, which are written as frames. Whatever
+/// the client sends, a stream is read as at most one HTTP/1.1 request, and every buffer is released.
 enum HTTP2Target {
   static func check(_ input: [UInt8]) throws(Violation) {
     guard let mode = input.first, input.count <= 16_384 else { return }
@@ -14,7 +14,8 @@ enum HTTP2Target {
     try Violation.unless(buffers.inUse == 0, "\(buffers.inUse) buffers are not given back")
   }
 
-  /// Requests apart by fe, each its fields apart by ff, and behind fd its body; a field is a name, a zero byte and a value.
+  /// Requests are separated by fe and their fields by ff; a body follows fd; a field is a name, a zero byte and a
+  /// value.
   private static func sections(_ text: [UInt8]) -> [UInt8] {
     var bytes: [UInt8] = []
     var stream = 1
@@ -90,7 +91,7 @@ enum HTTP2Target {
     }
   }
 
-  /// One head, with nothing in it that ends a line early, and a body that ends where the text ends.
+  /// Exactly one head in which no byte ends a line early, and a body that ends where the text ends.
   private static func checkRequest(_ text: [UInt8], isWhole: Bool) throws(Violation) {
     if text.isEmpty { return }
     var scanner = HeadScanner()

@@ -1,6 +1,6 @@
 import Sealing
 
-/// Input: a key file. One that is accepted is written as one that reads the same, and messages never quote a key.
+/// Input: a key file. An accepted file is written as one that parses to the same keys, and messages never quote a key.
 enum KeyFileTarget {
   static func check(_ input: [UInt8]) throws(Violation) {
     let text = String(decoding: input, as: UTF8.self)

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import PolicyFile
 
-/// Input: a policy file. It gives a policy exactly if nothing is an error, and says so in the same words each time.
+/// Input: a policy file. It gives a policy exactly if no diagnostic is an error, and the diagnostics are the same each
+/// time.
 enum PolicyTarget {
   static func check(_ input: [UInt8]) throws(Violation) {
     let path = "/tmp/proofgate-fuzz-\(ProcessInfo.processInfo.processIdentifier).yaml"
@@ -19,7 +20,7 @@ enum PolicyTarget {
     for diagnostic in outcome.diagnostics + outcome.unsupported {
       try Violation.unless(
         !diagnostic.description.utf8.contains { $0 < 0x20 || $0 == 0x7f }, "a diagnostic of several lines")
-      // Other line ends of YAML's are not counted here, so only an upper bound holds where there are none.
+      // Other line ends of YAML are not counted here, so the upper bound holds only without them.
       let isPlain = !input.contains { $0 == 0x0d || $0 == 0xe2 || $0 == 0xc2 }
       try Violation.unless(
         diagnostic.line >= 1 && diagnostic.column >= 1 && (!isPlain || diagnostic.line <= lines + 1),

@@ -2,8 +2,8 @@ import Reactor
 
 @testable import Proxy
 
-/// Input: the first bytes of a connection. A header of the PROXY protocol ends at one place however its bytes arrive, and
-/// what it says of the client is the same when it is said in the other version.
+/// Input: the first bytes of a connection. A header of the PROXY protocol ends at the same place however its bytes
+/// arrive, and gives the same client if it is written in the other version.
 enum ProxyHeaderTarget {
   static func check(_ input: [UInt8]) throws(Violation) {
     // Longer than any header.
@@ -28,8 +28,8 @@ enum ProxyHeaderTarget {
     if let client { try checkAgain(header, client) }
   }
 
-  /// The first count of bytes at which the header is known to be malformed. Found by halving: a verdict never goes away,
-  /// and the cuts before and behind show it.
+  /// The smallest number of bytes at which the header is known to be malformed. Found by bisection: a verdict is final,
+  /// and the cuts before and after it prove that.
   private static func firstVerdict(_ input: [UInt8]) -> Int {
     var known = input.count
     var open = 0
@@ -40,7 +40,7 @@ enum ProxyHeaderTarget {
     return known
   }
 
-  /// Every length around the start and the end, and some between.
+  /// Every length around the start and the end, and some in between.
   private static func cuts(_ count: Int, _ end: Int) -> [Int] {
     (0...count).filter { $0 < 128 || abs($0 - end) < 16 || $0 % 61 == 0 || $0 == count }
   }
@@ -49,7 +49,7 @@ enum ProxyHeaderTarget {
     0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a,
   ]
 
-  /// A line that ends where its only line end is, or a block of the length that stands before it.
+  /// True for a line that ends at its only line end, and for a block that has the length in its header.
   private static func isHeader(_ header: [UInt8]) -> Bool {
     if header.starts(with: signature) {
       return header.count >= 16 && header.count == 16 + Int(header[14]) * 256 + Int(header[15])
@@ -59,7 +59,7 @@ enum ProxyHeaderTarget {
       && text.allSatisfy { $0 >= 0x20 && $0 < 0x7f }
   }
 
-  /// A header written anew from what was read, in both versions, reads the same.
+  /// A header that is written from the parsed values, in both versions, parses to the same values.
   private static func checkAgain(_ header: [UInt8], _ client: ProxyHeader.Client) throws(Violation) {
     let address = client.address
     let bytes = address.isIPv6 ? address.mappedBytes : Array(address.mappedBytes.suffix(4))
@@ -72,7 +72,7 @@ enum ProxyHeaderTarget {
       ProxyHeader.parse(binary.span) == .complete(length: binary.count, client: client), "binary, it reads otherwise")
     let words = ["PROXY", address.isIPv6 ? "TCP6" : "TCP4", address.host, address.host, "\(address.port)", "0"]
     let line = Array((words.joined(separator: " ") + "\r\n").utf8)
-    // A line cannot say whether the client's hop is TLS.
+    // A line cannot report whether the client's connection uses TLS.
     let plain = ProxyHeader.Client(address: address, isSecure: false)
     try Violation.unless(
       ProxyHeader.parse(line.span) == .complete(length: line.count, client: plain), "as a line, it reads otherwise")

@@ -3,7 +3,7 @@ import Reactor
 
 @testable import Proxy
 
-/// Input: framing, a seed for split points, then a body as it arrives. What the pump writes is read back as the same body.
+/// Input: framing, a seed for split points, then a body as it arrives. The pump's output is read back as the same body.
 enum PumpTarget {
   static func check(_ input: [UInt8]) throws(Violation) {
     guard input.count > 2 else { return }
@@ -16,7 +16,7 @@ enum PumpTarget {
       case 2: .length(max(1, wire.count - Int(input[0] >> 4)))
       default: .untilClose
       }
-    // A length is passed on as it is.
+    // A body with a length is forwarded with that length.
     if case .length = framing, case .chunked = output { return }
     guard let expected = body(wire, framing) else { return }
     let written = try pump(wire, framing, output, seed: input[1], tiny: isChunked)
@@ -39,7 +39,7 @@ enum PumpTarget {
     }
   }
 
-  /// Moves the body as an exchange does, with a peer that sends and a socket that takes as it likes.
+  /// Moves the body as an exchange does, with a peer that sends and a socket that accepts random numbers of bytes.
   private static func pump(
     _ wire: [UInt8], _ framing: BodyFraming, _ output: BodyPump.Output, seed: UInt8, tiny: Bool
   ) throws(Violation) -> [UInt8] {
@@ -50,7 +50,7 @@ enum PumpTarget {
     var written: [UInt8] = []
     var arrived = 0
     var hasClosed = false
-    // Every turn moves something or ends; more turns than bytes mean that it does not.
+    // Every turn moves bytes or ends; more turns than bytes mean that a turn does neither.
     for _ in 0..<(4 * wire.count + 64) {
       if source.readRoom == 0 { source.compact() }
       let count = min(source.readRoom, wire.count - arrived, splits.next(limit: tiny ? 7 : 9000))
@@ -67,7 +67,7 @@ enum PumpTarget {
         hasClosed = true
         try Violation.unless(pump.close(sink), "the end of the connection does not end the body")
       }
-      // The socket takes the send buffer first, then what may go directly.
+      // The socket accepts bytes of the send buffer first, then those that may be sent directly.
       let taken = min(sink.count + pump.direct, splits.next(limit: tiny ? 11 : 20_000))
       let fromSink = min(sink.count, taken)
       written += sink.bytes(from: 0, count: fromSink)

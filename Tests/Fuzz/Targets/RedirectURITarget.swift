@@ -1,6 +1,6 @@
 import OAuth
 
-/// Input: two lines, a requested and a registered redirect URI. A browser reads from an accepted one what the gateway read.
+/// Input: two lines, a requested and a registered redirect URI. A browser parses an accepted URI as the gateway does.
 enum RedirectURITarget {
   static func check(_ input: [UInt8]) throws(Violation) {
     let lines = input.split(separator: 0x0a, maxSplits: 1, omittingEmptySubsequences: false)
@@ -21,7 +21,7 @@ enum RedirectURITarget {
     try checkMatch(uri, registered)
   }
 
-  /// The authority as the WHATWG parser finds it: after any slashes, up to one, behind the last `@`.
+  /// The authority that the WHATWG parser finds: after any number of slashes, up to the next slash, after the last `@`.
   private static func checkBrowser(_ uri: RedirectURI, _ bytes: [UInt8]) throws(Violation) {
     let scheme = bytes.prefix { $0 != UInt8(ascii: ":") }
     let isSpecial = ["http", "https"].contains(String(decoding: scheme, as: UTF8.self))
@@ -70,7 +70,7 @@ enum RedirectURITarget {
       withoutPort(uri) != nil && withoutPort(uri) == withoutPort(registered), "more than a port differs")
   }
 
-  /// `nil` for what has no free port.
+  /// The URI without its port; nil if its port may not vary.
   private static func withoutPort(_ uri: RedirectURI) -> String? {
     for base in ["http://127.0.0.1", "http://[::1]", "http://localhost"] where uri.text.hasPrefix(base) {
       let rest = uri.text.dropFirst(base.count)

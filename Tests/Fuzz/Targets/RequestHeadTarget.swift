@@ -3,15 +3,16 @@ import Reactor
 
 @testable import Proxy
 
-/// Input: a byte of settings, then what a client sends. What is accepted has one reading, and what goes upstream is that.
+/// Input: a byte of settings, then bytes of a client. An accepted request has one reading, and exactly that goes
+/// upstream.
 enum RequestHeadTarget {
   private static let cookie = "__Host-private"
-  /// Fields that must never travel on, from any client.
+  /// Fields that are never forwarded, from any client.
   private static let stopped: Set<String> = [
     "connection", "keep-alive", "proxy-connection", "te", "trailer", "upgrade", "http2-settings", "expect",
     "transfer-encoding", "content-length", "x-original-url", "x-rewrite-url", "x-host", "proxy",
   ]
-  /// Fields that travel on for trusted proxies only.
+  /// Fields that are forwarded for trusted proxies only.
   private static let claims: Set<String> = [
     "x-real-ip", "remote-user", "x-forwarded-port", "x-forwarded-prefix", "client-cert", "iv-user", "sm-user", "-wsru",
     "x-arr-ssl", "wl-proxy-ssl", "x-case",
@@ -28,7 +29,7 @@ enum RequestHeadTarget {
     try rewrite(head, index, bytes, seen, options: options)
   }
 
-  /// Finds the head's end, whole and piece by piece, and compares.
+  /// Finds the end of the head, at once and piece by piece, and compares the results.
   private static func scan(_ bytes: [UInt8], seed: UInt8) throws(Violation) -> Int? {
     var whole = HeadScanner()
     let expected = Result { try whole.end(of: bytes.span) }
@@ -51,7 +52,7 @@ enum RequestHeadTarget {
     }
   }
 
-  /// The naive reading of an accepted head, after all comparisons with the parser's.
+  /// The simple reading of an accepted head, after all comparisons with the parser's.
   private static func read(
     _ head: RequestHead, _ index: HeadIndex, _ bytes: [UInt8]
   ) throws(Violation) -> FieldReader {
@@ -110,7 +111,7 @@ enum RequestHeadTarget {
     }
   }
 
-  /// Writes what goes upstream and reads it again.
+  /// Writes the request for the upstream and parses it again.
   private static func rewrite(
     _ head: RequestHead, _ index: HeadIndex, _ bytes: [UInt8], _ seen: FieldReader, options: UInt8
   ) throws(Violation) {
@@ -128,7 +129,8 @@ enum RequestHeadTarget {
     let sent = buffer.bytes(from: 0, count: buffer.count)
     var scanner = HeadScanner()
     let second = HeadIndex()
-    // With what the gateway adds, a request of nearly a hundred fields has more than the gateway itself would take.
+    // With the gateway's own fields, a request of nearly a hundred fields has more than the gateway itself would
+    // accept.
     guard index.count <= HeadIndex.fieldLimit - 8 else { return }
     guard let end = try? scanner.end(of: sent.span), end == sent.count,
       let again = try? RequestHeadParser.parse(sent.span, length: end, into: second), let out = FieldReader(sent)
@@ -165,7 +167,7 @@ enum RequestHeadTarget {
     try checkCookies(seen, out)
   }
 
-  /// All fields that mean nothing to the gateway travel on, in their order, those of this hop apart.
+  /// All fields without a meaning for the gateway are forwarded in their order, except hop-by-hop fields.
   private static func checkPassed(
     _ index: HeadIndex, _ bytes: [UInt8], _ second: HeadIndex, _ sent: [UInt8], _ settings: ProxySettings,
     isTrusted: Bool

@@ -1,7 +1,7 @@
 import Enforcement
 import Policy
 
-/// Input: a request target. Whatever a forgiving server takes for an endpoint is not passed as something else.
+/// Input: a request target. A path that a lenient server maps to an endpoint never passes as another path.
 enum RequestTargetTarget {
   private static let matcher = EndpointMatcher(
     endpoints: EndpointPaths(
@@ -16,7 +16,7 @@ enum RequestTargetTarget {
     notEndpoints: ["/authorized", "/oauth/token/*"])
 
   static func check(_ input: [UInt8]) throws(Violation) {
-    // What the head's parser lets through.
+    // The targets that the parser of the head accepts.
     guard input.first == UInt8(ascii: "/"), input.count <= 8192,
       input.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "#") })
     else { return }
@@ -35,7 +35,7 @@ enum RequestTargetTarget {
       try checkListed(String(decoding: path, as: UTF8.self))
     }
     let isConfined = confined.read(path: path.span, query: query.span) == .other
-    // Some programs in a row: each decodes so often, and then resolves what it has.
+    // Two programs in a row, each of which decodes a number of times and then resolves the path.
     for (first, second) in [(0, 0), (1, 0), (2, 0), (3, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 1)] {
       for merging in [true, false] {
         let text = folded(folded(path, first, merging: merging), second, merging: merging)
@@ -52,7 +52,7 @@ enum RequestTargetTarget {
     }
   }
 
-  /// With entries in `not_endpoints` only the path that is listed passes, in no other spelling.
+  /// With entries in `not_endpoints` only the listed path passes, in no other spelling.
   private static func checkListed(_ text: String) throws(Violation) {
     for (decodings, merging) in [(0, true), (1, true), (1, false), (2, true)] {
       let folded = String(decoding: folded(Array(text.utf8), decodings, merging: merging), as: UTF8.self).lowercased()
@@ -63,8 +63,8 @@ enum RequestTargetTarget {
     }
   }
 
-  /// Programs that take their route from the query, as frameworks do by default: `/?/oauth/token/a:b` of CodeIgniter, where
-  /// the path is that of a directory or of `index.php`, a parameter such as `r`, and a name behind `action:` of Struts.
+  /// Programs that take their route from the query, as frameworks do by default: `/?/oauth/token/a:b` of CodeIgniter,
+  /// on the path of a directory or of `index.php`; a parameter such as `r`; and a name after `action:` of Struts.
   private static func checkRoutes(_ path: [UInt8], _ query: [UInt8]) throws(Violation) {
     guard path == Array("/".utf8) || path == Array("/index.php".utf8) else { return }
     var routes: [[UInt8]] = []
@@ -85,8 +85,8 @@ enum RequestTargetTarget {
     }
   }
 
-  /// The path after so many decodings, with backslashes, parameters, empty and dot segments taken as servers do that
-  /// merge slashes before they resolve dots, or after.
+  /// The path after this number of decodings, with backslashes, parameters, empty and dot segments handled as by
+  /// servers that merge slashes before they resolve dots, or after.
   private static func folded(_ path: [UInt8], _ decodings: Int, merging: Bool) -> [UInt8] {
     var bytes = path
     for _ in 0..<decodings { bytes = decoded(bytes) }

@@ -3,7 +3,7 @@ import Reactor
 
 @testable import Proxy
 
-/// Input: a byte of settings, then what an upstream sends. What the client gets has the one reading that was accepted.
+/// Input: a byte of settings, then bytes of an upstream. The client gets exactly the one reading that was accepted.
 enum ResponseHeadTarget {
   private static let cookie = "__Host-private"
   private static let stopped = [
@@ -20,7 +20,7 @@ enum ResponseHeadTarget {
       let head = try? ResponseHeadParser.parse(bytes.span, length: length, to: method, into: index)
     else { return }
     try read(head, index, bytes, method)
-    // Interim responses end at the gateway.
+    // Interim responses are not forwarded.
     if head.status >= 200 { try rewrite(head, index, bytes, method, options) }
   }
 
@@ -54,14 +54,14 @@ enum ResponseHeadTarget {
       "a connection is kept that will be closed")
   }
 
-  /// Fields of the gateway's own in one response.
+  /// The number of the gateway's own fields in one response.
   private static let mostAdded = 8
 
-  /// Writes what goes to the client and reads it again.
+  /// Writes the response for the client and parses it again.
   private static func rewrite(
     _ head: ResponseHead, _ index: HeadIndex, _ bytes: [UInt8], _ method: Method, _ options: UInt8
   ) throws(Violation) {
-    // With as many fields as the gateway itself takes there is no room for what it adds; clients have other limits.
+    // With as many fields as the gateway accepts there is no room for its own fields; clients have other limits.
     guard index.count + mostAdded <= HeadIndex.fieldLimit else { return }
     let minorVersion = options & 2 == 0 ? 1 : 0
     var configuration = ProxyConfiguration()
@@ -92,7 +92,7 @@ enum ResponseHeadTarget {
       case .none, .length: head.body
       case .chunked, .untilClose: minorVersion == 1 ? .chunked : .untilClose
       }
-    // Without a body and without a length the end of the head is the end, which only some statuses say by themselves.
+    // Without a body and a length the head is the end, which only some statuses imply.
     let isPlain = method != .head && head.status != 204 && head.status != 304
     try Violation.unless(
       again.body == expected || (head.body == .none && !isPlain), "framing is \(again.body) where it was \(head.body)")
@@ -111,7 +111,7 @@ enum ResponseHeadTarget {
         && before.map { Array(bytes[$0.value]) } == after.map { Array(sent[$0.value]) }, "fields were lost or made")
   }
 
-  /// As the most liberal browser reads the field.
+  /// Parses the field as the most lenient browser does.
   private static func setsPrivate(_ field: FieldReader.Field) -> Bool {
     let pair = field.value.prefix { $0 != UInt8(ascii: ";") }.drop { [0x3d, 0x20, 0x09].contains($0) }
     let name = FieldReader.trimmed(pair.prefix { $0 != UInt8(ascii: "=") })

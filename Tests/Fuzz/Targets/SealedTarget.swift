@@ -1,8 +1,8 @@
 import OAuth
 import Sealing
 
-/// Input: what to do, then a payload or a sealed text. A payload that is accepted is written as it was; a sealed value
-/// opens for its purpose and issuer alone, and in no altered form.
+/// Input: an operation, then a payload or a sealed text. An accepted payload has one canonical form; a sealed value opens
+/// only for its purpose and issuer, and in no altered form.
 enum SealedTarget {
   private static let ring = KeyRing.ephemeral(now: 1_795_000_000)
 
@@ -25,11 +25,11 @@ enum SealedTarget {
     let sealer = Sealer(keyRing: ring, issuer: "https://id.example.com")
     let text = sealer.seal(value)
     guard let once = try? sealer.open(text, as: Value.purpose) else { throw Violation("what was sealed does not open") }
-    // The same value, though maybe shorter: what repeats need not be spelled out.
+    // The same value, which may be shorter: repeated content is omitted.
     guard let again = try? sealer.open(type, from: text),
       let twice = try? sealer.open(sealer.seal(again), as: Value.purpose)
     else { throw Violation("a payload that was accepted is refused when it is written again") }
-    // A payload of an earlier layout is written in the present one, which may be longer.
+    // A payload of an earlier layout is written in the current one, which may be longer.
     let isEarlierLayout = once.first != payload.first
     try Violation.unless(
       once == twice && (isEarlierLayout || once.count <= payload.count), "a payload has two canonical forms")
@@ -46,7 +46,7 @@ enum SealedTarget {
       "an altered value opens")
   }
 
-  /// Another character, one less or one more, where the input says.
+  /// Replaces, removes or adds a character at the place that the input gives.
   private static func alter(_ text: [UInt8], at place: ArraySlice<UInt8>) -> [UInt8] {
     var text = text
     let (high, low) = (place.first ?? 0, place.last ?? 0)
@@ -59,7 +59,7 @@ enum SealedTarget {
     return text
   }
 
-  /// Nobody guesses a sealed value.
+  /// A value that was not sealed does not open.
   private static func checkForeign(_ text: String) throws(Violation) {
     let sealer = Sealer(keyRing: ring, issuer: "https://id.example.com")
     for purpose in Purpose.allCases {

@@ -2,8 +2,8 @@ import HTTP
 
 @testable import Gateway
 
-/// Input: what a token endpoint answers; what stands before a first line feed is its media type. Plain JSON is read and
-/// written as Foundation reads and writes it, and what a client gets reads the same.
+/// Input: the response of a token endpoint; the text before a first line feed is its media type. Plain JSON is parsed
+/// and written as by Foundation, and the response to the client parses to the same values.
 enum TokenAnswerTarget {
   static func check(_ input: [UInt8]) throws(Violation) {
     let type = input.prefix { $0 != 0x0a }
@@ -20,7 +20,7 @@ enum TokenAnswerTarget {
         try checkText(members)
       case .error(_, let description):
         try Violation.unless(status < 500, "an answer of a server in trouble is believed")
-        // RFC 6749, section 5.2: what an error_description may contain.
+        // RFC 6749, section 5.2: the permitted characters of an error_description.
         let isDescription = description?.utf8.allSatisfy { 0x20...0x7e ~= $0 && $0 != 0x22 && $0 != 0x5c } ?? true
         try Violation.unless(isDescription, "a description has a forbidden character")
       }
@@ -41,7 +41,7 @@ enum TokenAnswerTarget {
     try Violation.unless(plain == JSONValue.encoded(members), "Foundation writes another text")
   }
 
-  /// A large number that came with a fraction may be written without one: it is the same number.
+  /// A large number with a fraction may be written without one if it is the same number.
   private static func isSame(_ one: JSONValue, _ other: JSONValue) -> Bool {
     switch (one, other) {
     case (.integer(let whole), .number(let number)): Double(whole) == number

@@ -1,6 +1,6 @@
 import YAML
 
-/// Input: YAML. A document that is accepted, written in the plainest way that YAML has, reads the same.
+/// Input: YAML. An accepted document, written in the plainest style of YAML, parses to the same document.
 enum YAMLTarget {
   private static let limits = YAMLLimits(depth: 32, nodes: 10_000, bytes: 1 << 20)
 
@@ -16,7 +16,7 @@ enum YAMLTarget {
     try Violation.unless(flow(again.root) == text, "a document that is written is read in another way")
   }
 
-  /// Flow style, every scalar in double quotes.
+  /// Flow style, with every scalar in double quotes.
   private static func flow(_ node: YAMLNode) -> String {
     switch node.kind {
     case .scalar: return quoted(node.text ?? "")

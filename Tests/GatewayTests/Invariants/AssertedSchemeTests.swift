@@ -6,7 +6,7 @@ import Testing
 
 @Suite("I-transport")
 struct AssertedSchemeTests {
-  @Test("I-transport: what a trusted proxy on loopback says came over plain http is refused")
+  @Test("I-transport: a request that a trusted proxy on loopback reports as plain http is refused")
   func assertedPlain() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -21,7 +21,7 @@ struct AssertedSchemeTests {
     }
   }
 
-  @Test("I-transport: a client on loopback needs no TLS, and what it says of itself is not believed")
+  @Test("I-transport: a client on loopback needs no TLS, and its own X-Forwarded-Proto is ignored")
   func direct() async throws {
     try await GatewayFixture.run(try FixturePolicy.onLoopback()) { gateway in
       let response = try await gateway.get(gateway.az("p1"), ["X-Forwarded-Proto": "http"])

@@ -13,7 +13,7 @@ struct BrowserTests {
     return field.split(separator: ";").dropFirst().map { String($0.drop { $0 == " " }).lowercased() }.sorted()
   }
 
-  @Test("I-browser: over https the cookie is of this host alone, for TLS alone and hidden from scripts")
+  @Test("I-browser: over https the cookie is a __Host- cookie with Secure and HttpOnly")
   func attributesOverTLS() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()
@@ -22,7 +22,7 @@ struct BrowserTests {
     }
   }
 
-  @Test("I-browser: on a loopback origin the cookie is plain")
+  @Test("I-browser: on a loopback origin the cookie has neither the __Host- prefix nor Secure")
   func attributesOnLoopback() async throws {
     try await GatewayFixture.run(try FixturePolicy.onLoopback()) { gateway in
       let begun = try await gateway.begin()
@@ -31,7 +31,7 @@ struct BrowserTests {
     }
   }
 
-  @Test("I-browser: with a callback over the network the cookie follows a cross-site post")
+  @Test("I-browser: with a callback over the network the cookie is SameSite=None, so a cross-site POST carries it")
   func attributesForNetwork() async throws {
     let policy = try FixturePolicy.with { $0.upstream.callback = .network }
     try await GatewayFixture.run(policy) { gateway in
@@ -46,7 +46,7 @@ struct BrowserTests {
       let begun = try await gateway.begin()
       let cookies = [
         "a=1; \(begun.cookie); b=2", "\(begun.cookie)", "a=1;\(begun.cookie)", " \(begun.cookie) ; c=3",
-        // Marks that join the semicolon next to them in Swift's eyes, and in nobody else's.
+        // Marks that Swift joins with the semicolon next to them into one character, and other servers do not.
         "a=\u{600};\(begun.cookie)", "a=1;\(begun.cookie);\u{301}b=2",
       ]
       for cookie in cookies {
@@ -94,7 +94,7 @@ struct BrowserTests {
     }
   }
 
-  @Test("I-browser: two tabs at once share the browser's secret, and both end in codes")
+  @Test("I-browser: two tabs at once share the browser's secret, and both get a code")
   func twoTabs() async throws {
     try await GatewayFixture.run { gateway in
       let session = try await gateway.legacySession()
@@ -102,7 +102,7 @@ struct BrowserTests {
       let second = try await gateway.begin(cookies: [session, first.cookie]) { $0.set("state", "s2") }
       let hashes = [try gateway.transaction(of: first), try gateway.transaction(of: second)].map(\.browserSecretHash)
       #expect(hashes[0] == hashes[1])
-      // The browser keeps the newer cookie; the older tab goes on with it.
+      // The browser keeps the newer cookie, and the older tab continues with it.
       for (begun, state) in [(first, "s1"), (second, "s2")] {
         let response = try await gateway.allow(begun, cookies: [session, second.cookie])
         let answer = response.answer
@@ -113,7 +113,7 @@ struct BrowserTests {
     }
   }
 
-  @Test("I-browser: a flow that changes browser gets a page that starts again, and never a redirect")
+  @Test("I-browser: a flow that changes the browser gets a page that offers to start again, and never a redirect")
   func otherBrowser() async throws {
     try await GatewayFixture.run { gateway in
       let session = try await gateway.legacySession()
@@ -127,7 +127,7 @@ struct BrowserTests {
         #expect(gateway.upstream.recorder.count == before)
         #expect(response.text.contains("Start again"))
         #expect(response.text.contains("browser-unbound"))
-        // A browser that has only the sealed state learns nothing from the page.
+        // The page must not reveal the app's request to a browser that has only the sealed state.
         let challenge = GatewayFixture.challenge
         for text in ["client_id=p1", "legacy-p1", begun.state, "state=s1", challenge, "com.example.p1"] {
           #expect(!response.text.contains(text), "\(text)")
@@ -136,13 +136,13 @@ struct BrowserTests {
     }
   }
 
-  /// The target of the link of a page that offers to start again.
+  /// The target of the link on a page that offers to start again.
   private func link(_ page: Response) throws -> String {
     let link = try #require(page.text.firstMatch(of: /href="(\/\.proofgate\/start\?ticket=[^"]*)"/)?.output.1)
     return String(link).replacing("&amp;", with: "&")
   }
 
-  @Test("I-browser: the link of that page runs every rule with the policy of its time")
+  @Test("I-browser: the link of that page applies every rule of the policy that is in force when it is opened")
   func startAgain() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin { $0.append("scope", "read") }
@@ -158,13 +158,13 @@ struct BrowserTests {
       #expect(transaction.scope == original.scope)
       #expect(transaction.redirectURI == original.redirectURI)
       #expect(transaction.id != original.id)
-      // A policy that no longer knows the client is asked too.
+      // A policy that no longer knows the client applies too.
       await gateway.reload { $0.remove("p1") }
       try await gateway.expectRefused(get: target, status: 400)
     }
   }
 
-  @Test("I-browser: the link works for a quarter of an hour, by GET, and in no other spelling")
+  @Test("I-browser: the link works for 15 minutes, with GET only, and in no other spelling")
   func startTicket() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()
@@ -189,7 +189,7 @@ struct BrowserTests {
     Form(decoding: gateway.upstream.recorder.requests(to: "/authorize").last?.query ?? "")["state"]
   }
 
-  @Test("I-browser: a start again goes to the authorization path of its first start, and through the consent page")
+  @Test("I-browser: a new start uses the authorization path of the first start and shows the consent page")
   func startPath() async throws {
     let policy = try FixturePolicy.with { policy in
       policy.upstream.endpoints.authorization = ["/authorize", "/v2/authorize"]
@@ -208,7 +208,7 @@ struct BrowserTests {
       func press(_ decision: String) async throws -> Response {
         try await gateway.post("/.proofgate/consent", ["consent_token": String(token), "decision": decision], cookies)
       }
-      // A redirect would carry the app's state to the holder of the link.
+      // A redirect would give the app's state to the holder of the link.
       let denied = try await press("deny")
       #expect(denied.status == 403 && denied.location == nil)
       #expect(denied.text.contains("consent-denied") && !denied.text.contains("s1"))
@@ -216,7 +216,7 @@ struct BrowserTests {
     }
   }
 
-  @Test("I-browser: a refusal of a start again is a page, though the app's own request would get a redirect")
+  @Test("I-browser: a refused new start is a page, although the app's own request would get a redirect")
   func startRefused() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()
@@ -229,7 +229,7 @@ struct BrowserTests {
     }
   }
 
-  @Test("I-browser: a transaction that is too old starts again")
+  @Test("I-browser: an expired transaction gets a page that offers to start again")
   func expired() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()

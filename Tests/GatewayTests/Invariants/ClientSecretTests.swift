@@ -18,7 +18,7 @@ struct ClientSecretTests {
   private func from(_ address: String) -> Headers { ["X-Forwarded-For": address] }
 
   @Test(
-    "I-credentials: after twenty wrong secrets none is compared, not even the right one, at any endpoint",
+    "I-credentials: after twenty wrong secrets no endpoint compares a secret any more, not even the right one",
     arguments: ["/token", "/revoke", "/par"])
   func guessing(path: String) async throws {
     let policy = try FixturePolicy.with { policy in
@@ -45,7 +45,7 @@ struct ClientSecretTests {
       }
       #expect(statuses.prefix(20).allSatisfy { $0 == 401 })
       #expect(statuses.last == 429)
-      // Another address is not concerned.
+      // Requests from another address are not affected.
       let elsewhere = try await gateway.post("/token", try form("w1secret", at: "/token"), from("192.0.2.2"))
       #expect(elsewhere.status == 200, "\(elsewhere.text)")
       for path in forms.keys.sorted() {
@@ -53,13 +53,13 @@ struct ClientSecretTests {
           post: path, try form("w1secret", at: path), from("192.0.2.1"), status: 429)
         #expect(response.headers.contains("Retry-After"))
       }
-      // Without credentials there is nothing to guess.
+      // Without credentials there is no secret to guess.
       #expect(try await gateway.expectRefused(post: path, right, from("192.0.2.1")).status == 401)
     }
   }
 
   @Test(
-    "I-credentials: guesses that only the upstream can compare are limited as well",
+    "I-credentials: guesses that only the upstream can compare are limited too",
     arguments: ["/token", "/revoke", "/introspect"])
   func presentedGuesses(path: String) async throws {
     let policy = try FixturePolicy.with { $0.edit("w3") { $0.grants = [.authorizationCode, .clientCredentials] } }
@@ -87,7 +87,7 @@ struct ClientSecretTests {
     }
   }
 
-  @Test("I-credentials: a secret of the gateway's never passes upstream", arguments: [false, true])
+  @Test("I-credentials: a secret that the gateway verifies never goes upstream", arguments: [false, true])
   func ownSecret(inHeader: Bool) async throws {
     try await GatewayFixture.run { gateway in
       let basic: Headers = [
@@ -109,7 +109,7 @@ struct ClientSecretTests {
     }
   }
 
-  @Test("I-credentials: credentials for the upstream pass as they came")
+  @Test("I-credentials: credentials for the upstream pass unchanged")
   func upstreamsSecret() async throws {
     try await GatewayFixture.run { gateway in
       _ = try await gateway.post("/revoke", ["token": "raw", "client_id": "w3", "client_secret": "w3secret"])
@@ -118,7 +118,7 @@ struct ClientSecretTests {
     }
   }
 
-  @Test("I-credentials: to revoke another client's token is no error, and does nothing")
+  @Test("I-credentials: a client that revokes another client's token gets 200, and the token stays valid")
   func foreignToken() async throws {
     try await GatewayFixture.run { gateway in
       let token = try await refreshToken(gateway)

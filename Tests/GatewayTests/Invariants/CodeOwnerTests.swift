@@ -6,7 +6,7 @@ import Policy
 import Stores
 import Testing
 
-/// The owner of each upstream code is the transaction that brought it first.
+/// The owner of an upstream code is the transaction that received it first.
 @Suite("I-completion: the owner of a code")
 struct CodeOwnerTests {
   private static let callback = "https://gw.example/.proofgate/callback"
@@ -18,7 +18,7 @@ struct CodeOwnerTests {
     }
   }
 
-  @Test("I-completion: a code that another sign-in has brought is refused, also when that browser asks again")
+  @Test("I-completion: a code of another sign-in is refused, while its own sign-in may receive it again")
   func replayed() async throws {
     try await GatewayFixture.run { gateway in
       let first = try await gateway.begin()
@@ -36,7 +36,7 @@ struct CodeOwnerTests {
     }
   }
 
-  @Test("I-completion: over the network a code that the callback has seen is refused for another transaction")
+  @Test("I-completion: over the network a code that reached the callback is refused for another transaction")
   func replayedOverNetwork() async throws {
     let policy = try FixturePolicy.with {
       $0.upstream.callback = .network
@@ -50,7 +50,7 @@ struct CodeOwnerTests {
         return try await gateway.get(answer.added(to: "/.proofgate/callback"), Headers.cookies([begun.cookie]))
       }
       #expect(try await send(victim).location?.hasPrefix("com.example.p1:/cb?code=") == true)
-      // Of another upstream client the same text is another code.
+      // The same text from another upstream client is a different code.
       #expect(try await send(thief).location?.hasPrefix("https://web.example.com/cb?x=1&code=") == true)
       let again = try await gateway.begin()
       let refused = try await send(again)
@@ -59,7 +59,7 @@ struct CodeOwnerTests {
     }
   }
 
-  @Test("I-completion: a code is remembered for the server's code lifetime, not for the gateway's")
+  @Test("I-completion: a code is remembered for the upstream's code lifetime, not for the gateway's")
   func lifetime() async throws {
     let policy = try FixturePolicy.with {
       $0.upstream.codeLifetime = 300
@@ -80,7 +80,7 @@ struct CodeOwnerTests {
     }
   }
 
-  @Test("I-completion: without a store the app is told, and the code goes nowhere")
+  @Test("I-completion: without a store the app gets temporarily_unavailable, and the code is not delivered")
   func noStore() async throws {
     let store = BrokenStore(.unavailable("gone"))
     try await GatewayFixture.run(store: store) { gateway in
@@ -97,7 +97,7 @@ struct CodeOwnerTests {
     }
   }
 
-  @Test("I-token: a second code of one transaction is a login of its own and ends nothing of the first")
+  @Test("I-token: a second code of one transaction is a separate login, and the first login stays valid")
   func backButton() async throws {
     try await GatewayFixture.run { gateway in
       let session = try await gateway.legacySession()
@@ -123,7 +123,7 @@ struct CodeOwnerTests {
     }
   }
 
-  /// p1 is enforced as `legacy-p1`, which the policy also lists as an observed client.
+  /// p1 is enforced with the upstream client `legacy-p1`, which the policy also lists as an observed client.
   private static func watched() throws -> Policy {
     try FixturePolicy.with { policy in
       policy.edit("p1") {
@@ -138,7 +138,7 @@ struct CodeOwnerTests {
     }
   }
 
-  @Test("I-token: a raw code that a transaction brought is refused at the token endpoint, for an observed client too")
+  @Test("I-token: a raw code of a transaction is refused at the token endpoint, for an observed client too")
   func rawCode() async throws {
     try await GatewayFixture.run(try Self.watched()) { gateway in
       let begun = try await gateway.begin()
@@ -155,13 +155,13 @@ struct CodeOwnerTests {
       let refused = try await redeem("theOneCode012345", [:], ["client_id": "legacy-p1"])
       refused.expectTokenError(400, "invalid_grant")
       #expect(gateway.upstream.recorder.count == before)
-      // A code of the observed client's own goes upstream.
+      // A code of the observed client itself goes upstream.
       _ = try await redeem("anotherCode01234", [:], ["client_id": "legacy-p1"])
       #expect(gateway.upstream.recorder.count == before + 1)
     }
   }
 
-  @Test("I-completion: a code that passes to an observed client is nobody else's to bring")
+  @Test("I-completion: a code that passed to an observed client is refused in every transaction")
   func passingCode() async throws {
     try await GatewayFixture.run(try Self.watched()) { gateway in
       let begun = try await gateway.begin()

@@ -10,14 +10,14 @@ import Testing
 struct CompletionTests {
   private static let callback = "https://gw.example/.proofgate/callback"
 
-  /// A transaction of a browser that is signed in at the upstream.
+  /// Begins a transaction in a browser that is signed in at the upstream.
   private func started(_ gateway: GatewayFixture, _ client: String = "p1") async throws -> (Begun, cookies: [String]) {
     let session = try await gateway.legacySession()
     let begun = try await gateway.begin(client, cookies: [session])
     return (begun, [begun.cookie, session])
   }
 
-  /// Answers every request at the authorization endpoint with a redirect to `location`.
+  /// Makes the upstream answer every request at the authorization endpoint with a redirect to `location`.
   private func redirecting(_ gateway: GatewayFixture, to location: String) {
     gateway.upstream.script { request in
       request.path == "/authorize" ? Response(status: 302, headers: ["Location": location]) : nil
@@ -43,7 +43,7 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: no browser ever sees a code of the upstream's", arguments: ["n1", "p1", "w1", "w3"])
+  @Test("I-completion: no browser ever sees a code of the upstream", arguments: ["n1", "p1", "w1", "w3"])
   func rawCodes(client: String) async throws {
     try await GatewayFixture.run { gateway in
       var browser = gateway.browser()
@@ -60,7 +60,7 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: an omitted redirect URI is the registered one")
+  @Test("I-completion: a request without a redirect URI uses the registered one")
   func omittedRedirectURI() async throws {
     try await GatewayFixture.run { gateway in
       let delivery = try await gateway.walk("n2") { $0.remove("redirect_uri") }
@@ -70,7 +70,7 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: a denial goes to the app with its state and iss")
+  @Test("I-completion: a denial reaches the app with its state and iss")
   func denial() async throws {
     try await GatewayFixture.run { gateway in
       let (begun, cookies) = try await started(gateway)
@@ -83,7 +83,7 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: an error without state is completed in place, with the app's own state")
+  @Test("I-completion: an error without a state is completed in place, with the app's state")
   func errorWithoutState() async throws {
     try await GatewayFixture.run { gateway in
       let (begun, cookies) = try await started(gateway)
@@ -95,7 +95,7 @@ struct CompletionTests {
         #expect(answer["error"] == "invalid_scope")
         #expect(answer["state"] == "s1")
       }
-      // Without a transaction there is nobody to tell.
+      // Without a transaction the gateway does not know which app the error belongs to.
       gateway.upstream.script { _ in
         Response(status: 302, headers: ["Location": "\(Self.callback)?error=invalid_scope"])
       }
@@ -104,7 +104,7 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: an error of the upstream's own making becomes one of the registry's, in clean words")
+  @Test("I-completion: an unregistered error code becomes server_error, with a clean description")
   func unknownError() async throws {
     try await GatewayFixture.run { gateway in
       let (begun, cookies) = try await started(gateway)
@@ -118,7 +118,7 @@ struct CompletionTests {
   }
 
   @Test(
-    "I-completion: a code that was in the request is a stolen one, and is refused",
+    "I-completion: a code that the request already contained is refused as stolen",
     arguments: [
       "code=CODE", "goto=https%3A%2F%2Fgw.example%2F.proofgate%2Fcallback%3Fcode%3DCODE", "x=aCODEb", "x=CODE&y=%zz",
       "x=CODE%zz", "x=%ffCODE",
@@ -146,7 +146,7 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: a stolen code that is encoded twice, or has characters that are encoded, is recognised")
+  @Test("I-completion: a stolen code is recognised if it is encoded twice or contains characters that are encoded")
   func echoedCodeInDisguise() async throws {
     try await GatewayFixture.run { gateway in
       let (begun, cookies) = try await started(gateway)
@@ -163,7 +163,7 @@ struct CompletionTests {
   }
 
   @Test(
-    "I-completion: an answer at any other address than the one sent upstream is refused",
+    "I-completion: a response to any address other than the one sent upstream is refused",
     arguments: [
       "https://gw.example/.proofgate/callback/?", "https://gw.example/.proofgate/callback?x=1&",
       "https://GW.example/.proofgate/callback?", "https://gw.example:443/.proofgate/callback?",
@@ -181,7 +181,7 @@ struct CompletionTests {
   }
 
   @Test(
-    "I-completion: a code without a state, or with one that does not open, is refused",
+    "I-completion: a code without a state, or with a state that does not open, is refused",
     arguments: [
       "code=freshCode0123456", "code=freshCode0123456&state=s1", "code=freshCode0123456&state=",
       "code=freshCode0123456&state=STATE&state=STATE", "code=freshCode0123456&state=STATEx",
@@ -198,7 +198,7 @@ struct CompletionTests {
   }
 
   @Test(
-    "I-completion: an answer with two codes, or a code and an error, becomes an error",
+    "I-completion: a response with two codes, a malformed code, or a code and an error becomes server_error",
     arguments: [
       "code=freshCode0123456&code=b&", "code=freshCode0123456&error=access_denied&", "code=%zz&",
     ])
@@ -211,7 +211,7 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: the state of another browser's transaction is not completed here")
+  @Test("I-completion: a response with the state of another browser's transaction is refused")
   func statesSwapped() async throws {
     try await GatewayFixture.run { gateway in
       let (own, cookies) = try await started(gateway)
@@ -226,20 +226,20 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: in a browser that is signed in and approved, the very first request may be the answer")
+  @Test("I-completion: in a browser that is signed in and has consented, the first request may already return a code")
   func atOnce() async throws {
     try await GatewayFixture.run(quirks: .with { $0.remembersConsent = true }) { gateway in
       var browser = gateway.browser()
       _ = try await gateway.walk(&browser, "p1")
       let session = try #require(browser.cookies.value(of: "LEGACYSESSION", at: gateway.front))
-      // Without the gateway's cookie: the request itself is proof enough.
+      // The gateway's cookie is not needed: the response answers the request that began the transaction.
       let response = try await gateway.get(gateway.az("p1"), ["Cookie": "LEGACYSESSION=\(session)"])
       #expect(response.location?.hasPrefix("com.example.p1:/cb?code=") == true)
       #expect(response.ownCookie != nil)
     }
   }
 
-  @Test("I-completion: cookies that the upstream sets with its answer reach the browser")
+  @Test("I-completion: cookies that the upstream sets with its response reach the browser")
   func cookiesOfTheAnswer() async throws {
     try await GatewayFixture.run { gateway in
       let (begun, cookies) = try await started(gateway)
@@ -262,7 +262,7 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: the answer travels in the mode that the app asked for, where that is allowed")
+  @Test("I-completion: the response uses the mode that the app requested, if the policy allows it")
   func modes() async throws {
     let policy = try FixturePolicy.with {
       $0.edit("w1") { $0.responseModes = [.query, .fragment, .formPost] }
@@ -290,12 +290,12 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: the callback is closed where answers are completed in place")
+  @Test("I-completion: the callback is closed if responses are completed in place")
   func callbackClosed() async throws {
     try await GatewayFixture.run { gateway in
       let (begun, cookies) = try await started(gateway)
       let path = "/.proofgate/callback?code=freshCode0123456&state="
-      // The app of a transaction that is known learns of it; nobody else would tell it.
+      // The app of a known transaction gets an error, because no other response would reach it.
       let told = try await gateway.expectRefused(get: path + begun.state, Headers.cookies(cookies))
       #expect(try told.expectErrorRedirect(to: "com.example.p1:/cb")["error"] == "server_error")
       let stranger = try await gateway.expectRefused(get: path + "unknown", Headers.cookies(cookies), status: 400)
@@ -304,7 +304,7 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: with a callback over the network, a form post and a redirect of a script are completed there")
+  @Test("I-completion: with a callback over the network, a form POST and a script's redirect are completed there")
   func network() async throws {
     let policy = try FixturePolicy.with { $0.upstream.callback = .network }
     try await GatewayFixture.run(policy) { gateway in
@@ -319,7 +319,7 @@ struct CompletionTests {
         #expect(response.status == (usesPost ? 303 : 302))
         #expect(response.location?.hasPrefix("com.example.p1:/cb?code=") == true)
         #expect(gateway.upstream.recorder.count == before)
-        // In another browser, or twice in one request, it is not.
+        // The response is refused in another browser, and if it is in both the query and the body.
         let stranger = try await gateway.expectRefused(get: answer.added(to: "/.proofgate/callback"), status: 400)
         #expect(stranger.location == nil)
         #expect(stranger.text.contains("Start again"))
@@ -329,13 +329,13 @@ struct CompletionTests {
       }
       try await gateway.expectRefused(get: "/.proofgate/callback?code=freshCode0123456", status: 502)
       try await gateway.expectRefused(get: "/.proofgate/callback?code=freshCode0123456&state=s1", status: 502)
-      // A redirect that passes is completed in place all the same.
+      // A redirect that the gateway proxies is still completed in place.
       let code = try await gateway.code("p1")
       #expect(try await gateway.redeem(code, "p1").status == 200)
     }
   }
 
-  @Test("I-completion: a Refresh field with an answer does not get through")
+  @Test("I-completion: a Refresh field with a code does not reach the browser")
   func refreshField() async throws {
     try await GatewayFixture.run { gateway in
       let (begun, cookies) = try await started(gateway)
@@ -352,7 +352,7 @@ struct CompletionTests {
     }
   }
 
-  @Test("I-completion: an upstream that makes its redirects absolute leads nobody around the gateway")
+  @Test("I-completion: absolute redirects of the upstream do not lead around the gateway")
   func absoluteRedirects() async throws {
     try await GatewayFixture.run(quirks: .with { $0.absoluteRedirects = true }) { gateway in
       let begun = try await gateway.begin()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("I-consent")
 struct ConsentTests {
-  /// The consent page as a browser that opened AZ has it.
+  /// Opens AZ and returns the form of the consent page and the cookie that the page sets.
   private func asked(
     _ gateway: GatewayFixture, _ client: String = "n1", cookies: [String] = []
   ) async throws -> (form: HTMLForm, cookie: String) {
@@ -23,7 +23,7 @@ struct ConsentTests {
     return try await gateway.post("/.proofgate/consent", form.submission(button: button), Headers.cookies(cookies))
   }
 
-  @Test("I-consent: the page comes before the upstream is contacted")
+  @Test("I-consent: the page comes before any contact with the upstream")
   func before() async throws {
     try await GatewayFixture.run { gateway in
       for client in ["n1", "n2", "n4", "w1"] {
@@ -36,7 +36,7 @@ struct ConsentTests {
     }
   }
 
-  @Test("I-consent: approval leads on to the upstream, in the same browser")
+  @Test("I-consent: approval continues to the upstream, in the same browser only")
   func approval() async throws {
     try await GatewayFixture.run { gateway in
       let (form, cookie) = try await asked(gateway)
@@ -47,12 +47,12 @@ struct ConsentTests {
       let next = try await gateway.get(target, Headers.cookies([try #require(response.ownCookie)]))
       #expect(next.location?.hasPrefix("/login?next=") == true)
       #expect(Form(decoding: target.split(separator: "?")[1])["client_id"] == "legacy-native")
-      // Elsewhere the way on is worth nothing.
+      // Another browser cannot use that target.
       try await gateway.expectRefused(get: target, status: 400)
     }
   }
 
-  @Test("I-consent: a denial goes to the app, and the upstream never hears of it")
+  @Test("I-consent: a denial goes to the app, and the upstream sees no request")
   func denial() async throws {
     try await GatewayFixture.run { gateway in
       let (form, cookie) = try await asked(gateway)
@@ -64,7 +64,7 @@ struct ConsentTests {
     }
   }
 
-  @Test("I-consent: nobody approves with another browser's token, or without a cookie")
+  @Test("I-consent: an approval with another browser's token, or without a cookie, is refused")
   func forgery() async throws {
     try await GatewayFixture.run { gateway in
       let victim = try await asked(gateway)
@@ -89,7 +89,7 @@ struct ConsentTests {
     }
   }
 
-  @Test("I-consent: the approval runs every rule anew")
+  @Test("I-consent: the approval applies every rule again, with the policy in force")
   func policyOfNow() async throws {
     try await GatewayFixture.run { gateway in
       let (form, cookie) = try await asked(gateway)
@@ -106,7 +106,7 @@ struct ConsentTests {
     }
   }
 
-  @Test("I-consent: an upstream that remembers its approval covers no other app")
+  @Test("I-consent: consent that the upstream remembers does not apply to another app")
   func sharedUpstreamClient() async throws {
     try await GatewayFixture.run(quirks: .with { $0.remembersConsent = true }) { gateway in
       var browser = gateway.browser()
@@ -120,18 +120,18 @@ struct ConsentTests {
     }
   }
 
-  @Test("I-consent: prompt=none answers consent_required")
+  @Test("I-consent: prompt=none is answered with consent_required")
   func promptNone() async throws {
     try await GatewayFixture.run { gateway in
       let response = try await gateway.expectRefused(get: gateway.az { $0.append("prompt", "none") })
       #expect(try response.expectErrorRedirect(to: "com.example.app:/cb")["error"] == "consent_required")
-      // Where the upstream asks, it is the upstream's to answer.
+      // If only the upstream asks for consent, the parameter goes upstream.
       let begun = try await gateway.begin { $0.append("prompt", "none") }
       #expect(begun.query["prompt"] == "none")
     }
   }
 
-  @Test("I-consent: `consent: upstream` leaves the question to the upstream")
+  @Test("I-consent: with `consent: upstream` only the upstream asks")
   func upstream() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin("p1")
@@ -139,7 +139,8 @@ struct ConsentTests {
     }
   }
 
-  @Test("I-consent: an approval can be repeated without harm, and the log names one sign-in from the page on")
+  @Test(
+    "I-consent: an approval may be repeated, and all log lines of the sign-in have one transaction from the page on")
   func repeated() async throws {
     try await GatewayFixture.run { gateway in
       let (form, cookie) = try await asked(gateway)
@@ -160,7 +161,7 @@ struct ConsentTests {
 }
 
 extension GatewayFixture {
-  /// The page that AZ gives before anybody is contacted.
+  /// Opens AZ and expects a page without any contact with the upstream.
   fileprivate func expectRefusedNothing(_ target: String, _ cookies: [String]) async throws -> Response {
     let before = upstream.recorder.count
     let response = try await get(target, Headers.cookies(cookies))

@@ -34,7 +34,7 @@ struct CredentialsTests {
         + more.fields)
   }
 
-  @Test("I-credentials: a whole flow uses them once for the code and once for each refresh")
+  @Test("I-credentials: a complete flow uses the held credentials once for the code and once for each refresh")
   func refresh() async throws {
     try await GatewayFixture.run(quirks: .with { $0.rotatesRefreshTokens = true }) { gateway in
       let first = try await tokens(gateway)
@@ -56,12 +56,12 @@ struct CredentialsTests {
           "grant_type": "refresh_token", "refresh_token": grant.upstreamRefreshToken.reveal(),
         ])
       #expect(try await gateway.post("/token", refresh(renewed)).status == 200)
-      // One that was used already ends the family.
+      // A refresh token that was already used ends the family.
       try await gateway.post("/token", refresh(sealed)).expectTokenError(400, "invalid_grant")
     }
   }
 
-  @Test("I-credentials: a refresh token of one client is refused for every other")
+  @Test("I-credentials: a refresh token of one client is refused for every other client")
   func foreignRefreshToken() async throws {
     try await GatewayFixture.run { gateway in
       let sealed = try #require(try await tokens(gateway).refreshToken).reveal()
@@ -85,7 +85,7 @@ struct CredentialsTests {
     }
   }
 
-  @Test("I-credentials: a client that is itself at the upstream refreshes with its own credentials")
+  @Test("I-credentials: a client with an upstream client of its own refreshes with its own credentials")
   func ownRefreshToken() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w3")
@@ -100,7 +100,7 @@ struct CredentialsTests {
   }
 
   @Test(
-    "I-credentials: what a confidential client presents to the upstream goes there with its code and its refresh token",
+    "I-credentials: a confidential client's own credentials go upstream with its code and its refresh token",
     arguments: [true, false])
   func presented(inHeader: Bool) async throws {
     try await GatewayFixture.run { gateway in
@@ -128,7 +128,7 @@ struct CredentialsTests {
     }
   }
 
-  @Test("I-token: wrong credentials that only the upstream can compare do not burn the code")
+  @Test("I-token: wrong credentials that only the upstream can compare do not use up the code")
   func wrongPresented() async throws {
     let policy = try FixturePolicy.with { $0.edit("w3") { $0.pkce = .off } }
     try await GatewayFixture.run(policy) { gateway in
@@ -180,7 +180,7 @@ struct CredentialsTests {
     }
   }
 
-  @Test("I-credentials: access tokens are the upstream's own")
+  @Test("I-credentials: access tokens are those of the upstream")
   func accessTokens() async throws {
     try await GatewayFixture.run { gateway in
       let token = try await tokens(gateway).accessToken.reveal()
@@ -192,7 +192,7 @@ struct CredentialsTests {
     }
   }
 
-  @Test("I-credentials: revocation of a sealed refresh token is its own client's alone")
+  @Test("I-credentials: only the client of a sealed refresh token can revoke it")
   func revocation() async throws {
     try await GatewayFixture.run { gateway in
       let sealed = try #require(try await tokens(gateway).refreshToken).reveal()
@@ -208,7 +208,7 @@ struct CredentialsTests {
     }
   }
 
-  @Test("I-credentials: revocation of anything else goes as the client sent it")
+  @Test("I-credentials: a revocation of any other token goes upstream unchanged")
   func rawRevocation() async throws {
     try await GatewayFixture.run { gateway in
       let access = try await tokens(gateway).accessToken.reveal()
@@ -222,7 +222,7 @@ struct CredentialsTests {
     }
   }
 
-  @Test("I-credentials: introspection goes as the client sent it")
+  @Test("I-credentials: an introspection request goes upstream unchanged")
   func introspection() async throws {
     try await GatewayFixture.run { gateway in
       let access = try await tokens(gateway).accessToken.reveal()
@@ -235,7 +235,7 @@ struct CredentialsTests {
     }
   }
 
-  @Test("I-credentials: no other grant gets them")
+  @Test("I-credentials: no other grant uses the held credentials")
   func otherGrants() async throws {
     let policy = try FixturePolicy.with { policy in
       for id in ["w1", "w3"] { policy.edit(id) { $0.grants = [.authorizationCode, .clientCredentials] } }
@@ -258,7 +258,7 @@ struct CredentialsTests {
   }
 
   @Test(
-    "I-credentials: a confidential client whose upstream id differs proves itself with its own secret",
+    "I-credentials: a confidential client with another id at the upstream must present its own secret",
     arguments: [
       ["client_id": "w1"], ["client_id": "w1", "client_secret": ""], ["client_id": "w1", "client_secret": "wrong"],
       ["client_id": "w1", "client_secret": "upstream-secret-of-w1"],
@@ -278,7 +278,7 @@ struct CredentialsTests {
     }
   }
 
-  @Test("I-credentials: Basic works where the policy has a secret, and not together with a second method")
+  @Test("I-credentials: Basic works if the policy has a secret, and not together with a second method")
   func basic() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("web:2")
@@ -296,7 +296,7 @@ struct CredentialsTests {
     }
   }
 
-  @Test("I-credentials: the secret that a public client ships proves nothing")
+  @Test("I-credentials: the secret that a public client ships does not authenticate it")
   func shippedSecret() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("n3")
@@ -315,7 +315,7 @@ struct CredentialsTests {
   }
 
   @Test(
-    "I-credentials: they travel as the upstream wants them, and never twice",
+    "I-credentials: held credentials are sent by the method that the policy names, and by no other",
     arguments: [UpstreamClient.Authentication.basic, .post])
   func methods(method: UpstreamClient.Authentication) async throws {
     let policy = try FixturePolicy.with { policy in policy.edit("p1") { $0.upstream.authentication = method } }

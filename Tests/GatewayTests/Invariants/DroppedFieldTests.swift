@@ -5,10 +5,10 @@ import OAuth
 import Policy
 import Testing
 
-/// Fields that only a trusted proxy may send: in observe mode each that is dropped is a finding.
+/// Fields that only a trusted proxy may send. In observe mode each dropped field is a finding.
 @Suite("I-transport: dropped fields")
 struct DroppedFieldTests {
-  /// No peer is trusted.
+  /// A policy that trusts no peer and observes every client.
   private static func observing() throws -> Policy {
     try FixturePolicy.onLoopback { policy in
       policy.mode = .observe
@@ -57,7 +57,7 @@ struct DroppedFieldTests {
     }
   }
 
-  @Test("I-transport: where every client is enforced, dropped fields are no findings")
+  @Test("I-transport: if every client is enforced, dropped fields are not findings")
   func enforced() async throws {
     try await GatewayFixture.run(try FixturePolicy.onLoopback()) { gateway in
       _ = try await gateway.get("/page", ["sm-user": "ada"])

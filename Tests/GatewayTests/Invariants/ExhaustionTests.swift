@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Exhaustion")
 struct ExhaustionTests {
-  @Test("6819-4.4.1.11-exhaustion: a store that is full of strangers' states still redeems a code")
+  @Test("6819-4.4.1.11-exhaustion: a code can be redeemed while the store is full of states of other sign-ins")
   func redemptionGoesOn() async throws {
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = 24 }
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.state: 10])
@@ -22,7 +22,7 @@ struct ExhaustionTests {
     }
   }
 
-  @Test("6819-4.4.1.11-exhaustion: a flood of states from one address costs that address its own oldest ones only")
+  @Test("6819-4.4.1.11-exhaustion: a flood of states from one address evicts only the oldest states of that address")
   func handles() async throws {
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = 24 }
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.state: 60])
@@ -44,7 +44,8 @@ struct ExhaustionTests {
     }
   }
 
-  @Test("6819-4.4.1.11-exhaustion: the operator is warned when four fifths of a share are taken, and metrics show it")
+  @Test(
+    "6819-4.4.1.11-exhaustion: the operator gets a warning when four fifths of a share are in use, and metrics show it")
   func warning() async throws {
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = 24 }
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.state: 10])
@@ -59,7 +60,7 @@ struct ExhaustionTests {
     }
   }
 
-  @Test("Where the server takes a short state only, a request that would take more than 512 bytes of memory is refused")
+  @Test("With a short state limit, a request that would take more than 512 bytes of the store is refused")
   func longState() async throws {
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = 24 }
     try await GatewayFixture.run(policy) { gateway in
@@ -70,14 +71,16 @@ struct ExhaustionTests {
       #expect(response.location == nil)
       #expect(response.text.contains("state_limit"))
     }
-    // In a sealed state it takes no memory of the gateway's.
+    // Without that limit the state is sealed and takes no memory of the gateway.
     try await GatewayFixture.run { gateway in
       let response = try await gateway.get(gateway.az("p1") { $0.set("state", String(repeating: "s", count: 500)) })
       #expect(response.location?.contains("error=") == false)
     }
   }
 
-  @Test("A state or a scope of any length is not kept", arguments: [("state", 2048, 2048), ("scope", 2048, 4096)])
+  @Test(
+    "A state or a scope beyond its maximum length is refused",
+    arguments: [("state", 2048, 2048), ("scope", 2048, 4096)])
   func overlong(name: String, usual: Int, longest: Int) async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.upstream.stateLimit = 16_384 }) { gateway in
       let kept = try await gateway.get(gateway.az("p1") { $0.set(name, String(repeating: "s", count: usual)) })

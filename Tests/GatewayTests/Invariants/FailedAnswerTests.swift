@@ -12,7 +12,7 @@ struct FailedAnswerTests {
   }
 
   @Test(
-    "I-failure: an upstream in trouble is no fault of the client's, whatever its body says, and costs no code",
+    "I-failure: a failure of the upstream is not blamed on the client and does not use up the code",
     arguments: [
       (500, "invalid_grant", 502, "server_error"), (502, "invalid_request", 502, "server_error"),
       (503, "invalid_grant", 503, "temporarily_unavailable"), (429, "invalid_grant", 503, "temporarily_unavailable"),
@@ -31,7 +31,7 @@ struct FailedAnswerTests {
   }
 
   @Test(
-    "I-failure: a refresh token outlives an upstream in trouble",
+    "I-failure: a refresh token stays valid after a failure of the upstream",
     arguments: [(500, "invalid_grant", 502), (429, "invalid_grant", 503), (400, "busy", 502)])
   func refresh(status: Int, word: String, expected: Int) async throws {
     try await GatewayFixture.run { gateway in
@@ -49,7 +49,7 @@ struct FailedAnswerTests {
   }
 
   @Test(
-    "I-failure: what the upstream says of a code in its own words stays the client's to know",
+    "I-failure: an error of the upstream about the code reaches the client as invalid_grant",
     arguments: ["invalid_grant", "bad_verification_code", "expired_code"])
   func clientsFault(word: String) async throws {
     try await GatewayFixture.run { gateway in

@@ -10,8 +10,8 @@ import Testing
 
 @Suite("I-failure")
 struct FailureTests {
-  /// What a gateway says whose upstream fails: at the authorization endpoint, in a transaction, at the token endpoint
-  /// and on a path that passes.
+  /// Expects this error from a gateway whose upstream fails: at the authorization endpoint, in a transaction, at the
+  /// token and revocation endpoints, and on a path that passes.
   private func expect(
     _ status: Int, _ error: String, from broken: GatewayFixture, knownTo gateway: GatewayFixture,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -45,7 +45,7 @@ struct FailureTests {
     }
   }
 
-  @Test("I-failure: an upstream that refuses connections is 503, temporarily_unavailable")
+  @Test("I-failure: an upstream that refuses connections gives 503, temporarily_unavailable")
   func dead() async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.withReplica(upstream: .dead) { broken in
@@ -54,7 +54,7 @@ struct FailureTests {
     }
   }
 
-  @Test("I-failure: an upstream that does not answer in time is 504, temporarily_unavailable")
+  @Test("I-failure: an upstream that does not respond in time gives 504, temporarily_unavailable")
   func hanging() async throws {
     let raw = try await RawUpstream(.silence)
     try await GatewayFixture.run { gateway in
@@ -68,7 +68,7 @@ struct FailureTests {
   }
 
   @Test(
-    "I-failure: an upstream that breaks off or talks garbage is 502, server_error",
+    "I-failure: an upstream that breaks off or sends garbage gives 502, server_error",
     arguments: [
       "", "HTTP/1.1 200", "garbage\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", "HTTP/1.1 99 No\r\n\r\n", "SSH-2.0-OpenSSH\r\n",
@@ -83,7 +83,7 @@ struct FailureTests {
     await raw.stop()
   }
 
-  @Test("I-failure: the operator learns why an answer of the upstream was refused, once for many requests")
+  @Test("I-failure: the operator learns why a response of the upstream was refused, once for many requests")
   func reason() async throws {
     let raw = try await RawUpstream(.bytes("HTTP/1.1 200 OK\nContent-Length: 0\n\n"))
     try await GatewayFixture.run { gateway in
@@ -99,7 +99,7 @@ struct FailureTests {
     await raw.stop()
   }
 
-  @Test("I-failure: a token answer that ends early is 502, whatever its beginning says")
+  @Test("I-failure: a truncated token response gives 502, whatever its beginning says")
   func truncated() async throws {
     let body = #"{"access_token":"at","token_type":"bearer"}"#
     let raw = try await RawUpstream(
@@ -117,7 +117,7 @@ struct FailureTests {
   }
 
   @Test(
-    "I-failure: a token answer that no client could use is 502, server_error",
+    "I-failure: an unusable token response gives 502, server_error, or 503 if the upstream sent 503",
     arguments: [
       (200, "text/html", "<html>Internal error</html>"), (200, "application/json", "{"),
       (200, "application/json", "[]"),
@@ -145,7 +145,7 @@ struct FailureTests {
     }
   }
 
-  @Test("I-failure: an internal error of the upstream at the very first request goes to the app")
+  @Test("I-failure: an internal error of the upstream at the first request reaches the app as server_error")
   func internalError() async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { _ in Response(status: 500, body: Array("SQL state 42".utf8)) }
@@ -155,7 +155,7 @@ struct FailureTests {
     }
   }
 
-  @Test("I-failure: a state that is too long for the upstream makes an error redirect")
+  @Test("I-failure: a state that is too long for the upstream gives an error redirect")
   func stateTooLong() async throws {
     try await GatewayFixture.run(quirks: .with { $0.stateLimit = 64 }) { gateway in
       let response = try await gateway.get(gateway.az("p1"))
@@ -163,7 +163,7 @@ struct FailureTests {
     }
   }
 
-  @Test("I-failure: the client's fault is 4xx, and the upstream's refusal of a code stays invalid_grant")
+  @Test("I-failure: the upstream's refusal of a code is 400, invalid_grant")
   func clientsFault() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("p1")
@@ -173,7 +173,7 @@ struct FailureTests {
   }
 
   @Test(
-    "I-failure: a store that is full or away is 503, and never invalid_grant",
+    "I-failure: a store that is full or unavailable gives 503, and never invalid_grant",
     arguments: [StoreError.full, .unavailable("gone")])
   func store(error: StoreError) async throws {
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = 24 }
@@ -195,7 +195,7 @@ struct FailureTests {
     }
   }
 
-  @Test("I-failure: a gateway lives on after an upstream that failed in every way")
+  @Test("I-failure: the gateway keeps working after connections that the upstream broke off")
   func livesOn() async throws {
     for answer in [RawUpstream.Answer.reset, .bytes("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")] {
       try await GatewayFixture.run(before: answer) { gateway, _ in
@@ -210,7 +210,7 @@ struct FailureTests {
 }
 
 extension GatewayFixture {
-  /// A refresh token of p1.
+  /// Signs in with p1 and returns the refresh token.
   func sealedRefreshToken() async throws -> String {
     let code = try await code("p1")
     let response = try await redeem(code, "p1")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Gateway
 
-/// Codes that a server hands to other origins than its own while a sign-in runs, and codes in `Link` fields.
+/// Codes that a server sends to other origins while a sign-in is in progress, and codes in `Link` fields.
 @Suite("I-path: codes for other origins")
 struct ForeignAnswerTests {
   private static let login = "/login/submit"
@@ -17,7 +17,7 @@ struct ForeignAnswerTests {
   }
 
   @Test(
-    "I-path: in a transaction a code for another origin is refused, with no state, another state, or several names",
+    "I-path: in a transaction a code for another origin is refused, whatever its state and the spelling of its name",
     arguments: [
       "https://evil.example/?code=RAW", "https://evil.example/cb?state=s1&code=RAW", "//evil.example/#code=RAW",
       "https://evil.example/?x=1;code=RAW", "https://evil.example/?%63ode=RAW", "https://evil.example/?Code=RAW",
@@ -46,7 +46,8 @@ struct ForeignAnswerTests {
   }
 
   @Test(
-    "I-path: the same holds for Refresh, Content-Location and Link", arguments: ["Refresh", "Content-Location", "Link"])
+    "I-path: a code for another origin in Refresh, Content-Location or Link is refused too",
+    arguments: ["Refresh", "Content-Location", "Link"])
   func otherFields(name: String) async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()
@@ -68,7 +69,7 @@ struct ForeignAnswerTests {
   }
 
   @Test(
-    "I-path: a sign-in that goes on at the server's own origin, or at another one without a code, passes",
+    "I-path: a sign-in may continue at the gateway's origin, or at another origin without a code",
     arguments: [
       "/mfa?code=1", "https://gw.example/login/callback?code=1", "https://idp.example/authorize?response_type=code&x=1",
       "https://idp.example/?promo_code=1", "https://idp.example/?code_challenge=x",
@@ -85,7 +86,7 @@ struct ForeignAnswerTests {
     }
   }
 
-  @Test("I-path: a code for the server's own origin stays on this side of the gateway, and for no other host or port")
+  @Test("I-path: a code for the upstream's own origin is allowed, a code for any other host or port is not")
   func upstreamOrigin() throws {
     let policy = try FixturePolicy.with { policy in
       policy.upstream.origin = Origin(scheme: .http, host: "legacy.internal", port: 9000)
@@ -98,7 +99,7 @@ struct ForeignAnswerTests {
     }
   }
 
-  @Test("I-path: without a running transaction a code for another origin passes")
+  @Test("I-path: without a transaction in progress a code for another origin passes")
   func noTransaction() async throws {
     try await GatewayFixture.run { gateway in
       let location = "https://elsewhere.example/cb?code=RAW"
@@ -111,7 +112,7 @@ struct ForeignAnswerTests {
     }
   }
 
-  @Test("I-observe: an observed client gets its code in a browser in which a sign-in of an enforced client runs")
+  @Test("I-observe: an observed client gets its code in a browser with a sign-in of an enforced client in progress")
   func observedClient() async throws {
     let listed = try RedirectURI(parsing: "https://watched.example/cb")
     let policy = try FixturePolicy.with { policy in
@@ -142,7 +143,7 @@ struct ForeignAnswerTests {
   // MARK: Link
 
   @Test(
-    "I-path: a Link with a code or token for a guarded redirect URI does not pass, on any path",
+    "I-path: a Link with a code or token for a guarded redirect URI is refused, on any path",
     arguments: [
       "<https://app.example.com/cb?code=RAW>; rel=prefetch", "</.proofgate/callback?code=RAW>; rel=\"next\"",
       "</a>; rel=x,<com.example.app:/cb#access_token=RAW>;rel=preload", "<https://app.example.com/cb?code=RAW",
@@ -162,7 +163,7 @@ struct ForeignAnswerTests {
     }
   }
 
-  @Test("I-path: a Link without a code passes in its place, and several do")
+  @Test("I-path: Link fields without a code pass unchanged")
   func harmlessLinks() async throws {
     try await GatewayFixture.run { gateway in
       answering(
@@ -175,7 +176,7 @@ struct ForeignAnswerTests {
     }
   }
 
-  @Test("I-observe: an observed answer with a Link that carries a code to an enforced client's redirect URI is refused")
+  @Test("I-observe: an observed response is refused if its Link carries a code to an enforced client's redirect URI")
   func observedLink() async throws {
     let policy = try FixturePolicy.with { $0.unknownClients = .observe }
     try await GatewayFixture.run(policy) { gateway in
@@ -186,7 +187,7 @@ struct ForeignAnswerTests {
     }
   }
 
-  @Test("The targets of a Link field are what its brackets hold")
+  @Test("The targets of a Link field are the texts between its angle brackets")
   func targets() {
     #expect(LinkField.targets(of: "</a>; title=\"x\", <b?c=1,2>;rel=y") == ["/a", "b?c=1,2"])
     #expect(LinkField.targets(of: "no target").isEmpty)

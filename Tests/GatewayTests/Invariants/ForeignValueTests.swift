@@ -6,9 +6,9 @@ import Policy
 import Sealing
 import Testing
 
-@Suite("I-request: values of others")
+@Suite("I-request: values that the gateway did not seal")
 struct ForeignValueTests {
-  @Test("I-request: a client's state that another deployment sealed is the client's own business")
+  @Test("I-request: a state that another deployment sealed is an ordinary state of the client")
   func foreignState() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()
@@ -16,13 +16,13 @@ struct ForeignValueTests {
       let foreign = other.seal(try gateway.transaction(of: begun))
       let again = try await gateway.begin { $0.set("state", foreign) }
       #expect(try gateway.transaction(of: again).state == foreign)
-      // A page of the upstream that comes back with it belongs to a key that this replica may not have yet.
+      // At re-entry such a state may have been sealed with a key that this replica does not have yet.
       let target = begun.target { $0.set("state", foreign) }
       try await gateway.expectRefused(get: target, Headers.cookies([begun.cookie]), status: 503)
     }
   }
 
-  @Test("I-request: a state that begins like a sealed one begins a transaction like any other")
+  @Test("I-request: a state that only begins like a sealed one is an ordinary state of the client")
   func likeSealed() async throws {
     try await GatewayFixture.run { gateway in
       let state = "AQ" + String(repeating: "x", count: 70)
@@ -31,7 +31,7 @@ struct ForeignValueTests {
     }
   }
 
-  @Test("A client id that nobody knows is cut in the log")
+  @Test("An unknown client id is truncated in the log")
   func longClientID() async throws {
     try await GatewayFixture.run { gateway in
       let id = String(repeating: "z", count: 5000)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("I-credentials")
 struct HeldIdentifierTests {
-  /// Requests that name `legacy-w1`, whose secret the gateway holds.
+  /// Requests that contain `legacy-w1`, whose secret the gateway holds.
   private static let requests: [(String, @Sendable (inout Request) -> Void)] = [
     ("body", { $0.body = body("client_id=legacy-w1&client_secret=guess") }),
     ("case", { $0.body = body("client_id=Legacy-W1&client_secret=guess") }),
@@ -88,7 +88,8 @@ struct HeldIdentifierTests {
   static let modes = [UnknownClients.reject, .observe]
 
   @Test(
-    "I-credentials: a held upstream id reaches the upstream in no place and in no spelling", arguments: endpoints, modes
+    "I-credentials: a held upstream id never reaches the upstream, in any place or spelling",
+    arguments: endpoints, modes
   )
   func refused(path: String, unknown: UnknownClients) async throws {
     let policy = try FixturePolicy.with { policy in
@@ -110,7 +111,7 @@ struct HeldIdentifierTests {
     }
   }
 
-  @Test("I-credentials: a held upstream id that the policy lists as a client is named in its own spelling alone")
+  @Test("I-credentials: a held upstream id that the policy lists as a client is accepted in its exact spelling only")
   func listed() async throws {
     let policy = try FixturePolicy.with { policy in
       let id = ClientID("legacy-w1")
@@ -132,7 +133,7 @@ struct HeldIdentifierTests {
     }
   }
 
-  @Test("I-credentials: other callers introspect as before")
+  @Test("I-credentials: introspection by other callers is not changed")
   func otherCallers() async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { _ in
@@ -163,7 +164,7 @@ struct HeldIdentifierTests {
     }
   }
 
-  @Test("I-credentials: a secret of the gateway's stays here under another spelling of its client too")
+  @Test("I-credentials: a secret that the gateway verifies does not go upstream under another spelling of its client")
   func ownSecretUnderAnotherSpelling() async throws {
     let policy = try FixturePolicy.with { $0.unknownClients = .observe }
     try await GatewayFixture.run(policy) { gateway in

@@ -3,12 +3,12 @@ import HTTP
 import LegacyServer
 import Testing
 
-@Suite("I-pages: pages of the interaction")
+@Suite("I-pages: the upstream's login and consent pages")
 struct InteractionPagesTests {
   private func policies(_ response: Response) -> [String] { response.headers.all("Content-Security-Policy") }
 
   @Test(
-    "I-pages: form-action is taken out of the upstream's policy inside a transaction",
+    "I-pages: inside a transaction form-action is removed from the upstream's Content-Security-Policy",
     arguments: [
       ("default-src 'self'; form-action 'self'; script-src 'self'", "default-src 'self'; script-src 'self'"),
       ("form-action 'self'", nil), ("FORM-ACTION 'none';default-src 'self'", "default-src 'self'"),
@@ -35,7 +35,7 @@ struct InteractionPagesTests {
     }
   }
 
-  @Test("I-pages: outside of a transaction the upstream's pages stay as they are")
+  @Test("I-pages: outside of a transaction the upstream's pages are unchanged")
   func outside() async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { _ in
@@ -47,7 +47,7 @@ struct InteractionPagesTests {
     }
   }
 
-  @Test("I-pages: login and consent pages cannot be framed, and leak no address")
+  @Test("I-pages: login and consent pages cannot be framed and send a referrer to their own origin only")
   func framing() async throws {
     try await GatewayFixture.run { gateway in
       let session = try await gateway.legacySession()
@@ -62,7 +62,7 @@ struct InteractionPagesTests {
     }
   }
 
-  @Test("I-pages: the gateway's own pages are strict and say nothing of form targets")
+  @Test("I-pages: the gateway's own pages have a strict Content-Security-Policy without form-action")
   func ownPages() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()

@@ -5,10 +5,10 @@ import OAuth
 import Policy
 import Testing
 
-/// The ids by which the lines of the decision log find each other.
+/// The ids that connect the lines of the decision log.
 @Suite("The ids of the decision log")
 struct LogIDTests {
-  @Test("Each line has the id of its request, 128 bits that two requests never share")
+  @Test("Each line has the id of its request, 128 bits that are unique to the request")
   func requests() async throws {
     try await GatewayFixture.run { gateway in
       _ = try await gateway.get(gateway.az("p1"))
@@ -25,7 +25,7 @@ struct LogIDTests {
     }
   }
 
-  @Test("Two lines about one request have one id")
+  @Test("Two lines about one request have the same id")
   func twoLines() async throws {
     try await GatewayFixture.run(try ObserveTests.observing()) { gateway in
       gateway.upstream.script { _ in
@@ -49,7 +49,7 @@ struct LogIDTests {
     }
   }
 
-  @Test("A request over HTTP/1.1 keep-alive gets an id of its own")
+  @Test("Each request of a keep-alive connection has an id of its own")
   func keepAlive() async throws {
     try await GatewayFixture.run { gateway in
       let request = "GET /authorize/ HTTP/1.1\r\nHost: gw.example\r\nX-Forwarded-Proto: https\r\n"
@@ -60,7 +60,7 @@ struct LogIDTests {
     }
   }
 
-  @Test("A sign-in has one transaction in each of its lines, from the consent page to the redemption")
+  @Test("All lines of a sign-in have the same transaction, from the consent page to the redemption")
   func transaction() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("n1")
@@ -73,7 +73,7 @@ struct LogIDTests {
     }
   }
 
-  @Test("A sign-in that was pushed has its transaction from the push on")
+  @Test("A pushed sign-in has the same transaction from the push on")
   func pushed() async throws {
     let policy = try FixturePolicy.with { policy in
       policy.upstream.endpoints.pushedAuthorization = ["/par"]
@@ -90,7 +90,7 @@ struct LogIDTests {
     }
   }
 
-  @Test("A sign-in that cannot begin, and an answer that is refused, have their transaction")
+  @Test("The line of a sign-in that cannot begin, or of a refused response, has the transaction")
   func refused() async throws {
     try await GatewayFixture.run { gateway in
       _ = try await gateway.get(gateway.az("p1") { $0.set("state", String(repeating: "s", count: 3_000)) })

@@ -19,7 +19,7 @@ struct MetadataTests {
   }
 
   @Test(
-    "I-path: while a client is enforced, the server's own metadata does not lead around the gateway", arguments: paths)
+    "I-path: while a client is enforced, the upstream's own metadata is refused", arguments: paths)
   func closed(path: String) async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let response = try await gateway.expectRefused(get: path, status: 404)
@@ -28,7 +28,7 @@ struct MetadataTests {
     }
   }
 
-  @Test("I-observe: while no client is enforced, the server's own metadata passes with a finding", arguments: paths)
+  @Test("I-observe: while no client is enforced, the upstream's own metadata passes with a finding", arguments: paths)
   func observed(path: String) async throws {
     let policy = try Self.policy { policy in policy.editAll { $0.mode = .observe } }
     try await GatewayFixture.run(policy) { gateway in

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Redirect URIs that do not match")
 struct MismatchTests {
-  @Test("The page is the same however far a guess is right; the decision log has the place")
+  @Test("The page is the same for every wrong redirect URI, and the decision log has the first difference")
   func noOracle() async throws {
     try await GatewayFixture.run { gateway in
       var pages: Set<String> = []

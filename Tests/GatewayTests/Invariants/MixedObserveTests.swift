@@ -6,7 +6,7 @@ import OAuth
 import Policy
 import Testing
 
-/// A policy that enforces some clients and observes others: observing opens no way around an enforced client.
+/// Policies that enforce some clients and observe others. Observed clients must not open a way around enforced ones.
 @Suite("I-observe with enforced clients")
 struct MixedObserveTests {
   /// n1 is enforced as `legacy-native`; `watched` and unknown clients are observed.
@@ -23,7 +23,7 @@ struct MixedObserveTests {
     }
   }
 
-  /// Answers an authorization request with a raw code at its redirect URI.
+  /// Makes the upstream answer an authorization request with a raw code at its redirect URI.
   private static func minting(_ gateway: GatewayFixture) {
     gateway.upstream.script { request in
       let form = Form(decoding: request.query ?? "")
@@ -45,7 +45,7 @@ struct MixedObserveTests {
   }
 
   @Test(
-    "I-observe: an id that a server may take for an enforced client's is not observed",
+    "I-observe: an id that a server may treat as an enforced client's id is not observed",
     arguments: [
       "N1", "n1 ", " n1", "n 1", "n1\u{a0}", "\u{ff4e}1", "legacy-native", "LEGACY-NATIVE", "legacy-native ",
       "legacy-p1", "Legacy-W1", "w3 ",
@@ -61,7 +61,7 @@ struct MixedObserveTests {
     }
   }
 
-  @Test("I-observe: an enforced client's upstream id is not observed where the gateway holds no secret for it either")
+  @Test("I-observe: an enforced client's upstream id is not observed, even if the gateway holds no secret for it")
   func upstreamIDWithoutSecret() async throws {
     let policy = try Self.mixed { policy in
       policy.edit("p1") { client in
@@ -77,7 +77,7 @@ struct MixedObserveTests {
   }
 
   @Test(
-    "I-observe: a request that names a redirect URI of an enforced client, or the callback, is refused",
+    "I-observe: a request with a redirect URI of an enforced client, or with the callback, is refused",
     arguments: [
       "com.example.app:/cb", "com.example.app:/other", "COM.EXAMPLE.APP:/cb", "https://app.example.com/cb",
       "https://APP.example.com:443/c%62", "https://gw.example/.proofgate/callback", "http://127.0.0.1:50000/cb",
@@ -96,7 +96,7 @@ struct MixedObserveTests {
   }
 
   @Test(
-    "I-observe: an answer for a redirect URI of an enforced client, or for the callback, is 502",
+    "I-observe: a response to a redirect URI of an enforced client, or to the callback, gives 502",
     arguments: [
       "com.example.app:/cb?code=c", "https://app.example.com/cb?code=c", "/.proofgate/callback?code=c",
       "http://127.0.0.1:5000/x?code=c", "https://app.example.com/cb#access_token=t",
@@ -127,7 +127,7 @@ struct MixedObserveTests {
     }
   }
 
-  @Test("I-observe: an observed client that is an enforced client's upstream client keeps no shared redirect URI")
+  @Test("I-observe: a client that is also an enforced client's upstream client keeps no shared redirect URI")
   func sharedUpstream() async throws {
     let policy = try Self.mixed { policy in
       policy.edit("n4") { $0.upstream.clientID = ClientID("watched") }
@@ -141,7 +141,7 @@ struct MixedObserveTests {
   }
 
   @Test(
-    "I-observe: a request whose client cannot be told is refused while a client is enforced",
+    "I-observe: while a client is enforced, a request without one unambiguous client is refused",
     arguments: [
       "client_id=watched&client_id=watched", "client_id=watched&client_id=n1", "client_id=watched&Client_Id=n1", "",
       "client_id=watched&%ff=1", "client_id[]=watched",
@@ -159,7 +159,7 @@ struct MixedObserveTests {
   }
 
   @Test(
-    "I-observe: a token request that is not one plain form of one client is refused while a client is enforced",
+    "I-observe: while a client is enforced, a token request must be one plain form of one client",
     arguments: [
       "application/json", "multipart/form-data; boundary=x", "gzip",
       "application/x-www-form-urlencoded; charset=utf-16", "basic", "query",
@@ -179,7 +179,7 @@ struct MixedObserveTests {
     }
   }
 
-  @Test("I-observe: an assertion of another client is refused", arguments: ["n1", nil])
+  @Test("I-observe: an assertion of another client, or without claims, is refused", arguments: ["n1", nil])
   func assertion(subject: String?) async throws {
     try await GatewayFixture.run(try Self.mixed()) { gateway in
       func send(_ payload: String) async throws -> Response {
@@ -200,7 +200,7 @@ struct MixedObserveTests {
     }
   }
 
-  @Test("I-observe: a request with a sealed state is re-entry, whichever client it names")
+  @Test("I-observe: a request with a sealed state is a re-entry, whichever client it names")
   func sealedState() async throws {
     try await GatewayFixture.run(try Self.mixed()) { gateway in
       let begun = try await gateway.begin()
@@ -210,7 +210,7 @@ struct MixedObserveTests {
     }
   }
 
-  @Test("I-observe: a login form of an observed app passes without a transaction, and its answer is guarded")
+  @Test("I-observe: a login form of an observed app passes without a transaction, and its response is guarded")
   func loginForm() async throws {
     try await GatewayFixture.run(try Self.mixed()) { gateway in
       gateway.upstream.script { request in
@@ -231,7 +231,9 @@ struct MixedObserveTests {
     }
   }
 
-  @Test("I-observe: ways around an enforced client stay closed", arguments: ["/%61uthorize", "/Token", "/authorize/"])
+  @Test(
+    "I-observe: other spellings of an endpoint stay refused while a client is enforced",
+    arguments: ["/%61uthorize", "/Token", "/authorize/"])
   func paths(path: String) async throws {
     try await GatewayFixture.run(try Self.mixed()) { gateway in
       try await gateway.expectRefused(get: path, status: 400)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Gateway
 
-/// The findings of observed requests that need the other requests of their flow, and the log that carries them.
+/// The findings of observed requests that depend on other requests of the same flow, and their log lines.
 @Suite("I-observe: findings")
 struct ObserveFindingsTests {
   private static func run(_ body: (GatewayFixture) async throws -> Void) async throws {
@@ -36,14 +36,14 @@ struct ObserveFindingsTests {
     }
   }
 
-  /// The rules of the last line.
+  /// The findings of the last line.
   private static func findings(_ gateway: GatewayFixture) throws -> String {
     let line = try #require(gateway.logLines.last)
     return String(line.split(separator: "\"findings\":").dropFirst().first?.prefix { $0 != "]" } ?? "")
   }
 
   @Test(
-    "I-observe: a redemption shows what would be refused",
+    "I-observe: a redemption that would be refused has the rules as findings",
     arguments: [
       ("", []), ("verifier", ["pkce-verifier-mismatch"]), ("no verifier", ["pkce-verifier-required"]),
       ("client", ["code-foreign"]), ("redirect", ["code-redirect-uri"]), ("no redirect", ["code-redirect-uri"]),
@@ -81,7 +81,7 @@ struct ObserveFindingsTests {
     }
   }
 
-  @Test("I-observe: a verifier without a challenge would be refused")
+  @Test("I-observe: a verifier without a challenge is a finding")
   func surplus() async throws {
     try await Self.run { gateway in
       _ = try await gateway.get(gateway.az("p1") { $0.remove("code_challenge") })
@@ -114,7 +114,7 @@ struct ObserveFindingsTests {
     }
   }
 
-  @Test("I-observe: an introspection request that names a held upstream id would be refused, and passes as it came")
+  @Test("I-observe: an introspection request with a held upstream id passes unchanged, with a finding")
   func introspection() async throws {
     try await GatewayFixture.run(try ObserveTests.observing()) { gateway in
       for id in ["legacy-native", "LEGACY-NATIVE", "resource-server"] {
@@ -128,7 +128,8 @@ struct ObserveFindingsTests {
     }
   }
 
-  @Test("I-observe: a resource server that no policy lists introspects as without the gateway, unknown clients or not")
+  @Test(
+    "I-observe: introspection by an unlisted resource server passes unchanged, even if unknown clients are rejected")
   func unlistedResourceServer() async throws {
     let policy = try ObserveTests.observing { $0.unknownClients = .reject }
     try await GatewayFixture.run(policy) { gateway in
@@ -140,7 +141,7 @@ struct ObserveFindingsTests {
     }
   }
 
-  @Test("I-observe: a code whose request is not known is not observable, and is counted apart")
+  @Test("I-observe: a code from an unknown request is not observable and is counted separately")
   func unlinked() async throws {
     try await Self.run { gateway in
       _ = try await gateway.redeem("rawcode0123456", "p1") { $0.remove("code_verifier") }
@@ -152,7 +153,7 @@ struct ObserveFindingsTests {
     }
   }
 
-  @Test("I-observe: a code that several requests could have caused is not observable")
+  @Test("I-observe: a code that several requests may have caused is not observable")
   func ambiguous() async throws {
     try await Self.run { gateway in
       for challenge in [GatewayFixture.challenge, String(GatewayFixture.challenge.reversed())] {
@@ -168,7 +169,7 @@ struct ObserveFindingsTests {
     }
   }
 
-  @Test("I-observe: an answer from another path than the authorization endpoint is linked")
+  @Test("I-observe: a response on another path than the authorization endpoint is linked to its request")
   func otherPath() async throws {
     try await Self.run { gateway in
       _ = try await gateway.get(gateway.az("p1") { $0.set("scope", "later") })
@@ -184,7 +185,7 @@ struct ObserveFindingsTests {
     }
   }
 
-  @Test("I-observe: a refresh token that has a successor would be refused, and so would another client's")
+  @Test("I-observe: a refresh token that was already used, or that belongs to another client, is a finding")
   func refreshReuse() async throws {
     try await Self.run { gateway in
       func refresh(_ token: String, _ client: String = "p1") async throws -> String {
@@ -205,7 +206,7 @@ struct ObserveFindingsTests {
     }
   }
 
-  @Test("I-observe: a line has the version and what a starter policy needs, and no code, state or verifier")
+  @Test("I-observe: a line has the format version and the values for a starter policy, and no code, state or verifier")
   func line() async throws {
     try await Self.run { gateway in
       _ = try await gateway.get(
@@ -236,7 +237,7 @@ struct ObserveFindingsTests {
     }
   }
 
-  @Test("I-observe: the tables are bounded, and the oldest entry makes room")
+  @Test("I-observe: the tables are bounded, and a new entry evicts the oldest")
   func bounded() {
     var table = BoundedTable<Int>(capacity: 3)
     for number in 0..<10 { table[ShortDigest("\(number)")] = number }
@@ -245,7 +246,7 @@ struct ObserveFindingsTests {
     #expect((0..<10).map { table[ShortDigest("\($0)")] } == [nil, nil, nil, nil, nil, nil, nil, 7, 8, 90])
   }
 
-  @Test("I-observe: a digest tells lists of parts apart")
+  @Test("I-observe: the digest of a list depends on the boundaries between its parts")
   func digests() {
     #expect(ShortDigest("a", "b") != ShortDigest("ab"))
     #expect(ShortDigest("a", "b") != ShortDigest("a:b"))

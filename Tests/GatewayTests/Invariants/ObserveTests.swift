@@ -5,7 +5,7 @@ import OAuth
 import Policy
 import Testing
 
-/// A policy that observes every client.
+/// Tests with a policy that observes every client.
 @Suite("I-observe")
 struct ObserveTests {
   static func observing(_ adjust: (inout FixturePolicy) -> Void = { _ in }) throws -> Policy {
@@ -17,7 +17,7 @@ struct ObserveTests {
     }
   }
 
-  /// Fields in an order and spelling that nothing but a copy of them has.
+  /// Fields whose order and spelling survive only if the gateway copies them.
   private static let fields: Headers = [
     "x-First": "1", "accept": "*/*", "Accept-Language": "de;q=0.5,  en", "If-None-Match": "\"a\"", "Range": "bytes=0-1",
     "X-HTTP-Method-Override": "PUT", "X-Twice": "a", "x-twice": "b", "Cookie": "a=1;b=2",
@@ -25,7 +25,7 @@ struct ObserveTests {
   ]
 
   @Test(
-    "I-observe: a request reaches the server in the bytes of any request that passes",
+    "I-observe: a request reaches the upstream with the same bytes as any request that passes",
     arguments: [
       "GET /authorize?client_id=p1&redirect_uri=com.evil:/cb&response_type=token&state=s%31&state=2",
       "GET /authorize?%63lient_id=p1&Client_Id=n1&client_id=n2", "GET /authorize", "HEAD /authorize?client_id=nobody",
@@ -75,7 +75,7 @@ struct ObserveTests {
     ok
     """
 
-  @Test("I-observe: the reason phrase of the server's answer comes back as it is")
+  @Test("I-observe: the reason phrase of the upstream's response is returned unchanged")
   func reason() async throws {
     try await GatewayFixture.run(before: .bytes(Self.answer), try Self.observing()) { gateway, _ in
       let request =
@@ -136,7 +136,7 @@ struct ObserveTests {
     }
   }
 
-  @Test("I-observe: an unknown client's line says `observe`")
+  @Test("I-observe: the line of an unknown client has the mode `observe`")
   func unknownMode() async throws {
     try await GatewayFixture.run(try Self.observing()) { gateway in
       _ = try await gateway.get(gateway.az("stranger", "https://stranger.example/cb"))
@@ -146,9 +146,9 @@ struct ObserveTests {
     }
   }
 
-  // MARK: The mode follows the value
+  // MARK: Sealed values are enforced in every mode
 
-  @Test("I-observe: a sealed code is redeemed with every rule after its client became observed")
+  @Test("I-observe: a sealed code is redeemed under every rule after its client became observed")
   func sealedCode() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("p1")
@@ -163,7 +163,7 @@ struct ObserveTests {
     }
   }
 
-  @Test("I-observe: a refresh after the client became observed gives the server's own token, which then works")
+  @Test("I-observe: a refresh after the client became observed returns the upstream's own token, which then works")
   func unwinding() async throws {
     let policy = try FixturePolicy.with { policy in
       policy.edit("p1") { client in
@@ -195,7 +195,7 @@ struct ObserveTests {
     }
   }
 
-  @Test("I-observe: a refresh of a client that the server knows only by the gateway's credentials stays sealed")
+  @Test("I-observe: an observed client's token stays sealed if only the gateway has credentials for the upstream")
   func staysSealed() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("p1")
@@ -211,7 +211,7 @@ struct ObserveTests {
     }
   }
 
-  @Test("I-observe: a running transaction goes on with every rule after its client became observed")
+  @Test("I-observe: a running transaction continues under every rule after its client became observed")
   func runningTransaction() async throws {
     try await GatewayFixture.run { gateway in
       let session = try await gateway.legacySession()

@@ -6,14 +6,14 @@ import Policy
 import Sealing
 import Testing
 
-/// A server that keeps the authorization request in its session and redirects to the client from its login path.
-@Suite("I-completion: answers on other paths")
+/// A server that stores the authorization request in its session and redirects to the client from its login path.
+@Suite("I-completion: responses on other paths")
 struct PassingAnswerTests {
   private static let callback = "https://gw.example/.proofgate/callback"
   private static let login = "/login/submit"
 
-  /// Begins a transaction at a server that redirects to its login page, and answers every login with `location`, in which
-  /// STATE is the transaction's state.
+  /// Begins a transaction at a server that redirects to its login page, and answers every login with a redirect to
+  /// `location`, in which STATE is replaced by the transaction's state.
   private func begin(_ gateway: GatewayFixture, answering location: String) async throws -> Begun {
     gateway.upstream.script { request in
       request.path == "/authorize" ? Response(status: 302, headers: ["Location": "/login"]) : nil
@@ -37,7 +37,7 @@ struct PassingAnswerTests {
     return try await gateway.post(target, form, Headers.cookies([begun.cookie]))
   }
 
-  @Test("I-completion: an answer from the login path is completed like one from the authorization endpoint")
+  @Test("I-completion: a response from the login path is completed like one from the authorization endpoint")
   func completed() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await begin(gateway, answering: "\(Self.callback)?code=freshCode0123456&state=STATE")
@@ -56,7 +56,7 @@ struct PassingAnswerTests {
     }
   }
 
-  @Test("I-completion: the same holds for a GET, and not for a response that is no redirect")
+  @Test("I-completion: a redirect in answer to a GET is completed too, and a response without a redirect is refused")
   func otherRequests() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await begin(gateway, answering: "\(Self.callback)?code=freshCode0123456&state=STATE")
@@ -70,7 +70,7 @@ struct PassingAnswerTests {
     }
   }
 
-  @Test("I-completion: a denial and an error from the login path go to the app")
+  @Test("I-completion: a denial from the login path reaches the app")
   func denied() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await begin(gateway, answering: "\(Self.callback)?error=access_denied&state=STATE")
@@ -80,7 +80,7 @@ struct PassingAnswerTests {
     }
   }
 
-  @Test("I-completion: an error with a state that no transaction has passes, to whoever it is for")
+  @Test("I-completion: an error with a state that belongs to no transaction passes unchanged")
   func foreignError() async throws {
     try await GatewayFixture.run { gateway in
       for state in ["s1", "hello", "AQEBAQEBAQ"] {
@@ -94,7 +94,7 @@ struct PassingAnswerTests {
     }
   }
 
-  @Test("I-completion: an answer on another path that belongs to no transaction is refused, logged and counted")
+  @Test("I-completion: a response on another path that belongs to no transaction is refused, logged and counted")
   func unlisted() async throws {
     try await GatewayFixture.run { gateway in
       for answer in ["code=freshCode0123456", "code=freshCode0123456&state=s1", "access_token=x&state=STATEx"] {
@@ -116,7 +116,7 @@ struct PassingAnswerTests {
   }
 
   @Test(
-    "I-completion: an answer on another path that hands out a code in a second field is refused",
+    "I-completion: a response on another path with a code in a second field is refused",
     arguments: [("Refresh", "0; url="), ("Content-Location", "")],
     ["\(callback)?code=freshCode0123456&state=STATE", "https://web3.example.com/cb?error=access_denied&state=s1"])
   func secondField(_ field: (String, String), _ location: String) async throws {
@@ -135,7 +135,7 @@ struct PassingAnswerTests {
     }
   }
 
-  @Test("I-completion: without the cookie an answer on another path is a page that offers to start again")
+  @Test("I-completion: without the cookie a response on another path is a page that offers to start again")
   func otherBrowser() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await begin(gateway, answering: "\(Self.callback)?code=freshCode0123456&state=STATE")
@@ -147,13 +147,13 @@ struct PassingAnswerTests {
         #expect(response.text.contains("Start again"))
         #expect(!response.text.contains("freshCode"))
       }
-      // The transaction itself is unharmed.
+      // The transaction itself is still valid.
       #expect(try await logIn(gateway, begun).location?.hasPrefix("com.example.p1:/cb?code=") == true)
     }
   }
 
   @Test(
-    "I-completion: a code that was in the request to another path is refused",
+    "I-completion: a code that the request to another path already contained is refused",
     arguments: ["query", "cookie", "body"])
   func echoed(place: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -176,7 +176,7 @@ struct PassingAnswerTests {
     }
   }
 
-  @Test("I-completion: a form that is too long to be searched for the code completes nothing")
+  @Test("I-completion: no response is completed if the form is too long to be searched for the code")
   func longForm() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await begin(gateway, answering: "\(Self.callback)?code=freshCode0123456&state=STATE")
@@ -188,7 +188,7 @@ struct PassingAnswerTests {
   }
 
   @Test(
-    "I-completion: an answer on another path to any other address than the one sent upstream is refused",
+    "I-completion: a response on another path to any address but the one sent upstream is refused",
     arguments: [
       "https://gw.example/.proofgate/callback?x=1&", "https://GW.example/.proofgate/callback?", "com.example.p1:/cb?",
       "https://other.example/.proofgate/callback?", "http://127.0.0.1:7/cb?", "https://web3.example.com/cb?",
@@ -203,7 +203,7 @@ struct PassingAnswerTests {
     }
   }
 
-  @Test("I-completion: with a callback over the network a browser without the cookie is sent on to the callback")
+  @Test("I-completion: with a callback over the network a browser without the cookie is redirected to the callback")
   func network() async throws {
     let policy = try FixturePolicy.with { $0.upstream.callback = .network }
     try await GatewayFixture.run(policy) { gateway in
@@ -213,17 +213,17 @@ struct PassingAnswerTests {
       let path = try #require(sent.location?.dropFirst("https://gw.example".count))
       let finished = try await gateway.get(String(path), Headers.cookies([begun.cookie]))
       #expect(finished.location?.hasPrefix("com.example.p1:/cb?code=") == true)
-      // With the cookie no browser sees the code.
+      // With the cookie the browser does not see the code.
       let inPlace = try await logIn(gateway, begun)
       #expect(inPlace.location?.hasPrefix("com.example.p1:/cb?code=") == true)
-      // Nowhere else.
+      // A redirect to any other address is refused.
       let other = try await begin(gateway, answering: "https://web3.example.com/cb?code=otherCode0123456&state=STATE")
       #expect(try await gateway.post(Self.login, ["password": "p"]).location == nil)
       #expect(try await logIn(gateway, other).location == nil)
     }
   }
 
-  @Test("I-browser: the log names a sign-in that ends with a form of another site, whose browser sends no Lax cookie")
+  @Test("I-browser: the log reports a sign-in that ends with another site's form, whose POST carries no Lax cookie")
   func crossSitePost() async throws {
     try await GatewayFixture.run { gateway in
       _ = try await begin(gateway, answering: "\(Self.callback)?code=freshCode0123456&state=STATE")
@@ -235,7 +235,7 @@ struct PassingAnswerTests {
     }
   }
 
-  @Test("I-browser: with cross_site_login the cookie is None, and the consent form needs the gateway's origin")
+  @Test("I-browser: with cross_site_login the cookie is SameSite=None, and the consent form needs the gateway's origin")
   func crossSiteLogin() async throws {
     let policy = try FixturePolicy.with { $0.upstream.crossSiteLogin = true }
     try await GatewayFixture.run(policy) { gateway in

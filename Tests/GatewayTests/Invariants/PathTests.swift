@@ -38,7 +38,7 @@ struct PathTests {
   }
 
   @Test(
-    "I-path: an absolute target, or a fragment in it, makes no other path",
+    "I-path: an absolute target with another spelling, and a target with a fragment, are refused",
     arguments: [
       "http://gw.example/%61uthorize?x", "https://gw.example//authorize?x", "/authorize#x?y",
     ])
@@ -48,7 +48,7 @@ struct PathTests {
     }
   }
 
-  @Test("I-path: endpoints take lists, and an alias is asked under its own name")
+  @Test("I-path: an endpoint may have several paths, and the upstream gets the path of the request")
   func aliases() async throws {
     let policy = try FixturePolicy.with { policy in
       policy.upstream.endpoints.authorization = ["/authorize", "/v2/authorize"]
@@ -73,7 +73,7 @@ struct PathTests {
     }
   }
 
-  @Test("I-path: endpoints that the gateway does not police are closed")
+  @Test("I-path: endpoints that the policy closes are refused")
   func closed() async throws {
     let policy = try FixturePolicy.with { $0.upstream.endpoints.closed = ["/par", "/register"] }
     try await GatewayFixture.run(policy) { gateway in
@@ -84,7 +84,7 @@ struct PathTests {
     }
   }
 
-  @Test("I-path: with `pass` everything else is 404")
+  @Test("I-path: with `pass` every other path is 404")
   func passed() async throws {
     let policy = try FixturePolicy.with { $0.upstream.pass = ["/login"] }
     try await GatewayFixture.run(policy) { gateway in
@@ -173,7 +173,7 @@ struct PathTests {
     }
   }
 
-  @Test("I-path: other forms pass byte for byte, however long they are and however they come")
+  @Test("I-path: other forms pass byte for byte, whatever their length")
   func otherForms() async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { Response(status: 200, body: $0.body) }
@@ -188,7 +188,7 @@ struct PathTests {
   }
 
   @Test(
-    "I-path: a code or token that an unlisted path redirects to where answers go is 502",
+    "I-path: a redirect of an unlisted path that carries a code or token to a guarded address gives 502",
     arguments: [
       "https://gw.example/.proofgate/callback?code=rawcode0123456&state=x", "/.proofgate/callback?code=rawcode0123456",
       "com.example.app:/cb?code=rawcode0123456", "https://app.example.com/cb?state=x&code=rawcode0123456",

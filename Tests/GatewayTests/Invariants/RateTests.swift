@@ -6,7 +6,7 @@ import Policy
 import Telemetry
 import Testing
 
-@Suite("How often and how much")
+@Suite("Rates and sizes")
 struct RateTests {
   private func policy(_ adjust: (inout LimitSettings) -> Void) throws -> Policy {
     try FixturePolicy.with { adjust(&$0.gateway.limits) }
@@ -14,7 +14,8 @@ struct RateTests {
 
   private func from(_ address: String) -> Headers { ["X-Forwarded-For": address] }
 
-  /// Sends token requests that come to nothing until one is refused for their number; how many were let by.
+  /// Sends invalid token requests until one exceeds the limit. Returns the number of requests before it, and the
+  /// refusal.
   private func flood(
     _ gateway: GatewayFixture, _ client: String, _ address: (Int) -> String, path: String = "/token"
   ) async throws -> (passed: Int, refusal: Response?) {
@@ -27,8 +28,7 @@ struct RateTests {
   }
 
   @Test(
-    "6819-4.4.1.11: an address has so many token requests, of IPv6 the first 64 bits count, and others are not concerned"
-  )
+    "6819-4.4.1.11: token requests are limited for each IPv4 address and for the first 64 bits of each IPv6 address")
   func address() async throws {
     try await GatewayFixture.run(try policy { $0.tokenRequestsPerAddress = 20 }) { gateway in
       let (passed, refusal) = try await flood(gateway, "p1") { _ in "192.0.2.1" }
@@ -57,8 +57,7 @@ struct RateTests {
     }
   }
 
-  @Test(
-    "A client has so many requests with values of its own from all addresses together, and others are not concerned")
+  @Test("Requests with a client's own values are limited over all addresses, and other clients are not affected")
   func client() async throws {
     try await GatewayFixture.run(try policy { $0.tokenRequestsPerClient = 20 }) { gateway in
       let code = try await gateway.code("p1")
@@ -75,13 +74,13 @@ struct RateTests {
       let other = try await gateway.post("/token", gateway.tk(try await gateway.code("n1"), "n1"), from("192.0.2.1"))
       #expect(other.status == 200)
       #expect(gateway.metrics.snapshot().limits[.tokenRequestsPerClient] ?? 0 >= 2)
-      // A reload with a higher limit counts from now on.
+      // After a reload without this limit the client can send requests again.
       await gateway.reload { $0.gateway.limits.tokenRequestsPerClient = 0 }
       try await gateway.post("/token", form, from("192.0.2.1")).expectTokenError(400, "invalid_grant")
     }
   }
 
-  @Test("Requests that only name a client cannot use up what it has", arguments: ["p1", "w1", "w3"])
+  @Test("Requests that only name a client do not use up its limit", arguments: ["p1", "w1", "w3"])
   func naming(client: String) async throws {
     let secrets = ["w1": "w1secret", "w3": "w3secret"]
     try await GatewayFixture.run(try policy { $0.tokenRequestsPerClient = 5 }) { gateway in
@@ -109,7 +108,8 @@ struct RateTests {
   }
 
   @Test(
-    "The body of an OAuth request is as long as the policy says, and no longer", arguments: ["/token", "/authorize"])
+    "The body of an OAuth request may have the length that the policy gives, and no byte more",
+    arguments: ["/token", "/authorize"])
   func body(path: String) async throws {
     try await GatewayFixture.run(try policy { $0.body = 4_096 }) { gateway in
       for (length, isRefused) in [(4_096, false), (4_097, true)] {
@@ -123,7 +123,7 @@ struct RateTests {
     }
   }
 
-  @Test("A flood of other requests leaves connections for signing in")
+  @Test("A flood of other requests leaves upstream connections for sign-ins")
   func reserve() async throws {
     let policy = try FixturePolicy.with {
       $0.upstream.maxConnections = 4
@@ -147,7 +147,7 @@ struct RateTests {
     }
   }
 
-  @Test("A clock that jumps refuses what has expired by it, and never lets a code count twice")
+  @Test("A clock that jumps forward makes codes expire, and a jump back never lets a used code pass again")
   func clockJumps() async throws {
     try await GatewayFixture.run { gateway in
       let late = try await gateway.code("p1")
@@ -155,7 +155,7 @@ struct RateTests {
       let expired = try await gateway.redeem(late, "p1")
       expired.expectTokenError(400, "invalid_grant")
       gateway.clock.advance(by: -3_600)
-      // Back in its time, it was not burnt by the attempt.
+      // At its own time the code is still valid: the refused attempt did not use it up.
       let redeemed = try await gateway.redeem(late, "p1")
       #expect(redeemed.status == 200)
       for jump: Int64 in [86_400, -86_400, -86_400, 86_400] {

@@ -15,7 +15,7 @@ struct ReentryTests {
     ("code_challenge_method", "S256"), ("state", "other"),
   ]
 
-  @Test("I-reentry: a changed client_id, redirect URI, type, mode or state ends it with 400", arguments: changes)
+  @Test("I-reentry: a changed client_id, redirect URI, type, mode or state is refused with 400", arguments: changes)
   func changed(name: String, value: String) async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()
@@ -30,19 +30,19 @@ struct ReentryTests {
         #expect(response.location == nil)
         try await gateway.expectRefused(post: "/authorize", form, cookies, status: 400)
       }
-      // In one place as it went, in the other one changed.
+      // Unchanged in one place and changed in the other.
       try await gateway.expectRefused(post: begun.target, [name: value], cookies, status: 400)
       try await gateway.expectRefused(
         post: Form([.init(name: name, value: value)]).added(to: "/authorize"), begun.query, cookies, status: 400)
     }
   }
 
-  @Test("I-reentry: a page may come back with the state alone")
+  @Test("I-reentry: a request with the state alone goes upstream")
   func absent() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()
       let response = try await gateway.get("/authorize?state=\(begun.state)", Headers.cookies([begun.cookie]))
-      // The legacy server needs more; what counts is that it was asked.
+      // The legacy server needs more parameters; this test checks only that the request reached it.
       #expect(gateway.upstream.recorder.requests.last?.target == "/authorize?state=\(begun.state)")
       #expect(response.status == 400)
     }
@@ -62,7 +62,7 @@ struct ReentryTests {
     }
   }
 
-  @Test("I-reentry: a consent form may carry the server's default scope if the app asked for none")
+  @Test("I-reentry: a consent form may contain the upstream's default scope if the app requested none")
   func scopeFromNothing() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()
@@ -85,7 +85,7 @@ struct ReentryTests {
     }
   }
 
-  @Test("I-reentry: a login form with empty OAuth fields of its own is the upstream's form")
+  @Test("I-reentry: a login form with empty OAuth fields counts as a form without OAuth parameters")
   func formWithEmptyFields() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()
@@ -130,7 +130,7 @@ struct ReentryTests {
     }
   }
 
-  @Test("I-reentry: a form to the upstream's own address with a query of its own passes too")
+  @Test("I-reentry: a form passes with a query that the upstream added to its own URL")
   func formWithQuery() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()
@@ -141,7 +141,7 @@ struct ReentryTests {
     }
   }
 
-  @Test("I-reentry: an altered state opens nothing")
+  @Test("I-reentry: an altered state is refused")
   func alteredState() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()
@@ -157,7 +157,7 @@ struct ReentryTests {
     }
   }
 
-  @Test("I-reentry: an upstream that answers with a page at once is moved to an address that re-enters")
+  @Test("I-reentry: an immediate page of the upstream becomes a redirect to a URL that re-enters the transaction")
   func pageAtOnce() async throws {
     try await GatewayFixture.run { gateway in
       let session = try await gateway.legacySession()
@@ -172,7 +172,7 @@ struct ReentryTests {
 }
 
 extension String {
-  /// The text with another character of the base64url alphabet at `index`.
+  /// The text with the character at `index` replaced by another one of the base64url alphabet.
   func replacingCharacter(at index: Index) -> String {
     self[..<index] + (self[index] == "A" ? "B" : "A") + self[self.index(after: index)...]
   }

@@ -32,7 +32,7 @@ struct RequestTests {
     }
   }
 
-  @Test("I-request: resource alone may repeat, where the policy forwards it")
+  @Test("I-request: only resource may repeat, if the policy forwards it")
   func resources() async throws {
     let policy = try FixturePolicy.with { $0.upstream.parameters = ["resource"] }
     try await GatewayFixture.run(policy) { gateway in
@@ -48,7 +48,7 @@ struct RequestTests {
   }
 
   @Test(
-    "I-request: a second representation of a parameter is refused",
+    "I-request: a second spelling of a parameter is refused",
     arguments: [
       "redirect%5Furi=com.evil:/cb", "Client_ID=x", "client_id[]=x", "redirect_uri%00=x", "+client_id=x", "client.id=x",
     ])
@@ -75,7 +75,7 @@ struct RequestTests {
     }
   }
 
-  @Test("I-request: the upstream gets what was parsed, not the client's bytes")
+  @Test("I-request: the upstream gets the parsed request, not the client's bytes")
   func reserialised() async throws {
     try await GatewayFixture.run { gateway in
       let target =
@@ -96,7 +96,7 @@ struct RequestTests {
     }
   }
 
-  @Test("I-request: a POST goes upstream as the same request")
+  @Test("I-request: a POST goes upstream as the equivalent GET")
   func post() async throws {
     try await GatewayFixture.run { gateway in
       let query = try #require(gateway.az("p1").split(separator: "?").last)
@@ -109,7 +109,7 @@ struct RequestTests {
     }
   }
 
-  @Test("I-request: the sealed state carries the transaction and shows nothing of it")
+  @Test("I-request: the sealed state contains the transaction and reveals no part of it")
   func sealedState() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin { $0.append("scope", "read write") }
@@ -135,7 +135,7 @@ struct RequestTests {
     }
   }
 
-  @Test("I-request: the app's PKCE parameters stay here", arguments: [false, true])
+  @Test("I-request: the app's PKCE parameters do not go upstream", arguments: [false, true])
   func challengeStays(usesPKCE: Bool) async throws {
     let policy = try FixturePolicy.with { $0.upstream.usesPKCE = usesPKCE }
     try await GatewayFixture.run(policy) { gateway in
@@ -152,9 +152,9 @@ struct RequestTests {
     }
   }
 
-  @Test("I-request: OpenID Connect's parameters go upstream, others only from the list")
+  @Test("I-request: OpenID Connect parameters go upstream, other parameters only if the policy lists them")
   func parameters() async throws {
-    // What the gateway sets itself goes up once, whatever the list says.
+    // Parameters that the gateway sets itself go upstream once at most, even if the policy lists them.
     let reserved = ["client_id", "code_challenge", "redirect_uri", "response_mode", "response_type", "scope", "state"]
     let policy = try FixturePolicy.with { $0.upstream.parameters = Set(reserved + ["tenant"]) }
     try await GatewayFixture.run(policy) { gateway in
@@ -182,7 +182,7 @@ struct RequestTests {
   }
 
   @Test(
-    "I-request: hybrid and implicit response types are refused for everyone",
+    "I-request: hybrid and implicit response types are refused for every client",
     arguments: ["code token", "code id_token", "code id_token token", "token", "id_token", "id_token token", "none"])
   func responseTypes(type: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -194,11 +194,11 @@ struct RequestTests {
     }
   }
 
-  @Test("I-request: a client's state that opens as one of the gateway's is refused outside of re-entry")
+  @Test("I-request: a client's state that the gateway sealed is refused outside of re-entry")
   func stolenState() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()
-      // The thief's own request, in a browser without and with the victim's cookie.
+      // The attacker's own request, in a browser without and with the victim's cookie.
       for cookies in [[], [begun.cookie]] {
         let target = gateway.az("n2") { $0.set("state", begun.state) }
         let response = try await gateway.expectRefused(get: target, Headers.cookies(cookies), status: 400)
@@ -207,7 +207,7 @@ struct RequestTests {
     }
   }
 
-  @Test("I-request: an authorization URL may be opened twice, and each opening ends in a code of its own")
+  @Test("I-request: an authorization URL may be opened twice, and each time ends with a new code")
   func twice() async throws {
     try await GatewayFixture.run { gateway in
       var browser = gateway.browser()
@@ -219,14 +219,14 @@ struct RequestTests {
     }
   }
 
-  @Test("I-request: the state fits the upstream, behind a handle where it has to", arguments: [24, 128, 2048])
+  @Test("I-request: the state fits the upstream's limit, as a handle if necessary", arguments: [24, 128, 2048])
   func handles(limit: Int) async throws {
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = limit }
     try await GatewayFixture.run(policy, quirks: .with { $0.stateLimit = limit }) { gateway in
       let begun = try await gateway.begin()
       #expect(begun.state.utf8.count <= limit)
       if limit < 256 {
-        // 128 bits and the mark of a handle.
+        // A handle is 128 bits in base64url and a marker.
         #expect(begun.state.utf8.count == 23)
       }
       let code = try await gateway.code("n1")
@@ -237,7 +237,7 @@ struct RequestTests {
     }
   }
 
-  @Test("I-request: a guessed handle opens nothing")
+  @Test("I-request: a guessed handle is refused")
   func unknownHandle() async throws {
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = 24 }
     try await GatewayFixture.run(policy) { gateway in

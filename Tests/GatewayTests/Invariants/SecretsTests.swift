@@ -8,7 +8,7 @@ import Testing
 
 @Suite("I-secrets")
 struct SecretsTests {
-  /// All that a test gathers: what must stay secret, and where it must not be.
+  /// The secrets of a test and the pages that must not contain them.
   private struct Gathered {
     var secrets: Set<String> = []
     var pages: [Response] = []
@@ -29,7 +29,7 @@ struct SecretsTests {
     }
   }
 
-  @Test("I-secrets: after whole flows and refusals of every kind, log and metrics hold no secret")
+  @Test("I-secrets: after complete flows and all kinds of refusals, log and metrics contain no secret")
   func logsAndMetrics() async throws {
     let keys = KeyFile.generate(now: 1_700_000_000)
     let ring = try #require(keys.ring)
@@ -41,7 +41,7 @@ struct SecretsTests {
       gathered.add("wonderland", GatewayFixture.verifier, GatewayFixture.challenge, "w1secret")
       gathered.add(keys.render().split(separator: " ").first { $0.utf8.count == 43 }.map(String.init))
 
-      // Successes, in one browser with everything that passed through it.
+      // Successful flows, each in its own browser, which records all traffic.
       for client in ["n1", "p1", "w1"] {
         var browser = gateway.browser()
         browser.keepsLog = true
@@ -78,7 +78,7 @@ struct SecretsTests {
       for word in ["wonderland", "Bearer", "Basic", "redirect_uri=", "com.example.app:/cb"] {
         #expect(!said.contains(word), "\(word)")
       }
-      // Pages are for the browser that asked: what its own request held may lead on, what is others' may not.
+      // A page may repeat values of the request that it answers, but no secret of another request.
       let others = gathered.secrets.filter { !$0.hasPrefix("client-state") && $0 != GatewayFixture.challenge }
       for page in gathered.pages {
         for secret in others { #expect(!page.text.contains(secret), "\(page.status) \(secret)") }
@@ -86,7 +86,7 @@ struct SecretsTests {
     }
   }
 
-  /// Requests that are refused in many ways, with secrets in them.
+  /// Sends requests that contain secrets and are refused for many reasons.
   private func refusals(
     _ gateway: GatewayFixture, code: String, sealed: String, _ gathered: inout Gathered
   ) async throws {
@@ -123,7 +123,7 @@ struct SecretsTests {
     }
   }
 
-  @Test("I-secrets: the legs of a flow share a transaction id in the log, which opens nothing")
+  @Test("I-secrets: the log lines of a flow share a transaction id, which is not accepted as a code")
   func transactionID() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -136,7 +136,7 @@ struct SecretsTests {
     }
   }
 
-  @Test("I-secrets: what intercepted requests lead to is never cached")
+  @Test("I-secrets: responses to intercepted requests are never cached")
   func noStore() async throws {
     try await GatewayFixture.run { gateway in
       let session = try await gateway.legacySession()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("I-token")
 struct TokenTests {
-  @Test("I-token: the upstream gets its own code, its own redirect URI and its own credentials")
+  @Test("I-token: the upstream gets its own code, its own redirect URI and the credentials of its client")
   func redemption() async throws {
     try await GatewayFixture.run { gateway in
       let sealed = try await gateway.code()
@@ -45,7 +45,8 @@ struct TokenTests {
   ]
 
   @Test(
-    "I-token: what does not fit is refused without the upstream, and the code stays good", arguments: refusals.indices)
+    "I-token: a request that does not fit the code is refused without the upstream, and the code stays valid",
+    arguments: refusals.indices)
   func refused(index: Int) async throws {
     let (_, change, status, error) = Self.refusals[index]
     try await GatewayFixture.run { gateway in
@@ -56,14 +57,14 @@ struct TokenTests {
     }
   }
 
-  @Test("I-token: a code that is altered, or spelled in another way, opens nothing")
+  @Test("I-token: an altered code, or another spelling of it, is refused")
   func altered() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
       let last = code.index(before: code.endIndex)
       var spellings = [code + "=", code + "==", code + "A", String(code.dropLast()), " " + code, code + "\n"]
       spellings.append(code.replacing("-", with: "+").replacing("_", with: "/") + "=")
-      // The last character has spare bits in most lengths: a lenient decoder takes several for the same.
+      // For most lengths the last character has spare bits, so a lenient decoder accepts several characters.
       for character in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" where character != code[last]
       {
         spellings.append(String(code.dropLast()) + String(character))
@@ -73,14 +74,14 @@ struct TokenTests {
       }
       for spelling in spellings where spelling != code {
         let response = try await gateway.expectRefused(post: "/token", gateway.tk(spelling))
-        // The key's name is part of what is altered: then the replica may only be behind.
+        // An altered key id looks like an unknown key, which this replica may not have yet.
         #expect([400, 503].contains(response.status))
       }
       #expect(try await gateway.redeem(code).status == 200)
     }
   }
 
-  @Test("I-token: twenty wrong verifiers burn nothing, and more are told to wait")
+  @Test("I-token: after twenty wrong verifiers further ones get 429, and the code stays valid")
   func throttled() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -93,13 +94,13 @@ struct TokenTests {
       let throttled = try await gateway.expectRefused(post: "/token", wrong)
       #expect(throttled.headers.contains("Retry-After"))
       #expect(NativeApp.error(in: throttled) != "invalid_grant")
-      // Another flow from the same address is not concerned, and neither is whoever has the right verifier.
+      // Another flow from the same address, and a request with the right verifier, are not throttled.
       #expect(try await gateway.redeem(other).status == 200)
       #expect(try await gateway.redeem(code).status == 200)
     }
   }
 
-  @Test("I-token: a verifier for a code without a challenge is a downgrade")
+  @Test("I-token: a verifier for a code without a challenge is refused")
   func downgrade() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w1") { form in
@@ -117,7 +118,7 @@ struct TokenTests {
   }
 
   @Test(
-    "I-token: a code that is not sealed is refused for every configured client",
+    "I-token: an unsealed code is refused for every configured client",
     arguments: ["n1", "n3", "p1", "w1", "w3"])
   func rawCode(client: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -131,7 +132,7 @@ struct TokenTests {
     }
   }
 
-  @Test("I-token: other things that the gateway sealed are no codes")
+  @Test("I-token: other values that the gateway sealed are refused as codes")
   func otherPurposes() async throws {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()
@@ -142,7 +143,7 @@ struct TokenTests {
     }
   }
 
-  @Test("I-token: a code works once", arguments: [1, 2])
+  @Test("I-token: a code can be redeemed once", arguments: [1, 2])
   func once(workers: Int) async throws {
     try await GatewayFixture.run(workers: workers) { gateway in
       let code = try await gateway.code()
@@ -151,14 +152,14 @@ struct TokenTests {
     }
   }
 
-  /// A replay redeems nothing; all that the upstream hears of it is that the first redemption's tokens are revoked.
+  /// Expects that a replay redeems nothing; the upstream sees only the revocation of the first redemption's tokens.
   private func expectReplayRefused(_ code: String, _ gateway: GatewayFixture) async throws {
     let before = gateway.upstream.recorder.requests(to: "/token").count
     try await gateway.redeem(code).expectTokenError(400, "invalid_grant")
     #expect(gateway.upstream.recorder.requests(to: "/token").count == before)
   }
 
-  @Test("I-token: of twenty redemptions at once, one gets tokens and one reaches the upstream")
+  @Test("I-token: of twenty concurrent redemptions one gets tokens and one reaches the upstream")
   func parallel() async throws {
     try await GatewayFixture.run(workers: 2) { gateway in
       let code = try await gateway.code()
@@ -183,7 +184,7 @@ struct TokenTests {
     }
   }
 
-  @Test("I-token: the claim is released when the upstream refused the connection")
+  @Test("I-token: a code stays valid if the upstream refuses the connection")
   func released() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -198,7 +199,7 @@ struct TokenTests {
     }
   }
 
-  @Test("I-token: after a request without an answer the same client may retry with the same verifier, and no other")
+  @Test("I-token: after a request without a response only the same client with the same verifier may retry")
   func unsettled() async throws {
     let raw = try await RawUpstream(.reset)
     try await GatewayFixture.run { gateway in
@@ -216,8 +217,7 @@ struct TokenTests {
     await raw.stop()
   }
 
-  @Test(
-    "I-token: if the upstream's code was used up by the attempt without an answer, that is 502 and never invalid_grant")
+  @Test("I-token: a code that an attempt without a response used up gives 502 and never invalid_grant")
   func usedUp() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -233,7 +233,7 @@ struct TokenTests {
     }
   }
 
-  @Test("I-token: a client that goes away in the middle costs no second redemption")
+  @Test("I-token: a second redemption during the first is refused, and the first one succeeds")
   func inFlight() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
@@ -246,14 +246,14 @@ struct TokenTests {
       }
       async let first = gateway.redeem(code)
       await gate.someoneWaits()
-      // While one attempt is under way another one does not reach the upstream.
+      // While the first redemption is in progress, a second one does not reach the upstream.
       try await gateway.expectRefused(post: "/token", gateway.tk(code)).expectTokenError(400, "invalid_grant")
       await gate.open()
       #expect(try await first.status == 200)
     }
   }
 
-  @Test("I-token: the token endpoint takes forms by POST and nothing else")
+  @Test("I-token: the token endpoint accepts only forms in a POST")
   func methodAndBody() async throws {
     try await GatewayFixture.run(quirks: .with { $0.tokensOverGET = true }) { gateway in
       let code = try await gateway.code()

@@ -15,7 +15,7 @@ import Testing
 struct TransportTests {
   private static let policy = Result { try FixturePolicy.with() }
 
-  /// What becomes of a request whose client is known like this.
+  /// The route of a request from this peer.
   private func route(_ target: String, method: String = "GET", _ peer: Peer) throws -> Route {
     let metrics = MetricsRegistry(workers: 1, policyVersion: "test")
     let log = DecisionLog(workers: 1, signal: NoSignal(), metrics: metrics) { 0 }
@@ -36,7 +36,7 @@ struct TransportTests {
   private static let far = Peer(address: "192.0.2.7", isSecure: false, isLoopback: false)
 
   @Test(
-    "I-transport: over plaintext from elsewhere no OAuth endpoint answers",
+    "I-transport: OAuth endpoints refuse plaintext from a remote peer",
     arguments: [
       "/authorize?client_id=n1", "/token", "/revoke", "/introspect", "/.proofgate/callback?code=x",
       "/.proofgate/consent",
@@ -51,7 +51,7 @@ struct TransportTests {
   }
 
   @Test(
-    "I-transport: TLS, a proxy that asserts it, or no network at all is enough",
+    "I-transport: a request over TLS or from loopback is accepted",
     arguments: [
       Peer(address: "192.0.2.7", isSecure: true, isLoopback: false),
       Peer(address: "127.0.0.1", isSecure: false, isLoopback: true),
@@ -65,7 +65,7 @@ struct TransportTests {
     }
   }
 
-  @Test("I-transport: what is not OAuth's passes over plaintext")
+  @Test("I-transport: paths that are not OAuth endpoints pass over plaintext")
   func other() throws {
     guard case .pass = try route("/login", Self.far) else {
       Issue.record("it did not pass")
@@ -73,7 +73,7 @@ struct TransportTests {
     }
   }
 
-  @Test("I-transport: nobody is trusted by default")
+  @Test("I-transport: no proxy is trusted by default")
   func defaults() throws {
     let settings = GatewaySettings(
       origin: Origin(scheme: .https, host: "gw.example"), issuer: "https://gw.example", listeners: [], admin: nil)
@@ -87,7 +87,7 @@ struct TransportTests {
     "X-Forwarded-Port": "4443", "X-Original-URL": "/admin",
   ]
 
-  @Test("I-transport: forwarding fields of anyone else are dropped, at endpoints and on every other path")
+  @Test("I-transport: forwarding fields of an untrusted peer are dropped, at endpoints and on every other path")
   func untrusted() async throws {
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
     try await GatewayFixture.run(before: .bytes(answer), try FixturePolicy.onLoopback()) { gateway, raw in
@@ -113,7 +113,7 @@ struct TransportTests {
     "X-WebAuth-User": "mallory",
   ]
 
-  @Test("I-transport: a stranger's identity fields are dropped, at endpoints and on every other path")
+  @Test("I-transport: identity fields of an untrusted peer are dropped, at endpoints and on every other path")
   func identity() async throws {
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
     let policy = try FixturePolicy.onLoopback {
@@ -132,7 +132,7 @@ struct TransportTests {
     }
   }
 
-  @Test("I-transport: a trusted proxy's own word goes on")
+  @Test("I-transport: the client address and scheme that a trusted proxy reports go upstream")
   func trusted() async throws {
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
     try await GatewayFixture.run(before: .bytes(answer)) { gateway, raw in
@@ -152,7 +152,7 @@ struct TransportTests {
   }
 
   @Test(
-    "I-transport: another host than the gateway's own is answered by nobody",
+    "I-transport: a request for another host gets 421",
     arguments: ["evil.example", "gw.example.evil", "gw.example:8443"])
   func otherHost(host: String) async throws {
     try await GatewayFixture.run { gateway in

@@ -5,13 +5,13 @@ import OAuth
 import Policy
 import Testing
 
-/// The challenge between the gateway and an upstream that understands PKCE.
+/// The challenge between the gateway and an upstream that supports PKCE.
 @Suite("I-request: the gateway's own challenge")
 struct UpstreamChallengeTests {
   private static func policy(_ adjust: (inout FixturePolicy) -> Void = { _ in }) throws -> Policy {
     try FixturePolicy.with { policy in
       policy.upstream.usesPKCE = true
-      // p1 as an app that sends a challenge, w1 as one that need not.
+      // p1 is an app that sends a challenge, w1 is one that may omit it.
       policy.edit("w1") { $0.consent = .upstream }
       adjust(&policy)
     }
@@ -19,7 +19,7 @@ struct UpstreamChallengeTests {
 
   private static let verifying = LegacyQuirks.with { $0.verifiesPKCE = true }
 
-  @Test("Each sign-in has a new S256 challenge upstream, whatever the app sent", arguments: ["S256", "plain", nil])
+  @Test("Each sign-in sends a new S256 challenge upstream, whatever the app sent", arguments: ["S256", "plain", nil])
   func challenge(method: String?) async throws {
     let policy = try Self.policy { $0.editAll { $0.pkceMethods = [.s256, .plain] } }
     try await GatewayFixture.run(policy) { gateway in
@@ -44,7 +44,7 @@ struct UpstreamChallengeTests {
     }
   }
 
-  @Test("A server that verifies PKCE redeems the codes of native and web apps, with the gateway's verifier")
+  @Test("An upstream that verifies PKCE redeems the codes of native and web apps with the gateway's verifier")
   func redemption() async throws {
     try await GatewayFixture.run(try Self.policy(), quirks: Self.verifying) { gateway in
       for client in ["n1", "p1"] {
@@ -69,7 +69,7 @@ struct UpstreamChallengeTests {
     }
   }
 
-  @Test("The app's verifier is compared here, and a wrong one reaches no server")
+  @Test("The gateway compares the app's verifier, and a wrong one does not reach the upstream")
   func wrongVerifier() async throws {
     try await GatewayFixture.run(try Self.policy(), quirks: Self.verifying) { gateway in
       let code = try await gateway.code("p1")
@@ -80,7 +80,7 @@ struct UpstreamChallengeTests {
     }
   }
 
-  @Test("A reload that turns PKCE off does not take the verifier from a code that is bound to it")
+  @Test("After a reload that turns PKCE off, a code is still redeemed with its verifier")
   func reload() async throws {
     try await GatewayFixture.run(try Self.policy(), quirks: Self.verifying) { gateway in
       let code = try await gateway.code("p1")
@@ -89,14 +89,14 @@ struct UpstreamChallengeTests {
     }
   }
 
-  @Test("With `callback: network`, a raw code that another program saw first is of no use in a sign-in of its own")
+  @Test("With `callback: network`, a stolen raw code cannot be redeemed through a sign-in of the thief")
   func stolenCode() async throws {
     let policy = try Self.policy { $0.upstream.callback = .network }
     try await GatewayFixture.run(policy, quirks: Self.verifying) { gateway in
       let session = try await gateway.legacySession()
       let victim = try await gateway.begin(cookies: [session])
       let thief = try await gateway.begin()
-      // The upstream's answer as a script in the victim's browser sees it.
+      // The upstream's response, as a script in the victim's browser sees it.
       var form = victim.query
       form.append("confirm", "yes")
       let raw = try await ClientLoop.send(
@@ -115,7 +115,7 @@ struct UpstreamChallengeTests {
     }
   }
 
-  @Test("I-reentry: the upstream's form brings back exactly the gateway's challenge")
+  @Test("I-reentry: the upstream's form must contain exactly the gateway's challenge")
   func reentry() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let begun = try await gateway.begin()
@@ -131,7 +131,7 @@ struct UpstreamChallengeTests {
     }
   }
 
-  @Test("An answer of the server that repeats the verifier does not show it to the app")
+  @Test("A response of the upstream that repeats the verifier does not show it to the app")
   func screened() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let code = try await gateway.code("p1")

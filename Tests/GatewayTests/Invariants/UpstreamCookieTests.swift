@@ -5,8 +5,7 @@ import Testing
 
 @Suite("I-browser: cookies of the upstream")
 struct UpstreamCookieTests {
-  @Test(
-    "I-browser: a page that is moved into the transaction sets the upstream's cookies securely, and not the gateway's")
+  @Test("I-browser: the redirect that replaces a page keeps the upstream's cookies, as Secure, and drops forged ones")
   func moved() async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { request in

@@ -22,10 +22,10 @@ extension Desync {
       "5\r\nhello\r\n0\r\n\n", "5\r\nhello\r\n0\r\n\rX", "5\r\nhello\r\n\u{0}0\r\n\r\n", "5\r\nhello\r\n 0\r\n\r\n",
       "5\r\nhello\r\n-0\r\n\r\n", "5\r\nhello\r\n0x0\r\n\r\n", "5\r\nhello\r\n0 \r\n\r\n",
     ].map { .cut("line end in `\(shown($0))`", chunked($0)) }
-    // Sizes that lie.
+    // Sizes that differ from the length of the data.
     + ["4\r\nhello\r\n0\r\n\r\n", "6\r\nhello\r\n0\r\n\r\n", "3\r\nhello\r\n0\r\n\r\n", "7\r\nhello\r\n0\r\n\r\n"]
     .map { .cut("a size that lies in `\(shown($0))`", chunked($0)) }
-    // Extensions: line ends of other servers hide in them.
+    // Extensions, in which line ends of other servers are hidden.
     + [
       "5;a\nb", "5;a\rb", "5;a=\"\r\n\"", "5;\n", "5;a=\"b\n", "5;a\u{0}b", "5;a\u{b}b", "5;a\u{7f}b",
       "5;a\n0\r\n\r\n\(inner)",

@@ -3,7 +3,7 @@ extension Desync {
 
   static let transferCoding: [DesyncCase] = codings + codingNames + codingFields + codingVersions
 
-  /// Values that some server takes for `chunked` and another one does not.
+  /// Values that some servers accept as `chunked` and others do not.
   private static let codings: [DesyncCase] = [
     "", " ", ",", "chunked, chunked", "chunked,identity", "identity", "identity, chunked", "gzip, chunked", "gzip",
     "chunked, gzip", "chunked;q=1", "chunked; x", "xchunked", "chunkedx", "\"chunked\"", "'chunked'", "chun ked",
@@ -19,7 +19,7 @@ extension Desync {
     ]
   }
 
-  /// Names that some server takes for `Transfer-Encoding`.
+  /// Names that some servers accept as `Transfer-Encoding`.
   private static let codingNames: [DesyncCase] = [
     "Transfer_Encoding", "transfer_encoding", "Transfer.Encoding", "Transfer~Encoding", "Transfer!Encoding",
     "Transfer Encoding", " Transfer-Encoding", "\tTransfer-Encoding", "Transfer-Encoding ", "Transfer-Encoding\t",

@@ -3,7 +3,7 @@ extension Desync {
 
   static let hops: [DesyncCase] = badOptions + goodHops
 
-  /// Options that would take away what another server's decision rests on, and what are no options.
+  /// Options that would remove a field on which another server's decision depends, and malformed options.
   private static let badOptions: [DesyncCase] =
     [
       "Host", "hOST", "Content-Length", "Content_Length", "Transfer-Encoding", "transfer.encoding", "Connection", "Via",

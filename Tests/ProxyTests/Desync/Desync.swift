@@ -1,11 +1,11 @@
-/// The cases, by attack class. What stands in them was made for this kit.
+/// The cases by attack class, written for this kit.
 enum Desync {
   static let host = "Host: gateway.test\r\n"
-  /// A request that must never be seen as one.
+  /// A request that must never be read as a request.
   static let inner = "GET /smuggled HTTP/1.1\r\nHost: gateway.test\r\n\r\n"
   static let chunkedHello = "5\r\nhello\r\n0\r\n\r\n"
 
-  /// A readable name for bytes that are not.
+  /// A printable name for arbitrary bytes.
   static func shown(_ text: String) -> String {
     text.unicodeScalars.map { scalar in
       scalar.value < 0x20 || scalar.value > 0x7e ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)

@@ -1,13 +1,13 @@
 import Testing
 
-/// One request, or something like it, that two servers might read in two ways, and the only safe ends that it may have.
+/// One request, or bytes like one, that two servers might parse differently, and the only safe outcome.
 struct DesyncCase: Sendable, CustomTestStringConvertible {
   enum Expectation: Sendable {
-    /// Answered with this status; not a byte reaches the upstream, and the connection ends.
+    /// The gateway answers with this status and ends the connection; no byte reaches the upstream.
     case refused(Int)
-    /// The upstream gets exactly this request, and what follows on the connection is the next one.
+    /// The upstream gets exactly this request, and the next bytes of the connection are the next request.
     case forwarded(CanonicalRequest)
-    /// The head was good and the body is not: the upstream sees its request break off, and never a whole one.
+    /// The head is valid and the body is not: the upstream sees an incomplete request, never a complete one.
     case cut(Int)
   }
 
@@ -30,26 +30,26 @@ struct DesyncCase: Sendable, CustomTestStringConvertible {
   }
 }
 
-/// The one form in which the gateway sends a request on.
+/// The one form in which the gateway forwards a request.
 struct CanonicalRequest: Sendable {
   enum Body: Sendable {
     case none
     case length(String)
-    /// It came in chunks and was whole at once, so its length is known.
+    /// Sent in chunks and complete at once, so its length is known.
     case chunked(String)
   }
 
   var method = "GET"
   var target = "/"
-  /// Lines that travel through.
+  /// Field lines that are forwarded.
   var fields: [String] = []
   var body = Body.none
   var host: String? = "gateway.test"
   var via = "1.1"
-  /// Nothing may follow on the client's connection.
+  /// True if no request may follow on the client's connection.
   var isLast = false
 
-  /// To the byte.
+  /// The exact bytes.
   var bytes: String {
     var text = "\(method) \(target) HTTP/1.1\r\nHost: upstream.test\r\n"
     for field in fields { text += "\(field)\r\n" }

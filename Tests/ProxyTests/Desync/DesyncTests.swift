@@ -2,38 +2,42 @@ import Proxy
 import Testing
 
 extension ProxyTests {
-  /// The kit against desynchronisation: every case runs against a proxy of its own, before an upstream that keeps every
-  /// byte. None may reach it, or exactly one canonical request.
+  /// The desynchronisation kit: every case runs against a proxy of its own, in front of an upstream that records every
+  /// byte. Either no byte reaches the upstream, or exactly one canonical request.
   struct DesyncTests {
     private static let marker = "GET /smuggled HTTP/1.1\r\nHost: gateway.test\r\n\r\n"
     private static let next = CanonicalRequest(target: "/next")
 
     @Test(
-      "Transfer-Encoding and Content-Length leave no two readings (attack class 1)", arguments: Desync.transferCoding)
+      "Transfer-Encoding and Content-Length cannot be read in two ways (attack class 1)",
+      arguments: Desync.transferCoding)
     func transferCoding(_ item: DesyncCase) async throws { try await run(item) }
 
-    @Test("A length is one number (attack class 2)", arguments: Desync.contentLength)
+    @Test("A length is exactly one number (attack class 2)", arguments: Desync.contentLength)
     func contentLength(_ item: DesyncCase) async throws { try await run(item) }
 
-    @Test("Chunks have one syntax (attack class 3)", arguments: Desync.chunks)
+    @Test("Chunks have exactly one syntax (attack class 3)", arguments: Desync.chunks)
     func chunks(_ item: DesyncCase) async throws { try await run(item) }
 
-    @Test("Lines end in one way and hold one field (attack class 4)", arguments: Desync.lines)
+    @Test("Lines end in one way and contain one field (attack class 4)", arguments: Desync.lines)
     func lines(_ item: DesyncCase) async throws { try await run(item) }
 
-    @Test("A request has one host and one target (attack class 5)", arguments: Desync.targets)
+    @Test("A request has exactly one host and one target (attack class 5)", arguments: Desync.targets)
     func targets(_ item: DesyncCase) async throws { try await run(item) }
 
-    @Test("What belongs to a hop stays there, and nothing else can be made to (attack class 6)", arguments: Desync.hops)
+    @Test(
+      "Hop-by-hop fields are not forwarded, and no other field can be declared hop-by-hop (attack class 6)",
+      arguments: Desync.hops)
     func hops(_ item: DesyncCase) async throws { try await run(item) }
 
-    @Test("No connection turns into something else (attack class 7)", arguments: Desync.upgrades)
+    @Test("No connection changes its protocol (attack class 7)", arguments: Desync.upgrades)
     func upgrades(_ item: DesyncCase) async throws { try await run(item) }
 
-    @Test("Expectations and unread bodies leave both sides in step (attack class 8)", arguments: Desync.expectations)
+    @Test(
+      "Expectations and unread bodies leave both connections in sync (attack class 8)", arguments: Desync.expectations)
     func expectations(_ item: DesyncCase) async throws { try await run(item) }
 
-    @Test("The kit is larger than the one that others were measured by")
+    @Test("The kit has more cases than comparable published kits")
     func size() {
       let cases = [
         Desync.transferCoding, Desync.contentLength, Desync.chunks, Desync.lines, Desync.targets, Desync.hops,

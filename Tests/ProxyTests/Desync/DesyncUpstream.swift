@@ -1,7 +1,7 @@
-/// An upstream that notes every request to the byte, answers each with 200, and looks at what it got with the eyes of the
-/// most suspicious server.
+/// An upstream that records every request byte for byte, answers each with 200, and checks it as the strictest server
+/// would.
 enum DesyncUpstream {
-  /// Begins a note of a request that broke off.
+  /// The prefix of a note about an incomplete request.
   static let cut = "cut: "
 
   static let script: ScriptedUpstream.Script = { upstream, peer in
@@ -37,7 +37,7 @@ enum DesyncUpstream {
     }
   }
 
-  /// What another server might read in another way; `nil` when there is nothing.
+  /// The part of a request that another server might parse differently; nil if there is no such part.
   static func ambiguity(in note: String) -> String? {
     let text = note.hasPrefix(cut) ? String(note.dropFirst(cut.count)) : note
     let bytes = Array(text.utf8)
@@ -67,7 +67,7 @@ enum DesyncUpstream {
     }
     guard names.contains("host") else { return "no host" }
     if names.contains("content-length"), names.contains("transfer-encoding") { return "two lengths" }
-    // Asked of a server that may leave the body unread.
+    // The gateway sends `Connection: close` to a server that may leave the body unread.
     let asksForClose = lines.contains("Connection: close") && names.contains { $0 == "content-length" }
     if names.contains("connection"), !asksForClose || parts[0] == "POST" { return "a field of another hop" }
     for name in [

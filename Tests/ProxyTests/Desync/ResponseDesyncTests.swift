@@ -2,8 +2,8 @@ import Proxy
 import Testing
 
 extension ProxyTests {
-  /// Malformed answers of an upstream: the client gets the gateway's own 502 or a broken connection, and never a response
-  /// that ends elsewhere than the upstream meant.
+  /// Malformed responses of an upstream: the client gets the gateway's own 502 or a broken connection, and never a
+  /// response that ends in another place than the upstream meant.
   struct ResponseDesyncTests {
     private static let hidden = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
@@ -42,14 +42,14 @@ extension ProxyTests {
         String(repeating: "HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n", count: 50),
       ]
 
-    @Test("A malformed head of an answer is 502, and none of it is relayed (attack class 9)", arguments: heads)
+    @Test("A malformed response head gives 502, and no part of it is relayed (attack class 9)", arguments: heads)
     func malformed(_ answer: String) async throws {
       try await Bench.Setup(upstream: ScriptedUpstream.answering(answer + ResponseDesyncTests.hidden)).run { _, bench in
         let client = try await bench.connect()
         try await client.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\n")
         let response = try await client.readResponse()
         #expect(response.status == 502 && response.isWhole && response.text == "refused")
-        // The client's own connection is in step, and the upstream's is not used again.
+        // The client's connection is in sync, and the upstream's connection is not used again.
         try await client.send("GET /answer HTTP/1.1\r\nHost: a\r\n\r\n")
         let next = try await client.readResponse()
         #expect(next.text == "answered")
@@ -59,7 +59,7 @@ extension ProxyTests {
     }
 
     @Test(
-      "A malformed chunked answer is cut, and nothing behind it is taken for an answer (attack class 9)",
+      "A malformed chunked response is cut, and the bytes after it are not read as a response (attack class 9)",
       arguments: [
         "2\nok\r\n0\r\n\r\n", "2\r\nok\n0\r\n\r\n", "2\r\nok0\r\n\r\n", "2 \r\nok\r\n0\r\n\r\n",
         "+2\r\nok\r\n0\r\n\r\n",
@@ -87,7 +87,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("An answer that comes before its request is whole ends the connection with it (attack class 8)")
+    @Test("A response before the end of its request ends the upstream connection (attack class 8)")
     func early() async throws {
       let body = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
       try await Bench.Setup(upstream: { upstream, peer in
@@ -110,7 +110,7 @@ extension ProxyTests {
       }
     }
 
-    @Test("A client that pipelines without end holds up nobody (attack class 15)")
+    @Test("A client that pipelines many requests does not delay other clients (attack class 15)")
     func pipelining() async throws {
       try await Bench.Setup().run { _, bench in
         let flood = try await bench.connect()
