@@ -1,4 +1,4 @@
-# What a developer and continuous integration run. `make demo` and `make test` are all that is needed to begin.
+# The commands for developers and continuous integration. Begin with `make demo` and `make test`.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
@@ -10,7 +10,7 @@ APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
 BINARY := .build/dist/proofgate
 
-# $(call install,PACKAGES): installs what is missing, and asks nobody when nothing is.
+# $(call install,PACKAGES): installs missing packages; needs no root rights if none is missing.
 define install
 	@missing=(); \
 	for package in $(1); do \
@@ -24,7 +24,7 @@ define install
 	fi
 endef
 
-## deps: what building needs; swift itself must be there
+## deps: installs the libraries that the build needs; Swift itself must be installed already
 deps:
 	@command -v swift >/dev/null || { echo "make: no swift in PATH; install Swift 6.3, see https://www.swift.org/install" >&2; exit 1; }
 	$(call install,libssl-dev libnghttp2-dev zlib1g-dev libyaml-dev)
@@ -47,12 +47,12 @@ deps-paths: deps
 deps-interop: deps
 	$(call install,git git-credential-oauth python3-venv ca-certificates)
 
-## demo: the gateway before a legacy server, with an app to click through; HEADLESS=1 walks it without a browser
+## demo: the gateway in front of a legacy server, with an app to click through; HEADLESS=1 runs it without a browser
 demo: deps
 	swift build --product proofgate
 	.build/debug/proofgate demo $(if $(HEADLESS),--headless)
 
-## test: all tests, one at a time: they start servers with deadlines of their own, and hundreds at once would starve them
+## test: all tests, one at a time, because they start servers with deadlines that would pass if hundreds ran at once
 test: deps
 	swift test --no-parallel
 
@@ -60,42 +60,42 @@ test: deps
 settings: deps
 	PROOFGATE_WRITE_SETTINGS=1 swift test --no-parallel --filter PolicyFileTests.FormatTests
 
-## conformance: the clauses of docs/conformance.tsv against a running gateway; writes docs/conformance.md
+## conformance: tests the clauses of docs/conformance.tsv against a running gateway; writes docs/conformance.md
 conformance: deps
 	$(call install,python3)
 	Tests/Conformance/run
 
-## mutation: switches off every rule of Enforcement in turn and shows that a test fails each time
+## mutation: switches off each rule of Enforcement in turn; fails if the tests still pass
 mutation: deps
 	Tests/Conformance/mutate $(MUTATION_OPTIONS)
 
-## lint: formatting, and what no compiler checks
+## lint: checks the format and the rules of the code base that the compiler does not check
 lint:
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests
 	@for script in $$(grep -rlE '^#!/(usr/)?bin/(env )?bash' .ci deploy Tests); do bash -n "$$script"; done
 	@! grep -rnE '\bTask(\.detached)? *(\(|\{)' Sources --include='*.swift' | grep -v '^Sources/Reactor/' \
-	  || { echo "lint: tasks are started by Reactor alone, or they run on the global pool" >&2; exit 1; }
+	  || { echo "lint: only Reactor may start tasks; others run on the global pool" >&2; exit 1; }
 	@! grep -rnE 'Task\.yield|with(Checked|Unsafe)(Throwing)?Continuation' Sources --include='*.swift' \
-	  || { echo "lint: tasks wait with a Waiter, or they resume on the global pool (docs/adr/0007)" >&2; exit 1; }
+	  || { echo "lint: tasks must wait with a Waiter, or they resume on the global pool (docs/adr/0007)" >&2; exit 1; }
 	@! grep -rnE '\bunsafe [a-zA-Z(_]|@unchecked|nonisolated\(unsafe\)' Sources --include='*.swift' \
 	  | grep -vE '^Sources/(Reactor|TLS|HTTP2|Cryptography|YAML|Compression)/|^Sources/Bytes/Array[+]Copying[.]swift:[0-9]+: *unsafe bytes[.]with|^[^:]+:[0-9]+: *//' \
-	  || { echo "lint: unsafe code belongs into Reactor, TLS, HTTP2, Cryptography, YAML and Compression, one copy in Bytes aside" >&2; exit 1; }
+	  || { echo "lint: unsafe code is allowed only in Reactor, TLS, HTTP2, Cryptography, YAML and Compression, and once in Bytes" >&2; exit 1; }
 	@! grep -rnE '\btry!|\bas!' Sources Tests --include='*.swift' \
-	  || { echo "lint: no try! and no as!" >&2; exit 1; }
+	  || { echo "lint: try! and as! are not allowed" >&2; exit 1; }
 
-## build: the static binary that is shipped, in .build/dist
+## build: builds the static binary for release, in .build/dist
 build: deps
 	swift build $(STATIC) --product proofgate
 	@mkdir -p $(dir $(BINARY))
 	strip --strip-all -o $(BINARY) .build/static/release/proofgate
 	@ls -l $(BINARY)
 
-## check: the shipped policies, and that the binary needs nothing but a kernel
+## check: checks the example policies, and that the binary needs only a kernel
 check: build
 	$(BINARY) check --no-secrets --quiet policies/*.yaml
 	deploy/check-static $(BINARY)
 
-## image: the container image; without Docker the same check of its only content
+## image: builds the container image; without Docker, checks its only file instead
 image:
 	@if docker info >/dev/null 2>&1; then \
 	  docker build --file deploy/Dockerfile --tag proofgate .; \
@@ -105,86 +105,86 @@ image:
 	  deploy/check-static $(BINARY); \
 	fi
 
-## interop: real clients against real legacy servers through the gateway
+## interop: runs real clients against real legacy servers through the gateway
 interop: deps-interop
 	swift build --product proofgate
 	Tests/Interop/run --proofgate .build/debug/proofgate $(INTEROP_OPTIONS)
 
-## observe-diff: recorded messages of clients and servers through observe mode and nginx: equal but for docs/observe.md
+## observe-diff: sends recorded messages through observe mode and nginx; the only differences are those of docs/observe.md
 observe-diff: deps
 	$(call install,nginx python3)
 	swift build --product proofgate
 	Tests/Observe/run --proofgate .build/debug/proofgate
 	Tests/Observe/run --proofgate .build/debug/proofgate --enforce
 
-## tls-check: testssl.sh against a running gateway; fails on weaknesses that the policy did not ask for
+## tls-check: runs testssl.sh against a gateway; fails on weaknesses that the policy does not cause
 tls-check: deps
 	$(call install,testssl.sh openssl python3)
 	swift build --product proofgate
 	Tests/TLS/check .build/debug/proofgate
 
-## bench: processor time of a proxied request beside nginx and HAProxy; BENCH_OPTIONS="--gate judged" judges
+## bench: processor time of a proxied request, compared with nginx and HAProxy; BENCH_OPTIONS="--gate judged" judges it
 bench: deps-bench build
 	Tests/Bench/run --proofgate $(BINARY) $(BENCH_OPTIONS)
 
-## bench-report: every scenario in three runs one after the other (about an hour), and the table of docs/performance.md
+## bench-report: runs every scenario three times (about an hour) and writes the table of docs/performance.md
 bench-report: deps-bench build
 	for run in 1 2 3; do \
 	  Tests/Bench/run --proofgate $(BINARY) --json .build/bench/run-$$run.json $(BENCH_OPTIONS) all; \
 	done
 	Tests/Bench/report .build/bench/run-{1,2,3}.json
 
-## bench-instructions: instructions of requests and of the functions that matter, against the committed baseline
+## bench-instructions: compares the instructions of requests and important functions with the committed baseline
 bench-instructions: deps-bench build
 	$(call install,valgrind binutils)
 	Tests/Bench/instructions $(BENCH_OPTIONS)
 
-## gates: the budgets that are exact: system calls of a request, threads, wake-ups of an idle process
+## gates: checks the exact budgets: system calls of a request, threads, wake-ups of an idle process
 gates: deps-bench build
 	$(call install,strace)
 	Tests/Bench/gates --proofgate $(BINARY)
 
-## bench-flows: whole OAuth flows per processor second, beside FastMCP's OAuthProxy
+## bench-flows: OAuth flows per second of processor time, compared with FastMCP's OAuthProxy
 bench-flows: deps-bench build
 	$(call install,python3-venv ca-certificates)
 	Tests/Bench/same-job --proofgate $(BINARY) $(BENCH_OPTIONS)
 
-## bench-growth: what a request costs with up to 10,000 connections and 100,000 clients; draws the plots of the docs
+## bench-growth: cost of a request with up to 10,000 connections and 100,000 clients; draws the plots of the docs
 bench-growth: deps-bench build
 	Tests/Bench/growth --proofgate $(BINARY) --plots docs/plots $(BENCH_OPTIONS)
 
-## soak: rounds of 10,000 flows one after another and 1,000 at once through the demo: none fails, memory levels off
+## soak: rounds of 10,000 sequential and 1,000 concurrent flows through the demo; none fails, and memory stops growing
 soak: build
 	$(call install,python3)
 	Tests/Bench/flows --demo $(BINARY) --resource /api/me $(or $(SOAK_OPTIONS),--sequential 10000 --concurrent 1000 \
 	  --rate 110 --warm-up 90 --rounds 3 --growth 4 --descriptors 32 --limit 1800)
 
-## load: idle and slow clients, reloads, drains and an hour's traffic against the static binary; LOAD_OPTIONS="PART..."
+## load: idle and slow clients, reloads, drains and an hour of traffic against the static binary; LOAD_OPTIONS="PART..."
 load: deps-load build
 	Tests/Load/run --proofgate $(BINARY) $(LOAD_OPTIONS)
 
-## sanitize: all tests under address and thread sanitizer
+## sanitize: all tests with the address and the thread sanitizer
 sanitize: deps
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/Sanitizers/leaks.txt:print_suppressions=0 \
 	  swift test --no-parallel --sanitize=address --scratch-path .build/address
 	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions \
 	  swift test --no-parallel --sanitize=thread --scratch-path .build/thread
 
-## fuzz: every parser's properties, SECONDS=n for each (10), TARGET=name for one of them; see Tests/Fuzz/README.md
+## fuzz: fuzzes each parser for SECONDS=n (10); TARGET=name selects one; see Tests/Fuzz/README.md
 fuzz: SECONDS := 10
 fuzz: deps
 	Tests/Fuzz/run $(SECONDS) $(TARGET)
 
-## attack: slow and garbled clients of Debian's own tools against a gateway, beside normal traffic; ATTACK_OPTIONS=...
+## attack: slow and malformed clients from Debian's tools against a gateway with normal traffic; ATTACK_OPTIONS=...
 attack: deps-attack
 	swift build --product proofgate
 	Tests/Attack/run --proofgate .build/debug/proofgate $(ATTACK_OPTIONS)
 
-## faults: lets single system calls fail (FAULTS_OPTIONS="--seconds 100" for a sample; all of them take an hour)
+## faults: makes single system calls fail; takes an hour, or less for a sample: FAULTS_OPTIONS="--seconds 100"
 faults: deps-faults build
 	Tests/Faults/run --proofgate $(BINARY) $(FAULTS_OPTIONS)
 
-## path-gate: path and query spellings in front of real servers; fails if one runs an OAuth handler; PATHS_OPTIONS=...
+## path-gate: path and query spellings with real servers; fails if a server runs an OAuth handler; PATHS_OPTIONS=...
 path-gate: deps-paths
 	swift build --product proofgate
 	Tests/Paths/run --proofgate .build/debug/proofgate $(PATHS_OPTIONS)

@@ -1,17 +1,19 @@
 extension [UInt8] {
-  /// Not by an initialiser that takes a capacity: those look the array's type up, for three times the instructions.
+  /// Creates an array with a copy of the bytes. It does not use an initialiser with a capacity: those look up the type
+  /// of the array and cost three times the instructions.
   @inlinable
   public init(copying bytes: Span<UInt8>) {
     self.init()
     append(copying: bytes)
   }
 
-  /// Appends the text in UTF-8, for two thirds of what appending its `utf8` takes, whose code counts references.
+  /// Appends the text in UTF-8, at two thirds of the cost of appending `text.utf8`, which retains and releases the
+  /// string.
   @inlinable
   public mutating func append(_ text: String) { append(copying: text.utf8.span) }
 
-  /// Appends the bytes in one piece. The standard library has no safe way to (docs/adr/0016): byte by byte costs five
-  /// instructions each.
+  /// Appends the bytes in one copy. The standard library has no safe function for this (docs/adr/0016), and a loop
+  /// costs five instructions for each byte.
   @inlinable
   public mutating func append(copying bytes: Span<UInt8>) {
     // The pointer is valid within the closure and is not kept.

@@ -1,9 +1,9 @@
-/// Scanning of text as bytes: what the parsers of this project share.
+/// Byte scanning that the parsers of this project share.
 ///
-/// The loops count offsets, because a range's iterator checks for overflow at every step and keeps the compiler from
-/// working on several bytes at once.
+/// The loops count offsets: the iterator of a range checks for overflow at every step, which keeps the compiler from
+/// vectorising.
 extension Span where Element == UInt8 {
-  /// The offset of the first `byte` at or after `start`; `nil` without one.
+  /// Returns the offset of the first `byte` at or after `start`, or `nil` if there is no such byte.
   @inlinable
   public func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
     var index = start
@@ -19,7 +19,8 @@ extension Span where Element == UInt8 {
     return nil
   }
 
-  /// True if `byte` occurs. It is looked for to the end, several bytes at once: for what mostly is not there.
+  /// Returns true if `byte` occurs. It always scans to the end, several bytes at a time, which is best for a byte that
+  /// rarely occurs.
   @inlinable
   public func contains(_ byte: UInt8) -> Bool {
     var found: UInt8 = 0
@@ -31,7 +32,7 @@ extension Span where Element == UInt8 {
     return found != 0
   }
 
-  /// True if the text occurs.
+  /// Returns true if the UTF-8 bytes of `text` occur.
   @inlinable
   public func contains(_ text: String) -> Bool {
     let text = text.utf8.span
@@ -44,7 +45,8 @@ extension Span where Element == UInt8 {
     return false
   }
 
-  /// True if both hold the same bytes. For what is public: the time tells where they differ.
+  /// Returns true if both hold the same bytes. Do not use it for secrets: a constant time is not
+  /// guaranteed.
   @inlinable
   public func isEqual(to other: Span<UInt8>) -> Bool {
     guard count == other.count else { return false }
@@ -57,12 +59,12 @@ extension Span where Element == UInt8 {
     return difference == 0
   }
 
-  /// The same, without regard to ASCII case.
+  /// Returns true if both are equal without regard to ASCII case.
   @inlinable
   public func isEqualIgnoringCase(to other: Span<UInt8>) -> Bool {
     guard count == other.count else { return false }
     var index = 0
-    // What is the same in case, too, eight bytes at a time.
+    // Equal bytes, eight at a time.
     while index <= count &- 8, word(at: index) == other.word(at: index) { index &+= 8 }
     while index < count {
       guard self[index].lowercasedASCII == other[index].lowercasedASCII else { return false }
@@ -71,12 +73,13 @@ extension Span where Element == UInt8 {
     return true
   }
 
+  /// Returns true if the first bytes are those of `other`. Do not use it for secrets.
   @inlinable
   public func starts(with other: Span<UInt8>) -> Bool {
     count >= other.count && extracting(0..<other.count).isEqual(to: other)
   }
 
-  /// True if one is a control character of ASCII (RFC 5234, appendix B.1: `CTL`).
+  /// True if there is an ASCII control character (RFC 5234, appendix B.1: `CTL`).
   @inlinable
   public var hasControl: Bool {
     var found: UInt8 = 0
@@ -89,7 +92,7 @@ extension Span where Element == UInt8 {
     return found != 0
   }
 
-  /// True if all are visible characters of ASCII (RFC 5234, appendix B.1: `VCHAR`).
+  /// True if all bytes are visible ASCII characters (RFC 5234, appendix B.1: `VCHAR`).
   @inlinable
   public var isVisible: Bool {
     var other: UInt8 = 0
@@ -101,7 +104,7 @@ extension Span where Element == UInt8 {
     return other == 0
   }
 
-  /// True if all are in ASCII.
+  /// True if all bytes are ASCII.
   @inlinable
   public var isASCII: Bool {
     var all: UInt8 = 0
@@ -115,10 +118,10 @@ extension Span where Element == UInt8 {
 }
 
 extension Span where Element == UInt8 {
-  /// The eight bytes at `offset`, the first of them in the lowest place. The compiler makes one load of it.
+  /// Returns the eight bytes at `offset` as one number, with the first byte lowest. Compiles to one load.
   @inlinable @inline(__always)
   public func word(at offset: Int) -> UInt64 {
-    // A sum that is not checked tells the compiler that there are eight; the range is checked.
+    // The unchecked sum lets the compiler see that the range has eight bytes; `extracting` checks the range itself.
     let part = extracting(offset..<offset &+ 8)
     let low = UInt64(part[0]) | UInt64(part[1]) << 8 | UInt64(part[2]) << 16 | UInt64(part[3]) << 24
     let high = UInt64(part[4]) << 32 | UInt64(part[5]) << 40 | UInt64(part[6]) << 48 | UInt64(part[7]) << 56
@@ -126,47 +129,47 @@ extension Span where Element == UInt8 {
   }
 }
 
-/// Eight bytes as one number. A byte's place is told by its highest bit.
+/// Scanning of eight bytes in one number. A result has the highest bit of a byte set for each byte that matches.
 extension UInt64 {
-  /// The places where `byte` stands. Exact up to the first.
+  /// Returns the positions of `byte`. Only the first position is exact; later ones can be false.
   @inlinable @inline(__always)
   public func places(of byte: UInt8) -> UInt64 {
-    // What differs in nothing is below 1, so that taking 1 away sets the highest bit.
+    // Equal bytes are 0, and subtracting 1 from 0 sets the highest bit.
     let others = self ^ (0x0101_0101_0101_0101 &* UInt64(byte))
     return (others &- 0x0101_0101_0101_0101) & ~others & 0x8080_8080_8080_8080
   }
 
-  /// The places where `byte` stands, all of them.
+  /// Returns the positions of `byte`, all of them exact.
   @inlinable @inline(__always)
   public func everyPlace(of byte: UInt8) -> UInt64 {
-    // Sums of seven bits each do not run into the next byte.
+    // Sums of 7-bit values do not carry into the next byte.
     let others = self ^ (0x0101_0101_0101_0101 &* UInt64(byte))
     return ~((others & 0x7f7f_7f7f_7f7f_7f7f) &+ 0x7f7f_7f7f_7f7f_7f7f | others) & 0x8080_8080_8080_8080
   }
 
-  /// The places of control characters of ASCII. Exact up to the first.
+  /// The positions of ASCII control characters. Only the first position is exact.
   @inlinable @inline(__always)
   public var controls: UInt64 {
-    // Taking 0x20 away sets the highest bit of what is below and had it not set.
+    // Subtracting 0x20 sets the highest bit of bytes below 0x20; bytes that had this bit before are excluded.
     let areLow = (self &- 0x2020_2020_2020_2020) & ~self & 0x8080_8080_8080_8080
     return areLow | places(of: 0x7f)
   }
 
-  /// The places of bytes that no request target may have: all but the visible characters of ASCII, and `"`, `#`, `<`, `>`.
-  /// Exact up to the first.
+  /// The positions of bytes that a request target must not contain: all but visible ASCII characters, and `"`, `#`,
+  /// `<`, `>`. Only the first position is exact.
   @inlinable @inline(__always)
   public var unlikeTargets: UInt64 {
     let areLow = (self &- 0x2121_2121_2121_2121) & ~self
-    // `"` differs from `#` in one bit, and `<` from `>` in another.
+    // `"` differs from `#` only in the lowest bit, and `<` from `>` only in the next one.
     let areQuotes = (self | 0x0101_0101_0101_0101).places(of: UInt8(ascii: "#"))
     let areBrackets = (self | 0x0202_0202_0202_0202).places(of: UInt8(ascii: ">"))
     return (areLow | self) & 0x8080_8080_8080_8080 | areQuotes | areBrackets | places(of: 0x7f)
   }
 
-  /// The places of all but letters, digits and hyphens.
+  /// The positions of all bytes except letters, digits and hyphens. All positions are exact.
   @inlinable @inline(__always)
   public var unlikeNames: UInt64 {
-    // Sums of seven bits each do not run into the next byte.
+    // Sums of 7-bit values do not carry into the next byte.
     let bytes = self & 0x7f7f_7f7f_7f7f_7f7f
     let folded = bytes | 0x2020_2020_2020_2020
     let areLetters = (folded &+ 0x1f1f_1f1f_1f1f_1f1f) & ~(folded &+ 0x0505_0505_0505_0505)
@@ -177,11 +180,11 @@ extension UInt64 {
 }
 
 extension UInt8 {
-  /// The letter in lower case; every other byte as it is.
+  /// The lower-case letter for an ASCII upper-case letter; any other byte unchanged.
   @inlinable
   public var lowercasedASCII: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 
-  /// What a hexadecimal digit of either case stands for; `nil` for every other byte.
+  /// The value of a hexadecimal digit in either case; `nil` for any other byte.
   @inlinable
   public var hexadecimalValue: UInt8? {
     switch self {

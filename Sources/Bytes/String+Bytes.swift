@@ -1,12 +1,12 @@
 extension String {
-  /// The text that the bytes are in UTF-8; `nil` when they are not.
+  /// Creates a text from UTF-8 bytes; `nil` if they are not valid UTF-8.
   @inlinable
   public init?(validating bytes: Span<UInt8>) {
     guard let text = try? UTF8Span(validating: bytes) else { return nil }
     self.init(copying: text)
   }
 
-  /// True if the text is `other` without regard to ASCII case, as names of fields and schemes are compared.
+  /// Returns true if both texts are equal without regard to ASCII case, as for names of fields and schemes.
   @inlinable
   public func isEqualIgnoringCase(to other: String) -> Bool {
     utf8.count == other.utf8.count && utf8.span.isEqualIgnoringCase(to: other.utf8.span)

@@ -1,22 +1,24 @@
-/// A coded body that cannot be read.
+/// The reason why an encoded body cannot be decoded.
 public enum CompressionError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// A coding other than gzip and deflate, or several.
+  /// A content coding other than gzip and deflate, or more than one coding.
   case unsupported
-  /// Not what the coding says, or damaged.
+  /// The body is damaged, or is not in the coding that it names.
   case malformed
-  /// The body ends in front of the end of its coding.
+  /// The body ends before the end of its coding.
   case truncated
-  /// More bytes than may be read whole, or more than a body of its length may hold.
+  /// The decoded body exceeds the limit for bodies that are read whole, or the limit for a body of its encoded length.
   case tooLarge
+  /// zlib could not allocate memory.
   case outOfMemory
 
+  /// A noun phrase for a message, e.g. "an encoded body that is damaged".
   public var description: String {
     switch self {
     case .unsupported: "a content coding other than gzip and deflate"
-    case .malformed: "a coded body that is damaged"
-    case .truncated: "a coded body that ends too early"
-    case .tooLarge: "a coded body that holds too much"
-    case .outOfMemory: "no memory for a coded body"
+    case .malformed: "an encoded body that is damaged"
+    case .truncated: "an encoded body that is truncated"
+    case .tooLarge: "an encoded body that decodes to too many bytes"
+    case .outOfMemory: "no memory to decode a body"
     }
   }
 }

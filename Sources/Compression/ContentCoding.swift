@@ -1,11 +1,13 @@
-/// A content coding of RFC 9110, section 8.4.1, that the gateway understands.
+/// A content coding (RFC 9110, section 8.4.1) that the gateway supports.
 public enum ContentCoding: Sendable, Equatable {
+  /// The gzip format (RFC 1952), also named `x-gzip`.
   case gzip
+  /// The zlib format (RFC 1950); bodies without its wrapper are accepted too.
   case deflate
 
-  /// The coding that a message's `Content-Encoding` fields name, in any case; `nil` for a message without one.
+  /// Returns the coding that the `Content-Encoding` fields of a message name, in any case; `nil` if they name none.
   ///
-  /// Throws `.unsupported` for every other coding, and for more than one: no server codes a message twice.
+  /// Throws `.unsupported` for any other coding and for more than one coding, which servers do not use.
   public static func named(by fields: [String]) throws(CompressionError) -> ContentCoding? {
     var found: ContentCoding?
     for field in fields {
@@ -23,8 +25,8 @@ public enum ContentCoding: Sendable, Equatable {
     return found
   }
 
-  /// True if `Accept-Encoding` fields allow gzip (RFC 9110, section 12.5.3). Without a field they do not: a client that
-  /// says nothing may not understand it.
+  /// Returns true if the `Accept-Encoding` fields allow gzip (RFC 9110, section 12.5.3). Without a field the result is
+  /// false, because such a client may not support gzip.
   public static func acceptsGzip(_ fields: [String]) -> Bool {
     var byWildcard = false
     for field in fields {
@@ -42,7 +44,7 @@ public enum ContentCoding: Sendable, Equatable {
     return byWildcard
   }
 
-  /// `q=0`, `q=0.0` and the like: not acceptable (RFC 9110, section 12.4.2).
+  /// Returns true for `q=0`, `q=0.0` and similar: not acceptable (RFC 9110, section 12.4.2).
   private static func isZeroWeight(_ parameter: Substring) -> Bool {
     let text = trimmed(parameter).lowercased()
     guard text.hasPrefix("q=") else { return false }

@@ -1,31 +1,29 @@
 internal import CZlib
 
-/// Decodes bodies that arrived whole. Strict: a body is accepted only if all of it is what its coding says, to its last
-/// byte and with the right checksum.
+/// A decoder of bodies that were received whole. It is strict: a body is accepted only if all of its bytes belong to
+/// its coding and its checksum is correct.
 public enum Decoder {
-  /// How many bytes one byte may become. Text with much repetition reaches 30; deflate itself ends at 1,032.
+  /// The maximum number of decoded bytes per encoded byte. Repetitive text reaches 30; deflate itself allows 1,032.
   public static let ratioLimit = 100
-  /// Bytes that a body of any length may become.
+  /// The number of decoded bytes that are allowed for a body of any length.
   public static let ratioFree = 16 * 1024
 
-  /// What zlib writes at a time.
+  /// The number of bytes that zlib writes in one call.
   private static let step = 16 * 1024
 
-  /// The content of `body`.
+  /// Returns the decoded content of `body`. Throws `CompressionError`.
   ///
-  /// A gzip body may have several members (RFC 1952, section 2.2). A deflate body is meant to have zlib's wrapping; servers
-  /// that leave it out are understood.
+  /// A gzip body may have several members (RFC 1952, section 2.2). A deflate body should have the zlib wrapper, but
+  /// bodies without it are accepted, since some servers omit it.
   ///
-  /// - Parameter limit: bytes that the content may have.
-  ///
-  /// Throws `CompressionError`.
+  /// - Parameter limit: the maximum number of decoded bytes.
   public static func decode(_ body: [UInt8], _ coding: ContentCoding, limit: Int) throws(CompressionError) -> [UInt8] {
     guard !body.isEmpty else { return [] }
     let allowed = min(limit, max(ratioFree, body.count.multipliedReportingOverflow(by: ratioLimit).partialValue))
     return try inflate(body, windowBits(for: coding, body), hasMembers: coding == .gzip, limit: allowed)
   }
 
-  /// 15: the largest window. 16 more: gzip's wrapping. Negative: none.
+  /// Returns the parameter of zlib: 15 for the largest window, plus 16 for the gzip wrapper; negative for no wrapper.
   private static func windowBits(for coding: ContentCoding, _ body: [UInt8]) -> Int32 {
     switch coding {
     case .gzip: 15 + 16
@@ -33,7 +31,7 @@ public enum Decoder {
     }
   }
 
-  /// True if the body begins as RFC 1950, section 2.2, says: method 8, and a multiple of 31.
+  /// Returns true if the body begins with a zlib header: method 8, and a multiple of 31 (RFC 1950, section 2.2).
   private static func isWrapped(_ body: [UInt8]) -> Bool {
     guard body.count >= 2 else { return false }
     return body[0] & 0x0f == 8 && (Int(body[0]) << 8 | Int(body[1])) % 31 == 0
@@ -42,7 +40,7 @@ public enum Decoder {
   private static func inflate(
     _ body: [UInt8], _ windowBits: Int32, hasMembers: Bool, limit: Int
   ) throws(CompressionError) -> [UInt8] {
-    // Sound: every exit ends the stream, which owns zlib's memory, and zlib keeps no pointer between two calls.
+    // Sound: `inflateEnd` frees the memory of zlib on every exit, and zlib keeps no pointer between two calls.
     var stream = unsafe z_stream()
     guard unsafe cz_begin_inflating(&stream, windowBits) == Z_OK else { throw .outOfMemory }
     defer { unsafe inflateEnd(&stream) }
@@ -60,16 +58,16 @@ public enum Decoder {
         if position == body.count { return content }
         guard hasMembers, unsafe inflateReset(&stream) == Z_OK else { throw .malformed }
       case Z_BUF_ERROR:
-        // No progress, although there is room: there is no input left.
+        // zlib made no progress although there is room for output, so the input has ended.
         throw .truncated
       case Z_MEM_ERROR: throw .outOfMemory
-      // This includes a preset dictionary, which HTTP does not define.
+      // This includes a preset dictionary, which HTTP does not allow.
       default: throw .malformed
       }
     }
   }
 
-  /// One call of zlib: its answer, the bytes that it took and the bytes that it wrote.
+  /// Calls zlib once. Returns its result and the numbers of bytes that it read and wrote.
   private static func advance(
     _ stream: inout z_stream, _ body: [UInt8], from position: Int, into block: inout [UInt8]
   ) -> (result: Int32, taken: Int, written: Int) {

@@ -1,17 +1,18 @@
 internal import CZlib
 
-/// Compresses bodies that the gateway makes itself.
+/// An encoder of bodies that the gateway creates.
 ///
-/// Not for a body that has both a secret and text that somebody else chose: its length would tell how much of the two is
-/// alike, and so the secret byte by byte (BREACH). The gateway's pages are such bodies, so they are never compressed.
+/// Do not compress a body that holds both a secret and text that another party chooses. The compressed length reveals
+/// how much of the two is equal, and so the secret byte by byte (BREACH). The gateway's pages are such bodies, so they
+/// are never compressed.
 public enum Encoder {
-  /// Bytes below which compression is not worth its field and its time.
+  /// The number of bytes below which the saving does not justify the additional header field and the time.
   public static let leastBody = 1024
 
-  /// `body` as one member of gzip (RFC 1952); `nil` when there is no memory.
+  /// Returns `body` as one gzip member (RFC 1952), or `nil` if there is no memory.
   public static func gzip(_ body: [UInt8]) -> [UInt8]? {
     guard body.count <= Int(Int32.max) else { return nil }
-    // Sound: every exit ends the stream, which owns zlib's memory, and zlib keeps no pointer behind its call.
+    // Sound: `deflateEnd` frees the memory of zlib on every exit, and zlib keeps no pointer after a call.
     var stream = unsafe z_stream()
     guard unsafe cz_begin_deflating(&stream, 15 + 16) == Z_OK else { return nil }
     defer { unsafe deflateEnd(&stream) }

@@ -1,29 +1,34 @@
 internal import COpenSSL
 
-/// AES-256-GCM (NIST SP 800-38D) with 12-byte nonces and 16-byte tags, through a context that is reused.
+/// The cipher AES-256-GCM (NIST SP 800-38D) with 12-byte nonces and 16-byte tags, through a reused OpenSSL context.
 ///
-/// Not sendable: each worker owns its own. The caller sees to it that no nonce repeats under one key.
+/// Not sendable: each worker owns one. The caller must never use a nonce twice with one key.
 @safe public final class AES256GCM {
+  /// The length of a key: 32 bytes.
   public static let keyLength = 32
+  /// The length of a nonce: 12 bytes.
   public static let nonceLength = 12
+  /// The length of an authentication tag: 16 bytes.
   public static let tagLength = 16
 
   private let context: OpaquePointer
 
+  /// Creates the context. The process ends if there is no memory for it.
   public init() {
     guard let context = unsafe EVP_CIPHER_CTX_new() else { preconditionFailure("no memory for a cipher") }
-    // Named once: a context that is given its cipher again is emptied and set up anew.
+    // The cipher is set only here: naming it again in later calls would make OpenSSL reset the whole context.
     let isReady = unsafe EVP_EncryptInit_ex2(context, Algorithms.aes256GCM, nil, nil, nil) == 1
     precondition(isReady, "no memory for a cipher")
     unsafe self.context = context
   }
 
   deinit {
-    // Frees and cleans the only reference to the context.
+    // This object has the only reference to the context; freeing it also erases the key.
     unsafe EVP_CIPHER_CTX_free(context)
   }
 
-  /// Appends the ciphertext and its tag to `envelope`: 16 bytes more than `plaintext`.
+  /// Appends the ciphertext and its tag to `envelope`: 16 bytes more than `plaintext`. `data` is authenticated, but not
+  /// part of the envelope.
   public func seal(
     _ plaintext: [UInt8], key: [UInt8], nonce: Span<UInt8>, authenticating data: [UInt8],
     onto envelope: inout [UInt8]
@@ -33,8 +38,8 @@ internal import COpenSSL
     let before = envelope.count
     unsafe nonce.withUnsafeBufferPointer { nonce in
       unsafe envelope.append(filling: length) { output, count in
-        // Key and nonce have the lengths that the algorithm reads, as checked above; a stream mode writes as many bytes as
-        // it is given, so ciphertext and tag fill the buffer exactly.
+        // Key and nonce have the lengths that OpenSSL reads, as checked above. GCM writes as many bytes as it reads, so
+        // ciphertext and tag fill the buffer exactly.
         guard let start = output.baseAddress else { return }
         var written: Int32 = 0
         guard unsafe EVP_EncryptInit_ex2(context, nil, key, nonce.baseAddress, nil) == 1,
@@ -51,7 +56,7 @@ internal import COpenSSL
     precondition(envelope.count == before + length, "AES-256-GCM fails only without memory")
   }
 
-  /// The plaintext, or `nil` unless ciphertext, tag and `data` are exactly what `seal` was given and gave.
+  /// Returns the plaintext, or `nil` unless key, nonce, ciphertext, tag and `data` are those of one call of `seal`.
   public func open(
     _ sealed: Span<UInt8>, key: [UInt8], nonce: Span<UInt8>, authenticating data: [UInt8]
   ) -> [UInt8]? {
@@ -63,8 +68,8 @@ internal import COpenSSL
     unsafe sealed.withUnsafeBufferPointer { input in
       unsafe nonce.withUnsafeBufferPointer { nonce in
         unsafe plaintext.append(filling: length + 1) { output, count in
-          // As in `seal`; the tag is copied by the library, which takes it as mutable but only reads it. One spare byte
-          // keeps the output's address from being null for an empty plaintext.
+          // As in `seal`. The library copies the tag: the parameter is mutable, but is only read. One spare byte in the
+          // output keeps its address from being null for an empty plaintext.
           guard let start = input.baseAddress, let target = output.baseAddress else { return }
           let tag = unsafe UnsafeMutableRawPointer(mutating: start + length)
           var written: Int32 = 0
@@ -73,7 +78,7 @@ internal import COpenSSL
             unsafe EVP_DecryptUpdate(context, target, &written, start, Int32(length)) == 1,
             Int(written) == length
           else { return }
-          // The bytes are initialised now; whether they may be used, the tag says.
+          // All bytes are initialised now; the tag decides below if they may be used.
           count = length
           guard unsafe EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagLength), tag) == 1,
             unsafe EVP_DecryptFinal_ex(context, target + length, &written) == 1

@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// The algorithms, looked up in the library once: a look-up by name costs more than hashing a verifier.
+/// The OpenSSL algorithms, each fetched once: a fetch by name costs more than hashing a PKCE verifier.
 ///
-/// The objects are immutable, live as long as the process and are documented as safe to share between threads; that is
-/// why `nonisolated(unsafe)` is sound here.
+/// `nonisolated(unsafe)` is sound because the objects are immutable, live as long as the process, and are documented as
+/// safe to share between threads.
 enum Algorithms {
   nonisolated(unsafe) static let sha256: OpaquePointer = {
     CryptographyLibrary.start()

@@ -1,32 +1,33 @@
-/// Base 64 with the URL and filename safe alphabet and without padding (RFC 4648, section 5; RFC 7636, appendix A).
+/// Base64 with the URL and filename safe alphabet and without padding (RFC 4648, section 5; RFC 7636, appendix A).
 ///
-/// Decoding takes the canonical form only: four spellings of a last character would otherwise mean one value, and a
-/// sealed value could be altered without being noticed.
+/// Decoding accepts only the canonical form. Otherwise up to 16 spellings of the last character would have the same
+/// value, and a sealed value could be altered without being noticed.
 public enum Base64URL {
-  /// Of a length that the compiler knows, so that an index of six bits needs no check.
+  /// The 64 characters. The compiler knows the length, so an index of six bits needs no check.
   private static let alphabet: InlineArray<64, UInt8> = {
     let text = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     return InlineArray { text[$0] }
   }()
 
-  /// Six bits for each byte that stands in the alphabet, 0xff for the others.
+  /// The six bits of each byte that is in the alphabet; 0xff for all other bytes.
   private static let values: [UInt8] = {
     var table = [UInt8](repeating: 0xff, count: 256)
     for value in alphabet.indices { table[Int(alphabet[value])] = UInt8(value) }
     return table
   }()
 
+  /// Returns the canonical text of `bytes`.
   public static func encode(_ bytes: [UInt8]) -> String {
     let alphabet = alphabet
     let bytes = bytes.span
-    // One character for every six bits begun. The output has room for exactly those: four for each whole group of three
-    // bytes, then two or three for the rest; indices are checked.
+    // One character for each group of up to six bits. The output has room for exactly those: four for each group of
+    // three bytes, and two or three for the rest. Indices are checked.
     return unsafe String(unsafeUninitializedCapacity: (bytes.count * 4 + 2) / 3) { output in
       var written = 0
       var index = 0
       let whole = bytes.count - bytes.count % 3
       while index < whole {
-        // One check for all three.
+        // One bounds check for all three bytes.
         let part = bytes.extracting(index..<index &+ 3)
         let group = Int(part[0]) << 16 | Int(part[1]) << 8 | Int(part[2])
         unsafe output[written] = alphabet[group >> 18]
@@ -47,16 +48,17 @@ public enum Base64URL {
     }
   }
 
-  /// The bytes that `text` stands for, or `nil` unless it is exactly what `encode` gives for them.
+  /// Returns the bytes that `text` encodes, or `nil` if `text` differs from the result of `encode` for them.
   ///
-  /// Refused: padding, white space, other characters, a lone last character, and bits set in the part of the last
-  /// character that carries nothing.
+  /// Refused are padding, white space, characters outside the alphabet, a single last character, and non-zero unused
+  /// bits in the last character.
   public static func decode(_ text: String) -> [UInt8]? {
     let input = text.utf8.span
     let values = values.span
     guard input.count % 4 != 1 else { return nil }
     let whole = input.count & ~3
-    // Every value that is not 0xff is below 0x40, so a bad character shows in the disjunction of all.
+    // Valid values are below 0x40 and invalid ones are 0xff, so the disjunction of all values shows an invalid
+    // character.
     var seen: UInt8 = 0
     var bytes = [UInt8](repeating: 0, count: whole / 4 * 3)
     var output = bytes.mutableSpan
@@ -81,7 +83,7 @@ public enum Base64URL {
       seen |= first | second | (third ?? 0)
       bytes.append(first << 2 | second >> 4)
       if let third { bytes.append(second << 4 | third >> 2) }
-      // What the last character carries beyond whole bytes must be zero.
+      // The unused bits of the last character must be zero.
       guard (third.map { $0 & 0x03 } ?? second & 0x0f) == 0 else { return nil }
     }
     return seen < 0x40 ? bytes : nil

@@ -1,29 +1,30 @@
 internal import COpenSSL
 
-/// Why certificates or keys of a PEM text cannot be used.
+/// The reason why a PEM text cannot be used.
 public enum PEMError: Error, Equatable, Sendable {
-  /// No certificate, or no private key, stands in it.
+  /// The text contains no certificate, or no private key.
   case nothingThere
-  /// What stands there is damaged or of an unknown kind.
+  /// A certificate or key in the text is damaged or of an unknown kind.
   case malformed
-  /// The private key is encrypted; nobody is there to give the pass phrase.
+  /// The private key is encrypted; a server has no user who could type the pass phrase.
   case encrypted
 }
 
-/// The certificates of a PEM text in their order: a server's own first and then its issuers, or trusted authorities.
+/// The certificates of a PEM text in their order: a server's own certificate and then its issuers, or trusted
+/// authorities.
 ///
-/// Immutable after it was made, and OpenSSL counts references and locks inside a certificate: that is why
-/// `nonisolated(unsafe)` is sound.
+/// `nonisolated(unsafe)` is sound because the object is immutable once created, and OpenSSL counts references and locks
+/// inside a certificate.
 @safe public final class CertificateChain: Sendable {
-  /// At least one, each with a reference that this object holds.
+  /// At least one certificate. This object holds a reference to each.
   nonisolated(unsafe) package let certificates: [OpaquePointer]
 
-  /// Throws `PEMError`: no certificate, or a damaged one.
+  /// Reads all certificates of a PEM text. Throws `PEMError` without a certificate or for a damaged one.
   public init(pem: [UInt8]) throws(PEMError) {
     CryptographyLibrary.start()
     var found: [OpaquePointer] = unsafe []
     var isMalformed = false
-    // The text outlives the stream, which only reads it; what is read is a reference that this object takes over.
+    // The text outlives the stream, which only reads it. This object takes over the reference to each certificate.
     unsafe pem.withUnsafeBytes { bytes in
       guard let stream = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return }
       defer { unsafe BIO_free(stream) }
@@ -31,7 +32,7 @@ public enum PEMError: Error, Equatable, Sendable {
       while let certificate = unsafe PEM_read_bio_X509(stream, nil, refusePassphrase, nil) {
         unsafe found.append(certificate)
       }
-      // The end of the text is an error like others; only another one means damage.
+      // The end of the text is also reported as an error; any other error means a damaged certificate.
       let code = ERR_peek_last_error()
       isMalformed = code != 0 && ERR_GET_REASON(code) != PEM_R_NO_START_LINE
       ERR_clear_error()
@@ -45,9 +46,10 @@ public enum PEMError: Error, Equatable, Sendable {
     for index in unsafe certificates.indices { unsafe X509_free(certificates[index]) }
   }
 
+  /// The number of certificates, at least 1.
   public var count: Int { unsafe certificates.count }
 
-  /// From when to when the first certificate is valid, in seconds since 1970.
+  /// The validity period of the first certificate, in seconds since 1970.
   public var validity: ClosedRange<Int64> {
     guard let first = unsafe certificates.first else { return 0...0 }
     let begins = unsafe CertificateChain.seconds(X509_get0_notBefore(first))
@@ -55,6 +57,7 @@ public enum PEMError: Error, Equatable, Sendable {
     return begins...max(begins, ends)
   }
 
+  /// Returns a time in seconds since 1970; 0 for a time that OpenSSL cannot read.
   private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64 {
     guard let epoch = unsafe ASN1_TIME_set(nil, 0) else { return 0 }
     defer { unsafe ASN1_TIME_free(epoch) }
@@ -64,14 +67,14 @@ public enum PEMError: Error, Equatable, Sendable {
     return Int64(days) * 86_400 + Int64(seconds)
   }
 
-  /// The host names that the first certificate is for, in lower case; `*.` begins a wildcard (RFC 6125).
+  /// The host names of the first certificate in lower case; a wildcard begins with `*.` (RFC 6125).
   ///
-  /// Only subject alternative names: clients have not looked at the common name for years.
+  /// Read from the subject alternative names only: clients no longer use the common name.
   public var hostNames: [String] {
     guard let first = unsafe certificates.first,
       let list = unsafe X509_get_ext_d2i(first, NID_subject_alt_name, nil, nil)
     else { return [] }
-    // The extension's own type, as OpenSSL documents it for this identifier; freed here.
+    // The type of this extension, as OpenSSL documents it for this identifier; freed here.
     let names = OpaquePointer(list)
     defer { unsafe co_free_names(names) }
     var found: [String] = []
@@ -85,18 +88,18 @@ public enum PEMError: Error, Equatable, Sendable {
     return found
   }
 
-  /// True if the first certificate belongs to `key`.
+  /// True if `key` is the private key of the first certificate.
   public func belongs(to key: PrivateKey) -> Bool {
     guard let first = unsafe certificates.first else { return false }
     defer { ERR_clear_error() }
     return unsafe X509_check_private_key(first, key.key) == 1
   }
 
-  /// SHA-256 of each certificate, one after the other: the same for the same certificates in the same order.
+  /// The SHA-256 digests of all certificates, joined; equal for the same certificates in the same order.
   public var fingerprints: [UInt8] {
     unsafe certificates.flatMap { certificate -> [UInt8] in
       unsafe [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { output, count in
-        // The output has room for the longest digest that there is.
+        // The output has room for the longest digest that OpenSSL supports.
         var length: UInt32 = 0
         guard unsafe X509_digest(certificate, Algorithms.sha256, output.baseAddress, &length) == 1 else { return }
         count = Int(length)
@@ -104,20 +107,21 @@ public enum PEMError: Error, Equatable, Sendable {
     }
   }
 
-  /// Security bits of the first certificate's public key (NIST SP 800-57): 112 for RSA with 2048 bits.
+  /// The security strength of the first certificate's public key in bits (NIST SP 800-57), e.g. 112 for RSA with 2048
+  /// bits.
   public var securityBits: Int {
     guard let first = unsafe certificates.first, let key = unsafe X509_get0_pubkey(first) else { return 0 }
     return Int(unsafe EVP_PKEY_get_security_bits(key))
   }
 }
 
-/// A private key of a certificate. Prints as `***`.
+/// The private key of a certificate. Prints as `***`.
 ///
-/// Immutable after it was made and safe to share, as `CertificateChain` is.
+/// Immutable once created, and safe to share for the same reasons as `CertificateChain`.
 @safe public final class PrivateKey: Sendable, CustomStringConvertible {
   nonisolated(unsafe) package let key: OpaquePointer
 
-  /// Throws `PEMError`: no key, a damaged one, or one that is encrypted.
+  /// Reads the first private key of a PEM text. Throws `PEMError` if there is no key, or a damaged or encrypted one.
   public init(pem: [UInt8]) throws(PEMError) {
     CryptographyLibrary.start()
     let found = unsafe pem.withUnsafeBytes { bytes -> OpaquePointer? in
@@ -127,7 +131,8 @@ public enum PEMError: Error, Equatable, Sendable {
     }
     ERR_clear_error()
     guard let key = unsafe found else {
-      // Several decoders have had a try, and the last error is of any of them.
+      // OpenSSL has tried several decoders, and the last error can be from any of them; so the text is inspected
+      // instead.
       let text = String(decoding: pem, as: UTF8.self)
       guard text.contains("PRIVATE KEY-----") else { throw .nothingThere }
       throw text.contains("ENCRYPTED") ? .encrypted : .malformed
@@ -139,10 +144,11 @@ public enum PEMError: Error, Equatable, Sendable {
     unsafe EVP_PKEY_free(key)
   }
 
+  /// `***`, so that a log never shows the key.
   public var description: String { "***" }
 }
 
-/// OpenSSL would ask at the terminal: nobody is there.
+/// Refuses to give a pass phrase. Without this callback OpenSSL would ask for it at the terminal.
 private let refusePassphrase:
   @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?) -> Int32 =
     { _, _, _, _ in -1 }

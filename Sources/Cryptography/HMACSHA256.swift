@@ -1,20 +1,22 @@
 internal import COpenSSL
 
-/// HMAC-SHA256 (RFC 2104) under one key, through a context that is reused: making one costs three times what
-/// authenticating a short message costs.
+/// HMAC-SHA256 (RFC 2104) under one key, through a reused OpenSSL context: creating a context costs three times as much
+/// as authenticating a short message.
 ///
-/// Not sendable: each worker owns its own.
+/// Not sendable: each worker owns one.
 @safe public final class HMACSHA256 {
   private let context: OpaquePointer
 
-  /// - Parameter key: not empty.
+  /// Creates a context for `key`. The process ends if there is no memory for it.
+  ///
+  /// - Parameter key: at least one byte.
   public init(key: [UInt8]) {
-    // An empty array may pass a null pointer, which would mean the previous key.
+    // For an empty array Swift may pass a null pointer, which OpenSSL reads as "keep the previous key".
     precondition(!key.isEmpty, "HMAC needs a key")
     guard let context = unsafe EVP_MAC_CTX_new(Algorithms.hmac) else { preconditionFailure("no memory for HMAC") }
     unsafe self.context = context
-    // Static strings end with a zero and live as long as the process, so the parameters may point to them. The library
-    // takes the value as mutable but only reads it. Digest and key stay with the context, which copies the key.
+    // Static strings end with a zero byte and live as long as the process, so the parameters may point to them. The
+    // parameter is mutable, but the library only reads it. The context keeps the digest and a copy of the key.
     let name: StaticString = "digest"
     let value: StaticString = "SHA2-256"
     let parameters = unsafe [
@@ -24,19 +26,19 @@ internal import COpenSSL
       OSSL_PARAM_construct_end(),
     ]
     let ready = unsafe EVP_MAC_init(context, key, key.count, parameters)
-    precondition(ready == 1, "HMAC does not take SHA-256")
+    precondition(ready == 1, "HMAC does not support SHA-256")
   }
 
   deinit {
-    // Frees and cleans the only reference to the context.
+    // This object has the only reference to the context; freeing it also erases the key.
     unsafe EVP_MAC_CTX_free(context)
   }
 
-  /// The 32 bytes that authenticate `message`, followed by `rest`.
+  /// Returns the 32-byte code of `message` followed by `rest`.
   public func authenticate(_ message: [UInt8], _ rest: [UInt8] = []) -> [UInt8] {
     let digest = unsafe [UInt8](filling: 32) { output, count in
-      // No key means the context's own once more, from OpenSSL 3.0.3 on. Every pointer is valid for the length given
-      // beside it and is not kept; the output has room for 32 bytes.
+      // Without a key, OpenSSL 3.0.3 and newer restart with the key of the context. Each pointer is valid for the
+      // length that is passed with it and is not kept; the output has room for 32 bytes.
       guard unsafe EVP_MAC_init(context, nil, 0, nil) == 1,
         unsafe EVP_MAC_update(context, message, message.count) == 1,
         unsafe EVP_MAC_update(context, rest, rest.count) == 1
@@ -50,7 +52,8 @@ internal import COpenSSL
   }
 }
 
-/// HMAC-SHA256 (RFC 2104) of one message: 32 bytes. Who authenticates often keeps an `HMACSHA256`.
+/// Returns the HMAC-SHA256 (RFC 2104) of one message: 32 bytes. A caller that uses a key repeatedly keeps an
+/// `HMACSHA256`.
 public func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] {
   HMACSHA256(key: key).authenticate(message)
 }

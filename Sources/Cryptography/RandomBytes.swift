@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// `count` bytes from the library's generator, seeded by the kernel.
+/// Returns `count` bytes of OpenSSL's random generator, which the kernel seeds.
 ///
-/// A generator that fails leaves nothing safe to do, so the process ends.
+/// The process ends if the generator fails, because nothing can be done safely without it.
 public func randomBytes(_ count: Int) -> [UInt8] {
   CryptographyLibrary.start()
   let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { output, written in

@@ -1,9 +1,9 @@
 internal import COpenSSL
 internal import Synchronization
 
-/// The SHA-256 digest of `bytes` (FIPS 180-4): 32 bytes.
+/// Returns the SHA-256 digest of `bytes` (FIPS 180-4): 32 bytes.
 public func sha256(_ bytes: [UInt8]) -> [UInt8] {
-  // The output has room for 32 bytes, which is what the algorithm writes; all pointers live for the call only.
+  // The output has room for the 32 bytes that SHA-256 writes. No pointer is kept after the call.
   let digest = unsafe [UInt8](filling: 32) { output, count in
     guard let context = unsafe SHA256Context.take() else { return }
     defer { unsafe SHA256Context.giveBack(context) }
@@ -18,15 +18,15 @@ public func sha256(_ bytes: [UInt8]) -> [UInt8] {
   return digest
 }
 
-/// One context that is kept for the next digest: making and freeing one costs as much as hashing a code.
+/// A spare context for the next digest: creating and freeing a context costs as much as hashing a code.
 ///
-/// A caller that finds it taken makes its own. A used context holds the last digest, but no part of the text.
+/// While it is in use, other callers create their own. A used context holds the last digest, but no part of the text.
 private enum SHA256Context {
-  /// The address of the context; 0 while it is in use.
+  /// The address of the spare context; 0 while it is in use.
   private static let spare = Atomic<UInt>(0)
 
   static func take() -> OpaquePointer? {
-    // Only `giveBack` stores an address, and the exchange gives it to one caller.
+    // Only `giveBack` stores an address, and the exchange hands it to one caller only.
     if let context = unsafe OpaquePointer(bitPattern: spare.exchange(0, ordering: .acquiring)) { return unsafe context }
     return unsafe EVP_MD_CTX_new()
   }
@@ -34,7 +34,7 @@ private enum SHA256Context {
   static func giveBack(_ context: OpaquePointer) {
     let address = UInt(bitPattern: context)
     let (isKept, _) = spare.compareExchange(expected: 0, desired: address, ordering: .releasing)
-    // The caller has the only reference.
+    // The caller passes its only reference.
     if !isKept { unsafe EVP_MD_CTX_free(context) }
   }
 }

@@ -1,17 +1,19 @@
 internal import Bytes
 
-/// Some names of fields, looked up without regard to ASCII case (RFC 9110, section 5.1).
+/// A set of field names that is searched without regard to ASCII case (RFC 9110, section 5.1).
 ///
-/// For the few names that a message is searched for: those of the wrong length cost one comparison.
+/// For a few names: the search is linear, and a name of another length costs one comparison.
 public struct FieldNames: Sendable, ExpressibleByArrayLiteral {
   private let names: [String]
 
+  /// Creates the set from a literal such as `["Host", "Via"]`.
   public init(arrayLiteral elements: String...) {
     names = elements
   }
 
+  /// Returns true if `name` is in the set.
   public func contains(_ name: String) -> Bool {
-    // Names are looked at where they are: a loop over them would count their references.
+    // Iterates over the names in place: a loop over the array would retain and release each of them.
     let names = names.span
     var index = 0
     while index < names.count {

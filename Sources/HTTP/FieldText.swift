@@ -1,16 +1,16 @@
 internal import Bytes
 
-/// Field values as text without loss: a value may hold any byte from 0x80 up (`obs-text`, RFC 9110, section 5.5), and
-/// what is not UTF-8 has to leave the gateway as it came.
+/// The lossless conversion between field values and text. A value may contain any byte from 0x80 up (`obs-text`, RFC
+/// 9110, section 5.5), and a value that is not UTF-8 must leave the gateway unchanged.
 ///
-/// A value that is not UTF-8 is read with each byte from 0x80 up as the scalar `U+10FF00` plus the byte, which nothing
-/// else uses: those are the last private-use characters. A value that holds such characters itself is read the same way,
-/// so every value has one text and every text one value.
+/// In a value that is not UTF-8, each byte from 0x80 up becomes the scalar `U+10FF00` plus the byte. These scalars are
+/// the last private-use characters, which are not used otherwise. A value that contains such characters itself is
+/// converted in the same way, so values and texts correspond one to one.
 public enum FieldText {
   private static let first: UInt32 = 0x10_ff80
   private static let base: UInt32 = 0x10_ff00
 
-  /// The text of a field value.
+  /// Returns the text of a field value.
   public static func decode(_ bytes: Span<UInt8>) -> String {
     if let text = String(validating: bytes), !isEscaped(text) { return text }
     var text = ""
@@ -22,16 +22,17 @@ public enum FieldText {
     return text
   }
 
+  /// Returns the text of a field value.
   public static func decode(_ bytes: [UInt8]) -> String { decode(bytes.span) }
 
-  /// The bytes that stand for a text.
+  /// Returns the field value for a text from `decode`.
   public static func encode(_ text: String) -> [UInt8] {
     var bytes: [UInt8] = []
     encode(text, onto: &bytes)
     return bytes
   }
 
-  /// Appends the bytes that stand for a text.
+  /// Appends the field value for a text from `decode`.
   public static func encode(_ text: String, onto bytes: inout [UInt8]) {
     guard isEscaped(text) else {
       bytes.append(text)
@@ -46,7 +47,8 @@ public enum FieldText {
     }
   }
 
-  /// True if one of the last 128 characters of Unicode occurs. All others are told from them by their first byte.
+  /// Returns true if the text contains one of the last 128 characters of Unicode. Only characters
+  /// whose UTF-8 form begins with 0xf4 need a check.
   private static func isEscaped(_ text: String) -> Bool {
     guard text.utf8.span.contains(0xf4) else { return false }
     return text.unicodeScalars.contains { $0.value >= first }

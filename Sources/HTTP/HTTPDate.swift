@@ -1,11 +1,13 @@
-/// IMF-fixdate (RFC 9110, section 5.6.7).
+/// The date format of HTTP fields: IMF-fixdate (RFC 9110, section 5.6.7).
 public enum HTTPDate {
   private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
   private static let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  /// `seconds` since 1970, not negative.
+  /// Returns the text of a time, e.g. `Sun, 06 Nov 1994 08:49:37 GMT`.
+  ///
+  /// - Parameter seconds: seconds since 1970, not negative.
   public static func format(_ seconds: Int) -> String {
     let (year, month, day) = civil(seconds / 86400)
     let time = seconds % 86400
@@ -14,7 +16,7 @@ public enum HTTPDate {
       "\(weekday), \(two(day)) \(months[month - 1]) \(year) \(two(time / 3600)):\(two(time / 60 % 60)):\(two(time % 60)) GMT"
   }
 
-  /// The proleptic Gregorian date of a day counted from 1970-01-01; eras of 400 years have 146,097 days each.
+  /// Returns the Gregorian date of a day counted from 1970-01-01; 400 years have 146,097 days.
   private static func civil(_ day: Int) -> (year: Int, month: Int, day: Int) {
     let shifted = day + 719_468
     let era = shifted / 146_097

@@ -1,69 +1,79 @@
 internal import Bytes
 
-/// Header fields of a message that is handled whole, in the order in which they came or will be sent. Names are compared
+/// The header fields of a message that is handled whole, in the order of receipt or of sending. Names are compared
 /// without regard to ASCII case (RFC 9110, section 5.1).
 ///
-/// The pass-through path never makes one: there, fields stay offsets into the receive buffer.
+/// The pass-through path does not use this type: there, fields stay offsets into the receive buffer.
 public struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
+  /// One field line.
   public struct Field: Sendable, Equatable {
+    /// The name in its original case.
     public var name: String
+    /// The value as `FieldText` decodes it, without white space around it.
     public var value: String
 
+    /// Creates a field.
     public init(name: String, value: String) {
       self.name = name
       self.value = value
     }
   }
 
+  /// All fields in order.
   public private(set) var fields: [Field]
 
+  /// Creates the fields of a message.
   public init(_ fields: [Field] = []) {
     self.fields = fields
   }
 
-  /// No fields, and room for so many.
+  /// Creates an empty list with room for `capacity` fields.
   public init(capacity: Int) {
     fields = []
     fields.reserveCapacity(capacity)
   }
 
+  /// Creates the fields from pairs of name and value.
   public init(dictionaryLiteral elements: (String, String)...) {
     fields = elements.map { Field(name: $0.0, value: $0.1) }
   }
 
-  /// The value of the only field with this name; `nil` when there is none or more than one.
+  /// Returns the value of the only field with this name; `nil` if there is no such field or more than one.
   public func only(_ name: String) -> String? {
     let found = all(name)
     return found.count == 1 ? found.first : nil
   }
 
-  /// The value of the first field with this name.
+  /// The value of the first field with this name; `nil` without one.
   public subscript(_ name: String) -> String? {
     for field in fields where field.name.isEqualIgnoringCase(to: name) { return field.value }
     return nil
   }
 
-  /// The values of all fields with this name, in order.
+  /// Returns the values of all fields with this name, in order.
   public func all(_ name: String) -> [String] {
     var values: [String] = []
     for field in fields where field.name.isEqualIgnoringCase(to: name) { values.append(field.value) }
     return values
   }
 
+  /// Returns true if there is a field with this name.
   public func contains(_ name: String) -> Bool {
     fields.contains { $0.name.isEqualIgnoringCase(to: name) }
   }
 
+  /// Appends a field; existing fields with this name stay.
   public mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
 
-  /// Replaces every field with this name by one.
+  /// Replaces all fields with this name by one, which becomes the last field.
   public mutating func set(_ name: String, _ value: String) {
     remove(name)
     append(name, value)
   }
 
+  /// Removes all fields with this name.
   public mutating func remove(_ name: String) {
     fields.removeAll { $0.name.isEqualIgnoringCase(to: name) }
   }

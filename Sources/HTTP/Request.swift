@@ -1,17 +1,21 @@
 internal import Bytes
 
-/// A request that is handled whole: its head has been validated and its body read.
+/// A request that is handled whole: its head is validated and its body is read.
 public struct Request: Sendable {
-  /// Case-sensitive (RFC 9110, section 9.1).
+  /// The method; case-sensitive (RFC 9110, section 9.1).
   public var method: String
   /// The path and query in origin form, exactly as received, e.g. `/authorize?client_id=a`.
   public var target: String
+  /// The header fields.
   public var headers: Headers
+  /// The body without its transfer coding; empty without a body.
   public var body: [UInt8]
+  /// The client that sent the request.
   public var peer: Peer
-  /// The number of the request in its worker, by which the lines of the log about it find each other.
+  /// The number of the request in its worker, which all log lines about the request share.
   public var number: UInt64
 
+  /// Creates a request.
   public init(
     method: String, target: String, headers: Headers = Headers(), body: [UInt8] = [], peer: Peer = Peer(),
     number: UInt64 = 0
@@ -29,28 +33,30 @@ public struct Request: Sendable {
     target[..<(mark ?? target.endIndex)]
   }
 
-  /// What follows the first question mark; `nil` when there is none.
+  /// The target after the first question mark; `nil` without a question mark.
   public var query: Substring? {
     guard let mark else { return nil }
     return target[target.utf8.index(after: mark)...]
   }
 
-  /// Of bytes: next to a combining mark a question mark is no character of its own, and still ends the path.
+  /// The position of the first question mark. Bytes are searched, because a question mark with a combining mark is not
+  /// a `Character` of its own, but still ends the path.
   private var mark: String.Index? {
     let bytes = target.utf8.span
     return bytes.firstIndex(of: UInt8(ascii: "?")).map { target.utf8.index(target.startIndex, offsetBy: $0) }
   }
 }
 
-/// Who is at the other end, as far as it is believed: after `trusted_proxies` were taken into account.
+/// The client of a request, after `trusted_proxies` has been applied.
 public struct Peer: Sendable {
   /// The client's address as text, e.g. `192.0.2.1` or `2001:db8::1`.
   public var address: String
-  /// True if the client's hop is TLS, or a trusted proxy says so.
+  /// True if the client uses TLS, either directly or according to a trusted proxy.
   public var isSecure: Bool
-  /// True if the client itself is on a loopback address: never so behind a trusted proxy.
+  /// True if the client has a loopback address; never true behind a trusted proxy.
   public var isLoopback: Bool
 
+  /// Creates a client; without arguments, a local one without TLS.
   public init(address: String = "127.0.0.1", isSecure: Bool = false, isLoopback: Bool = true) {
     self.address = address
     self.isSecure = isSecure

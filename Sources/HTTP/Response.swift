@@ -1,14 +1,18 @@
-/// A response that is held whole: the gateway's own, or an upstream's answer that had to be read.
+/// A response that is held whole: one that the gateway creates, or an upstream response that it had to read.
 ///
-/// Framing fields (`Content-Length`, `Transfer-Encoding`, `Connection`) are the codec's and never stand here.
+/// The codec adds the framing fields (`Content-Length`, `Transfer-Encoding`, `Connection`); `headers` never contains
+/// them.
 public struct Response: Sendable {
-  /// 200 to 599.
+  /// The status, 200 to 599.
   public var status: Int
-  /// The reason phrase of an upstream's response; `nil`: the usual one of the status (RFC 9110, section 15).
+  /// The reason phrase of an upstream response; `nil` for the usual phrase of the status (RFC 9110, section 15).
   public var reason: String?
+  /// The header fields without framing fields.
   public var headers: Headers
+  /// The body without transfer coding.
   public var body: [UInt8]
 
+  /// Creates a response.
   public init(status: Int, reason: String? = nil, headers: Headers = Headers(), body: [UInt8] = []) {
     self.status = status
     self.reason = reason

@@ -1,6 +1,7 @@
 public import OAuth
 
 extension AuthorizationTransaction: Sealable {
+  /// The first byte after the layout number; each bit describes one optional or repeated field.
   private struct Flags: OptionSet {
     let rawValue: UInt8
 
@@ -15,8 +16,10 @@ extension AuthorizationTransaction: Sealable {
     ]
   }
 
+  /// `.state`: a transaction travels as the `state` parameter.
   public static var purpose: Purpose { .state }
 
+  /// Appends layout 1. Fields that repeat another field or are absent are left out.
   public func write(to payload: inout PayloadWriter) {
     var flags: Flags = []
     if redirectURIWasSent { flags.insert(.redirectURIWasSent) }
@@ -41,6 +44,7 @@ extension AuthorizationTransaction: Sealable {
     if let upstreamVerifier { payload.fixed(upstreamVerifier.bytes) }
   }
 
+  /// Reads layout 1. Throws `PayloadError` for any other form.
   public init(from payload: inout PayloadReader) throws(PayloadError) {
     try payload.layout(1)
     let flags = try payload.flags(Flags.all)

@@ -1,6 +1,7 @@
 public import OAuth
 
 extension IssuedCode: Sealable {
+  /// The first byte after the layout number; each bit describes one optional or repeated field.
   private struct Flags: OptionSet {
     let rawValue: UInt8
 
@@ -12,8 +13,10 @@ extension IssuedCode: Sealable {
     static let all: Flags = [redirectURIWasSent, hasScope, sameClientID, sameRedirectURI, hasVerifier]
   }
 
+  /// `.code`: the value is an authorization code.
   public static var purpose: Purpose { .code }
 
+  /// Appends layout 1. Fields that repeat another field or are absent are left out.
   public func write(to payload: inout PayloadWriter) {
     var flags: Flags = []
     if redirectURIWasSent { flags.insert(.redirectURIWasSent) }
@@ -35,6 +38,7 @@ extension IssuedCode: Sealable {
     if let upstreamVerifier { payload.fixed(upstreamVerifier.bytes) }
   }
 
+  /// Reads layout 1. Throws `PayloadError` for any other form.
   public init(from payload: inout PayloadReader) throws(PayloadError) {
     try payload.layout(1)
     let flags = try payload.flags(Flags.all)

@@ -1,7 +1,7 @@
 internal import Cryptography
 
 extension KeyFile {
-  /// Reads a file's text and reports everything that is wrong with it at once.
+  /// Reads the text of a key file. Throws `KeyFileError` with all problems of the file at once.
   public init(parsing text: String) throws(KeyFileError) {
     var keys: [SealingKey] = []
     var problems: [KeyFileError.Problem] = []
@@ -13,9 +13,9 @@ extension KeyFile {
       var found: [(column: Int, message: String)] = []
       if let key = KeyFile.key(fields, &found) {
         if keys.contains(where: { $0.id == key.id }) {
-          found.append((first.column, "key id `\(key.id)` stands in the file twice"))
+          found.append((first.column, "key id `\(key.id)` is in the file twice"))
         } else if key.state != .retired, keys.contains(where: { constantTimeEqual($0.secret, key.secret) }) {
-          found.append((fields[2].column, "this key stands in the file twice, under different ids"))
+          found.append((fields[2].column, "this key is in the file twice, under different ids"))
         } else {
           keys.append(key)
         }
@@ -34,7 +34,7 @@ extension KeyFile {
 
   private typealias Field = (column: Int, text: Substring)
 
-  /// The words of a line up to its comment.
+  /// Returns the words of a line up to its comment.
   private static func fields(_ line: Substring) -> [Field] {
     let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
     var fields: [Field] = []
@@ -44,11 +44,12 @@ extension KeyFile {
     return fields
   }
 
-  /// A field as a message quotes it: a key in the wrong place must not get into a log.
+  /// Returns a field for a message. A long field is hidden, because a key in the wrong place must not get into a log.
   private static func shown(_ field: Substring) -> String {
     field.utf8.count <= 20 ? String(field) : "..."
   }
 
+  /// Returns the key of one line, or `nil` after adding its problems to `problems`.
   private static func key(_ fields: [Field], _ problems: inout [(column: Int, message: String)]) -> SealingKey? {
     guard fields.count == 4 else {
       problems.append(
@@ -66,7 +67,7 @@ extension KeyFile {
     }
     let state = SealingKey.State(rawValue: String(fields[3].text))
     if state == nil {
-      problems.append((fields[3].column, "state `\(shown(fields[3].text))` is none of `opens`, `seals`, `retired`"))
+      problems.append((fields[3].column, "state `\(shown(fields[3].text))` is not one of `opens`, `seals`, `retired`"))
     }
     var secret: [UInt8] = []
     if state != .retired || fields[2].text != "-" {

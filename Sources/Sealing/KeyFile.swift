@@ -1,18 +1,19 @@
 internal import Cryptography
 
-/// The file that replicas share their sealing keys with: comments, and one key a line.
+/// A file of sealing keys that replicas share: comments, and one key per line.
 ///
 ///     # id       created               key                                          state
 ///     3f9a01c2   2026-11-21T08:30:00Z  AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8  seals
 ///
-/// Keys are 32 bytes in base64url; a retired key has `-` instead, for its name is all that is still needed. Reading and
-/// writing the file itself is the caller's.
+/// Keys are 32 bytes in base64url. A retired key has `-` instead, because only its id is still needed. The caller reads
+/// and writes the file itself.
 public struct KeyFile: Sendable {
-  /// In file order.
+  /// All keys in the order of the file, including the retired ones.
   public private(set) var keys: [SealingKey]
 
-  /// A new file with one key, which seals.
-  /// - Parameter now: seconds since 1970.
+  /// Returns a new file with one key, which seals.
+  ///
+  /// - Parameter now: the current time in seconds since 1970.
   public static func generate(now: Int64) -> KeyFile {
     KeyFile(keys: [SealingKey.generate(created: now, state: .seals)])
   }
@@ -21,17 +22,17 @@ public struct KeyFile: Sendable {
     self.keys = keys
   }
 
-  /// The ring to seal and open with; `nil` when no key seals, which `init(parsing:)` refuses.
+  /// The ring to seal and open with; `nil` when no key seals, which `init(parsing:)` rejects.
   public var ring: KeyRing? { KeyRing(keys: keys, isEphemeral: false) }
 
-  /// The key that seals, if any.
+  /// The key that seals; `nil` without one.
   var sealingKey: SealingKey? { KeyRing.sealingKey(of: keys) }
 
-  /// The file's text, secrets inside.
+  /// Returns the text of the file. It contains the secrets.
   public func render() -> String {
     var text = """
-      # Proofgate's sealing keys. Whoever reads this file can forge codes and refresh tokens: keep it secret.
-      # A key opens first; once every replica has loaded it, it may seal. What a retired key sealed is refused.
+      # Sealing keys of Proofgate. Keep this file secret: with it, one can forge codes and refresh tokens.
+      # A new key only opens; once every replica has loaded it, it may seal. Values of a retired key are refused.
       #
       # id       created               key                                          state
 
@@ -46,18 +47,22 @@ public struct KeyFile: Sendable {
 
   /// The result of a rotation.
   public enum Rotation: Hashable, Sendable {
-    /// A new key that opens; the old one still seals. Load the file on every replica, then rotate again.
+    /// A new key was added, which only opens; the old key still seals. Load the file on every replica, then rotate
+    /// again.
     case added(KeyID)
-    /// The key that was added before seals now; the old one still opens.
+    /// The key of the previous step now seals; the old key still opens.
     case promoted(KeyID)
   }
 
-  /// Takes the next step of a rotation: adds a key that opens, or lets the newest such key seal.
+  /// Performs the next step of a rotation: adds a key that opens, or lets the newest such key seal.
   ///
-  /// Two steps, because a replica that seals with a key that another has not loaded makes flows fail there.
+  /// There are two steps because flows fail on a replica that has not loaded the key with which another replica seals.
+  ///
+  /// - Parameter now: the current time in seconds since 1970.
   public mutating func rotate(now: Int64) -> Rotation {
     let since = sealingKey?.created ?? Int64.min
-    // Not older: a key that was demoted by an earlier rotation also only opens, and must not seal again.
+    // Older keys are skipped: a key that an earlier rotation replaced also has the state `opens`, and must not seal
+    // again.
     let seals = keys.lastIndex { $0.state == .seals } ?? -1
     let waiting = keys.indices.last { $0 > seals && keys[$0].state == .opens && keys[$0].created >= since }
     guard let waiting else {
@@ -71,7 +76,7 @@ public struct KeyFile: Sendable {
     return .promoted(keys[waiting].id)
   }
 
-  /// Takes a key out of use and forgets its secret; `false` for an unknown key and for the one that seals.
+  /// Retires a key and erases its secret. Returns `false` for an unknown key and for the key that seals.
   public mutating func retire(_ id: KeyID) -> Bool {
     guard let index = keys.firstIndex(where: { $0.id == id }), id != sealingKey?.id else { return false }
     keys[index].state = .retired

@@ -1,18 +1,21 @@
-/// All that is wrong with a key file.
+/// All problems of a key file.
 public struct KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// One problem of a key file and its position.
   public struct Problem: Hashable, Sendable, CustomStringConvertible {
-    /// From 1.
+    /// The line number, from 1.
     public let line: Int
-    /// From 1, in bytes.
+    /// The column in bytes, from 1.
     public let column: Int
-    /// Never quotes a key.
+    /// The problem in words; never quotes a key.
     public let message: String
 
+    /// The problem in the form `line:column: message`.
     public var description: String { "\(line):\(column): \(message)" }
   }
 
-  /// In file order, at least one.
+  /// The problems in the order of the file, at least one.
   public let problems: [Problem]
 
+  /// The problems, one per line.
   public var description: String { problems.map(\.description).joined(separator: "\n") }
 }

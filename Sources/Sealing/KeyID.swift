@@ -1,9 +1,9 @@
 internal import Cryptography
 
-/// The name of a sealing key: four random bytes, written as eight lower-case hexadecimal digits.
+/// The id of a sealing key: four random bytes, written as eight lower-case hexadecimal digits.
 ///
-/// It is in clear at the front of every sealed value; four bytes keep values short and still make it unlikely that
-/// two deployments have a key of the same name.
+/// Every sealed value contains it in clear, in front of the salt. Four bytes keep the values short and still make it
+/// unlikely that two deployments have a key with the same id.
 public struct KeyID: Hashable, Sendable, CustomStringConvertible {
   static let byteCount = 4
 
@@ -13,11 +13,12 @@ public struct KeyID: Hashable, Sendable, CustomStringConvertible {
     self.bytes = Array(bytes)
   }
 
-  /// `nil` unless `text` is eight lower-case hexadecimal digits.
+  /// Reads an id; `nil` unless `text` is eight lower-case hexadecimal digits.
   public init?(_ text: some StringProtocol) {
     guard let bytes = Hex.decode(text), bytes.count == KeyID.byteCount else { return nil }
     self.bytes = bytes
   }
 
+  /// Eight lower-case hexadecimal digits.
   public var description: String { Hex.encode(bytes) }
 }

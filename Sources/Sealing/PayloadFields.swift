@@ -1,10 +1,10 @@
 internal import Cryptography
 internal import OAuth
 
-// How OAuth's values are written, for all payloads that have them.
+// The payload encodings of OAuth values.
 
 extension PayloadWriter {
-  /// A digest of the usual form goes as its 32 bytes, 11 characters shorter than its text.
+  /// Appends a challenge. An S256 digest is stored as its 32 bytes, 11 bytes shorter than its text.
   mutating func challenge(_ challenge: CodeChallenge?) {
     guard let challenge else { return byte(0) }
     switch challenge.method {
@@ -12,7 +12,7 @@ extension PayloadWriter {
       byte(1)
       text(challenge.text)
     case .s256:
-      // Decoding is canonical, so the reader's encoding gives the same text.
+      // Decoding is canonical, so the reader gets the same text when it encodes the digest again.
       if let digest = Base64URL.decode(challenge.text), digest.count == 32 {
         byte(2)
         fixed(digest)
@@ -70,7 +70,8 @@ extension PayloadReader {
     return verifier
   }
 
-  /// Parsed again: a value that was sealed under older rules must satisfy the current ones.
+  /// Reads a redirect URI. It is parsed again, because a value that was sealed under older rules must satisfy the
+  /// current ones.
   mutating func redirectURI() throws(PayloadError) -> RedirectURI {
     guard let uri = try? RedirectURI(parsing: try text()) else { throw PayloadError() }
     return uri
@@ -81,13 +82,14 @@ extension PayloadReader {
     return scope
   }
 
-  /// Refuses bits that belong to no field.
+  /// Reads a byte of flags. Throws for a bit that is not in `all`.
   mutating func flags<Flags: OptionSet>(_ all: Flags) throws(PayloadError) -> Flags where Flags.RawValue == UInt8 {
     let bits = try byte()
     guard bits & ~all.rawValue == 0 else { throw PayloadError() }
     return Flags(rawValue: bits)
   }
 
+  /// Reads the layout number. Throws unless it is `expected`.
   mutating func layout(_ expected: UInt8) throws(PayloadError) {
     guard try byte() == expected else { throw PayloadError() }
   }

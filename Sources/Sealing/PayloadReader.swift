@@ -1,35 +1,40 @@
 internal import Cryptography
 
-/// The bytes are not what a writer of this layout wrote.
+/// An error for bytes that a `PayloadWriter` of the same layout cannot have written.
 public struct PayloadError: Error, Hashable, Sendable {
+  /// Creates the error; it has no details, because a payload is secret.
   public init() {}
 }
 
-/// Reads what `PayloadWriter` wrote, strictly: one spelling per value, nothing beyond the end, nothing left over.
+/// A strict reader of the bytes of a `PayloadWriter`: each value has one encoding, and no byte may be missing or left
+/// over. Its methods throw `PayloadError`.
 public struct PayloadReader: Sendable {
   private var bytes: [UInt8]
   private var next = 0
 
+  /// Creates a reader that starts at the first byte.
   public init(_ bytes: [UInt8]) {
     self.bytes = bytes
   }
 
+  /// Reads one byte.
   public mutating func byte() throws(PayloadError) -> UInt8 {
     guard next < bytes.count else { throw PayloadError() }
     defer { next += 1 }
     return bytes[next]
   }
 
+  /// Reads a number of variable length, as `PayloadWriter.number` writes it.
   public mutating func number() throws(PayloadError) -> UInt64 {
     var value: UInt64 = 0
     var shift: UInt64 = 0
     while true {
       let part = try byte()
-      // The tenth byte has one bit to give.
+      // The tenth byte can hold only the last bit of 64.
       guard shift < 63 || part <= 1 else { throw PayloadError() }
       value |= UInt64(part & 0x7f) << shift
       if part & 0x80 == 0 {
-        // A zero at the end would be a second spelling.
+        // A final zero byte would be a second encoding of the same number.
         guard part != 0 || shift == 0 else { throw PayloadError() }
         return value
       }
@@ -37,19 +42,20 @@ public struct PayloadReader: Sendable {
     }
   }
 
-  /// Exactly `count` bytes.
+  /// Reads `count` bytes.
   public mutating func fixed(_ count: Int) throws(PayloadError) -> [UInt8] {
     guard count >= 0, count <= bytes.count - next else { throw PayloadError() }
     defer { next += count }
     return Array(bytes[next..<next + count])
   }
 
+  /// Reads a count and then that number of bytes.
   public mutating func data() throws(PayloadError) -> [UInt8] {
     guard let count = Int(exactly: try number()) else { throw PayloadError() }
     return try fixed(count)
   }
 
-  /// Refuses what is not UTF-8.
+  /// Reads a text. Throws if it is not valid UTF-8.
   public mutating func text() throws(PayloadError) -> String {
     guard let count = Int(exactly: try number()), count <= bytes.count - next else { throw PayloadError() }
     defer { next += count }
@@ -57,11 +63,12 @@ public struct PayloadReader: Sendable {
     return String(copying: text)
   }
 
-  /// Refuses what follows the last field.
+  /// Throws if bytes are left after the last field.
   public func finish() throws(PayloadError) {
     guard next == bytes.count else { throw PayloadError() }
   }
 
+  /// Overwrites the payload with zeros.
   mutating func wipe() {
     Cryptography.wipe(&bytes)
     next = 0

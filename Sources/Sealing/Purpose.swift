@@ -1,29 +1,29 @@
-/// The purpose of a sealed value. A value sealed for one purpose does not open for another: it looks forged.
-///
-/// The numbers stand inside sealed values that are kept for months, so they never change.
+/// The purpose of a sealed value. A value that was sealed for one purpose does not open for another; it is treated as
+/// forged.
+/// The numbers are part of sealed values that clients keep for months, so they must never change.
 public enum Purpose: UInt8, Sendable, CaseIterable {
-  /// An authorization transaction on its way through the upstream.
+  /// An authorization transaction, sent through the upstream as `state`.
   case state = 1
   /// An authorization code.
   case code = 2
   /// A refresh token of a public client.
   case refresh = 3
-  /// A `client_id` of dynamic registration.
+  /// A `client_id` of dynamic client registration.
   case registration = 4
-  /// A device flow's values.
+  /// The values of a device flow.
   case device = 5
-  /// Tokens of the gateway's own forms: consent, and protection against forged posts.
+  /// Tokens in the gateway's own forms, for consent and against forged posts.
   case consent = 6
   /// The value of a cookie.
   case cookie = 7
-  /// Tokens that the store keeps, to revoke them or to give an answer again.
+  /// Tokens in the store, kept to revoke them or to repeat an answer.
   case kept = 8
-  /// A pushed authorization request that the store keeps.
+  /// A pushed authorization request in the store.
   case pushed = 9
   /// An authorization request that the user may start again in another browser.
   case start = 10
 
-  /// The input from which the message key is derived (RFC 5869, section 3.2: `info`).
+  /// The start of the input from which the message key is derived (`info` in RFC 5869, section 3.2).
   var info: [UInt8] {
     switch self {
     case .state: Info.state

@@ -1,6 +1,7 @@
 public import OAuth
 
 extension RefreshGrant: Sealable {
+  /// The first byte after the layout number; each bit describes one optional or repeated field.
   private struct Flags: OptionSet {
     let rawValue: UInt8
 
@@ -9,11 +10,13 @@ extension RefreshGrant: Sealable {
     static let all: Flags = [hasScope, sameClientID]
   }
 
-  /// Layout 1 had no epoch. Its tokens are good for months, so they still open.
+  /// The layout that is written. Layout 1 had no epoch; its tokens are valid for months, so it can still be read.
   private static let layout: UInt8 = 2
 
+  /// `.refresh`: the value is a refresh token.
   public static var purpose: Purpose { .refresh }
 
+  /// Appends layout 2. Fields that repeat another field or are absent are left out.
   public func write(to payload: inout PayloadWriter) {
     var flags: Flags = []
     if scope != nil { flags.insert(.hasScope) }
@@ -30,6 +33,7 @@ extension RefreshGrant: Sealable {
     if !flags.contains(.sameClientID) { payload.text(upstreamClientID.rawValue) }
   }
 
+  /// Reads layout 1 or 2. Throws `PayloadError` for any other form.
   public init(from payload: inout PayloadReader) throws(PayloadError) {
     let layout = try payload.byte()
     guard (1...RefreshGrant.layout).contains(layout) else { throw PayloadError() }

@@ -1,17 +1,21 @@
 internal import Cryptography
 
-/// A value that has a binary form inside a sealed envelope.
+/// A value with a binary form that can be sealed.
 ///
-/// The form is short, because some upstreams break on a long `state`: lengths and numbers are variable-length, what
-/// repeats is left out. It begins with a layout number, so that a later version can tell its own form from this one.
+/// The form is short, because some upstreams fail on a long `state`: lengths and numbers have variable length, and
+/// repeated values are left out. It begins with a layout number, so that a later version can distinguish its own form
+/// from this one.
 public protocol Sealable {
+  /// The purpose for which values of this type are sealed.
   static var purpose: Purpose { get }
+  /// Appends the binary form.
   func write(to payload: inout PayloadWriter)
+  /// Reads the binary form; the caller checks that no bytes are left. Throws `PayloadError` for any other bytes.
   init(from payload: inout PayloadReader) throws(PayloadError)
 }
 
 extension Sealer {
-  /// `value` sealed for its type's purpose.
+  /// Returns `value` sealed for the purpose of its type.
   public func seal<Value: Sealable>(_ value: Value, in binding: SealBinding? = nil) -> String {
     var writer = PayloadWriter()
     value.write(to: &writer)
@@ -20,7 +24,7 @@ extension Sealer {
     return text
   }
 
-  /// The value that `text` was sealed from. Its expiry is the caller's to check.
+  /// Returns the value from which `text` was sealed. Throws `OpenError`. The caller must check the expiry of the value.
   public func open<Value: Sealable>(
     _ type: Value.Type, from text: String, in binding: SealBinding? = nil
   ) throws(OpenError) -> Value {

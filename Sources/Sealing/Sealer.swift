@@ -1,48 +1,53 @@
 internal import Bytes
 public import Cryptography
 
-/// Seals values that leave the gateway and come back, and opens them again.
+/// A sealer of values that leave the gateway and come back, which also opens them again.
 ///
 ///     base64url( version | mark | key id | salt | AES-256-GCM ciphertext and tag )
 ///          bytes:    1       3       4      16            n + 16
 ///
-/// The message key is HKDF-SHA256 of the ring's key for the purpose and the salt (docs/adr/0015): a key per message, so
-/// no nonce can repeat under one. The nonce is the front of the salt.
+/// The message key is derived with HKDF-SHA256 from the key of the ring, the purpose and the salt (docs/adr/0015). Each
+/// message has its own key, so no nonce can repeat under one key. The nonce is the first part of the salt.
 ///
-/// Version, key id, purpose and issuer are associated data; the salt is authenticated as part of key and nonce. The mark
-/// distinguishes values that the gateway sealed from others: a value of theirs looks like one once in 2^32, and only then is
-/// the question whether another replica knows its key.
+/// Version, key id, purpose and issuer are associated data; the salt is authenticated because key and nonce depend on
+/// it. The mark distinguishes sealed values from other texts: a foreign text has both version and mark with a chance of
+/// 2^-32. Only a matching text can fail for an unknown key, which the gateway answers with 503.
 ///
-/// Not sendable: its contexts serve one thread, so each worker owns a sealer.
+/// Not sendable: its contexts serve one thread, so each worker owns one.
 public final class Sealer {
   private static let version: UInt8 = 1
-  /// Chosen at random, once and for all.
+  /// Three bytes that were chosen at random and never change.
   private static let mark: [UInt8] = [0x9d, 0x5c, 0xe3]
-  /// Between the issuer and a binding. No issuer has this byte, so a bound value never reads as one of another issuer.
+  /// Separates issuer and binding. An issuer cannot contain this byte, so a bound value never equals a value of another
+  /// issuer.
   private static let bound: UInt8 = 0
   private static let keyOffset = 1 + mark.count
   private static let saltLength = 16
-  /// The place of the nonce in the salt.
+  /// The range of the nonce in the salt.
   private static let nonce = 0..<AES256GCM.nonceLength
   private static let headerLength = keyOffset + KeyID.byteCount + saltLength
   private static let shortest = headerLength + AES256GCM.tagLength
-  /// Characters. Nothing that the gateway seals comes near; longer input is not worth decoding.
+  /// The maximum length of a sealed text in characters. All sealed values are much shorter, so a longer text is not
+  /// decoded.
   public static let longest = 65_536
 
-  /// A reload makes another sealer.
+  /// The keys in use. A reload creates a new sealer.
   public let keyRing: KeyRing
-  /// The derivation of message keys, for each key that is not retired: extracting takes longer than all that follows.
+  /// The extracted key of each ring key that is not retired. Extracting takes longer than all other steps of sealing.
   private let derivations: [(id: KeyID, hkdf: HKDFSHA256)]
-  /// The associated data of the value that was sealed or opened last: the issuer in it stays for the next.
+  /// The associated data of the last value. Its issuer part is the same for all values.
   private var data: [UInt8]
-  /// The input of the last derivation, whose memory is reused.
+  /// The input of the last derivation, kept to reuse its memory.
   private var info: [UInt8] = []
   private let cipher = AES256GCM()
   private let random: RandomPool
 
+  /// Creates a sealer with the keys of a ring.
+  ///
   /// - Parameters:
-  ///   - issuer: the gateway's issuer identifier; what one issuer sealed does not open for another.
-  ///   - random: where salts come from.
+  ///   - keyRing: the keys to seal and open with.
+  ///   - issuer: the issuer identifier of the gateway; values of one issuer do not open for another.
+  ///   - random: the source of the salts.
   public init(keyRing: KeyRing, issuer: String, random: RandomPool = RandomPool()) {
     self.keyRing = keyRing
     derivations = keyRing.keys.filter { $0.state != .retired }.map { ($0.id, HKDFSHA256(key: $0.secret)) }
@@ -50,12 +55,12 @@ public final class Sealer {
     data = [Sealer.version] + [UInt8](repeating: 0, count: KeyID.byteCount + 1) + issuer.utf8
   }
 
-  /// The characters that `seal` gives for a payload of `count` bytes.
+  /// Returns the length, in characters, of a sealed payload of `count` bytes.
   public static func sealedLength(ofPayload count: Int) -> Int { ((shortest + count) * 4 + 2) / 3 }
 
-  /// `payload` as text in the base64url alphabet, different every time.
+  /// Returns `payload` sealed, as text in the base64url alphabet; each call returns a different text.
   ///
-  /// - Parameter binding: The place that the value belongs to; `nil` for a value that leaves the gateway.
+  /// - Parameter binding: the place to which the value belongs; `nil` for a value that leaves the gateway.
   public func seal(_ payload: [UInt8], for purpose: Purpose, in binding: SealBinding? = nil) -> String {
     let key = keyRing.sealingKey
     let salt = random.take(Sealer.saltLength)
@@ -73,11 +78,11 @@ public final class Sealer {
     return Base64URL.encode(envelope)
   }
 
-  /// The payload that `text` was sealed from.
+  /// Returns the payload from which `text` was sealed. Throws `OpenError`.
   public func open(
     _ text: String, as purpose: Purpose, in binding: SealBinding? = nil
   ) throws(OpenError) -> [UInt8] {
-    // Most states of clients are recognised by their length.
+    // The length alone rules out most `state` values that clients chose.
     let lengths = Sealer.sealedLength(ofPayload: 0)...Sealer.longest
     guard lengths.contains(text.utf8.count), let envelope = Base64URL.decode(text), envelope.first == Sealer.version,
       envelope[1..<Sealer.keyOffset].elementsEqual(Sealer.mark)
@@ -94,23 +99,24 @@ public final class Sealer {
     return payload
   }
 
-  /// Names for a secret in a store, from which it cannot be guessed without a key of the ring: HMAC-SHA-256 under each key
-  /// that opens, that of the sealing key first. A value that was stored before a rotation has a later one.
+  /// Returns the names of a secret in the store, from which it cannot be guessed without a key of the ring: its
+  /// HMAC-SHA256 under each key that opens. The name under the sealing key is first; an entry that was stored before a
+  /// rotation has one of the later names.
   public func storeNames(of secret: [UInt8]) -> [[UInt8]] {
     let info = Sealer.storeName + secret
     let first = derivations.filter { $0.id == keyRing.sealingKeyID }
     let others = derivations.filter { $0.id != keyRing.sealingKeyID }
-    // An expansion of one block is one HMAC under the extracted key (RFC 5869, section 2.3).
+    // Expanding one block is one HMAC under the extracted key (RFC 5869, section 2.3).
     return (first + others).map { $0.hkdf.expand(info: info, length: 32) }
   }
 
-  /// No purpose's `info` begins with it.
+  /// The prefix of the input for store names. The `info` of no purpose begins with it.
   private static let storeName = Array("proofgate store name ".utf8)
 
-  /// Salt and digest have fixed lengths, so no two combinations read alike.
+  /// Returns the key of one message. Salt and digest have fixed lengths, so different parts never give the same input.
   private func messageKey(_ id: KeyID, _ purpose: Purpose, _ salt: Span<UInt8>, _ binding: SealBinding?) -> [UInt8] {
     guard let hkdf = derivations.first(where: { $0.id == id })?.hkdf else {
-      preconditionFailure("the ring gives no key that is retired")
+      preconditionFailure("a retired key has no derivation")
     }
     info.removeAll(keepingCapacity: true)
     info.append(copying: purpose.info.span)
@@ -119,8 +125,8 @@ public final class Sealer {
     return hkdf.expand(info: info, length: AES256GCM.keyLength)
   }
 
-  /// Version, key id, purpose, issuer, binding. The parts before the issuer have fixed lengths, and so has the binding of a
-  /// purpose, so no two combinations read alike.
+  /// Returns version, key id, purpose, issuer and binding. All parts before the issuer have fixed lengths, and so do
+  /// the bindings of a purpose; therefore different parts never give the same bytes.
   private func associatedData(_ id: KeyID, _ purpose: Purpose, _ binding: SealBinding?) -> [UInt8] {
     for index in 0..<KeyID.byteCount { data[1 + index] = id.bytes[index] }
     data[1 + KeyID.byteCount] = purpose.rawValue

@@ -1,34 +1,38 @@
 internal import Cryptography
 
-/// One key of the ring. It prints without its secret.
+/// A key of the ring. Its description omits the secret.
 public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
-  /// The use of the key. A key goes through the states in this order; each step waits until every replica has
-  /// loaded the one before, so no replica meets a value that it cannot open.
+  /// The permitted use of a key. A key passes through the states in this order. Before each step, every replica must
+  /// have loaded the previous one, so that no replica gets a value that it cannot open.
   public enum State: String, Sendable, CaseIterable {
-    /// Opens what others sealed.
+    /// Opens values, but does not seal.
     case opens
-    /// Seals; of several the newest does.
+    /// Seals and opens; if several keys have this state, the newest one seals.
     case seals
-    /// Known by name only: what it sealed is refused as expired.
+    /// Only its id is known: values that it sealed are refused as expired.
     case retired
   }
 
   static let secretLength = 32
 
+  /// The id, which is part of every value that the key seals.
   public let id: KeyID
-  /// Seconds since 1970.
+  /// The time of creation, in seconds since 1970.
   public let created: Int64
+  /// The permitted use; rotation and retirement change it.
   public internal(set) var state: State
-  /// 32 bytes; empty once retired.
+  /// The key itself, 32 bytes; empty once the key is retired.
   var secret: [UInt8]
 
+  /// The id and the state, without the secret.
   public var description: String { "\(id) \(state.rawValue)" }
-  /// The time of creation as the key file writes it, in UTC (RFC 3339).
+  /// The time of creation as the key file writes it: UTC, in the form of RFC 3339.
   public var createdText: String { UTCTime.text(created) }
 
+  /// All members except the secret, so that `dump` does not print it.
   public var customMirror: Mirror { Mirror(self, children: ["id": id, "created": created, "state": state]) }
 
-  /// A new random key.
+  /// Returns a new random key.
   static func generate(created: Int64, state: State) -> SealingKey {
     SealingKey(
       id: KeyID(bytes: randomBytes(KeyID.byteCount)), created: created, state: state,

@@ -1,6 +1,8 @@
-/// A time as key files write it: `2026-11-21T08:30:00Z`, RFC 3339's form in UTC with whole seconds.
+/// The time format of key files: RFC 3339 in UTC with whole seconds, e.g. `2026-11-21T08:30:00Z`.
 enum UTCTime {
-  /// - Parameter seconds: since 1970, in the years 1970 to 9999.
+  /// Returns the text of a time.
+  ///
+  /// - Parameter seconds: seconds since 1970, in the years 1970 to 9999.
   static func text(_ seconds: Int64) -> String {
     let (days, second) = seconds.quotientAndRemainder(dividingBy: 86_400)
     let (year, month, day) = date(days)
@@ -9,7 +11,7 @@ enum UTCTime {
       + "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))Z"
   }
 
-  /// Seconds since 1970; `nil` unless `text` is what `text(_:)` gives.
+  /// Returns the seconds since 1970, or `nil` unless `text` is exactly the result of `text(_:)` for them.
   static func seconds(_ text: some StringProtocol) -> Int64? {
     let bytes = Array(text.utf8)
     guard bytes.count == 20, let year = number(bytes[0..<4]), let month = number(bytes[5..<7]),
@@ -17,20 +19,22 @@ enum UTCTime {
       let second = number(bytes[17..<19]), year >= 1970, (1...12).contains(month), hour < 24, minute < 60, second < 60
     else { return nil }
     let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
-    // Punctuation, and days that the month does not have, show in a comparison with the one right spelling.
+    // Comparing with the correct text detects wrong punctuation and days that the month does not have.
     return self.text(seconds).utf8.elementsEqual(bytes) ? seconds : nil
   }
 
-  /// Days since 1970 of a date in the Gregorian calendar. Years begin in March here, so that the leap day comes last.
+  /// Returns the days from 1970-01-01 to a Gregorian date. Here a year begins in March, so that the leap day is its
+  /// last day.
   private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
     let shifted = month > 2 ? year : year - 1
     let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
     return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
   }
 
+  /// Returns the Gregorian date of a day counted from 1970-01-01.
   private static func date(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let shifted = days + 719_468
-    // 146,097 days are 400 years.
+    // 400 years have 146,097 days.
     let era = shifted / 146_097
     let dayOfEra = shifted % 146_097
     let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365

@@ -1,15 +1,17 @@
 public import OAuth
 
-/// The owner of each upstream code: the transaction that brought it first (`I-completion`).
+/// The owner of each upstream code: the transaction that received it first (`I-completion`).
 ///
-/// A code that a second transaction brings was taken out of the first one, e.g. by an open redirect of the upstream, and is
-/// never wrapped again. An entry lives as long as the upstream's code and is never evicted before that.
+/// A code that arrives in a second transaction was stolen from the first one, e.g. through an open redirect of the
+/// upstream, and is never wrapped again. An entry lives as long as the upstream code and is never evicted before that.
 public struct CodeLedger: Sendable {
-  /// The owner of a code that passed to a client outside of any transaction. No transaction has this id by chance.
+  /// The owner of a code that was passed to a client outside of any transaction. Transaction ids are random, so none
+  /// equals it.
   private static let passing = [UInt8](repeating: 0, count: TransactionID.byteCount)
 
   private let store: any EphemeralStore
 
+  /// Creates a ledger that keeps its entries in `store`.
   public init(store: any EphemeralStore) {
     self.store = store
   }
@@ -17,16 +19,16 @@ public struct CodeLedger: Sendable {
   /// Claims a code for a transaction. Returns false if it belongs to another owner.
   ///
   /// - Parameters:
-  ///   - holder: The client and network that the entry is charged to.
-  ///   - lifetime: Seconds that the upstream takes the code.
-  ///   - now: Seconds since 1970.
+  ///   - holder: the client and network that the entry is charged to.
+  ///   - lifetime: the seconds for which the upstream accepts the code.
+  ///   - now: the current time in seconds since 1970.
   public func claim(
     _ code: UpstreamCodeDigest, for transaction: TransactionID, holder: StoreHolder, lifetime: Int64, now: Int64
   ) async throws(StoreError) -> Bool {
     try await claim(code, owner: transaction.bytes, holder: holder, lifetime: lifetime, now: now)
   }
 
-  /// Claims a code that passes to a client outside of any transaction. Returns false if a transaction owns it.
+  /// Claims a code that is passed to a client outside of any transaction. Returns false if a transaction owns it.
   public func claimPassing(
     _ code: UpstreamCodeDigest, holder: StoreHolder, lifetime: Int64, now: Int64
   ) async throws(StoreError) -> Bool {
@@ -44,7 +46,7 @@ public struct CodeLedger: Sendable {
   ) async throws(StoreError) -> Bool {
     let expiry = now + lifetime + store.clockTolerance
     let existing = try await store.put(CodeLedger.key(code), owner, holder: holder, expiry: expiry, now: now)
-    // The upstream may answer the same request twice, as when the user goes back.
+    // The same owner may claim twice: the upstream can answer a request twice, e.g. when the user goes back.
     return existing == nil || existing == owner
   }
 

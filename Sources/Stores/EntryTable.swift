@@ -1,16 +1,16 @@
-/// The entries of one kind whose values have any length and whose loss costs a repeated step.
+/// The entries of one kind whose values vary in length and whose loss costs only a repeated step.
 ///
-/// Where the share is full, the oldest entry of the holder that has most makes room, and no holder has fewer than
-/// 16 entries because of that. A holder that has its own limit makes room for its new entries by its oldest.
+/// When the share is full, the oldest entry of the largest holder is evicted; no holder gets below 16 entries in this
+/// way. A limited holder that has reached its own limit evicts its own oldest entries.
 struct EntryTable: Sendable {
   private struct Entry: Sendable {
     let key: StoreKey
     var value: [UInt8]
-    /// Bytes that the entry is charged for its value.
+    /// The number of bytes that the entry is charged for its value.
     var room: Int
     var expiry: Int64
     let holder: UInt64
-    /// Neighbours in the order of putting, of the same holder.
+    /// The neighbours among the entries of the same holder, in the order of insertion.
     var older: UInt32
     var newer: UInt32
   }
@@ -23,10 +23,11 @@ struct EntryTable: Sendable {
   }
 
   private static let none = UInt32.max
-  /// Entries of a holder that others cannot evict.
+  /// The number of entries that other holders cannot evict.
   static let spared = 16
+  /// The number of expired entries that one write removes at most, so that no write pays for all of them.
   private static let sweep = 8
-  /// Bytes of an entry with its places in table, index and wheel, and of its holder, without its value.
+  /// The bytes of an entry without its value: its places in table, index and wheel, and its part of the holder.
   static let overhead = 256
 
   private let kind: StoreKind
@@ -37,16 +38,18 @@ struct EntryTable: Sendable {
   private var free: [UInt32] = []
   private var index: [StoreKey: UInt32] = [:]
   private var holders: [UInt64: Holder] = [:]
-  /// The holders that have more than `spared` entries.
+  /// The holders with more than `spared` entries, which other holders can evict.
   private var large: Set<UInt64> = []
   private var wheel: ExpiryWheel
   private(set) var bytes = 0
   private(set) var evictions: UInt64 = 0
 
+  /// Creates an empty table.
+  ///
   /// - Parameters:
-  ///   - share: Bytes in all.
-  ///   - perHolder: Bytes of a limited holder.
-  ///   - capacity: Entries in all.
+  ///   - share: the maximum number of bytes of all entries.
+  ///   - perHolder: the maximum number of bytes of a limited holder.
+  ///   - capacity: the maximum number of entries.
   init(_ kind: StoreKind, share: Int, perHolder: Int, capacity: Int) {
     self.kind = kind
     self.share = share
@@ -56,9 +59,10 @@ struct EntryTable: Sendable {
   }
 
   var count: Int { index.count }
-  /// Percent.
+  /// The used part of the share or of the capacity in percent, whichever is higher.
   var fill: Int { max(bytes * 100 / share, capacity == Int.max ? 0 : count * 100 / capacity) }
 
+  /// Stores a value if the key has no live entry; otherwise returns the existing value. Throws `.full`.
   mutating func put(
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
   ) throws(StoreError) -> [UInt8]? {
@@ -73,7 +77,7 @@ struct EntryTable: Sendable {
     return nil
   }
 
-  /// Puts an entry without a value that is charged for `room` bytes, in place of the one that is there.
+  /// Stores an empty value that is charged for `room` bytes. Replaces an existing entry. Throws `.full`.
   mutating func reserve(
     _ key: StoreKey, _ room: Int, holder: StoreHolder, expiry: Int64, now: Int64
   ) throws(StoreError) {
@@ -84,6 +88,7 @@ struct EntryTable: Sendable {
     insert(key, [], room: room, holder: holder.fingerprint, expiry: expiry, now: now)
   }
 
+  /// Replaces `old` by `new` if `old` is the live value. Returns true if it was. Throws `.full`.
   mutating func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
   ) throws(StoreError) -> Bool {
@@ -113,6 +118,7 @@ struct EntryTable: Sendable {
 
   // MARK: Room
 
+  /// Evicts entries until `size` bytes fit. Throws `.full` if no further entry may be evicted.
   private mutating func makeRoom(for size: Int, of holder: StoreHolder, now: Int64) throws(StoreError) {
     if holder.isLimited {
       while let own = holders[holder.fingerprint], own.count >= EntryTable.spared, own.bytes + size > perHolder {
@@ -121,7 +127,7 @@ struct EntryTable: Sendable {
     }
     if !hasRoom(for: size) { clear(now: now, atMost: Int.max) }
     while !hasRoom(for: size) {
-      // Of the few that have many: each of them takes at least 17 entries of the share.
+      // There are few such holders, because each has at least 17 entries of the share.
       guard let largest = large.max(by: { taken(by: $0) < taken(by: $1) }) else { throw .full }
       evictOldest(of: largest)
     }
@@ -137,6 +143,8 @@ struct EntryTable: Sendable {
     evictions += 1
   }
 
+  /// Removes expired entries. Looks at up to `limit` entries whose slot has passed; files those again that have not
+  /// expired.
   private mutating func clear(now: Int64, atMost limit: Int) {
     for _ in 0..<limit {
       guard let number = wheel.passed(now: now), let entry = entries[Int(number)] else { return }

@@ -1,12 +1,12 @@
-/// Finds the records that have expired, in constant time for each: lists of records by the slot of time in which they
-/// expire.
+/// A timer wheel that finds expired records in constant time per record: one list of records for each slot of time in
+/// which they expire.
 ///
-/// A record that expires beyond the last slot is filed there, and again when that slot has passed. Slots are as long as
-/// the kind's lifetime divided by about a thousand, so that this is rare.
+/// A record that expires after the last slot is filed in that slot, and filed again when the slot has passed. The slots
+/// together cover the usual lifetime of the kind, so this is rare.
 struct ExpiryWheel: Sendable {
   private struct Link: Sendable {
     var next = ExpiryWheel.none
-    /// The record before this one; the slot with the top bit set for the first record of a slot.
+    /// The preceding record; for the first record of a slot, the number of the slot with the top bit set.
     var previous = ExpiryWheel.none
   }
 
@@ -14,21 +14,22 @@ struct ExpiryWheel: Sendable {
   private static let slotCount = 1_024
   private static let first: UInt32 = 0x8000_0000
 
-  /// Seconds of a slot.
+  /// The length of a slot in seconds.
   private let tick: Int64
   private var heads: [UInt32] = []
   private var links = Slabs<Link>(Link())
   private var filed = 0
-  /// The slot that is looked at next, counted from 1970.
+  /// The next slot to be checked, counted from 1970.
   private var cursor: Int64 = 0
 
   init(tick: Int64) {
     self.tick = tick
   }
 
-  /// Bytes of a record in here.
+  /// The bytes that the wheel uses for a record.
   static let recordLength = MemoryLayout<Link>.stride
 
+  /// Files a record under its expiry.
   mutating func insert(_ record: UInt32, expiry: Int64, now: Int64) {
     if heads.isEmpty { heads = [UInt32](repeating: ExpiryWheel.none, count: ExpiryWheel.slotCount) }
     if filed == 0 { cursor = now / tick }
@@ -41,6 +42,7 @@ struct ExpiryWheel: Sendable {
     filed += 1
   }
 
+  /// Removes a record that is filed.
   mutating func remove(_ record: UInt32) {
     let link = links[record]
     if link.next != ExpiryWheel.none { links[link.next].previous = link.previous }
@@ -52,11 +54,11 @@ struct ExpiryWheel: Sendable {
     filed -= 1
   }
 
-  /// Removes and returns a record of a slot that has passed. The caller inserts it again if it has not expired.
+  /// Removes and returns a record whose slot has passed. The caller inserts it again if it has not expired.
   mutating func passed(now: Int64) -> UInt32? {
     guard filed > 0 else { return nil }
     let current = (now + 1) / tick
-    // After a pause every slot has passed, and each is looked at once.
+    // After a long pause all slots have passed, and each is checked once.
     cursor = max(cursor, current - Int64(ExpiryWheel.slotCount))
     while cursor < current {
       let head = heads[Int(cursor % Int64(ExpiryWheel.slotCount))]
@@ -70,7 +72,8 @@ struct ExpiryWheel: Sendable {
   }
 }
 
-/// An array in pieces of 256 elements, so that growing copies nothing and leaves no second copy behind.
+/// An array of pieces with 256 elements each, so that growing neither copies the elements nor needs memory for two
+/// copies.
 struct Slabs<Element: Sendable>: Sendable {
   static var length: Int { 256 }
 

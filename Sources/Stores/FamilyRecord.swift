@@ -1,7 +1,8 @@
-/// The value of a family of refresh tokens: 70 bytes with digests of 128 bits and without any token.
+/// The stored value of a family of refresh tokens: 70 bytes with 128-bit digests, without any token.
 ///
 ///     state 1 | answers 1 | generation 4 | lease 4 | used 4 | network 8 | token 16 | previous 16 | nonce 16
 struct FamilyRecord: Equatable, Sendable {
+  /// The state of a family, as in the diagram of `RefreshLedger`.
   enum State: UInt8 {
     case current = 1
     case busy = 2
@@ -10,35 +11,36 @@ struct FamilyRecord: Equatable, Sendable {
 
   static let digestLength = 16
   static let length = 1 + 1 + 4 + 4 + 4 + 8 + 3 * digestLength
-  /// No digest is all zeros.
+  /// The value of an absent digest: all zeros, which no real digest is.
   static let none = [UInt8](repeating: 0, count: digestLength)
   private static let adoptedBit: UInt8 = 0x80
 
   var state: State
-  /// True if the family began with a token from before the gateway, whose digest names it.
+  /// True if the family began with a token that the upstream issued before the gateway was installed; its digest gives
+  /// the family its id.
   var isAdopted = false
-  /// Answers that were given again since the last use.
+  /// The number of repeated answers since the last use.
   var answers: UInt8 = 0
-  /// The generation of `token`. In a family that has ended: tokens of lower generations were revoked upstream.
+  /// The generation of `token`. In an ended family: tokens of lower generations have been revoked upstream.
   var generation: UInt32 = 0
-  /// The time at which a busy family is free again, in seconds since 1970.
+  /// The end of the current claim, in seconds since 1970.
   var lease: UInt32 = 0
-  /// The time at which `previous` was first used, in seconds since 1970.
+  /// The time of the first use of `previous`, in seconds since 1970.
   var used: UInt32 = 0
   /// The network of that use.
   var network: UInt64 = 0
-  /// The digest of the token that is good.
+  /// The digest of the valid token.
   var token = FamilyRecord.none
-  /// The digest of the token that was used for it.
+  /// The digest of the token that was exchanged for it.
   var previous = FamilyRecord.none
-  /// The request that has the family while it is busy.
+  /// The nonce of the request that holds the claim on a busy family.
   var nonce = FamilyRecord.none
 
   init(state: State) {
     self.state = state
   }
 
-  /// `nil` for bytes that no version of the gateway wrote.
+  /// Parses a stored value; `nil` for bytes that no version of the gateway has written.
   init?(parsing bytes: [UInt8]) {
     guard bytes.count == FamilyRecord.length, let state = State(rawValue: bytes[0]) else { return nil }
     self.state = state

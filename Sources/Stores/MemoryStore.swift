@@ -2,24 +2,24 @@ internal import Cryptography
 public import OAuth
 internal import Synchronization
 
-/// The store of a single replica: tables behind locks that are held for one operation and never across an await.
+/// The store of a single replica: tables with locks that are held for one operation and never across an `await`.
 ///
-/// Operations complete without suspending. Nothing wakes up to expire entries: every write clears a few that are due.
-/// Each kind has its share of the size; within it, each holder has a part (``StoreKind``).
+/// Operations complete without suspending. No timer removes expired entries: each write removes a few of them. Each
+/// kind has a share of the size, and each holder may use a part of that share (``StoreKind``).
 public final class MemoryStore: EphemeralStore {
-  /// Bytes: room for 650,000 families of refresh tokens.
+  /// The default size: 128 MiB, enough for 650,000 families of refresh tokens.
   public static let usualSize = 128 << 20
-  /// Bytes. Below this a kind would have room for a handful of entries.
+  /// The minimum size: 1 MiB. With less, some kinds would have room for only a few entries.
   public static let smallestSize = 1 << 20
   private static let shards = 16
-  /// Percent of a share at which the operator is warned, and below which the next warning is due.
+  /// The percentage of a share at which the operator is warned, and below which the next warning becomes possible.
   private static let warning = 80
   private static let relief = 70
 
   private enum Table {
-    /// Fixed records, in parts with a lock each.
+    /// Records of fixed length, in shards with a lock each.
     case records([Locked<RecordTable>])
-    /// One lock: a holder's entries are in one table.
+    /// Values that vary in length, under one lock, because all entries of a holder must be in one table.
     case entries(Locked<EntryTable>)
   }
 
@@ -58,23 +58,27 @@ public final class MemoryStore: EphemeralStore {
     }
   }
 
+  /// A random id that differs at each start.
   public let epoch: EpochID
   private let parts: [Part]
   private let report = Mutex<(@Sendable (StoreUsage) -> Void)?>(nil)
 
+  /// Creates an empty store.
+  ///
   /// - Parameters:
-  ///   - size: Bytes of all entries and tables. Memory is taken when entries come.
-  ///   - entries: For some kinds, the number of entries at most, in one table.
+  ///   - size: the maximum bytes of all entries and tables. Memory is allocated when entries are stored.
+  ///   - entries: the maximum number of entries of some kinds, each kept in one table; for tests.
   public init(size: Int = MemoryStore.usualSize, entries: [StoreKind: Int] = [:]) {
-    precondition(size >= MemoryStore.smallestSize, "too small a store refuses everything")
-    // Each start is an epoch: nothing of an earlier one is here. 0 is the epoch of tokens without one.
+    precondition(size >= MemoryStore.smallestSize, "a store needs at least 1 MiB")
+    // Each start begins an epoch, because the entries of earlier ones are lost. 0 is the epoch of tokens without one.
     epoch = EpochID(rawValue: randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) } | 1)
     parts = StoreKind.allCases.map { Part($0, size: size, entries: entries[$0]) }
   }
 
-  /// One process has one clock, which a time server may set back by seconds.
+  /// 5 seconds: one process has one clock, which a time server may set back by seconds.
   public var clockTolerance: Int64 { 5 }
 
+  /// Stores `value` if there is no entry. Throws `.full` or `.tooLong`.
   public func put(
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
   ) async throws(StoreError) -> [UInt8]? {
@@ -100,6 +104,7 @@ public final class MemoryStore: EphemeralStore {
     }
   }
 
+  /// Reserves room for a value. Throws `.full`, or `.tooLong` for a value longer than its kind allows.
   public func reserve(
     _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
   ) async throws(StoreError) {
@@ -119,6 +124,7 @@ public final class MemoryStore: EphemeralStore {
     }
   }
 
+  /// Replaces `old` by `new` if `old` is the current value. Throws `.full`.
   public func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
   ) async throws(StoreError) -> Bool {
@@ -134,6 +140,7 @@ public final class MemoryStore: EphemeralStore {
     }
   }
 
+  /// Returns the value; never throws.
   public func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
     switch part(key).table {
     case .records(let shards): shard(key, shards).value.withLock { $0.value(of: key, now: now) }
@@ -141,10 +148,12 @@ public final class MemoryStore: EphemeralStore {
     }
   }
 
+  /// Returns the value and removes the entry; never throws.
   public func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
     remove(key, now: now) { _ in true }
   }
 
+  /// Removes the entry if `value` is its value; never throws.
   public func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool {
     remove(key, now: now) { $0 == value } != nil
   }
@@ -169,12 +178,13 @@ public final class MemoryStore: EphemeralStore {
   private func part(_ key: StoreKey) -> Part { parts[key.kind.place] }
 
   private func shard(_ key: StoreKey, _ shards: [Locked<RecordTable>]) -> Locked<RecordTable> {
-    // Keys are random or digests.
+    // Keys are random or digests, so the shards fill evenly.
     shards[Int(truncatingIfNeeded: key.low % UInt64(shards.count))]
   }
 
   // MARK: Usage
 
+  /// The memory use of each kind.
   public var usage: [StoreUsage] { parts.map(usage) }
 
   private func usage(of part: Part) -> StoreUsage {
@@ -194,10 +204,12 @@ public final class MemoryStore: EphemeralStore {
     return usage
   }
 
-  /// Entries now held, those included that are due but not cleared yet.
+  /// The number of stored entries, including expired ones that have not been removed yet.
   public var count: Int { usage.reduce(0) { $0 + $1.entries } }
 
-  /// - Parameter fill: Percent of a table of the kind. The tables of a kind fill evenly.
+  /// Reports a kind when its share is nearly full.
+  ///
+  /// - Parameter fill: the percentage of one table of the kind. The tables of a kind fill evenly.
   private func note(_ fill: Int, of part: Part) {
     if fill < MemoryStore.relief {
       if part.isShort.load(ordering: .relaxed) { part.isShort.store(false, ordering: .relaxed) }
@@ -207,6 +219,7 @@ public final class MemoryStore: EphemeralStore {
     }
   }
 
+  /// Sets the function that is called when a share reaches 80 percent; it is called again only after 70 percent.
   public func reportShortages(to report: @escaping @Sendable (StoreUsage) -> Void) {
     self.report.withLock { $0 = report }
   }

@@ -1,23 +1,25 @@
 internal import Cryptography
 
-/// The front of an IP address, as many bits as one customer or one site has.
+/// The first bits of an IP address: as many as one customer or one site has.
 public struct NetworkPrefix: Hashable, Sendable {
   private enum Family: Hashable, Sendable {
     case ipv4
     case ipv6
-    /// Text that is no address, by its digest.
+    /// A text that is not an address, represented by its digest.
     case other
   }
 
   private let family: Family
   private let bits: UInt64
 
+  /// Reads the prefix of an address.
+  ///
   /// - Parameters:
-  ///   - address: As text. An IPv4 address inside a mapped one counts as itself.
-  ///   - ipv4: Bits of an IPv4 address that count, 0 to 32.
-  ///   - ipv6: Bits of an IPv6 address that count, 0 to 64.
+  ///   - address: the address as text. An IPv4-mapped IPv6 address is treated as the IPv4 address.
+  ///   - ipv4: the number of significant bits of an IPv4 address, 0 to 32.
+  ///   - ipv6: the number of significant bits of an IPv6 address, 0 to 64.
   public init(_ address: String, ipv4: Int, ipv6: Int) {
-    // Most addresses are IPv4, and this reading of bytes is a tenth of the work of reading characters.
+    // Most addresses are IPv4, and reading bytes costs a tenth of reading characters.
     if let number = NetworkPrefix.dottedQuad(address.utf8) {
       family = .ipv4
       bits = UInt64(number) >> UInt64(32 - ipv4)
@@ -36,17 +38,17 @@ public struct NetworkPrefix: Hashable, Sendable {
     }
   }
 
-  /// 64 bits that are the same on every replica; different prefixes of one length differ.
+  /// A 64-bit code that is the same on every replica; different prefixes of the same length have different codes.
   var code: UInt64 {
     switch family {
-    // The front of an IPv6 address in use is not zero.
+    // Inverted, so that no IPv6 prefix in use has the code of an IPv4 prefix, which begins with zeros.
     case .ipv4: bits
     case .ipv6: ~bits
     case .other: bits
     }
   }
 
-  /// The text of a network of /24 of IPv4 or /48 of IPv6 from its code; `other` for what is no address.
+  /// Returns the text of an IPv4 /24 or IPv6 /48 network from its code; `other` for a text that is not an address.
   static func text(ofCode code: UInt64) -> String {
     if code < 1 << 24 { return "\(code >> 16).\(code >> 8 & 0xff).\(code & 0xff).0/24" }
     guard ~code < 1 << 48 else { return "other" }
@@ -54,6 +56,7 @@ public struct NetworkPrefix: Hashable, Sendable {
     return groups.joined(separator: ":") + "::/48"
   }
 
+  /// Returns the IPv4 address of a dotted quad or of an IPv4-mapped IPv6 address.
   private static func ipv4(_ literal: Substring) -> UInt32? {
     guard literal.contains(":") else { return dottedQuad(literal.utf8) }
     guard literal.contains("."), let colon = literal.lastIndex(of: ":") else { return mapped(literal) }
@@ -84,7 +87,7 @@ public struct NetworkPrefix: Hashable, Sendable {
     return number << 8 | octet
   }
 
-  /// The IPv4 address of `::ffff:c000:201`.
+  /// Returns the IPv4 address of a mapped one such as `::ffff:c000:201`.
   private static func mapped(_ literal: Substring) -> UInt32? {
     guard let groups = groups(of: literal), groups[..<5].allSatisfy({ $0 == 0 }), groups[5] == 0xffff else {
       return nil
@@ -92,12 +95,13 @@ public struct NetworkPrefix: Hashable, Sendable {
     return UInt32(groups[6]) << 16 | UInt32(groups[7])
   }
 
+  /// Returns the first 64 bits of an IPv6 address.
   private static func ipv6(_ literal: Substring) -> UInt64? {
     guard literal.contains(":"), let groups = groups(of: literal) else { return nil }
     return groups[..<4].reduce(0) { $0 << 16 | UInt64($1) }
   }
 
-  /// The eight groups; `nil` if there are more or fewer.
+  /// Returns the eight groups of an IPv6 address, or `nil` if there are more or fewer.
   private static func groups(of literal: Substring) -> [UInt16]? {
     let halves = literal.split(separator: "::", maxSplits: 1, omittingEmptySubsequences: false)
     var parts: [[UInt16]] = []

@@ -1,12 +1,15 @@
 public import OAuth
 
-/// Whom a bucket belongs to: a client, a flow or an address, or a client at an address.
+/// The owner of a token bucket: a client, a flow, an address, or a client at an address.
 public struct RateKey: Hashable, Sendable {
   private let client: ClientID?
   private let transaction: TransactionID?
   private let address: NetworkPrefix?
 
-  /// - Parameter address: as text; of an IPv6 address the first 64 bits count, for that is what one customer gets.
+  /// Creates a key from the given parts.
+  ///
+  /// - Parameter address: the address as text. Of an IPv6 address only the first 64 bits count, because one customer
+  ///   gets all addresses of a /64.
   public init(client: ClientID? = nil, transaction: TransactionID? = nil, address: String? = nil) {
     self.client = client
     self.transaction = transaction

@@ -1,13 +1,13 @@
 internal import Synchronization
 
-/// Token buckets by client and address, for throttling requests and failed attempts at a secret.
+/// Token buckets by client and address, which limit requests and failed attempts at a secret.
 ///
-/// The memory is fixed: 24 bytes for each of `maximumKeys` buckets, in sets of eight. When a set is full, the bucket with
-/// the most tokens makes room, which is the one that has the least to be remembered for: an attacker with many addresses
-/// forgets his own harmless ones first. Which keys share a set depends on a seed that differs in every process.
+/// The memory is fixed: 24 bytes for each of `maximumKeys` buckets, in sets of eight. In a full set, a new key replaces
+/// the bucket with the most tokens, whose loss matters least. So an attacker with many addresses first displaces its
+/// own barely used buckets. A seed that differs in every process decides which keys share a set.
 public final class RateLimiter: Sendable {
   private struct Slot: Sendable {
-    /// 64 bits of a keyed hash stand for the key; 0 is an empty slot.
+    /// A 64-bit keyed hash of the key; 0 for an empty slot.
     var fingerprint: UInt64 = 0
     var bucket: TokenBucket
   }
@@ -21,11 +21,14 @@ public final class RateLimiter: Sendable {
   private static let ways = 8
   private static let shardCount = 16
 
+  /// The rate that applies unless the caller passes another one.
   public let rate: TokenBucket.Rate
   private let shards: [Shard]
   private let setsPerShard: Int
 
-  /// - Parameter maximumKeys: rounded up to a multiple of 128.
+  /// Creates a limiter with full buckets.
+  ///
+  /// - Parameter maximumKeys: the number of buckets, rounded up to a multiple of 128.
   public init(_ rate: TokenBucket.Rate, maximumKeys: Int = 16_384) {
     let sets = max(1, (maximumKeys + Self.ways * Self.shardCount - 1) / (Self.ways * Self.shardCount))
     self.rate = rate
@@ -35,11 +38,12 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Seconds until `key` has a token again; `nil` if it has one now. Takes none.
-  /// - Parameter now: milliseconds on a monotonic clock.
+  /// Returns the seconds until `key` has a token again, or `nil` if it has one now. Takes no token.
+  ///
+  /// - Parameter now: the current time in milliseconds on a monotonic clock.
   public func retryAfter(_ key: RateKey, now: Int64) -> Int? { retryAfter(key, at: rate, now: now) }
 
-  /// The same at a rate that may have changed since the last time.
+  /// Returns the seconds until `key` has a token at `rate`, which may differ from the rate of earlier calls.
   public func retryAfter(_ key: RateKey, at rate: TokenBucket.Rate, now: Int64) -> Int? {
     let (shard, range, fingerprint) = place(key)
     return shard.slots.withLock { slots in
@@ -48,11 +52,12 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Takes a token of `key`: `false` if it has none.
-  /// - Parameter now: milliseconds on a monotonic clock.
+  /// Takes a token of `key`. Returns false if it has none.
+  ///
+  /// - Parameter now: the current time in milliseconds on a monotonic clock.
   public func take(_ key: RateKey, now: Int64) -> Bool { take(key, at: rate, now: now) }
 
-  /// The same at a rate that may have changed since the last time.
+  /// Takes a token of `key` at `rate`, which may differ from the rate of earlier calls.
   public func take(_ key: RateKey, at rate: TokenBucket.Rate, now: Int64) -> Bool {
     let (shard, range, fingerprint) = place(key)
     return shard.slots.withLock { slots in
@@ -62,7 +67,7 @@ public final class RateLimiter: Sendable {
       var chosen = range.lowerBound
       var most = -1.0
       for index in range {
-        // An empty slot comes before every bucket.
+        // An empty slot is preferred to every bucket.
         let level = slots[index].fingerprint == 0 ? Double.infinity : slots[index].bucket.level(rate, now: now)
         if level > most {
           most = level
@@ -74,6 +79,7 @@ public final class RateLimiter: Sendable {
     }
   }
 
+  /// Returns the shard, the slots of the set and the fingerprint of a key.
   private func place(_ key: RateKey) -> (Shard, Range<Int>, UInt64) {
     var hasher = Hasher()
     hasher.combine(key)

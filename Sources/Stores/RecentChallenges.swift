@@ -1,14 +1,15 @@
 internal import Synchronization
 
-/// Notices a code challenge that comes from two browsers: an app whose verifiers are not random (RFC 9700, section
-/// 2.1.1).
+/// A detector of code challenges that come from two browsers: the verifiers of such an app are not random (RFC 9700,
+/// section 2.1.1).
 ///
-/// The memory is fixed: 16 bytes for each of `capacity` places. A newer challenge takes an older one's place, so a flood
-/// makes it forget and nothing else; where challenges land depends on a seed that differs in every process.
+/// The memory is fixed: 16 bytes for each of `capacity` places. A new challenge overwrites the older one in its place,
+/// so a flood of requests only makes the detector forget. A seed that differs in every process decides on the place of
+/// a challenge.
 public final class RecentChallenges: Sendable {
   private struct Place: Sendable {
-    /// 64 bits stand for the values: of a keyed hash, as clients choose challenges, and of the browser's own hash. 0 is an
-    /// empty place.
+    /// 64-bit hashes: a keyed one of the challenge, because clients choose challenges, and the first bits of the hash
+    /// that identifies the browser. 0 is an empty place.
     var challenge: UInt64 = 0
     var browser: UInt64 = 0
   }
@@ -16,14 +17,16 @@ public final class RecentChallenges: Sendable {
   private let places: Mutex<[Place]>
   private let capacity: Int
 
+  /// Creates a detector that remembers up to `capacity` challenges.
   public init(capacity: Int = 16_384) {
-    precondition(capacity > 0, "no room to remember anything")
+    precondition(capacity > 0, "the capacity must be positive")
     self.capacity = capacity
     places = Mutex([Place](repeating: Place(), count: capacity))
   }
 
-  /// True if the challenge was seen from another browser before. It is remembered as this one's now.
-  /// - Parameter browser: a hash that distinguishes browsers; its first 8 bytes count.
+  /// Returns true if the challenge was last seen from another browser, and then remembers it for this browser.
+  ///
+  /// - Parameter browser: a hash that identifies the browser; only its first 8 bytes are used.
   public func isRepeated(_ challenge: String, from browser: [UInt8]) -> Bool {
     let mark = RecentChallenges.mark(challenge)
     let place = Place(challenge: mark, browser: browser.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })

@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// A part of the entries of one kind whose values have a fixed length: a flat table without an allocation per entry.
+/// A shard of the entries of one kind with values of fixed length: a flat table without an allocation per entry.
 ///
-/// Entries are never evicted. An index of 4 bytes a place finds them (open addressing with linear probing and deletion by
-/// shifting back), under a hash that differs in every process.
+/// Entries are never evicted. They are found through a hash index with 4 bytes per place (open addressing, linear
+/// probing, deletion by backward shift). The hash differs in every process.
 struct RecordTable: Sendable {
-  /// The fixed part of a record. `expiry` is 0 for one that is free, and `low` is then the next free one.
+  /// The fixed part of a record. `expiry` is 0 for a free record, and `low` is then the number of the next free one.
   private struct Head: Sendable {
     var high: UInt64 = 0
     var low: UInt64 = 0
@@ -14,7 +14,7 @@ struct RecordTable: Sendable {
   }
 
   private static let none = UInt32.max
-  /// Expired records that one write clears at most, so that no write pays for all that are due at once.
+  /// The maximum number of expired records that one write removes, so that no write pays for all of them.
   private static let sweep = 8
   private static let smallestIndex = 64
 
@@ -29,12 +29,15 @@ struct RecordTable: Sendable {
   private var used = 0
   private var free = RecordTable.none
   private(set) var count = 0
-  /// Percent.
+  /// The used part of the capacity in percent.
   var fill: Int { count * 100 / capacity }
 
+  /// Creates an empty table.
+  ///
   /// - Parameters:
-  ///   - length: Of a value, in bytes.
-  ///   - capacity: Records at most.
+  ///   - length: the length of a value in bytes.
+  ///   - capacity: the maximum number of records.
+  ///   - charges: the counts of the holders, shared by all shards of the kind.
   init(_ kind: StoreKind, length: Int, capacity: Int, charges: HolderCharges) {
     self.kind = kind
     self.length = length
@@ -43,12 +46,13 @@ struct RecordTable: Sendable {
     wheel = ExpiryWheel(tick: kind.row.tick)
   }
 
-  /// Bytes that a record takes at most: its head and value, its place in the wheel, and, as the index is at least three
-  /// eighths full, its part of the index.
+  /// Returns the maximum bytes of a record: its head and value, its place in the wheel, and its part of the index,
+  /// which is at least three eighths full.
   static func recordLength(_ length: Int) -> Int {
     MemoryLayout<Head>.stride + length + ExpiryWheel.recordLength + MemoryLayout<UInt32>.stride * 8 / 3 + 1
   }
 
+  /// Stores a value if the key has no live record; otherwise returns the existing value. Throws `.full`.
   mutating func put(
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
   ) throws(StoreError) -> [UInt8]? {
@@ -59,7 +63,7 @@ struct RecordTable: Sendable {
       remove(at: place)
     }
     guard expiry > now else { return nil }
-    guard value.count == length else { throw .unavailable("a record of another length") }
+    guard value.count == length else { throw .unavailable("a value of the wrong length for its kind") }
     if count >= capacity { clear(now: now, atMost: Int.max) }
     guard count < capacity, let charge = charges.charge(holder) else { throw .full }
     let record = allocate()
@@ -71,11 +75,12 @@ struct RecordTable: Sendable {
     return nil
   }
 
+  /// Replaces `old` by `new` if `old` is the live value. Returns true if it was.
   mutating func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
   ) throws(StoreError) -> Bool {
     guard let record = live(key, now: now), value(record) == old, expiry > now else { return false }
-    guard new.count == length else { throw .unavailable("a record of another length") }
+    guard new.count == length else { throw .unavailable("a value of the wrong length for its kind") }
     set(record, new)
     heads[record].expiry = RecordTable.seconds(expiry)
     wheel.remove(record)
@@ -93,6 +98,7 @@ struct RecordTable: Sendable {
 
   // MARK: Records
 
+  /// Returns the number of the record of `key` unless it has expired.
   private func live(_ key: StoreKey, now: Int64) -> UInt32? {
     guard let place = place(of: key), Int64(heads[index[place]].expiry) > now else { return nil }
     return index[place]
@@ -122,9 +128,11 @@ struct RecordTable: Sendable {
     for offset in 0..<length { values[Int(record) / Slabs<Head>.length][start + offset] = value[offset] }
   }
 
-  /// Seconds since 1970 in 32 bits, until 2106.
+  /// Returns seconds since 1970 in 32 bits, which suffice until 2106.
   private static func seconds(_ expiry: Int64) -> UInt32 { UInt32(clamping: expiry) }
 
+  /// Removes expired records. Looks at up to `limit` records whose slot has passed; files those again that have not
+  /// expired.
   private mutating func clear(now: Int64, atMost limit: Int) {
     for _ in 0..<limit {
       guard let record = wheel.passed(now: now) else { return }
@@ -136,6 +144,7 @@ struct RecordTable: Sendable {
 
   // MARK: The index
 
+  /// Returns the place in the index where the search for a key begins.
   private func home(_ high: UInt64, _ low: UInt64) -> Int {
     var hasher = Hasher()
     hasher.combine(high)
@@ -174,7 +183,7 @@ struct RecordTable: Sendable {
     heads[record] = Head(low: UInt64(free))
     free = record
     count -= 1
-    // Records behind the gap move forward, as long as they stay at or behind their own place.
+    // Backward shift: records after the gap move into it, but never before the place where their search begins.
     var gap = place
     var next = (place + 1) & (index.count - 1)
     while index[next] != RecordTable.none {
@@ -190,22 +199,24 @@ struct RecordTable: Sendable {
   }
 }
 
-/// The entries of one kind that each holder has, so that no holder fills the share of all.
+/// The number of entries of each holder within one kind, so that no holder fills the whole share.
 ///
-/// Counted in 65,535 places, in which holders come together at random: one in 65,535 shares a limit with an attacker.
+/// The counts are kept in 65,535 places, chosen by hash. So one holder in 65,535 shares its limit with an attacker.
 final class HolderCharges: Sendable {
   private static let places = UInt64(UInt16.max)
 
   private let limit: UInt32
   private let counts = Mutex<[UInt32]>([])
 
-  /// - Parameter limit: Entries of a holder at most.
+  /// Creates the counts of one kind.
+  ///
+  /// - Parameter limit: the maximum number of entries of a limited holder.
   init(limit: Int) {
     self.limit = UInt32(clamping: limit)
   }
 
-  /// Charges an entry. Returns the place to release it from, 0 for a holder that is not limited; `nil` if the holder has
-  /// its limit.
+  /// Counts an entry. Returns the place to pass to `release`, 0 for a holder without a limit, or `nil` if the holder
+  /// has reached its limit.
   func charge(_ holder: StoreHolder) -> UInt16? {
     guard holder.isLimited else { return 0 }
     let place = Int(holder.fingerprint % HolderCharges.places) + 1
@@ -217,6 +228,7 @@ final class HolderCharges: Sendable {
     }
   }
 
+  /// Removes an entry from the count of its holder.
   func release(_ place: UInt16) {
     guard place != 0 else { return }
     counts.withLock { $0[Int(place)] -= 1 }

@@ -1,7 +1,7 @@
 internal import Cryptography
 public import OAuth
 
-/// Grants the single use of a code (`I-token`, RFC 6749, section 4.1.2).
+/// The single use of codes (`I-token`; RFC 6749, section 4.1.2).
 ///
 ///     unclaimed --claim--> claimed --spend--> spent
 ///         ^                  |  ^
@@ -9,33 +9,39 @@ public import OAuth
 ///         +------------------+  |
 ///                            +--+ leaveUnsettled
 ///
-/// A claim is granted to one of any number of callers, on any number of replicas. It is released only if no complete
-/// request went upstream. If one did and no answer came back, the upstream's code may be used up: then the same client
-/// with the same verifier may try again, one request at a time, and a refusal by the upstream is its failure (502), not
-/// the client's. If the process dies with a claim, the claim stays until it expires.
+/// Of any number of callers on any number of replicas, only one gets the claim. A claim is released only if no complete
+/// request was sent upstream. If one was sent and no answer came back, the upstream code may be used up. Then the same
+/// client with the same verifier may try again, one request at a time, and a refusal by the upstream counts as an
+/// upstream failure (502), not as an error of the client. If the process ends while it holds a claim, the claim stays
+/// until it expires.
 ///
-/// The claimant is a random nonce of one request. Every change of a claim compares it in the same step.
+/// A claim is identified by a random nonce of its request. Each change of a claim compares the nonce in the same step.
 public struct RedemptionLedger: Sendable {
-  /// A granted claim. Its holder calls exactly one of `release`, `leaveUnsettled`, `spend`.
+  /// A granted claim. The caller ends it with exactly one call of `release`, `leaveUnsettled` or `spend`.
   public struct Attempt: Hashable, Sendable {
+    /// The transaction of the code.
     public let transaction: TransactionID
-    /// True if an earlier attempt may have used up the upstream's code: its refusal is then 502.
+    /// True if an earlier attempt may have used up the upstream code; a refusal by the upstream is then answered with
+    /// 502.
     public let isRetry: Bool
     let record: ClaimRecord
     let holder: StoreHolder
     let expiry: Int64
   }
 
+  /// The answer to a claim.
   public enum Claim: Hashable, Sendable {
+    /// The caller may redeem the upstream code.
     case granted(Attempt)
-    /// Another attempt is under way, or ended without an answer and this is not the same client and verifier.
+    /// Another attempt is in progress, or one ended without an answer and belongs to another client or verifier.
     case claimed
-    /// Tokens were issued before: a replay.
+    /// Tokens were issued for the code before: this is a replay.
     case spent
   }
 
   private let store: any EphemeralStore
 
+  /// Creates a ledger that keeps its entries in `store`.
   public init(store: any EphemeralStore) {
     self.store = store
   }
@@ -43,9 +49,9 @@ public struct RedemptionLedger: Sendable {
   /// Claims the single use of a code, after all other checks of the token request have passed.
   ///
   /// - Parameters:
-  ///   - verifier: The client's proof; `nil` for a code without a challenge.
-  ///   - holder: The client and network that the claim is charged to.
-  ///   - expiry: The code's, in seconds since 1970.
+  ///   - verifier: the PKCE verifier; `nil` for a code without a challenge.
+  ///   - holder: the client and network that the claim is charged to.
+  ///   - expiry: the expiry of the code, in seconds since 1970.
   public func claim(
     _ transaction: TransactionID, client: ClientID, verifier: Secret?, holder: StoreHolder, expiry: Int64, now: Int64
   ) async throws(StoreError) -> Claim {
@@ -68,21 +74,21 @@ public struct RedemptionLedger: Sendable {
     }
   }
 
-  /// Releases a claim for which no complete request was sent upstream: the code is as good as before.
+  /// Releases a claim for which no complete request was sent upstream. The code can be redeemed as before.
   public func release(_ attempt: Attempt, now: Int64) async throws(StoreError) {
     guard !attempt.isRetry else { return try await leaveUnsettled(attempt, now: now) }
     _ = try await store.remove(RedemptionLedger.key(attempt.transaction), attempt.record.bytes, now: now)
   }
 
-  /// Opens a claim to a retry: a complete request was sent upstream and no usable answer came back.
+  /// Permits a retry: a complete request was sent upstream and no usable answer came back.
   public func leaveUnsettled(_ attempt: Attempt, now: Int64) async throws(StoreError) {
     _ = try await change(attempt, to: .unsettled, now: now)
   }
 
-  /// Ends a claim: the upstream issued tokens, or refused for good.
+  /// Ends a claim for good: the upstream issued tokens, or refused the code.
   public func spend(_ attempt: Attempt, now: Int64) async throws(StoreError) {
     if try await change(attempt, to: .spent, now: now) { return }
-    // The claim expired while the upstream took its time. A claim of another request stays.
+    // The claim expired while the upstream was answering. A claim of another request is left unchanged.
     var record = attempt.record
     record.state = .spent
     _ = try await store.put(
@@ -101,30 +107,30 @@ public struct RedemptionLedger: Sendable {
 
   // MARK: Tokens of a spent code
 
-  /// Keeps the sealed tokens that a replay of the code has to revoke. Returns whether there was room.
+  /// Stores the sealed tokens that are to be revoked if the code is replayed. Returns true if there was room.
   public func keep(_ sealed: [UInt8], of attempt: Attempt, now: Int64) async throws(StoreError) -> Bool {
     do throws(StoreError) {
       _ = try await store.put(
         StoreKey(.tokens, id: attempt.transaction), sealed, holder: attempt.holder, expiry: attempt.expiry, now: now)
       return true
     } catch {
-      // Issued tokens are worth more to the client than their end at a replay.
+      // The client needs its tokens more than their revocation after a replay, so a full store is no error here.
       if case .unavailable = error { throw error }
       return false
     }
   }
 
-  /// Returns what `keep` kept, once.
+  /// Removes and returns the tokens that `keep` stored, so that only one caller gets them.
   public func takeTokens(of transaction: TransactionID, now: Int64) async throws(StoreError) -> [UInt8]? {
     try await store.take(StoreKey(.tokens, id: transaction), now: now)
   }
 
   private static func key(_ transaction: TransactionID) -> StoreKey { StoreKey(.claim, id: transaction) }
 
-  /// A name for "this client with this verifier at this transaction" from which the verifier cannot be read.
+  /// Returns a digest of client, verifier and transaction, from which the verifier cannot be read.
   private static func proof(_ transaction: TransactionID, _ client: ClientID, _ verifier: Secret?) -> [UInt8] {
     var text = transaction.bytes
-    // A digest has a fixed length, so no client id can run into the verifier.
+    // The digest of the client id has a fixed length, so client id and verifier cannot run together.
     text += sha256(Array(client.rawValue.utf8))
     text += Array((verifier?.reveal() ?? "").utf8)
     defer { wipe(&text) }
@@ -132,8 +138,9 @@ public struct RedemptionLedger: Sendable {
   }
 }
 
-/// The value of a claim: a state, the nonce of the request that holds it, and the proof that a retry has to bring.
+/// The stored value of a claim: a state, the nonce of the request that holds it, and the proof that a retry must match.
 struct ClaimRecord: Hashable {
+  /// The state of a claim, as in the diagram of `RedemptionLedger`.
   enum State: UInt8 {
     case claimed = 1
     case spent = 2
@@ -154,7 +161,7 @@ struct ClaimRecord: Hashable {
     self.proof = proof
   }
 
-  /// `nil` for bytes that no version of the gateway wrote.
+  /// Parses a stored value; `nil` for bytes that no version of the gateway has written.
   init?(parsing bytes: [UInt8]) {
     guard bytes.count == ClaimRecord.length, let state = State(rawValue: bytes[0]) else { return nil }
     self.state = state

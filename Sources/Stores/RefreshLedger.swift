@@ -1,30 +1,30 @@
 internal import Cryptography
 public import OAuth
 
-/// Knows which refresh token of a family is good (RFC 9700, sections 2.2.2 and 4.14.2; `I-renewal`).
+/// The valid refresh token of each family (RFC 9700, sections 2.2.2 and 4.14.2; `I-renewal`).
 ///
 ///     (no record) --claim--> busy --settle--> current --claim--> busy ...
 ///          ^                   |                 |
-///          +---- release ------+---- release ----+      end: --> ended, from everywhere
+///          +---- release ------+---- release ----+      end: --> ended, from any state
 ///
-/// A family is the tokens that follow from one code. At any time one of them is good. A request with another one shows
-/// that two parties hold tokens of the family, and ends it. The first refresh makes the record, which holds digests of
-/// tokens: a login whose tokens are never refreshed takes no memory. The room that a claim takes is all that the family
-/// ever needs, so an answer of the upstream is never lost because the store is full.
+/// A family is the set of tokens that follow from one code. At any time one of them is valid. A request with another
+/// one shows that two parties hold tokens of the family, and ends it. The first refresh creates the record, which holds
+/// digests of tokens, so a login without a refresh uses no memory. A claim already reserves all the room that the
+/// family ever needs, so an answer of the upstream is never lost because the store is full.
+/// A token contains its generation and the epoch of the store in which it was sealed. For a token of the current epoch
+/// with a generation of at least 1, a record must exist; otherwise the token is refused. A token of an earlier epoch
+/// may be used once without a record, which creates the record again.
 ///
-/// A token says its generation and the epoch of the store in which it was sealed. A token of generation 1 or above, of the
-/// present epoch, has a family record, or the family is not one of this store: it is refused. A token of an earlier epoch
-/// may be used once more, which makes the record again.
-///
-/// If a process dies with a claim, the claim ends by itself after its lease.
+/// If a process ends while it holds a claim, the claim ends with its lease.
 public struct RefreshLedger: Sendable {
-  /// A granted claim. Its holder calls exactly one of `release`, `settle`.
+  /// A granted claim. The caller ends it with exactly one call of `release` or `settle`.
   public struct Attempt: Hashable, Sendable {
+    /// The family of the presented token.
     public let family: TransactionID
-    /// True if the family's record was lost with an earlier epoch.
+    /// True if the record of the family was lost with an earlier epoch.
     public let isFromEarlierEpoch: Bool
     let record: [UInt8]
-    /// The record to go back to; `nil` if the claim made it.
+    /// The record that `release` restores; `nil` if the claim created the record.
     let before: [UInt8]?
     let generation: UInt32
     let token: [UInt8]
@@ -34,38 +34,44 @@ public struct RefreshLedger: Sendable {
     let expiry: Int64
   }
 
-  /// A token of a family that has ended.
+  /// A token of an ended family.
   public enum Ended: Hashable, Sendable {
-    /// The first token of its generation that comes since the end: what it holds is to be revoked upstream.
+    /// The first token of its generation since the end: the caller must revoke the upstream token in it.
     case first
+    /// The tokens of this generation have been revoked upstream already.
     case again
   }
 
+  /// The answer to a claim.
   public enum Claim: Hashable, Sendable {
+    /// The caller may refresh the upstream token.
     case granted(Attempt)
-    /// A refresh with this very token is under way.
+    /// A refresh with the same token is in progress.
     case busy
-    /// The token was used a moment ago and its successor was not: the answer may be given again, with
+    /// The token was used a moment ago and its successor was not used yet: the caller may repeat the answer after
     /// ``countRepeat(_:isAnswered:now:)``.
     case repeated
-    /// The token was used before that, or another one is in use: two parties hold tokens of the family.
+    /// The token was used earlier, or another token is valid or in use: two parties hold tokens of the family.
     case reused
+    /// The family has ended.
     case ended(Ended)
-    /// The record that has to exist is missing.
+    /// The record is missing although it must exist.
     case missing
   }
 
-  /// Seconds that an entry outlives its tokens, so that the clocks of replicas may differ.
+  /// The number of seconds that a record outlives its tokens, because the clocks of replicas may differ.
   private static let margin: Int64 = 60
-  /// Other replicas may change the entry between two steps; each such time one of them got on.
+  /// The number of attempts to change a record. Each lost race means that another replica made progress.
   private static let rounds = 16
-  /// Answers that are given again after one use.
+  /// The maximum number of repeated answers after one use.
   private static let mostAnswers: UInt8 = 8
-  /// Seconds in which a repeat may come from another network: a phone that changes from one to another sends it at once.
+  /// The number of seconds in which a repeat may come from another network: a phone that changes networks repeats at
+  /// once.
   private static let handover: Int64 = 10
 
   private let store: any EphemeralStore
 
+  /// Creates a ledger that keeps its entries in `store`.
   public init(store: any EphemeralStore) {
     self.store = store
   }
@@ -76,7 +82,9 @@ public struct RefreshLedger: Sendable {
   /// Claims the use of a token, after all other checks have passed.
   ///
   /// - Parameters:
-  ///   - lease: Seconds after which the claim ends by itself.
+  ///   - use: the presented token.
+  ///   - lease: the seconds after which the claim ends by itself.
+  ///   - now: the current time in seconds since 1970.
   public func claim(_ use: RefreshUse, lease: Int64, now: Int64) async throws(StoreError) -> Claim {
     let key = RefreshLedger.key(use.family)
     let digest = RefreshLedger.digest(use.token)
@@ -103,7 +111,7 @@ public struct RefreshLedger: Sendable {
       case .busy where record.token == digest:
         guard Int64(record.lease) <= now else { return .busy }
       case .busy where generation == record.generation + 1:
-        // The successor was given to the client while the store could not be reached.
+        // The client received the successor while the store was unreachable and could not record it.
         record.previous = record.token
         record.token = digest
         record.generation = generation
@@ -122,6 +130,7 @@ public struct RefreshLedger: Sendable {
     return .busy
   }
 
+  /// Makes the record busy with a new nonce and returns the attempt that holds it.
   private func begin(
     _ use: RefreshUse, _ record: inout FamilyRecord, before: [UInt8]?, isFromEarlierEpoch: Bool, lease: Int64,
     now: Int64
@@ -135,24 +144,24 @@ public struct RefreshLedger: Sendable {
       isAdopted: record.isAdopted, expiry: kept(use, record, now))
   }
 
-  /// True if the last answer may be given again (`I-renewal`).
+  /// Returns true if the last answer may be repeated (`I-renewal`).
   private func repeats(_ use: RefreshUse, _ record: FamilyRecord, now: Int64) -> Bool {
     let used = Int64(record.used)
     guard now < used + use.window, record.answers < RefreshLedger.mostAnswers else { return false }
     return use.takesAnyNetwork || record.network == use.network.code || now <= used + RefreshLedger.handover
   }
 
-  /// Where the token of a repeat was used first.
+  /// The first use of a token that is presented again.
   public struct FirstUse: Hashable, Sendable {
-    /// Its network, as text.
+    /// The network of the first use, as text.
     public let network: String
   }
 
-  /// Counts a repeat after ``claim(_:lease:now:)`` said that there is one. Only repeats that get an answer use up their
-  /// number: one whose answer is not there ends nothing.
+  /// Counts a repeat after ``claim(_:lease:now:)`` has returned `repeated`. Only answered repeats count towards the
+  /// maximum: a repeat without a stored answer does not end the family.
   ///
-  /// - Parameter isAnswered: True if the answer is there and will be given.
-  /// - Returns: `nil` if it is no repeat any more, and therefore a reuse.
+  /// - Parameter isAnswered: true if the answer is stored and will be sent.
+  /// - Returns: the first use; `nil` if the request is no longer a valid repeat and is therefore a reuse.
   public func countRepeat(_ use: RefreshUse, isAnswered: Bool, now: Int64) async throws(StoreError) -> FirstUse? {
     let key = RefreshLedger.key(use.family)
     let digest = RefreshLedger.digest(use.token)
@@ -170,7 +179,7 @@ public struct RefreshLedger: Sendable {
     throw .unavailable("the family of refresh tokens keeps changing")
   }
 
-  /// Gives the claim back: no token came from it, and the one that was presented stays good.
+  /// Ends the claim without a new token: the presented token stays valid.
   public func release(_ attempt: Attempt, now: Int64) async throws(StoreError) {
     let key = RefreshLedger.key(attempt.family)
     if let before = attempt.before {
@@ -180,8 +189,8 @@ public struct RefreshLedger: Sendable {
     }
   }
 
-  /// Makes `successor` the good token. Returns `false` if the family ended meanwhile, or if another request took over
-  /// after the lease: then the client may not have `successor`.
+  /// Makes `successor` the valid token. Returns false if the family has ended meanwhile, or if another request took
+  /// over after the lease; then the client must not receive `successor`.
   public func settle(_ attempt: Attempt, successor: Secret, now: Int64) async throws(StoreError) -> Bool {
     var record = FamilyRecord(state: .current)
     record.isAdopted = attempt.isAdopted
@@ -196,7 +205,7 @@ public struct RefreshLedger: Sendable {
 
   // MARK: The end
 
-  /// Returns `nil` if the family lives. For tokens that are good more than once.
+  /// Returns `nil` if the family has not ended. For tokens that may be used more than once.
   public func end(of use: RefreshUse, now: Int64) async throws(StoreError) -> Ended? {
     let key = RefreshLedger.key(use.family)
     for _ in 0..<RefreshLedger.rounds {
@@ -209,6 +218,8 @@ public struct RefreshLedger: Sendable {
     return .again
   }
 
+  /// Notes that the token of this generation is being revoked upstream. Returns false if another request changed the
+  /// record.
   private func markRevoked(
     _ use: RefreshUse, _ record: inout FamilyRecord, _ old: [UInt8], now: Int64
   ) async throws(StoreError) -> Bool {
@@ -217,13 +228,13 @@ public struct RefreshLedger: Sendable {
       RefreshLedger.key(use.family), old, with: record.bytes, expiry: kept(use, record, now), now: now)
   }
 
-  /// Ends a family for good. Returns whether it lived.
+  /// Ends a family for good. Returns true if it had not ended before.
   ///
   /// - Parameters:
-  ///   - generations: The generations whose tokens the caller revokes upstream: those below.
-  ///   - holder: The client and network that a new record is charged to.
-  ///   - expiry: When the youngest token of the family will have expired at the latest.
-  ///   - adoptedUntil: Seconds since 1970 until which tokens from before the gateway are taken.
+  ///   - generations: the caller revokes the tokens of all lower generations upstream.
+  ///   - holder: the client and network that a new record is charged to.
+  ///   - expiry: the latest expiry of any token of the family, in seconds since 1970.
+  ///   - adoptedUntil: the time until which tokens from before the gateway are accepted, in seconds since 1970.
   public func end(
     _ family: TransactionID, revoking generations: Int, holder: StoreHolder, expiry: Int64, adoptedUntil: Int64,
     now: Int64
@@ -249,9 +260,9 @@ public struct RefreshLedger: Sendable {
     throw .unavailable("the family of refresh tokens keeps changing")
   }
 
-  /// The time until which a record is kept.
+  /// Returns the time until which a record is kept.
   private func kept(_ use: RefreshUse, _ record: FamilyRecord, _ now: Int64) -> Int64 {
-    // A token from before the gateway founds one family until the date after which none is taken.
+    // A token from before the gateway belongs to one family until the date after which such tokens are refused.
     max(now + use.idle, record.isAdopted ? use.adoptedUntil : 0) + RefreshLedger.margin
   }
 

@@ -1,9 +1,11 @@
 internal import Cryptography
 public import OAuth
 
-/// A refresh token that a client presents, with all that its family is judged by.
+/// A refresh token that a client presents, with all facts by which `RefreshLedger` judges it.
 public struct RefreshUse: Sendable {
+  /// The family of the token.
   public let family: TransactionID
+  /// The number of refreshes that led to the token; 0 for the first token of a family.
   public let generation: Int
   /// The epoch of the store in which the token was sealed.
   public let epoch: EpochID
@@ -11,27 +13,30 @@ public struct RefreshUse: Sendable {
   public let token: Secret
   /// The client and network that a new record is charged to.
   public let holder: StoreHolder
-  /// The network that the request comes from.
+  /// The network of the request.
   let network: NetworkPrefix
-  /// Seconds for which the token is good without use.
+  /// The number of seconds for which the token is valid without use.
   public var idle: Int64 = 0
-  /// Seconds in which a repeat of the request gets the same answer.
+  /// The number of seconds in which a repeat of the request gets the same answer.
   public var window: Int64 = 0
   /// True if a repeat may come from any network (`refresh_reuse_networks: any`).
   public var takesAnyNetwork = false
-  /// Seconds since 1970 until which tokens from before the gateway are taken.
+  /// The time until which tokens from before the gateway are accepted, in seconds since 1970.
   public var adoptedUntil: Int64 = 0
-  /// True if the token is from before the gateway.
+  /// True if the upstream issued the token before the gateway was installed.
   public let isAdopted: Bool
 
   /// The network of the request, as text.
   public var networkText: String { NetworkPrefix.text(ofCode: network.code) }
 
+  /// Creates a use of the token that was sealed from `grant`.
+  ///
   /// - Parameters:
-  ///   - token: The token as the client sent it.
-  ///   - address: The address that the request comes from.
-  ///   - isLoopback: Whether that is this machine.
-  ///   - isAdopted: Whether the token is from before the gateway, and `grant` made for it.
+  ///   - grant: the content of the token.
+  ///   - token: the token as the client sent it.
+  ///   - address: the IP address of the request.
+  ///   - isLoopback: true if the request comes from this machine.
+  ///   - isAdopted: true if the token is from before the gateway and `grant` was created for it.
   public init(
     _ grant: RefreshGrant, token: Secret, address: String, isLoopback: Bool, isAdopted: Bool = false
   ) {
@@ -44,8 +49,8 @@ public struct RefreshUse: Sendable {
     network = NetworkPrefix(address, ipv4: 24, ipv6: 48)
   }
 
-  /// The family that a token from before the gateway founds. The token's digest names it, so that one token founds one
-  /// family and is its first token ever after.
+  /// Returns the family of a token from before the gateway. The id is derived from the token's digest, so the token
+  /// always belongs to the same family and stays its first token.
   public static func adoptedFamily(of token: Secret, client: ClientID) -> TransactionID {
     var text = Array("proofgate adopted refresh token".utf8) + sha256(Array(client.rawValue.utf8))
     text += Array(token.reveal().utf8)

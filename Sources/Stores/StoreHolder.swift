@@ -1,19 +1,21 @@
 public import OAuth
 
-/// The client and network that an entry is charged to: those of the request that made it.
+/// The client and network that an entry is charged to: those of the request that created it.
 ///
-/// Networks are /24 of IPv4 and /56 of IPv6, which one customer or one site has.
+/// Networks are IPv4 /24 and IPv6 /56, the usual sizes for one customer or one site.
 public struct StoreHolder: Hashable, Sendable {
-  /// A hash under a key of this process: no request can choose with which others it shares.
+  /// A hash with a key of this process, so that an attacker cannot choose with which holders it shares a limit.
   let fingerprint: UInt64
-  /// True if entries may be limited by their holder. Requests from this machine are not: a reverse proxy on it that is
-  /// not in `trusted_proxies` would make all clients one holder.
+  /// True if the holder is limited. Requests from this machine are not limited: a local reverse proxy that is not in
+  /// `trusted_proxies` would make all clients one holder.
   let isLimited: Bool
 
+  /// Creates a holder.
+  ///
   /// - Parameters:
-  ///   - client: `nil` charges the network alone.
-  ///   - address: As text.
-  ///   - isLoopback: Whether the request comes from this machine.
+  ///   - client: the client; `nil` charges the network alone.
+  ///   - address: the IP address of the request, as text.
+  ///   - isLoopback: true if the request comes from this machine.
   public init(client: ClientID? = nil, address: String, isLoopback: Bool = false) {
     var hasher = Hasher()
     hasher.combine(client)

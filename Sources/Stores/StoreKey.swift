@@ -1,21 +1,23 @@
 internal import Cryptography
 public import OAuth
 
-/// The name of an entry: a kind and 128 bits. A secret goes in hashed, so that a dump of the store redeems nothing
-/// (RFC 6819, section 5.1.4.1.3).
+/// The name of an entry: a kind and 128 bits. Secrets are hashed, so that a dump of the store contains nothing that
+/// could be redeemed (RFC 6819, section 5.1.4.1.3).
 public struct StoreKey: Hashable, Sendable {
+  /// The length of a key without its kind: 16 bytes.
   public static let byteCount = 16
 
+  /// The kind of the entry.
   public let kind: StoreKind
   let high: UInt64
   let low: UInt64
 
-  /// The name of an entry for something public, such as a transaction.
+  /// Creates the name of an entry for a public value, such as a transaction id.
   public init(_ kind: StoreKind, id: TransactionID) {
     self.init(kind, bytes: id.bytes)
   }
 
-  /// The name of an entry for a secret, such as a handle or a code: the first half of its SHA-256 digest.
+  /// Creates the name of an entry for a secret, such as a handle or a code: the first half of its SHA-256 digest.
   public init(_ kind: StoreKind, hashing secret: [UInt8]) {
     self.init(kind, bytes: sha256(secret))
   }
@@ -32,7 +34,7 @@ public struct StoreKey: Hashable, Sendable {
     self.low = low
   }
 
-  /// The 128 bits without the kind.
+  /// The 16 bytes without the kind.
   public var bytes: [UInt8] {
     [high, low].flatMap { part in stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: part >> $0) } }
   }

@@ -1,34 +1,35 @@
-/// The kinds of entries that a store keeps. The letters are part of keys in shared stores, so they never change.
+/// A kind of store entry. The raw values are part of keys in shared stores, so they must never change.
 public enum StoreKind: UInt8, Sendable, CaseIterable {
-  /// The claim on a code's single use, and its outcome.
+  /// The claim on the single use of a code, and its result.
   case claim = 0x63
-  /// The digest of an upstream code, with the transaction that brought it.
+  /// The digest of an upstream code, with the transaction that received it.
   case code = 0x78
   /// A family of refresh tokens.
   case family = 0x66
-  /// The sealed tokens that the replay of a code has to revoke.
+  /// The sealed tokens that are revoked if a code is replayed.
   case tokens = 0x74
-  /// The sealed answer to a refresh, for a repeat of the request.
+  /// The sealed answer to a refresh, kept for a repeat of the request.
   case answer = 0x61
-  /// A sealed state kept behind a short handle.
+  /// A sealed state, represented by a short handle.
   case state = 0x68
   /// A pushed authorization request.
   case pushed = 0x70
 }
 
 extension StoreKind {
-  /// The bytes of a value.
+  /// The length of the values of a kind, in bytes.
   public enum Size: Hashable, Sendable {
-    /// Every value has this length. Such entries live in a flat table without an allocation each.
+    /// All values have this length. The entries are in a flat table without an allocation per entry.
     case fixed(Int)
+    /// The values vary in length and have at most this one.
     case upTo(Int)
   }
 
-  /// The request that needs room when there is none.
+  /// The treatment of a request that needs room in a full share.
   public enum WhenFull: Hashable, Sendable {
-    /// Gets 503: the loss of an entry would undo single use or the end of a family.
+    /// The request gets 503: losing an entry would undo single use or the end of a family.
     case refuse
-    /// Gets the room of the oldest entry of the holder that has most: the loss of an entry costs a repeated step.
+    /// The oldest entry of the largest holder is removed: its loss costs only a repeated step.
     case evict
   }
 
@@ -36,21 +37,23 @@ extension StoreKind {
   public struct Row: Sendable {
     /// The label in metrics and notices.
     public let name: String
+    /// The length of the values.
     public let size: Size
-    /// Percent of the store's size. The rows add up to 100.
+    /// The percentage of the store's size. The rows add up to 100.
     public let percent: Int
-    /// One holder has at most the share divided by this.
+    /// One holder may use the share divided by this number.
     public let holders: Int
+    /// The treatment of a request that needs room in a full share.
     public let whenFull: WhenFull
-    /// Seconds between two looks at what has expired: the 1,024th part of the usual lifetime, or less.
+    /// The length of a slot of the expiry wheel in seconds; its 1,024 slots cover the usual lifetime.
     let tick: Int64
   }
 
-  /// The one table of what each kind may take.
+  /// The table of the limits of all kinds.
   ///
-  /// Lifetimes: a claim lives as long as its code (`code_lifetime`), a code digest as long as the upstream's code, a
-  /// family as long as its tokens (`refresh_idle`), tokens as long as their code, an answer for `refresh_reuse_window`, a
-  /// state as long as its transaction, and a pushed request for 90 seconds.
+  /// Lifetimes: a claim lives as long as its code (`code_lifetime`), a code digest as long as the upstream code, a
+  /// family as long as its tokens (`refresh_idle`), tokens as long as their code, an answer for `refresh_reuse_window`,
+  /// a state as long as its transaction, and a pushed request for 90 seconds.
   public var row: Row {
     switch self {
     case .claim:
@@ -64,17 +67,18 @@ extension StoreKind {
     case .answer:
       Row(name: "answer", size: .upTo(16_384), percent: 7, holders: 16, whenFull: .evict, tick: 1)
     case .state:
-      // Made by requests that prove nothing.
+      // The requests that create these entries are not authenticated.
       Row(name: "state", size: .upTo(512), percent: 15, holders: 16, whenFull: .evict, tick: 1)
     case .pushed:
-      // A client that authenticates may push more than one that does not; `PushedRequests` limits the latter.
+      // An authenticated client may push more requests than others; `PushedRequests` limits clients without
+      // authentication.
       Row(name: "pushed", size: .upTo(16_384), percent: 5, holders: 16, whenFull: .evict, tick: 1)
     }
   }
 }
 
 extension StoreKind {
-  /// The place of the kind among all.
+  /// The index of the kind in `allCases`.
   var place: Int {
     switch self {
     case .claim: 0

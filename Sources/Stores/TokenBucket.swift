@@ -1,35 +1,37 @@
-/// A budget that refills steadily: so many at once, so many over time.
+/// A token bucket: permits a burst of requests and then a steady rate.
 public struct TokenBucket: Hashable, Sendable {
   /// The size of a bucket and the rate at which it refills.
   public struct Rate: Hashable, Sendable {
+    /// The size of the bucket: the number of tokens that can be taken at once.
     public let burst: Int
-    /// Tokens that come back in 60 seconds.
+    /// The number of tokens that are added in 60 seconds.
     public let perMinute: Int
 
+    /// Creates a rate. Both numbers must be positive.
     public init(burst: Int, perMinute: Int) {
-      precondition(burst > 0 && perMinute > 0, "a bucket that never has a token refuses everything")
+      precondition(burst > 0 && perMinute > 0, "burst and rate of a bucket must be positive")
       self.burst = burst
       self.perMinute = perMinute
     }
   }
 
-  /// As of `updated`.
+  /// The number of tokens at `updated`.
   private var tokens: Double
-  /// Milliseconds on a clock that does not jump.
+  /// The time of the last change, in milliseconds on a monotonic clock.
   private var updated: Int64
 
-  /// A full bucket.
+  /// Creates a full bucket.
   public init(_ rate: Rate, now: Int64) {
     tokens = Double(rate.burst)
     updated = now
   }
 
-  /// The tokens there are at `now`, in milliseconds.
+  /// Returns the number of tokens at `now`, in milliseconds on the same clock.
   public func level(_ rate: Rate, now: Int64) -> Double {
     min(Double(rate.burst), tokens + Double(max(0, now - updated)) * Double(rate.perMinute) / 60_000)
   }
 
-  /// Takes a token if there is one.
+  /// Takes a token. Returns false if the bucket is empty.
   public mutating func take(_ rate: Rate, now: Int64) -> Bool {
     tokens = level(rate, now: now)
     updated = max(updated, now)
@@ -38,7 +40,7 @@ public struct TokenBucket: Hashable, Sendable {
     return true
   }
 
-  /// Seconds until there is a token, for `Retry-After`; `nil` if there is one.
+  /// Returns the seconds until there is a token, for `Retry-After`; `nil` if there is one now.
   public func retryAfter(_ rate: Rate, now: Int64) -> Int? {
     let missing = 1 - level(rate, now: now)
     guard missing > 0 else { return nil }

@@ -1,11 +1,11 @@
 public import Reactor
 
-/// Lets only so many handshakes compute in one turn of a worker's loop: each takes as long as a hundred requests, and a
-/// flood of them must not hold up the connections that stand.
+/// A limit on the number of handshakes that compute in one turn of a worker's loop. A handshake takes as long as a
+/// hundred requests, so without a limit a flood of them would delay the established connections.
 ///
-/// One per worker, confined to it. Who finds no room waits in line; turns that follow let the line through.
+/// Each worker owns one and uses it alone. Handshakes beyond the limit wait in line for one of the next turns.
 public final class HandshakeGate: Activity {
-  /// A few milliseconds of RSA, well under one of elliptic curves.
+  /// 8 handshakes per turn: they take a few milliseconds with RSA, and well under one with elliptic curves.
   public static let perTurn = 8
 
   private let poller: Poller
@@ -15,12 +15,13 @@ public final class HandshakeGate: Activity {
   private var isLettingThrough = false
   private let waiter: Waiter
 
+  /// Creates the gate of the worker that owns `poller`.
   public init(_ poller: Poller) {
     self.poller = poller
     waiter = Waiter(poller)
   }
 
-  /// Waits until there is room.
+  /// Waits until the limit permits another handshake.
   func pass(_ waiter: Waiter) async {
     if turn != poller.turn {
       turn = poller.turn
@@ -38,7 +39,7 @@ public final class HandshakeGate: Activity {
     _ = await waiter.sleep(until: .never)
   }
 
-  /// Lets the line through, some in each turn.
+  /// Resumes the waiting handshakes, up to the limit in each turn, until the line is empty.
   public func run() async {
     while !line.isEmpty {
       await waiter.yield()

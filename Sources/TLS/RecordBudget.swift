@@ -1,26 +1,27 @@
-/// Counts the records that one connection reads.
+/// The budget of records that one connection may read.
 ///
-/// A record that carries no application data (a KeyUpdate, a refused renegotiation, an alert) costs the peer about 27 bytes
-/// and this side a change of keys or an answer. RFC 8446, section 4.6.3, sets no limit for KeyUpdates, and OpenSSL has none.
-/// A peer in earnest sends one after gigabytes of data.
+/// A record without application data (a KeyUpdate, a refused renegotiation, an alert) costs the peer about 27 bytes,
+/// and costs this side a change of keys or an answer. RFC 8446, section 4.6.3, does not limit KeyUpdates, and neither
+/// does OpenSSL. A legitimate peer sends one after gigabytes of data.
 struct RecordBudget {
-  /// Records without application data, one after the other, beyond which the connection is ended.
+  /// The number of consecutive records without application data after which the connection is ended.
   static let idleLimit = 32
-  /// Records for which one turn of the loop has time: 64 KiB, a connection's share of a turn, in the small records with
-  /// which many senders begin.
+  /// The number of records that are read in one turn of the loop. With the small records of many senders, they amount
+  /// to 64 KiB, the share of a connection in a turn.
   static let perTurn = 64
 
-  /// Records without application data since application data came last.
+  /// The number of records without application data since the last application data.
   private(set) var idle = 0
-  /// Records of this turn.
+  /// The number of records in this turn.
   private var ofTurn = 0
   private var turn: UInt64 = 0
 
-  /// True if the peer has sent more records without application data than it may.
+  /// True if the peer has sent too many records without application data.
   var isOverdrawn: Bool { idle > RecordBudget.idleLimit }
-  /// True if the rest has to wait for the next turn.
+  /// True if further records must wait for the next turn.
   var isSpent: Bool { ofTurn >= RecordBudget.perTurn }
 
+  /// Starts a new count of records if the turn is a new one.
   mutating func begin(turn: UInt64) {
     guard turn != self.turn else { return }
     self.turn = turn
@@ -32,19 +33,19 @@ struct RecordBudget {
   mutating func receivedData() { idle = 0 }
 }
 
-/// Reads of the socket within one call of OpenSSL.
+/// The socket reads within one call of OpenSSL.
 struct SocketReads {
-  /// Two fill OpenSSL's buffer, which holds a record of the largest size.
+  /// Two reads per call are enough to fill OpenSSL's buffer, which holds one record of the maximum size.
   private static let perCall: Int32 = 2
 
-  /// `Int32.max`: there is no limit, as in a handshake.
+  /// The number of reads left; `Int32.max` means no limit, as in a handshake.
   private var left = Int32.max
-  /// The last read has taken all that the kernel had.
+  /// True if the last read has taken all bytes that the kernel had.
   var isDrained = false
-  /// A read of this call found nothing.
+  /// True if a read of this call found no bytes.
   var foundNothing = false
 
-  /// Limits the reads of the call that follows: OpenSSL answers some records itself and goes on in the same call.
+  /// Limits the reads of the next call: OpenSSL answers some records itself and reads on in the same call.
   mutating func limit() {
     left = SocketReads.perCall
     foundNothing = false
@@ -52,7 +53,7 @@ struct SocketReads {
 
   mutating func unlimit() { left = .max }
 
-  /// True if another read is within the limit.
+  /// Counts a read. Returns false if it would exceed the limit.
   mutating func begin() -> Bool {
     if left == 0 { return false }
     if left != .max { left -= 1 }

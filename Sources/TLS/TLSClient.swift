@@ -3,21 +3,23 @@ public import Cryptography
 internal import Reactor
 internal import Synchronization
 
-/// The client side of TLS towards one server, whose certificate is always verified: immutable, shared by all workers.
+/// The client side of TLS for connections to one server, whose certificate is always verified. Immutable and shared by
+/// all workers.
 @safe public final class TLSClient: Sendable {
   let context: TLSContext
-  /// For SNI; `nil` where the server is named by its address (RFC 6066, section 3).
+  /// The name for SNI; `nil` if the server is named by its IP address (RFC 6066, section 3).
   let serverName: String?
-  /// The session that the server gave last, for the next connection: no certificate travels and no key is used then. It
-  /// belongs to this object, so it was verified against the same authorities.
+  /// The latest session from the server, which the next connection resumes without certificates and without a private
+  /// key operation. It belongs to this object, so it was verified against the same authorities.
   private let session = Mutex<TLSSession?>(nil)
 
-  /// - Parameters:
-  ///   - name: the host name or address that the server's certificate must be for.
-  ///   - authorities: who may have issued it.
-  ///   - identity: the client's own certificate, if the server asks for one.
+  /// Creates a client. Throws `TLSError` if an argument cannot be used.
   ///
-  /// Throws `TLSError` when an argument cannot be used.
+  /// - Parameters:
+  ///   - name: the host name or IP address for which the server's certificate must be valid.
+  ///   - authorities: the accepted issuers of that certificate.
+  ///   - identity: the client certificate, for servers that request one.
+  ///   - applicationProtocols: the protocols for ALPN (RFC 7301), the preferred one first; empty for no ALPN.
   public init(
     name: String, authorities: CertificateChain, identity: TLSIdentity? = nil, minimumVersion: TLSVersion = .v12,
     maximumVersion: TLSVersion = .v13, applicationProtocols: [String] = ["http/1.1"]
@@ -53,12 +55,12 @@ internal import Synchronization
   }
 }
 
-/// The session with which a connection can be resumed. OpenSSL counts its references and does not change it once it was given out:
-/// that is why `nonisolated(unsafe)` is sound.
+/// A session that can be resumed. `nonisolated(unsafe)` is sound because OpenSSL counts its references and does not
+/// change a session after handing it out.
 @safe final class TLSSession: Sendable {
   nonisolated(unsafe) let pointer: OpaquePointer
 
-  /// Takes over a reference.
+  /// Takes over the caller's reference.
   fileprivate init(_ pointer: OpaquePointer) {
     unsafe self.pointer = unsafe pointer
   }
@@ -68,7 +70,8 @@ internal import Synchronization
   }
 }
 
-// The pointers are valid for the call; the connection's layer holds the client as long as the connection lives.
+// The pointers are valid for the call, and the layer of the connection retains the client as long as the connection
+// exists.
 private let keepSession: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = { connection, session in
   guard let connection = unsafe connection, let session = unsafe session, let owner = unsafe co_owner(connection) else {
     return 0

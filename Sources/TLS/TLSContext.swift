@@ -1,30 +1,34 @@
 internal import COpenSSL
 public import Cryptography
 
-/// A certificate chain and its key.
+/// A certificate chain and the private key of its first certificate.
 public struct TLSIdentity: Sendable {
+  /// The certificate itself and then its issuers.
   public let chain: CertificateChain
+  /// The private key of the first certificate.
   public let key: PrivateKey
 
+  /// Combines a chain with its key. A TLS server or client that gets a key of another certificate throws `TLSError`.
   public init(_ chain: CertificateChain, _ key: PrivateKey) {
     self.chain = chain
     self.key = key
   }
 }
 
-/// An `SSL_CTX` that is set up once and then only read.
+/// An `SSL_CTX` that is configured once and then only read.
 ///
-/// OpenSSL counts its references atomically and takes its locks itself, and nothing here changes it after the
-/// initialiser of its owner: that is why `nonisolated(unsafe)` is sound.
+/// `nonisolated(unsafe)` is sound because OpenSSL counts references atomically and takes its own locks, and this module
+/// changes the context only within the initialiser of its owner.
 @safe final class TLSContext: Sendable {
   nonisolated(unsafe) let pointer: OpaquePointer
 
-  /// Forward-secret and authenticated encryption only (RFC 9325, section 4.2).
+  /// The cipher suites of TLS 1.2: only those with forward secrecy and authenticated encryption (RFC 9325, section
+  /// 4.2).
   static let suites = [
     "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384",
     "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305",
   ]
-  /// The hybrid with ML-KEM where the library has it (OpenSSL 3.5 and later).
+  /// The key exchange groups: the hybrid with ML-KEM if the library supports it (OpenSSL 3.5 and later).
   private static let groups = ["X25519MLKEM768:X25519:P-256:P-384", "X25519:P-256:P-384"]
 
   enum Role {
@@ -32,13 +36,16 @@ public struct TLSIdentity: Sendable {
     case client
   }
 
-  /// - Parameter ciphers: OpenSSL's names, of TLS 1.2 and of TLS 1.3; a version without any keeps its defaults.
+  /// Creates a context. Throws `TLSError` for unknown cipher suites.
+  ///
+  /// - Parameter ciphers: OpenSSL names of suites of TLS 1.2 and 1.3; a version without a name in the list keeps its
+  ///   defaults.
   init(_ role: Role, minimum: TLSVersion, ciphers: [String]) throws(TLSError) {
     TLSLibrary.start()
     let method = unsafe role == .server ? TLS_server_method() : TLS_client_method()
     guard let context = unsafe SSL_CTX_new(method) else { throw TLSError(TLSLibrary.lastReason()) }
     unsafe pointer = unsafe context
-    // 112 bits: what RFC 9325, section 4, asks for. Distributions differ in their default.
+    // Level 2 means 112 bits, as RFC 9325, section 4, requires. The defaults of distributions differ.
     unsafe SSL_CTX_set_security_level(context, 2)
     unsafe co_set_modes(context)
     unsafe co_set_no_auto_retry(context)
@@ -58,6 +65,7 @@ public struct TLSIdentity: Sendable {
     unsafe SSL_CTX_free(pointer)
   }
 
+  /// Sets the certificate, its chain and its key. Throws `TLSError` if OpenSSL refuses one of them.
   func use(_ identity: TLSIdentity) throws(TLSError) {
     guard let first = unsafe identity.chain.certificates.first,
       unsafe SSL_CTX_use_certificate(pointer, first) == 1
@@ -71,10 +79,10 @@ public struct TLSIdentity: Sendable {
     }
   }
 
-  /// Trusts these authorities and no other.
+  /// Trusts these authorities only. Throws `TLSError` if OpenSSL refuses one of them.
   func trust(_ authorities: CertificateChain) throws(TLSError) {
     guard let store = unsafe X509_STORE_new() else { throw TLSError(TLSLibrary.lastReason()) }
-    // The context takes the reference over.
+    // The context takes over the reference.
     unsafe SSL_CTX_set_cert_store(pointer, store)
     guard unsafe authorities.certificates.allSatisfy({ unsafe X509_STORE_add_cert(store, $0) == 1 }) else {
       throw TLSError("a trusted certificate cannot be used: \(TLSLibrary.lastReason())")

@@ -1,21 +1,23 @@
-/// Why a handshake did not come about.
+/// The reason why a handshake failed.
 public enum TLSFailure: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The deadline passed.
   case timedOut
-  /// Whoever the connection was made for went away.
+  /// The client for which the connection was opened has left.
   case abandoned
-  /// The peer went away.
+  /// The peer closed the connection.
   case closed
   /// The client speaks HTTP without TLS.
   case plainHTTP
-  /// The peer's certificate is not one to trust, in OpenSSL's words.
+  /// The certificate of the peer is not trusted, with OpenSSL's reason.
   case untrusted(String)
-  /// The two sides found no common ground, in OpenSSL's words.
+  /// The two sides could not agree, with OpenSSL's reason.
   case refused(String)
 
+  /// The reason in words, for logs and notices.
   public var description: String {
     switch self {
     case .timedOut: "the TLS handshake took too long"
-    case .abandoned: "nobody waits for the TLS handshake any more"
+    case .abandoned: "the TLS handshake was abandoned because its client left"
     case .closed: "the connection ended during the TLS handshake"
     case .plainHTTP: "plain HTTP instead of a TLS handshake"
     case .untrusted(let reason): "its certificate is not trusted: \(reason)"

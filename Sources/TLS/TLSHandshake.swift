@@ -1,13 +1,13 @@
 public import Reactor
 
 extension TLSServer {
-  /// Takes a client's handshake; afterwards the socket's bytes go through TLS.
+  /// Performs the server's side of a handshake; afterwards all bytes of the socket pass through TLS.
   ///
-  /// Throws `TLSFailure`, and the socket is plain then: the caller closes it.
+  /// Throws `TLSFailure`. The socket is then still plaintext, and the caller must close it.
   public func accept(
     _ socket: Socket, with waiter: Waiter, gate: HandshakeGate, until deadline: Deadline
   ) async throws(TLSFailure) -> TLSLayer {
-    // Nothing is made for a client that only connects.
+    // No memory is allocated for a client that connects but sends nothing.
     if await waiter.wait(socket, .readable, until: deadline) == .timedOut { throw .timedOut }
     let layer = try TLSLayer(self, socket)
     try await layer.establish(on: socket, with: waiter, gate: gate, until: deadline)
@@ -16,11 +16,12 @@ extension TLSServer {
 }
 
 extension TLSClient {
-  /// Begins a handshake with the server of an established connection; afterwards the socket's bytes go through TLS.
+  /// Performs the client's side of a handshake on an established connection; afterwards all bytes of the socket pass
+  /// through TLS.
   ///
-  /// Throws `TLSFailure`, and the socket is plain then: the caller closes it.
+  /// Throws `TLSFailure`. The socket is then still plaintext, and the caller must close it.
   ///
-  /// - Parameter other: gives up when this one breaks: the socket of the client for which the connection is made.
+  /// - Parameter other: the socket of the client for which the connection is opened; the handshake stops if it breaks.
   @discardableResult
   public func connect(
     _ socket: Socket, with waiter: Waiter, gate: HandshakeGate, until deadline: Deadline,
@@ -39,7 +40,7 @@ extension TLSLayer {
   ) async throws(TLSFailure) {
     while true {
       await gate.pass(waiter)
-      // The worker may have stopped, or time have run out, in the line.
+      // While the handshake waited in line, the worker may have stopped or the deadline passed.
       if socket.isAborted || !socket.isOpen { throw .closed }
       switch try handshake(socket) {
       case .done:

@@ -1,57 +1,59 @@
 internal import COpenSSL
 public import Reactor
 
-/// TLS on one socket, over OpenSSL.
+/// The TLS layer of one socket, based on OpenSSL.
 ///
-/// Theory of operation. OpenSSL reads ahead and may hold back whole records, so a short read of its own says nothing: a
-/// direction stays ready until OpenSSL wants more of the socket, or until it holds nothing and the socket itself was
-/// drained, which `TLSTransport` sees. What OpenSSL wants may be of the other direction (a key update can make a read wait
-/// to write): then an event of that direction makes this one ready again.
+/// Theory of operation. OpenSSL reads ahead and may hold back whole records, so a short read from OpenSSL does not mean
+/// that the socket is drained. A direction stays ready until OpenSSL wants more of the socket, or until OpenSSL holds
+/// no bytes and the socket itself is drained, which `TLSTransport` notices. OpenSSL may need the other direction
+/// (during a key update, a read may have to write first). Then an event of the other direction makes this one ready
+/// again.
 ///
-/// Records that carry no application data are counted, and a peer that sends nothing else is cut off; a direction with
-/// more records than a turn's share is ready again in the next turn of the loop.
+/// Records without application data are counted, and a peer that sends only such records is disconnected. A direction
+/// with more records than its share of a turn becomes ready again in the next turn of the loop.
 ///
-/// Confined to its worker, like its socket.
+/// Used only on the worker of its socket.
 @safe public final class TLSLayer: RecordLayer {
   private let connection: OpaquePointer
-  /// Referred to by the connection's callbacks.
+  /// Retains the object that the callbacks of the connection refer to.
   private let owner: AnyObject
-  /// The socket's, which closes it.
+  /// The descriptor of the socket, which closes it.
   let descriptor: Int32
   var reads = SocketReads()
   private(set) var budget = RecordBudget()
   /// Called once when the peer has sent too many records without application data.
   public var floodHandler: (() -> Void)?
-  /// True if more follows what OpenSSL sends now.
+  /// True while OpenSSL sends bytes that more bytes will follow (`MSG_MORE`).
   private(set) var sendsMore = false
+  /// The number of bytes that the socket has accepted in total, including handshake and record overhead.
   public internal(set) var written = 0
   private var readWantsWrite = false
   private var writeWantsRead = false
   private var isEstablished = false
-  /// After a fatal error nothing may be said any more.
+  /// True after a fatal error; nothing may be sent then.
   private var isBroken = false
   private var hasAnnouncedEnd = false
-  /// A write that must be repeated with the same bytes: how many there were, and a mark of how they begin.
+  /// A write that must be repeated with the same bytes: their number, and a mark of the first ones.
   private var pending = (count: 0, mark: UInt64(0))
 
-  /// The side that waits for a client.
+  /// Creates the server's side.
   init(_ server: TLSServer, _ socket: Socket) throws(TLSFailure) {
     owner = server
     descriptor = socket.descriptor
     unsafe connection = try TLSLayer.connection(of: server.context)
     try attach()
-    // Unretained: `owner` holds it longer than the connection lives.
+    // Unretained: `owner` outlives the connection.
     unsafe co_set_owner(connection, Unmanaged.passUnretained(server).toOpaque())
     unsafe SSL_set_accept_state(connection)
   }
 
-  /// The side that begins.
+  /// Creates the client's side.
   init(_ client: TLSClient, _ socket: Socket) throws(TLSFailure) {
     owner = client
     descriptor = socket.descriptor
     unsafe connection = try TLSLayer.connection(of: client.context)
     try attach()
-    // Unretained: `owner` holds it longer than the connection lives.
+    // Unretained: `owner` outlives the connection.
     unsafe co_set_owner(connection, Unmanaged.passUnretained(client).toOpaque())
     if let session = client.latestSession { _ = unsafe SSL_set_session(connection, session.pointer) }
     if let name = client.serverName { _ = unsafe co_set_host_name(connection, name) }
@@ -65,11 +67,11 @@ public import Reactor
 
   private func attach() throws(TLSFailure) {
     guard unsafe TLSTransport.attach(connection, to: self) else { throw .refused(TLSLibrary.lastReason()) }
-    // Unretained: the layer frees the connection when it goes.
+    // Unretained: the layer frees the connection in its deinitialiser.
     unsafe co_set_message_argument(connection, Unmanaged.passUnretained(self).toOpaque())
     unsafe SSL_set_msg_callback(connection) { isWritten, _, kind, bytes, count, _, layer in
       guard isWritten == 0, count > 0, let bytes = unsafe bytes, let layer = unsafe layer else { return }
-      // Only called while a function of the layer runs.
+      // OpenSSL calls this only within a function of the layer.
       unsafe Unmanaged<TLSLayer>.fromOpaque(layer)._withUnsafeGuaranteedRef {
         $0.count(kind, unsafe bytes.load(as: UInt8.self))
       }
@@ -77,18 +79,19 @@ public import Reactor
   }
 
   deinit {
-    // The only reference.
+    // Frees the only reference.
     unsafe SSL_free(connection)
   }
 
   // MARK: Handshake
 
+  /// The result of one step of a handshake.
   enum Step {
     case done
     case wants(Readiness)
   }
 
-  /// Goes on with the handshake as far as it gets.
+  /// Continues the handshake as far as the socket permits. Throws `TLSFailure`.
   func handshake(_ socket: Socket) throws(TLSFailure) -> Step {
     TLSLibrary.forgetErrors()
     let result = unsafe SSL_do_handshake(connection)
@@ -109,6 +112,7 @@ public import Reactor
     }
   }
 
+  /// Returns the reason of a failed handshake from OpenSSL's queue of errors.
   private func failure() -> TLSFailure {
     let verification = unsafe SSL_get_verify_result(connection)
     let code = ERR_peek_last_error()
@@ -122,24 +126,25 @@ public import Reactor
     return .refused(TLSLibrary.lastReason())
   }
 
-  /// True if the session was resumed: no certificate was sent and no key used.
+  /// True if the session was resumed, without certificates and without a private key operation.
   public var isResumed: Bool { unsafe SSL_session_reused(connection) == 1 }
 
-  /// `TLSv1.2` or `TLSv1.3`.
+  /// The negotiated version: `TLSv1.2` or `TLSv1.3`.
   public var version: String { unsafe String(cString: SSL_get_version(connection)) }
 
+  /// The protocol that both sides chose by ALPN (RFC 7301); `nil` without a choice.
   public var applicationProtocol: String? {
     var start: UnsafePointer<UInt8>?
     var count: UInt32 = 0
     unsafe SSL_get0_alpn_selected(connection, &start, &count)
     guard let start = unsafe start, count > 0 else { return nil }
-    // Valid as long as the connection is.
+    // Valid as long as the connection exists.
     return unsafe String(decoding: UnsafeBufferPointer(start: start, count: Int(count)), as: UTF8.self)
   }
 
   // MARK: Bytes
 
-  /// Counts a record that came: `first` is the type in its head, or the type inside of an encrypted one of TLS 1.3.
+  /// Counts a received record. `first` is the type in its header, or the inner type of an encrypted record of TLS 1.3.
   private func count(_ kind: Int32, _ first: UInt8) {
     guard isEstablished else { return }
     switch kind {
@@ -149,10 +154,11 @@ public import Reactor
     }
     guard Int32(first) != SSL3_RT_APPLICATION_DATA else { return }
     budget.countIdleRecord()
-    // OpenSSL goes on with all that it has read ahead, unless the peer has ended.
+    // Makes OpenSSL stop: otherwise it continues with all that it has read ahead.
     if budget.isOverdrawn { unsafe SSL_set_shutdown(connection, SSL_RECEIVED_SHUTDOWN) }
   }
 
+  /// Receives decrypted bytes. An end that the peer did not announce is a failure, because bytes may be missing.
   public func receive(into buffer: Buffer, _ socket: Socket) -> Transfer {
     guard !isBroken else { return .failed(TLSLayer.broken) }
     budget.begin(turn: socket.poller.turn)
@@ -161,17 +167,18 @@ public import Reactor
       return .wouldBlock
     }
     let received = unsafe buffer.fill { bytes, room in
-      // `fill` names the free room of the buffer.
+      // `fill` passes the free room of the buffer.
       Int64(read { unsafe SSL_read(connection, bytes, Int32(clamping: room)) })
     }
     guard received > 0 else { return stoppedReading(Int32(received), socket) }
-    // As for a plaintext socket: a hang-up that was seen may have an end or an error behind the bytes.
+    // As for a plaintext socket: after a hang-up, the kernel may still hold an end or an error behind the bytes.
     if reads.isDrained, unsafe SSL_has_pending(connection) == 0, socket.readiness.isDisjoint(with: .mayHideMore) {
       socket.readiness.remove(.readable)
     }
     return .moved(Int(received))
   }
 
+  /// Returns true if there is something to receive, or an end or a failure. Processes records without application data.
   public func hasInput(_ socket: Socket) -> Bool {
     guard !isBroken else { return true }
     budget.begin(turn: socket.poller.turn)
@@ -180,7 +187,7 @@ public import Reactor
     return result > 0 || stoppedReading(result, socket) != .wouldBlock
   }
 
-  /// Reads with `call`, past records without application data, as far as the budget allows.
+  /// Reads with `call`, skipping records without application data as far as the budget permits.
   private func read(_ call: () -> Int32) -> Int32 {
     defer { reads.unlimit() }
     while true {
@@ -196,6 +203,7 @@ public import Reactor
     }
   }
 
+  /// Returns the result of a read without bytes, and updates the readiness of the socket.
   private func stoppedReading(_ result: Int32, _ socket: Socket) -> Transfer {
     if budget.isOverdrawn {
       floodHandler?()
@@ -203,7 +211,7 @@ public import Reactor
     }
     switch unsafe SSL_get_error(connection, result) {
     case SSL_ERROR_WANT_READ where !reads.foundNothing:
-      // There may be more, in the socket or in OpenSSL: no event of the kernel will say so.
+      // The socket or OpenSSL may hold more bytes, for which the kernel reports no event.
       socket.holdBackReading()
       return .wouldBlock
     case SSL_ERROR_WANT_READ:
@@ -216,24 +224,26 @@ public import Reactor
     case SSL_ERROR_ZERO_RETURN:
       return .ended
     default:
-      // An end without `close_notify` among them (RFC 8446, section 6.1): whoever reads to the end must not take what
-      // came for all there was.
+      // This includes an end without `close_notify` (RFC 8446, section 6.1): a receiver that reads to the end must not
+      // accept truncated data as complete.
       return fail(socket)
     }
   }
 
+  /// Encrypts and sends at most `count` bytes of the buffer and consumes those that were sent. `more` means that
+  /// further bytes follow.
   public func send(_ buffer: Buffer, upTo count: Int, more: Bool, _ socket: Socket) -> Transfer {
     guard !isBroken, !hasAnnouncedEnd else { return .failed(TLSLayer.broken) }
     guard count > 0 else { return .wouldBlock }
     if pending.count > 0, count < pending.count || TLSLayer.mark(of: buffer, pending.count) != pending.mark {
-      // Half of a record is on its way, and these are not its bytes.
+      // A partial record is pending and must be continued with the same bytes, but these bytes differ.
       return fail(socket)
     }
     TLSLibrary.forgetErrors()
     sendsMore = more
     defer { sendsMore = false }
     let sent = unsafe buffer.withReadable { bytes in
-      // The caller's count is within the buffer's, as for a plain send.
+      // `count` is within the bytes of the buffer, as for a plaintext send.
       unsafe SSL_write(connection, bytes, Int32(clamping: count))
     }
     if sent > 0 {
@@ -254,7 +264,8 @@ public import Reactor
     return .wouldBlock
   }
 
-  /// Tells one message's begin from another's: FNV-1a over as much as an interim response is long, and more.
+  /// Returns a mark that distinguishes the beginnings of messages: FNV-1a over the first 64 bytes, which is more than
+  /// an interim response has.
   private static func mark(of buffer: Buffer, _ count: Int) -> UInt64 {
     buffer.withSpan { bytes in
       var mark: UInt64 = 0xcbf2_9ce4_8422_2325
@@ -265,6 +276,7 @@ public import Reactor
 
   private static let broken = IOError(code: 104)
 
+  /// Marks the connection as broken and returns the failure.
   private func fail(_ socket: Socket) -> Transfer {
     isBroken = true
     ERR_clear_error()
@@ -272,6 +284,7 @@ public import Reactor
     return .failed(TLSLayer.broken)
   }
 
+  /// Returns the operations that become possible when the kernel reports `bits`.
   public func readiness(after bits: Readiness) -> Readiness {
     var ready: Readiness = []
     if writeWantsRead, !bits.isDisjoint(with: [.readable, .readClosed, .broken]) {
@@ -285,7 +298,8 @@ public import Reactor
     return ready
   }
 
-  /// Sends a KeyUpdate (RFC 8446, section 4.6.3), as far as the socket takes it; false with TLS 1.2, which has none.
+  /// Sends a KeyUpdate (RFC 8446, section 4.6.3) if the socket accepts it. Returns false with TLS 1.2, which has no
+  /// KeyUpdate.
   package func updateKeys() -> Bool {
     TLSLibrary.forgetErrors()
     defer { ERR_clear_error() }
@@ -294,15 +308,17 @@ public import Reactor
 
   // MARK: The end
 
+  /// Sends `close_notify` (RFC 8446, section 6.1).
   public func announceEnd() {
     guard isEstablished, !isBroken, !hasAnnouncedEnd, pending.count == 0 else { return }
     hasAnnouncedEnd = true
     ERR_clear_error()
-    // Sends `close_notify` if the socket takes it; the peer's own is not waited for.
+    // Sent only if the socket accepts it at once; the `close_notify` of the peer is not awaited.
     _ = unsafe SSL_shutdown(connection)
     ERR_clear_error()
   }
 
+  /// Ends the connection without `close_notify`.
   public func abandon() {
     isBroken = true
   }

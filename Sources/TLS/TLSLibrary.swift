@@ -1,8 +1,9 @@
 internal import COpenSSL
 internal import Cryptography
 
-/// OpenSSL's libssl as this process uses it: without a configuration file, like `CryptographyLibrary`.
+/// The setup of OpenSSL's libssl for this process: without a configuration file, like `CryptographyLibrary`.
 enum TLSLibrary {
+  /// Starts the library on the first call.
   static func start() { _ = started }
 
   private static let started: Bool = {
@@ -13,13 +14,14 @@ enum TLSLibrary {
     return true
   }()
 
-  /// Empties the queue of errors, which a call that is to be judged by them must find empty. To look first costs a tenth of
-  /// emptying it.
+  /// Empties the queue of errors, which must be empty before a call whose errors are examined. Peeking first costs a
+  /// tenth of emptying it.
   static func forgetErrors() {
     if ERR_peek_error() != 0 { ERR_clear_error() }
   }
 
-  /// Why the last call failed, in OpenSSL's words without its codes; empties the queue of errors.
+  /// Returns the reason why the last call failed, in OpenSSL's words without its codes, and empties the queue of
+  /// errors.
   static func lastReason() -> String {
     let code = ERR_peek_last_error()
     ERR_clear_error()

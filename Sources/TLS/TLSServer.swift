@@ -3,38 +3,41 @@ public import Cryptography
 
 /// The configuration of a TLS listener.
 public struct TLSServerSettings: Sendable {
-  /// At least one; the first is for names that none is for, and for clients that say none.
+  /// The certificates, at least one. The first is the default: for clients without SNI, and for names that no
+  /// certificate matches.
   public var identities: [TLSIdentity]
+  /// The lowest version that is accepted.
   public var minimumVersion = TLSVersion.v12
-  /// OpenSSL's names of cipher suites; empty for the defaults.
+  /// OpenSSL names of cipher suites; empty for the defaults.
   public var ciphers: [String] = []
-  /// The authorities that may have issued clients' certificates; `nil` asks for no certificate.
+  /// The accepted issuers of client certificates; `nil` to request no client certificate.
   public var clientAuthorities: CertificateChain?
-  /// True if a client without a certificate is refused.
+  /// True if clients without a certificate are refused.
   public var requiresClientCertificate = false
-  /// Protocols for ALPN, the preferred first (RFC 7301).
+  /// The protocols for ALPN, the preferred one first (RFC 7301).
   public var applicationProtocols = ["http/1.1"]
-  /// Milliseconds for a client's handshake.
+  /// The time that a handshake may take, in milliseconds.
   public var handshakeTimeout = 10_000
 
+  /// Creates settings with these certificates and the default values.
   public init(identities: [TLSIdentity]) {
     self.identities = identities
   }
 }
 
-/// The server side of TLS for one listener: immutable, shared by all workers, replaced whole by a reload. Connections
-/// keep the one that they began with.
+/// The server side of TLS for one listener. Immutable and shared by all workers; a reload replaces it, and existing
+/// connections keep the one with which they began.
 @safe public final class TLSServer: Sendable {
-  /// Milliseconds.
+  /// The time that a handshake may take, in milliseconds.
   public let handshakeTimeout: Int
-  /// The certificates that it shows to clients, the default first.
+  /// The certificates that clients receive, the default first.
   public let certificates: [CertificateChain]
   let context: TLSContext
   private let byName: [String: TLSContext]
   private let tickets: TicketKeys
   private let protocols: [[UInt8]]
 
-  /// Throws `TLSError` when a certificate, a key or a cipher suite cannot be used.
+  /// Creates the configuration. Throws `TLSError` if a certificate, a key or a cipher suite cannot be used.
   public init(_ settings: TLSServerSettings, tickets: TicketKeys) throws(TLSError) {
     guard let first = settings.identities.first else { throw TLSError("no certificate") }
     handshakeTimeout = settings.handshakeTimeout
@@ -43,7 +46,7 @@ public struct TLSServerSettings: Sendable {
     var byName: [String: TLSContext] = [:]
     for (index, identity) in settings.identities.enumerated() {
       let own = index == 0 ? context : try TLSServer.context(identity, settings)
-      // The first of several for one name counts, for each name: an order that the operator sees in the policy.
+      // If several certificates have a name, the first one is used for it; the operator sees the order in the policy.
       for name in identity.chain.hostNames where byName[name] == nil { byName[name] = own }
     }
     self.byName = byName
@@ -53,13 +56,14 @@ public struct TLSServerSettings: Sendable {
     unsafe SSL_CTX_set_tlsext_ticket_key_evp_cb(context.pointer, sealTicket)
   }
 
+  /// Returns the context for one certificate. Throws `TLSError`.
   private static func context(
     _ identity: TLSIdentity, _ settings: TLSServerSettings
   ) throws(TLSError) -> TLSContext {
     let context = try TLSContext(.server, minimum: settings.minimumVersion, ciphers: settings.ciphers)
     let pointer = unsafe context.pointer
     try context.use(identity)
-    // Sessions live in the tickets: nothing is kept here, and every worker resumes every session.
+    // Tickets contain the whole session: the server stores none, and every worker can resume every session.
     unsafe co_set_session_cache_off(pointer)
     unsafe SSL_CTX_set_timeout(pointer, Int(TicketKeys.lifetime))
     unsafe SSL_CTX_set_alpn_select_cb(pointer, chooseProtocol, nil)
@@ -73,13 +77,14 @@ public struct TLSServerSettings: Sendable {
       unsafe SSL_CTX_set_verify(pointer, mode, nil)
       scope += authorities.fingerprints
     }
-    // A session is resumed only where its client would have been let in with the same certificate.
+    // A session is resumed only by a listener that would accept its client with the same certificate.
     let digest = sha256(scope)
     unsafe SSL_CTX_set_session_id_context(pointer, digest, UInt32(digest.count))
     return context
   }
 
-  /// The context for a host name: its own, that of a wildcard over its last labels, or the first.
+  /// Returns the context for a host name: an exact match, or a wildcard for the name without its first label, or the
+  /// default.
   func context(for name: String) -> TLSContext {
     let name = name.lowercased()
     if let own = byName[name] { return own }
@@ -87,13 +92,14 @@ public struct TLSServerSettings: Sendable {
     return byName["*" + name[dot...]] ?? context
   }
 
-  /// The server of a connection in a callback: its layer holds it as long as the connection lives.
+  /// Returns the server of a connection in a callback. The layer of the connection retains it as long as the connection
+  /// exists.
   fileprivate static func owner(of connection: OpaquePointer?) -> TLSServer? {
     guard let connection = unsafe connection, let owner = unsafe co_owner(connection) else { return nil }
     return unsafe Unmanaged<TLSServer>.fromOpaque(owner).takeUnretainedValue()
   }
 
-  /// The first of our protocols in the client's list, as a range of the list (RFC 7301, section 3.2).
+  /// Returns the first of our protocols that the client offers, as a range of its list (RFC 7301, section 3.2).
   func choose(from offered: [UInt8]) -> Range<Int>? {
     for wanted in protocols {
       var position = 0
@@ -115,7 +121,7 @@ public struct TLSServerSettings: Sendable {
   }
 }
 
-// What OpenSSL calls during a handshake. The pointers are valid for the call.
+// The callbacks of OpenSSL during a handshake. Their pointers are valid for the call.
 
 private let chooseCertificate:
   @convention(c) (OpaquePointer?, UnsafeMutablePointer<Int32>?, UnsafeMutableRawPointer?) -> Int32 = {
@@ -124,7 +130,7 @@ private let chooseCertificate:
       let name = unsafe SSL_get_servername(connection, TLSEXT_NAMETYPE_host_name)
     else { return SSL_TLSEXT_ERR_NOACK }
     let chosen = unsafe server.context(for: String(cString: name))
-    // Only certificate and key change with it; the connection's other settings stay those of the listener.
+    // This changes only certificate and key; all other settings of the connection stay those of the listener.
     guard unsafe SSL_set_SSL_CTX(connection, chosen.pointer) != nil else { return SSL_TLSEXT_ERR_ALERT_FATAL }
     return SSL_TLSEXT_ERR_OK
   }
@@ -138,7 +144,8 @@ private let chooseProtocol:
       let outputLength = unsafe outputLength, let input = unsafe input
     else { return SSL_TLSEXT_ERR_ALERT_FATAL }
     let offered = unsafe Array(UnsafeBufferPointer(start: input, count: Int(inputLength)))
-    // A client that wants something else must not get HTTP: another protocol's server may have the same certificate.
+    // A client that offers only other protocols must not reach HTTP: a server for another protocol may share the
+    // certificate.
     guard let range = server.choose(from: offered) else { return SSL_TLSEXT_ERR_ALERT_FATAL }
     unsafe output.pointee = unsafe input + range.lowerBound
     unsafe outputLength.pointee = UInt8(range.count)
@@ -153,6 +160,6 @@ private let sealTicket:
       let cipher = unsafe cipher, let authentication = unsafe authentication
     else { return -1 }
     let answer = unsafe server.prepareTicket(name, vector, cipher, authentication, isSealing: isSealing == 1)
-    // A ticket of TLS 1.3 is good for one use (RFC 8446, appendix C.4): who comes with one gets another.
+    // A ticket of TLS 1.3 should be used only once (RFC 8446, appendix C.4), so a client that uses one gets a new one.
     return unsafe answer == 1 && isSealing == 0 && SSL_version(connection) == TLS1_3_VERSION ? 2 : answer
   }

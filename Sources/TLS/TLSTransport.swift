@@ -2,32 +2,32 @@ internal import CLinux
 internal import COpenSSL
 import Reactor
 
-/// The socket under a connection, as OpenSSL reads and writes it.
+/// The transport (`BIO`) through which OpenSSL reads and writes the socket of a connection.
 ///
-/// OpenSSL's own kind of it does not say whether a read has drained the socket. This one does, so that a message that
-/// was read whole needs no second read to see that nothing follows.
+/// OpenSSL's socket transport does not report if a read has drained the socket. This one does, so that after a complete
+/// message no second read is needed to see that no bytes follow.
 enum TLSTransport {
-  // Set up once and then only read.
+  // Sound: created once and then only read.
   private nonisolated(unsafe) static let method: OpaquePointer? = {
     guard let method = unsafe BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket") else { return nil }
     _ = unsafe BIO_meth_set_read(method) { unsafe TLSTransport.read($0, $1, $2) }
     _ = unsafe BIO_meth_set_write(method) { unsafe TLSTransport.write($0, $1, $2) }
     _ = unsafe BIO_meth_set_ctrl(method) { transport, command, _, _ in
       switch command {
-      // Nothing is held back.
+      // The transport has no buffer.
       case BIO_CTRL_FLUSH: 1
       case BIO_CTRL_EOF: unsafe BIO_test_flags(transport, BIO_FLAGS_IN_EOF) == 0 ? 0 : 1
-      // Of everything else OpenSSL takes this for an answer.
+      // OpenSSL accepts 0 as the answer to all other commands.
       default: 0
       }
     }
     return unsafe method
   }()
 
-  /// Puts `connection` on the layer's socket; false when there is no memory.
+  /// Connects `connection` to the socket of the layer. Returns false if there is no memory.
   static func attach(_ connection: OpaquePointer, to layer: TLSLayer) -> Bool {
     guard let transport = unsafe BIO_new(method) else { return false }
-    // Unretained: the layer frees the connection, and with it the transport, when it goes.
+    // Unretained: the layer frees the connection, and with it the transport, in its deinitialiser.
     unsafe BIO_set_data(transport, Unmanaged.passUnretained(layer).toOpaque())
     // Both directions share one reference, which the connection owns.
     unsafe SSL_set_bio(connection, transport, transport)
@@ -39,7 +39,7 @@ enum TLSTransport {
     guard let transport = unsafe transport, let bytes = unsafe bytes, let data = unsafe BIO_get_data(transport) else {
       return -1
     }
-    // Only called while a function of the layer runs.
+    // OpenSSL calls this only within a function of the layer.
     let layer = unsafe Unmanaged<TLSLayer>.fromOpaque(data)
     unsafe BIO_clear_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
     let mayRead = unsafe layer._withUnsafeGuaranteedRef { $0.reads.begin() }
@@ -66,7 +66,7 @@ enum TLSTransport {
     guard let transport = unsafe transport, let bytes = unsafe bytes, let data = unsafe BIO_get_data(transport) else {
       return -1
     }
-    // Only called while a function of the layer runs.
+    // OpenSSL calls this only within a function of the layer.
     unsafe BIO_clear_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
     let sent = unsafe Unmanaged<TLSLayer>.fromOpaque(data)._withUnsafeGuaranteedRef { layer in
       let sent = unsafe cl_send(layer.descriptor, bytes, Int(count), layer.sendsMore)

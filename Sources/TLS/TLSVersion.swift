@@ -1,8 +1,10 @@
 internal import COpenSSL
 
-/// A version of TLS that is spoken at all. Older ones are broken (RFC 8996).
+/// A supported version of TLS. Older versions are deprecated (RFC 8996).
 public enum TLSVersion: Sendable {
+  /// TLS 1.2 (RFC 5246).
   case v12
+  /// TLS 1.3 (RFC 8446).
   case v13
 
   var code: Int32 {

@@ -3,15 +3,16 @@ internal import Cryptography
 internal import Reactor
 internal import Synchronization
 
-/// The keys that session tickets are sealed with (RFC 5077, RFC 8446, section 4.6.1): one for the whole process, so that
-/// a session resumes on every worker and after a reload.
+/// The keys that encrypt session tickets (RFC 5077; RFC 8446, section 4.6.1), shared by the whole process, so that a
+/// session can be resumed on every worker and after a reload.
 ///
-/// A key seals for an hour and opens until the last ticket that it sealed has expired; then it is forgotten, and with it
-/// whatever it could open. Time is looked at when a ticket is made or read, so an idle process does not wake up.
+/// A key encrypts for an hour and decrypts until the last of its tickets has expired; then it is discarded, so that its
+/// tickets can never be decrypted again. Keys are replaced when a ticket is created or read, so an idle process does
+/// not wake up.
 public final class TicketKeys: Sendable {
-  /// Seconds for which a key seals.
+  /// The number of seconds for which a key encrypts.
   static let sealing: Int64 = 3_600
-  /// Seconds for which a session can be resumed.
+  /// The number of seconds for which a session can be resumed.
   static let lifetime: Int64 = 7_200
 
   struct Key {
@@ -31,16 +32,19 @@ public final class TicketKeys: Sendable {
   private let keys = Mutex<[Key]>([])
   private let now: @Sendable () -> Int64
 
-  /// - Parameter now: seconds on a clock that never goes back.
+  /// Creates an empty set of keys.
+  ///
+  /// - Parameter now: returns seconds on a monotonic clock.
   init(now: @escaping @Sendable () -> Int64) {
     self.now = now
   }
 
+  /// Creates an empty set of keys that uses the monotonic clock of the system.
   public convenience init() {
     self.init { Int64(Clock.monotonicNanoseconds() / 1_000_000_000) }
   }
 
-  /// The key that seals now.
+  /// Returns the key that encrypts now; creates one if necessary.
   func current() -> Key {
     let now = now()
     return keys.withLock { keys in
@@ -52,7 +56,7 @@ public final class TicketKeys: Sendable {
     }
   }
 
-  /// The key with this name, and whether it still seals.
+  /// Returns the key with this name, and true if it still encrypts.
   func find(_ name: [UInt8]) -> (key: Key, isCurrent: Bool)? {
     let now = now()
     return keys.withLock { keys in
@@ -65,9 +69,10 @@ public final class TicketKeys: Sendable {
 }
 
 extension TicketKeys {
-  /// The answer to OpenSSL's question for each ticket: 1 to go on, 2 to go on and replace the ticket, 0 for an unknown key, -1 to fail.
+  /// Prepares the encryption or decryption of a ticket. Returns the answer for OpenSSL: 1 to continue, 2 to continue
+  /// and replace the ticket, 0 for an unknown key, -1 to fail.
   ///
-  /// `name` has 16 bytes and `vector` room for the initialisation vector, as OpenSSL documents for this callback.
+  /// `name` has 16 bytes, and `vector` has room for the initialisation vector, as OpenSSL documents for this callback.
   func prepare(
     _ name: UnsafeMutablePointer<UInt8>, _ vector: UnsafeMutablePointer<UInt8>, _ cipher: OpaquePointer,
     _ authentication: OpaquePointer, isSealing: Bool

@@ -1,14 +1,15 @@
-/// When a certificate that is shown to others expires.
+/// The expiry date of one certificate that the gateway presents to clients or to the upstream.
 public struct CertificateExpiry: Hashable, Sendable {
-  /// The listener's address, or `upstream`.
+  /// The listener's address, or `upstream` for the client certificate that the upstream receives.
   public let place: String
-  /// The first host name that it is for, or its subject.
+  /// The first host name of the certificate, or its subject.
   public let name: String
-  /// The beginning of its fingerprint: tells two for one name apart.
+  /// The first digits of the certificate's fingerprint; distinguishes two certificates for the same name.
   public let fingerprint: String
-  /// Since 1970.
+  /// The end of the validity period, in seconds since 1970.
   public let seconds: Int64
 
+  /// Creates the entry from its labels and the expiry in seconds since 1970.
   public init(place: String, name: String, fingerprint: String, seconds: Int64) {
     self.place = place
     self.name = name

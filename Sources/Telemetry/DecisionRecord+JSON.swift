@@ -1,10 +1,10 @@
 extension DecisionRecord {
-  /// The version of the format. A member may be added in the same version; a changed meaning gets a new one.
+  /// The version of the line format. New members do not change it; a changed meaning of a member increments it.
   static let formatVersion = 1
-  /// A client id beyond this is cut: nothing that a request says may fill the disk.
+  /// The number of bytes after which a client id is cut, so that a request cannot fill the disk.
   static let maximumClientLength = 256
 
-  /// Appends the record as one line of JSON. What is `nil` is left out.
+  /// Appends the record as one line of JSON. Members that are `nil` are omitted.
   func write(to line: inout JSONLine) {
     line.open()
     line.field("v", DecisionRecord.formatVersion)
@@ -34,9 +34,10 @@ extension DecisionRecord {
     line.close()
   }
 
+  /// Returns the client id, shortened to `maximumClientLength` bytes and `...` if it is longer.
   private static func cut(_ client: String) -> String {
     guard client.utf8.count > maximumClientLength else { return client }
-    // A character that does not fit whole becomes the replacement character.
+    // A character that is cut in the middle becomes the replacement character.
     return String(decoding: client.utf8.prefix(maximumClientLength), as: UTF8.self) + "..."
   }
 }

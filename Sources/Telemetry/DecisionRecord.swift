@@ -1,45 +1,53 @@
-/// What the decision log says about one judged request.
+/// The content of one decision-log line: the judgement of one request.
 ///
-/// There is no field for a secret, and none for text of a request but the client id and the plain names in a path that
-/// looks like an endpoint: codes, tokens, verifiers, states and
-/// URIs have no place here (RFC 6819, section 4.4.1.1).
+/// It has no field for secrets. The only text from the request is the client id, the plain names of a path that
+/// resembles an endpoint, and the shortened texts of an `ObservedRequest`. Codes, tokens, verifiers and states are
+/// never logged (RFC 6819, section 4.4.1.1).
 ///
-/// A reference: it goes from its worker through a ring to the writer, and a copy of the values would count references of each.
+/// A class, because a worker passes the record through a ring to the writer, and copying a struct would retain every
+/// string.
 public final class DecisionRecord: Sendable {
-  /// Milliseconds since 1970.
+  /// The time of the request, in milliseconds since 1970.
   public let time: Int64
-  /// Joins the lines about one request.
+  /// The id that all lines about one request share.
   public let request: String?
-  /// Joins the legs of one flow; `nil` before a flow has begun.
+  /// The id that all requests of one flow share; `nil` before a flow has begun.
   public let transaction: String?
-  /// Joins the redemption of a code with the refreshes and the revocation of its tokens.
+  /// The id that the redemption of a code shares with the refreshes and the revocation of its tokens.
   public let family: String?
+  /// The endpoint that judged the request.
   public let endpoint: DecisionEndpoint
-  /// As the request says it, cut to 256 bytes; it need not be configured.
+  /// The client id as the request gives it. It need not be configured; the line cuts it to 256 bytes.
   public let client: String?
+  /// The result of the judgement.
   public let decision: DecisionKind
   /// The stable id of the rule that decided.
   public let rule: String?
-  /// As sent to the client.
+  /// The HTTP status that the client received; 0 for a line that is written before the response is known.
   public let status: Int
   /// `enforce` or `observe`.
   public let mode: String
-  /// Ids of what was noticed without being decisive.
+  /// The ids of findings that did not decide the request.
   public let findings: [String]
   /// The kind of redirect URI, e.g. `loopback`; never the URI.
   public let redirectKind: String?
-  /// Of a path that looks like an endpoint: the entry of `upstream.not_endpoints` that would let it by, with `*` for ids.
+  /// The entry of `upstream.not_endpoints` that would let this path through, with `*` for ids; set for a path that
+  /// resembles an endpoint.
   public let path: String?
-  /// `nil` when the upstream was not asked or did not answer.
+  /// The HTTP status of the upstream; `nil` when the gateway did not ask it or it did not answer.
   public let upstreamStatus: Int?
+  /// The time from the request to its answer, in nanoseconds.
   public let durationNanoseconds: UInt64
+  /// The IP address of the client.
   public let peer: String
+  /// The version of the policy that was in force.
   public let policyVersion: String
-  /// Of a repeated refresh: the network of the first use, and its own.
+  /// The networks of the first and of this use of a refresh token; set for a repeated refresh only.
   public let networks: RefreshNetworks?
-  /// More about an observed request; `nil` for every other one.
+  /// Details of an observed request; `nil` for all other requests.
   public let observed: ObservedRequest?
 
+  /// Creates a record from its members; each parameter is described at the member of the same name.
   public init(
     time: Int64, request: String? = nil, transaction: String? = nil, family: String? = nil, endpoint: DecisionEndpoint,
     client: String? = nil, decision: DecisionKind,
@@ -71,9 +79,12 @@ public final class DecisionRecord: Sendable {
 
 /// The two networks of a repeated refresh, e.g. `192.0.2.0/24`.
 public struct RefreshNetworks: Sendable {
+  /// The network of the first use.
   public let first: String
+  /// The network of the repeated use.
   public let repeated: String
 
+  /// Creates the pair from the texts of both networks.
   public init(first: String, repeated: String) {
     self.first = first
     self.repeated = repeated

@@ -1,27 +1,32 @@
 internal import Bytes
 
-/// Writes lines of JSON (RFC 8259), one flat object each, into one buffer.
+/// A buffer of JSON lines (RFC 8259), each of them one flat object.
 ///
-/// Control characters, the delete character and Unicode's line separators are escaped, so no text can end a line (RFC
-/// 6749, section 10.14).
+/// Control characters, the delete character and the line separators of Unicode are escaped, so no text can end a line
+/// (RFC 6749, section 10.14).
 struct JSONLine: Sendable {
   private(set) var bytes: [UInt8] = []
   private var isFirst = true
 
+  /// Begins a line.
   mutating func open() {
     bytes.append(UInt8(ascii: "{"))
     isFirst = true
   }
 
+  /// Ends a line.
   mutating func close() {
     bytes.append("}\n")
   }
 
+  /// Removes all lines and keeps the storage.
   mutating func clear() {
     bytes.removeAll(keepingCapacity: true)
   }
 
-  /// - Parameter name: plain ASCII.
+  /// Appends a member to the open line.
+  ///
+  /// - Parameter name: plain ASCII, because it is not escaped.
   mutating func field(_ name: String, _ value: String) {
     key(name)
     string(value)
@@ -56,6 +61,7 @@ struct JSONLine: Sendable {
     bytes.append(UInt8(ascii: ":"))
   }
 
+  /// Appends a JSON string with its quotes.
   private mutating func string(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
     guard !JSONLine.isPlain(text.utf8.span) else {
@@ -77,7 +83,7 @@ struct JSONLine: Sendable {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// True if nothing is to be escaped, as in nearly all values.
+  /// True if no character needs an escape, as in nearly all values.
   private static func isPlain(_ text: Span<UInt8>) -> Bool {
     var other: UInt8 = 0
     var index = 0
@@ -89,7 +95,7 @@ struct JSONLine: Sendable {
     return other == 0
   }
 
-  /// The scalars that come here fit into one `\u` escape.
+  /// Appends a `\u` escape. The caller passes only scalars of up to four hexadecimal digits.
   private mutating func escape(_ scalar: Unicode.Scalar) {
     let digits = String(scalar.value, radix: 16)
     bytes.append("\\u")

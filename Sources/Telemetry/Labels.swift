@@ -1,50 +1,65 @@
-/// How a request was handled.
+/// The way in which the gateway handled a request; the raw values are labels of a metric.
 public enum Handling: String, Sendable, CaseIterable {
-  /// Forwarded without a look at its meaning.
+  /// Forwarded without being judged.
   case pass
-  /// Judged, and sent upstream in the gateway's own form.
+  /// Judged and not refused.
   case forward
   /// Answered by the gateway itself.
   case answer
-  /// Malformed, too slow or too large to be handled at all.
+  /// Refused by a rule, malformed, or beyond a limit.
   case refuse
 }
 
 /// An endpoint whose requests are judged.
 public enum DecisionEndpoint: String, Sendable, CaseIterable {
+  /// The authorization endpoint (RFC 6749, section 3.1).
   case authorization
+  /// The redirect URI of the gateway, to which the upstream sends authorization responses.
   case callback
+  /// The token endpoint (RFC 6749, section 3.2).
   case token
+  /// The revocation endpoint (RFC 7009).
   case revocation
+  /// The introspection endpoint (RFC 7662).
   case introspection
+  /// The device authorization endpoint (RFC 8628).
   case device
+  /// The client registration endpoint (RFC 7591).
   case registration
+  /// The authorization server metadata (RFC 8414).
   case metadata
+  /// The consent page of the gateway.
   case consent
-  /// A response that carries an authorization response at a path that is no endpoint.
+  /// An upstream response that carries an authorization response although its path is not an endpoint.
   case response
+  /// The pushed authorization request endpoint (RFC 9126).
   case pushedAuthorization = "pushed_authorization"
-  /// Any other path: ambiguous ones, closed ones.
+  /// Any other path that is judged: an ambiguous or a closed one.
   case path
 }
 
-/// What was decided.
+/// The result of judging a request; the raw values are labels of a metric and members of the log.
 public enum DecisionKind: String, Sendable, CaseIterable {
+  /// Forwarded: no rule refused it.
   case forward
+  /// Refused by a rule.
   case reject
-  /// Passed, and would have been rejected in enforce mode.
+  /// Forwarded in observe mode; enforce mode would have rejected it.
   case wouldReject = "would_reject"
-  /// Passed, and the rules of the redemption could not be evaluated: the authorization request is not known.
+  /// Forwarded in observe mode. The authorization request is unknown, so the rules of the redemption could not be
+  /// evaluated.
   case notObservable = "not_observable"
 }
 
-/// Why the upstream gave no answer.
+/// The reason why the upstream gave no answer; the raw values are labels of a metric.
 public enum UpstreamErrorKind: String, Sendable, CaseIterable {
   /// No address accepted the connection.
   case refused
+  /// Connecting or answering took too long.
   case timeout
+  /// The connection ended before the answer was complete.
   case reset
-  /// The answer was not HTTP as it should be.
+  /// The answer was not valid HTTP, or the request could not be sent as HTTP.
   case `protocol`
   /// The name does not resolve.
   case dns
@@ -54,15 +69,19 @@ public enum UpstreamErrorKind: String, Sendable, CaseIterable {
   case tls
 }
 
-/// The labels of one series of decisions.
+/// The labels of one series of `proofgate_decisions_total`.
 public struct DecisionLabels: Hashable, Sendable, Comparable {
+  /// The endpoint that judged the requests.
   public let endpoint: DecisionEndpoint
-  /// A configured client id, `other` beyond the bound, `unknown` for an id that is not configured.
+  /// A configured client id, `other` once the maximum number of clients has a series, or `unknown` for an id that is
+  /// not configured.
   public let client: String
-  /// A stable rule id; empty when no rule had anything to say.
+  /// The stable id of the deciding rule; empty when no rule decided.
   public let rule: String
+  /// The result of the judgement.
   public let decision: DecisionKind
 
+  /// Orders by endpoint, client, rule and decision, for a stable order in the metrics text.
   public static func < (left: DecisionLabels, right: DecisionLabels) -> Bool {
     (left.endpoint.rawValue, left.client, left.rule, left.decision.rawValue)
       < (right.endpoint.rawValue, right.client, right.rule, right.decision.rawValue)

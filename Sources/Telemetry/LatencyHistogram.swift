@@ -1,7 +1,7 @@
-/// Durations in fixed buckets, counted by one thread.
+/// A histogram of durations with fixed buckets, which one thread fills.
 struct LatencyHistogram: ~Copyable, Sendable {
-  /// Upper bounds as Prometheus writes them, in seconds; one more bucket has no bound. A proxy's own share is below a
-  /// millisecond, a slow upstream takes seconds.
+  /// The upper bounds in seconds, as Prometheus writes them; one more bucket has no bound. The range covers both the
+  /// gateway's own share, below a millisecond, and a slow upstream, which takes seconds.
   static let bounds = [
     "0.0001", "0.00025", "0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1",
     "2.5",
@@ -11,16 +11,18 @@ struct LatencyHistogram: ~Copyable, Sendable {
   private let buckets = InlineArray<17, Counter> { _ in Counter() }
   private let sum = Counter()
 
+  /// Counts one duration. Call it only on the writer's thread.
   func observe(nanoseconds: UInt64) {
     buckets[LatencyHistogram.bucket(nanoseconds)].add(1)
     sum.add(nanoseconds)
   }
 
+  /// The current numbers; may be read on any thread.
   var snapshot: HistogramSnapshot {
     HistogramSnapshot(buckets: buckets.indices.map { buckets[$0].value }, nanoseconds: sum.value)
   }
 
-  /// The bucket of a duration; a duration equal to a bound belongs below it.
+  /// Returns the bucket of a duration. A duration equal to a bound is in the bucket below that bound.
   private static func bucket(_ nanoseconds: UInt64) -> Int {
     switch nanoseconds {
     case ...100_000: 0
@@ -44,15 +46,17 @@ struct LatencyHistogram: ~Copyable, Sendable {
   }
 }
 
-/// A histogram's numbers at one moment.
+/// The numbers of a histogram at one moment.
 public struct HistogramSnapshot: Equatable, Sendable {
-  /// Not cumulative; the last has no upper bound.
+  /// The count of each bucket, not cumulative; the last bucket has no upper bound.
   public internal(set) var buckets = [UInt64](repeating: 0, count: 17)
-  /// The sum of all durations.
+  /// The sum of all durations, in nanoseconds.
   public internal(set) var nanoseconds: UInt64 = 0
 
+  /// The number of durations in all buckets.
   public var count: UInt64 { buckets.reduce(0, +) }
 
+  /// Adds the numbers of another histogram.
   static func += (left: inout HistogramSnapshot, right: HistogramSnapshot) {
     for index in left.buckets.indices { left.buckets[index] += right.buckets[index] }
     left.nanoseconds &+= right.nanoseconds

@@ -1,37 +1,55 @@
-/// A limit that a client, a request or the gateway itself ran into. The raw values are labels of a metric, and the names
-/// of the settings where there is one.
+/// A limit that a client, a request or the gateway itself reached. The raw values are labels of a metric. Where a
+/// setting exists, the raw value is its name.
 public enum LimitKind: String, Sendable, CaseIterable {
+  /// The size of a request's header section, in bytes.
   case headerBytes = "header_bytes"
+  /// The number of header fields of a request.
   case headerFields = "header_fields"
+  /// The length of a request target, in bytes.
   case targetLength = "target_length"
-  /// Of an intercepted request.
+  /// The size of the body of an intercepted request, in bytes.
   case body
+  /// The time in which a client must send a header section.
   case headerTimeout = "header_timeout"
+  /// The time without progress of a body, in either direction.
   case bodyTimeout = "body_timeout"
+  /// The time between two requests of a connection.
   case idleTimeout = "idle_timeout"
+  /// The time that a whole request may take.
   case requestTimeout = "request_timeout"
+  /// The lowest rate at which a client may send or receive a body.
   case minimumRate = "minimum_rate"
+  /// The number of connections from clients.
   case connections
+  /// The number of connections from one client address.
   case connectionsPerAddress = "connections_per_address"
+  /// The number of requests on one connection.
   case requestsPerConnection = "requests_per_connection"
-  /// Streams of an HTTP/2 connection.
+  /// The number of open streams on an HTTP/2 connection.
   case concurrentStreams = "concurrent_streams"
+  /// The number of streams that an HTTP/2 client resets.
   case streamResets = "stream_resets"
+  /// The number of control frames that an HTTP/2 client sends.
   case controlFrames = "control_frames"
-  /// A section that comes in very many frames, or grows without end when it is decoded.
+  /// An HTTP/2 field section in too many frames, or one that grows too large when it is decoded.
   case fieldSections = "field_sections"
-  /// TLS records without application data: KeyUpdates.
+  /// TLS records without application data, such as KeyUpdate.
   case keyUpdates = "key_updates"
+  /// The memory for all buffers, in bytes.
   case bufferMemory = "max_buffer_memory"
-  /// No place among the upstream's connections came free in time.
+  /// The connections to the upstream: none became free in time.
   case upstreamConnections = "max_connections"
+  /// The time that connecting to the upstream may take.
   case connectTimeout = "connect_timeout"
+  /// The time in which the upstream must answer.
   case responseTimeout = "response_timeout"
-  /// A peer that must not, or does not properly, speak the PROXY protocol.
+  /// A peer that must not use the PROXY protocol, or that uses it incorrectly.
   case proxyProtocol = "proxy_protocol"
+  /// The rate of token requests of one client.
   case tokenRequestsPerClient = "token_requests_per_client"
+  /// The rate of token requests from one address.
   case tokenRequestsPerAddress = "token_requests_per_address"
 
-  /// The case's place in the order.
+  /// The position in `allCases`.
   var index: Int { LimitKind.allCases.firstIndex(of: self) ?? 0 }
 }

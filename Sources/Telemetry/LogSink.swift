@@ -1,15 +1,15 @@
-/// Where log lines go.
+/// A destination of log lines.
 public protocol LogSink: SendableMetatype {
-  /// Writes all of it; false when that failed, with an unknown part written.
+  /// Writes all bytes. Returns false on failure; an unknown part of the bytes may then be written.
   mutating func write(_ bytes: [UInt8]) -> Bool
-  /// Opens a file anew after it was moved away.
+  /// Reopens the file after it was moved away.
   mutating func reopen()
 }
 
-/// Wakes the one thread that waits: an eventfd, in the program.
+/// A signal that wakes one waiting thread; the program uses an eventfd.
 public protocol WakeSignal: Sendable {
-  /// Any thread; never blocks.
+  /// Wakes the waiting thread, or makes its next `wait` return at once. May be called on any thread; never blocks.
   func signal()
-  /// Blocks until `signal` was called since the last return.
+  /// Blocks until `signal` has been called since the last return.
   func wait()
 }

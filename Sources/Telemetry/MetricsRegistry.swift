@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The metrics of the process: one `WorkerMetrics` per worker, and what happens outside of workers.
+/// The metrics of the process: one `WorkerMetrics` for each worker, and the counts of events outside the workers.
 public final class MetricsRegistry: Sendable {
   private struct PolicyState: Sendable {
     var version: String
@@ -8,7 +8,7 @@ public final class MetricsRegistry: Sendable {
     var failures: UInt64 = 0
   }
 
-  /// In the workers' order.
+  /// The metrics of each worker, in the order of the workers.
   public let workers: [WorkerMetrics]
   private let policy: Mutex<PolicyState>
   private let certificates = Mutex<[CertificateExpiry]>([])
@@ -16,13 +16,14 @@ public final class MetricsRegistry: Sendable {
   private let dropped = Atomic<UInt64>(0)
   private let writeFailures = Atomic<UInt64>(0)
 
+  /// Creates the metrics of `count` workers.
   public init(workers count: Int, policyVersion: String) {
     let clients = ClientSeries()
     workers = (0..<count).map { _ in WorkerMetrics(clients: clients) }
     policy = Mutex(PolicyState(version: policyVersion))
   }
 
-  /// A reload took effect.
+  /// Counts a reload that took effect.
   public func policyReloaded(version: String) {
     policy.withLock {
       $0.version = version
@@ -30,19 +31,19 @@ public final class MetricsRegistry: Sendable {
     }
   }
 
-  /// A reload was refused; the old policy stays.
+  /// Counts a reload that was refused; the old policy stays in force.
   public func policyReloadFailed() {
     policy.withLock { $0.failures += 1 }
   }
 
-  /// These certificates are shown from now on; one that is named twice counts once.
+  /// Replaces the list of certificates that the gateway presents. A certificate that occurs twice is listed once.
   public func certificatesServed(_ served: [CertificateExpiry]) {
     var seen: Set<CertificateExpiry> = []
     let unique = served.filter { seen.insert($0).inserted }
     certificates.withLock { $0 = unique }
   }
 
-  /// Names the function that measures the store when metrics are collected.
+  /// Sets the function that measures the store whenever metrics are collected.
   public func measureStore(_ measure: @escaping @Sendable () -> [StoreSeries]) {
     store.withLock { $0 = measure }
   }
@@ -50,7 +51,7 @@ public final class MetricsRegistry: Sendable {
   func logLinesDropped(_ count: UInt64) { dropped.add(count, ordering: .relaxed) }
   func logWriteFailed() { writeFailures.add(1, ordering: .relaxed) }
 
-  /// The numbers of now. May be called from any thread.
+  /// Returns the current numbers. May be called on any thread.
   public func snapshot() -> MetricsSnapshot {
     var snapshot = MetricsSnapshot()
     for worker in workers { worker.add(to: &snapshot) }

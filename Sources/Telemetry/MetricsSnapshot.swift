@@ -1,36 +1,59 @@
-/// All numbers at one moment, summed over the workers.
+/// The numbers of all metrics at one moment, summed over the workers.
 public struct MetricsSnapshot: Equatable, Sendable {
+  /// Finished requests.
   public internal(set) var requests: [Handling: UInt64] = [:]
+  /// The time from a request's head to the last byte of its response.
   public internal(set) var durations: [Handling: HistogramSnapshot] = [:]
-  /// By the status's first digit; 0 counts requests that got no response.
+  /// Responses by the first digit of the status; index 0 counts requests that got no response.
   public internal(set) var responses = [UInt64](repeating: 0, count: 6)
+  /// The time from a request's last byte to the response head of the upstream.
   public internal(set) var upstreamDurations = HistogramSnapshot()
+  /// Requests that the upstream did not answer.
   public internal(set) var upstreamErrors: [UpstreamErrorKind: UInt64] = [:]
+  /// The number of times that each limit was reached.
   public internal(set) var limits: [LimitKind: UInt64] = [:]
+  /// Connections that clients have opened.
   public internal(set) var connectionsAccepted: UInt64 = 0
-  /// Open ones.
+  /// Open connections from clients.
   public internal(set) var connections: UInt64 = 0
-  /// TLS handshakes with clients, the resumed ones among them.
+  /// Completed TLS handshakes with clients, including resumed ones.
   public internal(set) var handshakes: UInt64 = 0
+  /// TLS handshakes that resumed a session.
   public internal(set) var resumptions: UInt64 = 0
+  /// TLS handshakes with clients that failed.
   public internal(set) var failedHandshakes: UInt64 = 0
+  /// Open connections to the upstream.
   public internal(set) var upstreamConnections: UInt64 = 0
+  /// Connections that the gateway has opened to the upstream.
   public internal(set) var upstreamConnectionsOpened: UInt64 = 0
+  /// Connections that spoke HTTP/2.
   public internal(set) var http2Connections: UInt64 = 0
+  /// Requests that came on HTTP/2 streams.
   public internal(set) var http2Streams: UInt64 = 0
-  /// Fields of observed requests that did not go upstream, because only a trusted proxy may send them.
+  /// Header fields that the gateway removed from observed requests, because only a trusted proxy may send them.
   public internal(set) var identityFieldsDropped: UInt64 = 0
-  /// How often accepting began to pause, and on how many listeners, each worker's counted, it pauses now.
+  /// The number of times that a listener paused accepting, for lack of descriptors or memory.
   public internal(set) var acceptPauses: UInt64 = 0
+  /// Listeners that are paused now, counted once for each worker.
   public internal(set) var listenersPaused: UInt64 = 0
+  /// The number of event loops.
   public internal(set) var workers = 0
+  /// Event loops that are stalled.
   public internal(set) var workersStalled = 0
+  /// Judged requests.
   public internal(set) var decisions: [DecisionLabels: UInt64] = [:]
+  /// The version of the policy in force.
   public internal(set) var policyVersion = ""
+  /// Reloads that took effect.
   public internal(set) var policyReloads: UInt64 = 0
+  /// Reloads that were refused.
   public internal(set) var policyReloadFailures: UInt64 = 0
+  /// The certificates that the gateway presents.
   public internal(set) var certificates: [CertificateExpiry] = []
+  /// The memory use of each kind of store entry.
   public internal(set) var store: [StoreSeries] = []
+  /// Decision-log records that were dropped because a ring was full.
   public internal(set) var logLinesDropped: UInt64 = 0
+  /// Writes to the decision log that failed.
   public internal(set) var logWriteFailures: UInt64 = 0
 }

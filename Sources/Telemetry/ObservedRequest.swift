@@ -1,28 +1,36 @@
-/// What the decision log says about an observed request: what `proofgate learn` and `proofgate readiness` read.
+/// The part of a decision-log line that describes an observed request. `proofgate learn` and `proofgate readiness` read
+/// it.
 ///
-/// Texts come from the request. Each is cut, and none is a secret: of a redirect URI without query, fragment and loopback
-/// port, of a code only a digest.
+/// The texts come from the request. Each one is shortened and none is a secret: a redirect URI is without query,
+/// fragment and loopback port, and a code is only a digest.
 public struct ObservedRequest: Sendable {
-  /// Bytes of a text of the request.
+  /// The number of bytes after which a text of the request is cut.
   static let maximumLength = 256
 
+  /// The redirect URI without query, fragment and loopback port.
   public var redirectURI: String?
+  /// The `response_type` parameter.
   public var responseType: String?
+  /// The `grant_type` parameter; `other` for an unknown one.
   public var grant: String?
-  /// `basic`, `post`, `assertion` or `none`.
+  /// The method of client authentication: `basic`, `post`, `assertion` or `none`.
   public var clientAuthentication: String?
-  /// At the authorization endpoint `S256`, `plain`, `other` or `none`; at the token endpoint `verifier` or `none`.
+  /// The use of PKCE: `S256`, `plain`, `other` or `none` at the authorization endpoint; `verifier` or `none` at the
+  /// token endpoint.
   public var pkce: String?
+  /// The `scope` parameter.
   public var scope: String?
-  /// Links an authorization request and the answer to it.
+  /// The id that an authorization request and the answer to it share.
   public var flow: String?
-  /// Links an answer and the redemption of its code.
+  /// The digest of the code, which links an answer and the redemption of its code.
   public var code: String?
-  /// True if the authorization request behind the code is known here.
+  /// True if this process knows the authorization request behind the code.
   public var isLinked: Bool?
 
+  /// Creates an empty description.
   public init() {}
 
+  /// Appends the members that are set.
   func write(to line: inout JSONLine) {
     let texts = [
       ("redirect_uri", redirectURI), ("response_type", responseType), ("grant", grant),

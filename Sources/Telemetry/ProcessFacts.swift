@@ -1,28 +1,33 @@
 internal import FoundationEssentials
 
-/// What the kernel says about the process. Read when metrics are collected, on the thread that serves them.
+/// The facts about the process that the kernel reports. Read when metrics are collected, on the thread that serves
+/// them.
 public struct ProcessFacts: Equatable, Sendable {
-  /// `nil` where there is no `/proc`.
+  /// The resident memory in bytes; `nil` without `/proc`, as are the other facts.
   public var residentBytes: UInt64?
+  /// The number of open file descriptors.
   public var openFiles: Int?
+  /// The number of file descriptors that the process may open (`RLIMIT_NOFILE`, soft limit).
   public var maximumFiles: UInt64?
 
+  /// Creates the facts from known numbers, e.g. for tests.
   public init(residentBytes: UInt64? = nil, openFiles: Int? = nil, maximumFiles: UInt64? = nil) {
     self.residentBytes = residentBytes
     self.openFiles = openFiles
     self.maximumFiles = maximumFiles
   }
 
+  /// Reads the facts from `/proc/self`.
   public static func current() -> ProcessFacts {
     let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
     return ProcessFacts(
       residentBytes: field("VmRSS:", of: "/proc/self/status", at: 1).map { $0 * 1024 },
-      // The listing itself needs one.
+      // Listing the directory needs one descriptor itself.
       openFiles: files.map { $0 - 1 },
       maximumFiles: field("Max open files", of: "/proc/self/limits", at: 3))
   }
 
-  /// The number that is word `position` of the line that begins with `name`.
+  /// Returns the number at word `position` of the line that begins with `name`.
   private static func field(_ name: String, of path: String, at position: Int) -> UInt64? {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
     guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) }) else { return nil }

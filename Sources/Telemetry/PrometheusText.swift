@@ -1,12 +1,15 @@
-/// Metrics in Prometheus's text format, version 0.0.4.
+/// A writer of metrics in the text format of Prometheus, version 0.0.4.
 public struct PrometheusText: Sendable {
+  /// The value for the `Content-Type` field of the response.
   public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
   private var text = ""
 
+  /// Returns the text of all metrics.
+  ///
   /// - Parameters:
-  ///   - version: of the program.
-  ///   - startTime: when the process started, in milliseconds since 1970.
+  ///   - version: the version of the program.
+  ///   - startTime: the start of the process, in milliseconds since 1970.
   public static func render(
     _ snapshot: MetricsSnapshot, process: ProcessFacts, version: String, startTime: Int64
   ) -> String {
@@ -27,7 +30,7 @@ public struct PrometheusText: Sendable {
     for handling in Handling.allCases {
       sample("proofgate_requests_total", [("handling", handling.rawValue)], snapshot.requests[handling] ?? 0)
     }
-    family("proofgate_responses_total", "counter", "Responses by the status's class; none: the client got no response.")
+    family("proofgate_responses_total", "counter", "Responses by class of status; none: the client got no response.")
     for (index, count) in snapshot.responses.enumerated() {
       sample("proofgate_responses_total", [("class", index == 0 ? "none" : "\(index)xx")], count)
     }
@@ -53,13 +56,13 @@ public struct PrometheusText: Sendable {
   }
 
   private mutating func limits(_ snapshot: MetricsSnapshot) {
-    family("proofgate_limits_total", "counter", "How often each limit was met.")
+    family("proofgate_limits_total", "counter", "Number of times that each limit was reached.")
     for kind in LimitKind.allCases {
       sample("proofgate_limits_total", [("limit", kind.rawValue)], snapshot.limits[kind] ?? 0)
     }
     family(
       "proofgate_identity_fields_dropped_total", "counter",
-      "Fields of observed requests that only a trusted proxy may send.")
+      "Removed fields of observed requests, which only a trusted proxy may send.")
     sample("proofgate_identity_fields_dropped_total", [], snapshot.identityFieldsDropped)
   }
 
@@ -68,9 +71,9 @@ public struct PrometheusText: Sendable {
     sample("proofgate_connections_accepted_total", [], snapshot.connectionsAccepted)
     family("proofgate_connections", "gauge", "Open connections from clients.")
     sample("proofgate_connections", [], snapshot.connections)
-    family("proofgate_accept_pauses_total", "counter", "How often accepting paused, for want of descriptors or memory.")
+    family("proofgate_accept_pauses_total", "counter", "Pauses of accepting, for lack of descriptors or memory.")
     sample("proofgate_accept_pauses_total", [], snapshot.acceptPauses)
-    family("proofgate_listeners_paused", "gauge", "Listeners that accept nothing for now, counted for each worker.")
+    family("proofgate_listeners_paused", "gauge", "Listeners that pause accepting, counted for each worker.")
     sample("proofgate_listeners_paused", [], snapshot.listenersPaused)
     family("proofgate_http2_connections_total", "counter", "Connections that spoke HTTP/2.")
     sample("proofgate_http2_connections_total", [], snapshot.http2Connections)
@@ -83,7 +86,7 @@ public struct PrometheusText: Sendable {
     sample("proofgate_tls_resumptions_total", [], snapshot.resumptions)
     family("proofgate_workers", "gauge", "Event loops.")
     sample("proofgate_workers", [], UInt64(snapshot.workers))
-    family("proofgate_workers_stalled", "gauge", "Event loops that have not turned for a second.")
+    family("proofgate_workers_stalled", "gauge", "Event loops that have been busy or blocked for a second.")
     sample("proofgate_workers_stalled", [], UInt64(snapshot.workersStalled))
   }
 
@@ -104,11 +107,11 @@ public struct PrometheusText: Sendable {
   private mutating func store(_ snapshot: MetricsSnapshot) {
     family("proofgate_store_entries", "gauge", "Entries of the store, by kind.")
     for kind in snapshot.store { sample("proofgate_store_entries", [("kind", kind.kind)], UInt64(kind.entries)) }
-    family("proofgate_store_bytes", "gauge", "Bytes that the entries take.")
+    family("proofgate_store_bytes", "gauge", "Bytes that the entries use.")
     for kind in snapshot.store { sample("proofgate_store_bytes", [("kind", kind.kind)], UInt64(kind.bytes)) }
-    family("proofgate_store_share_bytes", "gauge", "Bytes that the entries of a kind may take.")
+    family("proofgate_store_share_bytes", "gauge", "Bytes that the entries of a kind may use.")
     for kind in snapshot.store { sample("proofgate_store_share_bytes", [("kind", kind.kind)], UInt64(kind.share)) }
-    family("proofgate_store_evictions_total", "counter", "Entries that made room for others.")
+    family("proofgate_store_evictions_total", "counter", "Entries removed to make room for others.")
     for kind in snapshot.store { sample("proofgate_store_evictions_total", [("kind", kind.kind)], kind.evictions) }
     family("proofgate_store_refusals_total", "counter", "Requests for which the store had no room.")
     for kind in snapshot.store { sample("proofgate_store_refusals_total", [("kind", kind.kind)], kind.refusals) }
@@ -121,14 +124,14 @@ public struct PrometheusText: Sendable {
     sample("proofgate_policy_reloads_total", [("result", "ok")], snapshot.policyReloads)
     sample("proofgate_policy_reloads_total", [("result", "failed")], snapshot.policyReloadFailures)
     let expiry = "proofgate_certificate_expiry_timestamp_seconds"
-    family(expiry, "gauge", "When each certificate that is shown to others expires, in seconds since 1970.")
+    family(expiry, "gauge", "Expiry of each certificate that the gateway presents, in seconds since 1970.")
     for certificate in snapshot.certificates {
       line(
         expiry,
         [("listener", certificate.place), ("name", certificate.name), ("fingerprint", certificate.fingerprint)],
         String(certificate.seconds))
     }
-    family("proofgate_log_lines_dropped_total", "counter", "Decision-log lines for which there was no room.")
+    family("proofgate_log_lines_dropped_total", "counter", "Decision-log lines that were dropped for lack of room.")
     sample("proofgate_log_lines_dropped_total", [], snapshot.logLinesDropped)
     family("proofgate_log_write_failures_total", "counter", "Writes to the decision log that failed.")
     sample("proofgate_log_write_failures_total", [], snapshot.logWriteFailures)
@@ -137,7 +140,7 @@ public struct PrometheusText: Sendable {
   private mutating func process(_ facts: ProcessFacts, version: String, startTime: Int64) {
     family("proofgate_build_info", "gauge", "The program's version.")
     sample("proofgate_build_info", [("version", version)], 1)
-    family("process_start_time_seconds", "gauge", "When the process started, in seconds since 1970.")
+    family("process_start_time_seconds", "gauge", "Start of the process, in seconds since 1970.")
     line("process_start_time_seconds", [], PrometheusText.decimal(startTime, places: 3))
     if let bytes = facts.residentBytes {
       family("process_resident_memory_bytes", "gauge", "Resident memory.")
@@ -181,6 +184,7 @@ public struct PrometheusText: Sendable {
     sample("\(name)_count", labels, cumulative)
   }
 
+  /// Escapes a label value: backslash, double quote and line feed.
   private static func escaped(_ value: String) -> String {
     var escaped = ""
     for character in value.unicodeScalars {
@@ -194,7 +198,7 @@ public struct PrometheusText: Sendable {
     return escaped
   }
 
-  /// `value` divided by ten to the power of `places`, exactly, without trailing zeros.
+  /// Returns `value` divided by ten to the power of `places`, exactly and without trailing zeros.
   static func decimal(_ value: Int64, places: Int) -> String {
     var scale: Int64 = 1
     for _ in 0..<places { scale *= 10 }

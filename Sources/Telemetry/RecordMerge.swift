@@ -1,29 +1,30 @@
-/// Merges the rings of the workers into one sequence in the order of the decisions.
+/// A merge of the workers' rings into one sequence in the order of the decisions.
 ///
-/// The writer takes one ring after the other, while workers append. A record of a ring that was taken early may therefore
-/// be missing although a later one of another ring is there. So each drain has an end: a place that was read before the
-/// first ring was taken. A place is given under the lock of its ring, so every record below the end is in its ring by then;
-/// what lies beyond it waits for the next drain.
+/// The writer empties one ring after the other, while the workers append. So a record may be missing from a ring that
+/// was emptied early, although a later record of another ring was found. Therefore each drain has an end: the next free
+/// place, read before the first ring is emptied. A worker takes a place under the lock of its ring, so every record
+/// below the end is in its ring by then. Records at or above the end wait for the next drain.
 struct RecordMerge {
+  /// The storage that is exchanged with the ring that is being emptied.
   private var taken: [RecordRing.Entry] = []
-  /// In order, from `written` on.
+  /// The collected records. Those from `written` on have not been written yet and are in order.
   private var waiting: [RecordRing.Entry] = []
   private var written = 0
   private var end: UInt64 = 0
 
-  /// Records that wait for a later drain, or for a sink that refuses.
+  /// The number of records that wait, either for a later drain or for a sink that fails.
   var count: Int { waiting.count - written }
 
-  /// Begins a drain. The records of earlier ones that were not written yet come first.
+  /// Begins a drain. Records of earlier drains that were not written yet come first.
   ///
-  /// - Parameter end: The place of the first record that waits for the next drain.
+  /// - Parameter end: the place of the first record that waits for the next drain.
   mutating func begin(below end: UInt64) {
     waiting.removeFirst(written)
     written = 0
     self.end = end
   }
 
-  /// Takes the records of a ring. Returns how many the ring dropped.
+  /// Moves the records of a ring into the merge. Returns how many records the ring has dropped.
   mutating func collect(_ ring: RecordRing) -> UInt64 {
     let dropped = ring.take(&taken)
     waiting.append(contentsOf: taken)
@@ -31,12 +32,12 @@ struct RecordMerge {
     return dropped
   }
 
-  /// Puts what was collected in order. A sequence of sorted runs, which the sort merges.
+  /// Sorts the collected records. They are a sequence of sorted runs, which the sort merges.
   mutating func arrange() {
     waiting.sort { $0.place < $1.place }
   }
 
-  /// Returns the next record below the end of the drain; `nil` if there is none.
+  /// Returns the next record below the end of the drain, or `nil` after the last one.
   mutating func next() -> DecisionRecord? {
     guard written < waiting.count, waiting[written].place < end else { return nil }
     defer { written += 1 }

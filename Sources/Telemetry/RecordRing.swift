@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// One worker's records on their way to the writer. Full means that new ones are dropped and counted: the log's gap is
-/// then in one place, and the worker never waits.
+/// The records of one worker on their way to the writer. A full ring drops new records and counts them, so that the gap
+/// in the log is in one place and the worker never waits.
 final class RecordRing: Sendable {
   /// A record with its place among the records of all workers.
   struct Entry: Sendable {
@@ -18,35 +18,39 @@ final class RecordRing: Sendable {
   private let order: RecordOrder
   private let state = Mutex(State())
 
-  /// - Parameter order: The one of all rings.
+  /// - Parameter order: shared by all rings of a log.
   init(capacity: Int, order: RecordOrder) {
     self.capacity = capacity
     self.order = order
   }
 
+  /// The result of appending a record.
   enum Outcome {
-    /// The writer has to be woken.
+    /// The ring was empty: the caller must wake the writer.
     case first
-    /// It is awake: there are records that it has not taken.
+    /// The ring holds older records, so the writer has been woken already.
     case queued
+    /// The ring is full; the record is lost.
     case dropped
   }
 
+  /// Appends a record, or drops it if the ring is full.
   func append(_ record: DecisionRecord) -> Outcome {
     state.withLock { state in
       guard state.entries.count < capacity else {
         state.dropped += 1
         return .dropped
       }
-      // Under the lock: who takes the ring after the place was given finds the record in it.
+      // The place is taken under the lock: a writer that reads the next place and then empties the ring finds this
+      // record.
       state.entries.append(Entry(place: order.take(), record: record))
       return state.entries.count == 1 ? .first : .queued
     }
   }
 
-  /// All records, which are gone here, and how many were dropped since the last call.
+  /// Moves all records into `entries`. Returns how many records were dropped since the last call.
   ///
-  /// - Parameter entries: comes back filled; its storage is what the worker fills next, so neither side allocates.
+  /// - Parameter entries: its content is replaced. The ring reuses its storage, so neither side allocates.
   func take(_ entries: inout [Entry]) -> UInt64 {
     entries.removeAll(keepingCapacity: true)
     return state.withLock { state in
@@ -57,15 +61,15 @@ final class RecordRing: Sendable {
   }
 }
 
-/// The places of records among those of all workers: numbers that rise in the order of the decisions.
+/// The places of records among the records of all workers: numbers that rise in the order of the decisions.
 ///
-/// One relaxed addition for each judged request; requests that pass take none.
+/// Costs one relaxed addition for each judged request; requests that are not judged take no place.
 final class RecordOrder: Sendable {
   private let given = Atomic<UInt64>(0)
 
-  /// Returns the next place.
+  /// Takes the next place and returns it.
   func take() -> UInt64 { given.add(1, ordering: .relaxed).oldValue }
 
-  /// The place that will be given next.
+  /// The place that the next `take` returns.
   var next: UInt64 { given.load(ordering: .relaxed) }
 }

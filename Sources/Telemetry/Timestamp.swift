@@ -1,6 +1,8 @@
-/// Times as log lines write them (RFC 3339), in UTC with milliseconds.
+/// The time format of log lines: RFC 3339, in UTC with milliseconds.
 enum Timestamp {
-  /// - Parameter milliseconds: since 1970, not negative.
+  /// Returns the text of a time, e.g. `2026-08-25T12:00:00.000Z`.
+  ///
+  /// - Parameter milliseconds: milliseconds since 1970, not negative.
   static func text(_ milliseconds: Int64) -> String {
     let (days, inDay) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
     let (year, month, day) = date(days)
@@ -17,8 +19,8 @@ enum Timestamp {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The Gregorian date of a day counted from 1970-01-01. Years begin in March here, so that the leap day comes last; 400
-  /// years have 146,097 days.
+  /// Returns the Gregorian date of a day counted from 1970-01-01. Here a year begins in March, so that the leap day is
+  /// its last day; 400 years have 146,097 days.
   private static func date(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let shifted = days + 719_468
     let dayOfEra = shifted % 146_097
@@ -30,7 +32,7 @@ enum Timestamp {
     return (year, month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
   }
 
-  /// The last `width` digits of a number, and what follows them.
+  /// Appends the last `width` digits of a number and the separator that follows them.
   private static func append(_ value: Int64, _ width: Int, _ end: Unicode.Scalar, to text: inout [UInt8]) {
     var scale: Int64 = 1
     for _ in 1..<width { scale *= 10 }

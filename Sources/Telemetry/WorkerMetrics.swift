@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// What one worker counts. Only that worker calls it; the registry reads it from any thread.
+/// The metrics of one worker. Only that worker changes them; the registry reads them on any thread.
 ///
-/// Everything on the way of a passed request is a relaxed load and store. The table of decisions has a lock, which nobody
-/// else holds except while metrics are collected.
+/// A request that is not judged costs only relaxed loads and stores. The table of decisions has a lock; it is contended
+/// only while metrics are collected.
 public final class WorkerMetrics: Sendable {
   private let handled = InlineArray<4, Counter> { _ in Counter() }
   private let durations = InlineArray<4, LatencyHistogram> { _ in LatencyHistogram() }
@@ -31,10 +31,12 @@ public final class WorkerMetrics: Sendable {
     self.clients = clients
   }
 
-  /// A response was sent, or the connection given up on.
+  /// Counts a request whose response was sent or whose connection was closed without one.
+  ///
   /// - Parameters:
-  ///   - status: as sent; 0 when nothing was.
-  ///   - durationNanoseconds: from the request's head to the response's last byte.
+  ///   - handling: the way in which the gateway handled the request.
+  ///   - status: the status that was sent; 0 without a response.
+  ///   - durationNanoseconds: the time from the request's head to the last byte of the response.
   public func requestFinished(_ handling: Handling, status: Int, durationNanoseconds: UInt64) {
     let index = WorkerMetrics.index(handling)
     handled[index].add(1)
@@ -42,53 +44,62 @@ public final class WorkerMetrics: Sendable {
     statuses[(100...599).contains(status) ? status / 100 : 0].add(1)
   }
 
-  /// A request that was forwarded without a look at its meaning has been answered.
+  /// Counts a request that was forwarded without being judged.
   public func requestPassed(durationNanoseconds: UInt64, status: Int) {
     requestFinished(.pass, status: status, durationNanoseconds: durationNanoseconds)
   }
 
-  /// The upstream's response head arrived, so long after the request went out.
+  /// Counts a response head of the upstream, with the time since the request was sent.
   public func upstreamAnswered(nanoseconds: UInt64) {
     upstreamDuration.observe(nanoseconds: nanoseconds)
   }
 
+  /// Counts a request that the upstream did not answer.
   public func upstreamFailed(_ kind: UpstreamErrorKind) {
     upstreamErrors[WorkerMetrics.index(kind)].add(1)
   }
 
-  /// A limit was met.
+  /// Counts that a limit was reached.
   public func limited(_ limit: LimitKind) { limits[limit.index].add(1) }
 
+  /// Counts a connection that a client opened.
   public func connectionAccepted() { accepted.add(1) }
+  /// Counts a client connection that ended.
   public func connectionClosed() { closed.add(1) }
-  /// A connection turned out to speak HTTP/2.
+  /// Counts a connection that speaks HTTP/2.
   public func http2ConnectionOpened() { http2Connections.add(1) }
-  /// A request came on a stream.
+  /// Counts a request on an HTTP/2 stream.
   public func http2StreamOpened() { http2Streams.add(1) }
-  /// A field of an observed request does not go upstream, because only a trusted proxy may send it.
+  /// Counts a header field that was removed from an observed request, because only a trusted proxy may send it.
   public func identityFieldDropped() { identityFieldsDropped.add(1) }
-  /// A listener accepts nothing for now.
+  /// Counts that a listener paused accepting.
   public func acceptingPaused() { pauses.add(1) }
-  /// It accepts again, or was closed.
+  /// Counts that a paused listener accepts again or was closed.
   public func acceptingResumed() { pausesEnded.add(1) }
 
-  /// A client's TLS handshake is done.
+  /// Counts a completed TLS handshake with a client.
   public func handshakeFinished(isResumed: Bool) {
     handshakes.add(1)
     if isResumed { resumptions.add(1) }
   }
 
+  /// Counts a TLS handshake with a client that failed.
   public func handshakeFailed() { failedHandshakes.add(1) }
 
+  /// Counts a connection that the gateway opened to the upstream.
   public func upstreamConnectionOpened() { upstreamOpened.add(1) }
+  /// Counts a connection to the upstream that ended.
   public func upstreamConnectionClosed() { upstreamClosed.add(1) }
 
-  /// Set and cleared by whoever watches the loop, on any thread.
+  /// Marks the event loop of this worker as stalled or as running. May be called on any thread.
   public func setStalled(_ isStalled: Bool) { stalled.store(isStalled, ordering: .relaxed) }
 
-  /// A request was judged.
+  /// Counts a judged request.
+  ///
   /// - Parameters:
-  ///   - client: a configured client's id, never text of the request; `nil` for every other.
+  ///   - decision: the result of the judgement.
+  ///   - endpoint: the endpoint that judged the request.
+  ///   - client: the id of a configured client, never text of the request; `nil` if the client is not configured.
   ///   - rule: the stable id of the rule that decided, if one did.
   public func decided(_ decision: DecisionKind, at endpoint: DecisionEndpoint, client: String?, rule: String?) {
     let label = client.map(clients.label(for:)) ?? "unknown"
@@ -96,7 +107,7 @@ public final class WorkerMetrics: Sendable {
     decisions.withLock { $0[labels, default: 0] += 1 }
   }
 
-  /// Adds what this worker counted.
+  /// Adds the numbers of this worker to `snapshot`.
   func add(to snapshot: inout MetricsSnapshot) {
     for handling in Handling.allCases {
       let index = WorkerMetrics.index(handling)
@@ -109,7 +120,7 @@ public final class WorkerMetrics: Sendable {
       snapshot.upstreamErrors[kind, default: 0] += upstreamErrors[WorkerMetrics.index(kind)].value
     }
     for kind in LimitKind.allCases { snapshot.limits[kind, default: 0] += limits[kind.index].value }
-    // Read in this order, so that a connection that ends in between does not make a gauge negative.
+    // The end counts are read first, so that a connection that ends in between cannot make a gauge negative.
     let gone = closed.value
     let total = accepted.value
     snapshot.connectionsAccepted += total

@@ -1,6 +1,6 @@
-"""A browser and an app that walk a whole OAuth flow: authorization request with PKCE, pages and forms, redirect to the
-app, token request. Forms are filled in as they come: names and passwords are typed, hidden fields go back, of several
-buttons the one that approves is pressed. The redirect URI is not listened on: a redirect to it ends the browser's part.
+"""A browser and an app that run a whole OAuth flow: authorization request with PKCE, pages and forms, redirect to the
+app, token request. The browser fills in any form: it types name and password, returns hidden fields, and presses the
+button that approves. No program listens at the redirect URI: a redirect to it ends the browser's part.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ import secrets
 import socket
 from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 
-STEPS = 20  # requests of one flow; about ten are needed
+STEPS = 20  # maximum number of requests of one flow; about ten are needed
 
 FORM = re.compile(r"<form\b([^>]*)>(.*?)</form>", re.S | re.I)
 FIELD = re.compile(r"<input\b([^>]*)>|<button\b([^>]*)>(.*?)</button>", re.S | re.I)
@@ -34,7 +34,7 @@ def attributes(text):
 
 
 def filled(page, options):
-    """Method, action and fields of the form that leads on."""
+    """Returns method, action and fields of the form that continues the flow."""
     best = None
     for head, inside in FORM.findall(page):
         form, fields, buttons = attributes(head), [], []
@@ -61,13 +61,14 @@ def filled(page, options):
         if best is None or approves > best[0]:
             best = approves, form.get("method", "get").lower(), form.get("action", ""), fields
     if best is None:
-        raise Failure(f"a page without a form that leads on: {' '.join(re.sub('<[^>]*>', ' ', page).split())[:200]}")
+        raise Failure(f"a page without a form that continues the flow: {' '.join(re.sub('<[^>]*>', ' ', page).split())[:200]}")
     return best[1:]
 
 
 def flow(options):
-    """One flow, without I/O: yields a server's host and port and a request to it as bytes, is sent each `Answer`, returns
-    the token. The browser goes where it is redirected among `options.servers`, by default the gateway alone."""
+    """Runs one flow without I/O: yields the host and port of a server and the bytes of a request, receives each
+    `Answer`, and returns the token. The browser follows redirects to `options.servers`, by default to the gateway
+    only."""
     base = urlsplit(options.gateway).netloc
     servers = {base, *getattr(options, "servers", ())}
     cookies = {server: {} for server in servers}
@@ -125,13 +126,13 @@ def flow(options):
         else:
             raise Failure(f"{method} {parts.path} answered {answer.status}: {answer.body[:200]!r}")
     else:
-        raise Failure(f"no end after {STEPS} requests")
+        raise Failure(f"the flow did not end after {STEPS} requests")
 
     result = parse_qs(urlsplit(url).query)
     if result.get("state") != [state]:
         raise Failure(f"the state came back as {result.get('state')}")
     if "code" not in result:
-        raise Failure(f"no code but {result.get('error')} {result.get('error_description', '')}")
+        raise Failure(f"error instead of a code: {result.get('error')} {result.get('error_description', '')}")
     fields = {
         "grant_type": "authorization_code",
         "code": result["code"][0],
@@ -167,7 +168,7 @@ def parse_head(head):
 
 
 class Blocking:
-    """One connection that is kept over flows."""
+    """One connection that is kept for several flows."""
 
     def __init__(self, host, port, timeout):
         self.address, self.timeout, self.socket = (host, port), timeout, None
@@ -183,7 +184,7 @@ class Blocking:
                 self.socket.sendall(request)
                 return self._answer()
             except ConnectionError:
-                # A kept connection may have been closed in the meantime; a fresh one may not.
+                # The server may have closed a kept connection; on a new connection this is an error.
                 self.close()
                 if fresh or attempt == 2:
                     raise
@@ -228,7 +229,7 @@ class Blocking:
 
 
 async def exchange(connection, address, request):
-    """The same on asyncio streams. `connection` is a list that holds reader and writer, or nothing."""
+    """Sends one request with asyncio streams. `connection` is an empty list or holds reader and writer."""
     if not connection:
         connection[:] = await asyncio.open_connection(*address)
     reader, writer = connection

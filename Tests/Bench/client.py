@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The load that no Debian tool makes: TLS handshakes, full or resumed, and connections that stay open and idle.
+"""Load that the tools of Debian cannot make: full or resumed TLS handshakes, and connections that stay open and idle.
 
-  client.py handshakes PORT HOST SECONDS [--resume]   one after another, each with a request; prints what it saw as JSON
-  client.py hold PORT HOST COUNT [--tls]              a request on each, then says `ready` and waits for its input's end
+  client.py handshakes PORT HOST SECONDS [--resume]   one after another, each with a request; prints results as JSON
+  client.py hold PORT HOST COUNT [--tls]              a request on each, then prints `ready` and waits until stdin ends
 """
 
 import argparse
@@ -17,7 +17,7 @@ import time
 def context():
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     made.check_hostname = False
-    made.verify_mode = ssl.CERT_NONE  # the server's part is measured, and its certificate is its own
+    made.verify_mode = ssl.CERT_NONE  # only the server is measured, and its certificate is self-signed
     made.minimum_version = ssl.TLSVersion.TLSv1_3
     return made
 
@@ -25,13 +25,13 @@ def context():
 def connect(port):
     connection = socket.create_connection(("127.0.0.1", port), timeout=30)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    # Closed with a reset: thousands of closed connections must not use up the ports.
+    # Closing with a reset frees the port at once; thousands of closed connections would otherwise use up the ports.
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     return connection
 
 
 def ask(connection, host, closes=False):
-    """One request and its answer, whole; false when it is not 200."""
+    """Sends a request and reads the whole answer. Returns false unless the status is 200."""
     field = "Connection: close\r\n" if closes else ""
     connection.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\n{field}\r\n".encode())
     received = b""
@@ -64,7 +64,7 @@ def handshakes(options):
                 wanted = options.resume and session is not None
                 if not answered or connection.session_reused != wanted:
                     errors += 1
-                # A ticket of TLS 1.3 comes with the first bytes behind the handshake, and each is good for one use.
+                # A ticket of TLS 1.3 arrives with the first bytes after the handshake, and may be used only once.
                 session = connection.session
         except OSError:
             errors += 1
@@ -96,7 +96,7 @@ def hold(options):
     print("ready", flush=True)
     sys.stdin.read()
     for connection in held:
-        # Not `unwrap`: nothing more is said.
+        # Without `unwrap`: the connection ends without a close_notify.
         connection.close()
 
 

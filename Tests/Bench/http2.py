@@ -1,18 +1,18 @@
-"""A client of HTTP/2 with prior knowledge that sends the same frames in each run: what other load programs send depends
-on when answers arrive."""
+"""An HTTP/2 client with prior knowledge that sends the same frames in each run. The frames of other load programs
+depend on the times at which answers arrive."""
 
 import socket
 import struct
 
 HEADERS, RESET, SETTINGS, GOAWAY, WINDOW_UPDATE = 1, 3, 4, 7, 8
 END_STREAM, ACK, END_HEADERS = 1, 1, 4
-# More than all answers of a connection take.
+# More than all answers of a connection need.
 WINDOW = 1 << 30
 
 
 class Connection:
-    """One connection, whose requests are all alike. Field blocks are written by hand (RFC 7541, section 6): the first
-    request puts its fields into the dynamic table, the others refer to them, as those of every client do."""
+    """One connection with equal requests. Field blocks are written by hand (RFC 7541, section 6): the first request
+    adds its fields to the dynamic table, and the others refer to them, as with any client."""
 
     def __init__(self, port, host, path):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
@@ -35,7 +35,7 @@ class Connection:
         return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
 
     def ask(self, count):
-        """So many requests in one go and their answers, whole, which must be 200."""
+        """Sends `count` requests at once and reads their whole answers, whose status must be 200."""
         requests = b""
         for _ in range(count):
             requests += self.frame(HEADERS, END_HEADERS | END_STREAM, self.stream, self.block)

@@ -1,4 +1,4 @@
-"""What the kernel says about processes and the machine."""
+"""Measurements of processes and the machine from /proc."""
 
 import os
 import random
@@ -14,7 +14,7 @@ def children(pid):
 
 
 def cpu_seconds(pids):
-    """User and system time of live processes, all threads, ended ones included."""
+    """Returns user and system time of live processes with all their threads, including ended threads."""
     total = 0
     for pid in pids:
         with open(f"/proc/{pid}/stat") as file:
@@ -24,7 +24,7 @@ def cpu_seconds(pids):
 
 
 def resident_bytes(pids):
-    """The proportional set size, so that pages shared by master and workers count once."""
+    """Returns the proportional set size, which counts pages that master and workers share only once."""
     total = 0
     for pid in pids:
         with open(f"/proc/{pid}/smaps_rollup") as file:
@@ -33,10 +33,10 @@ def resident_bytes(pids):
 
 
 def let_go_of(path):
-    """Has the kernel read a file from the disk when it is used next.
+    """Drops a file from the page cache, so that the kernel reads it from the disk at its next use.
 
-    It maps a program that was just written in larger pieces than one that it has read, and all of a piece counts as
-    resident: 13 to 15 MiB instead of 8.5.
+    The kernel maps a program that was just written in larger pieces than one that it has read from the disk. All of a
+    piece counts as resident: 13 to 15 MiB instead of 8.5.
     """
     with open(path, "rb") as file:
         os.fsync(file.fileno())
@@ -44,7 +44,7 @@ def let_go_of(path):
 
 
 def peak_bytes(pid):
-    """The largest resident set so far."""
+    """Returns the largest resident set of the process so far."""
     with open(f"/proc/{pid}/status") as file:
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM:"))
 
@@ -58,9 +58,9 @@ def threads(pids):
 
 
 class Machine:
-    """What others take of the machine since this was made: processes that do not descend from this one, and the
-    hypervisor. Processes, because the kernel knows their time exactly; the machine's it only samples, at moments at which
-    those that wait for a timer are always found at work."""
+    """The processor time that others use from the creation of this object on: processes that do not descend from this
+    one, and the hypervisor. The times of processes are added, because the kernel measures them exactly. It only samples
+    the total of the machine, always at timer ticks, at which processes that wait for a timer begin to run."""
 
     def __init__(self):
         self.began, self.start, self.stolen = time.monotonic(), self._processes(), self._stolen()
@@ -72,7 +72,7 @@ class Machine:
 
     @staticmethod
     def _processes():
-        """Ticks of each process that is not ours."""
+        """Returns the ticks of each process that does not descend from this one."""
         parents, ticks = {}, {}
         for name in os.listdir("/proc"):
             if not name.isdigit():
@@ -81,7 +81,7 @@ class Machine:
                 with open(f"/proc/{name}/stat") as file:
                     fields = file.read().rpartition(")")[2].split()
             except OSError:
-                continue  # gone meanwhile
+                continue  # the process has ended
             parents[int(name)] = int(fields[1])
             ticks[int(name)] = int(fields[11]) + int(fields[12])
 
@@ -93,7 +93,7 @@ class Machine:
         return {pid: used for pid, used in ticks.items() if not is_ours(pid)}
 
     def others(self):
-        """Shares of a core: other processes, the hypervisor."""
+        """Returns the shares of a core that other processes and the hypervisor use."""
         elapsed = max(time.monotonic() - self.began, 0.001) * TICKS
         used = sum(now - self.start.get(pid, 0) for pid, now in self._processes().items())
         return used / elapsed, (self._stolen() - self.stolen) / elapsed
@@ -104,7 +104,7 @@ def median(values):
 
 
 def interval(values, draws=2000):
-    """The 95 % interval of the median, by bootstrap; the same values always give the same interval."""
+    """Returns the 95 % interval of the median by bootstrap; equal values always give the same interval."""
     if len(values) < 2:
         return (values[0], values[0]) if values else (float("nan"), float("nan"))
     dice = random.Random(len(values))

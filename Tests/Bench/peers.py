@@ -1,6 +1,6 @@
-"""The programs that are compared, each as a plain reverse proxy before the same upstream, and that upstream.
+"""The compared programs, each as a plain reverse proxy in front of the same upstream, and that upstream.
 
-Every one runs in the foreground as our own child, with its files in a folder of ours and its listeners on loopback.
+Each runs as a child process in the foreground, with its files in a temporary folder and its listeners on loopback.
 """
 
 import os
@@ -15,9 +15,9 @@ import time
 import measure
 
 PROXY_CORE, LOAD_CORE = "0", "1"
-EVERY_CORE = "0,1"  # of a proxy with several workers
-CONNECTIONS = 16_384  # for each: more than any scenario opens
-START = 60  # seconds until a program must listen; under valgrind it takes its time
+EVERY_CORE = "0,1"  # the cores of a proxy with several workers
+CONNECTIONS = 16_384  # the maximum for each program, more than any scenario opens
+START = 60  # seconds until a program must listen; valgrind makes it slow
 SMALL = "x" * 200
 LARGE = 1024 * 1024
 
@@ -29,7 +29,7 @@ def free_port():
 
 
 class Program:
-    """A child, pinned to a core, that listens on `port`."""
+    """A child process, pinned to a core, that listens on `port`."""
 
     name = ""
     core = PROXY_CORE
@@ -44,7 +44,7 @@ class Program:
 
     def write(self, name, text):
         path = self.folder / name
-        path.touch(mode=0o600)  # secrets are among these
+        path.touch(mode=0o600)  # some of these files are secrets
         path.write_text(text)
         return str(path)
 
@@ -78,7 +78,7 @@ class Program:
                 continue
 
     def pids(self):
-        """The processes that do the work."""
+        """Returns the ids of the processes that handle requests."""
         return [self.child.pid]
 
     def version(self):
@@ -97,12 +97,12 @@ class Proxy(Program):
 
     @property
     def host(self):
-        """What requests name as their host, whichever port they come by."""
+        """The authority in the Host field of requests, on any port."""
         return f"127.0.0.1:{self.port}"
 
 
 def certificate(folder):
-    """One for all proxies of a run: what a handshake costs depends on its kind of key."""
+    """Creates one certificate for all proxies of a run, because the cost of a handshake depends on the type of key."""
     chain, key = pathlib.Path(folder) / "tls.crt", pathlib.Path(folder) / "tls.key"
     if not key.exists():
         key.touch(mode=0o600)
@@ -123,14 +123,14 @@ def first_line(*command):
 
 
 class Nginx(Program):
-    """What nginx as a proxy and nginx as the upstream share."""
+    """The common part of nginx as a proxy and nginx as the upstream."""
 
     def head(self, workers=1):
         temporary = "".join(
             f"  {kind}_temp_path {self.folder}/{kind};\n"
             for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         )
-        # Workers of a root-owned master drop to another user, who could not read this folder.
+        # Workers of a master that runs as root change to another user, which cannot read this folder.
         user = "user root;\n" if os.getuid() == 0 else ""
         return f"""{user}daemon off;
 worker_processes {workers};
@@ -155,8 +155,8 @@ http {{
 
 
 class Upstream(Nginx):
-    """Answers everything itself: `/` with 200 bytes, `/large` with 1 MiB, `/sink` by reading a body, and the two
-    OAuth endpoints as a server would whose user is already logged in."""
+    """The upstream: answers `/` with 200 bytes and `/large` with 1 MiB, reads a body at `/sink`, and answers the two
+    OAuth endpoints like a server whose user is already signed in."""
 
     name = "upstream"
     core = LOAD_CORE
@@ -172,7 +172,7 @@ class Upstream(Nginx):
     listen 127.0.0.1:{self.port} backlog=4096;
     location / {{ return 200 "{SMALL}"; }}
     location = /large {{ alias {self.folder}/large; }}
-    # Passing the request on to itself makes nginx read the whole body before it answers.
+    # nginx forwards the request to itself, so that it reads the whole body before it answers.
     location = /sink {{ client_body_buffer_size 2m; proxy_pass http://127.0.0.1:{self.port}/; }}
     location = /oauth/authorize {{
       return 302 "http://$http_x_forwarded_host/.proofgate/callback?code={'c' * 11}$request_id&state=$arg_state";
@@ -189,7 +189,7 @@ class NginxProxy(Nginx, Proxy):
 
     def __init__(self, folder, upstream, workers=1):
         super().__init__(folder, upstream, workers)
-        # Told to speak HTTP/2, this version speaks nothing else on a plain port.
+        # With `http2`, this version accepts only HTTP/2 on a port without TLS.
         self.h2c_port = free_port()
 
     def configuration(self):
@@ -269,9 +269,9 @@ gateway:
       tls: {{ certificate: {self.certificate}, private_key: {self.key} }}
   admin: 127.0.0.1:{free_port()}
   workers: {self.workers}
-  # Each sign-in leaves the digest of its code for the ten minutes that a server's code may live.
+  # For each sign-in, the store keeps the digest of its code for ten minutes, the maximum lifetime of an upstream code.
   store: {{ memory: 4GiB }}
-  # As the other proxies are told.
+  # The same limits as in the configurations of the other proxies.
   limits: {{ token_requests_per_client: off, requests_per_connection: 1000000000, idle_timeout: 600s }}
 upstream:
   url: http://127.0.0.1:{self.upstream}
@@ -281,7 +281,7 @@ clients:
     type: public
     application: native
     redirect_uris: ["http://127.0.0.1/callback"]
-    # The upstream's part of the flow is measured, not the gateway's own consent page.
+    # Without the gateway's consent page, which is not measured.
     consent: upstream
     upstream:
       client_id: legacy-web

@@ -1,4 +1,4 @@
-"""Line plots as SVG: a logarithmic axis to the right, a linear one from zero up, readable in the light and in the dark."""
+"""Line plots as SVG with a logarithmic x axis and a linear y axis from zero, for light and dark backgrounds."""
 
 import html
 
@@ -14,7 +14,7 @@ STYLE = """
 
 
 def ceiling(value):
-    """The next larger number of the kind that axes have."""
+    """Returns the next larger round number for the end of an axis."""
     power = 10 ** (len(str(int(max(value, 1)))) - 1)
     return next(step * power for step in (1, 2, 5, 10) if step * power >= value)
 
@@ -46,7 +46,7 @@ def line_plot(title, across, up, series):
     parts.append(
         f'<text transform="translate(16 {TOP + height / 2}) rotate(-90)" text-anchor="middle">{html.escape(up)}</text>'
     )
-    # Names stand at the ends of their lines, and apart where the lines end close to each other.
+    # Names are placed at the ends of their lines, and moved apart if lines end close to each other.
     ends = sorted((level(points[-1][1]), name) for name, points in series)
     labels, last = {}, -100.0
     for y, name in ends:

@@ -1,5 +1,5 @@
-"""What is measured. A scenario makes the load of one run against one proxy; to add one, write a function that
-returns what `wrk` or another load program reported and list it in SCENARIOS."""
+"""The measured scenarios. A scenario makes the load of one run against one proxy. To add one, write a function that
+returns the report of `wrk` or another load program, and list it in SCENARIOS."""
 
 import base64
 import dataclasses
@@ -23,7 +23,7 @@ REDIRECT = "http://127.0.0.1:50000/callback"
 
 @dataclasses.dataclass
 class Load:
-    """What one run of the load program saw."""
+    """The results of one run of the load program."""
 
     requests: int
     seconds: float
@@ -37,9 +37,9 @@ class Scenario:
     name: str
     about: str
     run: typing.Callable  # (proxy, seconds, folder) -> Load
-    budget: typing.Optional[float] = None  # CPU per request, at most this times nginx's
+    budget: typing.Optional[float] = None  # maximum ratio of the CPU time per request to that of nginx
     prepare: typing.Optional[typing.Callable] = None  # (proxy, folder), before the clock starts
-    finish: typing.Optional[typing.Callable] = None  # given what `prepare` returned, after the clock has stopped
+    finish: typing.Optional[typing.Callable] = None  # called with the result of `prepare` after the clock has stopped
     workers: int = 1
     without: tuple = ()  # proxies that cannot take part
 
@@ -53,7 +53,7 @@ def duration(text):
 
 
 def spend(command, limit):
-    """Runs a load program on its core; its output."""
+    """Runs a load program on its core. Returns its output."""
     child = subprocess.Popen(
         ["taskset", "-c", peers.LOAD_CORE] + command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -95,9 +95,9 @@ def wrk(proxy, path, seconds, connections=CONNECTIONS, headers=(), script=None, 
 
 
 def h2load(proxy, path, seconds, connections, streams, tls=False, body=None):
-    """HTTP/2 on so many connections with so many requests at a time on each. It reports no percentiles."""
+    """Loads HTTP/2 connections with several requests at a time on each. h2load reports no percentiles."""
     command = ["h2load", "-t1", f"-c{connections}", f"-m{streams}", f"-D{seconds}", "--warm-up-time=0"]
-    # Windows that do not stop a large answer: credit is the other scenarios' business.
+    # The windows never stop a large answer, because flow control is not measured here.
     command += ["-w24", "-W24", "-H", f":authority: {proxy.host}"]
     if body:
         command += ["-d", str(body)]
@@ -119,7 +119,7 @@ def handshakes(proxy, seconds, *options):
 
 
 def hold(proxy, count, tls=False):
-    """Opens so many connections, asks once on each, and leaves them idle until `let_go`."""
+    """Opens connections, sends one request on each, and leaves them idle until `let_go`."""
     port = proxy.tls_port if tls else proxy.port
     command = ["taskset", "-c", peers.LOAD_CORE, sys.executable, str(CLIENT), "hold", str(port), proxy.host, str(count)]
     child = subprocess.Popen(
@@ -223,12 +223,12 @@ def authorize(proxy, seconds, folder):
 
 
 def refused(proxy, seconds, folder):
-    """An authorization request without a challenge. A plain proxy forwards it, the gateway answers it."""
+    """Sends authorization requests without a challenge. A plain proxy forwards them, the gateway refuses them."""
     return wrk(proxy, authorization_request().split("&code_challenge")[0], seconds)
 
 
 def codes(proxy, count):
-    """Codes from authorization requests, pipelined on one connection. A plain proxy hands out the upstream's."""
+    """Fetches codes with pipelined authorization requests. A plain proxy returns the codes of the upstream."""
     request = f"GET {authorization_request()} HTTP/1.1\r\nHost: 127.0.0.1:{proxy.port}\r\n\r\n".encode()
     found = []
     with socket.create_connection(("127.0.0.1", proxy.port), timeout=10) as connection:
@@ -252,7 +252,7 @@ def codes(proxy, count):
     return found
 
 
-CODES = 20_000  # for one run: more than a second's worth
+CODES = 20_000  # for one run, enough for more than a second
 
 
 def fetch_codes(proxy, folder):
@@ -264,7 +264,7 @@ def token(proxy, seconds, folder):
     fields = {"grant_type": "authorization_code", "client_id": "bench", "redirect_uri": REDIRECT}
     fixed = urlencode(dict(fields, code_verifier=VERIFIER))
     script = pathlib.Path(folder) / "token.lua"
-    # Each code is redeemed once. wrk itself knows only the clock, so the script says how long the codes lasted.
+    # Each code is redeemed once. wrk can only stop after a fixed time, so the script measures how long the codes last.
     script.write_text(
         f"""local ffi = require("ffi")
 ffi.cdef("typedef struct {{ long s, ns; }} moment; int clock_gettime(int, moment *);")
@@ -299,7 +299,7 @@ SCENARIOS = [
     Scenario("new", "a connection per request, 200 bytes", new_connections),
     Scenario("large", "keep-alive, answers of 1 MiB", large),
     Scenario("upload", "keep-alive, requests of 1 MiB", upload),
-    # HAProxy wants two descriptors for each connection, more than a process may have here.
+    # HAProxy needs two descriptors for each connection, which exceeds the limit of a process.
     Scenario(
         "crowd", "keep-alive, 200 bytes, with 10,000 idle connections", small, None, crowd, let_go,
         without=("haproxy",),
@@ -323,15 +323,15 @@ SCENARIOS = [
 
 @dataclasses.dataclass
 class Footprint:
-    """Memory of a proxy that has just started, or what each of many idle connections adds to it."""
+    """The memory of a proxy that has just started, or the memory of each of many idle connections."""
 
     name: str
     about: str
     unit: str
     connections: int = 0
     tls: bool = False
-    budget: typing.Optional[float] = None  # at most this times nginx's
-    limit: typing.Optional[float] = None  # at most so many units
+    budget: typing.Optional[float] = None  # maximum ratio to nginx
+    limit: typing.Optional[float] = None  # maximum in `unit`
 
 
 FOOTPRINTS = [

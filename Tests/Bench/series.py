@@ -1,4 +1,4 @@
-"""Requests one after another, over connections that are kept: what is counted exactly, and not timed."""
+"""Sequential requests over kept connections, for measurements that are counted exactly and not timed."""
 
 import socket
 from urllib.parse import urlencode
@@ -13,7 +13,7 @@ def connect(port):
 
 
 def send(connections, requests):
-    """Sends the requests over the connections in turn and reads each answer; all must be answered."""
+    """Sends the requests over the connections in turn and reads each answer. Fails if a request is not answered."""
     readers = [each.makefile("rb") for each in connections]
     for number, request in enumerate(requests):
         connections[number % len(connections)].sendall(request)
@@ -34,7 +34,7 @@ def authorizations(proxy, count):
 
 
 def redemptions(proxy, count):
-    """A token request for each of so many codes, which are fetched first."""
+    """Fetches `count` codes and returns a token request for each."""
     fields = {"grant_type": "authorization_code", "client_id": "bench", "redirect_uri": scenarios.REDIRECT}
     requests = []
     for code in scenarios.codes(proxy, count):

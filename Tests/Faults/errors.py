@@ -1,9 +1,10 @@
-"""Which errors are injected, and which injected errors say nothing because no kernel returns them."""
+"""The errors that are injected, and the calls for which an injection proves nothing, because no kernel returns the
+error."""
 
 import re
 
-# What the manual pages list for the kind of descriptor that the gateway uses, and what can be met by a program that
-# behaves: no EBADF, EFAULT, ENOTSOCK. The network's errors are those of tcp(7) and ip(7).
+# The errors in the manual pages for the kinds of descriptors that the gateway uses, without those that only an
+# incorrect program gets (EBADF, EFAULT, ENOTSOCK). Network errors are from tcp(7) and ip(7).
 ERRORS = {
     "accept4": ["ECONNABORTED", "EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EPERM", "EINTR", "ENETDOWN", "EHOSTUNREACH"],
     "bind": ["EADDRINUSE", "EACCES", "EADDRNOTAVAIL"],
@@ -41,39 +42,39 @@ ERRORS = {
     "write": ["EIO", "ENOSPC", "EPIPE", "EINTR"],
 }
 
-# A call that matches, as strace writes it with `-y`, is not a place for these errors.
+# Patterns of calls, as strace prints them with `-y`, and of errors that are not injected there.
 EXCLUDED = [
     (r"(read|write)\(\d+<anon_inode:\[eventfd\]>", r"(?!EINTR|EAGAIN)",
-     "an eventfd whose counter does not overflow returns no error but EAGAIN and EINTR: a made-up one is a lost wake-up"),
+     "an eventfd whose counter does not overflow returns only EAGAIN and EINTR: another error would be a lost wake-up"),
     (r"read\(\d+<anon_inode:\[signalfd\]>", r"(?!EAGAIN)",
-     "a signalfd that is readable returns a signal: a made-up error loses SIGTERM"),
+     "a readable signalfd returns a signal: an injected error would lose SIGTERM"),
     (r"epoll_wait\(", r"(?!EINTR)", "only EINTR is returned for a valid epoll instance"),
     (r"epoll_ctl\(\d+<anon_inode:\[eventpoll\]>, EPOLL_CTL_(DEL|MOD)", r"",
-     "a descriptor that is registered is removed and changed without memory"),
+     "removing or changing a registered descriptor needs no memory"),
     (r"(openat|read|newfstatat|lseek|fstat)\(.*(/proc/|/sys/|\.so|/etc/(ld|localtime))", r"E(IO|NOMEM|ISDIR)",
-     "these are not disks, and memory for a name is there"),
+     "these files are not on disks, and there is memory for a name"),
 ]
 
-# Calls that are left out as a whole.
+# Calls without any injection.
 LEFT_OUT = {
-    "brk": "it returns the old break and no error; a Swift program ends where an allocation fails",
-    "mmap": "as for brk", "mremap": "as for brk", "munmap": "it fails only where mappings run out, as mmap does",
+    "brk": "it returns the old break and no error; a Swift program ends if an allocation fails",
+    "mmap": "as for brk", "mremap": "as for brk", "munmap": "it fails only if there are too many mappings, as mmap does",
     "mprotect": "as for munmap",
-    "futex": "EAGAIN and EINTR are its answers, glibc ends the program for any other",
-    "close": "the descriptor is closed whatever it returns",
-    "getrandom": "it blocks until it has bytes, and returns no error for a valid buffer",
+    "futex": "it returns only EAGAIN and EINTR; glibc ends the program for any other error",
+    "close": "the descriptor is closed even if it returns an error",
+    "getrandom": "it blocks until there are bytes, and returns no error for a valid buffer",
     "clock_gettime": "answered without a system call", "gettid": "never fails", "getpid": "never fails",
     "sched_yield": "never fails", "exit": "never returns", "exit_group": "never returns", "set_robust_list": "never fails",
-    "rseq": "glibc goes without it", "arch_prctl": "before any code of ours", "execve": "before any code of ours",
+    "rseq": "glibc works without it", "arch_prctl": "runs before main", "execve": "runs before main",
     "set_tid_address": "never fails", "rt_sigaction": "fails for invalid signals only",
     "rt_sigprocmask": "fails for invalid arguments only", "sigaltstack": "fails for invalid stacks only",
-    "rt_sigreturn": "never returns", "restart_syscall": "made by the kernel", "tgkill": "made when a program aborts",
-    "pread64": "reads its own program file, as the loader did",
+    "rt_sigreturn": "never returns", "restart_syscall": "called by the kernel", "tgkill": "called when a program aborts",
+    "pread64": "the program reads its own file, as the loader did",
 }
 
 
 def reason(line, error):
-    """Why an injection at this call proves nothing; `None` when it does."""
+    """Returns the reason why an injection at this call proves nothing, or `None`."""
     for call, name, why in EXCLUDED:
         if re.search(call, line) and re.match(name, error):
             return why

@@ -1,4 +1,4 @@
-"""A gateway under strace, and what /proc says of it."""
+"""A gateway under strace, and its state in /proc."""
 
 import http.client
 import os
@@ -36,8 +36,8 @@ clients:
     upstream: {{ redirect_uri: requested }}
     consent: upstream
 """
-START = 20  # seconds until it listens or has ended
-END = 9  # seconds from SIGTERM; the drain takes 4 at most
+START = 20  # seconds until the gateway listens or has ended
+END = 9  # seconds from SIGTERM; the drain takes at most 4
 TICKS = os.sysconf("SC_CLK_TCK")
 # Of 0.25 s without a request.
 BUSY = 0.12  # seconds of processor time
@@ -52,7 +52,7 @@ def free_ports(count):
 
 
 class Gateway:
-    """A child of ours; the tracer is a grandchild that detaches when it ends (`strace -D`)."""
+    """A gateway as a child process; the tracer is a grandchild that detaches when it ends (`strace -D`)."""
 
     def __init__(self, program, folder):
         self.program, self.folder = program, pathlib.Path(folder)
@@ -66,7 +66,7 @@ class Gateway:
         self.child = None
 
     def start(self, tracing):
-        """Starts it with these options of strace. True if it serves, false if it has ended."""
+        """Starts the gateway with these options of strace. Returns true if it serves, false if it has ended."""
         command = ["strace", "-D", "-f", "-qq", "-y", "-o", str(self.trace), *tracing, self.program, "serve",
                    "--policy", str(self.policy), "--log", str(self.folder / "decisions")]
         with open(self.errors, "wb") as errors:
@@ -76,12 +76,12 @@ class Gateway:
             if self.child.poll() is not None:
                 return False
             try:
-                # Bound before the workers start, so that what is sent now is answered a moment later.
+                # The ports are bound before the workers start, so a request is answered once they run.
                 socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
                 return True
             except OSError:
                 time.sleep(0.02)
-        raise workload.Wrong(f"it neither serves nor ends within {START} s")
+        raise workload.Wrong(f"the gateway neither serves nor ends within {START} s")
 
     def text(self):
         return self.errors.read_text(errors="replace")
@@ -91,14 +91,14 @@ class Gateway:
         self.child.send_signal(signal.SIGHUP)
         end = time.monotonic() + workload.PATIENCE
         while time.monotonic() < end:
-            # Not by what it says: the write of that line may be the call that fails.
+            # The log line is not used: its write may be the call that fails.
             if self.child.poll() is not None or self.reloads() > before:
                 return
             time.sleep(0.05)
         raise workload.Wrong(f"SIGHUP had no effect within {workload.PATIENCE} s")
 
     def reloads(self):
-        """How many reloads were adopted or refused, as far as the admin listener answers."""
+        """Returns the number of adopted and refused reloads, if the admin listener answers."""
         connection = http.client.HTTPConnection("127.0.0.1", self.admin, timeout=workload.PATIENCE)
         try:
             connection.request("GET", "/metrics")
@@ -113,7 +113,8 @@ class Gateway:
         return len(os.listdir(f"/proc/{self.child.pid}/fd"))
 
     def leaked(self, limit, seconds=5):
-        """How many descriptors it has above `limit` once its idle connections have ended; 0 as soon as there are none."""
+        """Returns the number of descriptors above `limit` once idle connections have ended; 0 as soon as there is
+        none."""
         end = time.monotonic() + seconds
         while (count := self.descriptors()) > limit and time.monotonic() < end:
             time.sleep(0.05)
@@ -124,7 +125,8 @@ class Gateway:
         return (int(fields[11]) + int(fields[12])) / TICKS
 
     def is_busy(self):
-        """True if it uses processor time without a request: three looks, so that work that ends is no loop."""
+        """Returns true if the gateway uses processor time without a request. Measures three times, to ignore short
+        work."""
         for _ in range(3):
             before = self.processor_time()
             time.sleep(0.25)
@@ -133,12 +135,12 @@ class Gateway:
         return True
 
     def terminate(self):
-        """SIGTERM; the exit code."""
+        """Sends SIGTERM. Returns the exit code."""
         self.child.send_signal(signal.SIGTERM)
         try:
             return self.child.wait(END)
         except subprocess.TimeoutExpired as error:
-            raise workload.Wrong(f"SIGTERM is not obeyed within {END} s") from error
+            raise workload.Wrong(f"the gateway does not end within {END} s of SIGTERM") from error
 
     def close(self):
         if self.child and self.child.poll() is None:
@@ -147,13 +149,14 @@ class Gateway:
         self.upstream.close()
 
     def injected(self):
-        """The calls that failed, as strace wrote them."""
+        """Returns the failed calls as strace printed them."""
         if not self.trace.exists():
             return []
         begun, lines = {}, []
         for line in self.trace.read_text(errors="replace").splitlines():
             thread, _, text = line.partition(" ")
-            # A call that another thread's line interrupts is in two lines, of which only the first has the arguments.
+            # If a line of another thread interrupts a call, the call has two lines, and only the first has the
+            # arguments.
             if text.endswith("<unfinished ...>"):
                 begun[thread] = text.lstrip().removesuffix("<unfinished ...>")
             if "(INJECTED)" not in line:

@@ -1,4 +1,4 @@
-"""The legacy server of the workload: every answer follows from the request, so that a wrong one is noticed."""
+"""The legacy server of the workload. The request determines the answer, so that the client notices a wrong answer."""
 
 import hashlib
 import itertools
@@ -7,14 +7,14 @@ import socket
 import threading
 import urllib.parse
 
-# Followed by a number: a server gives each code once.
+# Followed by a number, because a server issues each code once.
 CODE = "raw-code-of-the-server-"
 REFRESH = "raw-refresh-token-of-the-server"
 SLOW = 0.6  # seconds until `/slow` is answered
 
 
 def body_of(target):
-    """What a GET of `target` is answered with."""
+    """Returns the content of the answer to a GET of `target`."""
     size = {"/large": 300_000, "/close": 50_000}.get(target, 200)
     seed = hashlib.sha256(target.encode()).hexdigest().encode()
     return (seed * (size // len(seed) + 1))[:size]

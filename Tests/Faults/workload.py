@@ -1,4 +1,4 @@
-"""What a client does, and what it may see while one system call of the gateway fails."""
+"""The requests of a client, and the results that it may see while one system call of the gateway fails."""
 
 import base64
 import hashlib
@@ -22,26 +22,26 @@ CLIENT = "com.example.app"
 REDIRECT = "com.example.app:/cb"
 VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"  # RFC 7636, appendix B
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
-# Above every deadline of the gateway, whose policy sets them to 3 s.
+# Longer than all deadlines of the gateway, which the policy sets to 3 s.
 PATIENCE = 9  # seconds
 
 
 class Wrong(Exception):
-    """An answer that no fault excuses, or none at all."""
+    """A wrong or missing answer, which no fault excuses."""
 
 
 class Broken(Exception):
-    """A request that was refused or cut off: one fault may cost one."""
+    """A request that was refused or cut off, which a fault may cause."""
 
 
 class Client:
-    """Requests one after the other. `broken` holds those that failed in a way that a fault excuses."""
+    """Sequential requests. `broken` lists those that failed in a way that a fault excuses."""
 
     def __init__(self, gateway):
         self.gateway, self.broken = gateway, []
 
     def attempt(self, name, step, *arguments):
-        """What a step returns; `None` where it broke."""
+        """Returns the result of a step, or `None` if it broke."""
         try:
             return step(*arguments)
         except Broken as error:
@@ -89,7 +89,7 @@ class Client:
             raise Wrong(f"POST /upload: {response.status}, and the server read another body")
 
     def passing(self, name, isSecure=False):
-        """Requests that pass, on one connection, and on a new one behind each that broke."""
+        """Sends requests that are forwarded, on one connection; after a broken one on a new connection."""
         connection = self.attempt(name, self.connect, isSecure)
         if connection is None:
             return
@@ -149,7 +149,7 @@ class Client:
             raise Wrong(f"the token endpoint answers {response.status} with {content[:80]!r}") from error
 
     def flow(self):
-        """A whole login: a wrong verifier is refused, the right one redeems once, the refresh token refreshes."""
+        """Runs a whole sign-in: a wrong verifier is refused, the right one redeems once, the refresh token works."""
         connection = self.attempt("login", self.connect)
         if connection is None or not (code := self.attempt("login", self.authorize, connection)):
             return
@@ -164,7 +164,7 @@ class Client:
         second = first and self.attempt("second redemption", self.redeem, connection, code, VERIFIER)
         if second and second[0] != 400:
             raise Wrong(f"a second redemption: {second}")
-        # A second use of a code ends what the first one gave.
+        # A second use of a code revokes the tokens of the first use.
         code = first and self.attempt("login", self.authorize, connection)
         tokens = code and self.attempt("redemption", self.redeem, connection, code, VERIFIER)
         again = tokens and tokens[0] == 200 and self.attempt(
@@ -197,5 +197,5 @@ class Client:
 
 
 def said(text):
-    """A sentence on standard error, and no crash report of Swift's runtime."""
+    """Returns true if standard error has an error message and no crash report of the Swift runtime."""
     return re.search(r"^(proofgate: |\S+:\d+:\d+: |\S+: )?error: |^proofgate: error: .+", text, re.M) is not None

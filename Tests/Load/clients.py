@@ -1,7 +1,7 @@
-"""Blocking clients: HTTP/1.1 and HTTP/2, plain and over TLS. Small, because they are load and not what is judged.
+"""Blocking clients for HTTP/1.1 and HTTP/2, plain and over TLS. They are simple, because they only make load.
 
-What a client has to know of HTTP/2 here is little: a response's head begins with an indexed `:status` (RFC 7541,
-appendix A), requests are written as literals without indexing, and DATA is counted.
+The HTTP/2 client supports only a little: the head of a response begins with an indexed `:status` (RFC 7541, appendix
+A), requests are literals without indexing, and DATA is counted.
 """
 
 import select
@@ -13,7 +13,7 @@ STATUSES = {0x88: 200, 0x89: 204, 0x8A: 206, 0x8B: 304, 0x8C: 400, 0x8D: 404, 0x
 
 
 class Lost(Exception):
-    """A request that got no whole answer. `began` says whether a part of one came."""
+    """An error for a request without a whole answer. `began` is true if a part of the answer arrived."""
 
     def __init__(self, text, began=False):
         super().__init__(text)
@@ -21,7 +21,7 @@ class Lost(Exception):
 
 
 class NotTaken(Exception):
-    """The server said that it has not processed the request: it may be sent again."""
+    """An error for a request that the server did not process, so that the client may send it again."""
 
 
 def context(authority=None, protocols=("http/1.1",)):
@@ -42,7 +42,7 @@ def is_readable(connection):
 
 
 def opened(port, tls=None, session=None, seconds=20, receive_buffer=None):
-    """A connection, its handshake done."""
+    """Returns a connection after its handshake."""
     plain = socket.socket()
     try:
         if receive_buffer:
@@ -57,7 +57,7 @@ def opened(port, tls=None, session=None, seconds=20, receive_buffer=None):
 
 
 class HTTP1:
-    """One connection, kept while the server keeps it."""
+    """One HTTP/1.1 connection, kept as long as the server keeps it."""
 
     def __init__(self, port, host, tls=None, session=None, seconds=20):
         self.host = host
@@ -69,7 +69,7 @@ class HTTP1:
                 + "\r\n").encode()
 
     def request(self, target, body=None, fields=()):
-        """The status and how many bytes the body has."""
+        """Sends a request. Returns the status and the number of bytes of the body."""
         if body is None:
             self.send(self.head("GET", target, fields))
         else:
@@ -80,7 +80,7 @@ class HTTP1:
         try:
             self.socket.sendall(data)
         except OSError:
-            pass  # it may have answered before it closed
+            pass  # the server may have answered before it closed
 
     def _more(self, began):
         try:
@@ -126,7 +126,7 @@ class HTTP1:
             count += size
 
     def ended(self):
-        """Whether the server has closed it while nothing was asked."""
+        """Returns true if the server has closed the idle connection."""
         if not self.is_open:
             return True
         if self.data or getattr(self.socket, "pending", int)():
@@ -154,7 +154,7 @@ class HTTP1:
 
 
 def literal(name, value):
-    """A field without indexing and without Huffman coding (RFC 7541, section 6.2.2)."""
+    """Encodes a field without indexing and without Huffman coding (RFC 7541, section 6.2.2)."""
     def text(value):
         data = value.encode()
         return bytes([len(data)]) + data if len(data) < 127 else bytes([127]) + varint(len(data) - 127) + data
@@ -177,7 +177,7 @@ WINDOW = 1 << 24
 
 
 class HTTP2:
-    """One connection of HTTP/2, one request or a few at a time."""
+    """One HTTP/2 connection with one or a few requests at a time."""
 
     def __init__(self, port, host, tls=None, session=None, seconds=20):
         self.host, self.scheme = host, "https" if tls else "http"
@@ -186,7 +186,7 @@ class HTTP2:
         self.next, self.last, self.goodbye = 1, None, False
         self.status, self.counts, self.done, self.credit, self.windows = {}, {}, {}, 65535, {}
         self.initial = 65535
-        # A window as large as what is asked for, and one for the connection.
+        # Windows that are as large as the answers, for the streams and for the connection.
         self.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, struct.pack(">HI", 4, WINDOW))
                   + frame(8, 0, 0, struct.pack(">I", WINDOW)))
 
@@ -194,7 +194,7 @@ class HTTP2:
         try:
             self.socket.sendall(data)
         except OSError:
-            pass  # what it said before it closed is still to be read
+            pass  # the bytes that the server sent before it closed are still to be read
 
     def begin(self, target, body=None, fields=()):
         """Sends a request and returns its stream."""
@@ -221,7 +221,7 @@ class HTTP2:
 
     def request(self, target, body=None, fields=()):
         if self.goodbye:
-            raise NotTaken("the server says goodbye")
+            raise NotTaken("the server has sent GOAWAY")
         return self.answer(self.begin(target, body, fields))
 
     def answer(self, stream):
@@ -292,7 +292,7 @@ class HTTP2:
             self.windows.pop(stream, None)
 
     def ended(self):
-        """Takes in what has come meanwhile: whether the server has said goodbye or has closed."""
+        """Reads the frames that have arrived. Returns true if the server has sent GOAWAY or has closed."""
         while self.is_open and (self.data or getattr(self.socket, "pending", int)()
                                 or is_readable(self.socket)):
             try:

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Clients that hold connections: idle ones, and slow ones of three kinds. A process of its own, so that it is not in the
-way of what measures.
+"""Idle clients, and three kinds of slow clients, which all hold connections open. They run in a separate process, so
+that they do not disturb the measurements.
 
   crowd.py JSON
 
-Says `standing` when the idle ones stand, waits for a line, and lets the slow ones come. It goes on until its input ends or
-`seconds` are over, and then says as JSON what it saw: for each kind of slow client how long each was suffered, in seconds
-since it came or since its kernel last took something for it, and how many idle connections are left.
+Prints `standing` when the idle clients are connected, waits for a line, and connects the slow clients. It continues
+until its input ends or `seconds` are over, and then prints its results as JSON: for each kind of slow client the times
+until the gateway disconnected them, in seconds since a client connected or since its kernel last received bytes for it,
+and the number of idle connections that are left.
 """
 
 import fcntl
@@ -25,12 +26,12 @@ KINDS = ("headers", "bodies", "readers")
 
 
 class Slow:
-    """A slow client; `renew` comes back when it is sent away."""
+    """A slow client; with `renew`, a new one follows when it is disconnected."""
 
     def __init__(self, kind, options):
         self.kind, self.options = kind, options
         self.socket = socket.socket()
-        # What it does not read waits in the gateway and in the kernel, not here.
+        # A small buffer: unread bytes wait in the gateway and in its kernel buffers, not here.
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         self.socket.connect(("127.0.0.1", options["port"]))
         self.socket.setblocking(False)
@@ -49,9 +50,9 @@ class Slow:
             try:
                 self.socket.send(b"x")
             except OSError:
-                pass  # the next event says that it is over
+                pass  # the next event reports the end
             return
-        # What it does not read comes late where hundreds are served before it.
+        # Bytes can still arrive late for a client that does not read, because hundreds of others are served first.
         waiting, = struct.unpack("i", fcntl.ioctl(self.socket, termios.FIONREAD, b"1234"))
         if waiting > self.waiting:
             self.began, self.waiting = time.monotonic(), waiting
@@ -62,7 +63,7 @@ class Slow:
         if self.kind == "readers":
             return bool(event & select.EPOLLRDHUP)
         try:
-            # The answer that sends it away, and the end behind it.
+            # Reads the refusal and the end of the connection.
             while self.socket.recv(65536):
                 pass
             return True
@@ -73,7 +74,7 @@ class Slow:
 
 
 def stand(options):
-    """The idle connections, each after one request."""
+    """Opens the idle connections and sends one request on each."""
     held = []
     tls, tls2 = clients.context(), clients.context(protocols=("h2",))
 
@@ -95,7 +96,7 @@ def stand(options):
 
 def main():
     options = json.loads(sys.argv[1])
-    # A large table of clients makes a collection long, and this process shares its core with what measures.
+    # With many clients a garbage collection takes long, and this process shares its core with the measurements.
     import gc
 
     gc.disable()
@@ -110,7 +111,7 @@ def main():
         slow[client.socket.fileno()] = client
         poll.register(client.socket, select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)
 
-    # Within half a second, and not all in the same instant: hundreds of requests at once take their time anywhere.
+    # Spread over half a second, because hundreds of simultaneous requests take time in any server.
     coming = [kind for kind in KINDS for _ in range(options[kind])]
     gap = 0.5 / max(1, len(coming))
     for kind in coming:
@@ -121,7 +122,7 @@ def main():
     due = time.monotonic() + TICK
     ticking = []
     while not ends and time.monotonic() - began < options["seconds"] and (slow or idle):
-        # Not all at once: that would be a burst of its own.
+        # Not all at once, which would be another burst.
         wait = TICK / 20
         for descriptor, event in poll.poll(wait):
             if descriptor == 0:

@@ -1,4 +1,4 @@
-"""SIGTERM under load. What was sent before the drain delay ended is answered; after that connections are refused."""
+"""SIGTERM under load. Requests from before the end of the drain delay are answered; later connections are refused."""
 
 import signal
 import threading
@@ -8,12 +8,12 @@ import clients
 import loaders
 import stage
 
-DELAY = 1.0  # seconds, as the policy says
-TIMEOUT = 20  # seconds, as the policy says
+DELAY = 1.0  # seconds, as in the policy
+TIMEOUT = 20  # seconds, as in the policy
 
 
 class Late(threading.Thread):
-    """Clients that have kept quiet, each on a connection of its own, and ask at a moment close to the delay's end."""
+    """Idle clients with one connection each, which send a request shortly before the end of the delay."""
 
     def __init__(self, gateway, account, moment, count=120):
         super().__init__(daemon=True)
@@ -23,7 +23,7 @@ class Late(threading.Thread):
             each.request("/small")
 
     def run(self):
-        # A third well before, then closer and closer.
+        # Spread over the last 50 ms before that moment.
         sent = []
         for number, each in enumerate(self.held):
             place = self.moment() - 0.05 * (1 - number / len(self.held))
@@ -47,14 +47,14 @@ class Late(threading.Thread):
 
 
 def once(options, folder, upstream, number):
-    """The account of one drain, and what is wrong with it."""
+    """Runs one drain. Returns its account and its problems."""
     gateway = stage.Gateway(
         folder, options.proofgate, upstream.port, name=f"gateway-{number}", workers=2,
         gateway=f"  drain_delay: {int(DELAY * 1000)}ms\n  drain_timeout: {TIMEOUT}s").start()
     account, problems = loaders.Account(), []
     try:
         crew = loaders.crew(gateway, account)
-        # Answers that are on their way when the delay ends.
+        # Answers that are in progress when the delay ends.
         for kind, make in (("slow answers", lambda _: clients.HTTP1(gateway.port, gateway.host)),
                            ("slow answers h2", lambda _: clients.HTTP2(gateway.port, gateway.host))):
             crew.append(loaders.Client(kind, account, make, False, "/slow", 64 * 1024))
@@ -77,7 +77,7 @@ def once(options, folder, upstream, number):
             if loss.sent < end[0]:
                 problems.append(f"{loss.kind}: {loss.text}, sent {(end[0] - loss.sent) * 1000:.1f} ms before the end of the delay")
             elif loss.began:
-                problems.append(f"{loss.kind}: an answer that was cut: {loss.text}")
+                problems.append(f"{loss.kind}: a truncated answer: {loss.text}")
         early = [client.refused_at for client in crew if client.refused_at and client.refused_at < end[0]]
         if early:
             problems.append(f"connections were refused {(end[0] - min(early)) * 1000:.1f} ms before the end of the delay")
@@ -85,7 +85,7 @@ def once(options, folder, upstream, number):
             problems.append(gateway.said().splitlines()[-1])
         missing = {client.kind for client in crew} - set(account.answered)
         if missing:
-            problems.append(f"no answer at all: {', '.join(sorted(missing))}")
+            problems.append(f"no answers for: {', '.join(sorted(missing))}")
         return account, problems, took
     finally:
         gateway.stop()
@@ -105,6 +105,6 @@ def run(options, folder, judge):
                 answered[kind] = answered.get(kind, 0) + count
         text = ", ".join(f"{count} {kind}" for kind, count in sorted(answered.items()))
         judge("drain", f"{rounds} x SIGTERM under load; {sum(answered.values())} requests answered ({text}); {after} sent "
-              f"after the delay and not taken; ended {longest:.1f} s after the delay at most", problems)
+              f"after the delay and not accepted; ended at most {longest:.1f} s after the delay", problems)
     finally:
         upstream.stop()

@@ -1,4 +1,5 @@
-"""Mixed traffic for as many requests as a small site has in an hour, and what the gateway holds afterwards."""
+"""Mixed traffic with as many requests as a small site has in an hour, and the gateway's memory and descriptors after
+it."""
 
 import argparse
 import collections
@@ -12,30 +13,30 @@ import clients
 import measure
 import stage
 
-import browser  # its folder is known since `stage` was imported
+import browser  # importing `stage` has added its folder to the path
 
-HOUR = 36_000  # requests: ten a second for an hour
-RATE = 300  # requests a second; the same in warm-up and rounds, since used codes are remembered for a minute
-# As long as what is remembered lives (a code: 60 s), and some more for the allocator to find its level.
+HOUR = 36_000  # requests: ten per second for an hour
+RATE = 300  # requests per second, equal in warm-up and rounds, because the gateway remembers used codes for a minute
+# Longer than the gateway remembers a used code (60 s), with time for the allocator to reach a stable size.
 WARM_UP = 100  # seconds
 ROUNDS = 4
 SETTLING = 3  # seconds in which a process notices that connections were closed
-# What one process varies by from round to round: connections and buffers at once differ, and the allocator keeps pages.
-# A leak of 100 bytes a request would be 3.5 MiB.
+# The usual variation of a process between rounds: the numbers of simultaneous connections and buffers differ, and the
+# allocator keeps pages. A leak of 100 bytes per request would be 3.5 MiB.
 MEMORY = 2.0  # MiB
-DESCRIPTORS = 2  # the admin listener's own connection, one that is about to close
+DESCRIPTORS = 2  # the connection of the admin listener, and one that is about to close
 THREADS = 6
 
 
 class Visitor(threading.Thread):
-    """Does one thing after another, each drawn from the same lot, until told to end."""
+    """A client that performs random actions one after another until the run ends."""
 
     def __init__(self, traffic, number):
         super().__init__(daemon=True)
         self.traffic, self.dice = traffic, random.Random(number)
         self.kept, self.session = {}, None
 
-    # Each returns how many requests it made.
+    # Each action returns the number of its requests.
 
     def hold(self, name, make):
         client = self.kept.get(name)
@@ -90,11 +91,11 @@ class Visitor(threading.Thread):
             self.hold("h2", self.h2).request("/sink", body), 200)
 
     def flow(self):
-        """A sign-in through the legacy server, from the authorization request to the token, over TLS or not."""
+        """Runs a sign-in from the authorization request to the token, with or without TLS."""
         name, make = self.dice.choice((("plain", self.one), ("tls", self.tls)))
         steps, count = browser.flow(self.traffic.options), 0
         try:
-            # There is one server only.
+            # There is only one server.
             _, request = next(steps)
             while True:
                 count += 1
@@ -119,7 +120,7 @@ class Visitor(threading.Thread):
         return count
 
     def limited(self):
-        """Guesses of a secret: after twenty the answer is 429."""
+        """Guesses a secret; after twenty guesses the answer is 429."""
         client, count = self.hold("plain", self.one), 0
         for number in range(3):
             if client.ended():
@@ -131,7 +132,7 @@ class Visitor(threading.Thread):
         return count
 
     def aborted(self):
-        """Leaves in the middle: of a head, of an upload, of an answer, of a handshake, of a stream."""
+        """Disconnects in the middle of a head, an upload, an answer, a handshake or a stream."""
         reset = struct.pack("ii", 1, 0)
         host = self.traffic.host
         for data in (f"GET /small HTTP/1.1\r\nHost: {host}\r\nX-Half: ".encode(),
@@ -176,7 +177,7 @@ class Visitor(threading.Thread):
 
 
 class Traffic:
-    """So many requests at a steady rate, by several visitors; a policy reload now and then."""
+    """Requests at a steady rate from several visitors, with policy reloads."""
 
     def __init__(self, gateway):
         self.gateway, self.port, self.tls_port, self.host = gateway, gateway.port, gateway.tls_port, gateway.host
@@ -194,7 +195,7 @@ class Traffic:
                 self.problems.append(text)
 
     def exchange(self, client, request):
-        """A request of a flow as it is, and its answer as the flow reads it."""
+        """Sends a request of a flow unchanged. Returns the answer in the form that the flow reads."""
         client.send(request)
         while (end := client.data.find(b"\r\n\r\n")) < 0:
             client._more(False)
@@ -222,7 +223,7 @@ class Traffic:
         return browser.Answer(status, headers, cookies, body)
 
     def made(self, name, count):
-        """Counts requests and waits for their turn; false when there are enough."""
+        """Counts requests and waits as the rate requires. Returns false when there are enough."""
         with self.lock:
             self.counts[name] += count
             self.total += count
@@ -252,11 +253,11 @@ class Traffic:
         for each in visitors:
             each.join(60)
         if self.total < requests:
-            self.fail(f"only {self.total} of {requests} requests within their time")
+            self.fail(f"only {self.total} of {requests} requests within the time limit")
 
 
 def held(gateway):
-    """MiB, and descriptors that are not idle connections to the upstream."""
+    """Returns the memory in MiB, and the number of descriptors without the idle connections to the upstream."""
     time.sleep(SETTLING)
     memory = measure.resident_bytes(gateway.pids()) / 2**20
     return memory, measure.descriptors(gateway.pids()) - gateway.connections_to(gateway.upstream)
@@ -269,7 +270,7 @@ def run(options, folder, judge):
     upstream = gateway = None
     try:
         upstream = stage.Upstream(folder, legacy.port).start()
-        # The legacy server knows one redirect URI, that of the demo's gateway: this one stands in its place.
+        # The legacy server accepts only the redirect URI of the demo's gateway, so this gateway uses the same origin.
         gateway = stage.Gateway(
             folder, options.proofgate, upstream.port, workers=2, origin=f"http://127.0.0.1:{legacy.port_of_gateway}",
             limits="header_timeout: 5s, token_requests_per_client: off").start()
@@ -293,7 +294,7 @@ def run(options, folder, judge):
             problems.append(f"there are {after[1] - before[1]} more descriptors")
         text = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
         judge("growth", f"{sum(counts.values())} requests ({text}) in {time.monotonic() - began:.0f} s with the warm-up, "
-              f"{traffic.lost} lost, {traffic.statuses[429]} told to slow down; after the warm-up {first[0]:.1f} MiB and "
+              f"{traffic.lost} lost, {traffic.statuses[429]} answered with 429; after the warm-up {first[0]:.1f} MiB and "
               f"{first[1]} descriptors, at the end {after[0]:.1f} MiB and {after[1]}", problems)
     finally:
         for each in (gateway, upstream, legacy):

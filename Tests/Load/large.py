@@ -1,4 +1,4 @@
-"""A reload of a large policy beside normal traffic: no request fails, and p99 hardly notices."""
+"""Reloads of a large policy during normal traffic: no request fails, and p99 grows only a little."""
 
 import signal
 import statistics
@@ -8,9 +8,9 @@ import stage
 from latency import normal, percentile
 
 CLIENTS, FEWER = 100_000, 10_000
-FACTOR = 1.2  # p99 of normal traffic may grow by this
-UNNOTICED = 0.5  # milliseconds: what a machine's own moods make of a p99 that is a fraction of one
-CALM = 0.25  # the share of rounds that are compared: a virtual machine is left standing now and then
+FACTOR = 1.2  # the maximum growth of p99 of normal traffic
+UNNOTICED = 0.5  # milliseconds: the variation of p99 that the machine itself causes
+CALM = 0.25  # the share of rounds that are compared, because a virtual machine is paused occasionally
 WAIT = 60  # seconds until a reload must be in force
 
 
@@ -19,7 +19,7 @@ def reloads(gateway):
 
 
 def duration(gateway, before, began):
-    """Seconds that a reload took; it may be over."""
+    """Returns the seconds that a reload took; it may have ended already."""
     while reloads(gateway) == before:
         if time.time() - began > WAIT:
             raise RuntimeError(f"no reload in {WAIT} seconds: {gateway.said()[-500:]}")
@@ -46,7 +46,7 @@ def run(options, folder, judge):
             took.append(duration(gateway, before, began))
         without, beside = percentile(quiet, CALM), percentile(loaded, CALM)
         if not options.short and beside > FACTOR * without and beside > without + UNNOTICED:
-            problems.append(f"p99 is {beside / without:.2f} times what it is without a reload, more than {FACTOR}")
+            problems.append(f"p99 is {beside / without:.2f} times its value without a reload, more than {FACTOR}")
         judge("large", f"{rounds} reloads of {count:,} clients, of {statistics.median(took):.1f} s each: p99 "
               f"{without:.2f} ms without, {beside:.2f} ms with, {beside / without:.2f} x", problems)
     finally:

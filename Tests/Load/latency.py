@@ -1,4 +1,5 @@
-"""Idle and slow clients beside normal traffic: what they do to its latency, and how long they are suffered."""
+"""Idle and slow clients during normal traffic: their effect on its latency, and the time until they are
+disconnected."""
 
 import json
 import pathlib
@@ -12,17 +13,17 @@ import peers
 import stage
 
 HERE = pathlib.Path(__file__).resolve().parent
-HEADER_TIMEOUT = 5  # seconds, as the policy says
-BODY_TIMEOUT = 10  # seconds, as the policy says
-RATE_WINDOW = 20  # seconds over which the gateway measures a client's rate
-SLACK = 3  # seconds: what a busy machine and a timer's own granularity add
-FILLING = 10  # seconds in which hundreds of readers at once get all that the kernels hold for them
-FACTOR = 2  # p99 of normal traffic may grow by this
-# A quiet p99 is a fraction of a millisecond; below this nobody notices, and a scheduler's tick is as long.
+HEADER_TIMEOUT = 5  # seconds, as in the policy
+BODY_TIMEOUT = 10  # seconds, as in the policy
+RATE_WINDOW = 20  # seconds over which the gateway measures the rate of a client
+SLACK = 3  # seconds that a busy machine and the granularity of a timer add
+FILLING = 10  # seconds in which the kernel buffers of hundreds of readers are filled
+FACTOR = 2  # the maximum growth of p99 of normal traffic
+# A quiet p99 is a fraction of a millisecond. Users do not notice less than this, and a scheduler tick is as long.
 UNNOTICED = 2.0  # milliseconds
-# What the gateway may do for others while a request is on its way, whatever it does when all is quiet.
+# The work for other clients during a request that is always permitted, even if the quiet value is much smaller.
 LITTLE_WORK = 1.0  # milliseconds
-FIRST_WORK = 12.0  # milliseconds, while hundreds of clients come within half a second and each wants something large
+FIRST_WORK = 12.0  # milliseconds, while hundreds of clients connect within half a second and each requests a large answer
 
 LIMITS = f"header_timeout: {HEADER_TIMEOUT}s, body_timeout: {BODY_TIMEOUT}s, idle_timeout: 10m, minimum_rate: 4KiB"
 
@@ -42,15 +43,15 @@ class Crowd:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if self.child.stdout.readline() != "standing\n":
             self.child.wait()
-            raise RuntimeError("the crowd does not come about")
+            raise RuntimeError("the idle and slow clients do not connect")
 
     def come(self):
-        """Lets the slow ones come."""
+        """Lets the slow clients connect."""
         self.child.stdin.write("go\n")
         self.child.stdin.flush()
 
     def wait(self, seconds):
-        """What it saw, once it ends by itself or when its time is over."""
+        """Returns its results once it ends by itself or its time is over."""
         try:
             self.child.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -67,7 +68,7 @@ class Crowd:
 
 
 def normal(gateway, seconds, rate, begun=lambda: None):
-    """Normal traffic for so long; `begun` is called when it has begun."""
+    """Runs normal traffic for `seconds`; calls `begun` when it has begun."""
     options = dict(port=gateway.port, tls_port=getattr(gateway, "tls_port", None), host=gateway.host, seconds=seconds,
                    rate=rate, size=stage.SMALL, pid=gateway.pids()[0],
                    own=getattr(gateway, "own", None))
@@ -81,14 +82,14 @@ def normal(gateway, seconds, rate, begun=lambda: None):
     except subprocess.TimeoutExpired:
         child.kill()
         child.communicate()
-        raise RuntimeError("the normal traffic does not come to an end")
+        raise RuntimeError("the normal traffic does not end")
     if child.returncode:
-        raise RuntimeError("the normal traffic does not come about")
+        raise RuntimeError("the normal traffic failed to run")
     return json.loads(output)
 
 
 class Rounds:
-    """p99 of each phase in each round: how long requests took, and how much the gateway worked meanwhile."""
+    """The p99 of each phase in each round: the latency of requests, and the gateway's work during a request."""
 
     PHASES = ("quiet", "first second", "loaded")
 
@@ -98,13 +99,14 @@ class Rounds:
         self.calm = []
 
     def add(self, phase, sample):
-        """What is wrong with it."""
+        """Adds a sample. Returns its failures."""
         self.latency[phase].append(percentile(sample["latencies"], 0.99))
         self.work[phase].append(percentile(sample["work"], 0.99))
         return sample["failures"][:3]
 
     def problems(self):
-        """Latency is judged by the rounds in which the machine was the test's own, work by all."""
+        """Returns the problems. Latency is judged by the rounds without other load on the machine, work by all
+        rounds."""
         found = []
         for what, values, rounds, least in (
                 ("p99", self.latency, [place for place, calm in enumerate(self.calm) if calm], UNNOTICED),
@@ -112,10 +114,10 @@ class Rounds:
             full = statistics.median([values["loaded"][place] for place in rounds] or [0])
             ratios = [values["loaded"][place] / values["quiet"][place] for place in rounds]
             if ratios and statistics.median(ratios) > FACTOR and full > least:
-                found.append(f"{what} is {statistics.median(ratios):.1f} times what it is when all is quiet, more than {FACTOR}")
+                found.append(f"{what} is {statistics.median(ratios):.1f} times its quiet value, more than {FACTOR}")
         first = statistics.median(self.work["first second"])
         if first > FIRST_WORK:
-            found.append(f"the gateway works for {first:.1f} ms during a request while the others come, more than {FIRST_WORK}")
+            found.append(f"the gateway works for {first:.1f} ms during a request while others connect, more than {FIRST_WORK}")
         return found
 
     def show(self):
@@ -144,7 +146,7 @@ def scenarios(options):
 
 
 class Proxy(peers.HAProxy):
-    """HAProxy in the gateway's place: what the same clients do to a proxy that many know."""
+    """HAProxy in place of the gateway, to compare the effect of the same clients."""
 
     name = "peer"
 
@@ -172,7 +174,7 @@ def run(options, folder, judge):
             for number in range(options.rounds_of(7)):
                 machine = measure.Machine()
                 problems += rounds.add("quiet", normal(gateway, options.seconds, options.rate))
-                # In the second in which they come they all want something; afterwards they only are there.
+                # In the first second all clients send requests; later they only hold their connections.
                 crowd = Crowd(gateway, kinds, options.seconds * 6 + 60)
                 problems += rounds.add("first second", normal(gateway, 1, options.rate, crowd.come))
                 before, began = measure.cpu_seconds(gateway.pids()), time.monotonic()
@@ -193,7 +195,7 @@ def run(options, folder, judge):
             judge(name, f"{about}: {statistics.median(used):.0%} of a core, {max(held):.0f} MiB", problems)
             rounds.show()
         if all_rounds and busy_rounds > all_rounds // 4:
-            print(f"WARNING: others were busy in {busy_rounds} of {all_rounds} rounds; do not believe the latencies")
+            print(f"WARNING: other processes were busy in {busy_rounds} of {all_rounds} rounds; latencies are unreliable")
         if options.short or options.only in (None, "deadlines"):
             deadlines(options, gateway, judge)
     finally:
@@ -203,22 +205,22 @@ def run(options, folder, judge):
 
 
 def deadlines(options, gateway, judge):
-    """Slow clients that do not come back: each has to be sent away in its time."""
-    # Who takes nothing at all makes no progress; who gives a byte now and then makes too little.
+    """Connects slow clients that do not come back. Each must be disconnected by its deadline."""
+    # A client that reads nothing makes no progress; a client that sends an occasional byte makes too little.
     allowed = dict(headers=HEADER_TIMEOUT, bodies=RATE_WINDOW, readers=BODY_TIMEOUT)
     if options.short:
         allowed.pop("bodies")
     longest = max(allowed.values()) + SLACK + FILLING
-    # It ends when all are gone.
+    # The crowd ends when all clients are disconnected.
     crowd = Crowd(gateway, {kind: options.slow for kind in allowed}, longest, renew=False)
     crowd.come()
     seen = crowd.wait(longest + 10)
     for kind, deadline in allowed.items():
         lives, left = seen["lives"][kind], seen["left"][kind]
-        problems = [f"{left} are left after {longest} s" if left else ""]
+        problems = [f"{left} are still connected after {longest} s" if left else ""]
         if lives and max(lives) > deadline + SLACK:
-            problems.append(f"one was suffered for {max(lives):.1f} s")
+            problems.append(f"one was connected for {max(lives):.1f} s")
         if lives and min(lives) < deadline / 2 or len(lives) < options.slow and not left:
-            problems.append("they did not come about")
-        judge(f"deadline of slow {kind}", f"{len(lives)} of {options.slow} sent away, after "
+            problems.append("not all clients connected")
+        judge(f"deadline of slow {kind}", f"{len(lives)} of {options.slow} disconnected after "
               f"{min(lives, default=0):.1f} to {max(lives, default=0):.1f} s; the deadline is {deadline} s", problems)

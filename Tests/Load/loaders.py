@@ -1,4 +1,4 @@
-"""Threads of clients that ask again and again and keep account: of every request, whether it was answered whole."""
+"""Client threads that repeat requests and record for each one if the whole answer arrived."""
 
 import collections
 import ssl
@@ -9,12 +9,12 @@ import clients
 import stage
 
 Loss = collections.namedtuple("Loss", "kind sent text began")
-PAUSE = 0.004  # seconds between two requests of one client: load, but not more than a core of clients can make
+PAUSE = 0.004  # seconds between two requests of one client, so that one core suffices for all clients
 UPLOAD = b"x" * (300 * 1024)
 
 
 class Account:
-    """What all clients of a run did."""
+    """The results of all clients of a run."""
 
     def __init__(self):
         self.lock, self.answered, self.losses = threading.Lock(), collections.Counter(), []
@@ -27,7 +27,8 @@ class Account:
 
 
 class Client(threading.Thread):
-    """One kind of client. `keeps`: asks on one connection until the server closes it; else each time on a new one."""
+    """One kind of client. With `keeps` it uses a connection until the server closes it, otherwise a new one each
+    time."""
 
     def __init__(self, kind, account, make, keeps, target="/small", size=stage.SMALL, body=None, resumes=False):
         super().__init__(daemon=True)
@@ -35,7 +36,7 @@ class Client(threading.Thread):
         self.target, self.size, self.body, self.resumes = target, size, body, resumes
         self.done = threading.Event()
         self.session, self.client = None, None
-        # When connecting first failed: from then on nobody listens.
+        # The time of the first refused connection, from which on the gateway does not listen.
         self.refused_at = None
 
     def run(self):
@@ -65,10 +66,10 @@ class Client(threading.Thread):
         try:
             status, count = self.client.request(self.target, self.body)
         except clients.NotTaken:
-            # As any client does: on another connection.
+            # Retries on another connection, as any client does.
             self.client = None
             if not kept:
-                self.lose(sent, "not taken on a new connection", False)
+                self.lose(sent, "not accepted on a new connection", False)
             return
         except clients.Lost as error:
             self.client = None
@@ -98,9 +99,9 @@ class Client(threading.Thread):
 
 
 def crew(gateway, account, each=1):
-    """A client of every kind."""
+    """Returns one client of each kind."""
     port, tls_port, host = gateway.port, gateway.tls_port, gateway.host
-    # A session belongs to its context, so each client that resumes has one of its own.
+    # A session belongs to its context, so each client that resumes sessions has its own context.
     tls = clients.context()
     h2 = clients.context(protocols=("h2",))
 

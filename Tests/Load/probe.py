@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Normal traffic, and how long it takes: so many requests a second, one after another, most on kept connections.
+"""Normal traffic and its latency: a number of requests per second, one after another, mostly on kept connections.
 
   probe.py JSON
 
-Says `ready` when it begins, and then as JSON: latencies in milliseconds, in the order in which they came, and failures. A request that starts late because
-the one before took long counts from when it should have started: else a stall would be one slow request among thousands.
-Where the gateway answers the target `own` itself, every other request is for that. `work` is the processor time that the
-gateway has used while each of those was on its way, in milliseconds too: what it has done for others first. A busy machine
-and a busy upstream make requests take longer, but have no part in that.
+Prints `ready` when it begins, and at the end JSON with the latencies in milliseconds, in order, and the failures. The
+latency of a request that starts late, because the previous one took long, counts from its planned start; otherwise a
+stall would be only one slow request among thousands. With a target `own`, which the gateway answers itself, every other
+request is for that target. `work` is the processor time of the gateway during each of those, in milliseconds: its work
+for other clients. A busy machine or upstream makes requests slower, but does not change it.
 """
 
 import gc
@@ -38,7 +38,7 @@ def main():
         planned = began + number * gap
         while (early := planned - time.monotonic()) > 0:
             time.sleep(early)
-        # The sleep itself is late by what the kernel likes: that is not the gateway's.
+        # Ignores up to 1 ms by which the kernel ends the sleep late.
         planned = max(planned, min(time.monotonic(), planned + 0.001))
         used = time.clock_gettime(clock)
         own = options.get("own") if number % 2 else None
@@ -62,7 +62,7 @@ def main():
         if not own:
             latencies.append((time.monotonic() - planned) * 1000)
         if time.monotonic() - began > options["seconds"] * 3 + 10:
-            failures.append("too slow to go on")
+            failures.append("too slow to continue")
             break
     print(json.dumps({"latencies": latencies, "work": work, "failures": failures}))
 

@@ -9,12 +9,12 @@ import stage
 
 
 def expected(name):
-    """The certificate of the tests by that name, as it travels."""
+    """Returns the test certificate with this name in DER form."""
     return ssl.PEM_cert_to_DER_cert((stage.CERTIFICATES / f"{name}.pem").read_text())
 
 
 def shown(gateway):
-    """The certificate that a new handshake sees."""
+    """Returns the certificate that a new handshake receives."""
     connection = clients.opened(gateway.tls_port, clients.context())
     try:
         return connection.getpeercert(binary_form=True)
@@ -39,16 +39,16 @@ def run(options, folder, judge):
         problems, refused, longest = [], 0, 0
         for number in range(count):
             if number % 5 == 4:
-                # One that is refused: the certificate and the key do not belong together.
+                # This reload is refused, because certificate and key do not belong together.
                 gateway.install("other" if number % 2 == 0 else "gateway")
                 key = gateway.folder / "served.key"
                 kept = key.read_bytes()
                 key.write_bytes((stage.CERTIFICATES / "client.key").read_bytes())
                 before = shown(gateway)
                 if "reload refused" not in gateway.reload():
-                    problems.append("a key that is not the certificate's was taken")
+                    problems.append("a key that does not belong to the certificate was accepted")
                 if shown(gateway) != before:
-                    problems.append("a reload that was refused changed the certificate")
+                    problems.append("a refused reload changed the certificate")
                 refused += 1
                 key.write_bytes(kept)
             name = ("other", "gateway")[number % 2]
@@ -61,10 +61,10 @@ def run(options, folder, judge):
             if " in force" not in said:
                 problems.append(f"reload {number}: {said.strip()}")
             if shown(gateway) != expected(name):
-                problems.append(f"after reload {number} a new handshake does not see the new certificate")
+                problems.append(f"after reload {number} a new handshake does not receive the new certificate")
             status, _ = standing.request("/small")
             if status != 200 or standing.socket.getpeercert(binary_form=True) != first:
-                problems.append("a connection that stood did not go on as it was")
+                problems.append("an established connection did not continue unchanged")
             time.sleep(0.15)
         time.sleep(0.3)
         for client in crew:
@@ -76,12 +76,12 @@ def run(options, folder, judge):
             problems.append(f"connections were refused: {dict(account.refused)}")
         missing = {client.kind for client in crew} - set(account.answered)
         if missing:
-            problems.append(f"no answer at all: {', '.join(sorted(missing))}")
+            problems.append(f"no answers for: {', '.join(sorted(missing))}")
         # The first handshake of each client is a full one.
         if account.resumed < account.handshakes - 2 * 2:
             problems.append(f"only {account.resumed} of {account.handshakes} handshakes resumed their session")
-        judge("reload", f"{count} reloads with a new policy and certificate each and {refused} that are refused, "
-              f"{longest * 1000:.0f} ms at most; {sum(account.answered.values())} requests, {len(account.losses)} lost "
+        judge("reload", f"{count} reloads with a new policy and certificate each and {refused} refused reloads, "
+              f"at most {longest * 1000:.0f} ms; {sum(account.answered.values())} requests, {len(account.losses)} lost "
               f"({account.text()}); {account.resumed} of {account.handshakes} sessions resumed", problems)
     finally:
         if gateway:

@@ -1,4 +1,4 @@
-"""What a load test is played on: a gateway on one core, its upstream and every client on the other."""
+"""The set-up of a load test: a gateway on one core, its upstream and all clients on the other."""
 
 import os
 import pathlib
@@ -15,16 +15,16 @@ sys.path.insert(0, str(ROOT / "Tests" / "Bench"))
 import peers  # noqa: E402
 
 CERTIFICATES = ROOT / "Tests" / "Certificates"
-NAME = "localhost"  # one that the certificates are for
+NAME = "localhost"  # a host name of the test certificates
 LARGE = 8 * 1024 * 1024  # bytes: more than all buffers between an upstream and a client that does not read
 SMALL = 200
 
-# Above these a run says more about the neighbours than about the gateway.
+# The use by other processes and the hypervisor above which a run does not count as undisturbed.
 OTHERS, STEAL = 0.10, 0.02  # of one core
 
 
 class Legacy:
-    """The legacy server of `proofgate demo`; the demo's own gateway stands beside it, unused."""
+    """The legacy server of `proofgate demo`; the gateway of the demo also runs, but is not used."""
 
     def __init__(self, program):
         self.port_of_gateway = peers.free_port()
@@ -46,7 +46,8 @@ class Legacy:
 
 
 class Upstream(peers.Upstream):
-    """Answers `/small`, `/large`, `/slow` (over two seconds) and `/sink` (reads a body); the rest is the legacy server's."""
+    """Answers `/small`, `/large`, `/slow` (over two seconds) and `/sink` (reads a body), and
+    forwards all other requests to the legacy server."""
 
     def __init__(self, folder, legacy=None):
         super().__init__(folder)
@@ -66,7 +67,7 @@ class Upstream(peers.Upstream):
     location = /small {{ return 200 "{'x' * SMALL}"; }}
     location = /large {{ alias {self.folder}/large; }}
     location = /slow {{ alias {self.folder}/slow; limit_rate 32k; limit_rate_after 1; }}
-    # Passing the request on to itself makes nginx read the whole body before it answers.
+    # nginx forwards the request to itself, so that it reads the whole body before it answers.
     location = /sink {{ client_body_buffer_size 256k; proxy_pass http://127.0.0.1:{self.port}/small; }}
     location / {{ {legacy} }}
   }}
@@ -90,16 +91,16 @@ class Gateway(peers.Program):
         self.title, self.clients = "Load", clients
         self.install("gateway")
 
-    # A request that it refuses without a look at the upstream.
+    # A request that the gateway refuses without asking the upstream.
     own = "/authorize?client_id=nobody"
 
     @property
     def host(self):
-        """What a client says."""
+        """The authority in the Host field of requests."""
         return self.origin.split("//")[1]
 
     def install(self, name):
-        """Puts a certificate of the tests and its key in place: the one that the listener's file names."""
+        """Replaces the certificate and key files of the listener with those of a test certificate."""
         for suffix, mode in ((".pem", 0o644), (".key", 0o600)):
             fresh = self.folder / f"next{suffix}"
             fresh.touch(mode=mode)
@@ -154,14 +155,14 @@ clients:
         return [self.program, "serve", "--policy", self.write_policy(), "--log", str(self.folder / "decisions")]
 
     def connections_to(self, port):
-        """How many connections it has to a port of this machine."""
+        """Returns the number of connections of the gateway to a local port."""
         own = set()
         for pid in self.pids():
             for entry in os.scandir(f"/proc/{pid}/fd"):
                 try:
                     own.add(os.readlink(entry.path))
                 except OSError:
-                    pass  # closed meanwhile
+                    pass  # the descriptor has been closed
         with open("/proc/net/tcp") as table:
             rows = [line.split() for line in table.readlines()[1:]]
         return sum(1 for row in rows if row[2] == f"0100007F:{port:04X}" and f"socket:[{row[9]}]" in own)
@@ -170,7 +171,7 @@ clients:
         return (self.folder / "log").read_text(errors="replace")
 
     def reload(self, seconds=10):
-        """SIGHUP, and waits until the gateway says what became of it; the lines that it said."""
+        """Sends SIGHUP and waits until the gateway logs the result. Returns the new log lines."""
         before = len(self.said())
         self.child.send_signal(signal.SIGHUP)
         end = time.monotonic() + seconds
@@ -179,10 +180,10 @@ clients:
             if " in force\n" in lines or "reload refused" in lines:
                 return lines
             time.sleep(0.01)
-        raise RuntimeError("the gateway says nothing about its reload")
+        raise RuntimeError("the gateway logs no result of its reload")
 
     def metric(self, name):
-        """The sum of a metric's samples."""
+        """Returns the sum of the samples of a metric."""
         with socket.create_connection(("127.0.0.1", self.admin), timeout=10) as connection:
             connection.sendall(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n")
             text = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
@@ -191,7 +192,7 @@ clients:
 
 
 class Judge:
-    """Prints results and keeps what failed."""
+    """Prints results and collects failures."""
 
     def __init__(self):
         self.failures = []

@@ -1,7 +1,7 @@
 """Recordings of real traffic: the file format, and the messages in it.
 
-A recording has the bytes of a client's requests and of the server's answers, as they were on the wire and in their order.
-Each part begins with a line that says what it is and how many bytes follow:
+A recording contains the bytes of a client's requests and of the server's answers, unchanged and in order. Each part
+begins with a line that gives its kind and the number of bytes that follow:
 
     === request 231
     === answer 402
@@ -12,7 +12,7 @@ The authority of the server is the same in all recordings.
 import pathlib
 import re
 
-# Where the clients found the server. It has as many digits as the port of the recording tap, so that no length changes.
+# The authority of the server in recordings. Its port has as many digits as that of the tap, so that no length changes.
 AUTHORITY = "127.0.0.1:47110"
 FOLDER = pathlib.Path(__file__).resolve().parent / "recordings"
 
@@ -20,13 +20,13 @@ _PART = re.compile(rb"=== (request|answer) (\d+)\n")
 
 
 def read(path):
-    """The exchanges of a file, each as the bytes of a request and of its answer."""
+    """Returns the exchanges of a file, each as the bytes of a request and of its answer."""
     data, position, parts = path.read_bytes(), 0, []
     while position < len(data):
         header = _PART.match(data, position)
         assert header, f"{path.name}: no part begins at byte {position}"
         end = header.end() + int(header[2])
-        assert data[end : end + 1] == b"\n", f"{path.name}: a part has another length than it says"
+        assert data[end : end + 1] == b"\n", f"{path.name}: the length of a part differs from its line"
         parts.append((header[1], data[header.end() : end]))
         position = end + 1
     kinds = [kind for kind, _ in parts]
@@ -47,7 +47,7 @@ class Message:
     def __init__(self, data):
         head, _, self.body = data.partition(b"\r\n\r\n")
         self.line, *fields = head.split(b"\r\n")
-        # Without the space in front of an empty reason phrase. The version belongs to the hop.
+        # Ignores the space in front of an empty reason phrase, and the version, which belongs to the hop.
         self.line = re.sub(rb"^HTTP/1\.0 ", b"HTTP/1.1 ", self.line.rstrip(b" "))
         self.fields = [tuple(field.split(b":", 1)) for field in fields]
         if self.value("transfer-encoding") == "chunked":
@@ -78,7 +78,7 @@ class Message:
 
 
 def receive(connection, seconds, is_head=False):
-    """Receives one message, or the part of it that came before the connection ended."""
+    """Receives one message, or the part of it that arrived before the connection ended."""
     connection.settimeout(seconds)
     data = b""
     while b"\r\n\r\n" not in data:

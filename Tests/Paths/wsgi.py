@@ -1,4 +1,4 @@
-"""An application that compares the decoded and cleaned path, as WSGI frameworks give it."""
+"""An application that compares the decoded and normalised path, as WSGI frameworks provide it."""
 import posixpath
 
 

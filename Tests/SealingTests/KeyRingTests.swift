@@ -97,11 +97,11 @@ struct KeyRingTests {
       try #require(error).description == """
         2:1: key id `0000000G` is not eight lower-case hexadecimal digits
         2:10: `2026-02-30T00:00:00Z` is not a time like `2026-11-21T08:30:00Z`
-        2:75: state `seal` is none of `opens`, `seals`, `retired`
+        2:75: state `seal` is not one of `opens`, `seals`, `retired`
         4:31: the key is not 32 bytes in base64url (43 characters, no padding)
         5:1: a key has four fields (id, created, key, state), this line has 2
-        7:1: key id `00000003` stands in the file twice
-        8:31: this key stands in the file twice, under different ids
+        7:1: key id `00000003` is in the file twice
+        8:31: this key is in the file twice, under different ids
         9:31: the key is all zeros; `proofgate keys generate` makes a random one
         """)
   }

@@ -1,5 +1,5 @@
-"""FastMCP's OAuthProxy before the legacy server, as one uvicorn worker with everything in memory, without consent pages:
-what it does is what the gateway does.
+"""FastMCP's OAuthProxy in front of the legacy server, as one uvicorn worker with memory storage and without consent
+pages, so that it does the same work as the gateway.
 
     fastmcp_proxy.py PORT SERVER_PORT CLIENT_ID CLIENT_SECRET
 """

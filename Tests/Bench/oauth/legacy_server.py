@@ -1,5 +1,5 @@
-"""The authorization server behind the OAuth proxies that are compared: one confidential client, no PKCE, a page on which
-the user allows it. It remembers which codes it gave, and takes each once.
+"""The authorization server behind the compared OAuth proxies: one confidential client, no PKCE, one consent page. It
+remembers the codes that it issued, and accepts each once.
 
     legacy_server.py PORT CLIENT_ID CLIENT_SECRET
 """

@@ -1,4 +1,4 @@
-"""The command line that the client programs share."""
+"""The common command line of the client programs."""
 
 import argparse
 

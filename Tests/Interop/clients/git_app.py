@@ -1,5 +1,5 @@
-"""Git with Debian's git-credential-oauth as its credential helper. The helper opens the browser through `open` or
-`xdg-open`, listens on a loopback port, and sends a redirect URI with an empty path; Git gets the access token as the
+"""Git with git-credential-oauth of Debian as its credential helper. The helper opens the browser with `open` or
+`xdg-open`, listens on a loopback port, and sends a redirect URI with an empty path. Git gets the access token as a
 password. The helper of Debian 12 keeps no refresh token."""
 
 import json

@@ -1,12 +1,12 @@
-"""A desktop app on google-auth-oauthlib: `InstalledAppFlow` opens the browser, listens on a loopback port that the
-system chooses, and uses PKCE. The browser is the one that BROWSER names."""
+"""A desktop app with google-auth-oauthlib: `InstalledAppFlow` opens the browser that BROWSER names, listens on a
+loopback port that the system chooses, and uses PKCE."""
 
 import json
 import os
 
 from arguments import parse
 
-# oauthlib asks for https at the token endpoint too.
+# oauthlib otherwise requires https at the token endpoint too.
 os.environ["OAUTHLIB_INSECURE_TRANSPORT"] = "1"
 
 from google.auth.transport.requests import AuthorizedSession, Request

@@ -1,6 +1,6 @@
-"""An app on requests-oauthlib. As a native app it uses PKCE, no secret and a private-use redirect URI, which its
-operating system would hand over; here the script browser prints it. With --client-secret it is a plain web app, the
-kind that legacy servers know."""
+"""An app with requests-oauthlib. As a native app it uses PKCE, no secret and a private-use redirect URI; the operating
+system would pass this URI to the app, and here the script `browser` prints it. With --client-secret it is a plain web
+app, the kind that legacy servers support."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from arguments import parse
 
-# oauthlib asks for https everywhere, also for redirect URIs with a private-use scheme.
+# oauthlib otherwise requires https everywhere, even for redirect URIs with a private-use scheme.
 os.environ["OAUTHLIB_INSECURE_TRANSPORT"] = "1"
 
 from oauthlib.oauth2 import WebApplicationClient
@@ -37,7 +37,7 @@ if not answer.startswith(options.redirect_uri):
 if "iss" in parameters and parameters["iss"] != [options.issuer]:
     sys.exit(f"`iss` is {parameters['iss']}, expected {options.issuer} (RFC 9207)")
 
-# The state is checked by the library.
+# The library checks the state.
 how = {"client_secret": secret, "include_client_id": options.secret_in_body} if secret else {"include_client_id": True}
 if secret and not options.secret_in_body:
     how = {"auth": (options.client_id, secret)}

@@ -1,9 +1,9 @@
-"""A legacy authorization server on Authlib 0.15 and Flask 1.1: the authorization code and refresh token grants, one
+"""A legacy authorization server with Authlib 0.15 and Flask 1.1: the authorization code and refresh token grants, one
 confidential client with one web redirect URI. Authlib's PKCE extension (`CodeChallenge`) is not registered, so PKCE
 parameters are ignored.
 
-Its ways: the login page is sent the whole authorization URL as `next`, the consent form posts back to the URL that
-it was shown on, errors of the authorization request are a page, the client authenticates with HTTP Basic.
+Its behaviour: the login page gets the whole authorization URL as `next`, the consent form posts to the URL of its page,
+errors of the authorization request are shown as a page, and the client authenticates with HTTP Basic.
 
 Usage: authlib_server.py REDIRECT_URI, which may end with `*`
 The first line of the output is the port.
@@ -14,7 +14,7 @@ import sys
 import time
 from urllib.parse import urlsplit
 
-# Authlib refuses plain http otherwise; this server listens on loopback only.
+# Authlib otherwise refuses plain http; this server listens on loopback only.
 os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"
 
 from authlib.integrations.flask_oauth2 import AuthorizationServer, ResourceProtector, current_token
@@ -31,13 +31,14 @@ SCOPES = {"profile", "notes"}
 
 
 def matches(pattern, redirect_uri):
-    """Compares as legacy servers do: a `*` at the end stands for any rest."""
+    """Compares as legacy servers do: a `*` at the end matches any text."""
     return redirect_uri.startswith(pattern[:-1]) if pattern.endswith("*") else redirect_uri == pattern
 
 
 class Client(ClientMixin):
     client_id = "legacy-web"
-    # Unreserved characters only: this Authlib does not form-decode what HTTP Basic carries (RFC 6749, section 2.3.1).
+    # Only unreserved characters: this Authlib does not form-decode the credentials of HTTP Basic (RFC 6749, section
+    # 2.3.1).
     client_secret = "legacy-secret_of.the~server"
 
     def __init__(self, redirect_uri):

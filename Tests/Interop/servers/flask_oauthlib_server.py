@@ -1,9 +1,9 @@
-"""A legacy authorization server on Flask-OAuthlib 0.9.6, oauthlib 2.1 and Flask 1.1: the authorization code and
-refresh token grants, one confidential client with one web redirect URI. oauthlib 2 does not know PKCE.
+"""A legacy authorization server with Flask-OAuthlib 0.9.6, oauthlib 2.1 and Flask 1.1: the authorization code and
+refresh token grants, one confidential client with one web redirect URI. oauthlib 2 does not support PKCE.
 
-Its ways: the login page is sent path and query of the authorization URL as `next`, the consent form posts its
-parameters as hidden fields to the bare authorization endpoint, errors of the authorization request are redirects to
-its own error page, the client authenticates with fields of the body.
+Its behaviour: the login page gets path and query of the authorization URL as `next`, the consent form posts its
+parameters as hidden fields to the authorization endpoint without a query, errors of the authorization request are
+redirects to its error page, and the client authenticates with fields of the body.
 
 Usage: flask_oauthlib_server.py REDIRECT_URI, which may end with `*`
 The first line of the output is the port.
@@ -13,7 +13,7 @@ import datetime
 import os
 import sys
 
-# oauthlib refuses plain http otherwise; this server listens on loopback only.
+# oauthlib otherwise refuses plain http; this server listens on loopback only.
 os.environ["OAUTHLIB_INSECURE_TRANSPORT"] = "1"
 
 from flask import Flask, jsonify, redirect, render_template_string, request, session
@@ -37,7 +37,7 @@ class Client:
         self.default_redirect_uri = redirect_uri
 
     def validate_redirect_uri(self, redirect_uri):
-        """Compares as legacy servers do: a `*` at the end stands for any rest."""
+        """Compares as legacy servers do: a `*` at the end matches any text."""
         pattern = self.default_redirect_uri
         return redirect_uri.startswith(pattern[:-1]) if pattern.endswith("*") else redirect_uri == pattern
 
@@ -103,7 +103,7 @@ def load_token(access_token=None, refresh_token=None):
 
 @oauth.tokensetter
 def save_token(token, request, *args, **kwargs):
-    # As the provider's own examples do: one token per client and user, an older one ends.
+    # As in the examples of the library: one token per client and user, and a new one replaces the older.
     for old in [t for t in tokens if t.client_id == request.client.client_id and t.user == request.user]:
         tokens.remove(old)
     tokens.append(Token(request.client.client_id, request.user, token))
