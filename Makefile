@@ -73,6 +73,7 @@ mutation: deps
 lint:
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests
 	@for script in $$(grep -rlE '^#!/(usr/)?bin/(env )?bash' .ci deploy Tests); do bash -n "$$script"; done
+	@.ci/language || { echo "lint: write these sentences in plain English; .ci/language lists the words to avoid" >&2; exit 1; }
 	@! grep -rnE '\bTask(\.detached)? *(\(|\{)' Sources --include='*.swift' | grep -v '^Sources/Reactor/' \
 	  || { echo "lint: only Reactor may start tasks; others run on the global pool" >&2; exit 1; }
 	@! grep -rnE 'Task\.yield|with(Checked|Unsafe)(Throwing)?Continuation' Sources --include='*.swift' \

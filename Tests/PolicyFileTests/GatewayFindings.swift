@@ -121,7 +121,7 @@ struct GatewayFindings {
         """),
     FindingCase(
       .invalidValue,
-      "A store that is too small, and one that is none",
+      "A store that is too small, and a value that names no store",
       edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: { memory: 64KiB }")],
       expected: """
         policy.yaml:6:20: error: `memory` cannot be `64KiB`; use 1048576 to 1099511627776 bytes, such as `2048` or \

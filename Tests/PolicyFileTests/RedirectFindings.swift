@@ -239,7 +239,7 @@ struct RedirectFindings {
         """),
     FindingCase(
       .schemeTooLong,
-      "A long scheme on a platform that nobody named",
+      "A long scheme, without a named platform",
       clients: """
         clients:
           - id: com.example.mail

@@ -203,7 +203,7 @@ struct ValueFindings {
         """),
     FindingCase(
       .invalidValue,
-      "A block that is none",
+      "A value that is not a block",
       edits: [
         ("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  trusted_proxies: [everyone, 10.0.0.0/33]")
       ],
@@ -406,7 +406,7 @@ struct ValueFindings {
         """),
     FindingCase(
       .conflict,
-      "The PROXY protocol of nobody",
+      "The PROXY protocol without trusted senders",
       edits: [
         ("listeners: [{ address: 127.0.0.1:8080 }]", "listeners: [{ address: 127.0.0.1:8080, proxy_protocol: true }]")
       ],

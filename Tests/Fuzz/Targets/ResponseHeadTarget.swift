@@ -102,7 +102,7 @@ enum ResponseHeadTarget {
     try Violation.unless(!out.all("set-cookie").contains(where: setsPrivate), "the upstream sets the private cookie")
     if replacements.location != nil {
       try Violation.unless(
-        out.all("location").map(\.text) == ["https://gateway.test/there"], "another location stands beside the new one")
+        out.all("location").map(\.text) == ["https://gateway.test/there"], "a second Location field remains")
     }
     let before = index.filter { $0.known == .none && !$0.isNominated }
     let after = second.filter { $0.known == .none }

@@ -23,7 +23,7 @@ struct HeldIdentifierTests {
     ("Basic in another case", { $0.headers.append("Authorization", basic("LEGACY-w1:guess")) }),
     ("Basic, encoded", { $0.headers.append("Authorization", basic("legacy%2Dw1:guess")) }),
     (
-      "Basic beside another id",
+      "Basic credentials next to another id",
       {
         $0.headers.append("Authorization", basic("legacy-w1:guess"))
         $0.body = body("client_id=w3")
