@@ -8,6 +8,8 @@ private let chosen: FuzzTarget = {
   return target
 }()
 
+/// Checks one input. libFuzzer calls this function by its C name; a violated property ends the process, so that
+/// libFuzzer keeps the input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   // Sound: libFuzzer's bytes are valid until this function returns, and they are copied at once.

@@ -5,6 +5,7 @@ import Synchronization
 public final class FixtureClock: Sendable {
   private let ahead = Mutex<Int64>(0)
 
+  /// Creates a clock that shows the real time.
   public init() {}
 
   /// Seconds since 1970.

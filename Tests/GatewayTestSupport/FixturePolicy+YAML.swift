@@ -5,6 +5,7 @@ import PolicyFile
 extension FixturePolicy {
   /// The policy text has errors; `description` lists its diagnostics.
   public struct Unreadable: Error, CustomStringConvertible {
+    /// The diagnostics of the policy file, one per line.
     public let description: String
   }
 

@@ -13,16 +13,23 @@ public import Policy
 /// | p1 | public native for which only the upstream asks for consent | `legacy-p1` |
 /// | tv1 | public device | `legacy-native` |
 public struct FixturePolicy: Sendable {
+  /// The settings of the gateway: one plaintext listener on a free port of 127.0.0.1, no admin address.
   public var gateway: GatewaySettings
+  /// The settings of the upstream. The fixture fills in its port.
   public var upstream: UpstreamSettings
+  /// The treatment of an authorization or token request on a path that the policy does not list.
   public var unlistedOAuth = UnlistedOAuth.reject
+  /// The treatment of a client id that the policy does not list.
   public var unknownClients = UnknownClients.reject
+  /// The effect of a refusal that is decided before the client is known.
   public var mode = EnforcementMode.enforce
+  /// The settings of the clients by id.
   public var clients: [ClientID: ClientSettings] = [:]
 
   /// The secret that the gateway holds for the shared upstream client.
   public static let nativeSecret = "upstream-secret-of-native"
 
+  /// Creates the policy of the vectors. Throws `RedirectURIError` if a redirect URI of the table is invalid.
   public init(origin: Origin = Origin(scheme: .https, host: "gw.example")) throws(RedirectURIError) {
     gateway = GatewaySettings(
       origin: origin, issuer: origin.description,
@@ -48,6 +55,7 @@ public struct FixturePolicy: Sendable {
     try with(origin: Origin(scheme: .http, host: "127.0.0.1", port: 0), adjust)
   }
 
+  /// Changes one client, which must exist.
   public mutating func edit(_ id: String, _ adjust: (inout ClientSettings) -> Void) {
     guard var client = clients[ClientID(id)] else { preconditionFailure("no client \(id) in the fixture") }
     adjust(&client)
@@ -59,10 +67,12 @@ public struct FixturePolicy: Sendable {
     for id in clients.keys { edit(id.rawValue, adjust) }
   }
 
+  /// Removes a client; no effect if it does not exist.
   public mutating func remove(_ id: String) {
     clients[ClientID(id)] = nil
   }
 
+  /// The policy with these settings and the version `fixture`.
   public var policy: Policy {
     Policy(
       gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: mode,

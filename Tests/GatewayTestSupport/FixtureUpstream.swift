@@ -42,10 +42,14 @@ public final class FixtureUpstream: Sendable {
     shared.upstream.withLock { $0 = self }
   }
 
+  /// The TCP port, chosen by the kernel.
   public var port: Int { server.addresses.first?.port ?? 0 }
+  /// The address for clients that contact the upstream directly over plaintext.
   public var address: WebAddress { WebAddress(host: "127.0.0.1", port: port) }
+  /// The legacy server that responds if no script does.
   public var legacy: LegacyAuthorizationServer { state.withLock { $0.legacy } }
 
+  /// Replaces the legacy server for all later requests.
   public func serve(_ legacy: LegacyAuthorizationServer) { state.withLock { $0.legacy = legacy } }
 
   /// Sets the script for all later requests; nil removes it.
@@ -99,6 +103,7 @@ public actor Gate {
   private var waiting: [CheckedContinuation<Void, Never>] = []
   private var arrivals: [CheckedContinuation<Void, Never>] = []
 
+  /// Creates a closed gate.
   public init() {}
 
   /// Waits for ``open()``.
@@ -115,6 +120,7 @@ public actor Gate {
     await withCheckedContinuation { arrivals.append($0) }
   }
 
+  /// Releases all waiting tasks. Later ones do not wait.
   public func open() {
     isOpen = true
     for continuation in waiting { continuation.resume() }

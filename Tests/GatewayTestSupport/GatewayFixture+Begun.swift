@@ -29,7 +29,9 @@ public struct Begun: Sendable {
 extension GatewayFixture {
   /// The transaction did not begin.
   public struct NotBegun: Error, CustomStringConvertible {
+    /// The response to the request that should have continued the transaction.
     public let response: Response
+    /// The status with the redirect target or, without one, the body.
     public var description: String { "\(response.status) \(response.location ?? response.text)" }
   }
 
@@ -74,6 +76,7 @@ extension GatewayFixture {
     try transaction(in: begun.state)
   }
 
+  /// The content of a sealed state. Throws `OpenError` if it was not sealed with the keys and issuer of this gateway.
   public func transaction(in state: String) throws -> AuthorizationTransaction {
     try sealer.open(AuthorizationTransaction.self, from: state)
   }

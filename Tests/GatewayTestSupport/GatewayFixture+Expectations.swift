@@ -21,6 +21,7 @@ extension GatewayFixture {
     return response
   }
 
+  /// Does the same for a GET request.
   @discardableResult
   public func expectRefused(
     get target: String, _ headers: Headers = Headers(), status: Int? = nil,
@@ -30,6 +31,7 @@ extension GatewayFixture {
       Request(method: "GET", target: target, headers: headers), status: status, sourceLocation: sourceLocation)
   }
 
+  /// Does the same for a POST request with a form as its body.
   @discardableResult
   public func expectRefused(
     post target: String, _ form: Form, _ headers: Headers = Headers(), status: Int? = nil,

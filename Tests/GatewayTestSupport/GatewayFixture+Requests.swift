@@ -20,10 +20,12 @@ extension GatewayFixture {
     return try await ClientLoop.send(WebAddress(host: "127.0.0.1", port: port), request, tls: tls)
   }
 
+  /// Sends a GET request to the gateway.
   public func get(_ target: String, _ headers: Headers = Headers()) async throws -> Response {
     try await send(Request(method: "GET", target: target, headers: headers))
   }
 
+  /// Sends a POST request with a form to the gateway. `headers` may replace the content type.
   public func post(_ target: String, _ form: Form, _ headers: Headers = Headers()) async throws -> Response {
     var headers = headers
     if !headers.contains("Content-Type") { headers.append("Content-Type", "application/x-www-form-urlencoded") }
@@ -41,6 +43,7 @@ extension GatewayFixture {
 
   /// RFC 7636, appendix B.
   public static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+  /// The S256 challenge of ``verifier`` (RFC 7636, appendix B).
   public static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
   /// The target of the authorization request (AZ), with changes.
@@ -76,7 +79,9 @@ extension GatewayFixture {
 
   /// The flow ended on a page instead of at the app.
   public struct Stranded: Error, CustomStringConvertible {
+    /// The last page.
     public let page: DemoBrowser.Page
+    /// The target, the status and the words of the page.
     public var description: String { "stranded at \(page.address.target) with \(page.status): \(page.text)" }
   }
 
@@ -115,7 +120,9 @@ extension GatewayFixture {
 
   /// The response to the app contains no code.
   public struct NoCode: Error, CustomStringConvertible {
+    /// The authorization response without a code.
     public let delivery: DemoBrowser.Delivery
+    /// The URL that was opened in the app.
     public var description: String { "no code in \(delivery.address)" }
   }
 
@@ -129,7 +136,9 @@ extension GatewayFixture {
 }
 
 extension Response {
+  /// The body as UTF-8.
   public var text: String { String(decoding: body, as: UTF8.self) }
+  /// The value of `Location`; nil without one.
   public var location: String? { headers["Location"] }
   /// The parameters in the query of `Location`; empty without one.
   public var answer: Form { Form(decoding: (location ?? "").drop { $0 != "?" }.dropFirst()) }

@@ -19,11 +19,15 @@ public import Telemetry
 ///       #expect(answer.status == 302)
 ///     }
 public final class GatewayFixture: Sendable {
+  /// The recording upstream. A replica shares it, but may send its requests to another address.
   public let upstream: FixtureUpstream
+  /// The sealing keys of the gateway.
   public let keyRing: KeyRing
+  /// The store of the gateway's short-lived entries.
   public let store: any EphemeralStore
   /// The clock of the gateway; the upstream uses the real time.
   public let clock: FixtureClock
+  /// The metrics of the gateway.
   public let metrics: MetricsRegistry
   let log: DecisionLog
   let logged = LoggedLines()
@@ -81,6 +85,7 @@ public final class GatewayFixture: Sendable {
     case same
     /// An address on which no server listens.
     case dead
+    /// A server that sends arbitrary bytes or nothing.
     case raw(RawUpstream)
   }
 
@@ -159,6 +164,7 @@ public final class GatewayFixture: Sendable {
 
   /// The policy in force.
   public var policy: Policy { current.withLock { $0 } }
+  /// The TCP port of the gateway on 127.0.0.1, chosen by the kernel.
   public var port: Int { server.server.addresses.first?.port ?? 0 }
   /// The address at which clients reach the gateway.
   public var front: WebAddress {
@@ -250,6 +256,7 @@ public final class GatewayFixture: Sendable {
     return logged.lines
   }
 
+  /// A log sink in memory. Its copies share one text.
   public struct LoggedLines: LogSink, Sendable {
     private let text = Shared()
 
@@ -257,13 +264,16 @@ public final class GatewayFixture: Sendable {
       let value = Mutex("")
     }
 
+    /// The lines so far, without their ends.
     public var lines: [String] { text.value.withLock { $0.split(separator: "\n").map(String.init) } }
 
+    /// Appends the bytes. Always succeeds.
     public mutating func write(_ bytes: [UInt8]) -> Bool {
       text.value.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
       return true
     }
 
+    /// Does nothing, because no file is open.
     public mutating func reopen() {}
   }
 

@@ -3,6 +3,7 @@ import Synchronization
 
 /// An upstream that sends arbitrary bytes or nothing: for behaviour that no HTTP server has.
 public final class RawUpstream: Sendable {
+  /// The behaviour of the upstream after it has received a request.
   public enum Answer: Sendable {
     /// Sends the bytes and ends the connection.
     case bytes(String)
@@ -12,6 +13,7 @@ public final class RawUpstream: Sendable {
     case silence
   }
 
+  /// The TCP port on 127.0.0.1, chosen by the kernel.
   public let port: Int
   private let worker: Worker
   private let received = Mutex<[String]>([])
@@ -37,6 +39,7 @@ public final class RawUpstream: Sendable {
   /// The requests so far: head and body as received.
   public var requests: [String] { received.withLock { $0 } }
 
+  /// Stops accepting, ends all connections and stops the thread.
   public func stop() async {
     await worker.stopAccepting()
     await worker.drain()

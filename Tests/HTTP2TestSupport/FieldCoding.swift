@@ -2,10 +2,12 @@ import CNghttp2
 
 /// Writes field sections with literals only (RFC 7541, section 6.2.2), with arbitrary content.
 public enum FieldWriter {
+  /// Encodes fields of text as a field section.
   public static func write(_ fields: [(String, String)]) -> [UInt8] {
     write(fields.map { (Array($0.0.utf8), Array($0.1.utf8)) })
   }
 
+  /// Encodes fields of arbitrary octets as a field section, without a check of their validity.
   public static func write(_ fields: [([UInt8], [UInt8])]) -> [UInt8] {
     fields.flatMap { [0x00] + string($0.0) + string($0.1) }
   }
@@ -29,6 +31,7 @@ public enum FieldWriter {
 @safe public final class FieldReader {
   private var inflater: OpaquePointer?
 
+  /// Creates the decoder of one connection, with an empty dynamic table.
   public init() {
     var inflater: OpaquePointer?
     _ = unsafe nghttp2_hd_inflate_new(&inflater)
@@ -39,6 +42,8 @@ public enum FieldWriter {
     unsafe nghttp2_hd_inflate_del(inflater)
   }
 
+  /// Decodes one field section and updates the dynamic table. Returns an empty array if the section is malformed,
+  /// and the fields so far if it is incomplete.
   public func read(_ section: [UInt8]) -> [(name: String, value: String)] {
     var fields: [(name: String, value: String)] = []
     var position = 0

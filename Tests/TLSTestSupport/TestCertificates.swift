@@ -20,16 +20,20 @@ public enum TestCertificates {
   /// The path of a file, for example `gateway.pem` or `gateway.key`.
   public static func path(_ file: String) -> String { folder.appendingPathComponent(file).path }
 
+  /// The content of a file. Throws if it cannot be read.
   public static func bytes(_ file: String) throws -> [UInt8] {
     try [UInt8](Data(contentsOf: URL(fileURLWithPath: path(file))))
   }
 
+  /// The certificates of `NAME.pem`. Throws `PEMError`, or an error of the file system.
   public static func chain(_ name: String) throws -> CertificateChain {
     try CertificateChain(pem: try bytes("\(name).pem"))
   }
 
+  /// The private key of `NAME.key`. Throws `PEMError`, or an error of the file system.
   public static func key(_ name: String) throws -> PrivateKey { try PrivateKey(pem: try bytes("\(name).key")) }
 
+  /// The certificates of `name` with the private key of `key`, which by default has the same name.
   public static func identity(_ name: String, key: String? = nil) throws -> TLSIdentity {
     TLSIdentity(try chain(name), try self.key(key ?? name))
   }
