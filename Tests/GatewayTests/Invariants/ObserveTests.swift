@@ -62,8 +62,10 @@ struct ObserveTests {
     }
   }
 
+  /// Announces the end of the connection, so that the gateway does not send the next request on a connection that ends.
   private static let answer = """
     HTTP/1.1 403 Not Today\r
+    Connection: close\r
     X-Answer: as it is\r
     set-cookie: s=1; Path=/\r
     Access-Control-Allow-Origin: *\r
