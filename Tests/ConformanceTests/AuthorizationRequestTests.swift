@@ -12,8 +12,8 @@ struct AuthorizationRequestTests {
   @Test("6749-3.1-get: a GET is accepted")
   func get() async throws {
     try await GatewayFixture.run { gateway in
-      try await expectStatus(200, of: gateway.get(gateway.az()))
-      let answer = try await gateway.get(gateway.az("p1"))
+      try await expectStatus(200, of: gateway.get(gateway.authorizationTarget()))
+      let answer = try await gateway.get(gateway.authorizationTarget("p1"))
       #expect(answer.location?.contains("/login") == true)
     }
   }
@@ -21,13 +21,13 @@ struct AuthorizationRequestTests {
   @Test("6749-3.1-post: a POST is checked like a GET and answered with 303")
   func post() async throws {
     try await GatewayFixture.run { gateway in
-      let whole = Form(decoding: gateway.az().split(separator: "?")[1])
+      let whole = Form(decoding: gateway.authorizationTarget().split(separator: "?")[1])
       let refused = try await gateway.expectRefused(
         post: "/authorize", whole.without("code_challenge", "code_challenge_method"), status: 303)
       #expect(try refused.expectErrorRedirect(to: "com.example.app:/cb")["error"] == "invalid_request")
       try await expectStatus(200, of: gateway.post("/authorize", whole))
       var browser = gateway.browser(for: "com.example.p1:/cb")
-      let stop = try await browser.open(gateway.front.at(gateway.az("p1")))
+      let stop = try await browser.open(gateway.front.at(gateway.authorizationTarget("p1")))
       guard case .page(let page) = stop else { return #expect(Bool(false), "no login page") }
       #expect(page.status == 200)
     }
@@ -39,8 +39,8 @@ struct AuthorizationRequestTests {
       let response = try await gateway.expectRefused(
         post: "/authorize?redirect_uri=com.example.app%3A%2Fcb", ["redirect_uri": "https://evil.example"], status: 400)
       response.expectPage()
-      let whole = Form(decoding: gateway.az().split(separator: "?")[1])
-      try await gateway.expectRefused(post: gateway.az(), whole, status: 400).expectPage()
+      let whole = Form(decoding: gateway.authorizationTarget().split(separator: "?")[1])
+      try await gateway.expectRefused(post: gateway.authorizationTarget(), whole, status: 400).expectPage()
     }
   }
 
@@ -52,7 +52,7 @@ struct AuthorizationRequestTests {
     ])
   func duplicatePage(addition: String) async throws {
     try await GatewayFixture.run { gateway in
-      try await gateway.expectErrorPage(gateway.az() + addition)
+      try await gateway.expectErrorPage(gateway.authorizationTarget() + addition)
     }
   }
 
@@ -65,21 +65,22 @@ struct AuthorizationRequestTests {
     ])
   func duplicateRedirect(addition: String) async throws {
     try await GatewayFixture.run { gateway in
-      try await gateway.expectErrorRedirect(gateway.az() + addition, error: "invalid_request")
+      try await gateway.expectErrorRedirect(gateway.authorizationTarget() + addition, error: "invalid_request")
     }
   }
 
   @Test("6749-3.1-dup-redirect: a repeated state is not returned")
   func duplicateState() async throws {
     try await GatewayFixture.run { gateway in
-      try await gateway.expectErrorRedirect(gateway.az() + "&state=s2", error: "invalid_request", state: nil)
+      try await gateway.expectErrorRedirect(
+        gateway.authorizationTarget() + "&state=s2", error: "invalid_request", state: nil)
     }
   }
 
   @Test("6749-3.1-dup-redirect: resource may repeat")
   func resource() async throws {
     try await GatewayFixture.run { gateway in
-      let target = gateway.az() + "&resource=https%3A%2F%2Fa.example&resource=https%3A%2F%2Fb.example"
+      let target = gateway.authorizationTarget() + "&resource=https%3A%2F%2Fa.example&resource=https%3A%2F%2Fb.example"
       try await expectStatus(200, of: gateway.get(target))
     }
   }
@@ -96,7 +97,7 @@ struct AuthorizationRequestTests {
   func responseTypeMissing(value: String?) async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectErrorRedirect(
-        gateway.az {
+        gateway.authorizationTarget {
           $0.remove("response_type")
           if let value { $0.append("response_type", value) }
         }, error: "invalid_request")
@@ -107,9 +108,11 @@ struct AuthorizationRequestTests {
   func responseTypeUnknown() async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectErrorRedirect(
-        gateway.az { $0.set("response_type", "foo") }, error: "unsupported_response_type")
-      let one = try await gateway.expectRefused(get: gateway.az { $0.set("response_type", "code token") })
-      let other = try await gateway.expectRefused(get: gateway.az { $0.set("response_type", "token code") })
+        gateway.authorizationTarget { $0.set("response_type", "foo") }, error: "unsupported_response_type")
+      let one = try await gateway.expectRefused(
+        get: gateway.authorizationTarget { $0.set("response_type", "code token") })
+      let other = try await gateway.expectRefused(
+        get: gateway.authorizationTarget { $0.set("response_type", "token code") })
       #expect(one.location == other.location)
       #expect(one.location?.contains("error=") == true)
     }
@@ -120,7 +123,7 @@ struct AuthorizationRequestTests {
     arguments: ["token", "id_token token", "token id_token"])
   func implicitNative(type: String) async throws {
     try await GatewayFixture.run { gateway in
-      let response = try await gateway.expectRefused(get: gateway.az { $0.set("response_type", type) })
+      let response = try await gateway.expectRefused(get: gateway.authorizationTarget { $0.set("response_type", type) })
       let location = try #require(response.location)
       try #require(location.hasPrefix("com.example.app:/cb#"))
       let form = Form(decoding: location.split(separator: "#")[1])
@@ -132,7 +135,8 @@ struct AuthorizationRequestTests {
   @Test("9700-2.1.2-implicit: a web client gets no access token from the authorization endpoint")
   func implicitWeb() async throws {
     try await GatewayFixture.run { gateway in
-      let response = try await gateway.expectRefused(get: gateway.az("w1") { $0.set("response_type", "token") })
+      let response = try await gateway.expectRefused(
+        get: gateway.authorizationTarget("w1") { $0.set("response_type", "token") })
       let location = try #require(response.location)
       try #require(location.hasPrefix("https://web.example.com/cb?x=1#"))
       #expect(Form(decoding: location.split(separator: "#")[1])["error"] == "unsupported_response_type")
@@ -149,7 +153,7 @@ struct AuthorizationRequestTests {
     ])
   func requestObjects(addition: String, error: String) async throws {
     try await GatewayFixture.run { gateway in
-      try await gateway.expectErrorRedirect(gateway.az() + addition, error: error)
+      try await gateway.expectErrorRedirect(gateway.authorizationTarget() + addition, error: error)
     }
   }
 
@@ -166,7 +170,7 @@ struct AuthorizationRequestTests {
   func foreignRequestURI(value: String) async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectErrorRedirect(
-        gateway.az { $0.append("request_uri", value) }, error: "request_uri_not_supported")
+        gateway.authorizationTarget { $0.append("request_uri", value) }, error: "request_uri_not_supported")
     }
   }
 
@@ -176,7 +180,7 @@ struct AuthorizationRequestTests {
       // The recording upstream represents any other address: it would record the request.
       let address = "http://127.0.0.1:\(gateway.upstream.port)/object"
       try await gateway.expectErrorRedirect(
-        gateway.az { $0.append("request_uri", address) }, error: "request_uri_not_supported")
+        gateway.authorizationTarget { $0.append("request_uri", address) }, error: "request_uri_not_supported")
       #expect(gateway.upstream.recorder.count == 0)
     }
   }
@@ -194,13 +198,13 @@ struct AuthorizationRequestTests {
   @Test("6749-B-utf8: malformed UTF-8 is refused: by redirect, or on a page for client_id and redirect_uri")
   func encoding() async throws {
     try await GatewayFixture.run { gateway in
-      let bare = gateway.az { $0.remove("state") }
+      let bare = gateway.authorizationTarget { $0.remove("state") }
       try await gateway.expectErrorRedirect(bare + "&state=%FF", error: "invalid_request", state: nil)
       try await gateway.expectErrorRedirect(bare + "&state=%C3%28", error: "invalid_request", state: nil)
-      try await gateway.expectErrorRedirect(gateway.az() + "&scope=%ZZ", error: "invalid_request")
-      try await gateway.expectErrorPage(gateway.az { $0.remove("client_id") } + "&client_id=%ZZ")
-      try await gateway.expectErrorPage(gateway.az { $0.remove("client_id") } + "&client_id=%FF")
-      try await gateway.expectErrorPage(gateway.az { $0.remove("redirect_uri") } + "&redirect_uri=%FF")
+      try await gateway.expectErrorRedirect(gateway.authorizationTarget() + "&scope=%ZZ", error: "invalid_request")
+      try await gateway.expectErrorPage(gateway.authorizationTarget { $0.remove("client_id") } + "&client_id=%ZZ")
+      try await gateway.expectErrorPage(gateway.authorizationTarget { $0.remove("client_id") } + "&client_id=%FF")
+      try await gateway.expectErrorPage(gateway.authorizationTarget { $0.remove("redirect_uri") } + "&redirect_uri=%FF")
     }
   }
 
@@ -209,7 +213,8 @@ struct AuthorizationRequestTests {
     arguments: ["fragment", "form_post", "web_message", "jwt", "query.jwt", "xyz"])
   func responseModes(mode: String) async throws {
     try await GatewayFixture.run { gateway in
-      try await gateway.expectErrorRedirect(gateway.az { $0.append("response_mode", mode) }, error: "invalid_request")
+      try await gateway.expectErrorRedirect(
+        gateway.authorizationTarget { $0.append("response_mode", mode) }, error: "invalid_request")
     }
   }
 
@@ -231,7 +236,7 @@ struct AuthorizationRequestTests {
     }
     try await GatewayFixture.run(policy) { gateway in
       try await gateway.expectErrorRedirect(
-        gateway.az("n2") { $0.append("response_mode", "form_post") }, to: "com.example.app2:/cb",
+        gateway.authorizationTarget("n2") { $0.append("response_mode", "form_post") }, to: "com.example.app2:/cb",
         error: "invalid_request")
       var browser = gateway.browser(for: "https://web.example.com/cb?x=1")
       let delivery = try await gateway.walk(&browser, "w1") {
@@ -249,7 +254,7 @@ struct AuthorizationRequestTests {
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("w1") { $0.responseModes = [.query, .formPost] } }) {
       gateway in
       let response = try await gateway.expectRefused(
-        get: gateway.az("w1") {
+        get: gateway.authorizationTarget("w1") {
           $0.append("response_mode", "form_post")
           $0.set("state", "\"><script>x")
           $0.set("scope", "\"")
@@ -266,7 +271,7 @@ struct AuthorizationRequestTests {
     try await GatewayFixture.run(try FixturePolicy.with { $0.editAll { $0.embeddedUserAgents = .block } }) { gateway in
       var headers = Headers()
       if let agent { headers.append("User-Agent", agent) }
-      try await expectStatus(200, of: gateway.get(gateway.az(), headers))
+      try await expectStatus(200, of: gateway.get(gateway.authorizationTarget(), headers))
     }
   }
 
@@ -280,7 +285,7 @@ struct AuthorizationRequestTests {
       if agent.label.contains("msapp://") { $0.edit("n1") { $0.redirectURIs = [broker] } }
     }
     try await GatewayFixture.run(policy) { gateway in
-      let response = try await gateway.get(gateway.az(), ["User-Agent": agent.userAgent])
+      let response = try await gateway.get(gateway.authorizationTarget(), ["User-Agent": agent.userAgent])
       #expect(response.status == (agent.expectedEmbedded ? 403 : 200))
       #expect(gateway.upstream.recorder.count == 0)
       if agent.expectedEmbedded { response.expectPage() }
@@ -325,7 +330,7 @@ struct AuthorizationRequestTests {
   func reported() async throws {
     let instagram = Vectors.all.userAgents.vectors.first { $0.expectedEmbedded }
     try await GatewayFixture.run { gateway in
-      let response = try await gateway.get(gateway.az(), ["User-Agent": instagram?.userAgent ?? ""])
+      let response = try await gateway.get(gateway.authorizationTarget(), ["User-Agent": instagram?.userAgent ?? ""])
       #expect(response.status == 200)
       #expect(gateway.logLines.contains { $0.contains("user-agent-embedded") })
     }
@@ -343,8 +348,9 @@ struct AuthorizationRequestTests {
     }
     let agent = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; Trident/7.0; MSAuthHost/1.0) like Gecko"
     try await GatewayFixture.run(policy) { gateway in
-      try await expectStatus(200, of: gateway.get(gateway.az("n1", uri.text), ["User-Agent": agent]))
-      try await gateway.expectErrorPage(gateway.az("n1", https.text), status: 403, ["User-Agent": agent])
+      try await expectStatus(200, of: gateway.get(gateway.authorizationTarget("n1", uri.text), ["User-Agent": agent]))
+      try await gateway.expectErrorPage(
+        gateway.authorizationTarget("n1", https.text), status: 403, ["User-Agent": agent])
     }
   }
 }

@@ -31,7 +31,7 @@ struct AuthorizationResponseTests {
       let delivery = try await gateway.walk { $0.set("state", value) }
       #expect(delivery.parameters["state"] == value)
       try await gateway.expectErrorRedirect(
-        gateway.az {
+        gateway.authorizationTarget {
           $0.set("state", value)
           $0.remove("code_challenge")
         }, error: "invalid_request", state: value)
@@ -47,11 +47,13 @@ struct AuthorizationResponseTests {
     try await GatewayFixture.run(policy) { gateway in
       let address = try await gateway.walk("n1", "https://app.example.com/cb").address
       #expect(address.hasSuffix("&iss=https%3A%2F%2Fgw.example#_"))
-      let refused = try await gateway.expectRefused(get: gateway.az("w1") { $0.set("response_type", "foo") })
+      let refused = try await gateway.expectRefused(
+        get: gateway.authorizationTarget("w1") { $0.set("response_type", "foo") })
       #expect(refused.location?.hasPrefix("https://web.example.com/cb?x=1&error=") == true)
       #expect(refused.location?.hasSuffix("#_") == true)
       for uri in ["com.example.app:/cb", "http://127.0.0.1:4711/cb"] {
-        let error = try await gateway.expectRefused(get: gateway.az("n1", uri) { $0.set("response_type", "foo") })
+        let error = try await gateway.expectRefused(
+          get: gateway.authorizationTarget("n1", uri) { $0.set("response_type", "foo") })
         #expect(error.location?.hasPrefix(uri) == true)
         #expect(error.location?.contains("#") == false)
         let address = try await gateway.walk("n1", uri).address
@@ -90,7 +92,7 @@ struct AuthorizationResponseTests {
   func upstreamFails(status: Int, error: String) async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { _ in Response(status: status) }
-      let response = try await gateway.get(gateway.az("p1"))
+      let response = try await gateway.get(gateway.authorizationTarget("p1"))
       let form = try response.expectErrorRedirect(to: "com.example.p1:/cb")
       #expect(form["error"] == error)
       #expect(form["state"] == "s1")
@@ -106,11 +108,11 @@ struct AuthorizationResponseTests {
         await gate.pass()
         return nil
       }
-      let hanging = try await gateway.get(gateway.az("p1"))
+      let hanging = try await gateway.get(gateway.authorizationTarget("p1"))
       #expect(try hanging.expectErrorRedirect(to: "com.example.p1:/cb")["error"] == "temporarily_unavailable")
       await gate.open()
       try await gateway.withReplica(upstream: .dead) { gateway in
-        let gone = try await gateway.get(gateway.az("p1"))
+        let gone = try await gateway.get(gateway.authorizationTarget("p1"))
         let form = try gone.expectErrorRedirect(to: "com.example.p1:/cb")
         #expect(form["error"] == "temporarily_unavailable")
         #expect(form["state"] == "s1")
@@ -143,7 +145,7 @@ struct AuthorizationResponseTests {
   @Test("9110-5.5-ctl, 6749-10.14-sanitise: line ends in a value do not reach a header or a log line")
   func lineEnds() async throws {
     try await GatewayFixture.run { gateway in
-      let bare = gateway.az { $0.remove("state") }
+      let bare = gateway.authorizationTarget { $0.remove("state") }
       let response = try await gateway.expectRefused(get: bare + "&state=a%0d%0aSet-Cookie:x=1")
       #expect(try response.expectErrorRedirect(to: "com.example.app:/cb")["error"] == "invalid_request")
       #expect(response.location?.contains("state=") == false)
@@ -165,7 +167,10 @@ struct AuthorizationResponseTests {
           status: 200, headers: ["Access-Control-Allow-Origin": "*", "Access-Control-Allow-Credentials": "true"])
       }
       let cookie = try await gateway.transactionCookie()
-      for target in [gateway.az(), gateway.az("p1"), gateway.az("nobody"), "/login"] {
+      for target in [
+        gateway.authorizationTarget(), gateway.authorizationTarget("p1"), gateway.authorizationTarget("nobody"),
+        "/login",
+      ] {
         let response = try await gateway.get(target, ["Origin": "https://x.example", "Cookie": cookie])
         let names = response.headers.fields.map { $0.name.lowercased() }
         #expect(!names.contains { $0.hasPrefix("access-control-") })
@@ -177,12 +182,12 @@ struct AuthorizationResponseTests {
   func referrer() async throws {
     try await GatewayFixture.run { gateway in
       let cookie = try await gateway.transactionCookie()
-      for target in [gateway.az(), gateway.az("nobody"), "/login"] {
+      for target in [gateway.authorizationTarget(), gateway.authorizationTarget("nobody"), "/login"] {
         let response = try await gateway.get(target, ["Cookie": cookie])
         #expect(["no-referrer", "same-origin"].contains(response.headers["Referrer-Policy"]))
         #expect(!response.text.contains("src=\"http") && !response.text.contains("href=\"http"))
       }
-      let own = try await gateway.get(gateway.az())
+      let own = try await gateway.get(gateway.authorizationTarget())
       #expect(own.headers["Referrer-Policy"] == "no-referrer")
       #expect(own.headers["Content-Security-Policy"]?.contains("default-src 'none'") == true)
     }
@@ -198,7 +203,10 @@ struct AuthorizationResponseTests {
           body: Array("<p>login".utf8))
       }
       let cookie = try await gateway.transactionCookie()
-      for target in [gateway.az(), gateway.az("nobody"), gateway.az("p1"), "/login", "/"] {
+      for target in [
+        gateway.authorizationTarget(), gateway.authorizationTarget("nobody"), gateway.authorizationTarget("p1"),
+        "/login", "/",
+      ] {
         let response = try await gateway.get(target, ["Cookie": cookie])
         if response.status == 302 { continue }
         #expect(response.headers["X-Frame-Options"] == "DENY", "\(target)")
@@ -214,7 +222,7 @@ struct AuthorizationResponseTests {
     try await GatewayFixture.run { gateway in
       // The POST of the login form re-enters the authorization endpoint in its transaction.
       var browser = gateway.browser(for: "com.example.p1:/cb")
-      _ = try await browser.open(gateway.front.at(gateway.az("p1")))
+      _ = try await browser.open(gateway.front.at(gateway.authorizationTarget("p1")))
       let cookie = try #require(browser.cookies.field(for: gateway.front))
       for (location, status) in [
         ("https://elsewhere.example/login", 303), ("//elsewhere.example/x", 303), ("/authorize/", 308),
@@ -232,8 +240,8 @@ struct AuthorizationResponseTests {
   @Test("9700-4.12-no-307: the gateway's own redirects are 302, and 303 after a POST")
   func ownRedirects() async throws {
     try await GatewayFixture.run { gateway in
-      let whole = Form(decoding: gateway.az { $0.remove("code_challenge") }.split(separator: "?")[1])
-      try await expectStatus(302, of: gateway.get(gateway.az { $0.remove("code_challenge") }))
+      let whole = Form(decoding: gateway.authorizationTarget { $0.remove("code_challenge") }.split(separator: "?")[1])
+      try await expectStatus(302, of: gateway.get(gateway.authorizationTarget { $0.remove("code_challenge") }))
       try await expectStatus(303, of: gateway.post("/authorize", whole))
     }
   }
@@ -241,14 +249,17 @@ struct AuthorizationResponseTests {
   @Test("9111-no-cache: redirects and pages of the flow are never stored, and every request is decided again")
   func noCache() async throws {
     try await GatewayFixture.run { gateway in
-      for target in [gateway.az(), gateway.az { $0.remove("code_challenge") }, gateway.az("nobody"), gateway.az("p1")] {
+      for target in [
+        gateway.authorizationTarget(), gateway.authorizationTarget { $0.remove("code_challenge") },
+        gateway.authorizationTarget("nobody"), gateway.authorizationTarget("p1"),
+      ] {
         let response = try await gateway.get(target, ["If-None-Match": "*", "If-Modified-Since": "now"])
         #expect(response.headers["Cache-Control"]?.contains("no-store") == true, "\(target)")
         #expect(response.status != 304)
       }
       let before = gateway.logLines.count
-      _ = try await gateway.get(gateway.az())
-      _ = try await gateway.get(gateway.az())
+      _ = try await gateway.get(gateway.authorizationTarget())
+      _ = try await gateway.get(gateway.authorizationTarget())
       #expect(gateway.logLines.count == before + 2)
     }
   }
@@ -257,9 +268,10 @@ struct AuthorizationResponseTests {
   func untrusted() async throws {
     try await GatewayFixture.run { gateway in
       let uri = "https://dyn.example.net/cb"
-      let page = try await gateway.expectErrorPage(gateway.az("d1") { $0.append("scope", "\"") })
+      let page = try await gateway.expectErrorPage(gateway.authorizationTarget("d1") { $0.append("scope", "\"") })
       #expect(page.location == nil)
-      let silent = try await gateway.expectRefused(get: gateway.az("d1") { $0.append("prompt", "none") })
+      let silent = try await gateway.expectRefused(
+        get: gateway.authorizationTarget("d1") { $0.append("prompt", "none") })
       #expect(silent.location == nil)
       do {
         let delivery = try await gateway.walk("d1", user: DemoUser(answer: .deny))
@@ -268,7 +280,8 @@ struct AuthorizationResponseTests {
         #expect(stranded.page.html.contains(uri))
       }
       // The operator vouches for n1, so n1 gets the error at once.
-      try await gateway.expectErrorRedirect(gateway.az { $0.append("scope", "\"") }, error: "invalid_scope")
+      try await gateway.expectErrorRedirect(
+        gateway.authorizationTarget { $0.append("scope", "\"") }, error: "invalid_scope")
     }
   }
 
@@ -324,7 +337,7 @@ struct AuthorizationResponseTests {
         request.path == "/authorize"
           ? Response(status: 302, headers: ["Location": "/login?next=a%0d%0aX-A:1"]) : nil
       }
-      let response = try await gateway.get(gateway.az("p1"))
+      let response = try await gateway.get(gateway.authorizationTarget("p1"))
       #expect(!response.headers.contains("X-A"))
     }
   }

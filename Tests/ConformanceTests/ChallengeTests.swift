@@ -15,7 +15,8 @@ struct ChallengeTests {
   func missing() async throws {
     try await GatewayFixture.run { gateway in
       let form = try await gateway.expectErrorRedirect(
-        gateway.az { $0 = $0.without("code_challenge", "code_challenge_method") }, error: "invalid_request")
+        gateway.authorizationTarget { $0 = $0.without("code_challenge", "code_challenge_method") },
+        error: "invalid_request")
       #expect(form["error_description"] == "code challenge required")
       #expect(form["iss"] == "https://gw.example")
     }
@@ -29,7 +30,7 @@ struct ChallengeTests {
   func everyRedirect(redirectURI: String) async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectErrorRedirect(
-        gateway.az("n1", redirectURI) { $0 = $0.without("code_challenge", "code_challenge_method") },
+        gateway.authorizationTarget("n1", redirectURI) { $0 = $0.without("code_challenge", "code_challenge_method") },
         to: redirectURI, error: "invalid_request")
     }
   }
@@ -59,7 +60,7 @@ struct ChallengeTests {
   func methodAlone() async throws {
     try await GatewayFixture.run { gateway in
       let form = try await gateway.expectErrorRedirect(
-        gateway.az { $0.remove("code_challenge") }, error: "invalid_request")
+        gateway.authorizationTarget { $0.remove("code_challenge") }, error: "invalid_request")
       #expect(form["error_description"]?.contains("code challenge required") == true)
     }
   }
@@ -68,7 +69,7 @@ struct ChallengeTests {
   func empty() async throws {
     try await GatewayFixture.run { gateway in
       let form = try await gateway.expectErrorRedirect(
-        gateway.az { $0.set("code_challenge", "") }, error: "invalid_request")
+        gateway.authorizationTarget { $0.set("code_challenge", "") }, error: "invalid_request")
       #expect(form["error_description"]?.contains("code challenge required") == true)
     }
   }
@@ -77,7 +78,7 @@ struct ChallengeTests {
   func defaultIsPlain() async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectErrorRedirect(
-        gateway.az { $0.remove("code_challenge_method") }, error: "invalid_request")
+        gateway.authorizationTarget { $0.remove("code_challenge_method") }, error: "invalid_request")
     }
   }
 
@@ -86,7 +87,7 @@ struct ChallengeTests {
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.pkceMethods = [.s256, .plain] } }) {
       gateway in
       let code = try await gateway.code { $0.remove("code_challenge_method") }
-      try await gateway.expectTokenRefusal(gateway.tk(code), "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.tokenForm(code), "invalid_grant")
     }
   }
 
@@ -96,7 +97,7 @@ struct ChallengeTests {
   func methods(method: String) async throws {
     try await GatewayFixture.run { gateway in
       let form = try await gateway.expectErrorRedirect(
-        gateway.az { $0.set("code_challenge_method", method) }, error: "invalid_request")
+        gateway.authorizationTarget { $0.set("code_challenge_method", method) }, error: "invalid_request")
       #expect(form["error_description"]?.contains("transform algorithm not supported") == true)
     }
   }
@@ -123,7 +124,7 @@ struct ChallengeTests {
   func syntax(challenge: String) async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectErrorRedirect(
-        gateway.az { $0.set("code_challenge", challenge) }, error: "invalid_request")
+        gateway.authorizationTarget { $0.set("code_challenge", challenge) }, error: "invalid_request")
     }
   }
 
@@ -131,7 +132,9 @@ struct ChallengeTests {
   func redirectFirst() async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectErrorPage(
-        gateway.az("n1", "https://evil.example/") { $0 = $0.without("code_challenge", "code_challenge_method") })
+        gateway.authorizationTarget("n1", "https://evil.example/") {
+          $0 = $0.without("code_challenge", "code_challenge_method")
+        })
     }
   }
 
@@ -166,8 +169,8 @@ struct ChallengeTests {
       let other = Base64URL.encode(randomBytes(32))
       let first = try await gateway.code()
       let second = try await gateway.code { $0.set("code_challenge", Base64URL.encode(sha256(Array(other.utf8)))) }
-      try await gateway.expectTokenRefusal(gateway.tk(first) { $0.set("code_verifier", other) }, "invalid_grant")
-      try await gateway.expectTokenRefusal(gateway.tk(second), "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.tokenForm(first) { $0.set("code_verifier", other) }, "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.tokenForm(second), "invalid_grant")
       try await expectStatus(200, of: gateway.redeem(first))
       try await expectStatus(200, of: gateway.redeem(second) { $0.set("code_verifier", other) })
     }

@@ -14,7 +14,7 @@ struct ClientAuthenticationTests {
   func idAlone() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w1")
-      let response = try await gateway.expectRefused(post: "/token", gateway.tk(code, "w1"))
+      let response = try await gateway.expectRefused(post: "/token", gateway.tokenForm(code, "w1"))
       #expect([400, 401].contains(response.status))
       #expect(NativeApp.error(in: response) == "invalid_client")
     }
@@ -25,7 +25,7 @@ struct ClientAuthenticationTests {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w1")
       try await gateway.expectTokenRefusal(
-        gateway.tk(code, "w1") { $0.append("client_secret", "w1secret") }, "invalid_request",
+        gateway.tokenForm(code, "w1") { $0.append("client_secret", "w1secret") }, "invalid_request",
         ["Authorization": Self.basicW1])
     }
   }
@@ -48,7 +48,7 @@ struct ClientAuthenticationTests {
   func basicForm() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("web:2")
-      let form = gateway.tk(code, "web:2").without("client_id")
+      let form = gateway.tokenForm(code, "web:2").without("client_id")
       let wrong = try await gateway.expectRefused(
         post: "/token", form, ["Authorization": "Basic d2ViOjI6YSBiJWM="], status: 401)
       #expect(NativeApp.error(in: wrong) == "invalid_client")
@@ -72,11 +72,11 @@ struct ClientAuthenticationTests {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w1")
       let response = try await gateway.expectTokenRefusal(
-        gateway.tk(code, "w1") { $0.remove("client_id") }, "invalid_client", status: 401,
+        gateway.tokenForm(code, "w1") { $0.remove("client_id") }, "invalid_client", status: 401,
         ["Authorization": "Basic dzE6d3Jvbmc="])
       #expect(response.headers["WWW-Authenticate"]?.hasPrefix("Basic ") == true)
       let inBody = try await gateway.expectRefused(
-        post: "/token", gateway.tk(code, "w1") { $0.append("client_secret", "wrong") })
+        post: "/token", gateway.tokenForm(code, "w1") { $0.append("client_secret", "wrong") })
       #expect([400, 401].contains(inBody.status))
       #expect(NativeApp.error(in: inBody) == "invalid_client")
       let right = try await gateway.redeem(code, "w1", headers: ["Authorization": Self.basicW1]) {
@@ -89,7 +89,7 @@ struct ClientAuthenticationTests {
   @Test("6749-2.3.1-brute-force: guesses of a secret are throttled for that client and that source only")
   func bruteForce() async throws {
     try await GatewayFixture.run { gateway in
-      let form = gateway.tk("x", "w1").without("client_id")
+      let form = gateway.tokenForm("x", "w1").without("client_id")
       var last: Response?
       var throttled = 0
       for guess in 0..<50 {

@@ -12,15 +12,16 @@ struct ClientSettingsTests {
   @Test("`state: require` refuses a request without state, for that client only")
   func state() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.state = .require } }) { gateway in
-      try await gateway.expectErrorRedirect(gateway.az { $0.remove("state") }, error: "invalid_request", state: nil)
-      try await expectStatus(200, of: gateway.get(gateway.az("n2") { $0.remove("state") }))
+      try await gateway.expectErrorRedirect(
+        gateway.authorizationTarget { $0.remove("state") }, error: "invalid_request", state: nil)
+      try await expectStatus(200, of: gateway.get(gateway.authorizationTarget("n2") { $0.remove("state") }))
     }
   }
 
   @Test("`state: off` gives no finding for a missing state")
   func stateOff() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.state = .off } }) { gateway in
-      _ = try await gateway.get(gateway.az { $0.remove("state") })
+      _ = try await gateway.get(gateway.authorizationTarget { $0.remove("state") })
       #expect(!gateway.logLines.contains { $0.contains("state-missing") })
     }
   }
@@ -30,10 +31,11 @@ struct ClientSettingsTests {
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.pkceSyntax = .lenient } }) { gateway in
       let code = try await gateway.code { $0.set("code_challenge", GatewayFixture.challenge + "=") }
       try await gateway.expectTokenRefusal(
-        gateway.tk(code) { $0.set("code_verifier", String(repeating: "a", count: 43) + "=") }, "invalid_grant")
+        gateway.tokenForm(code) { $0.set("code_verifier", String(repeating: "a", count: 43) + "=") }, "invalid_grant")
       try await expectStatus(200, of: gateway.redeem(code))
       try await gateway.expectErrorRedirect(
-        gateway.az("n2") { $0.set("code_challenge", GatewayFixture.challenge + "=") }, to: "com.example.app2:/cb",
+        gateway.authorizationTarget("n2") { $0.set("code_challenge", GatewayFixture.challenge + "=") },
+        to: "com.example.app2:/cb",
         error: "invalid_request")
     }
   }
@@ -43,10 +45,10 @@ struct ClientSettingsTests {
     let agent = Vectors.all.userAgents.vectors.first { $0.expectedEmbedded }?.userAgent ?? ""
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.embeddedUserAgents = .block } }) {
       gateway in
-      let page = try await gateway.expectErrorPage(gateway.az(), status: 403, ["User-Agent": agent])
+      let page = try await gateway.expectErrorPage(gateway.authorizationTarget(), status: 403, ["User-Agent": agent])
       #expect(page.text.lowercased().contains("browser"))
       #expect(page.text.contains("/authorize?"), "the address to open in a browser")
-      try await expectStatus(200, of: gateway.get(gateway.az("n2"), ["User-Agent": agent]))
+      try await expectStatus(200, of: gateway.get(gateway.authorizationTarget("n2"), ["User-Agent": agent]))
     }
   }
 
@@ -54,7 +56,7 @@ struct ClientSettingsTests {
   func embeddedOff() async throws {
     let agent = Vectors.all.userAgents.vectors.first { $0.expectedEmbedded }?.userAgent ?? ""
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.embeddedUserAgents = .off } }) { gateway in
-      try await expectStatus(200, of: gateway.get(gateway.az(), ["User-Agent": agent]))
+      try await expectStatus(200, of: gateway.get(gateway.authorizationTarget(), ["User-Agent": agent]))
       #expect(!gateway.logLines.contains { $0.contains("user-agent-embedded") })
     }
   }

@@ -14,7 +14,7 @@ struct ConsentTests {
     try await GatewayFixture.run(quirks: .with { $0.remembersConsent = true }) { gateway in
       var browser = gateway.browser(for: "com.example.app2:/cb")
       for _ in 0..<2 {
-        let stop = try await browser.open(gateway.front.at(gateway.az("n2")))
+        let stop = try await browser.open(gateway.front.at(gateway.authorizationTarget("n2")))
         guard case .page(let page) = stop else {
           Issue.record("no page was shown")
           return
@@ -33,7 +33,8 @@ struct ConsentTests {
       var browser = gateway.browser(for: "com.example.app2:/cb")
       _ = try await gateway.walk(&browser, "n2")
       let before = gateway.upstream.recorder.count
-      let stop = try await browser.open(gateway.front.at(gateway.az("n2") { $0.append("prompt", "none") }))
+      let stop = try await browser.open(
+        gateway.front.at(gateway.authorizationTarget("n2") { $0.append("prompt", "none") }))
       guard case .app(let delivery) = stop else {
         Issue.record("a page was shown")
         return
@@ -48,7 +49,7 @@ struct ConsentTests {
   func page() async throws {
     try await GatewayFixture.run { gateway in
       let response = try await gateway.expectRefused(
-        get: gateway.az("n2") { $0.append("scope", "read mail.send") }, status: 200)
+        get: gateway.authorizationTarget("n2") { $0.append("scope", "read mail.send") }, status: 200)
       #expect(response.text.contains("n2"))
       #expect(response.text.contains("com.example.app2"))
       #expect(response.text.contains("mail.send"))
@@ -60,7 +61,7 @@ struct ConsentTests {
     "7591-5-self-asserted: a client that registered itself is marked as unverified, and its resources are not loaded")
   func unverified() async throws {
     try await GatewayFixture.run { gateway in
-      let response = try await gateway.expectRefused(get: gateway.az("d1"), status: 200)
+      let response = try await gateway.expectRefused(get: gateway.authorizationTarget("d1"), status: 200)
       #expect(response.text.contains("unverified"))
       #expect(!response.text.contains("<img"))
       #expect(response.headers["Content-Security-Policy"]?.contains("img-src") != true)
@@ -71,7 +72,7 @@ struct ConsentTests {
   func forged() async throws {
     try await GatewayFixture.run { gateway in
       var victim = gateway.browser()
-      guard case .page(let page) = try await victim.open(gateway.front.at(gateway.az("n2"))),
+      guard case .page(let page) = try await victim.open(gateway.front.at(gateway.authorizationTarget("n2"))),
         let form = page.forms.first, let approve = form.buttons.first
       else {
         Issue.record("no consent page")
@@ -80,7 +81,7 @@ struct ConsentTests {
       let whole = form.submission(button: approve)
       let cookie = try #require(victim.cookies.field(for: gateway.front))
       var other = gateway.browser()
-      _ = try await other.open(gateway.front.at(gateway.az("n2")))
+      _ = try await other.open(gateway.front.at(gateway.authorizationTarget("n2")))
       let otherCookie = try #require(other.cookies.field(for: gateway.front))
 
       for (form, cookie) in [
@@ -104,13 +105,16 @@ struct ConsentTests {
       let claimed = "https://app.example.com/cb"
       var browser = gateway.browser(for: claimed)
       _ = try await gateway.walk(&browser, "n1", claimed)
-      guard case .app(let delivery) = try await browser.open(gateway.front.at(gateway.az("n1", claimed))) else {
+      guard
+        case .app(let delivery) = try await browser.open(gateway.front.at(gateway.authorizationTarget("n1", claimed)))
+      else {
         Issue.record("the user was asked again")
         return
       }
       #expect(delivery.parameters["code"] != nil)
       for other in ["com.example.app:/cb", "http://127.0.0.1:5000/cb"] {
-        guard case .page(let page) = try await browser.open(gateway.front.at(gateway.az("n1", other))) else {
+        guard case .page(let page) = try await browser.open(gateway.front.at(gateway.authorizationTarget("n1", other)))
+        else {
           Issue.record("the user was not asked for \(other)")
           return
         }
@@ -124,11 +128,11 @@ struct ConsentTests {
     let store = MemoryStore(size: MemoryStore.smallestSize)
     try await GatewayFixture.run(store: store) { gateway in
       var early = gateway.browser(for: "com.example.p1:/cb")
-      let stop = try await early.open(gateway.front.at(gateway.az("p1")))
+      let stop = try await early.open(gateway.front.at(gateway.authorizationTarget("p1")))
       guard case .page = stop else { return }
       for _ in 0..<200 {
-        try await expectStatus(200, of: gateway.get(gateway.az()))
-        _ = try await gateway.get(gateway.az("p1"))
+        try await expectStatus(200, of: gateway.get(gateway.authorizationTarget()))
+        _ = try await gateway.get(gateway.authorizationTarget("p1"))
       }
       #expect(store.count == 0)
       let delivery = try await gateway.walk(&early, "p1")
@@ -143,9 +147,11 @@ struct ConsentTests {
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = 40 }
     try await GatewayFixture.run(policy, store: store) { gateway in
       var early = gateway.browser(for: "com.example.p1:/cb")
-      guard case .page(let login) = try await early.open(gateway.front.at(gateway.az("p1"))) else { return }
-      for _ in 0..<2 { _ = try await gateway.get(gateway.az("p1")) }
-      let refused = try await gateway.expectRefused(get: gateway.az("p1"))
+      guard case .page(let login) = try await early.open(gateway.front.at(gateway.authorizationTarget("p1"))) else {
+        return
+      }
+      for _ in 0..<2 { _ = try await gateway.get(gateway.authorizationTarget("p1")) }
+      let refused = try await gateway.expectRefused(get: gateway.authorizationTarget("p1"))
       #expect(try refused.expectErrorRedirect(to: "com.example.p1:/cb")["error"] == "temporarily_unavailable")
       let delivery = try await DemoUser().walk(&early, from: login.address)
       guard case .app(let answer) = delivery else {

@@ -71,7 +71,7 @@ extension GatewayFixture {
   /// The cookies of a browser during a sign-in.
   func transactionCookie() async throws -> String {
     var browser = browser(for: "com.example.p1:/cb")
-    _ = try await browser.open(front.at(az("p1")))
+    _ = try await browser.open(front.at(authorizationTarget("p1")))
     return try #require(browser.cookies.field(for: front))
   }
 

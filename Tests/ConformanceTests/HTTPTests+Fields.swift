@@ -55,11 +55,12 @@ extension HTTPTests {
   func via() async throws {
     try await GatewayFixture.run(before: Self.page) { gateway, raw in
       _ = try await gateway.get("/login", ["Via": "1.0 other"])
-      _ = try await gateway.get(gateway.az("p1"))
+      _ = try await gateway.get(gateway.authorizationTarget("p1"))
       #expect(raw.requests.count == 2)
       #expect(raw.requests.allSatisfy { $0.contains("\r\nVia: ") && $0.contains("1.1 gw.example\r\n") })
       try await gateway.expectRefused(get: "/login", ["Via": "1.1 gw.example"], status: 508)
-      try await gateway.expectRefused(get: gateway.az("p1"), ["Via": "1.0 a, 1.1 gw.example"], status: 508)
+      try await gateway.expectRefused(
+        get: gateway.authorizationTarget("p1"), ["Via": "1.0 a, 1.1 gw.example"], status: 508)
       #expect(raw.requests.count == 2)
     }
   }
@@ -74,7 +75,7 @@ extension HTTPTests {
     }
     try await GatewayFixture.run(before: Self.page, policy) { gateway, raw in
       let response = try await gateway.get(
-        path ?? gateway.az("p1"),
+        path ?? gateway.authorizationTarget("p1"),
         [
           "X-Remote-User": "admin", "x_forwarded_for": "1.1.1.1", "Client-Cert": ":AA==:",
           "Client-Cert-Chain": ":AA==:",
@@ -90,7 +91,7 @@ extension HTTPTests {
   @Test("7239-4-forwarded: the upstream sees only the gateway's own Forwarded")
   func forwarded() async throws {
     try await GatewayFixture.run(before: Self.page) { gateway, raw in
-      for target in ["/login", gateway.az("p1")] {
+      for target in ["/login", gateway.authorizationTarget("p1")] {
         _ = try await gateway.get(target, ["Forwarded": "for=1.2.3.4", "X-Forwarded-For": "2001:db8::1"])
         let seen = try #require(raw.requests.last)
         let lines = seen.split(separator: "\r\n").filter { $0.lowercased().hasPrefix("forwarded:") }
@@ -114,7 +115,7 @@ extension HTTPTests {
       var statuses: Set<Int> = []
       for attempt in 0..<50 {
         let response = try await gateway.post(
-          "/token", gateway.tk("x", "w1") { $0.append("client_secret", "wrong") },
+          "/token", gateway.tokenForm("x", "w1") { $0.append("client_secret", "wrong") },
           ["X-Forwarded-For": "192.0.2.\(attempt)"])
         statuses.insert(response.status)
       }
@@ -126,9 +127,9 @@ extension HTTPTests {
   func plaintext() async throws {
     try await GatewayFixture.run { gateway in
       let plain: Headers = ["X-Forwarded-Proto": "http", "X-Forwarded-For": "192.0.2.1"]
-      let authorization = try await gateway.expectRefused(get: gateway.az(), plain, status: 403)
+      let authorization = try await gateway.expectRefused(get: gateway.authorizationTarget(), plain, status: 403)
       #expect(authorization.location == nil)
-      let token = try await gateway.expectRefused(post: "/token", gateway.tk("x"), plain, status: 403)
+      let token = try await gateway.expectRefused(post: "/token", gateway.tokenForm("x"), plain, status: 403)
       #expect(token.location == nil)
       try await gateway.expectRefused(post: "/revoke", ["token": "x"], plain, status: 403)
       try await gateway.expectRefused(post: "/introspect", ["token": "x"], plain, status: 403)
@@ -146,7 +147,8 @@ extension HTTPTests {
     ])
   func paths(path: String) async throws {
     try await GatewayFixture.run { gateway in
-      let query = Form(decoding: gateway.az().split(separator: "?")[1]).without("code_challenge").encoded
+      let query = Form(decoding: gateway.authorizationTarget().split(separator: "?")[1]).without("code_challenge")
+        .encoded
       let answer = try await Self.raw(
         gateway, "GET \(path)?\(query) HTTP/1.1\r\n\(Self.common)Connection: close\r\n\r\n")
       let status = try #require(Self.status(answer))
@@ -197,7 +199,7 @@ extension HTTPTests {
         let answer: Form = ["code": "abcdefghij", "state": form["state"] ?? "", "scope": "a\r\nX-B: 1"]
         return Response(status: 302, headers: ["Location": answer.added(to: form["redirect_uri"] ?? "")])
       }
-      let response = try await gateway.get(gateway.az("p1"))
+      let response = try await gateway.get(gateway.authorizationTarget("p1"))
       #expect(!response.headers.contains("X-B"))
       #expect(response.location?.contains("\r") != true)
     }

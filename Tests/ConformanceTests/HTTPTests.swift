@@ -56,7 +56,7 @@ struct HTTPTests {
   @Test("9112-3.2.2-absolute: the host of an absolute target applies, and the upstream gets its own host")
   func absolute() async throws {
     try await GatewayFixture.run { gateway in
-      let target = "https://gw.example" + gateway.az("p1")
+      let target = "https://gw.example" + gateway.authorizationTarget("p1")
       let answer = try await Self.raw(
         gateway, "GET \(target) HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n\r\n"
       )
@@ -73,9 +73,11 @@ struct HTTPTests {
   @Test("9110-7.4-misdirected: other hosts are refused and do not appear in the response")
   func misdirected() async throws {
     try await GatewayFixture.run { gateway in
-      let response = try await gateway.expectRefused(get: gateway.az(), ["Host": "evil.example"], status: 421)
+      let response = try await gateway.expectRefused(
+        get: gateway.authorizationTarget(), ["Host": "evil.example"], status: 421)
       #expect(!response.text.contains("evil.example"))
-      try await gateway.expectRefused(get: gateway.az(), ["X-Forwarded-Host": "evil.example"], status: 421)
+      try await gateway.expectRefused(
+        get: gateway.authorizationTarget(), ["X-Forwarded-Host": "evil.example"], status: 421)
     }
   }
 
@@ -170,7 +172,7 @@ struct HTTPTests {
     try await GatewayFixture.run { outer in
       let raw = try await RawUpstream(Self.tokens)
       try await outer.withReplica(upstream: .raw(raw)) { gateway in
-        let body = gateway.tk(try await outer.code()).encoded
+        let body = gateway.tokenForm(try await outer.code()).encoded
         let size = String(body.utf8.count, radix: 16)
         let answer = try await Self.raw(
           gateway,
@@ -188,7 +190,7 @@ struct HTTPTests {
   @Test("9110-6.5.1-trailers: credentials in a trailer are ignored")
   func trailers() async throws {
     try await GatewayFixture.run { gateway in
-      let body = gateway.tk(try await gateway.code("w1"), "w1").without("client_id").encoded
+      let body = gateway.tokenForm(try await gateway.code("w1"), "w1").without("client_id").encoded
       let before = gateway.upstream.recorder.count
       let answer = try await Self.raw(
         gateway,

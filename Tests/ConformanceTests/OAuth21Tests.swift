@@ -19,7 +19,7 @@ struct OAuth21Tests {
   func allClients() async throws {
     try await GatewayFixture.run(try Self.policy { $0.pkce = .optional }) { gateway in
       try await gateway.expectErrorRedirect(
-        gateway.az("w1") { $0 = $0.without("code_challenge", "code_challenge_method") },
+        gateway.authorizationTarget("w1") { $0 = $0.without("code_challenge", "code_challenge_method") },
         to: "https://web.example.com/cb?x=1", error: "invalid_request")
     }
   }
@@ -33,7 +33,8 @@ struct OAuth21Tests {
     try await GatewayFixture.run(policy) { gateway in
       let bare = { (form: inout Form) in form = form.without("code_challenge", "code_challenge_method") }
       try await gateway.expectErrorRedirect(
-        gateway.az("w1", adjusting: bare), to: "https://web.example.com/cb?x=1", error: "invalid_request")
+        gateway.authorizationTarget("w1", adjusting: bare), to: "https://web.example.com/cb?x=1",
+        error: "invalid_request")
       let code = try await gateway.code("w1") {
         bare(&$0)
         $0.append("nonce", "n-0S6_WzA2Mj")
@@ -64,7 +65,7 @@ struct OAuth21Tests {
       let code = try await gateway.code("w1") { $0 = $0.without("code_challenge", "code_challenge_method") }
       await gateway.reload { $0.edit("w1") { $0.profile = .oauth21 } }
       try await gateway.expectTokenRefusal(
-        gateway.tk(code, "w1") {
+        gateway.tokenForm(code, "w1") {
           $0.remove("code_verifier")
           $0.append("client_secret", "w1secret")
         }, "invalid_grant")
@@ -76,7 +77,7 @@ struct OAuth21Tests {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let code = try await gateway.code()
       try await gateway.expectTokenRefusal(
-        gateway.tk(code, "n1", "https://app.example.com/cb"), "invalid_grant")
+        gateway.tokenForm(code, "n1", "https://app.example.com/cb"), "invalid_grant")
       try await expectStatus(200, of: gateway.redeem(code) { $0.remove("redirect_uri") })
       #expect(gateway.upstreamTokenForms.last?["redirect_uri"] == "https://gw.example/.proofgate/callback")
     }

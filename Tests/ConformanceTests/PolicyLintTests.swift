@@ -39,7 +39,7 @@ struct PolicyLintTests {
     #expect(!report.isServable)
     // Until an operator states its type, the client does not exist for the gateway.
     try await GatewayFixture.run { gateway in
-      try await gateway.expectErrorPage(gateway.az("legacy-app", "com.example.app:/cb"))
+      try await gateway.expectErrorPage(gateway.authorizationTarget("legacy-app", "com.example.app:/cb"))
     }
   }
 

@@ -254,12 +254,14 @@ struct PushedAuthorizationTests {
   @Test("9126-2-no-bypass: with pushed requests, other request_uri values and request objects are still refused")
   func noBypass() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
-      try await gateway.expectErrorPage(gateway.az { $0.append("request_uri", Self.prefix + "foreign") })
+      try await gateway.expectErrorPage(
+        gateway.authorizationTarget { $0.append("request_uri", Self.prefix + "foreign") })
       try await gateway.expectErrorRedirect(
-        gateway.az { $0.append("request_uri", "https://evil.example/ro") }, error: "request_uri_not_supported")
+        gateway.authorizationTarget { $0.append("request_uri", "https://evil.example/ro") },
+        error: "request_uri_not_supported")
       let uri = try await gateway.push()
       try await gateway.expectErrorRedirect(
-        gateway.az {
+        gateway.authorizationTarget {
           $0.append("request_uri", uri)
           $0.append("request", "x")
         }, error: "invalid_request")
@@ -280,10 +282,11 @@ struct PushedAuthorizationTests {
   @Test("A client that must push is refused by redirect if it does not, and in observe mode this is a finding")
   func required() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
-      try await gateway.expectErrorRedirect(gateway.az("n4"), to: "http://127.0.0.1/cb", error: "invalid_request")
+      try await gateway.expectErrorRedirect(
+        gateway.authorizationTarget("n4"), to: "http://127.0.0.1/cb", error: "invalid_request")
     }
     try await GatewayFixture.run(try Self.policy { $0.edit("n4") { $0.mode = .observe } }) { gateway in
-      _ = try await gateway.get(gateway.az("n4", "http://127.0.0.1/n4"))
+      _ = try await gateway.get(gateway.authorizationTarget("n4", "http://127.0.0.1/n4"))
       #expect(gateway.logLines.contains { $0.contains("would-reject:pushed-required") })
     }
   }
@@ -363,7 +366,7 @@ struct PushedAuthorizationTests {
 extension GatewayFixture {
   /// The body of a pushed authorization request (AZ), with changes.
   fileprivate func par(_ client: String = "n1", adjusting adjust: (inout Form) -> Void = { _ in }) -> Form {
-    Form(decoding: az(client, adjusting: adjust).split(separator: "?", maxSplits: 1)[1])
+    Form(decoding: authorizationTarget(client, adjusting: adjust).split(separator: "?", maxSplits: 1)[1])
   }
 
   /// Pushes an authorization request (AZ) and returns its `request_uri`.

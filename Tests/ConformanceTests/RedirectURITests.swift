@@ -41,7 +41,7 @@ struct RedirectURITests {
     #expect(report.warnings.contains { $0.contains("[scheme-authority]") && $0.contains(":/") })
     let uri = try RedirectURI(parsing: "com.example.app://cb")
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.redirectURIs = [uri] } }) { gateway in
-      try await gateway.expectErrorPage(gateway.az("n1", "com.example.app:/cb"))
+      try await gateway.expectErrorPage(gateway.authorizationTarget("n1", "com.example.app:/cb"))
       #expect(try await gateway.walk("n1", "com.example.app://cb").parameters["code"] != nil)
     }
   }
@@ -56,7 +56,7 @@ struct RedirectURITests {
     ])
   func loopback(redirectURI: String) async throws {
     try await GatewayFixture.run { gateway in
-      try await gateway.expectErrorPage(gateway.az("n4", redirectURI))
+      try await gateway.expectErrorPage(gateway.authorizationTarget("n4", redirectURI))
     }
   }
 
@@ -78,7 +78,7 @@ struct RedirectURITests {
     arguments: ["0", "65536", "080", "", "8o80", "+80", "80a", "99999999999999999999", "-1"])
   func ports(port: String) async throws {
     try await GatewayFixture.run { gateway in
-      try await gateway.expectErrorPage(gateway.az("n4", "http://127.0.0.1:\(port)/cb"))
+      try await gateway.expectErrorPage(gateway.authorizationTarget("n4", "http://127.0.0.1:\(port)/cb"))
     }
   }
 
@@ -87,7 +87,7 @@ struct RedirectURITests {
     arguments: ["http://127.0.0.1:80@evil.example/cb", "http://127.0.0.1@evil.example/cb", "http://u@127.0.0.1/cb"])
   func userinfo(redirectURI: String) async throws {
     try await GatewayFixture.run { gateway in
-      try await gateway.expectErrorPage(gateway.az("n4", redirectURI))
+      try await gateway.expectErrorPage(gateway.authorizationTarget("n4", redirectURI))
     }
   }
 
@@ -103,7 +103,7 @@ struct RedirectURITests {
     ])
   func exact(redirectURI: String) async throws {
     try await GatewayFixture.run { gateway in
-      try await gateway.expectErrorPage(gateway.az("n1", redirectURI))
+      try await gateway.expectErrorPage(gateway.authorizationTarget("n1", redirectURI))
     }
   }
 
@@ -112,7 +112,7 @@ struct RedirectURITests {
     let uri = try RedirectURI(parsing: "https://app.example.com/cb?a=1&b=2")
     try await GatewayFixture.run(try FixturePolicy.with { $0.edit("n1") { $0.redirectURIs = [uri] } }) { gateway in
       for other in ["?b=2&a=1", "?a=1", "", "?a=1&b=2&c=3"] {
-        try await gateway.expectErrorPage(gateway.az("n1", "https://app.example.com/cb" + other))
+        try await gateway.expectErrorPage(gateway.authorizationTarget("n1", "https://app.example.com/cb" + other))
       }
       #expect(try await gateway.walk("n1", uri.text).address.hasPrefix(uri.text + "&"))
     }
@@ -121,7 +121,7 @@ struct RedirectURITests {
   @Test("8252-8.4-exact-encoding: the parameter is decoded once and then compared exactly")
   func encoding() async throws {
     try await GatewayFixture.run { gateway in
-      let bare = gateway.az { $0.remove("redirect_uri") }
+      let bare = gateway.authorizationTarget { $0.remove("redirect_uri") }
       try await gateway.expectErrorPage(bare + "&redirect_uri=com.example.app%3A%2F%2563b")
       try await gateway.expectErrorPage(bare + "&redirect_uri=com.example.app%253A%252Fcb")
       try await gateway.expectErrorPage(bare + "&redirect_uri=com.example.app%3A%2F.%2Fcb")
@@ -141,12 +141,13 @@ struct RedirectURITests {
       }
     }
     try await GatewayFixture.run(policy) { gateway in
-      let response = try await gateway.get(gateway.az("n4", "http://localhost:5000/cb"))
+      let response = try await gateway.get(gateway.authorizationTarget("n4", "http://localhost:5000/cb"))
       #expect(response.status == status)
       #expect(gateway.upstream.recorder.count == 0)
-      try await expectStatus(rule == .reject ? 400 : 200, of: gateway.get(gateway.az("n4", "http://localhost/cb")))
+      try await expectStatus(
+        rule == .reject ? 400 : 200, of: gateway.get(gateway.authorizationTarget("n4", "http://localhost/cb")))
       // Under every setting, localhost and 127.0.0.1 are different hosts.
-      try await gateway.expectErrorPage(gateway.az("n4", "http://127.0.0.1:5000/cb"))
+      try await gateway.expectErrorPage(gateway.authorizationTarget("n4", "http://127.0.0.1:5000/cb"))
     }
   }
 
@@ -169,7 +170,7 @@ struct RedirectURITests {
       }
     }
     try await GatewayFixture.run(policy) { gateway in
-      let target = gateway.az(isNative ? "n1" : "w1", vector.requested ?? "") {
+      let target = gateway.authorizationTarget(isNative ? "n1" : "w1", vector.requested ?? "") {
         if vector.requested == nil { $0.remove("redirect_uri") }
       }
       let response = try await gateway.get(target)
@@ -196,16 +197,16 @@ struct RedirectURITests {
       let delivery = try await gateway.walk("n2") { $0.remove("redirect_uri") }
       #expect(delivery.address.hasPrefix("com.example.app2:/cb?"))
       let code = try #require(delivery.parameters["code"])
-      try await expectStatus(200, of: gateway.post("/token", gateway.tk(code, "n2").without("redirect_uri")))
-      try await gateway.expectErrorPage(gateway.az("n1") { $0.remove("redirect_uri") })
-      try await gateway.expectErrorPage(gateway.az("n4") { $0.remove("redirect_uri") })
+      try await expectStatus(200, of: gateway.post("/token", gateway.tokenForm(code, "n2").without("redirect_uri")))
+      try await gateway.expectErrorPage(gateway.authorizationTarget("n1") { $0.remove("redirect_uri") })
+      try await gateway.expectErrorPage(gateway.authorizationTarget("n4") { $0.remove("redirect_uri") })
     }
   }
 
   @Test("6749-3.1.2.4-no-redirect: the user is never sent to an unregistered address")
   func noRedirect() async throws {
     try await GatewayFixture.run { gateway in
-      let response = try await gateway.expectErrorPage(gateway.az("n1", "https://evil.example/"))
+      let response = try await gateway.expectErrorPage(gateway.authorizationTarget("n1", "https://evil.example/"))
       #expect(!response.text.contains("evil.example"))
       #expect(!response.headers.fields.contains { $0.value.contains("evil.example") })
     }
@@ -214,9 +215,9 @@ struct RedirectURITests {
   @Test("6749-4.1.2.1-client: a request without a known client is never redirected, not even to a registered URI")
   func unknownClient() async throws {
     try await GatewayFixture.run { gateway in
-      try await gateway.expectErrorPage(gateway.az("nobody", "com.example.app:/cb"))
-      try await gateway.expectErrorPage(gateway.az("n1") { $0.remove("client_id") })
-      try await gateway.expectErrorPage(gateway.az("n1") { $0.set("client_id", "") })
+      try await gateway.expectErrorPage(gateway.authorizationTarget("nobody", "com.example.app:/cb"))
+      try await gateway.expectErrorPage(gateway.authorizationTarget("n1") { $0.remove("client_id") })
+      try await gateway.expectErrorPage(gateway.authorizationTarget("n1") { $0.set("client_id", "") })
     }
   }
 }

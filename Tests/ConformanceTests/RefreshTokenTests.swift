@@ -255,7 +255,7 @@ struct RefreshTokenTests {
     try await GatewayFixture.run(try FixturePolicy.with { $0.upstream.endpoints.revocation = [] }) { gateway in
       let code = try await gateway.code()
       let token = try await gateway.redeem(code).refreshToken()
-      try await gateway.expectTokenRefusal(gateway.tk(code), "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.tokenForm(code), "invalid_grant")
       try await gateway.expectTokenRefusal(gateway.refreshForm(token), "invalid_grant")
       #expect(gateway.logLines.contains { $0.contains("code-used") && $0.contains("tokens-not-revoked") })
     }
@@ -267,14 +267,14 @@ struct RefreshTokenTests {
       let code = try await gateway.code()
       let token = try await gateway.redeem(code).refreshToken()
       try await gateway.expectTokenRefusal(
-        gateway.tk(code) { $0.set("code_verifier", String(repeating: "a", count: 43)) }, "invalid_grant")
-      try await gateway.expectTokenRefusal(gateway.tk(code) { $0.set("client_id", "n2") }, "invalid_grant")
+        gateway.tokenForm(code) { $0.set("code_verifier", String(repeating: "a", count: 43)) }, "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.tokenForm(code) { $0.set("client_id", "n2") }, "invalid_grant")
       try await expectStatus(200, of: gateway.refresh(token))
 
       let webCode = try await gateway.code("w1")
       let web = try await gateway.redeem(webCode, "w1") { $0.append("client_secret", "w1secret") }
       let replay = try await gateway.expectRefused(
-        post: "/token", gateway.tk(webCode, "w1") { $0.append("client_secret", "wrong") })
+        post: "/token", gateway.tokenForm(webCode, "w1") { $0.append("client_secret", "wrong") })
       #expect(NativeApp.error(in: replay) == "invalid_client")
       let refreshed = try await gateway.refresh(web.refreshToken(), "w1") { $0.append("client_secret", "w1secret") }
       #expect(refreshed.status == 200, "\(refreshed.text)")
@@ -344,7 +344,7 @@ struct RefreshTokenTests {
       store.isAway = false
       gateway.upstream.script(nil)
       // A second use of the code is still refused.
-      try await gateway.expectTokenRefusal(gateway.tk(code), "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.tokenForm(code), "invalid_grant")
       let third = try await gateway.refresh(second).refreshToken()
       try await gateway.expectRefreshReuse(first)
       try await gateway.expectRefreshReuse(third)

@@ -20,7 +20,7 @@ struct TLSTests {
   func versions(version: TLSVersion) async throws {
     let tls = try TestCertificates.client(from: version, to: version)
     try await GatewayFixture.run(try Self.policy()) { gateway in
-      let answer = try await gateway.send(Request(method: "GET", target: gateway.az("p1")), tls: tls)
+      let answer = try await gateway.send(Request(method: "GET", target: gateway.authorizationTarget("p1")), tls: tls)
       #expect(answer.status == 302)
     }
   }
@@ -64,7 +64,9 @@ struct TLSTests {
         request.path == "/plain"
           ? Response(status: 200, headers: ["Strict-Transport-Security": "max-age=1"]) : nil
       }
-      for target in ["/plain", "/nothing-here", gateway.az("p1"), gateway.az("nobody")] {
+      for target in [
+        "/plain", "/nothing-here", gateway.authorizationTarget("p1"), gateway.authorizationTarget("nobody"),
+      ] {
         let answer = try await gateway.send(Request(method: "GET", target: target), tls: tls)
         #expect(answer.headers.all("Strict-Transport-Security") == ["max-age=31536000"], "\(target)")
       }
@@ -108,7 +110,7 @@ struct TLSTests {
         answer.headers.all("Set-Cookie") == [
           "a=1; SameSite=None; Secure", "b=2; secure; Path=/", "secure=3; Secure",
         ])
-      let begun = try await gateway.send(Request(method: "GET", target: gateway.az("p1")), tls: tls)
+      let begun = try await gateway.send(Request(method: "GET", target: gateway.authorizationTarget("p1")), tls: tls)
       let own = try #require(begun.headers.all("Set-Cookie").first { $0.hasPrefix("__Host-") })
       #expect(own.contains("; Secure") && own.contains("; HttpOnly"))
     }
@@ -141,7 +143,7 @@ struct TLSTests {
       }
     }
     try await GatewayFixture.run(policy, upstreamTLS: try TestCertificates.server()) { gateway in
-      let answer = try await gateway.get(gateway.az("p1"))
+      let answer = try await gateway.get(gateway.authorizationTarget("p1"))
       #expect(answer.status == 302)
       #expect(gateway.upstream.recorder.count == 1)
     }

@@ -12,7 +12,7 @@ struct TokenRequestTests {
   @Test("6749-3.2-post: only POST is accepted, and Allow names it", arguments: ["GET", "PUT", "DELETE", "PATCH"])
   func methods(method: String) async throws {
     try await GatewayFixture.run { gateway in
-      let target = gateway.tk("x").added(to: "/token")
+      let target = gateway.tokenForm("x").added(to: "/token")
       let response = try await gateway.expectRefused(Request(method: method, target: target), status: 405)
       #expect(response.headers["Allow"]?.contains("POST") == true)
     }
@@ -24,9 +24,9 @@ struct TokenRequestTests {
   func contentTypes(type: String) async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
-      try await gateway.expectTokenRefusal(gateway.tk(code), "invalid_request", ["Content-Type": type])
+      try await gateway.expectTokenRefusal(gateway.tokenForm(code), "invalid_request", ["Content-Type": type])
       let response = try await gateway.post(
-        "/token", gateway.tk(code), ["Content-Type": "Application/X-WWW-Form-Urlencoded; charset=UTF-8"])
+        "/token", gateway.tokenForm(code), ["Content-Type": "Application/X-WWW-Form-Urlencoded; charset=UTF-8"])
       #expect(response.status == 200, "\(response.text)")
     }
   }
@@ -38,7 +38,7 @@ struct TokenRequestTests {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
       try await gateway.expectTokenRefusal(
-        gateway.tk(code) { $0.append(name, $0[name] ?? "") }, "invalid_request")
+        gateway.tokenForm(code) { $0.append(name, $0[name] ?? "") }, "invalid_request")
       let response = try await gateway.redeem(code) {
         $0.append("resource", "https://a.example")
         $0.append("resource", "https://b.example")
@@ -54,7 +54,7 @@ struct TokenRequestTests {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
       let response = try await gateway.expectRefused(
-        post: Form(dictionaryLiteral: (name, value)).added(to: "/token"), gateway.tk(code).without(name))
+        post: Form(dictionaryLiteral: (name, value)).added(to: "/token"), gateway.tokenForm(code).without(name))
       response.expectTokenError(400, "invalid_request")
       #expect(!gateway.logLines.contains { $0.contains(value) && name != "grant_type" })
     }
@@ -68,7 +68,7 @@ struct TokenRequestTests {
       gateway.clock.advance(by: 590)
       try await expectStatus(200, of: gateway.redeem(code))
       gateway.clock.advance(by: 11)
-      try await gateway.expectTokenRefusal(gateway.tk(late), "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.tokenForm(late), "invalid_grant")
     }
     let report = try Lint.check(enforcement: "code_lifetime: 601s")
     #expect(report.errors.contains { $0.contains("[code-lifetime]") })
@@ -99,9 +99,9 @@ struct TokenRequestTests {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("n4", "http://127.0.0.1:51004/cb")
       for other in ["http://127.0.0.1/cb", "http://127.0.0.1:51005/cb", "http://[::1]:51004/cb"] {
-        try await gateway.expectTokenRefusal(gateway.tk(code, "n4", other), "invalid_grant")
+        try await gateway.expectTokenRefusal(gateway.tokenForm(code, "n4", other), "invalid_grant")
       }
-      try await gateway.expectTokenRefusal(gateway.tk(code, "n4") { $0.remove("redirect_uri") }, "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.tokenForm(code, "n4") { $0.remove("redirect_uri") }, "invalid_grant")
       try await expectStatus(200, of: gateway.redeem(code, "n4", "http://127.0.0.1:51004/cb"))
     }
   }
@@ -110,8 +110,8 @@ struct TokenRequestTests {
   func identified() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
-      try await gateway.expectTokenRefusal(gateway.tk(code) { $0.remove("client_id") }, "invalid_client")
-      try await gateway.expectTokenRefusal(gateway.tk(code) { $0.set("client_id", "nobody") }, "invalid_client")
+      try await gateway.expectTokenRefusal(gateway.tokenForm(code) { $0.remove("client_id") }, "invalid_client")
+      try await gateway.expectTokenRefusal(gateway.tokenForm(code) { $0.set("client_id", "nobody") }, "invalid_client")
     }
   }
 

@@ -15,7 +15,8 @@ struct VerifierTests {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
       let flipped = "e" + GatewayFixture.verifier.dropFirst()
-      try await gateway.expectTokenRefusal(gateway.tk(code) { $0.set("code_verifier", flipped) }, "invalid_grant")
+      try await gateway.expectTokenRefusal(
+        gateway.tokenForm(code) { $0.set("code_verifier", flipped) }, "invalid_grant")
       let response = try await gateway.redeem(code)
       #expect(NativeApp.tokens(in: response) != nil, "\(response.text)")
       let sent = try #require(gateway.upstream.recorder.requests(to: "/token").first)
@@ -58,7 +59,7 @@ struct VerifierTests {
       let code = try await gateway.code { $0.set("code_challenge", vector.againstChallenge) }
       // The verifier is form-encoded here, so that every octet reaches the gateway.
       let response = try await gateway.expectRefused(
-        post: "/token", gateway.tk(code) { $0.set("code_verifier", vector.verifier) }, status: 400)
+        post: "/token", gateway.tokenForm(code) { $0.set("code_verifier", vector.verifier) }, status: 400)
       #expect(NativeApp.error(in: response) == vector.expectedError)
     }
   }
@@ -68,7 +69,7 @@ struct VerifierTests {
     arguments: Vectors.all.pkce.invalidChallenges)
   func invalidChallenge(vector: Vectors.Challenge) async throws {
     try await GatewayFixture.run { gateway in
-      let target = gateway.az {
+      let target = gateway.authorizationTarget {
         $0 = $0.without("code_challenge", "code_challenge_method")
         if let challenge = vector.challenge { $0.append("code_challenge", challenge) }
         if let method = vector.method { $0.append("code_challenge_method", method) }
@@ -87,7 +88,7 @@ struct VerifierTests {
         if let challenge = vector.challenge { $0.append("code_challenge", challenge) }
         if let method = vector.method { $0.append("code_challenge_method", method) }
       }
-      try await gateway.expectTokenRefusal(gateway.tk(code), "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.tokenForm(code), "invalid_grant")
     }
   }
 
@@ -97,7 +98,7 @@ struct VerifierTests {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code { $0.set("code_challenge", "EEn3eHAIUWpE54Hmb0W-t-5-dzEkyY4PhFY2an6dERM") }
       let body =
-        gateway.tk(code) { $0.remove("code_verifier") }.encoded + "&code_verifier="
+        gateway.tokenForm(code) { $0.remove("code_verifier") }.encoded + "&code_verifier="
         + String(repeating: "%7E", count: verifier.count)
       let response = try await gateway.send(
         Request(
@@ -112,7 +113,7 @@ struct VerifierTests {
   func trailing(ending: String) async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
-      let body = gateway.tk(code).encoded + ending
+      let body = gateway.tokenForm(code).encoded + ending
       let response = try await gateway.expectRefused(
         Request(
           method: "POST", target: "/token", headers: ["Content-Type": "application/x-www-form-urlencoded"],
@@ -128,7 +129,7 @@ struct VerifierTests {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code(client)
       try await gateway.expectTokenRefusal(
-        gateway.tk(code, client) {
+        gateway.tokenForm(code, client) {
           $0.remove("code_verifier")
           if client == "w1" { $0.append("client_secret", "w1secret") }
         }, "invalid_request")
@@ -144,7 +145,7 @@ struct VerifierTests {
         $0.set("code_challenge_method", "plain")
       }
       try await gateway.expectTokenRefusal(
-        gateway.tk(code) { $0.set("code_verifier", GatewayFixture.challenge) }, "invalid_grant")
+        gateway.tokenForm(code) { $0.set("code_verifier", GatewayFixture.challenge) }, "invalid_grant")
       try await expectStatus(200, of: gateway.redeem(code))
     }
   }
@@ -154,7 +155,8 @@ struct VerifierTests {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
       let response = try await gateway.expectTokenRefusal(
-        gateway.tk(code) { $0.set("code_verifier", String(GatewayFixture.verifier.dropLast()) + "j") }, "invalid_grant")
+        gateway.tokenForm(code) { $0.set("code_verifier", String(GatewayFixture.verifier.dropLast()) + "j") },
+        "invalid_grant")
       #expect(response.headers["Cache-Control"] == "no-store")
     }
   }
@@ -166,7 +168,7 @@ struct VerifierTests {
       let code = try await gateway.code()
       for method in ["plain", "S256", nil] {
         try await gateway.expectTokenRefusal(
-          gateway.tk(code) {
+          gateway.tokenForm(code) {
             $0.set("code_verifier", GatewayFixture.challenge)
             if let method { $0.append("code_challenge_method", method) }
           }, "invalid_grant")
@@ -180,14 +182,14 @@ struct VerifierTests {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
       let wrong = String(repeating: "a", count: 43)
-      try await gateway.expectTokenRefusal(gateway.tk(code) { $0.set("code_verifier", wrong) }, "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.tokenForm(code) { $0.set("code_verifier", wrong) }, "invalid_grant")
       try await expectStatus(200, of: gateway.redeem(code))
 
       let guessed = try await gateway.code()
       var statuses: Set<Int> = []
       for _ in 0..<50 {
         let response = try await gateway.expectRefused(
-          post: "/token", gateway.tk(guessed) { $0.set("code_verifier", wrong) })
+          post: "/token", gateway.tokenForm(guessed) { $0.set("code_verifier", wrong) })
         statuses.insert(response.status)
         if response.status == 429 { #expect(response.headers["Retry-After"] != nil) }
       }
@@ -203,7 +205,7 @@ struct VerifierTests {
   func otherClient() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
-      try await gateway.expectTokenRefusal(gateway.tk(code) { $0.set("client_id", "n2") }, "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.tokenForm(code) { $0.set("client_id", "n2") }, "invalid_grant")
       try await expectStatus(200, of: gateway.redeem(code))
     }
   }
@@ -213,7 +215,7 @@ struct VerifierTests {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w1") { $0 = $0.without("code_challenge", "code_challenge_method") }
       try await gateway.expectTokenRefusal(
-        gateway.tk(code, "w1") { $0.append("client_secret", "w1secret") }, "invalid_request")
+        gateway.tokenForm(code, "w1") { $0.append("client_secret", "w1secret") }, "invalid_request")
     }
   }
 
@@ -222,7 +224,7 @@ struct VerifierTests {
     arguments: ["forged-upstream-code", "AAAA", "a.b.c"])
   func unbound(code: String) async throws {
     try await GatewayFixture.run { gateway in
-      try await gateway.expectTokenRefusal(gateway.tk(code), "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.tokenForm(code), "invalid_grant")
     }
   }
 
@@ -231,7 +233,7 @@ struct VerifierTests {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
       let last = code.last == "A" ? "B" : "A"
-      try await gateway.expectTokenRefusal(gateway.tk(code.dropLast(5) + "AAAA" + last), "invalid_grant")
+      try await gateway.expectTokenRefusal(gateway.tokenForm(code.dropLast(5) + "AAAA" + last), "invalid_grant")
     }
   }
 
@@ -239,11 +241,12 @@ struct VerifierTests {
   func shippedSecret() async throws {
     try await GatewayFixture.run { gateway in
       try await gateway.expectErrorRedirect(
-        gateway.az("n3") { $0 = $0.without("code_challenge", "code_challenge_method") }, to: "com.example.app3:/cb",
+        gateway.authorizationTarget("n3") { $0 = $0.without("code_challenge", "code_challenge_method") },
+        to: "com.example.app3:/cb",
         error: "invalid_request")
       let code = try await gateway.code("n3")
       try await gateway.expectTokenRefusal(
-        gateway.tk(code, "n3") {
+        gateway.tokenForm(code, "n3") {
           $0.append("client_secret", "s3")
           $0.set("code_verifier", String(repeating: "a", count: 43))
         }, "invalid_grant")

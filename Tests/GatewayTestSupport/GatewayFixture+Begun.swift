@@ -42,7 +42,7 @@ extension GatewayFixture {
     _ client: String = "p1", cookies: [String] = [], adjusting adjust: (inout Form) -> Void = { _ in }
   ) async throws -> Begun {
     let before = upstream.recorder.count
-    let response = try await get(az(client, adjusting: adjust), Headers.cookies(cookies))
+    let response = try await get(authorizationTarget(client, adjusting: adjust), Headers.cookies(cookies))
     guard let cookie = response.ownCookie, upstream.recorder.count > before,
       let query = upstream.recorder.requests(to: "/authorize").last?.query
     else { throw NotBegun(response: response) }

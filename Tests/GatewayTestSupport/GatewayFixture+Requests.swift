@@ -47,7 +47,7 @@ extension GatewayFixture {
   public static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
   /// The target of the authorization request (AZ), with changes.
-  public func az(
+  public func authorizationTarget(
     _ client: String = "n1", _ redirectURI: String? = nil, adjusting adjust: (inout Form) -> Void = { _ in }
   ) -> String {
     var form: Form = [
@@ -59,7 +59,7 @@ extension GatewayFixture {
   }
 
   /// The body of the token request (TK), with changes.
-  public func tk(
+  public func tokenForm(
     _ code: String, _ client: String = "n1", _ redirectURI: String? = nil,
     adjusting adjust: (inout Form) -> Void = { _ in }
   ) -> Form {
@@ -102,7 +102,7 @@ extension GatewayFixture {
     adjusting adjust: (inout Form) -> Void = { _ in }
   ) async throws -> DemoBrowser.Delivery {
     browser.appRedirectURI = redirectURI ?? registered(client)
-    let start = front.at(az(client, redirectURI, adjusting: adjust))
+    let start = front.at(authorizationTarget(client, redirectURI, adjusting: adjust))
     switch try await user.walk(&browser, from: start) {
     case .app(let delivery): return delivery
     case .page(let page): throw Stranded(page: page)
@@ -131,7 +131,7 @@ extension GatewayFixture {
     _ code: String, _ client: String = "n1", _ redirectURI: String? = nil, headers: Headers = Headers(),
     adjusting adjust: (inout Form) -> Void = { _ in }
   ) async throws -> Response {
-    try await post("/token", tk(code, client, redirectURI, adjusting: adjust), headers)
+    try await post("/token", tokenForm(code, client, redirectURI, adjusting: adjust), headers)
   }
 }
 

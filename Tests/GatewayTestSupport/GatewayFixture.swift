@@ -15,7 +15,7 @@ public import Telemetry
 /// chose.
 ///
 ///     try await GatewayFixture.run { gateway in
-///       let answer = try await gateway.get(gateway.az())
+///       let answer = try await gateway.get(gateway.authorizationTarget())
 ///       #expect(answer.status == 302)
 ///     }
 public final class GatewayFixture: Sendable {

@@ -30,7 +30,7 @@ struct AttackTests {
       "/(S(x))/token", "/token/info", "/token%0a", "/token%09", "/token%3fx", "/token%23x", "/x/%252e%252e/token",
     ]
     try await GatewayFixture.run { gateway in
-      let form = gateway.tk("rawcode").encoded
+      let form = gateway.tokenForm("rawcode").encoded
       for spelling in spellings {
         let status = try await status(
           gateway, "POST \(spelling)", "Content-Type: application/x-www-form-urlencoded\r\n", form)
@@ -43,7 +43,7 @@ struct AttackTests {
   @Test("No field and no parameter changes the meaning of a request (attack class 11)")
   func overrides() async throws {
     try await GatewayFixture.run { gateway in
-      let form = gateway.tk("rawcode").encoded
+      let form = gateway.tokenForm("rawcode").encoded
       for name in ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X_HTTP_Method_Override"] {
         #expect(try await status(gateway, "GET /token?\(form)", "\(name): POST\r\n") >= 400)
       }
@@ -84,8 +84,8 @@ struct AttackTests {
       "Content-Type: \(form)\r\nContent-Encoding: x\r\nContent-Encoding: identity\r\n", "Content_Type: \(form)\r\n",
     ]
     try await GatewayFixture.run { gateway in
-      let code = gateway.tk("rawcode").encoded
-      let query = String(gateway.az("p1").split(separator: "?")[1])
+      let code = gateway.tokenForm("rawcode").encoded
+      let query = String(gateway.authorizationTarget("p1").split(separator: "?")[1])
       for field in fields {
         let token = try await status(gateway, "POST /token", field, code)
         #expect((400..<500).contains(token), "\(field)")
@@ -113,7 +113,7 @@ struct AttackTests {
       "client_id=%ff", "%ff=x", "%zz=x", "redirect_uri=%0d%0aSet-Cookie:x", "scope=a&scope=b",
     ]
     try await GatewayFixture.run { gateway in
-      let target = gateway.az("p1")
+      let target = gateway.authorizationTarget("p1")
       let form = target.split(separator: "?")[1]
       for addition in additions {
         for query in ["\(form)&\(addition)", "\(addition)&\(form)"] {
@@ -161,7 +161,7 @@ struct AttackTests {
         for change in ["state", "response_type", "code_challenge_method"] {
           // Combined with other errors, which must not be sent to that address either.
           let answer = try await gateway.get(
-            gateway.az("n1", address) { form in if change != "state" { form.set(change, "x") } })
+            gateway.authorizationTarget("n1", address) { form in if change != "state" { form.set(change, "x") } })
           #expect(answer.status == 400, "\(address)")
           #expect(answer.location == nil && answer.headers["Refresh"] == nil, "\(address)")
         }

@@ -72,7 +72,7 @@ struct FixtureTests {
   @Test("A refused request does not reach the upstream")
   func refused() async throws {
     try await GatewayFixture.run { gateway in
-      try await gateway.expectRefused(get: gateway.az("nobody"), status: 400)
+      try await gateway.expectRefused(get: gateway.authorizationTarget("nobody"), status: 400)
     }
   }
 }

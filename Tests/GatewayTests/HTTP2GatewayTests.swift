@@ -18,12 +18,12 @@ struct HTTP2GatewayTests {
       let delivery = try await gateway.walk(&browser)
       let code = try #require(delivery.parameters["code"])
       let wrong = try await gateway.sendHTTP2(
-        Self.post("/token", gateway.tk("another")))
+        Self.post("/token", gateway.tokenForm("another")))
       wrong.expectTokenError(400, "invalid_grant")
-      let tokens = try await gateway.sendHTTP2(Self.post("/token", gateway.tk(code)))
+      let tokens = try await gateway.sendHTTP2(Self.post("/token", gateway.tokenForm(code)))
       #expect(tokens.status == 200)
       #expect(tokens.text.contains("access_token"))
-      let again = try await gateway.sendHTTP2(Self.post("/token", gateway.tk(code)))
+      let again = try await gateway.sendHTTP2(Self.post("/token", gateway.tokenForm(code)))
       again.expectTokenError(400, "invalid_grant")
     }
   }
@@ -31,21 +31,21 @@ struct HTTP2GatewayTests {
   @Test("A request that is refused over HTTP/1.1 gets the same refusal over HTTP/2 and does not reach the upstream")
   func refusals() async throws {
     try await GatewayFixture.run { gateway in
-      let without = { (name: String) in gateway.az { $0.remove(name) } }
+      let without = { (name: String) in gateway.authorizationTarget { $0.remove(name) } }
       let form: Form = ["grant_type": "password", "client_id": "n1", "username": "a", "password": "b"]
-      var otherType = Self.post("/token", gateway.tk("x"))
+      var otherType = Self.post("/token", gateway.tokenForm("x"))
       otherType.headers = ["Content-Type": "application/json"]
       let requests = [
         Request(method: "GET", target: without("code_challenge")),
         Request(method: "GET", target: without("client_id")),
         Request(method: "GET", target: without("redirect_uri")),
-        Request(method: "GET", target: gateway.az("nobody", "com.example.nobody:/cb")),
-        Request(method: "GET", target: gateway.az("n1", "com.example.n1:/other")),
-        Request(method: "GET", target: gateway.az { $0.set("response_type", "token") }),
-        Request(method: "GET", target: gateway.az() + "&client_id=p1"),
-        Request(method: "PUT", target: gateway.az()),
+        Request(method: "GET", target: gateway.authorizationTarget("nobody", "com.example.nobody:/cb")),
+        Request(method: "GET", target: gateway.authorizationTarget("n1", "com.example.n1:/other")),
+        Request(method: "GET", target: gateway.authorizationTarget { $0.set("response_type", "token") }),
+        Request(method: "GET", target: gateway.authorizationTarget() + "&client_id=p1"),
+        Request(method: "PUT", target: gateway.authorizationTarget()),
         Request(method: "GET", target: "/token"),
-        Self.post("/token", form), Self.post("/token", gateway.tk("x")), otherType,
+        Self.post("/token", form), Self.post("/token", gateway.tokenForm("x")), otherType,
         Request(method: "GET", target: "//authorize?client_id=n1"),
         Request(method: "GET", target: "/x/..%2fauthorize"),
       ]

@@ -141,7 +141,7 @@ struct QuirkTests {
   func redirectsAnywhere() async throws {
     try await GatewayFixture.run(quirks: .with { $0.redirectsErrorsAnywhere = true }) { gateway in
       for uri in ["com.evil:/cb", "https://evil.example/cb", "com.example.p1:/cb/../x"] {
-        let response = try await gateway.expectRefused(get: gateway.az("p1", uri), status: 400)
+        let response = try await gateway.expectRefused(get: gateway.authorizationTarget("p1", uri), status: 400)
         #expect(response.location == nil)
         #expect(!response.text.contains("href=\"https://evil"))
       }
@@ -155,7 +155,7 @@ struct QuirkTests {
       #expect(try await gateway.redeem(code, "p1").status == 200)
       // If the policy is wrong about the upstream, the app gets the error with its own state.
       await gateway.reload { $0.upstream.usesPKCE = true }
-      let response = try await gateway.get(gateway.az("p1"))
+      let response = try await gateway.get(gateway.authorizationTarget("p1"))
       let answer = try response.expectErrorRedirect(to: "com.example.p1:/cb")
       #expect(answer["error"] == "invalid_request")
       #expect(answer["state"] == "s1")
@@ -166,9 +166,9 @@ struct QuirkTests {
   func tokensOverGET() async throws {
     try await GatewayFixture.run(quirks: .with { $0.tokensOverGET = true }) { gateway in
       let code = try await gateway.code("p1")
-      try await gateway.expectRefused(get: gateway.tk(code, "p1").added(to: "/token"), status: 405)
+      try await gateway.expectRefused(get: gateway.tokenForm(code, "p1").added(to: "/token"), status: 405)
       try await gateway.expectRefused(
-        Request(method: "HEAD", target: gateway.tk(code, "p1").added(to: "/token")), status: 405)
+        Request(method: "HEAD", target: gateway.tokenForm(code, "p1").added(to: "/token")), status: 405)
     }
   }
 }

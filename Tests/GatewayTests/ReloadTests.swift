@@ -66,7 +66,7 @@ struct ReloadTests {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("p1")
       await gateway.reload { $0.remove("p1") }
-      try await gateway.expectRefused(post: "/token", gateway.tk(code, "p1", "com.example.p1:/cb"))
+      try await gateway.expectRefused(post: "/token", gateway.tokenForm(code, "p1", "com.example.p1:/cb"))
         .expectTokenError(400, "invalid_client")
     }
   }
@@ -77,7 +77,8 @@ struct ReloadTests {
       let code = try await gateway.code("p1")
       let sealed = try await gateway.sealedRefreshToken()
       await gateway.reload { policy in policy.edit("p1") { $0.upstream.clientID = ClientID("legacy-native") } }
-      try await gateway.expectRefused(post: "/token", gateway.tk(code, "p1")).expectTokenError(400, "invalid_grant")
+      try await gateway.expectRefused(post: "/token", gateway.tokenForm(code, "p1")).expectTokenError(
+        400, "invalid_grant")
       let refresh: Form = ["grant_type": "refresh_token", "refresh_token": sealed, "client_id": "p1"]
       try await gateway.expectRefused(post: "/token", refresh).expectTokenError(400, "invalid_grant")
     }

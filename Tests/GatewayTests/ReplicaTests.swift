@@ -35,7 +35,7 @@ struct ReplicaTests {
   func consent() async throws {
     try await GatewayFixture.run { first in
       try await first.withReplica { second in
-        let page = try await first.get(first.az("n1"))
+        let page = try await first.get(first.authorizationTarget("n1"))
         let form = try #require(HTMLForm.forms(in: page.text).first)
         let cookie = try #require(page.ownCookie)
         let response = try await second.post(
@@ -54,7 +54,7 @@ struct ReplicaTests {
       try await first.withReplica(keyRing: KeyRing.ephemeral(now: 1_700_000_000), sharesStore: true) { behind in
         let reentry = try await behind.expectRefused(get: begun.target, Headers.cookies([begun.cookie]), status: 503)
         #expect(reentry.headers.contains("Retry-After"))
-        let redeemed = try await behind.expectRefused(post: "/token", behind.tk(code, "p1"))
+        let redeemed = try await behind.expectRefused(post: "/token", behind.tokenForm(code, "p1"))
         redeemed.expectTokenError(503, "temporarily_unavailable")
         #expect(redeemed.headers.contains("Retry-After"))
         let refresh: Form = ["grant_type": "refresh_token", "refresh_token": token, "client_id": "p1"]
@@ -79,7 +79,8 @@ struct ReplicaTests {
       let begun = try await first.begin()
       let code = try await first.code("p1")
       try await first.withReplica(keyRing: next) { later in
-        try await later.expectRefused(post: "/token", later.tk(code, "p1")).expectTokenError(400, "invalid_grant")
+        try await later.expectRefused(post: "/token", later.tokenForm(code, "p1")).expectTokenError(
+          400, "invalid_grant")
         try await later.expectRefused(get: begun.target, Headers.cookies([begun.cookie]), status: 400)
       }
     }
@@ -126,7 +127,8 @@ struct ReplicaTests {
       var changed = FixturePolicy(first.policy)
       changed.gateway.issuer = "https://gw.example/other"
       try await first.withReplica(policy: changed.policy) { other in
-        try await other.expectRefused(post: "/token", other.tk(code, "p1")).expectTokenError(400, "invalid_grant")
+        try await other.expectRefused(post: "/token", other.tokenForm(code, "p1")).expectTokenError(
+          400, "invalid_grant")
       }
     }
   }

@@ -30,7 +30,7 @@ struct ScopeFlowTests {
       gateway.upstream.script(Self.strict(["read", "write"]))
       let asked = "openid read offline_access"
       var browser = gateway.browser(for: "com.example.app:/cb")
-      let page = try await browser.open(gateway.front.at(gateway.az { $0.append("scope", asked) }))
+      let page = try await browser.open(gateway.front.at(gateway.authorizationTarget { $0.append("scope", asked) }))
       guard case .page(let consent) = page else {
         Issue.record("the gateway did not ask")
         return

@@ -33,7 +33,7 @@ struct TLSGatewayTests {
       }
       let delivery = try await gateway.walk(&browser)
       let code = try #require(delivery.parameters["code"])
-      var request = Request(method: "POST", target: "/token", body: Array(gateway.tk(code).encoded.utf8))
+      var request = Request(method: "POST", target: "/token", body: Array(gateway.tokenForm(code).encoded.utf8))
       request.headers.append("Content-Type", "application/x-www-form-urlencoded")
       let tokens = try await gateway.send(request, tls: tls)
       #expect(tokens.status == 200)
@@ -45,7 +45,8 @@ struct TLSGatewayTests {
   func transport() async throws {
     let tls = try TestCertificates.client()
     try await GatewayFixture.run(try Self.policy()) { gateway in
-      let request = Request(method: "GET", target: gateway.az("p1"), headers: ["X-Forwarded-Proto": "http"])
+      let request = Request(
+        method: "GET", target: gateway.authorizationTarget("p1"), headers: ["X-Forwarded-Proto": "http"])
       let answer = try await gateway.send(request, tls: tls)
       #expect(answer.status == 302)
     }

@@ -12,8 +12,8 @@ struct AssertedSchemeTests {
       let code = try await gateway.code()
       for scheme in ["http", "HTTP", "https, http", ""] {
         let plain: Headers = ["X-Forwarded-Proto": scheme]
-        try await gateway.expectRefused(get: gateway.az("p1"), plain, status: 403)
-        try await gateway.expectRefused(post: "/token", gateway.tk(code), plain, status: 403)
+        try await gateway.expectRefused(get: gateway.authorizationTarget("p1"), plain, status: 403)
+        try await gateway.expectRefused(post: "/token", gateway.tokenForm(code), plain, status: 403)
         try await gateway.expectRefused(post: "/revoke", ["token": "x"], plain, status: 403)
         try await gateway.expectRefused(get: "/.proofgate/callback?code=x", plain, status: 403)
       }
@@ -24,7 +24,7 @@ struct AssertedSchemeTests {
   @Test("I-transport: a client on loopback needs no TLS, and its own X-Forwarded-Proto is ignored")
   func direct() async throws {
     try await GatewayFixture.run(try FixturePolicy.onLoopback()) { gateway in
-      let response = try await gateway.get(gateway.az("p1"), ["X-Forwarded-Proto": "http"])
+      let response = try await gateway.get(gateway.authorizationTarget("p1"), ["X-Forwarded-Proto": "http"])
       #expect(response.status == 302)
     }
   }

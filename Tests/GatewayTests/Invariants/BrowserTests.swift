@@ -84,7 +84,7 @@ struct BrowserTests {
       let responses = [
         try await gateway.get("/"), try await gateway.get("/", cookie), try await gateway.get(begun.target, cookie),
         try await gateway.get(begun.target { $0.append("mode", "redirect") }, cookie),
-        try await gateway.get(gateway.az("p1")),
+        try await gateway.get(gateway.authorizationTarget("p1")),
       ]
       for response in responses {
         let fields = response.headers.all("Set-Cookie")
@@ -174,7 +174,7 @@ struct BrowserTests {
       try await gateway.expectRefused(get: "/.proofgate/start", status: 400)
       try await gateway.expectRefused(get: "/.proofgate/start?ticket=\(begun.state)", status: 400)
       let ticket = try #require(target.split(separator: "=").last)
-      let asState = gateway.az("p1") { $0.set("state", String(ticket)) }
+      let asState = gateway.authorizationTarget("p1") { $0.set("state", String(ticket)) }
       #expect(try await gateway.get(asState).status == 302)
       #expect(try gateway.transaction(in: try #require(sentState(gateway))).state == String(ticket))
       gateway.clock.advance(by: 899)
@@ -197,7 +197,8 @@ struct BrowserTests {
     }
     try await GatewayFixture.run(policy) { gateway in
       await gateway.reload { policy in policy.edit("p1") { $0.consent = .upstream } }
-      let first = try await gateway.get(gateway.az("p1").replacing("/authorize", with: "/v2/authorize"))
+      let first = try await gateway.get(
+        gateway.authorizationTarget("p1").replacing("/authorize", with: "/v2/authorize"))
       #expect(first.status == 302 || first.status == 200)
       let sent = try #require(gateway.upstream.recorder.requests(to: "/v2/authorize").last?.query)
       let target = try link(try await gateway.get("/v2/authorize?\(sent)"))
@@ -222,7 +223,7 @@ struct BrowserTests {
       let begun = try await gateway.begin()
       let target = try link(try await gateway.get(begun.target))
       await gateway.reload { policy in policy.edit("p1") { $0.grants = [.refreshToken] } }
-      let app = try await gateway.get(gateway.az("p1"))
+      let app = try await gateway.get(gateway.authorizationTarget("p1"))
       #expect(app.location?.hasPrefix("com.example.p1:/cb?error=") == true)
       let again = try await gateway.expectRefused(get: target, status: 400)
       #expect(again.location == nil && !again.text.contains("com.example.p1"))

@@ -30,7 +30,7 @@ struct ClientSecretTests {
       let forms: [String: Form] = [
         "/token": ["grant_type": "refresh_token", "client_id": "w1", "refresh_token": token],
         "/revoke": ["client_id": "w1", "token": token],
-        "/par": Form(decoding: gateway.az("w1").split(separator: "?").last ?? ""),
+        "/par": Form(decoding: gateway.authorizationTarget("w1").split(separator: "?").last ?? ""),
       ]
       let right = try #require(forms[path])
       func form(_ secret: String, at path: String) throws -> Form {

@@ -169,7 +169,7 @@ struct CodeOwnerTests {
         let location = "https://watched.example/cb?code=passedCode012345&state=s1"
         return request.path == "/authorize" ? Response(status: 302, headers: ["Location": location]) : nil
       }
-      let passed = try await gateway.get(gateway.az("legacy-p1", "https://watched.example/cb"))
+      let passed = try await gateway.get(gateway.authorizationTarget("legacy-p1", "https://watched.example/cb"))
       #expect(passed.location == "https://watched.example/cb?code=passedCode012345&state=s1")
       answering(gateway, "passedCode012345", to: begun)
       let refused = try await gateway.get(begun.target, Headers.cookies([begun.cookie]))

@@ -89,7 +89,8 @@ struct CompletionTests {
       let (begun, cookies) = try await started(gateway)
       redirecting(gateway, to: "\(Self.callback)?error=invalid_scope&error_description=no%20such%20thing")
       for response in [
-        try await gateway.get(begun.target, Headers.cookies(cookies)), try await gateway.get(gateway.az("p1")),
+        try await gateway.get(begun.target, Headers.cookies(cookies)),
+        try await gateway.get(gateway.authorizationTarget("p1")),
       ] {
         let answer = try response.expectErrorRedirect(to: "com.example.p1:/cb")
         #expect(answer["error"] == "invalid_scope")
@@ -217,7 +218,7 @@ struct CompletionTests {
       let (own, cookies) = try await started(gateway)
       let foreign = try await gateway.begin()
       redirecting(gateway, to: "\(Self.callback)?code=freshCode0123456&state=\(foreign.state)")
-      for target in [own.target, gateway.az("p1")] {
+      for target in [own.target, gateway.authorizationTarget("p1")] {
         let response = try await gateway.get(target, Headers.cookies(cookies))
         #expect(response.status == 400)
         #expect(response.location == nil)
@@ -233,7 +234,7 @@ struct CompletionTests {
       _ = try await gateway.walk(&browser, "p1")
       let session = try #require(browser.cookies.value(of: "LEGACYSESSION", at: gateway.front))
       // The gateway's cookie is not needed: the response answers the request that began the transaction.
-      let response = try await gateway.get(gateway.az("p1"), ["Cookie": "LEGACYSESSION=\(session)"])
+      let response = try await gateway.get(gateway.authorizationTarget("p1"), ["Cookie": "LEGACYSESSION=\(session)"])
       #expect(response.location?.hasPrefix("com.example.p1:/cb?code=") == true)
       #expect(response.ownCookie != nil)
     }
@@ -285,7 +286,8 @@ struct CompletionTests {
       for request in gateway.upstream.recorder.requests(to: "/authorize") {
         #expect(!request.target.contains("response_mode"))
       }
-      let refused = try await gateway.expectRefused(get: gateway.az("n2") { $0.append("response_mode", "form_post") })
+      let refused = try await gateway.expectRefused(
+        get: gateway.authorizationTarget("n2") { $0.append("response_mode", "form_post") })
       #expect(try refused.expectErrorRedirect(to: "com.example.app2:/cb")["error"] == "invalid_request")
     }
   }

@@ -11,7 +11,7 @@ struct ConsentTests {
   private func asked(
     _ gateway: GatewayFixture, _ client: String = "n1", cookies: [String] = []
   ) async throws -> (form: HTMLForm, cookie: String) {
-    let response = try await gateway.expectRefusedNothing(gateway.az(client), cookies)
+    let response = try await gateway.expectRefusedNothing(gateway.authorizationTarget(client), cookies)
     let form = try #require(HTMLForm.forms(in: response.text).first)
     return (form, try #require(response.ownCookie))
   }
@@ -112,7 +112,7 @@ struct ConsentTests {
       var browser = gateway.browser()
       _ = try await gateway.walk(&browser, "n1")
       browser.appRedirectURI = "com.example.app2:/cb"
-      guard case .page(let page) = try await browser.open(gateway.front.at(gateway.az("n2"))) else {
+      guard case .page(let page) = try await browser.open(gateway.front.at(gateway.authorizationTarget("n2"))) else {
         Issue.record("n2 got an answer without a question")
         return
       }
@@ -123,7 +123,7 @@ struct ConsentTests {
   @Test("I-consent: prompt=none is answered with consent_required")
   func promptNone() async throws {
     try await GatewayFixture.run { gateway in
-      let response = try await gateway.expectRefused(get: gateway.az { $0.append("prompt", "none") })
+      let response = try await gateway.expectRefused(get: gateway.authorizationTarget { $0.append("prompt", "none") })
       #expect(try response.expectErrorRedirect(to: "com.example.app:/cb")["error"] == "consent_required")
       // If only the upstream asks for consent, the parameter goes upstream.
       let begun = try await gateway.begin { $0.append("prompt", "none") }

@@ -115,7 +115,7 @@ struct CredentialsTests {
         return form
       }
       let code = try await gateway.code("w3")
-      let response = try await gateway.post("/token", form(gateway.tk(code, "w3")), headers)
+      let response = try await gateway.post("/token", form(gateway.tokenForm(code, "w3")), headers)
       let token = try #require(NativeApp.tokens(in: response)?.refreshToken, "\(response.text)").reveal()
       let refreshed = try await gateway.post("/token", form(refresh(token, "w3")), headers)
       #expect(refreshed.status == 200, "\(refreshed.text)")
@@ -136,7 +136,7 @@ struct CredentialsTests {
         form.remove("code_challenge")
         form.remove("code_challenge_method")
       }
-      let form = gateway.tk(code, "w3") { $0.remove("code_verifier") }
+      let form = gateway.tokenForm(code, "w3") { $0.remove("code_verifier") }
       for _ in 0..<2 {
         var wrong = form
         wrong.append("client_secret", "wrong")
@@ -154,14 +154,14 @@ struct CredentialsTests {
   func refusedAfterInvalidClient() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w3")
-      let wrong = gateway.tk(code, "w3") { $0.append("client_secret", "wrong") }
+      let wrong = gateway.tokenForm(code, "w3") { $0.append("client_secret", "wrong") }
       try await gateway.post("/token", wrong).expectTokenError(401, "invalid_client")
       gateway.upstream.script { request in
         guard request.path == "/token" else { return nil }
         return Response(
           status: 400, headers: ["Content-Type": "application/json"], body: Array(#"{"error":"invalid_grant"}"#.utf8))
       }
-      let right = gateway.tk(code, "w3") { $0.append("client_secret", "w3secret") }
+      let right = gateway.tokenForm(code, "w3") { $0.append("client_secret", "w3secret") }
       try await gateway.post("/token", right).expectTokenError(502, "server_error")
     }
   }
@@ -268,7 +268,7 @@ struct CredentialsTests {
   func ownSecret(credentials: [String: String]) async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("w1")
-      let form = gateway.tk(code, "w1") { form in
+      let form = gateway.tokenForm(code, "w1") { form in
         for (name, value) in credentials { form.set(name, value) }
       }
       let response = try await gateway.expectRefused(post: "/token", form)
@@ -282,7 +282,7 @@ struct CredentialsTests {
   func basic() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("web:2")
-      let form = gateway.tk(code, "web:2") { $0.remove("client_id") }
+      let form = gateway.tokenForm(code, "web:2") { $0.remove("client_id") }
       let right: Headers = ["Authorization": "Basic d2ViJTNBMjphK2IlMjVj"]
       let wrong = try await gateway.expectRefused(
         post: "/token", form, ["Authorization": "Basic d2ViOjI6YSBiJWM="], status: 401)
@@ -300,7 +300,7 @@ struct CredentialsTests {
   func shippedSecret() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("n3")
-      let withoutVerifier = gateway.tk(code, "n3") { form in
+      let withoutVerifier = gateway.tokenForm(code, "n3") { form in
         form.remove("code_verifier")
         form.append("client_secret", "s3")
       }

@@ -50,7 +50,7 @@ struct DroppedFieldTests {
     "I-transport: a field that each request carries is counted each time and logged once", arguments: [false, true])
   func rate(isIntercepted: Bool) async throws {
     try await GatewayFixture.run(try Self.observing()) { gateway in
-      let target = isIntercepted ? gateway.az("p1") : "/page"
+      let target = isIntercepted ? gateway.authorizationTarget("p1") : "/page"
       for _ in 0..<5 { _ = try await gateway.get(target, ["sm-user": "ada"]) }
       #expect(Self.findings(gateway) == ["identity-field-dropped:sm-*"])
       #expect(gateway.metricsText.contains("\nproofgate_identity_fields_dropped_total 5\n"))

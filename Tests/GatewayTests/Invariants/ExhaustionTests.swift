@@ -16,7 +16,7 @@ struct ExhaustionTests {
     try await GatewayFixture.run(policy, store: store) { gateway in
       let code = try await gateway.code()
       var statuses: [String] = []
-      for _ in 0..<20 { statuses.append(try await gateway.get(gateway.az("p1")).location ?? "") }
+      for _ in 0..<20 { statuses.append(try await gateway.get(gateway.authorizationTarget("p1")).location ?? "") }
       #expect(statuses.last?.contains("error=temporarily_unavailable") == true)
       #expect(try await gateway.redeem(code).status == 200)
     }
@@ -28,11 +28,13 @@ struct ExhaustionTests {
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.state: 60])
     try await GatewayFixture.run(policy, store: store) { gateway in
       func begin(_ address: String) async throws -> String? {
-        let response = try await gateway.get(gateway.az("p1"), ["X-Forwarded-For": address])
+        let response = try await gateway.get(gateway.authorizationTarget("p1"), ["X-Forwarded-For": address])
         return response.location?.contains("error=") == false ? "begun" : nil
       }
       var login = gateway.browser(for: "com.example.p1:/cb")
-      guard case .page(let page) = try await login.open(gateway.front.at(gateway.az("p1"))) else { return }
+      guard case .page(let page) = try await login.open(gateway.front.at(gateway.authorizationTarget("p1"))) else {
+        return
+      }
       for _ in 0..<200 { #expect(try await begin("192.0.2.1") != nil) }
       #expect(try await begin("198.51.100.1") != nil)
       guard case .app(let answer) = try await DemoUser().walk(&login, from: page.address) else {
@@ -50,7 +52,7 @@ struct ExhaustionTests {
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = 24 }
     let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.state: 10])
     try await GatewayFixture.run(policy, store: store) { gateway in
-      for _ in 0..<8 { _ = try await gateway.get(gateway.az("p1")) }
+      for _ in 0..<8 { _ = try await gateway.get(gateway.authorizationTarget("p1")) }
       let notices = try await gateway.notices(1)
       #expect(notices.count == 1)
       #expect(notices.first?.contains("state entries is 80 % full") == true)
@@ -64,16 +66,18 @@ struct ExhaustionTests {
   func longState() async throws {
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = 24 }
     try await GatewayFixture.run(policy) { gateway in
-      let short = try await gateway.get(gateway.az("p1") { $0.set("state", String(repeating: "s", count: 100)) })
+      let short = try await gateway.get(
+        gateway.authorizationTarget("p1") { $0.set("state", String(repeating: "s", count: 100)) })
       #expect(short.location?.contains("error=") == false)
-      let target = gateway.az("p1") { $0.set("state", String(repeating: "s", count: 500)) }
+      let target = gateway.authorizationTarget("p1") { $0.set("state", String(repeating: "s", count: 500)) }
       let response = try await gateway.expectRefused(get: target, status: 400)
       #expect(response.location == nil)
       #expect(response.text.contains("state_limit"))
     }
     // Without that limit the state is sealed and takes no memory of the gateway.
     try await GatewayFixture.run { gateway in
-      let response = try await gateway.get(gateway.az("p1") { $0.set("state", String(repeating: "s", count: 500)) })
+      let response = try await gateway.get(
+        gateway.authorizationTarget("p1") { $0.set("state", String(repeating: "s", count: 500)) })
       #expect(response.location?.contains("error=") == false)
     }
   }
@@ -83,9 +87,10 @@ struct ExhaustionTests {
     arguments: [("state", 2048, 2048), ("scope", 2048, 4096)])
   func overlong(name: String, usual: Int, longest: Int) async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.upstream.stateLimit = 16_384 }) { gateway in
-      let kept = try await gateway.get(gateway.az("p1") { $0.set(name, String(repeating: "s", count: usual)) })
+      let kept = try await gateway.get(
+        gateway.authorizationTarget("p1") { $0.set(name, String(repeating: "s", count: usual)) })
       #expect(kept.status == 302)
-      let target = gateway.az("p1") { $0.set(name, String(repeating: "s", count: longest + 1)) }
+      let target = gateway.authorizationTarget("p1") { $0.set(name, String(repeating: "s", count: longest + 1)) }
       let response = try await gateway.expectRefused(get: target, status: 400)
       #expect(response.location == nil)
     }

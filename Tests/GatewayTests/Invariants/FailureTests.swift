@@ -20,7 +20,7 @@ struct FailureTests {
     let code = try await gateway.code("p1")
     let sealed = try await gateway.sealedRefreshToken()
 
-    let first = try await broken.get(gateway.az("p1"))
+    let first = try await broken.get(gateway.authorizationTarget("p1"))
     let told = try first.expectErrorRedirect(to: "com.example.p1:/cb", sourceLocation: sourceLocation)
     #expect(told["error"] == error, sourceLocation: sourceLocation)
     #expect(told["state"] == "s1", sourceLocation: sourceLocation)
@@ -149,7 +149,7 @@ struct FailureTests {
   func internalError() async throws {
     try await GatewayFixture.run { gateway in
       gateway.upstream.script { _ in Response(status: 500, body: Array("SQL state 42".utf8)) }
-      let response = try await gateway.get(gateway.az("p1"))
+      let response = try await gateway.get(gateway.authorizationTarget("p1"))
       #expect(try response.expectErrorRedirect(to: "com.example.p1:/cb")["error"] == "server_error")
       #expect(!response.text.contains("SQL"))
     }
@@ -158,7 +158,7 @@ struct FailureTests {
   @Test("I-failure: a state that is too long for the upstream gives an error redirect")
   func stateTooLong() async throws {
     try await GatewayFixture.run(quirks: .with { $0.stateLimit = 64 }) { gateway in
-      let response = try await gateway.get(gateway.az("p1"))
+      let response = try await gateway.get(gateway.authorizationTarget("p1"))
       #expect(try response.expectErrorRedirect(to: "com.example.p1:/cb")["error"] == "server_error")
     }
   }
@@ -182,9 +182,9 @@ struct FailureTests {
       let begun = try await gateway.begin()
       let code = try await gateway.code("p1")
       store.isBroken = true
-      let response = try await gateway.expectRefused(get: gateway.az("p1"))
+      let response = try await gateway.expectRefused(get: gateway.authorizationTarget("p1"))
       #expect(try response.expectErrorRedirect(to: "com.example.p1:/cb")["error"] == "temporarily_unavailable")
-      let redeemed = try await gateway.expectRefused(post: "/token", gateway.tk(code, "p1"))
+      let redeemed = try await gateway.expectRefused(post: "/token", gateway.tokenForm(code, "p1"))
       redeemed.expectTokenError(503, "temporarily_unavailable")
       #expect(redeemed.headers.contains("Retry-After"))
       let later = try await gateway.expectRefused(get: begun.target, Headers.cookies([begun.cookie]), status: 503)
@@ -201,9 +201,9 @@ struct FailureTests {
       try await GatewayFixture.run(before: answer) { gateway, _ in
         for _ in 0..<5 {
           _ = try? await gateway.get("/login")
-          _ = try await gateway.get(gateway.az("p1"))
+          _ = try await gateway.get(gateway.authorizationTarget("p1"))
         }
-        #expect(try await gateway.get(gateway.az("nobody")).status == 400)
+        #expect(try await gateway.get(gateway.authorizationTarget("nobody")).status == 400)
       }
     }
   }

@@ -30,7 +30,7 @@ struct ForeignAnswerTests {
       let cookies = Headers.cookies([begun.cookie])
       answering(gateway, ["Location": location])
       let responses = [
-        try await gateway.get(begun.target, cookies), try await gateway.get(gateway.az("p1")),
+        try await gateway.get(begun.target, cookies), try await gateway.get(gateway.authorizationTarget("p1")),
         try await gateway.post("/authorize", ["confirm": "yes"], cookies),
         try await gateway.post(Self.login, ["password": "p"], cookies),
       ]
@@ -126,7 +126,7 @@ struct ForeignAnswerTests {
       let begun = try await gateway.begin()
       let cookies = Headers.cookies([begun.cookie])
       answering(gateway, [:], status: 200)
-      _ = try await gateway.get(gateway.az("stranger", "https://stranger.example/cb"), cookies)
+      _ = try await gateway.get(gateway.authorizationTarget("stranger", "https://stranger.example/cb"), cookies)
       for location in ["\(listed.text)?code=RAW&state=s9", "https://stranger.example/cb?code=RAW&state=s1"] {
         answering(gateway, ["Location": location])
         for response in [
@@ -181,7 +181,7 @@ struct ForeignAnswerTests {
     let policy = try FixturePolicy.with { $0.unknownClients = .observe }
     try await GatewayFixture.run(policy) { gateway in
       answering(gateway, ["Link": "<https://app.example.com/cb?code=RAW>; rel=prefetch"], status: 200)
-      let response = try await gateway.get(gateway.az("stranger", "https://stranger.example/cb"))
+      let response = try await gateway.get(gateway.authorizationTarget("stranger", "https://stranger.example/cb"))
       #expect(response.status == 502)
       #expect(response.text.contains("answer-to-enforced"))
     }

@@ -35,7 +35,7 @@ struct ForeignValueTests {
   func longClientID() async throws {
     try await GatewayFixture.run { gateway in
       let id = String(repeating: "z", count: 5000)
-      try await gateway.expectRefused(post: "/token", gateway.tk("x", id, "com.example:/cb"))
+      try await gateway.expectRefused(post: "/token", gateway.tokenForm("x", id, "com.example:/cb"))
       let lines = gateway.logLines
       #expect(lines.contains { $0.contains(String(repeating: "z", count: 256)) })
       #expect(!lines.contains { $0.contains(String(repeating: "z", count: 257)) })

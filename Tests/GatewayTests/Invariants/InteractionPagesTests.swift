@@ -67,7 +67,8 @@ struct InteractionPagesTests {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()
       let pages = [
-        try await gateway.get(gateway.az("n1")), try await gateway.get(gateway.az("nobody")),
+        try await gateway.get(gateway.authorizationTarget("n1")),
+        try await gateway.get(gateway.authorizationTarget("nobody")),
         try await gateway.get(begun.target), try await gateway.post("/.proofgate/consent", [:]),
         try await gateway.get("/%61uthorize", ["Accept": "text/html"]),
         try await gateway.get("/.proofgate/callback?state=x"),

@@ -11,8 +11,8 @@ struct LogIDTests {
   @Test("Each line has the id of its request, 128 bits that are unique to the request")
   func requests() async throws {
     try await GatewayFixture.run { gateway in
-      _ = try await gateway.get(gateway.az("p1"))
-      _ = try await gateway.get(gateway.az("nobody"))
+      _ = try await gateway.get(gateway.authorizationTarget("p1"))
+      _ = try await gateway.get(gateway.authorizationTarget("nobody"))
       _ = try await gateway.get("/authorize/")
       _ = try await gateway.get("/elsewhere?response_type=code&client_id=p1")
       _ = try await gateway.redeem("x", "p1")
@@ -80,7 +80,7 @@ struct LogIDTests {
       policy.editAll { $0.pushedAuthorization = .optional }
     }
     try await GatewayFixture.run(policy) { gateway in
-      let request = Form(decoding: gateway.az("p1").split(separator: "?").last ?? "")
+      let request = Form(decoding: gateway.authorizationTarget("p1").split(separator: "?").last ?? "")
       let answer = try await gateway.post("/par", request)
       let uri = try #require(answer.text.firstMatch(of: /"request_uri":"([^"]+)"/)?.1)
       let form: Form = ["client_id": "p1", "request_uri": String(uri)]
@@ -93,7 +93,8 @@ struct LogIDTests {
   @Test("The line of a sign-in that cannot begin, or of a refused response, has the transaction")
   func refused() async throws {
     try await GatewayFixture.run { gateway in
-      _ = try await gateway.get(gateway.az("p1") { $0.set("state", String(repeating: "s", count: 3_000)) })
+      _ = try await gateway.get(
+        gateway.authorizationTarget("p1") { $0.set("state", String(repeating: "s", count: 3_000)) })
       #expect(gateway.logLines.last?.member("transaction") != nil)
       let begun = try await gateway.begin()
       let id = try gateway.transaction(of: begun).id.description

@@ -37,10 +37,10 @@ struct MixedObserveTests {
   func observed() async throws {
     try await GatewayFixture.run(try Self.mixed()) { gateway in
       Self.minting(gateway)
-      let response = try await gateway.get(gateway.az("watched") { $0.remove("code_challenge") })
+      let response = try await gateway.get(gateway.authorizationTarget("watched") { $0.remove("code_challenge") })
       #expect(response.location == "com.example.watched:/cb?code=rawcode0123456&state=s1")
       #expect(response.ownCookie == nil)
-      try await gateway.expectRefused(get: gateway.az("n1") { $0.remove("code_challenge") })
+      try await gateway.expectRefused(get: gateway.authorizationTarget("n1") { $0.remove("code_challenge") })
     }
   }
 
@@ -53,11 +53,14 @@ struct MixedObserveTests {
   func lookAlikes(id: String) async throws {
     try await GatewayFixture.run(try Self.mixed()) { gateway in
       Self.minting(gateway)
-      for target in [gateway.az(id, "com.example.app:/cb"), gateway.az(id, "https://stranger.example/cb")] {
+      for target in [
+        gateway.authorizationTarget(id, "com.example.app:/cb"),
+        gateway.authorizationTarget(id, "https://stranger.example/cb"),
+      ] {
         let response = try await gateway.expectRefused(get: target, status: 400)
         #expect(response.location == nil)
       }
-      try await gateway.expectRefused(post: "/token", gateway.tk("rawcode0123456", id))
+      try await gateway.expectRefused(post: "/token", gateway.tokenForm("rawcode0123456", id))
     }
   }
 
@@ -71,8 +74,8 @@ struct MixedObserveTests {
     }
     try await GatewayFixture.run(policy) { gateway in
       Self.minting(gateway)
-      try await gateway.expectRefused(get: gateway.az("legacy-cal", "com.example.p1:/cb"), status: 400)
-      try await gateway.expectRefused(post: "/token", gateway.tk("rawcode0123456", "legacy-cal"), status: 400)
+      try await gateway.expectRefused(get: gateway.authorizationTarget("legacy-cal", "com.example.p1:/cb"), status: 400)
+      try await gateway.expectRefused(post: "/token", gateway.tokenForm("rawcode0123456", "legacy-cal"), status: 400)
     }
   }
 
@@ -86,12 +89,12 @@ struct MixedObserveTests {
   func redirectURI(uri: String) async throws {
     try await GatewayFixture.run(try Self.mixed()) { gateway in
       Self.minting(gateway)
-      let hidden = gateway.az("stranger", "https://x.example/") { $0.append("next", uri) }
-      for target in [gateway.az("stranger", uri), hidden] {
+      let hidden = gateway.authorizationTarget("stranger", "https://x.example/") { $0.append("next", uri) }
+      for target in [gateway.authorizationTarget("stranger", uri), hidden] {
         let response = try await gateway.expectRefused(get: target, status: 400)
         #expect(response.text.contains("redirect-uri-enforced"))
       }
-      try await gateway.expectRefused(post: "/token", gateway.tk("rawcode0123456", "stranger", uri), status: 400)
+      try await gateway.expectRefused(post: "/token", gateway.tokenForm("rawcode0123456", "stranger", uri), status: 400)
     }
   }
 
@@ -106,7 +109,7 @@ struct MixedObserveTests {
       for field in ["Location", "Content-Location", "Refresh"] {
         let value = field == "Refresh" ? "0; url=\(location)" : location
         gateway.upstream.script { _ in Response(status: 302, headers: Headers([.init(name: field, value: value)])) }
-        let response = try await gateway.get(gateway.az("stranger", "https://x.example/cb"))
+        let response = try await gateway.get(gateway.authorizationTarget("stranger", "https://x.example/cb"))
         #expect(response.status == 502)
         #expect(response.location == nil)
         #expect(response.text.contains("answer-to-enforced"))
@@ -120,10 +123,10 @@ struct MixedObserveTests {
     try await GatewayFixture.run(try Self.mixed()) { gateway in
       Self.minting(gateway)
       for uri in ["http://127.0.0.1:50000/cb", "http://127.0.0.1:50000/watched"] {
-        let response = try await gateway.get(gateway.az("watched", uri))
+        let response = try await gateway.get(gateway.authorizationTarget("watched", uri))
         #expect(response.location == uri + "?code=rawcode0123456&state=s1")
       }
-      try await gateway.expectRefused(get: gateway.az("watched", "http://[::1]:50000/cb"), status: 400)
+      try await gateway.expectRefused(get: gateway.authorizationTarget("watched", "http://[::1]:50000/cb"), status: 400)
     }
   }
 
@@ -134,8 +137,9 @@ struct MixedObserveTests {
     }
     try await GatewayFixture.run(policy) { gateway in
       Self.minting(gateway)
-      try await gateway.expectRefused(get: gateway.az("watched", "http://127.0.0.1:50000/cb"), status: 400)
-      let own = try await gateway.get(gateway.az("watched"))
+      try await gateway.expectRefused(
+        get: gateway.authorizationTarget("watched", "http://127.0.0.1:50000/cb"), status: 400)
+      let own = try await gateway.get(gateway.authorizationTarget("watched"))
       #expect(own.location?.hasPrefix("com.example.watched:/cb?code=") == true)
     }
   }
@@ -204,7 +208,7 @@ struct MixedObserveTests {
   func sealedState() async throws {
     try await GatewayFixture.run(try Self.mixed()) { gateway in
       let begun = try await gateway.begin()
-      let target = gateway.az("watched") { $0.set("state", begun.state) }
+      let target = gateway.authorizationTarget("watched") { $0.set("state", begun.state) }
       try await gateway.expectRefused(get: target, status: 400)
       try await gateway.expectRefused(get: target, Headers.cookies([begun.cookie]), status: 400)
     }

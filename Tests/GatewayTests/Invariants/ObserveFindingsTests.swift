@@ -51,7 +51,7 @@ struct ObserveFindingsTests {
     ] as [(String, [String])])
   func redemption(change: String, rules: [String]) async throws {
     try await Self.run { gateway in
-      _ = try await gateway.get(gateway.az("p1"))
+      _ = try await gateway.get(gateway.authorizationTarget("p1"))
       if change == "late" { gateway.clock.advance(by: 61) }
       if change == "twice" { _ = try await gateway.redeem("rawcode0123456", "p1") }
       let before = gateway.upstream.recorder.count
@@ -84,7 +84,7 @@ struct ObserveFindingsTests {
   @Test("I-observe: a verifier without a challenge is a finding")
   func surplus() async throws {
     try await Self.run { gateway in
-      _ = try await gateway.get(gateway.az("p1") { $0.remove("code_challenge") })
+      _ = try await gateway.get(gateway.authorizationTarget("p1") { $0.remove("code_challenge") })
       _ = try await gateway.redeem("rawcode0123456", "p1")
       #expect(try Self.findings(gateway).contains("would-reject:pkce-downgrade"))
     }
@@ -158,7 +158,7 @@ struct ObserveFindingsTests {
     try await Self.run { gateway in
       for challenge in [GatewayFixture.challenge, String(GatewayFixture.challenge.reversed())] {
         _ = try await gateway.get(
-          gateway.az("p1") { form in
+          gateway.authorizationTarget("p1") { form in
             form.set("code_challenge", challenge)
             form.set("scope", "later")
           })
@@ -172,7 +172,7 @@ struct ObserveFindingsTests {
   @Test("I-observe: a response on another path than the authorization endpoint is linked to its request")
   func otherPath() async throws {
     try await Self.run { gateway in
-      _ = try await gateway.get(gateway.az("p1") { $0.set("scope", "later") })
+      _ = try await gateway.get(gateway.authorizationTarget("p1") { $0.set("scope", "later") })
       let answer = try await gateway.get("/login?redirect_uri=com.example.p1:/cb&state=s1")
       #expect(answer.location == "com.example.p1:/cb?code=rawcode0123456&state=s1")
       let lines = gateway.logLines
@@ -210,7 +210,7 @@ struct ObserveFindingsTests {
   func line() async throws {
     try await Self.run { gateway in
       _ = try await gateway.get(
-        gateway.az("stranger", "http://127.0.0.1:50000/cb?x=1") { form in
+        gateway.authorizationTarget("stranger", "http://127.0.0.1:50000/cb?x=1") { form in
           form.set("state", "state-of-the-app")
           form.append("scope", "mail offline")
         })
@@ -221,7 +221,9 @@ struct ObserveFindingsTests {
       ] {
         #expect(begun.contains(member), "\(begun)")
       }
-      let form = gateway.tk("rawcode0123456", "stranger", "http://127.0.0.1:50000/cb?x=1") { $0.remove("client_id") }
+      let form = gateway.tokenForm("rawcode0123456", "stranger", "http://127.0.0.1:50000/cb?x=1") {
+        $0.remove("client_id")
+      }
       _ = try await gateway.post("/token", form, ["Authorization": "Basic c3RyYW5nZXI6c2VjcmV0"])
       let redeemed = try #require(gateway.logLines.last)
       for member in [

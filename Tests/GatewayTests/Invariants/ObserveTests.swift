@@ -81,7 +81,7 @@ struct ObserveTests {
   func reason() async throws {
     try await GatewayFixture.run(before: .bytes(Self.answer), try Self.observing()) { gateway, _ in
       let request =
-        "GET \(gateway.az("p1")) HTTP/1.1\r\nHost: gw.example\r\nX-Forwarded-Proto: https\r\n"
+        "GET \(gateway.authorizationTarget("p1")) HTTP/1.1\r\nHost: gw.example\r\nX-Forwarded-Proto: https\r\n"
         + "Connection: close\r\n\r\n"
       let answer = String(
         decoding: try await ClientLoop.sendRaw(Array(request.utf8), toPort: gateway.port), as: UTF8.self)
@@ -125,7 +125,7 @@ struct ObserveTests {
   @Test("I-observe: every rule is evaluated, and each refusal is a finding")
   func findings() async throws {
     try await GatewayFixture.run(try Self.observing()) { gateway in
-      let target = gateway.az("p1", "com.evil:/cb") { form in
+      let target = gateway.authorizationTarget("p1", "com.evil:/cb") { form in
         form.set("response_type", "token")
         form.set("scope", "a\"b")
         form.remove("code_challenge")
@@ -141,7 +141,7 @@ struct ObserveTests {
   @Test("I-observe: the line of an unknown client has the mode `observe`")
   func unknownMode() async throws {
     try await GatewayFixture.run(try Self.observing()) { gateway in
-      _ = try await gateway.get(gateway.az("stranger", "https://stranger.example/cb"))
+      _ = try await gateway.get(gateway.authorizationTarget("stranger", "https://stranger.example/cb"))
       let line = try #require(gateway.logLines.last)
       #expect(line.contains("\"mode\":\"observe\""))
       #expect(line.contains("would-reject:client-unknown"))
@@ -155,12 +155,13 @@ struct ObserveTests {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code("p1")
       await gateway.reload { policy in policy.editAll { $0.mode = .observe } }
-      let wrong = gateway.tk(code, "p1") { $0.set("code_verifier", String(repeating: "a", count: 43)) }
+      let wrong = gateway.tokenForm(code, "p1") { $0.set("code_verifier", String(repeating: "a", count: 43)) }
       try await gateway.expectRefused(post: "/token", wrong).expectTokenError(400, "invalid_grant")
-      try await gateway.expectRefused(post: "/token", gateway.tk(code, "w3")).expectTokenError(401, "invalid_client")
+      try await gateway.expectRefused(post: "/token", gateway.tokenForm(code, "w3")).expectTokenError(
+        401, "invalid_client")
       #expect(try await gateway.redeem(code, "p1").status == 200)
       let redeemed = gateway.upstream.recorder.requests(to: "/token").count
-      try await gateway.post("/token", gateway.tk(code, "p1")).expectTokenError(400, "invalid_grant")
+      try await gateway.post("/token", gateway.tokenForm(code, "p1")).expectTokenError(400, "invalid_grant")
       #expect(gateway.upstream.recorder.requests(to: "/token").count == redeemed)
     }
   }

@@ -239,7 +239,7 @@ struct PassingAnswerTests {
   func crossSiteLogin() async throws {
     let policy = try FixturePolicy.with { $0.upstream.crossSiteLogin = true }
     try await GatewayFixture.run(policy) { gateway in
-      let page = try await gateway.get(gateway.az("n2"))
+      let page = try await gateway.get(gateway.authorizationTarget("n2"))
       let cookie = try #require(page.headers["Set-Cookie"])
       #expect(cookie.contains("SameSite=None") && cookie.contains("Secure"))
       let own = try #require(page.ownCookie)

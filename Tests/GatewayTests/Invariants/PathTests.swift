@@ -19,7 +19,7 @@ struct PathTests {
   @Test("I-path: an authorization endpoint in any other spelling is refused", arguments: spellings)
   func authorization(path: String) async throws {
     try await GatewayFixture.run { gateway in
-      let query = gateway.az("p1").split(separator: "?")[1]
+      let query = gateway.authorizationTarget("p1").split(separator: "?")[1]
       let response = try await gateway.expectRefused(get: "\(path)?\(query)", status: 400)
       #expect(response.location == nil)
       try await gateway.expectRefused(post: path, Form(decoding: query), status: 400)
@@ -33,7 +33,7 @@ struct PathTests {
       let path = path.replacing("Authorize", with: "Token").replacing("AUTHORIZE", with: "TOKEN")
         .replacing("authorize", with: "token").replacing("61uthorize", with: "74oken")
         .replacing("%e0%81%a1uthorize", with: "%e0%81%b4oken")
-      try await gateway.expectRefused(post: path, gateway.tk("rawcode0123456"), status: 400)
+      try await gateway.expectRefused(post: path, gateway.tokenForm("rawcode0123456"), status: 400)
     }
   }
 
@@ -62,14 +62,14 @@ struct PathTests {
         request.target = String(request.target.dropFirst(3))
         return legacy.respond(to: request, now: 1_700_000_000)
       }
-      let response = try await gateway.get("/v2" + gateway.az("p1"))
+      let response = try await gateway.get("/v2" + gateway.authorizationTarget("p1"))
       #expect(response.status == 302)
       #expect(gateway.upstream.recorder.requests.last?.path == "/v2/authorize")
       let code = try await gateway.code("p1")
-      let tokens = try await gateway.post("/v2/token", gateway.tk(code, "p1"))
+      let tokens = try await gateway.post("/v2/token", gateway.tokenForm(code, "p1"))
       #expect(gateway.upstream.recorder.requests.last?.path == "/v2/token")
       #expect([200, 400].contains(tokens.status))
-      try await gateway.expectRefused(post: "/v2/Token", gateway.tk(code, "p1"), status: 400)
+      try await gateway.expectRefused(post: "/v2/Token", gateway.tokenForm(code, "p1"), status: 400)
     }
   }
 
@@ -117,7 +117,7 @@ struct PathTests {
     "I-path: a path that begins like an endpoint is refused, logged as an entry to list, and passes once it is listed")
   func resembling() async throws {
     try await GatewayFixture.run { gateway in
-      try await gateway.expectRefused(post: "/tokenx", gateway.tk("rawcode0123456"), status: 400)
+      try await gateway.expectRefused(post: "/tokenx", gateway.tokenForm("rawcode0123456"), status: 400)
       let response = try await gateway.expectRefused(get: "/authorize/s3cr3tv4lu3", status: 400)
       #expect(response.text.contains("path-resembles-endpoint"))
       #expect(

@@ -61,7 +61,7 @@ struct RateTests {
   func client() async throws {
     try await GatewayFixture.run(try policy { $0.tokenRequestsPerClient = 20 }) { gateway in
       let code = try await gateway.code("p1")
-      let form = gateway.tk(code, "p1")
+      let form = gateway.tokenForm(code, "p1")
       var statuses: [Int] = []
       while statuses.count < 200, statuses.last != 429 {
         statuses.append(try await gateway.post("/token", form, from("192.0.2.\(statuses.count + 1)")).status)
@@ -71,7 +71,8 @@ struct RateTests {
       #expect(statuses.last == 429)
       let refusal = try await gateway.expectRefused(post: "/token", form, from("192.0.2.201"), status: 429)
       refusal.expectTokenError(429, "temporarily_unavailable")
-      let other = try await gateway.post("/token", gateway.tk(try await gateway.code("n1"), "n1"), from("192.0.2.1"))
+      let other = try await gateway.post(
+        "/token", gateway.tokenForm(try await gateway.code("n1"), "n1"), from("192.0.2.1"))
       #expect(other.status == 200)
       #expect(gateway.metrics.snapshot().limits[.tokenRequestsPerClient] ?? 0 >= 2)
       // After a reload without this limit the client can send requests again.
@@ -139,7 +140,7 @@ struct RateTests {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<4 { group.addTask { _ = try await gateway.get("/slow") } }
         await gate.someoneWaits()
-        let begun = try await gateway.get(gateway.az("p1"))
+        let begun = try await gateway.get(gateway.authorizationTarget("p1"))
         #expect(begun.status == 302 && begun.location?.contains("error=") == false)
         await gate.open()
         try await group.waitForAll()

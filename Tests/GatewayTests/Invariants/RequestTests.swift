@@ -17,7 +17,7 @@ struct RequestTests {
     ])
   func repeated(name: String) async throws {
     try await GatewayFixture.run { gateway in
-      let target = gateway.az("p1") { form in
+      let target = gateway.authorizationTarget("p1") { form in
         let value = form[name] ?? "read"
         if form[name] == nil { form.append(name, value) }
         form.append(name, value)
@@ -54,7 +54,8 @@ struct RequestTests {
     ])
   func secondRepresentation(addition: String) async throws {
     try await GatewayFixture.run { gateway in
-      let response = try await gateway.expectRefused(get: gateway.az("p1") + "&" + addition, status: 400)
+      let response = try await gateway.expectRefused(
+        get: gateway.authorizationTarget("p1") + "&" + addition, status: 400)
       #expect(response.location == nil)
     }
   }
@@ -62,14 +63,16 @@ struct RequestTests {
   @Test("I-request: parameters in both the query and the body are refused")
   func split() async throws {
     try await GatewayFixture.run { gateway in
-      try await gateway.expectRefused(post: gateway.az("p1"), ["redirect_uri": "com.evil:/cb"], status: 400)
+      try await gateway.expectRefused(
+        post: gateway.authorizationTarget("p1"), ["redirect_uri": "com.evil:/cb"], status: 400)
     }
   }
 
   @Test("I-request: request objects are refused", arguments: ["request", "request_uri"])
   func requestObject(name: String) async throws {
     try await GatewayFixture.run { gateway in
-      let response = try await gateway.expectRefused(get: gateway.az("p1") { $0.append(name, "https://x.example/") })
+      let response = try await gateway.expectRefused(
+        get: gateway.authorizationTarget("p1") { $0.append(name, "https://x.example/") })
       let error = try response.expectErrorRedirect(to: "com.example.p1:/cb")["error"]
       #expect(error == "\(name)_not_supported")
     }
@@ -99,7 +102,7 @@ struct RequestTests {
   @Test("I-request: a POST goes upstream as the equivalent GET")
   func post() async throws {
     try await GatewayFixture.run { gateway in
-      let query = try #require(gateway.az("p1").split(separator: "?").last)
+      let query = try #require(gateway.authorizationTarget("p1").split(separator: "?").last)
       let response = try await gateway.post("/authorize", Form(decoding: query))
       #expect(response.status == 302)
       let sent = try #require(gateway.upstream.recorder.requests.first)
@@ -187,7 +190,8 @@ struct RequestTests {
   func responseTypes(type: String) async throws {
     try await GatewayFixture.run { gateway in
       for client in ["p1", "w1"] {
-        let response = try await gateway.expectRefused(get: gateway.az(client) { $0.set("response_type", type) })
+        let response = try await gateway.expectRefused(
+          get: gateway.authorizationTarget(client) { $0.set("response_type", type) })
         #expect(response.status == 302)
         #expect(response.location?.contains("error=un") == true)
       }
@@ -200,7 +204,7 @@ struct RequestTests {
       let begun = try await gateway.begin()
       // The attacker's own request, in a browser without and with the victim's cookie.
       for cookies in [[], [begun.cookie]] {
-        let target = gateway.az("n2") { $0.set("state", begun.state) }
+        let target = gateway.authorizationTarget("n2") { $0.set("state", begun.state) }
         let response = try await gateway.expectRefused(get: target, Headers.cookies(cookies), status: 400)
         #expect(response.location == nil)
       }

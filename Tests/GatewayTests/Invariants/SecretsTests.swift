@@ -94,8 +94,10 @@ struct SecretsTests {
     gathered.add(wrong, "wrong-secret-of-someone")
     gathered.add("rawcode0123456")
     for form in [
-      gateway.tk(code), gateway.tk(code, "n2"), gateway.tk(code) { $0.set("code_verifier", wrong) },
-      gateway.tk("rawcode0123456"), gateway.tk(code, "w1") { $0.append("client_secret", "wrong-secret-of-someone") },
+      gateway.tokenForm(code), gateway.tokenForm(code, "n2"),
+      gateway.tokenForm(code) { $0.set("code_verifier", wrong) },
+      gateway.tokenForm("rawcode0123456"),
+      gateway.tokenForm(code, "w1") { $0.append("client_secret", "wrong-secret-of-someone") },
       ["grant_type": "refresh_token", "refresh_token": sealed, "client_id": "n2"],
       ["grant_type": "password", "client_id": "n1", "username": "alice", "password": "wonderland"],
     ] as [Form] {
@@ -106,8 +108,8 @@ struct SecretsTests {
     let begun = try await gateway.begin()
     gathered.add(begun.state, begun.cookie.split(separator: "=").last.map(String.init))
     for target in [
-      begun.target, "/.proofgate/callback?code=\(code)&state=\(begun.state)", gateway.az("nobody"),
-      gateway.az("n1", "com.evil:/cb"), "/%61uthorize?code=\(code)",
+      begun.target, "/.proofgate/callback?code=\(code)&state=\(begun.state)", gateway.authorizationTarget("nobody"),
+      gateway.authorizationTarget("n1", "com.evil:/cb"), "/%61uthorize?code=\(code)",
       "/authorize?client_id=n1&code=\(code)&code=\(code)",
       begun.target { $0.set("client_id", "p1") },
     ] {
@@ -132,7 +134,7 @@ struct SecretsTests {
       let lines = gateway.logLines.filter { $0.contains("\"transaction\":\"\(id)\"") }
       #expect(lines.contains { $0.contains("\"endpoint\":\"authorization\"") })
       #expect(lines.contains { $0.contains("\"endpoint\":\"token\"") })
-      try await gateway.expectRefused(post: "/token", gateway.tk(id), status: 400)
+      try await gateway.expectRefused(post: "/token", gateway.tokenForm(id), status: 400)
     }
   }
 
@@ -143,8 +145,8 @@ struct SecretsTests {
       let begun = try await gateway.begin(cookies: [session])
       let responses = [
         begun.response, try await gateway.allow(begun, cookies: [begun.cookie, session]),
-        try await gateway.get(gateway.az("n1")),
-        try await gateway.get(gateway.az("nobody")), try await gateway.redeem("x"),
+        try await gateway.get(gateway.authorizationTarget("n1")),
+        try await gateway.get(gateway.authorizationTarget("nobody")), try await gateway.redeem("x"),
       ]
       for response in responses {
         #expect(response.headers["Cache-Control"].map { $0.contains("no-store") } == true, "\(response.status)")

@@ -51,7 +51,7 @@ struct TokenTests {
     let (_, change, status, error) = Self.refusals[index]
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
-      let response = try await gateway.expectRefused(post: "/token", gateway.tk(code, adjusting: change))
+      let response = try await gateway.expectRefused(post: "/token", gateway.tokenForm(code, adjusting: change))
       response.expectTokenError(status, error)
       #expect(try await gateway.redeem(code).status == 200)
     }
@@ -73,7 +73,7 @@ struct TokenTests {
         spellings.append(code.replacingCharacter(at: code.index(code.startIndex, offsetBy: offset)))
       }
       for spelling in spellings where spelling != code {
-        let response = try await gateway.expectRefused(post: "/token", gateway.tk(spelling))
+        let response = try await gateway.expectRefused(post: "/token", gateway.tokenForm(spelling))
         // An altered key id looks like an unknown key, which this replica may not have yet.
         #expect([400, 503].contains(response.status))
       }
@@ -86,7 +86,7 @@ struct TokenTests {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
       let other = try await gateway.code()
-      let wrong = gateway.tk(code) { $0.set("code_verifier", String(repeating: "b", count: 64)) }
+      let wrong = gateway.tokenForm(code) { $0.set("code_verifier", String(repeating: "b", count: 64)) }
       var statuses: [Int] = []
       for _ in 0..<25 { statuses.append(try await gateway.expectRefused(post: "/token", wrong).status) }
       #expect(statuses.prefix(20).allSatisfy { $0 == 400 })
@@ -107,7 +107,7 @@ struct TokenTests {
         form.remove("code_challenge")
         form.remove("code_challenge_method")
       }
-      let surplus = gateway.tk(code, "w1") { $0.append("client_secret", "w1secret") }
+      let surplus = gateway.tokenForm(code, "w1") { $0.append("client_secret", "w1secret") }
       try await gateway.expectRefused(post: "/token", surplus).expectTokenError(400, "invalid_request")
       let response = try await gateway.redeem(code, "w1") { form in
         form.append("client_secret", "w1secret")
@@ -125,7 +125,7 @@ struct TokenTests {
       let secrets = ["w1": "w1secret", "w3": "w3secret"]
       let sealed = try await gateway.code(client)
       let raw = try gateway.sealer.open(IssuedCode.self, from: sealed).upstreamCode.reveal()
-      let form = gateway.tk(raw, client) { form in
+      let form = gateway.tokenForm(raw, client) { form in
         if let secret = secrets[client] { form.append("client_secret", secret) }
       }
       try await gateway.expectRefused(post: "/token", form).expectTokenError(400, "invalid_grant")
@@ -138,7 +138,8 @@ struct TokenTests {
       let begun = try await gateway.begin()
       let cookie = try #require(begun.cookie.split(separator: "=").last).description
       for value in [begun.state, cookie] {
-        try await gateway.expectRefused(post: "/token", gateway.tk(value, "p1")).expectTokenError(400, "invalid_grant")
+        try await gateway.expectRefused(post: "/token", gateway.tokenForm(value, "p1")).expectTokenError(
+          400, "invalid_grant")
       }
     }
   }
@@ -178,7 +179,7 @@ struct TokenTests {
     let policy = try FixturePolicy.with { $0.edit("n1") { $0.codeLifetime = 0 } }
     try await GatewayFixture.run(policy) { gateway in
       let code = try await gateway.code()
-      let response = try await gateway.expectRefused(post: "/token", gateway.tk(code))
+      let response = try await gateway.expectRefused(post: "/token", gateway.tokenForm(code))
       response.expectTokenError(400, "invalid_grant")
       #expect(response.headers["X-Proofgate-Rule"] == "code-expired")
     }
@@ -208,9 +209,10 @@ struct TokenTests {
         try await replica.redeem(code).expectTokenError(502, "server_error")
         #expect(raw.requests.count == 1)
       }
-      let stranger = gateway.tk(code) { $0.set("code_verifier", String(repeating: "c", count: 43)) }
+      let stranger = gateway.tokenForm(code) { $0.set("code_verifier", String(repeating: "c", count: 43)) }
       try await gateway.expectRefused(post: "/token", stranger).expectTokenError(400, "invalid_grant")
-      try await gateway.expectRefused(post: "/token", gateway.tk(code, "n2")).expectTokenError(400, "invalid_grant")
+      try await gateway.expectRefused(post: "/token", gateway.tokenForm(code, "n2")).expectTokenError(
+        400, "invalid_grant")
       #expect(try await gateway.redeem(code).status == 200)
       try await expectReplayRefused(code, gateway)
     }
@@ -247,7 +249,7 @@ struct TokenTests {
       async let first = gateway.redeem(code)
       await gate.someoneWaits()
       // While the first redemption is in progress, a second one does not reach the upstream.
-      try await gateway.expectRefused(post: "/token", gateway.tk(code)).expectTokenError(400, "invalid_grant")
+      try await gateway.expectRefused(post: "/token", gateway.tokenForm(code)).expectTokenError(400, "invalid_grant")
       await gate.open()
       #expect(try await first.status == 200)
     }
@@ -257,7 +259,7 @@ struct TokenTests {
   func methodAndBody() async throws {
     try await GatewayFixture.run(quirks: .with { $0.tokensOverGET = true }) { gateway in
       let code = try await gateway.code()
-      let form = gateway.tk(code)
+      let form = gateway.tokenForm(code)
       let got = try await gateway.expectRefused(get: form.added(to: "/token"), status: 405)
       #expect(got.headers["Allow"] == "POST")
       try await gateway.expectRefused(post: form.added(to: "/token"), [:], status: 400)

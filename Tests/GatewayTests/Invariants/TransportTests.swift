@@ -92,7 +92,7 @@ struct TransportTests {
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
     try await GatewayFixture.run(before: .bytes(answer), try FixturePolicy.onLoopback()) { gateway, raw in
       _ = try await gateway.get("/login", Self.forged)
-      _ = try await gateway.get(gateway.az("p1"), Self.forged)
+      _ = try await gateway.get(gateway.authorizationTarget("p1"), Self.forged)
       #expect(raw.requests.count == 2)
       for request in raw.requests {
         let text = request.lowercased()
@@ -122,7 +122,7 @@ struct TransportTests {
     }
     try await GatewayFixture.run(before: .bytes(answer), policy) { gateway, raw in
       _ = try await gateway.get("/login", Self.identities)
-      _ = try await gateway.get(gateway.az("p1"), Self.identities)
+      _ = try await gateway.get(gateway.authorizationTarget("p1"), Self.identities)
       #expect(raw.requests.count == 2)
       for request in raw.requests {
         let lines = request.split(separator: "\r\n")
@@ -136,7 +136,7 @@ struct TransportTests {
   func trusted() async throws {
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
     try await GatewayFixture.run(before: .bytes(answer)) { gateway, raw in
-      for target in ["/login", gateway.az("p1")] {
+      for target in ["/login", gateway.authorizationTarget("p1")] {
         _ = try await gateway.get(
           target, ["X-Forwarded-For": "198.51.100.1, 203.0.113.9", "X-Forwarded-Proto": "https"])
       }
@@ -156,11 +156,11 @@ struct TransportTests {
     arguments: ["evil.example", "gw.example.evil", "gw.example:8443"])
   func otherHost(host: String) async throws {
     try await GatewayFixture.run { gateway in
-      for target in [gateway.az("p1"), "/login"] {
+      for target in [gateway.authorizationTarget("p1"), "/login"] {
         let response = try await gateway.expectRefused(get: target, ["Host": host], status: 421)
         #expect(response.location == nil)
       }
-      try await gateway.expectRefused(get: gateway.az("p1"), ["X-Forwarded-Host": host], status: 421)
+      try await gateway.expectRefused(get: gateway.authorizationTarget("p1"), ["X-Forwarded-Host": host], status: 421)
       #expect(
         gateway.metricsText.contains(
           #"proofgate_decisions_total{endpoint="path",client="unknown",rule="host-unknown",decision="reject"} 3"#))

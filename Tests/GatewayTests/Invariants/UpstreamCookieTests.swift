@@ -16,7 +16,7 @@ struct UpstreamCookieTests {
         }
         return response
       }
-      let response = try await gateway.get(gateway.az("p1"))
+      let response = try await gateway.get(gateway.authorizationTarget("p1"))
       #expect(response.status == 302)
       let cookies = response.headers.all("Set-Cookie")
       #expect(cookies.count == 2)
