@@ -1,6 +1,6 @@
 /// Characters beyond ASCII that compatibility mappings, case folding or the removal of accents map to ASCII.
 ///
-/// From the decompositions of the Unicode Character Database. `LiberalDecoding` computes those that form whole
+/// From the decompositions of the Unicode Character Database. `LenientDecoding` computes those that form whole
 /// alphabets. Accents are removed because database collations and best-fit code pages remove them.
 enum CompatibilityFolding {
   /// The ASCII text for a scalar, in lower case; `nil` if the table has no entry.

@@ -4,7 +4,7 @@ public import Policy
 /// A set of client ids that also contains the spellings that some server reads as one of them.
 ///
 /// Some servers ignore case in ids, trim them, decode them twice, or fold them by a database collation
-/// (`LiberalDecoding`). The set is computed once per policy.
+/// (`LenientDecoding`). The set is computed once per policy.
 public struct IdentifierSet: Sendable {
   private let folded: Set<[UInt8]>
 

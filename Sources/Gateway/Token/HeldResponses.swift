@@ -116,7 +116,7 @@ struct HeldResponses {
 /// The stored response to a refresh.
 private struct HeldAnswer: Sealable {
   static var purpose: Purpose { .kept }
-  /// Differs from the layout of `KeptTokens`, which has the same purpose.
+  /// Differs from the layout of `RevocableTokens`, which has the same purpose.
   private static let layout: UInt8 = 3
   private static let digestLength = 32
 
