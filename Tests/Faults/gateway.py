@@ -75,12 +75,16 @@ class Gateway:
         while time.monotonic() < end:
             if self.child.poll() is not None:
                 return False
+            # The ports are bound before the workers start, which may still fail: a response shows that they run.
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=START)
             try:
-                # The ports are bound before the workers start, so a request is answered once they run.
-                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                connection.request("GET", "/")
+                connection.getresponse().read()
                 return True
-            except OSError:
+            except (OSError, http.client.HTTPException):
                 time.sleep(0.02)
+            finally:
+                connection.close()
         raise workload.Wrong(f"the gateway neither serves nor ends within {START} s")
 
     def text(self):
