@@ -45,7 +45,8 @@ extension Exchange {
       .refused)
   }
 
-  /// The form of the error; that for people if the head of the request is not kept, as that of an intercepted one.
+  /// Returns the form of the error response. The form is a page if the request head is not kept, as for an intercepted
+  /// request.
   private func errorForm(_ head: RequestHead) -> ErrorForm {
     state.keepsHead || !held.head.isEmpty ? ErrorForm(request(head).headers) : .page
   }

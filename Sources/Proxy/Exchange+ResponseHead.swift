@@ -2,7 +2,7 @@ import HTTP
 import HTTP1
 import Reactor
 
-/// The beginning of a response: its head is judged and rewritten, and says how its body is framed.
+/// The start of a response: its head is checked and rewritten, and determines the framing of the body.
 extension Exchange {
   /// Parses the head when it is whole, and begins the response; `nil` if more of the head is to come.
   func beginResponse(
@@ -71,7 +71,7 @@ extension Exchange {
       }
     }
     if let stream = server.stream {
-      // Not by a closure: it would retain all that it uses.
+      // Called directly: a closure would retain everything that it captures.
       write(to: stream.emptyBlock())
       guard stream.respond(framing.body) else { throw .state(.clientGone) }
     } else {
@@ -83,7 +83,7 @@ extension Exchange {
     return .began(keepsAlive: parsed.keepsAlive)
   }
 
-  /// Judges the locations of a response that passes.
+  /// Checks the locations of a passing response.
   private func judgeFields(
     _ parsed: ResponseHead, _ input: Buffer, _ fields: HeadIndex
   ) throws(Failure) -> ResponseRewriter.Replacements {
@@ -94,7 +94,7 @@ extension Exchange {
         if withholds(text) { throw .withheld(worker.values(of: parsed, input)) }
         continue
       }
-      // Clients disagree on which of two to follow.
+      // With two of these fields, clients disagree on which to follow; reject the response.
       guard fields.only(field.known) != nil else {
         throw .upstream(.malformed("more than one Location, Content-Location or Refresh field"))
       }
@@ -109,7 +109,7 @@ extension Exchange {
     return replacements
   }
 
-  /// Begins the response to an intercepted request. Retires an upstream whose response cannot be relayed.
+  /// Begins the response to an intercepted request; retires the upstream connection if the response cannot be relayed.
   func begin(
     _ response: Response, _ parsed: ResponseHead, _ head: RequestHead, of upstream: UpstreamConnection
   ) throws(Failure) -> ExchangeState.Event {

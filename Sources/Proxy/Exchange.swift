@@ -3,14 +3,13 @@ import HTTP1
 import Reactor
 import Telemetry
 
-/// One request forwarded and its response brought back, both streamed with bounded memory.
+/// One forwarded request and its response, both streamed with bounded memory.
 ///
-/// Theory of operation. Two pumps, up and down, move what they can without blocking. When neither can, one wait covers
-/// both sockets, with an interest in exactly the events that help. So a response that comes before the request has ended
-/// stops the upload, and a client that goes away cancels the request. `ExchangeState` decides what happens next;
-/// `transfer` performs it. Until the first byte of a response has been received, a safe or idempotent request without a
-/// body can be sent again on another connection: its head, as it was written, stays in the send buffer's block, and is
-/// never made a second time.
+/// Theory of operation. Two pumps, upload and download, move as many bytes as they can without blocking. When neither
+/// can move any, one wait covers both sockets, with an interest that names exactly the useful events. So a response
+/// that arrives before the request has ended stops the upload, and a client that goes away cancels the request. Until
+/// the first byte of a response has been received, an idempotent request without a body can be sent again on another
+/// connection: its encoded head stays in the block of the send buffer and is never built a second time.
 final class Exchange {
   enum Failure: Error {
     case state(ExchangeState.Failure)
@@ -24,6 +23,7 @@ final class Exchange {
   let worker: ProxyWorker
   // Cached to avoid a retain and release per use.
   let poller: Poller
+  // The parts of these that each request uses, cached in a `let` to avoid retain/release per use.
   let buffers: BufferPool
   let pool: UpstreamPool
   let metrics: any ProxyMetrics
@@ -63,7 +63,8 @@ final class Exchange {
     deadlines = ExchangeDeadlines(requestTimeout: 0, now: 0)
   }
 
-  /// Returns the buffers' blocks: the connection parks or ends, or the stream does. The next exchange takes them again.
+  /// Releases the blocks of the buffers, because the connection parks or ends, or the stream ends. The next exchange
+  /// acquires them again.
   func release() {
     buffers.giveBack(toUpstream)
     buffers.giveBack(toClient)
@@ -121,7 +122,7 @@ final class Exchange {
     clear()
   }
 
-  /// Streams the body of an answer that a handler has seen, behind the handler's head.
+  /// Streams the body of a response that a handler has read, after the handler's head.
   func relay(_ answer: UpstreamResponse, _ response: Response, to head: RequestHead, began: UInt64) async {
     begin(ExchangeState(relayedRequestIsWhole: answer.hasWholeRequest), began)
     let upstream = answer.take()

@@ -2,8 +2,8 @@ import Reactor
 
 /// A task that serves streams of one HTTP/2 connection, one after the other.
 ///
-/// A task with all that a request needs costs as much to make as a third of a small request, so it waits for the
-/// connection's next stream. It serves no other client, and the state of one stream is reset for the next.
+/// Creating a task with everything that a request needs costs a third of a small request, so it waits for the next
+/// stream of its connection. It serves no other client, and the state of one stream is reset for the next.
 final class HTTP2StreamServer: Activity {
   private let connection: HTTP2Connection
   private let server: ServerConnection
@@ -23,16 +23,16 @@ final class HTTP2StreamServer: Activity {
     server = ServerConnection(streamsOf: connection.base)
   }
 
-  /// Gives it `leg` to serve next.
+  /// Sets `leg` as the next stream to serve.
   ///
-  /// - Parameter refusal: The reason if its request is refused before it is read.
+  /// - Parameter refusal: the reason to refuse its request before it is read.
   func begin(_ leg: HTTP2StreamLeg, _ refusal: ProxyFailure?) {
     stage = .serving(refusal)
     server.begin(leg, of: connection.base)
     leg.open(server.socket)
   }
 
-  /// Goes on with the stream that was given to it, or ends without one.
+  /// Continues with the assigned stream, or ends without one.
   func wake() {
     if case .spare = stage { stage = .ended }
     server.waiter.resume(.ready)

@@ -4,22 +4,26 @@ public import Reactor
 public import TLS
 public import Telemetry
 
-/// The proxy of one worker: what all of its connections share.
+/// The proxy of one worker: the objects that all of its connections share.
 public final class ProxyWorker {
+  /// The I/O state of the worker.
   public let poller: Poller
+  /// The upstream connections of the worker.
   public let pool: UpstreamPool
+  /// The counters of the worker.
   public let metrics: any ProxyMetrics
-  /// Exchanged by a reload, between two requests.
+  /// The current settings, replaced by a reload between two requests.
   public private(set) var settings: ProxySettings
+  /// The current handler, replaced together with the settings.
   public private(set) var handler: any Handler
-  /// Heads are parsed and rewritten without a wait in between, so one index of each kind serves all connections.
+  /// One index of each kind serves all connections, because a head is parsed and rewritten without a wait in between.
   let requestFields = HeadIndex()
   let responseFields = HeadIndex()
-  /// For the responses of HTTP/2 streams: they are read while those of the upstream may be in use.
+  /// For the responses of HTTP/2 streams, which are parsed while `responseFields` may be in use.
   let streamFields = HeadIndex()
   let identities = IdentityCache()
   private var http2Connections: [ObjectIdentifier: HTTP2Connection] = [:]
-  /// Announces `Connection: close` on every response, or GOAWAY: the worker will drain soon.
+  /// True if the worker will drain soon: every response announces `Connection: close`, or the connection sends GOAWAY.
   public var isWindingDown = false {
     didSet {
       for connection in http2Connections.values { connection.wake() }
@@ -27,19 +31,21 @@ public final class ProxyWorker {
   }
   private(set) lazy var memoryWatch = MemoryWatch(self)
   let handshakes: HandshakeGate
-  /// Counts a client that sent too many KeyUpdates. One for all connections, so that none costs an allocation.
+  /// Counts a client that sent too many KeyUpdates. Shared by all connections, to avoid an allocation for each.
   let keyUpdateFlood: () -> Void
-  /// Shared by all workers.
+  /// The connection counts, shared by all workers.
   let connections: ConnectionLimits
-  /// Refused clients that are getting the reason.
+  /// The number of refused clients that are being sent the reason.
   private var refusals = 0
-  /// So many at once: each takes a buffer for as long as its answer and the drain of its request take.
+  /// The maximum of `refusals`: each uses a buffer until its response is sent and its request drained.
   private static let refusalLimit = 64
   private var requestNumber: UInt64 = 0
   private var dateSecond = -1
   private var date: [UInt8] = []
 
-  /// - Parameter connections: what all workers of a server count their connections with.
+  /// Creates the proxy of the worker that owns `poller`.
+  ///
+  /// - Parameter connections: the counts shared by all workers of a server.
   public init(
     poller: Poller, resolver: Resolver, settings: ProxySettings, handler: any Handler, metrics: any ProxyMetrics,
     connections: ConnectionLimits = ConnectionLimits()
@@ -55,28 +61,28 @@ public final class ProxyWorker {
     poller.buffers.limit = settings.configuration.limits.bufferMemory
   }
 
-  /// Returns the number of the next request of this worker, from 1 on.
+  /// Returns the number of the next request of this worker, starting at 1.
   func nextRequestNumber() -> UInt64 {
     requestNumber &+= 1
     return requestNumber
   }
 
-  /// Takes new settings and a new handler for all requests that begin from now on.
+  /// Uses new settings and a new handler for all requests that begin afterwards.
   public func adopt(_ settings: ProxySettings, _ handler: any Handler) {
     let old = self.settings.configuration.upstreamTLS
     self.settings = settings
     self.handler = handler
     pool.settings = settings
     poller.buffers.limit = settings.configuration.limits.bufferMemory
-    // Connections that were made under the old authorities are not for requests that rely on the new ones.
+    // Requests that rely on the new authorities must not use connections made under the old ones.
     if old !== settings.configuration.upstreamTLS { pool.renew() }
   }
 
-  /// Serves a connection that was accepted.
+  /// Serves an accepted connection.
   ///
   /// - Parameters:
   ///   - listener: the position of the listener that accepted it.
-  ///   - speaksProxyProtocol: whether the listener wants the PROXY protocol before anything else.
+  ///   - speaksProxyProtocol: true if the listener requires a header of the PROXY protocol first.
   public func serve(_ socket: Socket, peer: Address, listener: Int = 0, speaksProxyProtocol: Bool = false) {
     let listeners = settings.configuration.listeners
     let tls = listener < listeners.count ? listeners[listener] : nil
@@ -95,7 +101,7 @@ public final class ProxyWorker {
     refusals -= 1
   }
 
-  /// Serves HTTP/2 on a connection whose client speaks it. The bytes that it has sent so far are in the connection's input.
+  /// Serves HTTP/2 on a connection. The bytes received so far are in the input of `base`.
   func serveHTTP2(_ base: ServerConnection) {
     let connection = HTTP2Connection(base)
     http2Connections[ObjectIdentifier(connection)] = connection
@@ -110,7 +116,7 @@ public final class ProxyWorker {
     http2Connections[ObjectIdentifier(connection)] = nil
   }
 
-  /// The response head at the front of `input`, and whose fields are in `responseFields`, as values.
+  /// Returns the response head at the front of `input` as values; its fields are in `responseFields`.
   func values(of head: ResponseHead, _ input: Buffer) -> Response {
     let cookie = settings.configuration.privateCookie
     return input.withSpan { bytes in
@@ -120,7 +126,7 @@ public final class ProxyWorker {
     }
   }
 
-  /// The `Date` field of a response that is made now, with its line end.
+  /// The `Date` field of a response created now, with its line end.
   var dateLine: [UInt8] {
     let second = Clock.realSeconds()
     if second != dateSecond {
@@ -133,48 +139,53 @@ public final class ProxyWorker {
 
 /// The counters of a proxy. One per worker, called on the hot path.
 public protocol ProxyMetrics: AnyObject {
-  /// A request was answered. `nanoseconds` from its head to the response's last byte.
+  /// A request was answered. `nanoseconds`: from its head to the last byte of the response.
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64)
-  /// A response's head came from the upstream, so long after the request was sent; after its head came, where it passes.
+  /// A response head arrived from the upstream. `nanoseconds`: since the request was sent; for a passing request,
+  /// since its head arrived.
   func upstreamAnswered(nanoseconds: UInt64)
+  /// There was no complete response from the upstream.
   func upstreamFailed(_ failure: UpstreamFailure)
-  /// A gRPC call was refused, whose trailers would be lost.
+  /// A gRPC call was refused, because its trailers would be lost.
   func grpcRefused()
-  /// A limit was met.
+  /// A limit was reached.
   func limited(_ limit: LimitKind)
   /// A client's TLS handshake ended.
   func handshakeFinished(_ outcome: HandshakeOutcome)
-  /// The upstream and the gateway found no TLS connection.
+  /// A TLS handshake with the upstream failed.
   func upstreamHandshakeFailed(_ failure: TLSFailure)
+  /// A client connection was accepted.
   func connectionOpened()
+  /// A client connection was closed.
   func connectionClosed()
-  /// A connection that was opened turned out to speak HTTP/2.
+  /// An accepted connection uses HTTP/2.
   func http2ConnectionOpened()
-  /// A request came on a stream.
+  /// A request arrived on an HTTP/2 stream.
   func http2StreamOpened()
-  /// A connection to the upstream is established.
+  /// An upstream connection was established.
   func upstreamConnectionOpened()
+  /// An upstream connection was closed.
   func upstreamConnectionClosed()
-  /// A listener accepts nothing for now: descriptors or memory have run out.
+  /// A listener stopped accepting, because descriptors or memory have run out.
   func acceptingPaused()
-  /// It accepts again, or was closed.
+  /// The listener accepts again or was closed.
   func acceptingResumed()
 }
 
-/// How a client's TLS handshake ended.
+/// The outcome of a client's TLS handshake.
 public enum HandshakeOutcome: Sendable {
   case full
-  /// With the session of an earlier connection.
+  /// A handshake that resumed the session of an earlier connection.
   case resumed
   case failed
 }
 
-/// How a request was handled.
+/// The handling of a request, as counted.
 public enum RequestHandling: Sendable {
   case passed
   case intercepted
   case answered
-  /// Malformed, too slow, too large, or against a rule.
+  /// The request was malformed, too slow, too large, or against a rule.
   case refused
 }
 

@@ -4,12 +4,12 @@ import Reactor
 import TLS
 import Telemetry
 
-/// The steps before the first request: the identity of the client, and the limits on connections.
+/// The steps before the first request: the client's identity, the connection limits and the TLS handshake.
 extension ServerConnection {
   enum Entry {
     case admitted
     case refused(ProxyFailure)
-    /// Closed without a word.
+    /// Closed without a response.
     case closed
   }
 
@@ -20,7 +20,8 @@ extension ServerConnection {
       return .closed
     }
     guard admission.isWithinTotal else { return refusal(.overloaded(.connections)) }
-    // A proxy speaks for many; who is on this machine is no stranger.
+    // A trusted proxy connects for many clients, and a loopback peer is a local process: neither is limited per
+    // address.
     let isCounted = !settings.configuration.trusts(peer) && !peer.isLoopback
     guard !isCounted || admission.count(peer, limit: limits.connectionsPerAddress) else {
       return refusal(.overloaded(.connectionsPerAddress))
@@ -28,7 +29,7 @@ extension ServerConnection {
     return await secure()
   }
 
-  /// A bounded number of refused clients gets the reason; a flood is not worth the buffers.
+  /// Refuses the connection. A limited number of refused clients gets the reason; a flood is not worth the buffers.
   func refusal(_ failure: ProxyFailure) -> Entry {
     // Before its handshake a client would not understand a word, and what is refused is not worth a handshake.
     if !awaitsHandshake, let place = worker.beginRefusal() {
@@ -39,7 +40,7 @@ extension ServerConnection {
     return .closed
   }
 
-  /// True if there is memory for a connection that holds none yet to begin a request.
+  /// True if there is enough memory for an idle connection to begin a request.
   var hasMemory: Bool {
     worker.memoryWatch.look()
     if poller.buffers.hasRoom(for: ServerConnection.requestMemory) { return true }
@@ -47,12 +48,13 @@ extension ServerConnection {
     return false
   }
 
-  /// Two buffers in each direction.
+  /// The memory of a request: two buffers in each direction.
   private static let requestMemory = 4 * Buffer.capacity
 
   // MARK: PROXY protocol
 
-  /// Reads the header and believes it; false when this peer must not send one, or does not send a proper one in time.
+  /// Reads the header and adopts its client. Returns false if this peer may not send one, or does not send a valid one
+  /// in time.
   private func readProxyHeader() async -> Bool {
     guard settings.configuration.trusts(peer) else { return false }
     let deadline = poller.deadline(after: settings.configuration.headTimeout)
@@ -60,7 +62,7 @@ extension ServerConnection {
     defer { poller.buffers.giveBack(buffer) }
     while true {
       guard await waiter.wait(socket, .readable, until: deadline) == .ready else { return false }
-      // Looked at first, and then taken to its last byte: what follows may be another protocol's.
+      // Peek first, then receive exactly the header: the bytes after it may belong to another protocol.
       buffer.clear()
       switch socket.peek(into: buffer) {
       case .wouldBlock: continue
@@ -97,7 +99,7 @@ extension ServerConnection {
     } catch {
       worker.metrics.handshakeFinished(.failed)
       guard error == .plainHTTP, let place = worker.beginRefusal() else { return .closed }
-      // Somebody typed the address without `https`: a TLS alert would only show a broken page.
+      // The user typed the address without `https`: a TLS alert would only show a broken page.
       refusalPlace = place
       return .refused(.request(MessageError(status: 400, "plain HTTP where TLS is spoken; use https")))
     }

@@ -1,9 +1,9 @@
 import HTTP1
 import Reactor
 
-/// The end of a connection, such that the client gets all of its last answer.
+/// The end of an exchange and of the connection, and the parking of an idle connection.
 extension ServerConnection {
-  /// Ends the connection as the state says.
+  /// Ends the connection in the way that the state requires.
   func finish() async {
     switch state.next {
     case .readHead: close()
@@ -19,8 +19,9 @@ extension ServerConnection {
     }
   }
 
-  /// True if closing at once could cost the client the end of its answer: an unread byte of the request makes the kernel
-  /// reset the connection, and what the client has not taken by then is lost (RFC 9112, section 9.6).
+  /// True if closing immediately could cost the client the end of its response. An unread byte of the request makes
+  /// the kernel reset the connection, and response bytes that the client has not received yet are lost (RFC 9112,
+  /// section 9.6).
   private var mayLoseAnswer: Bool {
     if case .streams = stage { return false }
     guard state.hasStartedResponse, !socket.readiness.contains(.broken) else { return false }
@@ -28,8 +29,8 @@ extension ServerConnection {
     return goesOn || socket.unacknowledged > 0
   }
 
-  /// Says that nothing more comes, and drops what the client still sends, for as long as it takes what waits for it in the
-  /// kernel.
+  /// Ends the sending side and discards further input, as long as the client continues to receive the bytes queued in
+  /// the kernel.
   func linger() async {
     socket.shutdownWrite()
     let end = poller.deadline(after: settings.configuration.bodyTimeout)
@@ -42,7 +43,7 @@ extension ServerConnection {
     }
   }
 
-  /// Drops a bounded part of what the client sends. False when nothing more comes.
+  /// Discards a bounded part of the client's input. Returns false if no more follows.
   private func dropInput() async -> Bool {
     let deadline = poller.deadline(after: settings.configuration.lingerTimeout)
     var left = settings.configuration.lingerBytes

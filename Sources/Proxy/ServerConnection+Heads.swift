@@ -3,9 +3,10 @@ import HTTP2
 import Reactor
 import Telemetry
 
-/// How a connection waits for a head, and what it takes for one.
+/// The wait of a connection for the next head.
 extension ServerConnection {
-  /// Milliseconds after which an idle connection parks: longer than a busy client waits between two requests.
+  /// The time in milliseconds after which an idle connection parks: longer than a busy client waits between two
+  /// requests.
   private static let pauseLimit = 1_000
 
   enum HeadOutcome {
@@ -16,11 +17,11 @@ extension ServerConnection {
     case closed
   }
 
-  /// Waits for a head and parses it. Its bytes stay at the front of `input`.
+  /// Waits for a head and parses it. The bytes of the head stay at the front of `input`.
   func nextHead() async -> HeadOutcome {
     var scanner = HeadScanner()
     var deadline: Deadline?
-    // One for the whole wait: records of TLS that carry no data wake the task up and must not renew it.
+    // One deadline for the whole wait: TLS records without data wake the task and must not extend it.
     var firstByteDeadline: Deadline?
     while true {
       if !input.isEmpty {
@@ -49,13 +50,13 @@ extension ServerConnection {
         if holdsSecrets { releaseInput() }
         let wake: Wake
         if state.requests == 0 {
-          // The client has just connected: a drain must not take the request that is on its way.
+          // The client has just connected: a drain must not drop the request that is on its way.
           let until = firstByteDeadline ?? poller.deadline(after: settings.configuration.headTimeout)
           firstByteDeadline = until
           wake = await waiter.wait(socket, .readable, until: until)
         } else {
           if idleDeadline == .never { idleDeadline = poller.deadline(after: settings.configuration.idleTimeout) }
-          // A connection that pauses gives its task and buffers back, however few others are idle.
+          // A pausing connection releases its task and buffers, even if few others are idle.
           let pause = poller.deadline(after: ServerConnection.pauseLimit)
           wake = await waiter.waitIdle(socket, until: min(pause, idleDeadline))
         }
@@ -65,7 +66,7 @@ extension ServerConnection {
           return .closed
         case .ready: break
         case .timedOut where state.requests > 0 && !idleDeadline.hasPassed(at: poller.now), .park:
-          // Readable in the meantime: no further event would start a parked connection.
+          // The socket became readable meanwhile: no further event would wake a parked connection.
           if socket.satisfies(.readable) { break }
           if poller.isDraining { return .closed }
           park()
@@ -74,7 +75,7 @@ extension ServerConnection {
           worker.metrics.limited(state.requests == 0 ? .headerTimeout : .idleTimeout)
           return .closed
         case .draining:
-          // Bytes that had arrived by then are answered, though their event is still to come.
+          // Bytes that have already arrived are answered, even if their event is still pending.
           guard case .moved = receive() else { return .closed }
           continue
         }
@@ -106,7 +107,7 @@ extension ServerConnection {
     return socket.receive(into: input)
   }
 
-  /// Gives the receive buffer back when nothing is in it.
+  /// Releases the receive buffer if it is empty.
   func releaseInput() {
     guard input.isEmpty else { return }
     if holdsSecrets { poller.buffers.wipeAndGiveBack(input) } else { poller.buffers.giveBack(input) }

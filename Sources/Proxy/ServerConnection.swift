@@ -5,11 +5,11 @@ import Reactor
 import TLS
 import Telemetry
 
-/// One connection of a client, from its first byte to its close.
+/// One client connection, from its first byte to its close.
 ///
-/// While a request is in progress or the next one is expected soon, it is a task. After that it is parked: registered,
-/// with a deadline, but without a task and without a buffer, as a `ParkedConnection`; the next readable event makes one of
-/// these of it again.
+/// While a request is in progress or the next one is expected soon, it is a task. After that it is parked as a
+/// `ParkedConnection`: registered, with a deadline, but without a task and without a buffer. The next readable event
+/// creates a `ServerConnection` again.
 final class ServerConnection: Activity {
   /// How far a connection has come, and what it serves.
   enum Stage {
@@ -27,40 +27,40 @@ final class ServerConnection: Activity {
   }
 
   let socket: Socket
-  /// The socket of the connection: for a stream that of the connection it is one of.
+  /// The socket of the connection; for a stream, the socket of its HTTP/2 connection.
   private let carrier: Socket
   let worker: ProxyWorker
   private(set) var identity: ClientIdentity
-  /// The client that `identity` describes: the socket's peer, or the one that a trusted proxy names.
+  /// The client that `identity` describes: the socket's peer, or the client named by a trusted proxy.
   private(set) var peer: Address
   let neighbour: Address
   var told: ProxyHeader.Client?
-  /// The settings that `identity` follows.
+  /// The settings from which `identity` was derived.
   private var identified: ProxySettings
   /// The listener's TLS; `nil` for plaintext.
   let tls: TLSServer?
   let admission: Admission
   private(set) var stage: Stage
-  /// The place of a client that is told why it is refused.
+  /// Held while a refused client is sent the reason.
   var refusalPlace: RefusalPlace?
   /// Bytes of bodies that are held whole for the request in progress.
   private var charged = 0
   var state = ConnectionState()
-  /// When the wait for a next request ends, parked or not; `.never` while nothing is waited for.
+  /// The end of the wait for the next request, parked or not; `.never` while there is no such wait.
   var idleDeadline = Deadline.never
   /// The states of the client's socket that end a request in progress while it has no response.
   private(set) var abandonment: Readiness = .broken
-  /// Received and not yet consumed; without a block while there is nothing.
+  /// Received bytes that are not yet consumed; without a block while empty.
   let input = Buffer()
-  /// The worker's: a constant of one's own is used without counting a reference.
+  /// The worker's; cached in a `let` to avoid retain/release per use.
   let requestFields: HeadIndex
-  /// True if `input` held a request that was intercepted, so that it is wiped.
+  /// True if `input` held an intercepted request, so that it is wiped.
   var holdsSecrets = false
   /// Pipelined requests that are answered in one go.
   private static let yieldAfter = 16
   let waiter: Waiter
   var exchange: Exchange?
-  /// The number of the request in progress, or of the last one, among those of its worker.
+  /// The number of the current or last request among those of its worker.
   private(set) var requestNumber: UInt64 = 0
 
   init(_ socket: Socket, peer: Address, tls: TLSServer?, speaksProxyProtocol: Bool, _ worker: ProxyWorker) {
@@ -80,7 +80,7 @@ final class ServerConnection: Activity {
     worker.metrics.connectionOpened()
   }
 
-  /// Goes on with a connection that was parked.
+  /// Continues a parked connection.
   init(_ parked: ParkedConnection) {
     socket = parked.socket
     carrier = parked.socket
@@ -101,7 +101,7 @@ final class ServerConnection: Activity {
     stage = .http1
   }
 
-  /// Serves streams of `connection`, one after the other: the same code, for one request each.
+  /// Creates an object that serves streams of `connection`, one after the other, with the same code: one request each.
   init(streamsOf connection: ServerConnection) {
     socket = Socket(connection.poller)
     carrier = connection.socket
@@ -131,13 +131,13 @@ final class ServerConnection: Activity {
     stage = .streams(stream)
   }
 
-  /// Gives back what it still holds: no further stream comes.
+  /// Releases the remaining resources; no further stream follows.
   func endStreams() {
     exchange = nil
     waiter.retire()
   }
 
-  /// Takes the client that a trusted proxy names.
+  /// Adopts the client named by a trusted proxy.
   func believe(_ client: ProxyHeader.Client) {
     told = client
     peer = client.address
@@ -148,7 +148,7 @@ final class ServerConnection: Activity {
     if settings !== identified { identify() }
   }
 
-  /// Follows the settings: whom they trust may have changed since the connection was accepted.
+  /// Updates the identity from the settings: the trusted proxies may have changed since the connection was accepted.
   func identify() {
     identified = settings
     if told != nil, !settings.configuration.trusts(neighbour) {
@@ -180,7 +180,7 @@ final class ServerConnection: Activity {
   }
   var poller: Poller { worker.poller }
   var settings: ProxySettings { worker.settings }
-  /// The field of a connection over TLS, which replaces the upstream's; empty for none.
+  /// The field for connections over TLS, which replaces the upstream's; empty for none.
   var strictTransport: [UInt8] { carrier.layer == nil ? [] : settings.strictTransportLine }
 
   func run() async {
@@ -245,17 +245,17 @@ final class ServerConnection: Activity {
     note(failure, in: .head)
     state.receivedHead(hasBody: true, keepsAlive: false)
     if hasSentPreface() { return await refuseHTTP2() }
-    // Its fields are not known.
+    // The `Accept` field is unknown here.
     await answer(worker.handler.failure(failure, as: .page), to: .get, minorVersion: 1, began: 0, .refused)
     await finish()
   }
 
-  /// Counts the limit that a failure comes from.
+  /// Counts the limit that caused a failure.
   func note(_ failure: ProxyFailure, in part: MessagePart) {
     if let limit = failure.limit(in: part) { worker.metrics.limited(limit) }
   }
 
-  /// Decides what happens to the request whose head is at the front of the input.
+  /// Decides the handling of the request whose head is at the front of the input.
   private func route(_ head: RequestHead) -> Route {
     let settings = settings
     state.receivedHead(hasBody: head.body != .none, keepsAlive: head.keepsAlive)
@@ -284,8 +284,8 @@ final class ServerConnection: Activity {
     }
   }
 
-  /// True if the client has gone away as far as the request in progress is concerned: its response, if it has none yet, is
-  /// of no use.
+  /// True if the client has gone, as far as the current request is concerned: a response that has not begun is not
+  /// needed.
   var isAbandoned: Bool { !socket.readiness.isDisjoint(with: abandonment) }
 
   /// Counts bytes that are held for the request in progress; false when memory does not allow them.
