@@ -19,7 +19,7 @@ final class UpstreamNotice: Activity {
 
   func run() async {
     guard let problem = await probe.problem() else { return }
-    watch.wasFoundAway()
+    watch.recordUnreachable()
     Console.warn("upstream \(origin) cannot be reached: \(problem); the gateway is not ready until it answers")
   }
 }

@@ -160,7 +160,7 @@ struct PagesTests {
     "Destinations are described in words",
     arguments: [
       (RedirectDestination.thisComputer, "a program on this computer"),
-      (.site(origin: "https://app.example.com"), "https://app.example.com"),
+      (.site(uri: "https://app.example.com"), "https://app.example.com"),
       (.app(scheme: "com.example.app"), "the app on this device that handles com.example.app:"),
     ])
   func destinations(destination: RedirectDestination, words: String) {

@@ -5,9 +5,13 @@ import Policy
 import Proxy
 import Stores
 
-/// The authorization endpoint (RFC 6749, section 3.1): new requests, re-entry, and forms posted by upstream pages.
+/// The authorization endpoint (RFC 6749, section 3.1).
+///
+/// It handles new authorization requests, re-entry (requests of upstream login and consent pages that contain the
+/// sealed state of a running transaction), and forms of upstream pages without OAuth parameters. The sealed state is
+/// the `state` that the gateway sends upstream: the encrypted transaction, or a short handle for it.
 struct AuthorizationEndpoint {
-  /// The time that a user has to sign in, in seconds. The sealed state expires at the same time.
+  /// The lifetime of a transaction and of its sealed state, in seconds: the time that a user has to sign in.
   static let transactionLifetime: Int64 = 900
 
   private let intercepted: InterceptedRequest
@@ -29,26 +33,28 @@ struct AuthorizationEndpoint {
       for state in request.states {
         switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
         case .value(let transaction): return await reenter(transaction, state: state)
-        case .keyUnknown where isClients || isObserved: continue
+        case .keyUnknown where isFromClient || isObserved: continue
         case .keyUnknown: return .response(intercepted.respond(with: .here(.codeKeyUnknown)))
         case .invalid: continue
         }
       }
     } catch {
-      // If the policy enforces no client, no request can act for an enforced one.
+      // The store is unavailable, so the state is unknown. If the policy enforces no client, an observed request may
+      // pass.
       guard isObserved, !intercepted.policy.isEnforcing else {
         return .response(intercepted.respond(with: .here(.storeUnavailable)))
       }
     }
     if intercepted.request.method == "POST", !request.sources.contains(where: AuthorizationRequest.hasOAuthParameters) {
-      return await form()
+      return await handleForm()
     }
     return await begin()
   }
 
-  /// True if only the client can have sent the request: requests from upstream pages have the upstream client id. Its
-  /// `state` is then the client's, even if it resembles a sealed state of another deployment.
-  private var isClients: Bool {
+  /// True if the request has the id of a client that has another id at the upstream. The client itself sent such a
+  /// request, because requests of upstream pages have the upstream id. Its `state` is then the client's own, even if it
+  /// resembles a sealed state.
+  private var isFromClient: Bool {
     guard let id = request.parameters[.clientID], let client = intercepted.policy.clients[ClientID(id)] else {
       return false
     }
@@ -73,7 +79,8 @@ struct AuthorizationEndpoint {
     }
   }
 
-  /// Restarts with the request of a start ticket. Every rule runs, with the current policy.
+  /// Begins again with the authorization request in a start ticket (see `StartTicket`). The rules for a new request run
+  /// under the current policy.
   func begin(_ ticket: StartTicket) async -> Reply {
     intercepted.restartedPath = ticket.path
     let original = AuthorizationRequest(method: "GET", query: Substring(ticket.query), userAgent: request.userAgent)
@@ -89,11 +96,11 @@ struct AuthorizationEndpoint {
 
   private func begin(_ permit: AuthorizationPermit, _ request: AuthorizationRequest, isPushed: Bool) async -> Reply {
     intercepted.trail.note(permit.redirectURI)
-    // The flow begins here. All its log lines have its id, even a refusal because the store is full.
+    // Create the transaction id here, so that all log lines from now on have it, even that of a refusal.
     _ = intercepted.transactionID()
     if let name = permit.overlongParameter {
-      // Show a page: an error redirect would have to carry the oversized state.
-      intercepted.trail.refused(.parameterMalformed)
+      // Show a page in place of an error redirect, which may contain the long state.
+      intercepted.trail.recordRefusal(.parameterMalformed)
       let page = ErrorPage(.parameterMalformed, detail: "`\(name)` is too long")
       return .response(intercepted.pages.error(page))
     }
@@ -103,10 +110,10 @@ struct AuthorizationEndpoint {
     return await forward(permit)
   }
 
-  /// Handles a request that refers to a pushed one (RFC 9126, section 4). The pushed request is decided again, for the
-  /// current browser and policy; other parameters next to the reference are ignored.
+  /// Handles a request that refers to a pushed request (RFC 9126, section 4). The pushed request is decided again, for
+  /// this browser and the current policy. The other parameters next to `client_id` and `request_uri` are ignored.
   ///
-  /// Returns `nil` for an observed request whose reference the gateway did not issue: it may belong to the upstream.
+  /// Returns `nil` for an observed request with an unknown reference, which the upstream may have issued.
   private func beginPushed(_ outcome: DecisionWithFindings<PushedReference>) async -> Reply? {
     let isObserved = isObserved
     if isObserved, outcome.permit == nil { return nil }
@@ -116,19 +123,19 @@ struct AuthorizationEndpoint {
     }
     let requests = intercepted.gateway.pushedRequests
     do throws(StoreError) {
-      guard let kept = try await requests.find(reference, now: intercepted.now) else {
+      guard let stored = try await requests.find(reference, now: intercepted.now) else {
         if isObserved { return nil }
         return .response(intercepted.respond(with: .here(.pushedUnknown)))
       }
-      intercepted.trail.transaction = kept.transaction
-      let pushed = AuthorizationRequest(method: "GET", query: Substring(kept.query), userAgent: request.userAgent)
+      intercepted.trail.transaction = stored.transaction
+      let pushed = AuthorizationRequest(method: "GET", query: Substring(stored.query), userAgent: request.userAgent)
       let outcome = Enforcement.decideAuthorization(
         pushed, policy: intercepted.policy, stateIsSealed: false, isPushed: true)
       intercepted.trail.note(outcome)
       guard let permit = outcome.permit else {
         return .response(intercepted.respond(with: outcome.refusal ?? .here(.pushedUnknown)))
       }
-      // Use up the reference only after the decision, so that a refused browser leaves it for the right one.
+      // Use up the reference only after the decision, so that a request that is refused does not use it up.
       guard try await requests.take(reference, now: intercepted.now) else {
         return .response(intercepted.respond(with: .here(.pushedUnknown)))
       }
@@ -168,8 +175,9 @@ struct AuthorizationEndpoint {
     return await ResponseCompleter(intercepted, session: start.session, running).relay(answer, adding: start.cookie)
   }
 
-  /// Redirects the browser if the upstream answers with a page. Forms of the page may post to the current URL, so the
-  /// browser first moves to the URL that was sent upstream: a post to that URL re-enters the transaction.
+  /// Returns a redirect to the URL of the upstream request in place of a page of the upstream. A form of the page may
+  /// post to the current URL of the browser. After the redirect, this URL contains the sealed state, so the form
+  /// belongs to the transaction.
   private func moveIntoTransaction(
     _ target: String, _ start: TransactionStart, _ answer: UpstreamResponse
   ) async -> Response {
@@ -182,7 +190,7 @@ struct AuthorizationEndpoint {
 
   // MARK: In a transaction
 
-  /// Handles a request of a login or consent page, which comes back with the sealed state (`I-reentry`).
+  /// Handles a request of an upstream login or consent page that contains the sealed state (`I-reentry`).
   private func reenter(_ transaction: AuthorizationTransaction, state: String) async -> Reply {
     intercepted.trail.transaction = transaction.id
     intercepted.note(clientID: transaction.clientID.rawValue)
@@ -194,14 +202,14 @@ struct AuthorizationEndpoint {
     intercepted.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal): return .response(intercepted.respond(with: refusal, transaction: transaction))
-    // Re-entry is never observed.
+    // Not reached: requests with a sealed state are always enforced.
     case .pass: return .response(intercepted.respond(with: .here(.reentryChanged), transaction: transaction))
     case .forward(let permit): return await relay(permit, state: state)
     }
   }
 
-  /// Handles a form of an upstream page without OAuth parameters.
-  private func form() async -> Reply {
+  /// Handles a POST without OAuth parameters, such as the form of an upstream page.
+  private func handleForm() async -> Reply {
     let isLive = session.map { $0.liveUntil > intercepted.now } ?? false
     if isLive, let session,
       let refusal = Enforcement.decideInteraction(
@@ -213,7 +221,7 @@ struct AuthorizationEndpoint {
     case .reject(let refusal): return .response(intercepted.respond(with: refusal))
     case .forward: return await relay(nil, state: nil)
     case .pass:
-      intercepted.trail.wouldReject(.formWithoutTransaction)
+      intercepted.trail.recordWouldReject(.formWithoutTransaction)
       return await observe()
     }
   }
@@ -242,17 +250,18 @@ struct AuthorizationEndpoint {
 }
 
 extension AuthorizationPermit {
-  /// The longest state of a client, in bytes. The gateway puts it into the sealed state, keeps it in memory if the
-  /// upstream accepts only short states, and returns it to the client in a URL. Few servers accept URLs of more than
-  /// 8 KiB.
-  private static let longestState = 2048
-  /// The longest scope, in bytes, for the same reasons; legacy servers define hundreds of scope values.
-  private static let longestScope = 4096
+  /// The maximum length of a client's state, in bytes. The gateway sends the state upstream as a part of the sealed
+  /// state, or keeps it in memory if the upstream accepts only short states, and returns it to the client in a URL. Few
+  /// servers accept URLs of more than 8 KiB.
+  private static let maximumStateLength = 2048
+  /// The maximum length of a scope, in bytes. The scope is a part of the sealed state, too. Some legacy servers define
+  /// hundreds of scope values.
+  private static let maximumScopeLength = 4096
 
-  /// The name of the parameter that is too long to be kept for the client, if there is one.
+  /// The name of the parameter, `state` or `scope`, that is too long; `nil` if neither is.
   var overlongParameter: String? {
-    if state?.utf8.count ?? 0 > AuthorizationPermit.longestState { return "state" }
-    if scope?.text.utf8.count ?? 0 > AuthorizationPermit.longestScope { return "scope" }
+    if state?.utf8.count ?? 0 > AuthorizationPermit.maximumStateLength { return "state" }
+    if scope?.text.utf8.count ?? 0 > AuthorizationPermit.maximumScopeLength { return "scope" }
     return nil
   }
 }

@@ -5,17 +5,17 @@ import HTTP
 import Policy
 import Sealing
 
-/// The only cookie of the gateway: it binds the transactions of all tabs to their browser (`I-browser`).
+/// The only cookie of the gateway. It binds the transactions in all tabs of a browser to this browser (`I-browser`).
 struct BrowserCookie: Sendable {
   let name: String
-  /// True if browsers attach the cookie to requests that other sites cause. The gateway's own forms then need another
-  /// proof of their origin.
+  /// True if browsers also attach the cookie to form posts from other sites (`SameSite=None`). The gateway's own form
+  /// then needs another proof of its origin.
   let isCrossSite: Bool
   private let attributes: String
 
   init(_ policy: Policy) {
     let isSecure = policy.gateway.origin.scheme == .https
-    // With the prefix, browsers accept the cookie only from this host over https, and only for the path `/`.
+    // With the prefix `__Host-`, browsers accept the cookie only from this host over https, and only for the path `/`.
     name = isSecure ? "__Host-proofgate" : "proofgate"
     // Browsers attach the cookie to a form post from another site only with `None`, which needs `Secure`.
     isCrossSite = isSecure && (policy.upstream.callback == .network || policy.upstream.crossSiteLogin)
@@ -23,7 +23,8 @@ struct BrowserCookie: Sendable {
     attributes = "; Path=/; HttpOnly; SameSite=\(sameSite)" + (isSecure ? "; Secure" : "")
   }
 
-  /// Returns the browser's session if the request carries exactly one cookie of this name and it opens.
+  /// Returns the session in the browser's cookie. Returns `nil` unless the request has exactly one cookie of this name
+  /// and the gateway sealed its value.
   func read(_ request: Request, _ sealer: Sealer) -> BrowserSession? {
     read(request.headers.all("Cookie"), sealer)
   }
@@ -35,7 +36,7 @@ struct BrowserCookie: Sendable {
     return try? sealer.open(BrowserSession.self, from: value)
   }
 
-  /// Returns the values of the pairs with this cookie's name.
+  /// Returns the values of all cookies in the field with the name of the gateway's cookie.
   private func values(in field: Span<UInt8>) -> [String] {
     let name = name.utf8.span
     var values: [String] = []
@@ -57,16 +58,18 @@ struct BrowserCookie: Sendable {
   }
 }
 
-/// The sealed content of the cookie: a random secret, the time until which a transaction of this browser may run, and
-/// the restrictions that its transactions put on the pages in between.
+/// The content of the cookie, which the gateway seals (encrypts and authenticates): a random secret, the latest expiry
+/// of the browser's transactions, and the restrictions of these transactions on the upstream's login and consent pages.
 struct BrowserSession: Sealable {
   static var purpose: Purpose { .cookie }
+  /// The number of the format.
   private static let layout: UInt8 = 2
   private static let secretLength = 32
 
   private let secret: [UInt8]
   /// The latest expiry of the browser's transactions, in seconds since 1970.
   private(set) var liveUntil: Int64
+  /// The restrictions of all transactions that may still run.
   private(set) var userAgentGuard: EmbeddedUserAgentGuard
 
   /// Creates the session of a new browser.
@@ -76,14 +79,15 @@ struct BrowserSession: Sealable {
     self.userAgentGuard = userAgentGuard
   }
 
-  /// Returns the browser's session with a transaction that begins now and runs until `expiry`.
+  /// Returns the session of a browser after the start of a transaction that expires at `expiry`. Continues the known
+  /// session, or creates one for a new browser.
   static func beginning(
     _ known: BrowserSession?, _ permit: AuthorizationPermit, until expiry: Int64, now: Int64, _ random: RandomPool
   ) -> BrowserSession {
     guard var session = known else {
       return BrowserSession(liveUntil: expiry, userAgentGuard: permit.interactionGuard, random)
     }
-    // Expired transactions impose no guard.
+    // If all earlier transactions have expired, their restrictions end.
     session.userAgentGuard =
       session.liveUntil > now ? session.userAgentGuard.union(permit.interactionGuard) : permit.interactionGuard
     session.liveUntil = max(session.liveUntil, expiry)
@@ -111,8 +115,9 @@ struct BrowserSession: Sealable {
     static let usesBroker: UInt8 = 2
   }
 
-  /// The hash of the secret, which transactions carry.
+  /// The SHA-256 digest of the secret. A transaction contains the digest of its browser.
   var hash: [UInt8] { sha256(secret) }
 
+  /// Returns true if this is the browser of a transaction with this digest.
   func isBound(to hash: [UInt8]) -> Bool { constantTimeEqual(self.hash, hash) }
 }

@@ -7,8 +7,9 @@ import Stores
 
 /// The gateway's own consent page (`I-consent`; RFC 8252, section 8.6).
 ///
-/// The page is shown before the gateway sends a request upstream. Its form carries the authorization request, sealed
-/// and bound to the browser, so the gateway keeps nothing meanwhile; the approval runs every rule again.
+/// The gateway shows the page before it sends a request upstream. The form on the page contains the authorization
+/// request, sealed (encrypted and authenticated) and bound to the browser, so the gateway need not store the request.
+/// When the user has decided, all rules run again.
 struct ConsentEndpoint {
   private static let path = GatewaySettings.ownPath + "consent"
 
@@ -18,9 +19,13 @@ struct ConsentEndpoint {
     self.intercepted = intercepted
   }
 
-  /// Returns the page that asks the user.
+  /// Returns the page that asks the user for consent.
   ///
-  /// - Parameter isPushed: True if the client pushed the request (RFC 9126).
+  /// - Parameters:
+  ///   - permit: The decision on the request.
+  ///   - request: The request, which the form repeats.
+  ///   - known: The session of the browser; `nil` for a new browser.
+  ///   - isPushed: True if the client pushed the request (RFC 9126).
   func ask(
     _ permit: AuthorizationPermit, _ request: AuthorizationRequest, _ known: BrowserSession?, isPushed: Bool
   ) -> Response {
@@ -39,7 +44,7 @@ struct ConsentEndpoint {
         destination: RedirectDestination(permit.redirectURI),
         scopes: permit.scope.map { $0.text.split(separator: " ").map(String.init) } ?? [],
         action: ConsentEndpoint.path, token: intercepted.gateway.sealer.seal(ticket)))
-    // The form's POST then states its origin; with `no-referrer` browsers send `Origin: null`.
+    // With `no-referrer`, browsers send `Origin: null` with a POST. `isSameOrigin` needs the real origin.
     if intercepted.gateway.snapshot.cookie.isCrossSite { response.headers.set("Referrer-Policy", "same-origin") }
     response.headers.append(
       "Set-Cookie", intercepted.gateway.snapshot.cookie.field(session, intercepted.gateway.sealer))
@@ -76,8 +81,8 @@ struct ConsentEndpoint {
     return await proceed(permit, ticket, session)
   }
 
-  /// True if the form comes from a page of the gateway. If the cookie alone does not prove it (`I-browser`), one of two
-  /// fields does, in which every browser states the origin of a POST.
+  /// True if the form was posted by a page of the gateway. A `SameSite=Lax` cookie proves this by itself (`I-browser`).
+  /// Otherwise `Sec-Fetch-Site` decides or, if the browser does not send it, `Origin`.
   private var isSameOrigin: Bool {
     guard intercepted.gateway.snapshot.cookie.isCrossSite else { return true }
     let headers = intercepted.request.headers
@@ -85,7 +90,8 @@ struct ConsentEndpoint {
     return headers["Origin"] == intercepted.policy.gateway.origin.description
   }
 
-  /// Continues to the upstream: the browser re-enters the authorization endpoint with the transaction's state.
+  /// Starts the transaction and redirects the browser to the authorization endpoint, with the sealed state of the
+  /// transaction. The gateway forwards this request to the upstream.
   private func proceed(
     _ permit: AuthorizationPermit, _ ticket: ConsentTicket, _ session: BrowserSession
   ) async -> Response {
@@ -99,33 +105,37 @@ struct ConsentEndpoint {
     }
   }
 
-  /// Refuses a form without this browser's token, which an approval needs (RFC 6749, section 10.12).
+  /// Refuses a request that is not the form of a consent page of this browser: another site may have caused it (RFC
+  /// 6749, section 10.12).
   private func forged() -> Response {
-    intercepted.trail.refused(.browserUnbound)
+    intercepted.trail.recordRefusal(.browserUnbound)
     var page = ErrorPage(.browserUnbound, detail: "the form does not belong to this browser; start again in the app")
     page.status = 403
     return intercepted.pages.error(page)
   }
 }
 
-/// The sealed request that the consent form carries.
+/// The authorization request in the consent form, which the gateway seals (encrypts and authenticates).
 struct ConsentTicket: Sealable {
   static var purpose: Purpose { .consent }
+  /// The number of the format.
   private static let layout: UInt8 = 3
   private static let hashLength = 32
 
-  /// The transaction that an approval begins. Log lines of the sign-in have its id from the consent page on.
+  /// The id of the transaction that begins when the user approves. The log line of the consent page already has this
+  /// id.
   let transaction: TransactionID
   /// The path of the authorization endpoint that received the request.
   let path: String
   /// The authorization request, re-serialised.
   let query: String
+  /// The SHA-256 digest of the browser's secret (`BrowserSession`).
   let browserHash: [UInt8]
   /// The expiry, in seconds since 1970.
   let expiry: Int64
   /// True if the client pushed the request.
   let isPushed: Bool
-  /// True if the request comes from a start ticket.
+  /// True if the user restarted the sign-in by a link of the gateway (`StartTicket`).
   let isRestarted: Bool
 
   private struct Flags: OptionSet {
@@ -182,12 +192,12 @@ extension RedirectDestination {
     case .privateUse(let scheme): self = .app(scheme: scheme)
     case .broker: self = .app(scheme: "msapp")
     case .loopback, .localhost: self = .thisComputer
-    case .https: self = .site(origin: String(uri.text.prefix { $0 != "?" }))
+    case .https: self = .site(uri: String(uri.text.prefix { $0 != "?" }))
     }
   }
 }
 
 extension AuthorizationPermit {
-  /// True if the app is proven to be the one that it claims to be.
+  /// True if a secret or a claimed https redirect URI proves the identity of the app.
   var isProven: Bool { client.isProven(at: redirectURI) }
 }

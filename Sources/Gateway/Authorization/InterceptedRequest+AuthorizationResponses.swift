@@ -5,9 +5,10 @@ import Policy
 import Proxy
 import Sealing
 
-/// Sends authorization responses and refusals to the browser.
+/// Creates the responses of the endpoints that browsers call: authorization responses, redirects and refusals.
 extension InterceptedRequest {
-  /// Sends an authorization response to its client (RFC 6749, sections 4.1.2 and 4.1.2.1).
+  /// Returns the redirect or self-submitting form that takes an authorization response to its client (RFC 6749,
+  /// sections 4.1.2 and 4.1.2.1).
   func deliver(_ answer: AuthorizationResponse, to client: Client?) -> Response {
     guard let location = answer.location else {
       return pages.formPost(
@@ -17,8 +18,8 @@ extension InterceptedRequest {
     return redirect(to: location)
   }
 
-  /// Returns a redirect that the gateway itself makes. After a POST its status is 303, so that no browser posts again
-  /// (RFC 9700, section 4.12).
+  /// Returns a redirect of the gateway. After a POST its status is 303, so that the browser does not repeat the POST at
+  /// the new location (RFC 9700, section 4.12).
   func redirect(to location: String) -> Response {
     Response(
       status: request.method == "POST" ? 303 : 302,
@@ -27,10 +28,12 @@ extension InterceptedRequest {
       ])
   }
 
-  /// Returns the response for a refusal: a page, or an error response to the client if its redirect URI has been
-  /// verified.
+  /// Records a refusal and returns its response: an error response to the client, if its redirect URI has been verified
+  /// and the rejection may redirect; otherwise a page.
+  ///
+  /// - Parameter transaction: The transaction to which the request belongs; `nil` if it is unknown.
   func respond(with refusal: RejectionResponse, transaction: AuthorizationTransaction? = nil) -> Response {
-    trail.refused(refusal.rejection)
+    trail.recordRefusal(refusal.rejection)
     if let transaction { trail.transaction = transaction.id }
     if case .differingByte(let registered, let offset) = refusal.detail {
       trail.findings.append("redirect-uri-differs:\(registered + 1):\(offset + 1)")
@@ -65,7 +68,8 @@ extension InterceptedRequest {
     switch detail {
     case .parameter(let name): "the parameter is `\(name)`"
     case .redirectURI(let error): error.description
-    // Any client can send this request, so the page does not say how close the guess is; the decision log does.
+    // Any program can send such a request, so the page does not tell how close the guess is to a registered URI. The
+    // decision log contains the position of the first different byte.
     case .differingByte: "redirect_uri is not one of the registered URIs"
     case .localhost:
       "redirect_uri is not one of the registered URIs; localhost and 127.0.0.1 are different hosts, so send the one that "
@@ -73,11 +77,11 @@ extension InterceptedRequest {
     }
   }
 
-  /// Returns the path of a link that restarts a transaction with the authorization request as its client would send it.
+  /// Returns the path of a link that begins the sign-in again, with the authorization request that the client would
+  /// send. Returns `nil` if the client must push its requests, because then only the client can begin.
   ///
-  /// The link contains the request only in sealed form: upstream logs contain sealed states, and a reader of these logs
-  /// must not learn the client's state and challenge. Returns `nil` if the client must push its requests, because then
-  /// only the client can start.
+  /// The link contains the request only in sealed form. A reader of the upstream's logs can find the sealed state of a
+  /// transaction and open the error page with it, and must not learn the client's state and challenge.
   private func startPath(_ transaction: AuthorizationTransaction) -> String? {
     guard policy.clients[transaction.clientID]?.pushedAuthorization != .required else { return nil }
     var entries = [
@@ -102,14 +106,15 @@ extension InterceptedRequest {
     return StartEndpoint.path(gateway.sealer.seal(ticket))
   }
 
-  /// The path by which this request reached the authorization endpoint, or else the first configured path.
+  /// The path of the authorization endpoint that received the request. For a request at another endpoint, the first
+  /// path of the authorization endpoint in the policy.
   var authorizationPath: String {
     let paths = policy.upstream.endpoints.authorization
     let path = restartedPath ?? String(request.path)
     return paths.contains(path) ? path : paths.first ?? "/"
   }
 
-  /// The rejection for an upstream that did not answer.
+  /// Returns the rejection for a failure of the upstream.
   func rejection(for failure: UpstreamFailure) -> Rejection {
     switch failure.status {
     case 503: .upstreamUnavailable

@@ -6,10 +6,11 @@ import Proxy
 import Sealing
 import Stores
 
-/// The gateway's endpoint for pushed authorization requests (RFC 9126), which never reach the upstream.
+/// The gateway's endpoint for pushed authorization requests (RFC 9126). The gateway does not forward them, except those
+/// of observed clients.
 ///
-/// A request is decided here as it will be when the browser comes with its reference, so the app learns its errors at
-/// once.
+/// The rules for authorization requests run here, except those about the browser, so that the app learns of its errors
+/// immediately. They run again when the browser presents the reference.
 struct PushedAuthorizationEndpoint {
   private let intercepted: InterceptedRequest
   private let request: TokenRequest
@@ -25,7 +26,7 @@ struct PushedAuthorizationEndpoint {
     do throws(StoreError) {
       var isObserved = Enforcement.mode(of: request, policy: intercepted.policy) == .observe
       if isObserved { isObserved = !(try await stateIsSealed()) }
-      if let refused = intercepted.refused(request, authentication, isObserved: isObserved) {
+      if let refused = intercepted.preliminaryRefusal(request, authentication, isObserved: isObserved) {
         return .response(refused)
       }
       if isObserved {
@@ -46,10 +47,11 @@ struct PushedAuthorizationEndpoint {
       if refusal.rejection == .clientAuthenticationFailed { intercepted.countFailedCredentials(authentication) }
       return intercepted.tokenRejection(refusal)
     case .pass: return intercepted.tokenRejection(.here(.pushedNotAllowed))
-    case .forward(let permit): return try await keep(permit)
+    case .forward(let permit): return try await store(permit)
     }
   }
 
+  /// Returns true if the `state` of the request is one that the gateway sealed, which a client must not send.
   private func stateIsSealed() async throws(StoreError) -> Bool {
     guard let state = request.parameters[.state] else { return false }
     switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
@@ -58,13 +60,13 @@ struct PushedAuthorizationEndpoint {
     }
   }
 
-  private func keep(_ permit: PushedPermit) async throws(StoreError) -> Response {
+  private func store(_ permit: PushedPermit) async throws(StoreError) -> Response {
     intercepted.trail.note(permit.authorization.redirectURI)
     if let name = permit.authorization.overlongParameter {
-      intercepted.trail.refused(.parameterMalformed)
+      intercepted.trail.recordRefusal(.parameterMalformed)
       return intercepted.tokenError(.invalidRequest, status: 400, description: "\(name) is too long")
     }
-    guard permit.query.utf8.count <= PushedRequests.longest else { return tooLong() }
+    guard permit.query.utf8.count <= PushedRequests.maximumLength else { return tooLong() }
     let uri = try await intercepted.gateway.pushedRequests.push(
       permit, intercepted.transactionID(), from: intercepted.request.peer, now: intercepted.now)
     return intercepted.pushedResponse(uri, lifetime: PushedRequests.lifetime)
@@ -72,7 +74,7 @@ struct PushedAuthorizationEndpoint {
 
   /// Refuses a request that is too long (RFC 9126, section 2.3).
   private func tooLong() -> Response {
-    intercepted.trail.refused(.parametersTooMany)
+    intercepted.trail.recordRefusal(.parametersTooMany)
     return intercepted.tokenError(.invalidRequest, status: 413, description: "the request is too long")
   }
 }

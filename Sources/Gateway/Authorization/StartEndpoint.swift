@@ -5,7 +5,8 @@ import Policy
 import Proxy
 import Sealing
 
-/// The link by which a user restarts a sign-in that cannot continue in this browser (`I-browser`).
+/// The endpoint of the link by which a user restarts a sign-in that cannot continue (`I-browser`). The link contains a
+/// start ticket: the sealed (encrypted and authenticated) authorization request.
 struct StartEndpoint {
   /// The last segment of the endpoint's path.
   static let name = "start"
@@ -17,7 +18,7 @@ struct StartEndpoint {
     self.intercepted = intercepted
   }
 
-  /// Returns the path and query for a sealed ticket, which contains only characters that a query may contain.
+  /// Returns the path and query of the link. A sealed ticket is base64url text, so it needs no encoding.
   static func path(_ ticket: String) -> String { "\(GatewaySettings.ownPath)\(name)?\(parameter)=\(ticket)" }
 
   func respond() async -> Reply {
@@ -41,14 +42,15 @@ struct StartEndpoint {
   }
 }
 
-/// The sealed content of the link: an authorization request. Every rule runs when the ticket is opened.
+/// The content of the link: an authorization request. When the user follows the link, the rules for a new request run.
 struct StartTicket: Sealable {
   static var purpose: Purpose { .start }
+  /// The number of the format.
   private static let layout: UInt8 = 1
 
-  /// The path of the authorization endpoint that received the request.
+  /// The path of the authorization endpoint that received the original request.
   let path: String
-  /// The authorization request as its client would send it.
+  /// The parameters of the authorization request as the client would send them, form-encoded.
   let query: String
   /// The expiry, in seconds since 1970.
   let expiry: Int64

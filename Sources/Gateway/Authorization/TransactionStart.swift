@@ -4,22 +4,26 @@ import HTTP
 import OAuth
 import Stores
 
-/// A transaction that has just begun: its state is sealed and its browser is bound.
+/// A new transaction, with its sealed state for the upstream and the cookie that binds it to the browser.
 final class TransactionStart {
   let transaction: AuthorizationTransaction
   let session: BrowserSession
-  /// The text that carries the transaction through the upstream.
+  /// The `state` that the gateway sends upstream: the sealed transaction, or a short handle for it.
   let state: String
   /// The query of the upstream request.
   let query: String
   /// The `Set-Cookie` value that binds the browser.
   let cookie: String
 
-  /// Seals the state and binds the browser.
+  /// Starts a transaction: creates its sealed state and the cookie.
   ///
-  /// Throws if the state must go to the store and the store is full or unavailable.
+  /// Throws if the upstream accepts only short states, so that the transaction must be stored, and the store is full or
+  /// unavailable or the transaction is too long for it.
   ///
-  /// - Parameter id: A new id, or the id of the approved consent page.
+  /// - Parameters:
+  ///   - permit: The permission to send the authorization request upstream.
+  ///   - known: The session of the browser; `nil` for a new browser.
+  ///   - id: The id of the transaction, which earlier log lines of the sign-in may already have.
   init(
     _ permit: AuthorizationPermit, _ known: BrowserSession?, _ intercepted: InterceptedRequest, id: TransactionID
   ) async throws(StoreError) {
@@ -27,11 +31,11 @@ final class TransactionStart {
     let expiry = now + AuthorizationEndpoint.transactionLifetime
     let random = intercepted.gateway.random
     session = BrowserSession.beginning(known, permit, until: expiry, now: now, random)
-    // Independent of the client's challenge, which is between the client and the gateway.
+    // The verifier for the upstream is independent of the client's challenge, which only the gateway checks.
     let verifier = permit.sendsChallenge ? UpstreamVerifier(bytes: random.take(UpstreamVerifier.byteCount)) : nil
     transaction = permit.transaction(
       id: id, expiry: expiry, browserSecretHash: session.hash, upstreamVerifier: verifier)
-    state = try await intercepted.gateway.states.carry(transaction, from: intercepted.request.peer, now: now)
+    state = try await intercepted.gateway.states.encode(transaction, from: intercepted.request.peer, now: now)
     query = permit.upstreamQuery(state: state, challenge: verifier?.challenge)
     cookie = intercepted.gateway.snapshot.cookie.field(session, intercepted.gateway.sealer)
     intercepted.note(permit.challenge, from: transaction.browserSecretHash)
@@ -39,7 +43,8 @@ final class TransactionStart {
 }
 
 extension InterceptedRequest {
-  /// Returns the id of the transaction that the request begins: the one that its log lines already have, or a new one.
+  /// Returns the id of the transaction that this request begins: the id that is already recorded for the log, or a new
+  /// one.
   func transactionID() -> TransactionID {
     if let id = trail.transaction { return id }
     guard let id = TransactionID(bytes: gateway.random.take(TransactionID.byteCount)) else {

@@ -5,14 +5,18 @@ import OAuth
 import Sealing
 import Stores
 
-/// Carries a transaction through the upstream: sealed in the state itself, or behind a short handle if the upstream
-/// does not accept a state of that length.
+/// Converts a transaction to the `state` that the gateway sends upstream, and back.
+///
+/// The state is the sealed (encrypted and authenticated) transaction. If that is too long for the upstream, the state
+/// is a short random handle, and the sealed transaction is in the store.
 struct TransactionStateCodec {
-  /// The first character of a handle. No sealed value begins with it: base64url of a version byte is never `h`.
-  private static let prefix = "h"
-  private static let randomBytesOfHandle = 16
-  /// The fewest random bytes of a handle; a shorter one could be guessed.
-  private static let fewestRandomBytes = 10
+  /// The first character of a handle. No sealed value begins with `h`, because the base64url text of its version byte
+  /// does not.
+  private static let handlePrefix = "h"
+  /// The number of random bytes in a handle, if the upstream accepts a handle of that length.
+  private static let maximumHandleBytes = 16
+  /// The minimum number of random bytes in a handle; a shorter handle could be guessed.
+  private static let minimumHandleBytes = 10
 
   let sealer: Sealer
   let store: any EphemeralStore
@@ -21,30 +25,32 @@ struct TransactionStateCodec {
 
   /// Returns the state to send upstream.
   ///
-  /// A state behind a handle takes memory for a quarter of an hour, for a request that proves nothing. It is therefore
-  /// at most 512 bytes long and is charged to the address alone, whose oldest states are dropped to make room.
+  /// A stored transaction uses memory for up to 15 minutes, although any program can send the request that causes it.
+  /// The store therefore accepts at most 512 bytes, and counts the entry towards the limit of the network of `peer`. At
+  /// the limit, the oldest transactions from this network are dropped.
   ///
   /// - Parameters:
   ///   - peer: The browser's address.
   ///   - now: Seconds since 1970.
-  func carry(_ transaction: AuthorizationTransaction, from peer: Peer, now: Int64) async throws(StoreError) -> String {
+  func encode(_ transaction: AuthorizationTransaction, from peer: Peer, now: Int64) async throws(StoreError) -> String {
     let sealed = sealer.seal(transaction)
     guard sealed.utf8.count > limit else { return sealed }
-    // Four characters encode three bytes.
-    let room = max(TransactionStateCodec.fewestRandomBytes, (limit - TransactionStateCodec.prefix.utf8.count) * 3 / 4)
-    let secret = randomBytes(min(TransactionStateCodec.randomBytesOfHandle, room))
-    let handle = TransactionStateCodec.prefix + Base64URL.encode(secret)
-    guard let key = keys(handle).first else { throw .unavailable("no key seals") }
+    // In base64url, four characters encode three bytes.
+    let room = max(
+      TransactionStateCodec.minimumHandleBytes, (limit - TransactionStateCodec.handlePrefix.utf8.count) * 3 / 4)
+    let secret = randomBytes(min(TransactionStateCodec.maximumHandleBytes, room))
+    let handle = TransactionStateCodec.handlePrefix + Base64URL.encode(secret)
+    guard let key = storeKeys(of: handle).first else { throw .unavailable("no key seals") }
     let existing = try await store.put(
       key, sealer.seal(transaction, in: key.binding(store)).storedBytes,
       holder: StoreHolder(address: peer.address, isLoopback: peer.isLoopback), expiry: transaction.expiry, now: now)
-    // Short handles may collide; two transactions must never share one.
+    // Short handles may collide. Two transactions must never have the same handle.
     guard existing == nil else { throw .unavailable("the handle is in use") }
     return handle
   }
 
-  /// Returns true if ``open(_:now:)`` may find a transaction. Does not query the store.
-  func mayOpen(_ state: String) -> Bool {
+  /// Returns true if ``open(_:now:)`` may find a transaction. This function does not query the store.
+  func mayDecode(_ state: String) -> Bool {
     if isHandle(state) { return true }
     let opened: Opened<AuthorizationTransaction> = sealer.opened(state)
     guard case .value = opened else { return false }
@@ -52,16 +58,16 @@ struct TransactionStateCodec {
   }
 
   private func isHandle(_ state: String) -> Bool {
-    // `carry` never makes a longer handle.
-    state.hasPrefix(TransactionStateCodec.prefix) && state.utf8.count <= 23
+    // A handle is the prefix and at most 22 characters, which encode 16 bytes.
+    state.hasPrefix(TransactionStateCodec.handlePrefix) && state.utf8.count <= 23
   }
 
-  /// Opens a state.
+  /// Returns the transaction of a state. The result is `invalid` if the gateway did not create the state.
   ///
-  /// Throws if the state may be a handle and the store is unavailable, because its transaction is then unknown.
+  /// Throws if the state may be a handle and the store is unavailable.
   func open(_ state: String, now: Int64) async throws(StoreError) -> Opened<AuthorizationTransaction> {
     if isHandle(state) {
-      for key in keys(state) {
+      for key in storeKeys(of: state) {
         guard let sealed = try await store.get(key, now: now) else { continue }
         return sealer.opened(String(stored: sealed), in: key.binding(store))
       }
@@ -70,27 +76,29 @@ struct TransactionStateCodec {
     return sealer.opened(state)
   }
 
-  /// Handles are short, so their store names depend on a key: otherwise a copy of the store could be searched for them.
-  private func keys(_ handle: String) -> [StoreKey] {
+  /// Returns the keys under which the transaction of a handle may be stored, one for each key that decrypts. A store
+  /// key is a keyed hash of the handle: a plain hash of a short handle could be reversed by a search.
+  private func storeKeys(of handle: String) -> [StoreKey] {
     sealer.storeNames(of: Array(handle.utf8)).map { StoreKey(.state, hashing: $0) }
   }
 }
 
 extension StoreKey {
-  /// Returns the binding of a sealed value to this entry of a store and to the store's epoch.
+  /// Returns the data that binds a sealed value to this store entry, so that it cannot be decrypted if it is copied to
+  /// another entry or comes from an earlier epoch of the store.
   ///
   /// - Parameters:
-  ///   - data: More data that the value is bound to, of a fixed length for each kind.
-  ///   - secret: A text that only the value's owner has.
+  ///   - data: Further data to bind the value to, of a fixed length for each kind.
+  ///   - secret: A text that is also needed to decrypt the value and that only its owner has.
   func binding(_ store: any EphemeralStore, data: [UInt8] = [], secret: Secret? = nil) -> SealBinding {
     let epoch = store.epoch.rawValue
-    let place = [kind.rawValue] + bytes + (0..<8).map { UInt8(truncatingIfNeeded: epoch >> (8 * UInt64($0))) }
-    return SealBinding(data: place + data, secret: secret)
+    let entry = [kind.rawValue] + bytes + (0..<8).map { UInt8(truncatingIfNeeded: epoch >> (8 * UInt64($0))) }
+    return SealBinding(data: entry + data, secret: secret)
   }
 }
 
 extension String {
-  /// The bytes of a sealed value for the store, without base64url, which is a third longer.
+  /// The bytes of a sealed value, decoded from base64url: the text would use a third more room in the store.
   var storedBytes: [UInt8] { Base64URL.decode(self) ?? [] }
 
   /// Creates the text of a sealed value from its `storedBytes`.
@@ -105,8 +113,8 @@ extension InterceptedRequest {
     switch error {
     case .full, .unavailable: return respond(with: permit.refusal(.storeUnavailable))
     case .tooLong:
-      // Show a page: the redirect would carry the state.
-      trail.refused(.parameterMalformed)
+      // Show a page, because an error redirect would contain the long state.
+      trail.recordRefusal(.parameterMalformed)
       return pages.error(
         ErrorPage(.parameterMalformed, detail: "`state` and `scope` are longer than this server's `state_limit` allows")
       )
@@ -115,7 +123,8 @@ extension InterceptedRequest {
 }
 
 extension Sealer {
-  /// Opens a sealed value and maps the errors to the three outcomes that a decision distinguishes.
+  /// Decrypts a sealed value. The result is `keyUnknown` if no key of the key ring has the key id of the value, and
+  /// `invalid` for a retired key and for any text that no key of this gateway sealed.
   func opened<Value: Sealable & Sendable>(_ text: String, in binding: SealBinding? = nil) -> Opened<Value> {
     do throws(OpenError) {
       return .value(try open(Value.self, from: text, in: binding))

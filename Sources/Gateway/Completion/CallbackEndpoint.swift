@@ -4,7 +4,8 @@ import OAuth
 import Policy
 import Stores
 
-/// The gateway's callback, for authorization responses that reach it over the network (`callback: network`).
+/// The gateway's callback: the redirect URI that the upstream knows. With `callback: network`, browsers come here with
+/// the authorization responses of the upstream.
 struct CallbackEndpoint {
   private let intercepted: InterceptedRequest
 
@@ -13,7 +14,8 @@ struct CallbackEndpoint {
   }
 
   func respond() async -> Response {
-    // A closed callback still sends an error to the app of a known transaction, because nothing else would.
+    // With `callback: in_place` this endpoint completes no response. It still sends an error to the app if it knows the
+    // transaction, because the app would otherwise get no response.
     let unreadable: Rejection = intercepted.policy.upstream.callback == .network ? .answerUnusable : .callbackClosed
     guard let parameters = parameters() else { return intercepted.respond(with: .here(unreadable)) }
     let answer = UpstreamAuthorizationResponse(atCallback: parameters)
@@ -31,7 +33,8 @@ struct CallbackEndpoint {
     }
   }
 
-  /// Returns the parameters of the query or of a form post, or `nil` if there are both.
+  /// Returns the parameters of the query of a GET or of the form in a POST. Returns `nil` for a GET with a body, a POST
+  /// with a query, and any other request.
   private func parameters() -> FormParameters? {
     let request = intercepted.request
     let inQuery = FormParameters(parsing: request.query ?? "")

@@ -1,51 +1,53 @@
 internal import Bytes
 
-/// The address that a browser reads in the host of a URL (WHATWG URL, "host parser"): an IPv4 address of one to four
-/// parts in one of several number notations, or an IPv6 address in brackets.
+/// An IP address in the host of a URL, as browsers parse it (WHATWG URL, "host parser"): an IPv4 address of one to four
+/// decimal, octal or hexadecimal parts, or an IPv6 address in brackets.
 enum HostAddress: Equatable, CustomStringConvertible {
-  case four(UInt32)
+  /// An IPv4 address as a number; the first byte is the most significant.
+  case ipv4(UInt32)
   /// An IPv6 address, 16 bytes.
-  case six([UInt8])
+  case ipv6([UInt8])
 
-  /// Parses a decoded host in lower case; `nil` if it is a name.
+  /// Parses a percent-decoded host in lower case; `nil` if it is not an IP address.
   init?(_ host: ArraySlice<UInt8>) {
     if host.first == UInt8(ascii: "[") {
-      guard let bytes = HostAddress.six(host.dropFirst().prefix { $0 != UInt8(ascii: "]") }) else { return nil }
-      self = .six(bytes)
+      guard let bytes = HostAddress.ipv6(host.dropFirst().prefix { $0 != UInt8(ascii: "]") }) else { return nil }
+      self = .ipv6(bytes)
     } else {
-      guard let value = HostAddress.four(host) else { return nil }
-      self = .four(value)
+      guard let value = HostAddress.ipv4(host) else { return nil }
+      self = .ipv4(value)
     }
   }
 
-  /// An IPv4 address in four decimal parts, an IPv6 address in brackets and eight full pieces.
+  /// The canonical text: an IPv4 address in four decimal parts; an IPv6 address in eight pieces, in brackets.
   var description: String {
     switch self {
-    case .four(let value): [24, 16, 8, 0].map { String(value >> $0 & 0xff) }.joined(separator: ".")
-    case .six(let bytes):
+    case .ipv4(let value): [24, 16, 8, 0].map { String(value >> $0 & 0xff) }.joined(separator: ".")
+    case .ipv6(let bytes):
       "["
         + stride(from: 0, to: 16, by: 2).map { String(Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]), radix: 16) }
         .joined(separator: ":") + "]"
     }
   }
 
-  /// True if the address leads to the machine itself, as the unspecified addresses do, too.
+  /// True if a connection to the address stays on the same machine: 127.0.0.0/8, 0.0.0.0/8, `::1`, `::`, and IPv6
+  /// addresses that contain one of these IPv4 addresses.
   var isLoopback: Bool {
     switch self {
-    case .four(let value): value >> 24 == 127 || value >> 24 == 0
-    case .six(let bytes):
+    case .ipv4(let value): value >> 24 == 127 || value >> 24 == 0
+    case .ipv6(let bytes):
       switch (bytes[..<10].allSatisfy { $0 == 0 }, bytes[10], bytes[11]) {
       case (true, 0xff, 0xff), (true, 0, 0):
-        // `::`, `::1`, and IPv4 addresses in either of their two forms.
+        // IPv4-mapped (`::ffff:0:0/96`) and IPv4-compatible (`::/96`) addresses. `::` and `::1` are among the latter.
         bytes[12] == 127 || bytes[12] == 0
       default: false
       }
     }
   }
 
-  /// Parses decimal, octal and hexadecimal parts, the last of which fills the remaining bytes (WHATWG URL, "IPv4
-  /// parser").
-  private static func four(_ host: ArraySlice<UInt8>) -> UInt32? {
+  /// Parses an IPv4 address. Its parts are decimal, octal or hexadecimal; the last part fills the remaining bytes
+  /// (WHATWG URL, "IPv4 parser").
+  private static func ipv4(_ host: ArraySlice<UInt8>) -> UInt32? {
     var parts = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     if parts.count > 1, parts.last?.isEmpty ?? false { parts.removeLast() }
     guard parts.count <= 4 else { return nil }
@@ -83,7 +85,7 @@ enum HostAddress: Equatable, CustomStringConvertible {
   }
 
   /// Parses an IPv6 address, whose last two pieces may be an IPv4 address (WHATWG URL, "IPv6 parser").
-  private static func six(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+  private static func ipv6(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     let halves = halves(of: text)
     guard let front = pieces(halves.front, isLast: halves.back == nil) else { return nil }
     guard let back = halves.back else { return front.count == 16 ? front : nil }
@@ -105,7 +107,7 @@ enum HostAddress: Equatable, CustomStringConvertible {
     let pieces = text.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
     for (index, piece) in pieces.enumerated() {
       if isLast, index == pieces.count - 1, piece.contains(UInt8(ascii: ".")) {
-        guard let value = four(piece) else { return nil }
+        guard let value = ipv4(piece) else { return nil }
         bytes += [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
         continue
       }

@@ -1,7 +1,7 @@
-/// A `Link` field: a list of targets in angle brackets, each with parameters (RFC 8288, section 3). Browsers fetch some
-/// targets on their own, for example those with `rel=prefetch`.
+/// Parses `Link` fields: lists of targets in angle brackets, each with parameters (RFC 8288, section 3). Browsers fetch
+/// some targets without an action of the user, for example those with `rel=prefetch`.
 enum LinkField {
-  /// Returns the targets. If the brackets do not match, the rest of the field is one target.
+  /// Returns the targets. If a closing bracket is missing, the rest of the field is the last target.
   static func targets(of field: String) -> [String] {
     var targets: [String] = []
     var rest = Substring(field).utf8[...]

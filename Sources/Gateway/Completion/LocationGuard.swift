@@ -4,26 +4,32 @@ import OAuth
 import Policy
 import Proxy
 
-/// The destinations of authorization responses, so that none passes from a path that has no rules (`I-path`).
+/// Detects locations that would take an authorization response past the gateway (`I-path`).
+///
+/// The upstream may send an authorization response from any path. The guard therefore checks the locations in all
+/// forwarded responses: a code or token for a redirect URI of an enforced client, or for the gateway's callback, must
+/// not reach a browser unchecked.
 struct LocationGuard: Sendable {
-  /// Hashes of the redirect URIs: for 100,000 clients, the locations themselves would take a quarter of the policy's
-  /// memory. A hash collision refuses one response too many; it never passes one.
+  /// Hashes of the redirect URIs of enforced clients and of their fixed upstream redirect URIs. With 100,000 clients,
+  /// the URIs themselves would take a quarter of the policy's memory. A hash collision can only refuse a response too
+  /// many.
   private let addresses: Set<Int>
   private let origin: ResolvedLocation
   private let callbackPath: [UInt8]
-  /// The loopback redirect URIs of enforced clients without their ports, as hashes: an app may listen on any port.
+  /// Hashes of the loopback redirect URIs of enforced clients, without ports: an app may listen on any port.
   private let loopbacks: Set<Int>
   /// Hashes of the redirect URIs of observed clients.
   private let observedAddresses: Set<Int>
+  /// Hashes of the loopback redirect URIs of observed clients, without ports.
   private let observedLoopbacks: Set<Int>
   private let upstream: ResolvedLocation
-  /// The observed clients whose id an enforced client uses upstream.
+  /// The observed clients whose id is also the upstream id of an enforced client.
   private let sharedIDs: Set<ClientID>
-  /// False if no client is enforced. Then only the gateway's callback is guarded.
+  /// True if the policy enforces a client. If false, the guard protects only the gateway's callback.
   private let isEnforcing: Bool
 
-  /// - Parameter policy: The redirect URIs of its enforced clients are guarded; those of observed clients are not
-  ///   (`I-observe`).
+  /// - Parameter policy: The guard protects the redirect URIs of its enforced clients, and not those of its observed
+  ///   clients (`I-observe`).
   init(_ policy: Policy) {
     isEnforcing = policy.isEnforcing
     let observed = policy.clients.values.lazy.filter { $0.mode == .observe }
@@ -54,59 +60,62 @@ struct LocationGuard: Sendable {
   private static let appSchemes = [Array("intent".utf8), Array("android-app".utf8)]
   private static let tokenNames = ["code=", "access_token=", "id_token="]
   private static let errorNames = ["error="]
-  /// `code` as a parameter of a query or fragment, but not as the end of `promo_code`.
+  /// The parameter `code` of a query or fragment. The separators exclude names such as `promo_code`.
   private static let codeParameters = ["?code=", "&code=", "#code=", ";code="]
 
-  /// Returns true if the location hands a code or a token to a redirect URI, in any spelling that a browser or an app
-  /// reads as one.
+  /// Returns true if the location contains a code or a token and leads to the gateway's callback or, if the policy
+  /// enforces a client, to a URI that may deliver it to an enforced client: a registered redirect URI in any spelling
+  /// that a browser or an app accepts, a loopback address, an Android app link, or an internationalised host.
   ///
-  /// - Parameter field: The value of `Location`, or of `Refresh` with its delay.
+  /// - Parameter field: The value of `Location` or of `Refresh`, which begins with a delay.
   func leaksAuthorizationResponse(_ field: String) -> Bool {
-    LocationGuard.carries(LocationGuard.tokenNames, field.utf8.span) && leadsToAnswers(field)
+    LocationGuard.containsAny(of: LocationGuard.tokenNames, field.utf8.span) && leadsToProtectedURI(field)
   }
 
-  /// Returns true if the location hands an error to a redirect URI.
+  /// Returns true if the location contains an error response and leads to one of the same destinations.
   func isError(_ field: String) -> Bool {
-    LocationGuard.carries(LocationGuard.errorNames, field.utf8.span) && leadsToAnswers(field)
+    LocationGuard.containsAny(of: LocationGuard.errorNames, field.utf8.span) && leadsToProtectedURI(field)
   }
 
   /// Returns true if the location leads to the gateway's callback path, on any host.
   func isCallback(_ field: String) -> Bool { resolved(field).path == callbackPath }
 
-  /// Returns true if the location hands a code to an origin other than the gateway's and the upstream's.
+  /// Returns true if the location contains a code and leads to an origin other than the gateway's and the upstream's.
   ///
-  /// `leaksAuthorizationResponse` covers the redirect URIs of enforced clients. No other origin gets a code while a transaction runs.
-  func leavesWithCode(_ field: String) -> Bool {
-    guard LocationGuard.carries(LocationGuard.codeParameters, field.utf8.span) else { return false }
+  /// `leaksAuthorizationResponse` protects only the redirect URIs of enforced clients. With this function, the callers
+  /// make sure that no other origin gets a code while a transaction runs.
+  func sendsCodeElsewhere(_ field: String) -> Bool {
+    guard LocationGuard.containsAny(of: LocationGuard.codeParameters, field.utf8.span) else { return false }
     let location = resolved(field)
-    // A private-use scheme has no authority, but both origins have one.
+    // The authority of a location with a private-use scheme is empty, so it differs from both.
     return location.authority != origin.authority && location.authority != upstream.authority
   }
 
-  /// Returns true if the policy lists the location for an observed client.
+  /// Returns true if the location is a redirect URI of an observed client.
   func isObserved(_ field: String) -> Bool {
     let location = resolved(field)
     return observedAddresses.contains(location.hashValue)
       || location.isLoopback && observedLoopbacks.contains(location.withoutPort.hashValue)
   }
 
-  private func leadsToAnswers(_ field: String) -> Bool {
+  private func leadsToProtectedURI(_ field: String) -> Bool {
     let location = resolved(field)
-    // On any host: the gateway may have more names than its policy lists.
+    // The host is not compared: the gateway may have more names than the policy lists.
     if location.path == callbackPath { return true }
     guard isEnforcing else { return false }
     if location.isInternational || addresses.contains(location.hashValue) { return true }
-    // Android opens the app that the fragment of such a URL names, and passes the rest of the URL to it.
+    // Android opens the app that the fragment of such a URL names, and passes the URL to it.
     if LocationGuard.appSchemes.contains(location.scheme) { return true }
     // An app may listen on any loopback port.
     return location.isLoopback && location.authority != origin.authority
   }
 
-  /// Returns true if a passed response hands a code or a token to a redirect URI that is not the observed client's.
+  /// Returns true if a response to an observed client contains a code or a token for a protected URI that is not a
+  /// redirect URI of this client. For a client that the policy does not list, every protected URI counts.
   ///
   /// - Parameters:
-  ///   - field: As for `leaksAuthorizationResponse(_:)`.
-  ///   - client: The observed client that the request names; `nil` if the policy does not list it.
+  ///   - field: The value of `Location` or `Refresh`, or a target of `Link`.
+  ///   - client: The client that the request names; `nil` if the policy does not list it.
   func leaksAuthorizationResponse(_ field: String, toObserved client: Client?) -> Bool {
     guard leaksAuthorizationResponse(field) else { return false }
     let location = resolved(field)
@@ -114,14 +123,14 @@ struct LocationGuard: Sendable {
     return isEnforced(location) && !belongs(location, to: client)
   }
 
-  /// Returns true if a parameter names the gateway's callback, or a redirect URI of an enforced client that is not also
-  /// the observed client's.
+  /// Returns true if a parameter value contains the path of the gateway's callback, is a redirect URI of an enforced
+  /// client that is not a redirect URI of the observed client, or is encoded more often than the guard decodes.
   ///
   /// - Parameter client: The observed client that the request names; `nil` if the policy does not list it.
-  func isNamed(in parameters: FormParameters, by client: Client?) -> Bool {
+  func namesGuardedURI(_ parameters: FormParameters, observed client: Client?) -> Bool {
     parameters.entries.contains { entry in
       var text = Array(entry.value.utf8)
-      for _ in 0..<LocationGuard.rounds {
+      for _ in 0..<LocationGuard.decodingRounds {
         if text.span.contains(LocationGuard.callback) { return true }
         if text.contains(UInt8(ascii: ":")) {
           let location = ResolvedLocation(text, on: nil)
@@ -137,8 +146,9 @@ struct LocationGuard: Sendable {
 
   private static let callback = GatewaySettings.ownPath + "callback"
 
-  /// The number of decoding rounds, more than any server applies. A value that is still encoded then is refused.
-  private static let rounds = 4
+  /// The number of times that a value is percent-decoded: more often than any server does. A value that is still
+  /// encoded after that counts as a match.
+  private static let decodingRounds = 4
 
   private func resolved(_ field: String) -> ResolvedLocation {
     let target = RefreshField.target(of: LocationGuard.bytewise(field)).unicodeScalars
@@ -150,8 +160,8 @@ struct LocationGuard: Sendable {
       || location.isLoopback && loopbacks.contains(location.withoutPort.hashValue)
   }
 
-  /// Returns true if the policy lists the location for this observed client, and no enforced client uses its id
-  /// upstream.
+  /// Returns true if the location is a redirect URI of this observed client, and the id of the client is not the
+  /// upstream id of an enforced client. Ports of loopback URIs are ignored for a native app.
   private func belongs(_ location: ResolvedLocation, to client: Client) -> Bool {
     guard !sharedIDs.contains(client.id) else { return false }
     return client.redirectURIs.contains { uri in
@@ -162,10 +172,11 @@ struct LocationGuard: Sendable {
     }
   }
 
-  private static func carries(_ names: [String], _ field: Span<UInt8>) -> Bool {
-    // Some apps compare parameter names without regard to case and decode them, some of them more than once.
+  /// Returns true if the text contains one of the names, before or after decoding, or is encoded too often to tell.
+  private static func containsAny(of names: [String], _ field: Span<UInt8>) -> Bool {
+    // Some apps ignore the case of parameter names, and some decode the names, even more than once.
     var text = Array(copying: field).map(\.lowercasedASCII)
-    for _ in 0...rounds {
+    for _ in 0...decodingRounds {
       for name in names where text.span.contains(name) { return true }
       let decoded = ResolvedLocation.decoded(text).map(\.lowercasedASCII)
       guard decoded.count < text.count else { return false }
@@ -174,7 +185,8 @@ struct LocationGuard: Sendable {
     return true
   }
 
-  /// Returns the text with each byte as one scalar, so that no two bytes combine.
+  /// Returns a string with one Unicode scalar for each byte of the text. Otherwise Swift could join a separator and a
+  /// following combining mark into one character.
   private static func bytewise(_ text: String) -> String {
     var scalars = String.UnicodeScalarView()
     for byte in text.utf8 { scalars.append(Unicode.Scalar(byte)) }

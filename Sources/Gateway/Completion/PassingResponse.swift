@@ -5,10 +5,12 @@ import Policy
 import Proxy
 import Stores
 
-/// An authorization response of the upstream at a path that is no endpoint (`I-completion`).
+/// Handles a withheld response: a response at a path that is not an endpoint, with a location that must not reach the
+/// browser unchecked (`I-completion`).
 ///
-/// Many servers keep the authorization request in their session and redirect to the client from the path of their login
-/// or consent page. The gateway completes such a response under the conditions of the authorization endpoint.
+/// Many upstreams keep the authorization request in their session and redirect to the client from the path of their
+/// login or consent page. The gateway completes such an authorization response under the same rules as at the
+/// authorization endpoint: it replaces the upstream's code by a sealed one and redirects to the client.
 struct PassingResponse {
   private let intercepted: InterceptedRequest
   private let withheld: WithheldResponse
@@ -18,7 +20,7 @@ struct PassingResponse {
     self.withheld = withheld
   }
 
-  /// Returns the response for the browser. It keeps the upstream's cookies, such as those of a new session.
+  /// Returns the response for the browser, with the upstream's cookies, such as that of a new session.
   func respond() async -> Response {
     var response = await answer()
     for field in intercepted.cookies(of: withheld.response) { response.headers.append("Set-Cookie", field) }
@@ -27,20 +29,21 @@ struct PassingResponse {
 
   private func answer() async -> Response {
     let head = withheld.response
-    guard let location = head.headers.only("Location") else { return handedElsewhere() ?? unlisted() }
+    guard let location = head.headers.only("Location") else { return responseForOtherOrigin() ?? refuse() }
     let isRedirect = (300..<400).contains(head.status)
-    guard isRedirect, !leadsElsewhere,
+    guard isRedirect, !otherFieldLeaks,
       let answer = UpstreamAuthorizationResponse(location: intercepted.absolute(location)),
       let state = answer.state
-    else { return handedElsewhere() ?? unlisted() }
+    else { return responseForOtherOrigin() ?? refuse() }
     do throws(StoreError) {
       switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
       case .value(let transaction): return await complete(answer, transaction)
       case .keyUnknown: return intercepted.respond(with: .here(.codeKeyUnknown))
-      // The app's own state resembles a handle, and the response is an error for the app.
+      // The response is an error response whose `state` only resembles one of the gateway, so no transaction is
+      // affected.
       case .invalid where !intercepted.gateway.snapshot.locations.leaksAuthorizationResponse(location):
-        return handedElsewhere() ?? passed(head)
-      case .invalid: return unlisted()
+        return responseForOtherOrigin() ?? passed(head)
+      case .invalid: return refuse()
       }
     } catch {
       return intercepted.respond(with: .here(.storeUnavailable))
@@ -51,41 +54,45 @@ struct PassingResponse {
     _ answer: UpstreamAuthorizationResponse, _ transaction: AuthorizationTransaction
   ) async -> Response {
     let isBound = intercepted.session()?.isBound(to: transaction.browserSecretHash) ?? false
-    // The part of the request that the gateway did not read could contain a code.
-    guard withheld.isComplete || !isBound else { return unlisted(transaction) }
+    // The part of the request that the gateway did not keep could contain a code, which the upstream may have
+    // reflected.
+    guard withheld.isComplete || !isBound else { return refuse(transaction) }
     return await intercepted.finish(answer, transaction, browserMatches: isBound)
   }
 
-  /// True if another field also hands out a code or token.
-  private var leadsElsewhere: Bool {
+  /// True if a field other than `Location` also contains a code or token for a protected redirect URI.
+  private var otherFieldLeaks: Bool {
     withheld.response.secondaryDestinations.contains(
       where: intercepted.gateway.snapshot.locations.leaksAuthorizationResponse)
   }
 
-  /// Returns a response if the upstream's was withheld only because of a code for another origin. The response is
-  /// refused while a transaction of the browser runs, unless it is for an observed client; otherwise it passes.
-  private func handedElsewhere() -> Response? {
+  /// Handles a response that was withheld only because it contains a code for an origin other than the gateway and the
+  /// upstream; returns `nil` for any other response. While a transaction of the browser runs, the response is refused
+  /// unless it is for an observed client. Otherwise it passes.
+  private func responseForOtherOrigin() -> Response? {
     let locations = intercepted.gateway.snapshot.locations
     let head = withheld.response
     let destinations = head.headers.all("Location") + head.secondaryDestinations
-    let handed = destinations.filter(locations.leavesWithCode)
-    guard !handed.isEmpty, !destinations.contains(where: locations.leaksAuthorizationResponse) else { return nil }
+    let leaving = destinations.filter(locations.sendsCodeElsewhere)
+    guard !leaving.isEmpty, !destinations.contains(where: locations.leaksAuthorizationResponse) else { return nil }
     let isLive = intercepted.session().map { $0.liveUntil > intercepted.now } ?? false
-    if isLive, !handed.allSatisfy(intercepted.isForObservedClient) {
+    if isLive, !leaving.allSatisfy(intercepted.isForObservedClient) {
       return intercepted.respond(with: .here(.responseToOtherURI))
     }
     intercepted.trail.mode = EnforcementMode.observe.rawValue
-    for location in handed where intercepted.trail.observed == nil {
+    for location in leaving where intercepted.trail.observed == nil {
       intercepted.trail.observed = intercepted.gateway.noteObserved(location: location)
     }
     return passed(head)
   }
 
-  private func unlisted(_ transaction: AuthorizationTransaction? = nil) -> Response {
+  /// Refuses the response.
+  private func refuse(_ transaction: AuthorizationTransaction? = nil) -> Response {
     intercepted.respond(with: .here(.responseUnlisted), transaction: transaction)
   }
 
-  /// Returns the redirect as the upstream sent it, without the body, which browsers do not show.
+  /// Returns the upstream's redirect with hardened header fields and without the body, which browsers do not show.
+  /// `respond` adds the cookies.
   private func passed(_ head: Response) -> Response {
     var response = Response(status: head.status, headers: head.headers)
     response.headers.remove("Set-Cookie")

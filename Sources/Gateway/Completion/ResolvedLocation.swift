@@ -1,35 +1,39 @@
 internal import Bytes
 
-/// A URI reference as a browser resolves it, without query and fragment, in one canonical spelling (RFC 3986, section
-/// 6.2; WHATWG URL, "basic URL parser").
+/// A URL as a browser resolves it, without query and fragment, in a canonical spelling (RFC 3986, section 6.2; WHATWG
+/// URL, "basic URL parser").
 ///
-/// It is compared, never sent: where servers differ, it follows the most liberal reading. It consists of bytes, because
-/// Swift joins a slash and a following combining mark into one character, while browsers and servers see a slash.
+/// It is only compared, never sent. Where browsers, apps and servers differ, it follows the most lenient of them. The
+/// parts are bytes, because Swift joins a slash and a following combining mark into one character, but a browser sees a
+/// slash.
 struct ResolvedLocation: Hashable, Sendable {
   /// The scheme in lower case.
   let scheme: [UInt8]
-  /// The authority in lower case, without user information and default port; empty if the scheme has none.
+  /// The authority in lower case, without user information and default port; empty for schemes other than http and
+  /// https.
   let authority: [UInt8]
-  /// The decoded path, without dot segments and empty segments. Empty for schemes other than http and https: the app
-  /// that owns such a scheme gets every URL of it.
+  /// The decoded path, without dot segments and empty segments; empty for schemes other than http and https. The app
+  /// that owns such a scheme gets every URL with it, so the rest of the URL does not matter.
   let path: [UInt8]
 
-  /// - Parameter base: The origin against which a relative reference is resolved, so its path counts from the root.
+  /// - Parameter base: The URL against which a relative reference is resolved; `nil` for absolute URLs. Only its scheme
+  ///   and authority count: relative paths begin at the root.
   init(_ reference: some Collection<UInt8>, on base: ResolvedLocation?) {
-    // Browsers drop controls and spaces at the beginning, and tabs and line ends anywhere.
-    let kept = reference.filter { $0 != 0x09 && $0 != 0x0a && $0 != 0x0d }
-    let text = kept.drop { $0 <= 0x20 }.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-    let named = ResolvedLocation.scheme(of: text)
-    scheme = named ?? base?.scheme ?? []
+    // Browsers ignore control characters and spaces at the beginning, and tabs and line ends everywhere.
+    let cleaned = reference.filter { $0 != 0x09 && $0 != 0x0a && $0 != 0x0d }
+    let text = cleaned.drop { $0 <= 0x20 }.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+    let ownScheme = ResolvedLocation.scheme(of: text)
+    scheme = ownScheme ?? base?.scheme ?? []
     guard scheme == ResolvedLocation.http || scheme == ResolvedLocation.https else {
       authority = []
       path = []
       return
     }
-    let slashed = ResolvedLocation.slashed(text.dropFirst(named.map { $0.count + 1 } ?? 0))
+    let slashed = ResolvedLocation.replacingBackslashes(text.dropFirst(ownScheme.map { $0.count + 1 } ?? 0))
     let leading = slashed.prefix { $0 == ResolvedLocation.slash }.count
-    // After a scheme, any number of slashes precedes the authority; without a scheme, two or more do.
-    if named != nil || leading >= 2 {
+    // After a scheme, browsers accept any number of slashes before the authority. Without a scheme, an authority
+    // follows two or more slashes.
+    if ownScheme != nil || leading >= 2 {
       let remainder = slashed.dropFirst(leading)
       let end = remainder.firstIndex(of: ResolvedLocation.slash) ?? remainder.endIndex
       authority = ResolvedLocation.authority(remainder[..<end], isSecure: scheme == ResolvedLocation.https)
@@ -48,7 +52,7 @@ struct ResolvedLocation: Hashable, Sendable {
     self.path = path
   }
 
-  /// The same location without its port.
+  /// The same location without the port.
   var withoutPort: ResolvedLocation {
     let end = authority.lastIndex(of: UInt8(ascii: "]")).map { $0 + 1 } ?? authority.firstIndex(of: UInt8(ascii: ":"))
     return ResolvedLocation(scheme: scheme, authority: Array(authority[..<(end ?? authority.endIndex)]), path: path)
@@ -58,7 +62,8 @@ struct ResolvedLocation: Hashable, Sendable {
   private static let https = Array("https".utf8)
   private static let slash = UInt8(ascii: "/")
 
-  /// True if the location leads to the machine on which the browser runs.
+  /// True if the location leads to the machine of the browser: a loopback or unspecified address, or a `localhost`
+  /// name.
   var isLoopback: Bool {
     guard scheme == ResolvedLocation.http || scheme == ResolvedLocation.https else { return false }
     let isBracketed = authority.first == UInt8(ascii: "[")
@@ -67,10 +72,11 @@ struct ResolvedLocation: Hashable, Sendable {
     return host.elementsEqual("localhost".utf8) || host.suffix(10).elementsEqual(".localhost".utf8)
   }
 
-  /// True if the host contains a character that browsers may map to ASCII, as they do with full-width letters.
+  /// True if the host contains a character outside ASCII. Browsers map some of these to ASCII, for example full-width
+  /// letters.
   var isInternational: Bool { !authority.span.isASCII }
 
-  /// Returns the text with every valid `%XX` decoded once.
+  /// Decodes each valid `%XX` once, and keeps everything else.
   static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
     var bytes = Array(text)
     var kept = 0
@@ -92,11 +98,11 @@ struct ResolvedLocation: Hashable, Sendable {
   }
 
   /// Replaces backslashes by slashes, as browsers do.
-  private static func slashed(_ text: some Collection<UInt8>) -> [UInt8] {
+  private static func replacingBackslashes(_ text: some Collection<UInt8>) -> [UInt8] {
     text.map { $0 == UInt8(ascii: "\\") ? slash : $0 }
   }
 
-  /// Returns the scheme in lower case, if there is one (RFC 3986, section 3.1).
+  /// Returns the scheme in lower case; `nil` if the text begins with none (RFC 3986, section 3.1).
   private static func scheme(of text: ArraySlice<UInt8>) -> [UInt8]? {
     guard let colon = text.firstIndex(of: UInt8(ascii: ":")), let first = text.first, (first | 0x20) &- 0x61 < 26 else {
       return nil
@@ -120,19 +126,19 @@ struct ResolvedLocation: Hashable, Sendable {
     return name + Array(":\(port)".utf8)
   }
 
-  /// Returns an address in one of the notations that browsers read; a name unchanged.
+  /// Returns the canonical text of an IP address in any notation that browsers accept. Returns a name unchanged.
   private static func canonical(_ host: [UInt8]) -> [UInt8] {
     HostAddress(host[...]).map { Array($0.description.utf8) } ?? host
   }
 
-  /// Removes a dot at the end of a name, which does not change its meaning.
+  /// Removes a dot at the end of a host name: with and without it, the name leads to the same host.
   private static func withoutDot(_ name: ArraySlice<UInt8>) -> [UInt8] {
     Array(name.last == UInt8(ascii: ".") ? name.dropLast() : name)
   }
 
   private static func path(_ text: ArraySlice<UInt8>) -> [UInt8] {
     var segments: [ArraySlice<UInt8>] = []
-    for segment in slashed(decoded(text)).split(separator: slash) {
+    for segment in replacingBackslashes(decoded(text)).split(separator: slash) {
       if segment.elementsEqual(".".utf8) { continue }
       if segment.elementsEqual("..".utf8) { _ = segments.popLast() } else { segments.append(segment) }
     }

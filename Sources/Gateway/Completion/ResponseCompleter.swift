@@ -7,16 +7,18 @@ import Proxy
 import Sealing
 import Stores
 
-/// The transaction that a request belongs to.
+/// The transaction to which a request belongs.
 struct RunningTransaction {
   let transaction: AuthorizationTransaction
-  /// The state that carries the transaction through the upstream, if the request has it.
+  /// The `state` of the transaction at the upstream (the sealed state).
   let state: String?
   /// True if this request began the transaction.
   let isBeginning: Bool
 }
 
-/// Turns the upstream's authorization response into the client's (`I-completion`).
+/// Forwards a response of the upstream's authorization endpoint, and completes it if it is an authorization response
+/// (`I-completion`). To complete a response means to replace the upstream's code by a sealed code for the client, and
+/// to send the result to the client's redirect URI.
 struct ResponseCompleter {
   private let intercepted: InterceptedRequest
   private let session: BrowserSession?
@@ -30,23 +32,26 @@ struct ResponseCompleter {
     self.running = running
   }
 
-  /// Passes the upstream's response on, completed if it is an authorization response.
+  /// Returns the response for the browser: the completed authorization response, a refusal of a response that sends a
+  /// code or token past the gateway, or the upstream's response with hardened header fields.
+  ///
+  /// - Parameter cookie: The `Set-Cookie` value to add; `nil` for none.
   func relay(_ answer: UpstreamResponse, adding cookie: String?) async -> Reply {
     var response = answer.head
     if let location = response.headers["Location"] {
       if let completed = await complete(location) {
         return .response(await replace(answer, by: completed, adding: cookie))
       }
-      if intercepted.isUnansweredHere(location) {
+      if intercepted.leaksUncompleted(location) {
         let refused = intercepted.respond(with: .here(.answerUnusable), transaction: transaction)
         return .response(await replace(answer, by: refused, adding: cookie))
       }
-      if handsCodeElsewhere(location) { return .response(await refuseElsewhere(answer, adding: cookie)) }
+      if sendsCodeElsewhere(location) { return .response(await refuseElsewhere(answer, adding: cookie)) }
       response.headers.set("Location", onThisOrigin(location))
       if response.status == 307 || response.status == 308 { change(&response, to: redirectStatus(response)) }
     }
     let elsewhere = response.secondaryDestinations
-    if elsewhere.contains(where: handsCodeElsewhere) {
+    if elsewhere.contains(where: sendsCodeElsewhere) {
       return .response(await refuseElsewhere(answer, adding: cookie))
     }
     if elsewhere.contains(where: intercepted.gateway.snapshot.locations.leaksAuthorizationResponse) {
@@ -60,12 +65,13 @@ struct ResponseCompleter {
     return .relay(answer, response)
   }
 
-  /// Returns true if a code would go to an origin other than the server's, without a state by which it could be
-  /// completed.
+  /// Returns true if the location contains a code for an origin other than the gateway and the upstream, and must not
+  /// pass.
   ///
-  /// A form without a transaction may be the last step of an observed client's sign-in in the same browser.
-  private func handsCodeElsewhere(_ location: String) -> Bool {
-    guard intercepted.gateway.snapshot.locations.leavesWithCode(location) else { return false }
+  /// Without a transaction, a code for an observed client may pass: the request may be the last step of a sign-in to
+  /// that client in the same browser.
+  private func sendsCodeElsewhere(_ location: String) -> Bool {
+    guard intercepted.gateway.snapshot.locations.sendsCodeElsewhere(location) else { return false }
     return transaction != nil || !intercepted.isForObservedClient(location)
   }
 
@@ -74,15 +80,15 @@ struct ResponseCompleter {
     return await replace(answer, by: refused, adding: cookie)
   }
 
-  /// Changes the status and drops the upstream's reason phrase, which belongs to the old status.
+  /// Changes the status, and removes the upstream's reason phrase, which belongs to the old status.
   private func change(_ response: inout Response, to status: Int) {
     guard status != response.status else { return }
     response.status = status
     response.reason = nil
   }
 
-  /// Returns 303 for a redirect that would make the browser post credentials to another origin (RFC 9700, section
-  /// 4.12).
+  /// Returns the status for a redirect with 307 or 308: 303 if the browser would repeat a POST, with the user's
+  /// credentials, at another origin (RFC 9700, section 4.12); otherwise the same status.
   private func redirectStatus(_ response: Response) -> Int {
     let location = response.headers["Location"] ?? ""
     let stays =
@@ -91,6 +97,7 @@ struct ResponseCompleter {
     return stays || intercepted.request.method != "POST" ? response.status : 303
   }
 
+  /// Returns the location with the gateway's origin in place of the upstream's.
   private func onThisOrigin(_ location: String) -> String {
     let upstream = intercepted.policy.upstream.origin.description
     guard location.hasPrefix(upstream) else { return location }
@@ -99,30 +106,29 @@ struct ResponseCompleter {
     return intercepted.policy.gateway.origin.description + rest
   }
 
-  /// Sends the gateway's response in place of the upstream's. The cookies of the upstream's response, for a session
-  /// that begins or ends, are kept.
+  /// Returns the gateway's response with the cookies of the upstream's response, which may begin or end a session.
   private func replace(_ answer: UpstreamResponse, by response: Response, adding cookie: String?) async -> Response {
     var response = response
     for field in intercepted.cookies(of: answer.head) { response.headers.append("Set-Cookie", field) }
     if let cookie { response.headers.append("Set-Cookie", cookie) }
-    // A short body read to its end keeps the connection for the next request.
+    // Reading a short body to its end makes the connection usable for the next request.
     _ = try? await answer.collect()
     return response
   }
 
-  /// Returns the response to the client; `nil` if the location is not an authorization response but, for example, a
-  /// login page.
+  /// Returns the completed response or its refusal; `nil` if the location is not an authorization response that can be
+  /// assigned to a transaction, for example because it leads to a login page.
   private func complete(_ location: String) async -> Response? {
     guard let answer = UpstreamAuthorizationResponse(location: intercepted.absolute(location)) else { return nil }
-    // A redirect back to the authorization endpoint also carries the state, but is no authorization response.
+    // A redirect to the authorization endpoint also contains the state, but neither a code nor an error.
     if let state = answer.state, isAnswer(answer) {
-      // This request sealed or opened the same state, so reuse its transaction.
+      // The transaction of this state is already known: this request created or decrypted the state.
       if let running, let carried = running.state, carried.utf8.span.isEqual(to: state.utf8.span) {
         return await complete(answer, running.transaction)
       }
       do throws(StoreError) {
         switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
-        case .value(let opened): return await complete(answer, opened)
+        case .value(let transaction): return await complete(answer, transaction)
         case .keyUnknown: return intercepted.respond(with: .here(.codeKeyUnknown))
         case .invalid: break
         }
@@ -130,7 +136,8 @@ struct ResponseCompleter {
         return intercepted.respond(with: .here(.storeUnavailable))
       }
     }
-    // Without a state only an error counts, and only if its client is certain.
+    // A response without a known state is completed only if it is an error, and only if the request belongs to a
+    // transaction and the location is the redirect URI of that transaction.
     guard let transaction, answer.parameters.contains(.error), isAt(location, transaction.upstreamRedirectURI) else {
       return nil
     }
@@ -151,6 +158,7 @@ struct ResponseCompleter {
     )
   }
 
+  /// Returns true if the location is the address, with or without a query or fragment.
   private func isAt(_ location: String, _ address: String) -> Bool {
     let text = intercepted.absolute(location)
     guard text.utf8.starts(with: address.utf8) else { return false }
@@ -160,22 +168,23 @@ struct ResponseCompleter {
 }
 
 extension InterceptedRequest {
-  /// Resolves a relative location against the gateway's origin, as the browser would.
+  /// Resolves a location that begins with one slash against the gateway's origin, as a browser does. Returns any other
+  /// location unchanged.
   func absolute(_ location: String) -> String {
     guard location.hasPrefix("/"), !location.hasPrefix("//") else { return location }
     return policy.gateway.origin.description + location
   }
 
-  /// Returns true if the location hands out a code or token that is not completed by this response or, with
-  /// `callback: network`, by the callback endpoint.
-  fileprivate func isUnansweredHere(_ location: String) -> Bool {
+  /// Returns true if the location sends a code or token to a protected redirect URI, except to the gateway's callback
+  /// with `callback: network`: the callback endpoint completes such a response.
+  fileprivate func leaksUncompleted(_ location: String) -> Bool {
     let locations = gateway.snapshot.locations
     guard locations.leaksAuthorizationResponse(location) else { return false }
     return policy.upstream.callback == .inPlace || !locations.isCallback(location)
   }
 
-  /// Returns true if the location is a redirect URI of an observed client, or answers an observed request that this
-  /// gateway knows.
+  /// Returns true if the location is a redirect URI of an observed client, or the response to an observed request that
+  /// this process remembers.
   func isForObservedClient(_ location: String) -> Bool {
     guard policy.isObserving else { return false }
     if gateway.snapshot.locations.isObserved(location) { return true }
@@ -198,8 +207,8 @@ extension InterceptedRequest {
     }
   }
 
-  /// True if a form of another site was posted without the gateway's cookie, because browsers attach no `SameSite=Lax`
-  /// cookie to it. The sign-in at a federated server ends with such a form (`upstream.cross_site_login`).
+  /// True if another site posted a form and the request has no cookie of the gateway: browsers attach no `SameSite=Lax`
+  /// cookie to such a request. The sign-in at a federated server ends with such a form (`upstream.cross_site_login`).
   private var isCrossSitePost: Bool {
     request.method == "POST" && request.headers["Sec-Fetch-Site"] == "cross-site"
       && !request.headers.all("Cookie").contains { $0.contains(gateway.snapshot.cookie.name + "=") }
@@ -227,8 +236,9 @@ extension InterceptedRequest {
     }
   }
 
-  /// Claims the upstream's code for the transaction and sends the wrapped code to the client. If the store is
-  /// unavailable, the client gets no code: a second transaction could present the same one.
+  /// Claims the upstream's code for the transaction and returns the response with the sealed code. If the store is full
+  /// or unavailable, the client gets an error in place of the code, because another transaction could use the same
+  /// code.
   private func deliver(_ permit: CompletionPermit) async -> Response {
     let transaction = permit.transaction
     do throws(StoreError) {
@@ -244,7 +254,8 @@ extension InterceptedRequest {
 }
 
 extension Response {
-  /// The URLs other than `Location` to which the response sends a client.
+  /// The URLs in header fields other than `Location` that a browser may request: `Refresh`, `Content-Location` and
+  /// `Link`.
   var secondaryDestinations: [String] {
     headers.all("Refresh") + headers.all("Content-Location") + headers.all("Link").flatMap(LinkField.targets)
   }

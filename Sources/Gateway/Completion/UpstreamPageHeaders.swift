@@ -1,15 +1,20 @@
 import HTTP
 
-/// Rewrites the header fields of the upstream's login and consent pages for the browser.
+/// Changes the header fields of the upstream's login and consent pages for the browser.
 enum UpstreamPageHeaders {
-  /// Adds fields that protect an interaction page, and removes those that would break it.
+  /// Adds fields that protect a login or consent page, and removes fields that would prevent the redirect to the app or
+  /// expose the page.
   ///
-  /// - `frame-ancestors` and `X-Frame-Options` are added: no other site may frame a login (RFC 9700, section 4.16).
-  /// - `Referrer-Policy: same-origin` is added: codes and states in URLs stay on this origin (section 4.2.4).
-  ///   `no-referrer` would make the form post carry `Origin: null`, which servers refuse as cross-site.
+  /// - `frame-ancestors 'none'` and `X-Frame-Options: DENY` are added: no site may frame a login (RFC 9700, section
+  ///   4.16).
+  /// - `Referrer-Policy: same-origin` is added unless the page has a policy: codes and states in URLs stay on this
+  ///   origin (section 4.2.4). With `no-referrer`, a form post would have `Origin: null`, which servers refuse as
+  ///   cross-site.
+  /// - `Cache-Control: no-store` is added unless the page has a `Cache-Control` field.
   /// - `form-action` is removed: browsers apply it to the whole redirect chain, including the redirect to the app
   ///   (`I-pages`).
   /// - CORS fields are removed: no script of another origin needs these pages (section 2.6).
+  /// - `Secure` is added to cookies if `isSecure` is true.
   static func harden(_ response: inout Response, isSecure: Bool) {
     var kept = Headers()
     for field in response.headers.fields {
@@ -30,7 +35,7 @@ enum UpstreamPageHeaders {
     response.headers = kept
   }
 
-  /// Removes `form-action` from a field, which may hold several policies, separated by commas (Content Security Policy
+  /// Removes the directive `form-action` from all policies in the field, which commas separate (Content Security Policy
   /// Level 3, section 2.2).
   private static func withoutFormAction(_ field: String) -> String {
     field.split(separator: ",").map { policy in
@@ -48,7 +53,7 @@ enum UpstreamPageHeaders {
 
   private static func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
 
-  /// Adds `Secure`, which an upstream omits if it is not aware of the TLS in front of it.
+  /// Adds the attribute `Secure` if it is missing. An upstream omits it if it does not know that clients use TLS.
   static func secured(_ cookie: String) -> String {
     let isSecure = cookie.split(separator: ";").dropFirst().contains { attribute in
       attribute.drop { $0 == " " }.lowercased() == "secure"

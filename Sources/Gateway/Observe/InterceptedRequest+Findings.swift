@@ -5,17 +5,17 @@ import Policy
 import Proxy
 import Telemetry
 
-/// Facts about an observed request: the fields of its log line, and the findings that depend on other requests of its
-/// flow (`I-observe`).
+/// Records observed requests, which pass although a rule would refuse them (`I-observe`): the fields of the log line,
+/// and the findings that depend on other requests of the same flow.
 extension InterceptedRequest {
-  /// The longest token response that is read, in bytes. A longer one passes unread.
-  private static let longestTokenAnswer = 64 * 1024
+  /// The maximum length of a token response that the gateway reads, in bytes. A longer response passes unread.
+  private static let maximumTokenResponseLength = 64 * 1024
 
   /// Records an authorization request.
   func noteObserved(_ request: AuthorizationRequest) {
     let parameters = request.parameters
     var observed = ObservedRequest()
-    observed.redirectURI = parameters[.redirectURI].map(InterceptedRequest.shape)
+    observed.redirectURI = parameters[.redirectURI].map(InterceptedRequest.loggedRedirectURI)
     observed.responseType = parameters[.responseType]
     observed.scope = parameters[.scope]
     observed.pkce =
@@ -29,19 +29,20 @@ extension InterceptedRequest {
     let client = parameters[.clientID].flatMap { policy.clients[ClientID($0)] }
     if parameters[.responseType] == "code", let link = ObservedFlow.link(request, client: client) {
       observed.flow = link.description
-      gateway.resources.observed.begin(ObservedFlow(request), link: link)
+      gateway.resources.observed.recordRequest(ObservedFlow(request), link: link)
     }
     trail.observed = observed
   }
 
-  /// Records a token request, and the refusals that only the authorization request or an earlier response reveals.
+  /// Records a token request, and the refusals that follow from the authorization request of its code or from an
+  /// earlier use of its refresh token.
   func noteObserved(_ request: TokenRequest) {
     let parameters = request.parameters
     let authentication = try? request.clientAuthentication()
     let grant = parameters[.grantType].flatMap(GrantType.init(rawValue:))
     var observed = ObservedRequest()
     observed.grant = parameters[.grantType].map { _ in grant?.rawValue ?? "other" }
-    observed.redirectURI = parameters[.redirectURI].map(InterceptedRequest.shape)
+    observed.redirectURI = parameters[.redirectURI].map(InterceptedRequest.loggedRedirectURI)
     observed.scope = parameters[.scope]
     observed.clientAuthentication = authentication.map { InterceptedRequest.word(for: $0.method) }
     switch grant {
@@ -49,31 +50,33 @@ extension InterceptedRequest {
       observed.pkce = parameters[.codeVerifier] == nil ? "none" : "verifier"
       guard let code = parameters[.code].map({ ShortDigest($0) }) else { break }
       observed.code = code.description
-      let known = gateway.resources.observed.use(code)
+      let known = gateway.resources.observed.recordUse(of: code)
       observed.isLinked = known != nil
       guard let known else {
-        trail.notObservable()
+        trail.recordNotObservable()
         break
       }
       let rejections = Enforcement.rejections(
         of: request, redeeming: known.flow, isSecondUse: known.uses > 0, age: now - known.passedAt, policy: policy)
-      for rejection in rejections { trail.wouldReject(rejection) }
+      for rejection in rejections { trail.recordWouldReject(rejection) }
     case .refreshToken:
       guard let token = parameters[.refreshToken], let id = authentication?.clientID,
-        let known = gateway.resources.observed.presented(ShortDigest(token))
+        let known = gateway.resources.observed.refreshToken(ShortDigest(token))
       else { break }
-      if known.client != ShortDigest(id.rawValue) { trail.wouldReject(.refreshTokenForeign) }
+      if known.client != ShortDigest(id.rawValue) { trail.recordWouldReject(.refreshTokenForeign) }
       let window = Int64(policy.clients[id]?.refreshReuseWindow ?? 0)
-      if let supersededAt = known.supersededAt, now - supersededAt >= window { trail.wouldReject(.refreshTokenReused) }
+      if let supersededAt = known.supersededAt, now - supersededAt >= window {
+        trail.recordWouldReject(.refreshTokenReused)
+      }
     case .clientCredentials, .deviceCode, .password, nil: break
     }
     trail.observed = observed
   }
 
-  /// Reads the refresh token in a short token response. The response passes byte for byte.
+  /// Records the refresh token in a successful token response of known, limited length. The body passes unchanged.
   func noteObserved(_ reply: Reply, to request: TokenRequest) async -> Reply {
     guard case .relay(let answer, var response) = reply, answer.head.status == 200,
-      let length = answer.length, length <= InterceptedRequest.longestTokenAnswer,
+      let length = answer.length, length <= InterceptedRequest.maximumTokenResponseLength,
       let id = (try? request.clientAuthentication())?.clientID
     else { return reply }
     do throws(UpstreamFailure) {
@@ -82,7 +85,7 @@ extension InterceptedRequest {
       return .response(tokenRejection(.here(rejection(for: error))))
     }
     if let token = JSONValue.members(of: response.body)?["refresh_token"]?.text {
-      gateway.resources.observed.gave(
+      gateway.resources.observed.recordIssued(
         ShortDigest(token), for: request.parameters[.refreshToken].map { ShortDigest($0) },
         client: ShortDigest(id.rawValue), now: now)
     }
@@ -98,8 +101,9 @@ extension InterceptedRequest {
     }
   }
 
-  /// Returns the redirect URI without query and loopback port, as a policy lists it; `malformed` for any other text.
-  private static func shape(_ text: String) -> String {
+  /// Returns the redirect URI without query, fragment and loopback port; `malformed` for a text that is not a redirect
+  /// URI.
+  private static func loggedRedirectURI(_ text: String) -> String {
     (try? RedirectURI(parsing: text))?.address ?? "malformed"
   }
 }

@@ -6,11 +6,11 @@ import Policy
 import Proxy
 import Telemetry
 
-/// Passes an observed request to the upstream as the client sent it, and the response back as the upstream sent it
+/// Passes an observed request to the upstream, and the response to the client, without a change by the gateway
 /// (`I-observe`).
 extension InterceptedRequest {
-  /// Returns the request with the client's own fields, in their order, and its own body. The proxy replaces `Host` and
-  /// framing, and adds `Via` and the forwarding fields, as for every request that passes.
+  /// Returns the request with the client's header fields, in their order and without `Host`, and the client's body. The
+  /// proxy sets `Host` and the framing, and adds `Via` and the forwarding fields, as for every request that passes.
   private func asReceived() -> OutboundRequest {
     var headers = Headers(capacity: request.headers.fields.count)
     for field in request.headers.fields where !field.name.isEqualIgnoringCase(to: "host") {
@@ -20,20 +20,23 @@ extension InterceptedRequest {
       method: request.method, target: request.target, headers: headers, body: request.body, peer: request.peer)
   }
 
-  /// Passes the request. If the policy enforces a client, the request and its response are refused if they concern a
-  /// redirect URI of an enforced client.
+  /// Passes the request and returns the upstream's response.
+  ///
+  /// Refuses a response that sends a code or token to the gateway's callback or to another URI that `LocationGuard`
+  /// protects from the client. If the policy enforces a client, also refuses a request that names such a URI, a request
+  /// with a code that belongs to a transaction, and a response with such a code.
   ///
   /// - Parameters:
-  ///   - parameters: The parameters of the request, wherever they occur.
-  ///   - clientID: The client id that the request names; `nil` if it names none or several.
-  ///   - refuse: Makes the response for a refusal.
+  ///   - parameters: The parameters of the request, one element for each place in which they occur.
+  ///   - clientID: The client id in the request; `nil` if the request contains no id or several.
+  ///   - refuse: Creates the response for a refusal.
   func observe(
     _ parameters: [FormParameters], from clientID: String?, refuse: (RejectionResponse) -> Response
   ) async -> Reply {
     trail.mode = EnforcementMode.observe.rawValue
     let client = clientID.flatMap { policy.clients[ClientID($0)] }
     let locations = gateway.snapshot.locations
-    if policy.isEnforcing, parameters.contains(where: { locations.isNamed(in: $0, by: client) }) {
+    if policy.isEnforcing, parameters.contains(where: { locations.namesGuardedURI($0, observed: client) }) {
       return .response(refuse(.here(.redirectURIEnforced)))
     }
     if policy.isEnforcing, let refusal = await refusalOfOwnedCode(in: parameters, from: clientID) {

@@ -1,30 +1,32 @@
 import Enforcement
 import Synchronization
 
-/// Links the requests of observed flows: an authorization request to its code, and a refresh token to its successor
-/// (`I-observe`).
+/// Links the requests of observed flows: an authorization request with the code in its response, and a refresh token
+/// with its successor (`I-observe`).
 ///
-/// The memory is bounded: each table has a fixed number of entries, and a new entry replaces the oldest. A lost entry
-/// only prevents a finding. All workers share the tables, which take no memory until a request is observed.
+/// The memory is bounded: each table has a maximum number of entries, and in a full table a new entry replaces the
+/// oldest. A lost entry only prevents a finding. All workers share the tables, which take almost no memory until a
+/// request is observed. A request and its response have the same link: a digest of the state and the redirect URI.
 final class ObservedFlows: Sendable {
-  /// A code whose authorization request is known.
+  /// A code that the gateway forwarded and whose authorization request is known.
   struct Code: Sendable {
     let flow: ObservedFlow
-    /// The time at which the code passed, in seconds since 1970.
+    /// The time at which the gateway forwarded the code, in seconds since 1970.
     let passedAt: Int64
+    /// The number of token requests with this code.
     var uses = 0
   }
 
   private struct Request: Sendable {
     var flow: ObservedFlow
-    /// True if several requests could have caused a response with this link.
+    /// True if different requests have this link, so that a response cannot be assigned to one of them.
     var isAmbiguous = false
     var isAnswered = false
   }
 
   private struct RefreshToken: Sendable {
     let client: ShortDigest
-    /// The time at which the server issued a successor, in seconds since 1970; `nil` if this token is the newest.
+    /// The time at which the upstream issued a successor, in seconds since 1970; `nil` while this token is the newest.
     var supersededAt: Int64?
   }
 
@@ -43,8 +45,9 @@ final class ObservedFlows: Sendable {
         refreshTokens: BoundedTable(capacity: capacity)))
   }
 
-  /// Records an authorization request that passes.
-  func begin(_ flow: ObservedFlow, link: ShortDigest) {
+  /// Records an authorization request that passes. If an earlier request with the same link has no response yet and
+  /// differs, the link is ambiguous.
+  func recordRequest(_ flow: ObservedFlow, link: ShortDigest) {
     tables.withLock { tables in
       guard let before = tables.requests[link], !before.isAnswered else {
         tables.requests[link] = Request(flow: flow)
@@ -54,22 +57,23 @@ final class ObservedFlows: Sendable {
     }
   }
 
-  /// Returns true if a request with this link passed.
+  /// Returns true if an authorization request with this link is recorded.
   func isKnown(_ link: ShortDigest) -> Bool { tables.withLock { $0.requests[link] != nil } }
 
   /// Records an authorization response that passes.
-  func answer(_ link: ShortDigest, code: ShortDigest, now: Int64) {
+  func recordResponse(_ link: ShortDigest, code: ShortDigest, now: Int64) {
     tables.withLock { tables in
       guard let request = tables.requests[link] else { return }
       tables.requests[link]?.isAnswered = true
-      // A code that passes a second time is an echo: its first request counts.
+      // If the upstream sends the same code again, the code stays linked with the first request.
       guard !request.isAmbiguous, tables.codes[code] == nil else { return }
       tables.codes[code] = Code(flow: request.flow, passedAt: now)
     }
   }
 
-  /// Records a use of a code. Returns `nil` if its request is unknown; `uses` counts the uses before this one.
-  func use(_ code: ShortDigest) -> Code? {
+  /// Records a use of a code. Returns the code, with the number of uses before this one; `nil` if the authorization
+  /// request of the code is unknown.
+  func recordUse(of code: ShortDigest) -> Code? {
     tables.withLock { tables in
       let found = tables.codes[code]
       if let found { tables.codes[code]?.uses = found.uses + 1 }
@@ -77,13 +81,13 @@ final class ObservedFlows: Sendable {
     }
   }
 
-  /// Returns the known facts about a refresh token that a client presents.
-  func presented(_ token: ShortDigest) -> (client: ShortDigest, supersededAt: Int64?)? {
+  /// Returns the client of a refresh token and the time at which a successor was issued; `nil` if the token is unknown.
+  func refreshToken(_ token: ShortDigest) -> (client: ShortDigest, supersededAt: Int64?)? {
     tables.withLock { $0.refreshTokens[token].map { ($0.client, $0.supersededAt) } }
   }
 
-  /// Records the refresh token in a response, which supersedes the presented one, if any.
-  func gave(_ token: ShortDigest, for presented: ShortDigest?, client: ShortDigest, now: Int64) {
+  /// Records the refresh token in a token response. A different refresh token in the request is superseded by it.
+  func recordIssued(_ token: ShortDigest, for presented: ShortDigest?, client: ShortDigest, now: Int64) {
     tables.withLock { tables in
       if let presented, presented != token {
         var before = tables.refreshTokens[presented] ?? RefreshToken(client: client)
@@ -95,7 +99,7 @@ final class ObservedFlows: Sendable {
   }
 }
 
-/// A dictionary of at most `capacity` entries, in which a new entry replaces the oldest.
+/// A dictionary of at most `capacity` entries. If it is full, a new entry replaces the oldest.
 struct BoundedTable<Value: Sendable>: Sendable {
   private var values: [ShortDigest: Value] = [:]
   private var order: [ShortDigest] = []
@@ -109,7 +113,7 @@ struct BoundedTable<Value: Sendable>: Sendable {
 
   var count: Int { values.count }
 
-  /// The value of a key. Setting `nil` has no effect: entries are removed only when they are the oldest.
+  /// The value of a key. Setting `nil` has no effect: only the oldest entry is removed, to make room for a new one.
   subscript(key: ShortDigest) -> Value? {
     get { values[key] }
     set {

@@ -1,22 +1,22 @@
-/// The question on the gateway's consent page (`I-consent`; RFC 8252, section 8.6; RFC 6819, section 5.2.3.2).
+/// The content of the gateway's consent page (`I-consent`; RFC 8252, section 8.6; RFC 6819, section 5.2.3.2).
 public struct ConsentPage: Sendable {
-  /// The form fields that the page posts back.
+  /// The names and values of the form fields that the page posts.
   public enum Field {
-    /// The hidden field with the sealed token of the page.
+    /// The name of the hidden field with the sealed authorization request.
     public static let token = "consent_token"
-    /// The field with the user's decision, ``approve`` or ``deny``.
+    /// The name of the field with the user's decision, ``approve`` or ``deny``.
     public static let decision = "decision"
-    /// The value of ``decision`` of the button that allows.
+    /// The value of ``decision`` if the user presses the button that allows.
     public static let approve = "approve"
-    /// The value of ``decision`` of the button that denies.
+    /// The value of ``decision`` if the user presses the button that denies.
     public static let deny = "deny"
   }
 
-  /// The client id, shown in place of a name that is missing, or next to the name.
+  /// The client id. The page shows it next to the name, or in place of a missing name.
   public var clientID: String
-  /// The client's name from the policy or the registration.
+  /// The client's name in the policy or in its registration; `nil` if it has none.
   public var clientName: String?
-  /// True if the identity of the app is proven, by its secret or by a claimed https redirect URI.
+  /// True if a secret or a claimed https redirect URI proves the identity of the app.
   public var isProven: Bool
   /// The destination of the authorization response.
   public var destination: RedirectDestination
@@ -24,10 +24,11 @@ public struct ConsentPage: Sendable {
   public var scopes: [String]
   /// The path on this origin to which the form posts.
   public var action: String
-  /// The sealed token that ties the decision to the browser (RFC 6749, section 10.12).
+  /// The sealed (encrypted and authenticated) authorization request, bound to the browser. It prevents forged decisions
+  /// (RFC 6749, section 10.12).
   public var token: String
 
-  /// Creates the question about one authorization request.
+  /// Creates the content for one authorization request.
   public init(
     clientID: String, clientName: String? = nil, isProven: Bool, destination: RedirectDestination, scopes: [String],
     action: String, token: String

@@ -1,10 +1,9 @@
-/// A piece of HTML that is safe to send: the literal parts in the source are markup, and the interpolated values are
-/// text.
+/// A piece of HTML. The parts of a string literal are markup, and interpolated strings are escaped, so that they are
+/// only text.
 ///
-/// Only string literals of the program become markup: the literal type is `StaticString`, so a value that is made at
-/// run time cannot become markup. Every interpolated value is escaped for text and for quoted attribute values alike, so
-/// attribute values are always quoted. A URL in an attribute goes through
-/// ``StringInterpolation/appendInterpolation(url:)``.
+/// Only string literals in the source become markup, because the literal type is `StaticString`. The escaping is
+/// sufficient for text and for quoted attribute values, so the markup must quote all attribute values. URLs in
+/// attributes need ``StringInterpolation/appendInterpolation(url:)``.
 public struct HTML: Sendable, ExpressibleByStringInterpolation {
   /// The markup.
   public private(set) var text: String
@@ -19,7 +18,7 @@ public struct HTML: Sendable, ExpressibleByStringInterpolation {
     text = stringInterpolation.text
   }
 
-  /// Collects the literal parts as markup and the interpolated values as text.
+  /// Collects the literal parts and the interpolated values.
   public struct StringInterpolation: StringInterpolationProtocol {
     fileprivate var text = ""
 
@@ -43,7 +42,7 @@ public struct HTML: Sendable, ExpressibleByStringInterpolation {
       text += String(value)
     }
 
-    /// Appends markup that was made before.
+    /// Appends markup without escaping it.
     public mutating func appendInterpolation(_ html: HTML) {
       text += html.text
     }
@@ -53,17 +52,19 @@ public struct HTML: Sendable, ExpressibleByStringInterpolation {
       text += html?.text ?? ""
     }
 
-    /// Appends markup one after the other.
+    /// Appends the pieces of markup in order.
     public mutating func appendInterpolation(_ pieces: [HTML]) {
       for piece in pieces { text += piece.text }
     }
 
-    /// Appends `value`, escaped, for people to read: characters that would hide, reorder or break text become visible.
+    /// Appends `value`, escaped, as text for people to read. Characters that would hide, reorder or break text are
+    /// replaced by U+FFFD.
     public mutating func appendInterpolation(shown value: String) {
       text += HTML.escaped(HTML.visible(value))
     }
 
-    /// Appends the value of `href` or `action`: escaped, or `#` in place of a URL that would run script in this page.
+    /// Appends the value of `href` or `action`, escaped; `#` for a URL that would run script or show content as this
+    /// origin.
     public mutating func appendInterpolation(url: String) {
       text += HTML.isActive(url) ? "#" : HTML.escaped(url)
     }
@@ -71,8 +72,9 @@ public struct HTML: Sendable, ExpressibleByStringInterpolation {
 }
 
 extension HTML {
-  /// Escapes the characters that end text, a quoted attribute value or a character reference (HTML, section 13.1.2).
-  /// Line breaks become references, because a parser would otherwise normalise a carriage return away.
+  /// Escapes the characters that could end text or a quoted attribute value or begin a character reference (HTML,
+  /// section 13.1.2). Line breaks become character references, because a parser would otherwise change a carriage
+  /// return.
   static func escaped(_ value: String) -> String {
     var result = ""
     result.reserveCapacity(value.utf8.count)
@@ -85,7 +87,7 @@ extension HTML {
       case "'": result += "&#39;"
       case "\r": result += "&#13;"
       case "\n": result += "&#10;"
-      // Not allowed in a document, even as references.
+      // HTML does not allow these characters, even as character references.
       case "\0", "\u{1}"..."\u{8}", "\u{b}", "\u{e}"..."\u{1f}", "\u{7f}"..."\u{9f}": result += "\u{fffd}"
       default: result.unicodeScalars.append(scalar)
       }
@@ -93,7 +95,8 @@ extension HTML {
     return result
   }
 
-  /// Replaces control characters and invisible or direction-changing ones, so that a name is displayed as it is.
+  /// Replaces control, invisible and direction-changing characters by U+FFFD, so that a name cannot look like another
+  /// one.
   static func visible(_ value: String) -> String {
     var result = ""
     for scalar in value.unicodeScalars {
@@ -106,8 +109,9 @@ extension HTML {
     return result
   }
 
-  /// Returns true if a browser would run or render `url` as content of this page's origin. Browsers ignore controls and
-  /// leading spaces in a scheme, so this function ignores them, too.
+  /// Returns true if the scheme of `url` makes a browser run script or render content that is not from a web server,
+  /// such as `javascript` or `data`. Browsers ignore some control characters and leading spaces; this function ignores
+  /// all of them.
   private static func isActive(_ url: String) -> Bool {
     let kept = url.unicodeScalars.filter { $0.value > 0x20 && $0.value != 0x7f }
     guard let colon = kept.firstIndex(of: ":") else { return false }

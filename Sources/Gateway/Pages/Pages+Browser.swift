@@ -1,13 +1,12 @@
 public import HTTP
 
-/// Pages about the browser in which the flow runs.
+/// Pages for a sign-in that cannot continue in this browser.
 extension Pages {
-  /// Returns the page for a completion without its browser's secret (`I-browser`): the flow changed browsers, or the
-  /// cookie is gone. The completion is refused. The link starts the sign-in again, and every rule runs.
+  /// Returns the page for a transaction that cannot continue in this browser: it began in another browser, the cookie
+  /// was deleted, it has expired, or the policy changed (`I-browser`). A link lets the user begin the sign-in again.
   ///
   /// - Parameters:
-  ///   - path: The path and query of the authorization request on this origin; any other text gives a page without a
-  ///     link.
+  ///   - path: The path and query of the link on this origin. For `nil` or any other text, the page has no link.
   ///   - page: The status and the text for the developer.
   public func startAgain(path: String?, _ page: ErrorPage) -> Response {
     let link: HTML? = path.flatMap { path in
@@ -25,13 +24,13 @@ extension Pages {
       """)
   }
 
-  /// Returns the page for a user agent that looks embedded, if the policy blocks those (RFC 8252, section 8.12).
-  /// Advisory: the guess depends on the `User-Agent` field.
+  /// Returns the page for an embedded user agent that the policy blocks (RFC 8252, section 8.12). The gateway only
+  /// guesses from the `User-Agent` field that the user agent is embedded.
   ///
   /// - Parameters:
-  ///   - address: The URL of this authorization request at the gateway, for the user to copy. Never a link, which would
-  ///     open in the same embedded view. `nil` for a page in the middle of a sign-in, which no other browser can
-  ///     continue.
+  ///   - address: The URL of this authorization request at the gateway, for the user to copy. It is not a link, because
+  ///     a link would open in the same embedded view. `nil` in the middle of a sign-in, which cannot continue in
+  ///     another browser.
   ///   - page: The status, 403, and the text for the developer.
   public func embeddedUserAgent(address: String?, _ page: ErrorPage) -> Response {
     let way: HTML =

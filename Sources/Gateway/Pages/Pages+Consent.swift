@@ -1,13 +1,14 @@
 public import HTTP
 
 extension Pages {
-  /// Returns the page that asks whether the app may have the access that it requests. The answer is a POST with the
-  /// fields of ``ConsentPage/Field``.
+  /// Returns the page that asks the user to allow the access that the app requests. The page posts the fields of
+  /// ``ConsentPage/Field``.
   ///
-  /// The buttons have the same order on screen and for the keyboard. Allow ignores clicks in the first second, because
-  /// another site can make the user double-click where the button is about to appear.
+  /// The buttons have the same order on screen and for the keyboard. The Allow button ignores clicks in the first
+  /// second: another site could make the user double-click at the position at which the button is about to appear.
   ///
-  /// With `Referrer-Policy: no-referrer` the POST carries `Origin: null`, so the token ties the answer to the page.
+  /// The page has `Referrer-Policy: no-referrer`, so the POST has `Origin: null` and only the token shows that it comes
+  /// from this page. The caller can change the field.
   public func consent(_ page: ConsentPage) -> Response {
     let name = page.clientName ?? page.clientID
     let identity: HTML = page.clientName == nil ? "" : "<code class=\"id\">\(shown: page.clientID)</code>"
@@ -49,8 +50,8 @@ extension Pages {
     }
   }
 
-  /// Returns the words for scopes that have the same meaning everywhere (OpenID Connect Core, sections 3.1.2.1, 5.4 and
-  /// 11).
+  /// Returns the description of a scope that OpenID Connect defines (OpenID Connect Core, sections 3.1.2.1, 5.4 and
+  /// 11); `nil` for any other scope.
   private static func words(forScope scope: String) -> HTML? {
     switch scope {
     case "openid": "know who you are"

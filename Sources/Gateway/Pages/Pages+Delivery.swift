@@ -1,10 +1,10 @@
 public import HTTP
 
-/// Pages that hand the authorization response to the client. They link only to a verified redirect URI, never to one
-/// that was only named in the request.
+/// Pages that take the authorization response to the client. They link only to a verified redirect URI, never to an
+/// unverified one from the request.
 extension Pages {
-  /// Returns a page with a form that submits itself (OAuth 2.0 Form Post Response Mode, section 2); without script, the
-  /// user presses its button.
+  /// Returns a page with a form that a script submits (OAuth 2.0 Form Post Response Mode, section 2). If the browser
+  /// runs no scripts, the user presses the button of the form.
   ///
   /// - Parameters:
   ///   - redirectURI: The verified redirect URI: https, or http on loopback.
@@ -26,11 +26,11 @@ extension Pages {
       """)
   }
 
-  /// Returns a page with a link to the app, for browsers that follow a redirect to a private-use scheme only after a
-  /// tap (RFC 8252, section 7.1).
+  /// Returns a page with a link that takes the authorization response to the app, in place of a redirect. The gateway
+  /// uses it for errors of clients that registered themselves (RFC 9700, section 4.11.2).
   ///
   /// - Parameters:
-  ///   - location: The verified redirect URI with the response in it.
+  ///   - location: The verified redirect URI with the parameters of the response.
   ///   - clientName: The name of the app, shown to the user.
   public func openApp(location: String, clientName: String) -> Response {
     response(

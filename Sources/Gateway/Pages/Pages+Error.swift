@@ -1,8 +1,7 @@
 public import HTTP
 
 extension Pages {
-  /// Returns a page that explains to the user what happened and what to do, and to the app's developer which rule
-  /// refused.
+  /// Returns a page that explains the problem and the next step to the user, and the rule to the developer of the app.
   ///
   /// The page contains no link to a URL from the request (RFC 6749, section 3.1.2.4).
   public func error(_ page: ErrorPage) -> Response {
@@ -21,7 +20,7 @@ extension Pages {
     return response
   }
 
-  /// Returns the part for the developer, separate from the text for the user.
+  /// Returns the section of the page for the developer of the app.
   func developerSection(_ page: ErrorPage) -> HTML {
     let rule: HTML? = page.rule.map {
       """
@@ -45,7 +44,7 @@ extension Pages {
       """
   }
 
-  /// Returns the text with the parts in backticks, by which diagnostics quote input, as code.
+  /// Returns the text as markup. The parts between backticks, which mark input in diagnostics, become `code` elements.
   private static func quoted(_ text: String) -> [HTML] {
     let pieces = text.split(separator: "`", omittingEmptySubsequences: false)
     return pieces.enumerated().map { index, piece in
@@ -53,6 +52,7 @@ extension Pages {
     }
   }
 
+  /// Returns the texts for the user.
   static func words(for status: Int) -> (title: String, happened: String, advice: String) {
     switch status {
     case 403:

@@ -1,9 +1,9 @@
 import HTTP
 import Proxy
 
-/// Error responses for programs, which cannot read a page.
+/// Error responses for programs, which cannot use an HTML page.
 extension Pages {
-  /// Returns the error in the form that the request prefers.
+  /// Returns the error as a page or as problem details.
   func error(_ page: ErrorPage, as form: ErrorForm) -> Response {
     switch form {
     case .page: error(page)
@@ -11,7 +11,8 @@ extension Pages {
     }
   }
 
-  /// Returns problem details (RFC 9457, section 3). The rule is a separate member, because no URL explains it.
+  /// Returns problem details (RFC 9457, section 3). The rule id is an extension member, because `type` must be a URI
+  /// and no URL explains the rule.
   private func problem(_ page: ErrorPage) -> Response {
     var members: [String: JSONValue] = [
       "type": .string("about:blank"), "title": .string(ReasonPhrase.of(page.status)),

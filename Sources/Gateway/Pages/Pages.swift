@@ -5,8 +5,8 @@ public import Policy
 
 /// The gateway's own pages (`I-pages`).
 ///
-/// Each function returns a complete response: the page loads no other resource, no other page may frame it, no cache
-/// may store it, and only the style and script whose hashes are in its content security policy run.
+/// The functions return complete responses. A page loads no other resource, no site may frame it, and no cache may
+/// store it. Its content security policy permits only the gateway's style sheet and script, by their hashes.
 public struct Pages: Sendable {
   /// The operator's name, logo and support link.
   public let branding: Branding
@@ -16,11 +16,11 @@ public struct Pages: Sendable {
     self.branding = branding
   }
 
-  /// Returns a response with the content inside the frame of every page.
+  /// Returns a response with `content` between the header and footer that all pages have.
   ///
   /// - Parameters:
   ///   - title: The title of the browser tab.
-  ///   - script: True if the page ends with ``SubmitScript``, which submits its form.
+  ///   - script: True to add ``SubmitScript``, which submits the form of the page.
   func response(status: Int, title: String, script: Bool = false, _ content: HTML) -> Response {
     let page: HTML = """
       <!doctype html>
@@ -54,14 +54,14 @@ public struct Pages: Sendable {
     return Response(status: status, headers: headers, body: Array(page.text.utf8))
   }
 
-  /// The policy has no `form-action`: browsers apply it along the redirect chain and would block the redirect to the
-  /// app (`I-pages`).
+  /// The content security policy of the pages. It has no `form-action`, which browsers apply to the whole redirect
+  /// chain: it would block the redirect to the app (`I-pages`).
   private static let policy =
     "default-src 'none'; style-src '\(hash(Stylesheet.html))'; base-uri 'none'; frame-ancestors 'none'"
 
   private static let policyWithScript = policy + "; script-src '\(hash(SubmitScript.html))'"
 
-  /// Returns a hash source (CSP Level 3, section 2.3.1): base64 with padding.
+  /// Returns a hash source: the SHA-256 digest in base64 with padding (Content Security Policy Level 3, section 2.3.1).
   private static func hash(_ html: HTML) -> String {
     "sha256-" + Data(sha256(Array(html.text.utf8))).base64EncodedString()
   }

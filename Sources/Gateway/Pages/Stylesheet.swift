@@ -1,5 +1,4 @@
-/// The only stylesheet of the gateway's pages. It is inline, so that a page needs no second request and no external
-/// asset.
+/// The style sheet of all pages of the gateway. It is part of each page, so that a page needs no second request.
 ///
 /// The contrast of text is at least 4.5 to 1 and of controls at least 3 to 1 in both color schemes (WCAG 2.2, 1.4.3 and
 /// 1.4.11).

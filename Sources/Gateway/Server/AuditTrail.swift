@@ -2,63 +2,66 @@ import Enforcement
 import OAuth
 import Telemetry
 
-/// The facts about one request for the decision log and the metrics.
+/// Collects the facts about one request that go to the decision log and the metrics.
 final class AuditTrail {
-  /// The number of the request in its worker.
+  /// The sequence number of the request in its worker.
   let request: UInt64
   var endpoint = DecisionEndpoint.path
-  /// The client id as the request names it.
+  /// The client id in the request, cut to 256 bytes if the policy does not list it; `nil` if the request names none.
   var client: String?
   /// True if the policy lists `client`.
   var isConfigured = false
   var transaction: TransactionID?
-  /// The family of refresh tokens to which the request belongs.
+  /// The id of the refresh token family (all refresh tokens that follow from one code) to which the request belongs.
   var family: TransactionID?
   var decision = DecisionKind.forward
+  /// The refusal; in observe mode, the first refusal that was not carried out.
   var rule: Rejection?
   var mode = "enforce"
   var findings: [String] = []
   var redirectKind: String?
-  /// The entry of `upstream.not_endpoints` that would let the path through, for a path that resembles an endpoint.
+  /// For a path that resembles an endpoint, the entry of `upstream.not_endpoints` that would let it through. For other
+  /// refused paths and for paths with unlisted OAuth requests, the plain names in the path.
   var path: String?
   var upstreamStatus: Int?
-  /// The networks of the first and the repeated use, for a repeated refresh.
+  /// The networks of the first and of the repeated use of a refresh token; `nil` unless the client repeated a refresh.
   var networks: RefreshNetworks?
   /// Further facts about an observed request.
   var observed: ObservedRequest?
 
-  /// - Parameter request: The number of the request in its worker.
+  /// - Parameter request: The sequence number of the request in its worker.
   init(_ request: UInt64) {
     self.request = request
   }
 
-  /// Records an outcome: its refusal, if any, and the refusals that observe mode did not carry out.
+  /// Records the refusal and the findings of a decision. Findings include refusals that observe mode did not carry out.
   func note<Permit: Sendable>(_ outcome: DecisionWithFindings<Permit>) {
     for finding in outcome.findings {
       switch finding {
       case .wouldReject(let rejection):
-        wouldReject(rejection)
+        recordWouldReject(rejection)
       case .note(let note): findings.append(note.rawValue)
       }
     }
-    if let refusal = outcome.refusal { refused(refusal.rejection) }
+    if let refusal = outcome.refusal { recordRefusal(refusal.rejection) }
   }
 
-  /// Records a refusal that observe mode did not carry out.
-  func wouldReject(_ rejection: Rejection) {
+  /// Records a refusal that was not carried out because the request is only observed.
+  func recordWouldReject(_ rejection: Rejection) {
     findings.append("would-reject:\(rejection.ruleID)")
     guard decision != .reject else { return }
     decision = .wouldReject
     rule = rule ?? rejection
   }
 
-  /// Records a redemption whose authorization request is unknown, so that most rules cannot be evaluated.
-  func notObservable() {
+  /// Records that most rules could not be evaluated for an observed redemption, because its authorization request is
+  /// unknown.
+  func recordNotObservable() {
     findings.append("not-observable")
     if decision == .forward { decision = .notObservable }
   }
 
-  func refused(_ rejection: Rejection) {
+  func recordRefusal(_ rejection: Rejection) {
     decision = .reject
     rule = rejection
   }

@@ -4,28 +4,30 @@ import Policy
 import Proxy
 import Telemetry
 
-/// The paths, the log name and the handling of requests to one endpoint.
+/// The properties of one endpoint: its name in the log, its paths, and the handling of its requests.
 struct EndpointRow: Sendable {
   enum Handling: Sendable {
     /// The gateway reads the request completely and answers it.
     case answer(@Sendable (InterceptedRequest) async -> Reply)
-    /// Like `answer` if the condition holds; otherwise the request passes, because no rule applies to it.
+    /// Like `answer` if the condition holds. Otherwise the gateway forwards the request unread, because no rule
+    /// applies.
     case answerIf(@Sendable (GatewaySnapshot) -> Bool, @Sendable (InterceptedRequest) async -> Reply)
-    /// The endpoint would bypass the enforcement: its requests are refused if the policy enforces a client.
+    /// Requests are refused if the policy enforces at least one client, because the endpoint would bypass the rules.
+    /// Otherwise they pass, and the refusal is a finding.
     case refuse(Rejection)
   }
 
   /// The name in the decision log and the metrics.
   let label: DecisionEndpoint
-  /// The endpoint's paths in the policy.
+  /// Returns the endpoint's paths: those in the policy, or the gateway's own paths.
   let paths: @Sendable (Policy) -> [String]
   let handling: Handling
 }
 
-/// The row of each endpoint. A case of `Endpoint` without a row does not compile.
+/// The row of each endpoint. The `switch` is exhaustive, so each endpoint must have a row.
 ///
-/// A request is matched with its row once, when its head is routed. The rules of an endpoint are lists in `RuleTable`,
-/// which the endpoint's own file names.
+/// The rules of the endpoints are the lists in `RuleTable`. The `Enforcement.decide...` function that an endpoint calls
+/// runs the lists of that endpoint.
 extension Endpoint {
   var row: EndpointRow {
     switch self {
@@ -44,7 +46,8 @@ extension Endpoint {
     case .introspection:
       EndpointRow(
         label: .introspection, paths: { $0.upstream.endpoints.introspection },
-        // If the policy enforces no client, the request is read only for its findings.
+        // If the policy enforces no client, the request is read only for findings, and only if the gateway holds the
+        // upstream secret of a client.
         handling: .answerIf(
           { $0.policy.isEnforcing || !$0.identifiersIfEnforced.held.isEmpty },
           { await IntrospectionEndpoint($0).respond() }))
@@ -69,7 +72,7 @@ extension Endpoint {
       EndpointRow(
         label: .path, paths: { _ in [] },
         handling: .answer { intercepted in
-          intercepted.trail.refused(.pathNotPassed)
+          intercepted.trail.recordRefusal(.pathNotPassed)
           return .response(
             intercepted.pages.error(ErrorPage(.pathNotPassed), as: ErrorForm(intercepted.request.headers)))
         })

@@ -1,16 +1,16 @@
 import HTTP1
 
-/// The two content types from which servers read parameters.
+/// The kinds of content from which servers read parameters.
 enum FormType {
   case urlEncoded
   case multipart
 
-  /// Returns the type of a request's body; `nil` for any other type.
+  /// Reads the first `Content-Type` field that names one of the two kinds; `nil` if no field does.
   init?(_ bytes: Span<UInt8>, _ fields: HeadIndex) {
     guard fields.has(.contentType) else { return nil }
     for field in fields where field.known == .contentType {
-      // A server may read parameters regardless of the text after the type, and regardless of further `Content-Type`
-      // fields.
+      // Only the beginning of the value is compared, and every field counts: some servers ignore the text after the
+      // type or use any one of several `Content-Type` fields.
       if FormType.begins(bytes, field.value, "application/x-www-form-urlencoded") {
         self = .urlEncoded
         return

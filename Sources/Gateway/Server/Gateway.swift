@@ -10,7 +10,8 @@ import Reactor
 import Sealing
 import Telemetry
 
-/// The OAuth part of one worker: it decides which requests are intercepted, and answers them.
+/// The OAuth part of one worker. It decides which requests the gateway answers itself, refuses or forwards, and makes
+/// the answers.
 public final class Gateway: Handler {
   let snapshot: GatewaySnapshot
   let resources: GatewayResources
@@ -19,7 +20,7 @@ public final class Gateway: Handler {
   private let worker: Int
   private let metrics: WorkerMetrics
 
-  /// Creates the gateway of one worker. `worker` is the worker's index, from 0.
+  /// Creates the gateway of the worker with the index `worker`; the first worker has index 0.
   public init(_ snapshot: GatewaySnapshot, _ resources: GatewayResources, worker: Int) {
     self.snapshot = snapshot
     self.resources = resources
@@ -41,7 +42,8 @@ public final class Gateway: Handler {
 
   // MARK: Routing
 
-  /// Matches the request with the endpoints and returns its handling. Requests for another host are refused.
+  /// Matches the path and query of the request with the endpoints and returns the handling of the request. A request
+  /// for another host is refused.
   public func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     guard isServed(head, bytes, client) else { return misdirected(client, ErrorForm(bytes, fields)) }
     switch snapshot.matcher.read(path: bytes.extracting(head.path), query: bytes.extracting(head.query ?? 0..<0)) {
@@ -74,7 +76,8 @@ public final class Gateway: Handler {
     return isAnswered ? .intercept(bodyLimit: snapshot.bodyLimit, tag: endpoint.rawValue) : .pass
   }
 
-  /// Routes a request with a form at a path that is no endpoint, by the names of its parameters.
+  /// Routes a request with a form body for a path that is not an endpoint. A form with the parameters of an
+  /// authorization or token request is an unlisted OAuth request.
   public func routeForm(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
   ) -> Route {
@@ -91,8 +94,8 @@ public final class Gateway: Handler {
     policy.blocksEmbeddedUserAgents ? routeDuringTransaction(head, bytes, fields, client) : .pass
   }
 
-  /// Routes an authorization or token request on a path that is no endpoint of the policy: an alias, which no rule
-  /// covers.
+  /// Routes an authorization or token request for a path that the policy does not list. Such a path may be an alias of
+  /// an endpoint, and no rule would run for it.
   private func routeUnlisted(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
   ) -> Route {
@@ -105,8 +108,8 @@ public final class Gateway: Handler {
     return observe(.unlistedOAuth, client, path: path)
   }
 
-  /// Routes a request for an upstream page that is no endpoint, such as a login page. If a transaction of the browser
-  /// runs that blocks embedded user agents, they are blocked here, too (RFC 8252, section 8.12).
+  /// Routes a request for a path that is not an endpoint, such as a login page of the upstream. While a transaction of
+  /// this browser runs whose client blocks embedded user agents, these pages block them, too (RFC 8252, section 8.12).
   private func routeDuringTransaction(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
   ) -> Route {
@@ -130,8 +133,8 @@ public final class Gateway: Handler {
     String(decoding: [UInt8](copying: bytes.extracting(range)), as: UTF8.self)
   }
 
-  /// Returns true if the request is for this gateway. The gateway answers for no other host, and no other host ever
-  /// gets into a redirect (RFC 9110, sections 7.4 and 15.5.20).
+  /// Returns true if the request names the host of this gateway, or no host. A request for another host gets 421, so
+  /// that no redirect can contain another host (RFC 9110, sections 7.4 and 15.5.20).
   private func isServed(_ head: RequestHead, _ bytes: Span<UInt8>, _ client: ClientFacts) -> Bool {
     if let forwarded = client.forwardedHost {
       let forwarded = Array(forwarded.lowercased().utf8)
@@ -141,25 +144,25 @@ public final class Gateway: Handler {
     return snapshot.authority.isEqual(bytes, host) || snapshot.authorityWithPort.isEqual(bytes, host)
   }
 
-  /// Returns true if an OAuth endpoint may answer: over TLS, or without a network in between (`I-transport`).
+  /// Returns true if the connection is safe for OAuth: it uses TLS, or the client is on this machine (`I-transport`).
   private func isProtected(_ client: ClientFacts) -> Bool {
     client.peer.isSecure || client.peer.isLoopback
   }
 
-  /// Refuses a path that may bypass an enforced client. If the policy enforces no client, there is nothing to bypass:
-  /// the request passes and the refusal is a finding.
+  /// Refuses a request whose path may bypass the rules. If the policy enforces no client, the request passes, and the
+  /// refusal is only a finding.
   private func refuseOrPass(
     _ rejection: Rejection, _ client: ClientFacts, _ form: ErrorForm, path: String? = nil
   ) -> Route {
     policy.isEnforcing ? refuse(rejection, client, form, path: path) : observe(rejection, client, path: path)
   }
 
-  /// Logs and counts a refusal that is not carried out.
+  /// Logs and counts a refusal, but passes the request.
   private func observe(_ rejection: Rejection, _ client: ClientFacts, path: String?) -> Route {
     let trail = AuditTrail(client.request)
     trail.path = path
     trail.mode = EnforcementMode.observe.rawValue
-    trail.wouldReject(rejection)
+    trail.recordWouldReject(rejection)
     record(trail, status: 0, peer: client.peer, began: Clock.monotonicNanoseconds())
     return .pass
   }
@@ -170,7 +173,7 @@ public final class Gateway: Handler {
   ) -> Route {
     let trail = AuditTrail(client.request)
     trail.path = path
-    trail.refused(rejection)
+    trail.recordRefusal(rejection)
     let page = ErrorPage(rejection, detail: detail)
     let response = show?(page) ?? pages.error(page, as: form)
     record(trail, status: response.status, peer: client.peer, began: Clock.monotonicNanoseconds())
@@ -203,7 +206,7 @@ public final class Gateway: Handler {
     switch row.handling {
     case .answer(let answer), .answerIf(_, let answer): reply = await answer(intercepted)
     case .refuse(let rejection):
-      trail.refused(rejection)
+      trail.recordRefusal(rejection)
       reply = .response(pages.error(ErrorPage(rejection)))
     }
     record(trail, status: reply.status, peer: request.peer, began: began)
@@ -215,13 +218,14 @@ public final class Gateway: Handler {
 
   // MARK: Dropped fields
 
-  /// True if the policy observes a client. Dropped fields are then logged.
+  /// True if the policy observes some requests. The proxy then reports each dropped field.
   public var observesDroppedFields: Bool { policy.isObserving }
 
-  /// Counts a field on which a server behind another proxy may rely, and logs it at most once a minute (`I-transport`).
+  /// Counts a dropped field and logs its name at most once a minute (`I-transport`). An upstream that was behind
+  /// another proxy may rely on such a field.
   public func dropped(field name: String, client: ClientFacts) {
     metrics.identityFieldDropped()
-    guard resources.droppedFields.isDue(name) else { return }
+    guard resources.droppedFields.admit(name) else { return }
     let trail = AuditTrail(client.request)
     trail.mode = EnforcementMode.observe.rawValue
     trail.findings.append("identity-field-dropped:\(name)")
@@ -246,38 +250,42 @@ public final class Gateway: Handler {
       worker: worker)
   }
 
-  /// Links an authorization response that passes to its request, if the location is such a response.
+  /// Records an authorization response that the gateway forwards, and returns its log fields. Returns `nil` if the
+  /// policy observes nothing or the location is not an authorization response with a code.
   func noteObserved(location: String) -> ObservedRequest? {
     guard policy.isObserving, let answer = UpstreamAuthorizationResponse(location: location),
       let link = ObservedFlow.link(answer)
     else { return nil }
-    resources.observed.answer(link.link, code: link.code, now: now)
+    resources.observed.recordResponse(link.link, code: link.code, now: now)
     var observed = ObservedRequest()
     observed.flow = link.link.description
     observed.code = link.code.description
     return observed
   }
 
-  // MARK: Passing responses
+  // MARK: Forwarded responses
 
-  /// Withholds a response whose location hands out a code, a token or an error that belongs to a transaction.
+  /// Decides on a response at a path that is not an endpoint. Withholds it if the location sends a code or a token to a
+  /// URI that `LocationGuard` protects. If the browser has the gateway's cookie, also withholds an error that may
+  /// belong to a transaction, and a code for an origin other than the gateway and the upstream.
   public func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict {
     let locations = snapshot.locations
     if locations.leaksAuthorizationResponse(location) {
-      // With `callback: network`, the callback endpoint completes a response that went to a browser without a
-      // transaction.
+      // With `callback: network`, a redirect to the callback passes to a browser without the cookie: the callback
+      // endpoint handles the response.
       let isForCallback = policy.upstream.callback == .network && !carriesCookie && locations.isCallback(location)
       return isForCallback ? .keep : .withhold
     }
     if carriesCookie, locations.isError(location), let state = UpstreamAuthorizationResponse(location: location)?.state,
-      states.mayOpen(state)
+      states.mayDecode(state)
     {
       return .withhold
     }
-    // Only the cookie shows whether a transaction of the browser runs; the other `respond` opens it.
-    if carriesCookie, locations.leavesWithCode(location) { return .withhold }
+    // Only the content of the cookie shows whether a transaction runs. `respond(to:upstream:)` decrypts it and passes
+    // the response if none runs.
+    if carriesCookie, locations.sendsCodeElsewhere(location) { return .withhold }
     if let observed = noteObserved(location: location) {
-      // The request that this response answers is at no endpoint and has no log line.
+      // The request was not for an endpoint, so no other log line mentions this response.
       let trail = AuditTrail(request)
       trail.mode = EnforcementMode.observe.rawValue
       trail.observed = observed
@@ -286,15 +294,17 @@ public final class Gateway: Handler {
     return .keep
   }
 
-  /// Returns true if a target of the `Link` field hands out a code or token.
+  /// Returns true if a target of the `Link` field contains a code or token for a URI that `LocationGuard` protects or,
+  /// for a browser with the gateway's cookie, a code for an origin other than the gateway and the upstream.
   public func withholdsLink(_ value: String, carriesCookie: Bool) -> Bool {
     let locations = snapshot.locations
     return LinkField.targets(of: value).contains { target in
-      locations.leaksAuthorizationResponse(target) || carriesCookie && locations.leavesWithCode(target)
+      locations.leaksAuthorizationResponse(target) || carriesCookie && locations.sendsCodeElsewhere(target)
     }
   }
 
-  /// Completes, refuses or passes a withheld response.
+  /// Returns the response that the browser gets in place of a withheld one: the completed authorization response, a
+  /// refusal, or the withheld response itself if it need not be withheld.
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response {
     let began = Clock.monotonicNanoseconds()
     let trail = AuditTrail(withheld.request.number)
@@ -306,20 +316,21 @@ public final class Gateway: Handler {
     return response
   }
 
-  /// Adds and removes header fields of an upstream page, as at the endpoints.
+  /// Hardens the header fields of an upstream page, as for pages at the authorization endpoint.
   public func editPassing(_ response: inout Response) {
     UpstreamPageHeaders.harden(&response, isSecure: policy.gateway.origin.scheme == .https)
   }
 
   private func unacceptable(_ error: MessageError, _ form: ErrorForm) -> Response {
     var response = pages.error(ErrorPage(status: error.status, detail: error.description), as: form)
-    // RFC 9110, section 15.5.6: the methods that pass at all; the endpoints send an `Allow` field for themselves.
+    // RFC 9110, section 15.5.6, requires `Allow`. These are the methods that the proxy forwards; an endpoint with fewer
+    // methods sends its own field.
     if error.status == 405 { response.headers.set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS") }
     return response
   }
 
-  /// Returns 429 if this client exceeds its limit (RFC 6585, section 4), and 503 if all clients together exceed one
-  /// (RFC 9110, section 15.6.4).
+  /// Returns 429 if the client's address has too many connections (RFC 6585, section 4), and 503 for a limit that all
+  /// clients share (RFC 9110, section 15.6.4).
   private func overloaded(_ limit: LimitKind, _ form: ErrorForm) -> Response {
     let isOwn = limit == .connectionsPerAddress
     return pages.error(
@@ -359,7 +370,8 @@ extension Reply {
 }
 
 extension ErrorPage {
-  /// The number of seconds after which a new attempt makes sense if the upstream or the store is unavailable.
+  /// The value of `Retry-After`, in seconds, if the upstream or the store is unavailable or the gateway has reached a
+  /// limit.
   static let retryDelay = 5
 
   /// Creates the page for a rejection.

@@ -2,7 +2,7 @@ import Proxy
 import TLS
 import Telemetry
 
-/// Copies the proxy's counts into the metrics of one worker.
+/// Counts the proxy's events in the metrics of one worker, and informs the operator of some of them.
 final class GatewayMetrics: ProxyMetrics {
   private let metrics: WorkerMetrics
   private let notices: OperatorNotices
@@ -39,8 +39,8 @@ final class GatewayMetrics: ProxyMetrics {
       case .insecure: .tls
       }
     metrics.upstreamFailed(kind)
-    upstream.failed(failure)
-    // Only the operator can fix the server, and would otherwise see nothing but a 502.
+    upstream.recordFailure(failure)
+    // Only the operator can fix the upstream, and without this notice would see only the status 502.
     if case .malformed(let reason) = failure {
       notices.report("an answer of the upstream was refused with 502: \(reason)")
     }
@@ -69,7 +69,7 @@ final class GatewayMetrics: ProxyMetrics {
   func http2StreamOpened() { metrics.http2StreamOpened() }
   func upstreamConnectionOpened() {
     metrics.upstreamConnectionOpened()
-    upstream.connected()
+    upstream.recordConnection()
   }
 
   func upstreamConnectionClosed() { metrics.upstreamConnectionClosed() }

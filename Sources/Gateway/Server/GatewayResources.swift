@@ -3,7 +3,8 @@ import Reactor
 public import Stores
 public import Telemetry
 
-/// The resources that outlive a policy: the memory that all workers share, the metrics and the decision log.
+/// The resources that stay the same across reloads of the policy and that all workers share: the store and the tables
+/// in memory, the metrics and the decision log.
 public struct GatewayResources: Sendable {
   let store: any EphemeralStore
   let ledger: RedemptionLedger
@@ -11,14 +12,14 @@ public struct GatewayResources: Sendable {
   let families: RefreshLedger
   let metrics: MetricsRegistry
   let log: DecisionLog
-  /// Returns the time in seconds since 1970, by which codes, tokens and transactions expire.
+  /// Returns the time in seconds since 1970. Codes, tokens and transactions expire according to it.
   let now: @Sendable () -> Int64
   let challenges = RecentChallenges()
   let observed = ObservedFlows()
-  let requestIDs = RequestIDs()
-  /// The dropped fields that were logged within the last minute.
+  let requestIDs = RequestIDGenerator()
+  /// The names of dropped header fields that were logged within the last minute.
   let droppedFields = RecentTexts()
-  /// Limits wrong verifiers, by flow and address.
+  /// Limits wrong code verifiers, by transaction and address.
   let verifierAttempts: RateLimiter
   /// Limits failed client authentication, by client and address.
   let authenticationAttempts: RateLimiter
@@ -27,17 +28,18 @@ public struct GatewayResources: Sendable {
   public let upstream: UpstreamWatch
   /// Limits requests to the token and revocation endpoints by address; the policy sets the rate.
   let tokenRequests: RateLimiter
-  /// Limits requests to these endpoints by client; the policy sets the rate.
+  /// Limits token and revocation requests by client, for requests that are proven to come from the client; the policy
+  /// sets the rate.
   let clientTokenRequests: RateLimiter
-  /// The value of `max_buffer_memory` if the policy does not set it, in bytes.
+  /// The default of `max_buffer_memory`, in bytes.
   let bufferMemory: Int
 
-  /// Creates the ledgers and limiters on top of the store.
+  /// Creates the ledgers that keep their entries in `store`, and the limiters.
   ///
   /// - Parameters:
-  ///   - bufferMemory: The value of `max_buffer_memory` if the policy does not set it, in bytes.
+  ///   - bufferMemory: The default of `max_buffer_memory`, in bytes.
   ///   - now: Returns the time, in seconds since 1970.
-  ///   - notice: Informs the operator of a problem that a worker noticed; may block.
+  ///   - notice: Informs the operator of a problem that a worker noticed. It may block: it runs on a separate thread.
   public init(
     store: any EphemeralStore, metrics: MetricsRegistry, log: DecisionLog,
     bufferMemory: Int = LimitSettings.defaultBufferMemory,
@@ -70,7 +72,8 @@ public struct GatewayResources: Sendable {
     ledger = RedemptionLedger(store: store)
     codes = CodeLedger(store: store)
     families = RefreshLedger(store: store)
-    // A user retries a few times. A program that guesses exceeds the limit and learns nothing: a verifier has 256 bits.
+    // A user retries a few times. A program that guesses exceeds the limit, and has no chance to find a verifier, which
+    // has at least 43 characters (RFC 7636, section 4.1).
     verifierAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
     authenticationAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
     tokenRequests = RateLimiter(TokenBucket.Rate(burst: 3_000, perMinute: 3_000))

@@ -7,18 +7,18 @@ import Synchronization
 import TLS
 import Telemetry
 
-/// The gateway on all of its workers.
+/// The gateway with all of its workers.
 public final class GatewayServer: Sendable {
   /// The proxy, which owns the listeners and workers.
   public let server: Server
   private let resources: GatewayResources
   private let workers: Int
-  /// The TLS of the policy for which the listeners were opened.
+  /// The TLS settings of the first policy, for which the listeners were opened.
   private let opened: GatewayTLS
   private let inForce: Mutex<InForce>
 
   private struct InForce {
-    /// The TLS of each open listener; `nil` for a plaintext one.
+    /// The TLS server of each open listener; `nil` for a plaintext one.
     var listeners: [TLSServer?]
     var upstreamCertificate: CertificateChain?
   }
@@ -53,13 +53,14 @@ public final class GatewayServer: Sendable {
     }
   }
 
-  /// Gives every worker the new policy, between two of its requests. Requests in progress finish under the old one, and
-  /// open connections keep the certificate with which they began.
+  /// Gives the new policy to every worker. Requests in progress finish under the old policy, and open connections keep
+  /// the certificate with which they began.
   ///
-  /// - Parameter snapshot: Made beforehand, because it takes long for a large policy.
+  /// - Parameter snapshot: The values of the new policy. The caller creates them on another thread, because this takes
+  ///   long for a large policy.
   public func reload(_ snapshot: GatewaySnapshot, tls: GatewayTLS) async {
     let listeners = inForce.withLock { inForce in
-      inForce.listeners = opened.listeners(from: tls, in: inForce.listeners)
+      inForce.listeners = opened.listeners(from: tls, current: inForce.listeners)
       inForce.upstreamCertificate = tls.upstreamCertificate
       return inForce.listeners
     }
@@ -71,8 +72,8 @@ public final class GatewayServer: Sendable {
     }
   }
 
-  /// The certificates that the listeners show to clients, in the order of the listeners, and then the gateway's
-  /// certificate for the upstream.
+  /// The certificates that the listeners present to clients, in the order of the listeners, followed by the certificate
+  /// that the gateway presents to the upstream, if it has one.
   public var certificates: [ServedCertificate] {
     let (listeners, own) = inForce.withLock { ($0.listeners, $0.upstreamCertificate) }
     let shown = zip(server.addresses, listeners).flatMap { address, tls in

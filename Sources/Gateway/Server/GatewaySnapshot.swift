@@ -7,25 +7,27 @@ import Reactor
 public import Sealing
 import TLS
 
-/// The values that follow from a policy, computed once and read by every worker.
+/// The values that are derived from a policy. They are computed once, and every worker reads them.
 public final class GatewaySnapshot: Sendable {
-  /// The policy from which the snapshot was made.
+  /// The policy from which the values were derived.
   public let policy: Policy
   let keyRing: KeyRing
   let matcher: EndpointMatcher
   let pages: Pages
   let cookie: BrowserCookie
   let locations: LocationGuard
+  /// The client ids that the gateway protects at the endpoints that clients call directly (`I-credentials`).
   let identifiers: GuardedIdentifiers
-  /// The identifiers if every observed client were enforced, for findings.
+  /// The ids that the gateway would protect if every observed client were enforced. They only cause findings.
   let identifiersIfEnforced: GuardedIdentifiers
-  /// The longest body of a request to an OAuth endpoint, in bytes.
+  /// The maximum length of the body of a request to an OAuth endpoint, in bytes.
   let bodyLimit: Int
-  /// The two accepted values of `Host`: without and with the default port.
+  /// An accepted value of `Host`: the host, with the port unless it is the default of the scheme.
   let authority: HostName
+  /// The other accepted value of `Host`: the host, always with the port.
   let authorityWithPort: HostName
 
-  /// Computes the snapshot, which may take a while for a large policy.
+  /// Computes the values. This may take about a second for a large policy.
   public init(policy: Policy, keyRing: KeyRing) {
     self.policy = policy
     self.keyRing = keyRing
@@ -43,12 +45,13 @@ public final class GatewaySnapshot: Sendable {
     authorityWithPort = HostName("\(name):\(origin.port)")
   }
 
-  /// Returns the proxy's settings for each of `workers` workers. Limits that apply to all workers together are divided
-  /// among them.
+  /// Returns the settings of the proxy for one of `workers` workers. The limits on upstream connections and on buffer
+  /// memory apply to all workers together, so each worker gets its share.
   ///
   /// - Parameters:
-  ///   - listeners: The TLS of each listener; `nil` for a plaintext one.
-  ///   - bufferMemory: The value of `max_buffer_memory` if the policy does not set it, in bytes.
+  ///   - listeners: The TLS server of each listener; `nil` for a plaintext one.
+  ///   - client: The TLS settings for the upstream; `nil` for plaintext.
+  ///   - bufferMemory: The default of `max_buffer_memory`, in bytes.
   func proxySettings(
     workers: Int, listeners: [TLSServer?], upstream client: TLSClient?, bufferMemory: Int
   ) -> ProxySettings {
@@ -92,7 +95,8 @@ public final class GatewaySnapshot: Sendable {
     // Responses stay unchanged if the policy enforces no client (`I-observe`).
     if gateway.origin.scheme == .https, policy.isEnforcing {
       settings.securesCookies = true
-      // A browser keeps the field for all ports of the host, and other programs on this machine use plain http.
+      // A browser applies Strict-Transport-Security to all ports of a host. Other programs on this machine may use
+      // plain http, so the gateway does not send the field if its own host is loopback.
       if let strict = gateway.strictTransport, !gateway.origin.isLoopback {
         settings.strictTransportSecurity = strict.fieldValue
       }

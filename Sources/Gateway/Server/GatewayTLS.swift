@@ -3,21 +3,22 @@ public import Policy
 import Proxy
 public import TLS
 
-/// The TLS of a policy, ready for use.
+/// The TLS servers and the TLS client of a policy, with their certificates and keys loaded.
 public struct GatewayTLS: Sendable {
-  /// The TLS of each listener of the policy, in its order; `nil` for a plaintext one.
+  /// The TLS server of each listener, in the order of the policy; `nil` for a plaintext listener.
   let listeners: [TLSServer?]
   private let addresses: [SocketAddress]
-  /// The TLS for connections to the upstream; `nil` for plaintext.
+  /// The TLS client for connections to the upstream; `nil` for plaintext.
   public let upstream: TLSClient?
-  /// The gateway's own certificate for the upstream, if the policy names one.
+  /// The certificate that the gateway presents to the upstream; `nil` if the policy names none.
   let upstreamCertificate: CertificateChain?
 
   /// Loads the certificates and keys.
   ///
   /// Throws `TLSError` if a certificate, a key or a cipher suite cannot be used.
   ///
-  /// - Parameter tickets: The ticket keys of the process, so that sessions outlive a reload.
+  /// - Parameter tickets: The keys of TLS session tickets. The process keeps them across reloads, so that clients can
+  ///   resume older sessions.
   public init(_ policy: Policy, tickets: TicketKeys) throws(TLSError) {
     var listeners: [TLSServer?] = []
     for listener in policy.gateway.listeners {
@@ -38,17 +39,19 @@ public struct GatewayTLS: Sendable {
     }
   }
 
-  /// Returns the TLS settings of another policy for the listeners that this policy opened. A listener that the other
-  /// policy does not list, or changes between plaintext and TLS, keeps its settings: only a restart opens and closes
-  /// listeners.
-  func listeners(from next: GatewayTLS, in force: [TLSServer?]) -> [TLSServer?] {
+  /// Returns the TLS server for each listener that this policy opened, after a change to the policy of `next`. A
+  /// listener that `next` does not list, or for which `next` has no TLS, keeps its current TLS server. A plaintext
+  /// listener stays plaintext: only a restart changes this, as it alone opens and closes listeners.
+  ///
+  /// - Parameter current: The TLS server that each listener uses now; `nil` for a plaintext listener.
+  func listeners(from next: GatewayTLS, current: [TLSServer?]) -> [TLSServer?] {
     addresses.indices.map { index in
-      let old = force[index]
+      let old = current[index]
       guard old != nil else { return nil }
-      let place =
+      let nextIndex =
         index < next.addresses.count && next.addresses[index] == addresses[index]
         ? index : next.addresses.firstIndex(of: addresses[index])
-      return place.flatMap { next.listeners[$0] } ?? old
+      return nextIndex.flatMap { next.listeners[$0] } ?? old
     }
   }
 }

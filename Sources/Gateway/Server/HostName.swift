@@ -9,7 +9,7 @@ struct HostName: Sendable {
     bytes = Array(text.lowercased().utf8)
   }
 
-  /// Returns true if the bytes are this name, without regard to case.
+  /// Returns true if the bytes in `range` of `other` are this name, without regard to case.
   func isEqual(_ other: Span<UInt8>, _ range: Range<Int>) -> Bool {
     bytes.span.isEqualIgnoringCase(to: other.extracting(range))
   }

@@ -7,16 +7,19 @@ import Proxy
 import Stores
 import Telemetry
 
-/// One intercepted request and the objects that its endpoint needs: the worker's gateway, the upstream, and the trail.
+/// A request that the gateway answers itself, with the objects that its endpoint needs: the worker's gateway, the
+/// upstream, and the record for the log.
 final class InterceptedRequest {
-  /// The longest unknown client id in the log, in bytes: enough to distinguish clients, too short to fill the log.
-  private static let longestNoted = 256
+  /// The number of bytes after which a client id is cut for the log: enough to distinguish clients, and too few to fill
+  /// the log.
+  private static let maximumLoggedLength = 256
 
   let gateway: Gateway
   let request: Request
   let upstream: Upstream
   let trail: AuditTrail
-  /// The path of the authorization endpoint that first received the request of a start ticket.
+  /// If the user restarts a sign-in by a link of the gateway (`StartEndpoint`), the path of the authorization endpoint
+  /// that received the original request; otherwise `nil`.
   var restartedPath: String?
 
   init(gateway: Gateway, request: Request, upstream: Upstream, trail: AuditTrail) {
@@ -30,6 +33,7 @@ final class InterceptedRequest {
   var pages: Pages { gateway.pages }
   var now: Int64 { gateway.now }
 
+  /// Returns the session in the browser's cookie; `nil` without a valid cookie.
   func session() -> BrowserSession? { gateway.snapshot.cookie.read(request, gateway.sealer) }
 
   /// Records the client of the request.
@@ -42,14 +46,14 @@ final class InterceptedRequest {
   /// Records the client id of a request, which may not be that of a configured client.
   func note(clientID: String?) {
     guard let clientID else { return }
-    let isShort = clientID.utf8.count <= InterceptedRequest.longestNoted
+    let isShort = clientID.utf8.count <= InterceptedRequest.maximumLoggedLength
     trail.client =
-      isShort ? clientID : String(decoding: clientID.utf8.prefix(InterceptedRequest.longestNoted), as: UTF8.self)
+      isShort ? clientID : String(decoding: clientID.utf8.prefix(InterceptedRequest.maximumLoggedLength), as: UTF8.self)
     if let client = policy.clients[ClientID(clientID)] { note(client: client) }
   }
 
-  /// Records a challenge that another browser sent before: the app's verifiers are not random (RFC 9700, section
-  /// 2.1.1).
+  /// Records a finding if another browser sent the same challenge before. Then the verifiers of the app are not random
+  /// (RFC 9700, section 2.1.1).
   ///
   /// - Parameter browserHash: The hash of the browser's secret.
   func note(_ challenge: CodeChallenge?, from browserHash: [UInt8]) {
@@ -57,7 +61,8 @@ final class InterceptedRequest {
     trail.findings.append("challenge-reused")
   }
 
-  /// Returns the request as the endpoints read it that clients call directly (RFC 6749, section 3.2).
+  /// Returns the request as read at an endpoint that clients call directly, such as the token endpoint (RFC 6749,
+  /// section 3.2).
   func clientRequest(_ names: ParameterNames = .atToken) -> TokenRequest {
     TokenRequest(
       method: request.method, query: request.query, contentTypes: request.headers.all("Content-Type"),
@@ -66,17 +71,20 @@ final class InterceptedRequest {
       hasClientCertificate: request.headers.fields.contains { InterceptedRequest.certificateFields.contains($0.name) })
   }
 
-  /// The fields in which a proxy forwards a client certificate (RFC 9440, and older ones). The proxy passes them to the
-  /// gateway only from trusted proxies.
+  /// The fields in which a TLS-terminating proxy forwards the client certificate (RFC 9440, and older names). They are
+  /// already removed from requests that do not come from a trusted proxy.
   private static let certificateFields: FieldNames = [
     "client-cert", "x-client-cert", "x-ssl-client-cert", "ssl-client-cert", "x-forwarded-client-cert",
     "x-forwarded-tls-client-cert",
   ]
 
-  /// Returns the header fields of the request that go upstream with a request that the gateway makes.
+  /// Returns the header fields of the client's request for a request that the gateway sends upstream.
   ///
-  /// Omitted are the fields of the client's connection, and those by which some servers let a request change its
-  /// method. `Upstream` removes the gateway's cookie from every request.
+  /// The result omits the fields of the client's connection, the fields for conditional and range requests, and the
+  /// fields by which a request can override its method on some servers. `Upstream` removes the gateway's cookie from
+  /// every request.
+  ///
+  /// - Parameter keepingBody: True to keep the fields that describe the body.
   func forwardedHeaders(keepingBody: Bool) -> Headers {
     var headers = Headers(capacity: request.headers.fields.count)
     for field in request.headers.fields where !InterceptedRequest.ownedFields.contains(field.name) {
@@ -89,14 +97,15 @@ final class InterceptedRequest {
     return headers
   }
 
-  /// Fields of the client's connection and of its cached responses, and those by which some servers change the method.
+  /// Fields of the client's connection, fields by which some servers override the method, and fields for conditional
+  /// and range requests: the gateway needs the complete response.
   private static let ownedFields: FieldNames = [
     "host", "via", "x-http-method-override", "x-http-method", "x-method-override", "if-none-match",
     "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range",
   ]
   private static let bodyFields: FieldNames = ["content-type", "content-encoding", "content-language"]
 
-  /// Returns the request as the client sent it, for requests that pass.
+  /// Returns the request with the method, target and body that the client sent, and with `forwardedHeaders`.
   func unchanged() -> OutboundRequest {
     OutboundRequest(
       method: request.method, target: request.target, headers: forwardedHeaders(keepingBody: true),

@@ -1,22 +1,24 @@
 import Reactor
 
-/// Messages of the workers to the operator: each text at most once a minute, regardless of how often its cause occurs.
+/// Shows messages of the workers to the operator. Each text is shown at most once a minute, however often its cause
+/// occurs.
 final class OperatorNotices: Sendable {
-  private let tell: @Sendable (String) -> Void
+  private let show: @Sendable (String) -> Void
   private let recent = RecentTexts()
 
-  /// - Parameter tell: Shows a message to the operator. It may block, so it runs on a separate thread.
-  init(_ tell: @escaping @Sendable (String) -> Void) {
-    self.tell = tell
+  /// - Parameter show: Shows a message to the operator. It may block, so it runs on a separate thread.
+  init(_ show: @escaping @Sendable (String) -> Void) {
+    self.show = show
   }
 
-  /// Shows the text. Returns false, without an effect, if the same text was shown within the last minute.
+  /// Shows the text. Returns false, and shows nothing, if the same text was shown within the last minute or if too many
+  /// different texts were.
   @discardableResult
   func report(_ text: String) -> Bool {
-    guard recent.isDue(text) else { return false }
-    let tell = tell
+    guard recent.admit(text) else { return false }
+    let show = show
     // A worker must not wait for the reader of the notices. If no thread can be started, the notice is lost.
-    try? Thread.start("notice") { tell(text) }
+    try? Thread.start("notice") { show(text) }
     return true
   }
 }

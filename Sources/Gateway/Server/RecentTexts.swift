@@ -3,14 +3,18 @@ import Synchronization
 
 /// Lets each text through at most once a minute, so that a frequent cause is reported but does not fill the log.
 final class RecentTexts: Sendable {
+  /// The time between two equal texts, in nanoseconds.
   private static let pause: UInt64 = 60_000_000_000
-  /// The largest number of different texts in a minute. More of them have one cause, for which these lines are enough.
+  /// The maximum number of different texts in a minute. If there are more, they probably have one cause, and the first
+  /// texts are enough to find it.
   private static let limit = 64
 
+  /// The time at which each text was last let through, in nanoseconds of the monotonic clock.
   private let latest = Mutex<[String: UInt64]>([:])
 
-  /// Returns true if the text was not let through in the last minute.
-  func isDue(_ text: String) -> Bool {
+  /// Lets the text through: returns true and remembers the time. Returns false if the text was let through within the
+  /// last minute, or if the maximum number of other texts was.
+  func admit(_ text: String) -> Bool {
     let now = Clock.monotonicNanoseconds()
     return latest.withLock { latest in
       if let last = latest[text], now - last < RecentTexts.pause { return false }

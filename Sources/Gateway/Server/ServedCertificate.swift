@@ -1,14 +1,15 @@
 public import Cryptography
 public import Telemetry
 
-/// A certificate that the gateway shows to its peers.
+/// A certificate that the gateway presents to clients or to the upstream.
 public struct ServedCertificate: Sendable {
-  /// The listener's address, or `upstream` for the certificate that the gateway shows to the upstream.
+  /// The address of the listener that presents the certificate, or `upstream` for the certificate that the gateway
+  /// presents to the upstream.
   public let place: String
   /// The certificate with its intermediate certificates.
   public let chain: CertificateChain
 
-  /// The expiry of the certificate, for the metrics.
+  /// The expiry of the certificate for the metrics, with the first 16 characters of its fingerprint.
   public var expiry: CertificateExpiry {
     CertificateExpiry(
       place: place, name: chain.hostNames.first ?? chain.subject, fingerprint: String(chain.fingerprint.prefix(16)),

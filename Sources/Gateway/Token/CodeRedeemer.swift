@@ -6,7 +6,10 @@ import Proxy
 import Sealing
 import Stores
 
-/// The single redemption of a code, from its claim to the response (`I-token`; RFC 6749, section 4.1.2).
+/// Redeems a code at the upstream, once (`I-token`; RFC 6749, section 4.1.2).
+///
+/// The gateway first claims the single use of the code in the store. After the upstream request, the code is spent, or
+/// can be redeemed again, or only the same client with the same verifier may retry.
 struct CodeRedeemer {
   private let intercepted: InterceptedRequest
   private let permit: RedemptionPermit
@@ -27,19 +30,19 @@ struct CodeRedeemer {
       switch claim {
       case .claimed: return intercepted.tokenRejection(.here(.codeUsed))
       case .spent:
-        try await endTokens()
+        try await revokeIssuedTokens()
         return intercepted.tokenRejection(.here(.codeUsed))
       case .granted(let attempt): return try await redeem(attempt)
       }
     } catch {
-      // The store is full or unavailable: without it, single use cannot be guaranteed.
+      // The store is full or unavailable. Without the store, the gateway cannot guarantee single use.
       return intercepted.tokenRejection(.here(.storeUnavailable))
     }
   }
 
-  /// Ends the tokens that were issued for the code, because two parties have the code and its proof (RFC 6749,
-  /// section 4.1.2).
-  private func endTokens() async throws(StoreError) {
+  /// Ends the refresh token family of the code and revokes the kept tokens upstream, because two parties have the code
+  /// and its verifier (RFC 6749, section 4.1.2).
+  private func revokeIssuedTokens() async throws(StoreError) {
     let sealed = try await ledger.takeTokens(of: permit.family, now: intercepted.now)
     let kept = sealed.flatMap { sealed in
       try? intercepted.gateway.sealer.open(RevocableTokens.self, from: String(stored: sealed), in: tokensBinding)
@@ -54,12 +57,13 @@ struct CodeRedeemer {
     StoreKey(.tokens, id: permit.family).binding(intercepted.gateway.resources.store)
   }
 
-  /// Ends the claim after the upstream's response. The response is never lost: if the store is unavailable, the claim
-  /// stays as it is, which refuses a second use, too.
+  /// Marks the code as spent after the upstream's response and keeps the issued tokens for a revocation. If the store
+  /// is unavailable, the client still gets the response. The claim then stays in the store, so a second use is still
+  /// refused.
   private func spend(_ attempt: RedemptionLedger.Attempt, _ members: [String: JSONValue] = [:]) async {
     do throws(StoreError) {
       try await ledger.spend(attempt, now: intercepted.now)
-      // If the upstream can revoke tokens, a replay of the code ends the tokens of this redemption.
+      // If the upstream has a revocation endpoint, a replay of the code revokes the tokens of this redemption.
       guard !intercepted.policy.upstream.endpoints.revocation.isEmpty, !members.isEmpty else { return }
       let tokens = RevocableTokens(intercepted.upstreamTokens(in: members))
       let sealed = intercepted.gateway.sealer.seal(tokens, in: tokensBinding).storedBytes
@@ -84,24 +88,27 @@ struct CodeRedeemer {
       case .unusable: try await ledger.leaveUnsettled(attempt, now: intercepted.now)
       case .error(.serverError, _), .error(.temporarilyUnavailable, _):
         try await ledger.leaveUnsettled(attempt, now: intercepted.now)
-      // The upstream refused the credentials and did not look at the code. If the code were spent, another program
-      // could make the client lose it by presenting it with wrong credentials.
+      // The upstream refused the credentials, probably before it checked the code. If this spent the code, another
+      // program could use up a client's code by presenting it with wrong credentials.
       case .error(.invalidClient, _): try await ledger.leaveUnsettled(attempt, now: intercepted.now)
       case .error: await spend(attempt)
       case .tokens(let members): await spend(attempt, members)
       }
       if attempt.isRetry, case .error(let code, _) = answer.answer, code != .invalidClient {
-        // An earlier attempt may have used up the upstream's code, which is not the client's fault.
+        // An earlier attempt may have used up the upstream's code. This is not the fault of the client, so the client
+        // gets a server error in place of `invalid_grant`.
         return intercepted.tokenRejection(.here(.upstreamFailed))
       }
       guard case .tokens(let members) = answer.answer else {
         return intercepted.relay(answer, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
-      return intercepted.tokenResponse(seal(members))
+      return intercepted.tokenResponse(sealRefreshToken(in: members))
     }
   }
 
-  private func seal(_ members: [String: JSONValue]) -> [String: JSONValue] {
+  /// Seals the refresh token: encrypts it together with its client and family, so that it is useless without the
+  /// gateway.
+  private func sealRefreshToken(in members: [String: JSONValue]) -> [String: JSONValue] {
     var members = members
     guard permit.sealsRefreshToken, let token = members["refresh_token"]?.text else { return members }
     let granted = members["scope"]?.text.flatMap { Scope(parsing: $0) }

@@ -5,22 +5,25 @@ import Policy
 import Sealing
 import Stores
 
-/// Holds the response to a refresh for an app that sends the request twice or did not receive the response
-/// (`I-renewal`, `refresh_reuse_window`).
+/// Keeps the response to a refresh for a short time, for an app that sends the same request twice or did not receive
+/// the response (`I-renewal`, `refresh_reuse_window`).
 ///
-/// The store has one response per family, which replaces that of the previous generation. It is sealed with a key that
-/// is derived from the presented token, so that only a holder of that token gets it, and bound to its family and
-/// generation.
+/// The store keeps at most one response per refresh token family; a new response replaces the previous one. The
+/// response is sealed (encrypted and authenticated) with a key that depends on the presented refresh token, so that
+/// only a holder of this token can get it. It is bound to the family and to the generation, the number of refreshes so
+/// far.
 struct HeldResponses {
+  /// The result of looking for a kept response.
   enum Found {
     case answer([String: JSONValue])
-    /// There was no room for the response, it was too long, or the store lost it.
+    /// No response is kept: there was no room for it, it was too long, it has expired, or the store lost it.
     case missing
+    /// The kept response answers a request with other parameters or credentials.
     case ofAnotherRequest
   }
 
-  /// The longest sealed response, in bytes. Token responses with an ID token have 2 to 6 KiB.
-  private static let longest = 16_384
+  /// The maximum length of a sealed response, in bytes. Token responses with an ID token usually have 2 to 6 KiB.
+  private static let maximumLength = 16_384
 
   private let intercepted: InterceptedRequest
   private let permit: RefreshPermit
@@ -42,15 +45,16 @@ struct HeldResponses {
       data: (0..<8).map { UInt8(truncatingIfNeeded: generation >> (8 * UInt64($0))) }, secret: presented)
   }
 
-  /// Reserves room for the response before the gateway sends the refresh upstream. Returns false if there is no room or
-  /// no window: the refresh continues without it, and a repeated request gets 503.
+  /// Reserves room for the response before the gateway sends the refresh upstream. Returns false if
+  /// `refresh_reuse_window` is 0, or if there is no room. Without room, the refresh continues, but a repeated request
+  /// gets 503.
   ///
-  /// - Parameter lease: The time that the upstream may take, in seconds.
+  /// - Parameter lease: The longest time for the upstream request, in seconds.
   func reserve(for lease: Int64) async -> Bool {
     guard window > 0 else { return false }
     do throws(StoreError) {
       try await store.reserve(
-        key, bytes: HeldResponses.longest, holder: intercepted.holder(permit.client),
+        key, bytes: HeldResponses.maximumLength, holder: intercepted.holder(permit.client),
         expiry: intercepted.now + lease + window,
         now: intercepted.now)
       return true
@@ -60,32 +64,34 @@ struct HeldResponses {
     }
   }
 
-  /// Stores the response in the reserved room and frees the rest. Returns the entry's value; `nil` if it was not
-  /// stored.
+  /// Stores the response in the reserved room and frees the unused rest. Returns the stored bytes, or `nil` if the
+  /// response was not stored.
   func hold(_ members: [String: JSONValue]) async -> [UInt8]? {
     let answer = HeldAnswer(time: intercepted.now, request: requestDigest, members: JSONValue.text(of: members))
     let sealed = intercepted.gateway.sealer.seal(answer, in: binding).storedBytes
     do throws(StoreError) {
-      if sealed.count <= HeldResponses.longest,
+      if sealed.count <= HeldResponses.maximumLength,
         try await store.replace(key, [], with: sealed, expiry: intercepted.now + window, now: intercepted.now)
       {
         return sealed
       }
     } catch {
-      // Handled below, as if there were no room.
+      // A failure of the store has the same result as a lack of room.
     }
     intercepted.trail.findings.append("answer-not-held")
     return nil
   }
 
-  /// Frees the reserved room, or deletes a response that must not be sent, unless another request has replaced it.
+  /// Frees the reserved room, or deletes a kept response that must not be sent. Does nothing if another request has
+  /// replaced the entry.
   ///
-  /// - Parameter entry: The value of the entry.
+  /// - Parameter entry: The bytes that `hold` returned; empty for room that was only reserved.
   func remove(_ entry: [UInt8] = []) async {
-    // If the store is unavailable, the entry expires.
+    // If the store is unavailable, the entry stays until it expires.
     _ = try? await store.remove(key, entry, now: intercepted.now)
   }
 
+  /// Returns the kept response if it answers the same request, with `expires_in` reduced by its age.
   func find() async throws(StoreError) -> Found {
     let now = intercepted.now
     guard let sealed = try await store.get(key, now: now),
@@ -99,14 +105,14 @@ struct HeldResponses {
     return .answer(members)
   }
 
-  /// A digest of the request as it goes upstream, with credentials and all forwarded parameters, and of the client's
-  /// own scope and resources, which may not go upstream.
+  /// A digest of the upstream request, with credentials and all forwarded parameters, and of the scope and resources in
+  /// the client's request, which may differ from those upstream.
   private var requestDigest: [UInt8] {
     let parts =
       [permit.upstream.authorization?.reveal() ?? "", permit.upstream.body.reveal(), permit.scope?.text ?? ""]
       + permit.resources
     var text: [UInt8] = []
-    // Each part has its length in front, so that no two requests give the same text.
+    // The length of each part precedes the part, so that different requests never give the same text.
     for part in parts { text += Array("\(part.utf8.count):".utf8) + Array(part.utf8) }
     defer { wipe(&text) }
     return sha256(text)
@@ -116,7 +122,7 @@ struct HeldResponses {
 /// The stored response to a refresh.
 private struct HeldAnswer: Sealable {
   static var purpose: Purpose { .kept }
-  /// Differs from the layout of `RevocableTokens`, which has the same purpose.
+  /// The number of the format. Differs from the number in `RevocableTokens`, which has the same purpose.
   private static let layout: UInt8 = 3
   private static let digestLength = 32
 

@@ -4,13 +4,16 @@ import OAuth
 import Policy
 import Stores
 
-/// Upstream codes in observed requests and in their responses, if the policy enforces a client (`I-completion`).
+/// Checks of the upstream codes in observed requests and in their responses, for a policy that also enforces a client
+/// (`I-completion`).
 extension InterceptedRequest {
-  /// Returns the refusal of a raw code that belongs to a transaction: a program that intercepted the code would redeem
-  /// it without its verifier, in the name of a client that is not enforced. Returns `nil` if the request has no such
+  /// Returns the refusal of a request that contains an upstream code of a transaction; `nil` if it contains no such
   /// code.
   ///
-  /// - Parameter clientID: The client id that the request names, in any place.
+  /// Clients of transactions get such a code only in sealed form. A program that intercepted the upstream's own code
+  /// could otherwise redeem it without the verifier, in the name of an observed client.
+  ///
+  /// - Parameter clientID: The client id in the request, for example in `Authorization`.
   func refusalOfOwnedCode(in parameters: [FormParameters], from clientID: String?) async -> RejectionResponse? {
     let codes = parameters.flatMap { $0.all(.code) }
     let clients = Set(parameters.flatMap { $0.all(.clientID) } + (clientID.map { [$0] } ?? []))
@@ -29,10 +32,10 @@ extension InterceptedRequest {
     return try await gateway.resources.codes.isOwned(digest, now: now)
   }
 
-  /// Claims the codes of a response that passes to an observed client, so that no transaction can present them later.
-  /// Returns false if a transaction presented one of them before.
+  /// Claims the codes in a response that passes to an observed client, so that no transaction can use them later.
+  /// Returns false if a code already belongs to a transaction.
   ///
-  /// If the store is unavailable, the response passes: observing does not depend on it.
+  /// If the store is full or unavailable, the response passes, because observing does not depend on the store.
   func claimPassing(_ locations: [String], to clientID: String) async -> Bool {
     let holder = StoreHolder(
       client: ClientID(clientID), address: request.peer.address, isLoopback: request.peer.isLoopback)

@@ -4,14 +4,16 @@ import OAuth
 import Policy
 import Proxy
 
-/// Passes requests to the upstream's token, revocation and introspection endpoints as the client sent them.
+/// Passes requests to the upstream's token, revocation, introspection and pushed authorization endpoints, with the
+/// client's own parameters.
 extension InterceptedRequest {
-  /// Returns the refusal of a request before its client is known: after too many failed attempts at a secret, or
-  /// because it names an upstream id whose secret the gateway holds.
+  /// Returns the refusal that does not depend on the rules of the endpoint; `nil` if there is none. A request is
+  /// refused after too many failed attempts to authenticate, or if it names or may name an upstream client id whose
+  /// secret the gateway holds.
   ///
-  /// - Parameter isObserved: True if the request only passes. Its attempts are limited, too, if they are made at a
-  ///   secret that the gateway holds.
-  func refused(
+  /// - Parameter isObserved: True if the request is only observed. Then failed attempts count only for a client id
+  ///   whose secret the gateway holds.
+  func preliminaryRefusal(
     _ request: TokenRequest, _ authentication: ClientAuthentication?, isObserved: Bool
   ) -> Response? {
     if !isObserved || namesHeldID(authentication), let throttled = throttledCredentials(authentication) {
@@ -22,14 +24,15 @@ extension InterceptedRequest {
       if isObserved,
         let finding = Enforcement.refusal(naming: request, guarded: snapshot.identifiersIfEnforced, policy: policy)
       {
-        trail.wouldReject(finding)
+        trail.recordWouldReject(finding)
       }
       return nil
     }
     return tokenRejection(.here(rejection))
   }
 
-  /// Sends an observed request upstream unchanged.
+  /// Passes an observed request to the upstream unchanged. Credentials that the upstream refuses with 401 count as a
+  /// failed attempt if the gateway holds the secret of their client id.
   func observe(_ request: TokenRequest, _ authentication: ClientAuthentication?) async -> Reply {
     let reply = await observe([request.parameters], from: authentication?.clientID.rawValue) { tokenRejection($0) }
     if reply.status == 401, namesHeldID(authentication) { countFailedCredentials(authentication) }
@@ -40,8 +43,8 @@ extension InterceptedRequest {
     authentication.map { gateway.snapshot.identifiers.held.contains($0.clientID.rawValue) } ?? false
   }
 
-  /// Sends the request upstream and returns the response. Credentials that the upstream refuses count as a failed
-  /// attempt.
+  /// Sends the request upstream and returns the response, which no cache may store. Credentials that the upstream
+  /// refuses count as a failed attempt.
   func pass(_ request: TokenRequest, _ authentication: ClientAuthentication?) async -> Response {
     do throws(UpstreamFailure) {
       let answer = try await upstream.send(passing(request))
@@ -64,8 +67,8 @@ extension InterceptedRequest {
     return true
   }
 
-  /// Returns the request without credentials that the gateway verifies: the upstream does not know them, cannot use
-  /// them, and must not learn them (`I-credentials`).
+  /// Returns the request for the upstream. If it names a client whose secret only the gateway knows, the credentials
+  /// are removed: the upstream cannot use them and must not learn them (`I-credentials`).
   private func passing(_ parsed: TokenRequest) -> OutboundRequest {
     var outbound = unchanged()
     let named = parsed.namedInHeader + parsed.parameters.all(.clientID) + (parsed.query?.all(.clientID) ?? [])
@@ -75,7 +78,7 @@ extension InterceptedRequest {
     outbound.headers.remove("Content-Encoding")
     outbound.headers.set("Content-Type", "application/x-www-form-urlencoded")
     let entries = parsed.parameters.entries.filter { !ParameterNames.clientAuthentication.contains($0.parameter) }
-    // If the body is not a form, no parameter could be read, and an empty body is sent.
+    // If the body is not a form, it has no parsed parameters, and the gateway sends an empty body.
     outbound.body = Array(FormEncoding.serialise(entries).utf8)
     return outbound
   }

@@ -6,9 +6,10 @@ import Proxy
 import Sealing
 import Stores
 
-/// Ends families of refresh tokens: in the gateway at once, and upstream if it has a revocation endpoint.
+/// Ends refresh token families. A family is the set of refresh tokens that follow from one code. The gateway refuses
+/// its tokens from then on, and also revokes tokens at the upstream if the upstream has a revocation endpoint.
 extension InterceptedRequest {
-  /// A token that the upstream issued, and its kind.
+  /// A token that the upstream issued, and its `token_type_hint` (RFC 7009, section 2.1).
   typealias UpstreamToken = (token: Secret, hint: TokenTypeHint)
 
   /// Returns the client and network to which the store entries of this request are charged.
@@ -16,9 +17,10 @@ extension InterceptedRequest {
     StoreHolder(client: client.id, address: request.peer.address, isLoopback: request.peer.isLoopback)
   }
 
-  /// Refuses the tokens of a family from now on. Returns true if the family had not ended before.
+  /// Ends a family: from now on the gateway refuses its tokens. Returns true if the family had not ended before.
   ///
-  /// - Parameter generations: The caller revokes the upstream tokens of all generations below this one.
+  /// - Parameter generations: The number of token generations whose upstream tokens the caller revokes. The upstream
+  ///   token of a later generation is revoked when a client presents it.
   func revokeFamily(
     _ family: TransactionID, of client: Client, revoking generations: Int
   ) async throws(StoreError) -> Bool {
@@ -37,10 +39,11 @@ extension InterceptedRequest {
     return tokens
   }
 
-  /// Revokes tokens upstream (RFC 7009). The response to the client does not depend on the result, which is logged.
+  /// Revokes tokens at the upstream (RFC 7009). The result is only logged: the response to the client does not depend
+  /// on it.
   func revoke(_ tokens: [UpstreamToken], with revocation: (Secret, TokenTypeHint) -> UpstreamTokenRequest) async {
     guard let path = policy.upstream.endpoints.revocation.first else {
-      // The gateway cannot end access tokens; they stay valid until they expire.
+      // Without a revocation endpoint, tokens of the upstream stay valid until they expire.
       trail.findings.append("tokens-not-revoked")
       return
     }
@@ -61,9 +64,11 @@ extension InterceptedRequest {
   }
 }
 
-/// The sealed upstream tokens, kept in the store, that the replay of a code revokes.
+/// The upstream tokens that were issued for a code. They are kept in the store, sealed (encrypted and authenticated),
+/// so that a replay of the code revokes them.
 struct RevocableTokens: Sealable {
   static var purpose: Purpose { .kept }
+  /// The number of the format.
   private static let layout: UInt8 = 1
 
   let tokens: [InterceptedRequest.UpstreamToken]

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Any JSON value: token responses have members that no standard defines.
+/// Any JSON value. Token responses have members that no standard defines, so the gateway keeps values of every type.
 enum JSONValue: Sendable, Equatable, Codable {
   case null
   case bool(Bool)
@@ -44,26 +44,28 @@ enum JSONValue: Sendable, Equatable, Codable {
     }
   }
 
+  /// The string; `nil` for a value of another type.
   var text: String? {
     guard case .string(let value) = self else { return nil }
     return value
   }
 
-  /// Returns the members of an object in JSON text; `nil` for any other text.
+  /// Returns the members of the JSON object in `bytes`; `nil` if the text is not a JSON object.
   static func members(of bytes: [UInt8]) -> [String: JSONValue]? {
     PlainJSON.members(of: bytes.span) ?? decoded(bytes)
   }
 
-  /// Returns JSON text with the members sorted by name.
+  /// Returns a JSON object with the members sorted by name.
   static func text(of members: [String: JSONValue]) -> [UInt8] {
     PlainJSON.text(of: members) ?? encoded(members)
   }
 
-  /// Reads an object with Foundation. `PlainJSON` must return the same value.
+  /// Reads a JSON object with Foundation. For the texts that it supports, `PlainJSON` must return the same value.
   static func decoded(_ bytes: [UInt8]) -> [String: JSONValue]? {
     try? JSONDecoder().decode([String: JSONValue].self, from: Data(bytes))
   }
 
+  /// Writes a JSON object with Foundation. For the values that it supports, `PlainJSON` must return the same text.
   static func encoded(_ members: [String: JSONValue]) -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

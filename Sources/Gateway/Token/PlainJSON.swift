@@ -1,15 +1,15 @@
 internal import Bytes
 
-/// The subset of JSON (RFC 8259) that nearly all token responses use: objects and lists of strings without escapes,
-/// whole numbers, `true`, `false` and `null`.
+/// Reads and writes the subset of JSON (RFC 8259) that nearly all token responses use: objects and arrays of strings
+/// without escapes, whole numbers, `true`, `false` and `null`.
 ///
-/// For any other text or value the result is `nil`, and Foundation reads or writes all of it. Within the subset, the
-/// result equals Foundation's, at a tenth of the cost.
+/// For any other text or value the functions return `nil`, and the caller uses Foundation. Within the subset, the
+/// result is the same as Foundation's, at about a tenth of the cost.
 enum PlainJSON {
-  /// The deepest nesting that is read or written. Token responses have less.
-  private static let deepest = 16
-  /// The number of decimal digits that always fit 64 bits.
-  private static let longestNumber = 18
+  /// The maximum depth of nested values. Token responses need less.
+  private static let maximumDepth = 16
+  /// The maximum number of digits of a number: every number of 18 decimal digits fits into 64 bits.
+  private static let maximumDigits = 18
 
   // MARK: Reading
 
@@ -22,7 +22,7 @@ enum PlainJSON {
   }
 
   private static func value(_ bytes: Span<UInt8>, _ index: inout Int, depth: Int) -> JSONValue? {
-    guard index < bytes.count, depth < deepest else { return nil }
+    guard index < bytes.count, depth < maximumDepth else { return nil }
     switch bytes[index] {
     case UInt8(ascii: "\""): return string(bytes, &index).map(JSONValue.string)
     case UInt8(ascii: "{"): return object(bytes, &index, depth: depth)
@@ -45,7 +45,7 @@ enum PlainJSON {
       guard skip(":", bytes, &index) else { return nil }
       skipSpace(bytes, &index)
       guard let value = value(bytes, &index, depth: depth + 1) else { return nil }
-      // If several members have one name, the first counts.
+      // If several members have the same name, the first counts, as in Foundation.
       if members[name] == nil { members[name] = value }
       skipSpace(bytes, &index)
       if skip("}", bytes, &index) { return .object(members) }
@@ -83,7 +83,7 @@ enum PlainJSON {
     let isNegative = skip("-", bytes, &index)
     let start = index
     var value: Int64 = 0
-    while index < bytes.count, bytes[index] &- 0x30 < 10, index - start < longestNumber {
+    while index < bytes.count, bytes[index] &- 0x30 < 10, index - start < maximumDigits {
       value = value * 10 + Int64(bytes[index] - 0x30)
       index += 1
     }
@@ -109,21 +109,21 @@ enum PlainJSON {
 
   // MARK: Writing
 
-  /// Returns JSON text with the members in the order of their names' bytes.
+  /// Returns a JSON object with the members sorted by the bytes of their names; `nil` if a value is outside the subset.
   static func text(of members: [String: JSONValue]) -> [UInt8]? {
     var text: [UInt8] = []
     text.reserveCapacity(512)
     return write(.object(members), to: &text, depth: 0) ? text : nil
   }
 
-  /// Returns true if the value could be written.
+  /// Appends the JSON text of the value. Returns false if the value is outside the subset.
   private static func write(_ value: JSONValue, to text: inout [UInt8], depth: Int) -> Bool {
-    guard depth < deepest else { return false }
+    guard depth < maximumDepth else { return false }
     switch value {
     case .null: text += "null".utf8
     case .bool(let value): text += (value ? "true" : "false").utf8
     case .integer(let value): text += String(value).utf8
-    // Foundation decides how many digits a fraction has.
+    // Only Foundation writes fractions, because it chooses their number of digits.
     case .number: return false
     case .string(let value): return write(value, to: &text)
     case .array(let values):

@@ -5,8 +5,8 @@ import Policy
 import Proxy
 import Stores
 
-/// The revocation endpoint (RFC 7009): a sealed refresh token is replaced by the upstream's own; any other request
-/// passes as the client sent it.
+/// The revocation endpoint (RFC 7009). The gateway decrypts a refresh token that it sealed for a client, and revokes
+/// the upstream token in it. A request with any other token passes with the client's own parameters.
 struct RevocationEndpoint {
   private let intercepted: InterceptedRequest
 
@@ -23,7 +23,7 @@ struct RevocationEndpoint {
     var isObserved = false
     if case .invalid = opened { isObserved = Enforcement.mode(of: request, policy: intercepted.policy) == .observe }
     if let refused = intercepted.throttledAddress()
-      ?? intercepted.refused(request, authentication, isObserved: isObserved)
+      ?? intercepted.preliminaryRefusal(request, authentication, isObserved: isObserved)
     {
       return .response(refused)
     }
@@ -31,8 +31,8 @@ struct RevocationEndpoint {
     intercepted.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal):
-      // Do not reveal the token to other clients: for them it is invalid, which is not an error (RFC 7009, section
-      // 2.2).
+      // A client must not learn that the token belongs to another client. It gets the response for an invalid token,
+      // which is not an error (RFC 7009, section 2.2).
       if refusal.rejection == .refreshTokenForeign { return .response(intercepted.revocationResponse()) }
       if refusal.rejection == .clientAuthenticationFailed { intercepted.countFailedCredentials(authentication) }
       return .response(intercepted.tokenRejection(refusal))
@@ -46,14 +46,14 @@ struct RevocationEndpoint {
     }
   }
 
-  /// Revokes the token upstream. The gateway makes the response itself, because the upstream's could contain the token
-  /// or the credentials that were used.
+  /// Ends the family of the token and revokes its upstream token. The gateway creates the response itself, because the
+  /// response of the upstream could contain the upstream token or the gateway's credentials.
   private func revoke(_ grant: RefreshGrant, with form: UpstreamTokenRequest) async -> Response {
     intercepted.trail.family = grant.family
     if let client = intercepted.policy.clients[grant.clientID], let throttled = intercepted.throttled(proven: client) {
       return throttled
     }
-    guard await isEnded(grant) else { return intercepted.tokenRejection(.here(.storeUnavailable)) }
+    guard await endFamily(of: grant) else { return intercepted.tokenRejection(.here(.storeUnavailable)) }
     return switch await intercepted.requestTokens(form) {
     case .failure(let failure): intercepted.tokenFailure(failure)
     case .success(let upstream) where (200..<300).contains(upstream.status):
@@ -66,9 +66,9 @@ struct RevocationEndpoint {
     }
   }
 
-  /// Ends the family in the gateway, too: an upstream that does not rotate has only one token, of which other sealed
-  /// copies may exist.
-  private func isEnded(_ grant: RefreshGrant) async -> Bool {
+  /// Ends the token family in the gateway. Other sealed tokens may contain the same upstream token, because an upstream
+  /// that does not rotate refresh tokens issues only one. Returns false if the store is full or unavailable.
+  private func endFamily(of grant: RefreshGrant) async -> Bool {
     guard let client = intercepted.policy.clients[grant.clientID] else { return true }
     do throws(StoreError) {
       _ = try await intercepted.revokeFamily(grant.family, of: client, revoking: grant.generation + 1)

@@ -21,7 +21,7 @@ struct TokenEndpoint {
     let holdsSealedValue = holdsSealedValue
     let isObserved = !holdsSealedValue && Enforcement.mode(of: request, policy: intercepted.policy) == .observe
     if let refused = intercepted.throttledAddress()
-      ?? intercepted.refused(request, authentication, isObserved: isObserved)
+      ?? intercepted.preliminaryRefusal(request, authentication, isObserved: isObserved)
     {
       return .response(refused)
     }
@@ -43,8 +43,9 @@ struct TokenEndpoint {
     }
   }
 
-  /// True if a code or refresh token of the request opens, which is possible only for an app to which the gateway
-  /// issued it.
+  /// True if the request contains a code or refresh token that the gateway sealed (encrypted for a client). Only an app
+  /// that uses the gateway can have one, so such a request is never observed. Always false if the policy observes
+  /// nothing.
   private var holdsSealedValue: Bool {
     guard intercepted.policy.isObserving else { return false }
     let sealer = intercepted.gateway.sealer
@@ -70,7 +71,7 @@ struct TokenEndpoint {
     switch outcome.decision {
     case .reject(let refusal):
       return intercepted.throttledVerifier(of: opened, refusal) ?? intercepted.tokenRejection(refusal)
-    // A code that opened, or that an enforced client presents, is never observed.
+    // Not reached: a request with a sealed code, or from an enforced client, is always enforced.
     case .pass: return intercepted.tokenRejection(.here(.codeNotSealed))
     case .forward(let permit):
       if let throttled = intercepted.throttled(proven: permit.client) { return throttled }
@@ -90,7 +91,7 @@ struct TokenEndpoint {
     case .reject(let refusal): return intercepted.tokenRejection(refusal)
     case .pass: return intercepted.tokenRejection(.here(.refreshTokenUnbound))
     case .forward(let permit):
-      // An unsealed token does not prove its client.
+      // A refresh token that the gateway did not seal does not prove which client sent the request.
       if permit.grant != nil || intent.clientIsProven, let throttled = intercepted.throttled(proven: permit.client) {
         return throttled
       }
@@ -115,7 +116,8 @@ extension InterceptedRequest {
     let answer: UpstreamTokenResponse
   }
 
-  /// Sends a form to the upstream endpoint at the path of the client's request, and reads the whole response.
+  /// Sends a form to the upstream at the path of the client's request, reads the whole response, and removes values
+  /// that the client must not see.
   func requestTokens(_ form: UpstreamTokenRequest) async -> Result<ReceivedTokenResponse, UpstreamFailure> {
     do throws(UpstreamFailure) {
       let response = try await post(form, to: String(request.path))
@@ -131,7 +133,7 @@ extension InterceptedRequest {
     }
   }
 
-  /// Sends a form to a path of the upstream. Every form that the gateway makes is sent by this function.
+  /// Sends a form to the upstream. All forms that the gateway itself creates are sent by this function.
   func post(_ form: UpstreamTokenRequest, to path: String) async throws(UpstreamFailure) -> UpstreamResponse {
     var headers: Headers = [
       "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json", "Accept-Encoding": "identity",
@@ -143,10 +145,10 @@ extension InterceptedRequest {
         method: "POST", target: path, headers: headers, body: Array(form.body.reveal().utf8), peer: request.peer))
   }
 
-  /// Returns the client's response for the upstream's.
+  /// Returns the response to the client for a response of the upstream.
   ///
-  /// - Parameter isHeld: True if the gateway used its own credentials, so that an error about them is not the client's
-  ///   fault.
+  /// - Parameter usedGatewayCredentials: True if the gateway sent credentials that it holds. Then `invalid_client` is
+  ///   not the fault of the client and becomes an upstream failure.
   func relay(_ upstream: ReceivedTokenResponse, usedGatewayCredentials: Bool) -> Response {
     switch upstream.answer {
     case .tokens(let members): return tokenResponse(members)
@@ -156,7 +158,7 @@ extension InterceptedRequest {
       case .serverError: return tokenRejection(.here(.upstreamFailed))
       case .temporarilyUnavailable: return tokenRejection(.here(.upstreamUnavailable))
       default:
-        trail.refused(.upstreamError)
+        trail.recordRefusal(.upstreamError)
         return tokenError(code, status: code == .invalidClient ? 401 : 400, description: description)
       }
     case .unusable:

@@ -7,13 +7,14 @@ import Sealing
 import Stores
 import Telemetry
 
-/// One use of a refresh token (RFC 6749, section 6; `I-renewal`), from its claim to the response.
+/// Handles one refresh request (RFC 6749, section 6; `I-renewal`).
 ///
-/// The refresh tokens of public clients are valid for one use (RFC 9700, section 2.2.2). If the upstream does not
-/// rotate them, the gateway does: it seals the same upstream token into a new one.
+/// The refresh tokens of public clients are valid for one use (RFC 9700, section 2.2.2). The gateway claims this use in
+/// the store before it contacts the upstream. If the upstream does not rotate refresh tokens, the gateway does: it
+/// seals (encrypts) the same upstream token into a new token for the client.
 struct TokenRefresher {
-  /// The time for reading a response, in seconds, in addition to the time for its head.
-  private static let reading: Int64 = 30
+  /// The time for reading the body of a response, in seconds.
+  private static let bodyTime: Int64 = 30
 
   private let intercepted: InterceptedRequest
   private let permit: RefreshPermit
@@ -27,23 +28,26 @@ struct TokenRefresher {
   }
 
   func respond() async -> Response {
-    // The client authenticates to the upstream and presents the upstream's own token, which the gateway does not
-    // manage.
-    guard let grant = permit.grant ?? adopted() else { return await ask(nil) }
+    // Without a grant, the client authenticates at the upstream and presents the upstream's own refresh token, which
+    // the gateway does not manage.
+    guard let grant = permit.grant ?? adoptedGrant() else { return await refreshWithoutRotation(nil) }
     intercepted.trail.family = grant.family
     do throws(StoreError) {
       let use = use(of: grant)
       if permit.rotates || (use.isAdopted && permit.client.kind == .public) { return try await rotate(grant, use) }
       if let ended = try await families.end(of: use, now: intercepted.now) { return await refuse(grant, ended) }
-      return await ask(grant)
+      return await refreshWithoutRotation(grant)
     } catch {
-      // The store is full or unavailable: without it, a second use cannot be distinguished from the first.
+      // The store is full or unavailable. Without the store, the gateway cannot detect a second use.
       return intercepted.tokenRejection(.here(.storeUnavailable))
     }
   }
 
-  /// Refreshes without rotation: the presented token stays valid, and the new one expires later.
-  private func ask(_ grant: RefreshGrant?) async -> Response {
+  /// Refreshes a token that may be used more than once. The presented token stays valid; the new token has a later
+  /// expiry.
+  ///
+  /// - Parameter grant: The content of the presented token; `nil` for a token that the gateway does not manage.
+  private func refreshWithoutRotation(_ grant: RefreshGrant?) async -> Response {
     switch await intercepted.requestTokens(permit.upstream) {
     case .failure(let failure): return intercepted.tokenFailure(failure)
     case .success(let answer):
@@ -54,9 +58,9 @@ struct TokenRefresher {
     }
   }
 
-  /// Returns the first grant of a new family for a token that was issued before the gateway was installed
-  /// (`raw_refresh_until`).
-  private func adopted() -> RefreshGrant? {
+  /// Returns the grant for an upstream token that was issued before the gateway was installed (`raw_refresh_until`), as
+  /// the first of a new token family; `nil` for any other token.
+  private func adoptedGrant() -> RefreshGrant? {
     guard permit.isFromBeforeTheGateway else { return nil }
     return RefreshGrant(
       family: RefreshUse.adoptedFamily(of: presented, client: permit.client.id), generation: 0, epoch: families.epoch,
@@ -86,14 +90,15 @@ struct TokenRefresher {
     case .busy: return intercepted.tokenRejection(.here(.refreshTokenBusy))
     case .missing: return intercepted.tokenRejection(.here(.familyMissing))
     case .ended(let ended): return await refuse(grant, ended)
-    case .repeated: return try await again(grant, use)
-    case .reused: return try await refuse(grant)
+    case .repeated: return try await answerRepeat(grant, use)
+    case .reused: return try await refuseReuse(of: grant)
     }
   }
 
+  /// The time after which the claim of a use ends by itself, in seconds: longer than any upstream request takes.
   private var lease: Int64 {
     let upstream = intercepted.policy.upstream
-    return Int64(upstream.connectTimeout + upstream.responseTimeout) / 1_000 + TokenRefresher.reading
+    return Int64(upstream.connectTimeout + upstream.responseTimeout) / 1_000 + TokenRefresher.bodyTime
   }
 
   private func rotate(
@@ -104,7 +109,7 @@ struct TokenRefresher {
     switch await intercepted.requestTokens(permit.upstream) {
     case .failure(let failure):
       if isReserved { await held.remove() }
-      // Release in any case: the app has no other token with which to retry.
+      // Release the claim even if the upstream may have used the token up: the app has no other token for a retry.
       try await families.release(attempt, now: intercepted.now)
       return intercepted.tokenFailure(failure)
     case .success(let answer):
@@ -114,21 +119,23 @@ struct TokenRefresher {
         return intercepted.relay(answer, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
       let (renewed, token) = renewed(members, grant)
-      // Hold the response before the family moves on, so that a repeated request that finds it moved also finds the
-      // response.
+      // Keep the response before the new token becomes the valid one, so that a repeated request, which then counts as
+      // repeated, finds the response.
       let entry = isReserved ? await held.hold(renewed) : nil
-      if await isSettled(attempt, renewed) { return intercepted.tokenResponse(renewed) }
+      if await settle(attempt, renewed) { return intercepted.tokenResponse(renewed) }
       if let entry { await held.remove(entry) }
-      // Another request has shown in the meantime that two parties hold tokens of the family.
+      // Meanwhile another request has ended the family or taken over the claim: two parties have tokens of the family.
       let tokens = intercepted.upstreamTokens(in: members).filter { $0.hint == .accessToken }
       await intercepted.revoke([(token.upstreamRefreshToken, .refreshToken)] + tokens, with: permit.revocation)
       return intercepted.tokenRejection(.here(.refreshTokenReused))
     }
   }
 
-  /// Moves the family on and returns true if the response may be sent. A response of the upstream is never lost: if the
-  /// store is unavailable, the client gets its token, and the record stays busy until that token is used.
-  private func isSettled(_ attempt: RefreshLedger.Attempt, _ renewed: [String: JSONValue]) async -> Bool {
+  /// Makes the new token the valid one of the family. Returns true if the client may get the response.
+  ///
+  /// If the store is unavailable, the client gets the response, because the upstream may have used up the old token.
+  /// The store then still contains the claim, but the ledger accepts the new token nevertheless.
+  private func settle(_ attempt: RefreshLedger.Attempt, _ renewed: [String: JSONValue]) async -> Bool {
     guard let successor = renewed["refresh_token"]?.text else { return false }
     do throws(StoreError) {
       return try await families.settle(attempt, successor: Secret(successor), now: intercepted.now)
@@ -138,13 +145,15 @@ struct TokenRefresher {
     }
   }
 
-  /// Ends the family of a token that was used before, including the newest token (RFC 9700, section 4.14.2).
-  private func refuse(_ grant: RefreshGrant) async throws(StoreError) -> Response {
+  /// Refuses a token that was used before, and ends its whole family, including the newest token (RFC 9700, section
+  /// 4.14.2).
+  private func refuseReuse(of grant: RefreshGrant) async throws(StoreError) -> Response {
     let lived = try await intercepted.revokeFamily(grant.family, of: permit.client, revoking: grant.generation + 1)
     return await refuse(grant, lived ? .first : .again)
   }
 
-  /// Refuses a token of a family that has ended. Its upstream token is revoked, but only once.
+  /// Refuses a token of a family that has ended. The upstream token in it is revoked at the first such refusal for each
+  /// generation of the family.
   private func refuse(_ grant: RefreshGrant, _ ended: RefreshLedger.Ended) async -> Response {
     if ended == .first {
       await intercepted.revoke([(grant.upstreamRefreshToken, .refreshToken)], with: permit.revocation)
@@ -152,7 +161,8 @@ struct TokenRefresher {
     return intercepted.tokenRejection(.here(.refreshTokenReused))
   }
 
-  /// Returns the response with a refresh token that is sealed to the family of the presented one.
+  /// Returns the members of the response with the new refresh token for the client, and the content of that token. The
+  /// token belongs to the family of the presented one and is sealed unless the client is observed.
   private func renewed(
     _ members: [String: JSONValue], _ old: RefreshGrant
   ) -> (members: [String: JSONValue], grant: RefreshGrant) {
@@ -162,27 +172,28 @@ struct TokenRefresher {
     grant.epoch = families.epoch
     grant.issuedAt = intercepted.now
     if let token = members["refresh_token"]?.text, !token.isEmpty { grant.upstreamRefreshToken = Secret(token) }
-    // An observed client gets the upstream's own token: its next refresh does not need the gateway (`I-observe`).
+    // An observed client gets the upstream's own token, so that its next refresh does not depend on the gateway
+    // (`I-observe`).
     let token = permit.sealsRefreshToken ? intercepted.gateway.sealer.seal(grant) : grant.upstreamRefreshToken.reveal()
     members["refresh_token"] = .string(token)
     return (members, grant)
   }
 
-  /// Handles a repeat within `refresh_reuse_window`, which gets the response to the first use if the request is the
-  /// same.
-  private func again(_ grant: RefreshGrant, _ use: RefreshUse) async throws(StoreError) -> Response {
+  /// Handles a repeated use within `refresh_reuse_window`. If the request is the same as the first one, the client gets
+  /// the kept response.
+  private func answerRepeat(_ grant: RefreshGrant, _ use: RefreshUse) async throws(StoreError) -> Response {
     let found = try await HeldResponses(intercepted, permit, presented: presented, grant).find()
     var isAnswered = false
     if case .answer = found { isAnswered = true }
     guard let first = try await families.countRepeat(use, isAnswered: isAnswered, now: intercepted.now) else {
-      return try await refuse(grant)
+      return try await refuseReuse(of: grant)
     }
     intercepted.trail.findings.append("refresh-repeated")
     intercepted.trail.networks = RefreshNetworks(first: first.network, repeated: use.networkText)
     switch found {
     case .answer(let members): return intercepted.tokenResponse(members)
     case .missing: return intercepted.tokenRejection(.here(.refreshAnswerMissing))
-    case .ofAnotherRequest: return try await refuse(grant)
+    case .ofAnotherRequest: return try await refuseReuse(of: grant)
     }
   }
 }

@@ -2,15 +2,18 @@ internal import Bytes
 import Enforcement
 import OAuth
 
-/// Removes from an upstream response to a gateway request what the client must not see (`I-credentials`).
+/// Removes the values that the client must not see from an upstream response to a request of the gateway
+/// (`I-credentials`).
 ///
-/// Legacy servers repeat the code or the secret in error messages, and some return refresh tokens in nonstandard
-/// members. Such a refresh token would not be sealed to its client. The members of RFC 6749, section 5.1, and the ID
-/// token pass.
+/// Some legacy servers repeat the code or the secret in error messages, and some return refresh tokens in nonstandard
+/// members. Such a refresh token would reach the client unsealed: any program could use it without the gateway. The ID
+/// token and the members of RFC 6749, section 5.1, pass unchanged, except a refresh token that is neither a string nor
+/// a whole number.
 struct TokenResponseScreen {
-  private static let known: Set<String> = ["access_token", "token_type", "expires_in", "scope", "id_token"]
-  /// The shortest refresh token, in bytes, that is searched for in other members.
-  private static let leastSearched = 8
+  private static let unscreened: Set<String> = ["access_token", "token_type", "expires_in", "scope", "id_token"]
+  /// The minimum length, in bytes, of a refresh token that is searched for in other members. A shorter text could occur
+  /// by chance.
+  private static let minimumSearchedLength = 8
 
   private let texts: [String]
   private let sealsRefreshToken: Bool
@@ -20,9 +23,10 @@ struct TokenResponseScreen {
     sealsRefreshToken = request.sealsRefreshToken
   }
 
-  /// Removes members in place.
+  /// Removes or masks members in place.
   ///
-  /// - Returns: True if a member was changed or removed.
+  /// - Returns: True if a member was changed or removed. A refresh token that is only converted from a number to a
+  ///   string, or a null one that is removed, does not count.
   func screen(_ members: inout [String: JSONValue]) -> Bool {
     var isChanged = false
     var texts = texts
@@ -30,10 +34,10 @@ struct TokenResponseScreen {
       let text = TokenResponseScreen.tokenText(token)
       members["refresh_token"] = text.map(JSONValue.string)
       isChanged = text == nil && token != .null
-      if let text, text.utf8.count >= TokenResponseScreen.leastSearched { texts.append(text) }
+      if let text, text.utf8.count >= TokenResponseScreen.minimumSearchedLength { texts.append(text) }
     }
-    // Most responses have no other member, so the spellings of the texts are not computed.
-    let others = members.keys.filter { !TokenResponseScreen.known.contains($0) && $0 != "refresh_token" }
+    // Most responses have no other member. For them, the form-encoded spellings of the texts are not computed.
+    let others = members.keys.filter { !TokenResponseScreen.unscreened.contains($0) && $0 != "refresh_token" }
     guard !others.isEmpty else { return isChanged }
     let screen = MemberScreen(hiding: texts, sealsRefreshToken: sealsRefreshToken)
     for name in others {
@@ -46,7 +50,7 @@ struct TokenResponseScreen {
     return isChanged
   }
 
-  /// Returns a refresh token as text; some servers use a number.
+  /// Returns a refresh token as text. Some servers send a whole number. Returns `nil` for any other type.
   private static func tokenText(_ value: JSONValue) -> String? {
     switch value {
     case .string(let text): text
@@ -97,7 +101,7 @@ private struct MemberScreen {
     }
   }
 
-  /// Returns the text with each hidden text replaced.
+  /// Returns the text with each hidden text replaced by `***`.
   private func mask(_ text: String) -> String {
     hidden.reduce(text) { text, secret in
       text.utf8.span.contains(secret) ? text.replacing(secret, with: MemberScreen.mask) : text
@@ -112,13 +116,14 @@ private struct MemberScreen {
 
   private static func isSecretName(_ name: String) -> Bool { letters(name).hasSuffix("clientsecret") }
 
-  /// Returns true for `refreshToken`, `Refresh_Token`, `refresh`, `rt`, `offline_token` and the like.
+  /// Returns true for names such as `refreshToken`, `Refresh_Token`, `refresh`, `rt` and `offline_token`.
   private static func isRefreshTokenName(_ name: String) -> Bool {
     let letters = letters(name)
     return letters == "rt" || letters.utf8.span.contains("refresh") || letters.utf8.span.contains("offlinetoken")
   }
 
-  /// Returns true for a member such as `refresh_expires_in`, which is a number or a date and cannot be a token.
+  /// Returns true for a member such as `refresh_expires_in` whose value is null, a number, or a string of at most ten
+  /// digits, so it cannot be a token.
   private static func isLifetime(_ name: String, _ value: JSONValue) -> Bool {
     let letters = letters(name)
     let isTime = ["expires", "expiresin", "expiresat", "expiry", "lifetime", "validity", "ttl"].contains {

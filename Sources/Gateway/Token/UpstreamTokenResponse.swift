@@ -2,26 +2,26 @@ internal import Bytes
 import HTTP
 import OAuth
 
-/// The response of an upstream's token endpoint in the terms of RFC 6749, sections 5.1 and 5.2. Legacy servers send
-/// forms, errors with status 200, and other member names.
+/// A response of the upstream's token endpoint, converted to the form of RFC 6749, sections 5.1 and 5.2. Some legacy
+/// servers send form-encoded bodies, errors with status 200, or other member names.
 enum UpstreamTokenResponse {
   case tokens([String: JSONValue])
   case error(OAuthErrorCode, description: String?)
-  /// A response that a client cannot use.
+  /// A response that is neither usable tokens nor an error code.
   case unusable
 
   init(status: Int, headers: Headers, body: [UInt8]) {
     self = UpstreamTokenResponse.read(status: status, headers: headers, body: body, screen: nil).answer
   }
 
-  /// Reads a response and removes what the client must not see.
+  /// Reads a response and, with a screen, removes the values that the client must not see.
   ///
-  /// - Returns: The answer, and true if something was removed.
+  /// - Returns: The converted response, and true if the screen changed it.
   static func read(
     status: Int, headers: Headers, body: [UInt8], screen: TokenResponseScreen?
   ) -> (answer: UpstreamTokenResponse, isScreened: Bool) {
-    // A server that fails or is busy says nothing about the request, regardless of its body: a code or token that is
-    // discarded because of it is lost (`I-failure`).
+    // Statuses of 500 and above and 429 say nothing about the request, so the body is ignored. If it made the client
+    // discard a valid code or token, the user would have to sign in again (`I-failure`).
     guard status < 500, status != 429, var members = UpstreamTokenResponse.members(headers, body) else {
       return (.unusable, false)
     }
@@ -51,9 +51,9 @@ enum UpstreamTokenResponse {
     return .error(code(text), description: description.map { ErrorDescription.sanitised($0) })
   }
 
-  /// Returns the error code for an upstream error (RFC 6749, section 5.2, RFC 8707, section 2, and the errors of OpenID
-  /// Connect servers for a refresh). Other words that servers use for a bad code mean `invalid_grant`. An unknown word
-  /// is a server failure, because it shows no fault of the client.
+  /// Returns the error code for an upstream error. The codes of RFC 6749, section 5.2, of RFC 8707, section 2, and
+  /// those that OpenID Connect servers send for a refresh are kept. Other words for a bad code or token become
+  /// `invalid_grant`. An unknown word becomes `server_error`, because it does not show a fault of the client.
   private static func code(_ text: String) -> OAuthErrorCode {
     switch text {
     case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
@@ -65,13 +65,14 @@ enum UpstreamTokenResponse {
     }
   }
 
-  /// Returns a scope list with spaces, as RFC 6749, section 3.3, requires, from one with commas.
+  /// Returns a comma-separated scope list as a space-separated list (RFC 6749, section 3.3).
   private static func scope(of list: String) -> String {
     let parts = list.utf8.split { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: " ") }
     return parts.map { String(Substring($0)) }.joined(separator: " ")
   }
 
-  /// Adds the members that RFC 6749 requires, and converts numbers and lists to the form that it defines.
+  /// Converts `expires_in` (or the nonstandard `expires`) and `scope` to the form that RFC 6749, section 5.1, defines,
+  /// and adds a missing `token_type`.
   private static func completed(_ members: [String: JSONValue]) -> [String: JSONValue] {
     var members = members
     if members["token_type"]?.text?.isEmpty ?? true { members["token_type"] = .string("Bearer") }

@@ -6,16 +6,18 @@ import Reactor
 import Stores
 import Telemetry
 
-/// Limits of the endpoints that clients call directly.
+/// Limits on requests to the endpoints that clients call directly.
 ///
-/// The order matters. Requests that any program can send count by address alone. A client's own limit counts only
-/// requests that carry a value sealed to it, or in which the gateway verified its secret: naming a client does not
-/// count against it. Attempts at a secret count by client and address, and the limit applies before the secret is
-/// compared, so that a program that guesses learns nothing once it is over the limit.
+/// All token and revocation requests count towards the limit of their address. A request counts towards the limit of a
+/// client only if it contains a code or token that the gateway sealed for the client, or if the gateway has verified
+/// the secret of the client: any other program could name the client. Failed attempts to authenticate count by client
+/// and address. Their limit applies before the secret is compared, so a program that guesses learns nothing beyond the
+/// limit.
 extension InterceptedRequest {
-  /// Returns the response to a token or revocation request beyond the limit of its address; `nil` within the limit.
+  /// Counts a token or revocation request for its address. Returns the response for a request beyond the limit; `nil`
+  /// within the limit.
   ///
-  /// Requests from this machine are not limited, as for connections.
+  /// Requests from this machine are not limited; neither are its connections.
   func throttledAddress() -> Response? {
     let limit = policy.gateway.limits.tokenRequestsPerAddress
     guard limit > 0, !request.peer.isLoopback else { return nil }
@@ -24,8 +26,9 @@ extension InterceptedRequest {
       .tokenRequestsPerAddress)
   }
 
-  /// Returns the response to a request beyond the limit of its client; `nil` within the limit. A sealed value or a
-  /// verified secret proves that the request is the client's own.
+  /// Counts a request for its client. Returns the response for a request beyond the limit; `nil` within the limit.
+  ///
+  /// - Parameter client: The client that has proven, by a sealed value or its secret, that it sent the request.
   func throttled(proven client: Client) -> Response? {
     let limit = policy.gateway.limits.tokenRequestsPerClient
     guard limit > 0 else { return nil }
@@ -33,7 +36,7 @@ extension InterceptedRequest {
       RateKey(client: client.id), by: gateway.resources.clientTokenRequests, perMinute: limit, .tokenRequestsPerClient)
   }
 
-  /// Takes a token from the bucket, whose burst is the rate of one minute.
+  /// Takes one token from the token bucket of `key`, whose capacity is the number of requests per minute.
   private func throttled(
     _ key: RateKey, by limiter: RateLimiter, perMinute: Int, _ limit: LimitKind
   ) -> Response? {
@@ -41,38 +44,45 @@ extension InterceptedRequest {
     let now = milliseconds
     guard !limiter.take(key, at: rate, now: now) else { return nil }
     gateway.limited(limit)
-    trail.refused(.tooManyRequests)
+    trail.recordRefusal(.tooManyRequests)
     return tokenThrottled("too many requests", retryAfter: limiter.retryAfter(key, at: rate, now: now) ?? 1)
   }
 
   // MARK: Attempts at a secret
 
-  /// Returns the response to credentials of a client that failed too often from this address; they are not compared
-  /// then.
+  /// Returns the response for a request with credentials after too many failed attempts for the same client id from
+  /// this address; otherwise `nil`. The caller does not compare the credentials if there is a response.
   func throttledCredentials(_ authentication: ClientAuthentication?) -> Response? {
     guard let authentication, authentication.method != .none else { return nil }
     let limiter = gateway.resources.authenticationAttempts
-    guard let seconds = limiter.retryAfter(attempts(of: authentication.clientID), now: milliseconds) else { return nil }
-    trail.refused(.clientAuthenticationFailed)
+    guard let seconds = limiter.retryAfter(attemptsKey(of: authentication.clientID), now: milliseconds) else {
+      return nil
+    }
+    trail.recordRefusal(.clientAuthenticationFailed)
     return tokenThrottled("too many failed attempts", retryAfter: seconds)
   }
 
-  /// Counts wrong credentials.
+  /// Counts a failed attempt to authenticate.
   func countFailedCredentials(_ authentication: ClientAuthentication?) {
     guard let authentication, authentication.method != .none else { return }
-    _ = gateway.resources.authenticationAttempts.take(attempts(of: authentication.clientID), now: milliseconds)
+    _ = gateway.resources.authenticationAttempts.take(attemptsKey(of: authentication.clientID), now: milliseconds)
   }
 
-  private func attempts(of client: ClientID) -> RateKey { RateKey(client: client, address: request.peer.address) }
+  private func attemptsKey(of client: ClientID) -> RateKey { RateKey(client: client, address: request.peer.address) }
 
-  /// Returns the response that replaces a refusal after too many wrong verifiers of a code.
+  /// Counts a wrong code verifier. After too many for the same transaction from this address, returns the response that
+  /// replaces the refusal; otherwise `nil`.
+  ///
+  /// - Parameters:
+  ///   - opened: The decrypted code.
+  ///   - refusal: The refusal of the request. Only `verifierMismatch` counts.
   func throttledVerifier(of opened: Opened<IssuedCode>, _ refusal: RejectionResponse) -> Response? {
     guard refusal.rejection == .verifierMismatch, case .value(let code) = opened else { return nil }
     let key = RateKey(transaction: code.transactionID, address: request.peer.address)
     let limiter = gateway.resources.verifierAttempts
     let now = milliseconds
     guard !limiter.take(key, now: now) else { return nil }
-    trail.refused(refusal.rejection)
+    trail.recordRefusal(refusal.rejection)
     return tokenThrottled("too many failed attempts", retryAfter: limiter.retryAfter(key, now: now) ?? 1)
   }
 

@@ -3,7 +3,8 @@ import HTTP
 import OAuth
 import Proxy
 
-/// Responses of the token endpoint (RFC 6749, sections 5.1 and 5.2).
+/// Responses of the token endpoint (RFC 6749, sections 5.1 and 5.2) and of the other endpoints that clients call
+/// directly.
 extension InterceptedRequest {
   func tokenResponse(_ members: [String: JSONValue]) -> Response {
     json(200, members)
@@ -19,9 +20,10 @@ extension InterceptedRequest {
     return response
   }
 
-  /// Returns the response for a refusal. The field `X-Proofgate-Rule` names the rule for the developer of the client.
+  /// Records a refusal and returns its response. The field `X-Proofgate-Rule` names the rule for the client's
+  /// developer.
   func tokenRejection(_ refusal: RejectionResponse) -> Response {
-    trail.refused(refusal.rejection)
+    trail.recordRefusal(refusal.rejection)
     var headers = Headers()
     if refusal.asksForBasic { headers.append("WWW-Authenticate", "Basic realm=\"proofgate\", charset=\"UTF-8\"") }
     if refusal.rejection == .methodNotAllowed { headers.append("Allow", "POST") }
@@ -32,8 +34,8 @@ extension InterceptedRequest {
     return response
   }
 
-  /// Returns the response if the upstream did not answer: never `invalid_grant`, which makes clients discard their
-  /// tokens (`I-failure`).
+  /// Returns the response for an upstream that did not answer. It is a server error, not `invalid_grant`, which would
+  /// make clients discard their tokens (`I-failure`).
   func tokenFailure(_ failure: UpstreamFailure) -> Response {
     tokenRejection(.here(rejection(for: failure)))
   }
@@ -43,7 +45,7 @@ extension InterceptedRequest {
     json(201, ["request_uri": .string(uri), "expires_in": .integer(lifetime)])
   }
 
-  /// Returns the response to a revocation: an empty body (RFC 7009, section 2.2).
+  /// Returns the response to a successful revocation: status 200 without a body (RFC 7009, section 2.2).
   func revocationResponse() -> Response {
     Response(status: 200, headers: ["Cache-Control": "no-store", "Pragma": "no-cache"])
   }

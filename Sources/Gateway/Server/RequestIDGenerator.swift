@@ -1,0 +1,34 @@
+import Cryptography
+
+/// Creates request ids. All lines of the decision log about the same request have the same id.
+///
+/// An id is a keyed hash of the worker and of the sequence number of the request in that worker, so it does not reveal
+/// the number of requests. It is computed only when a line is logged; every other request costs only the increment of
+/// the sequence number. An id protects nothing, so a cryptographic hash is not needed.
+struct RequestIDGenerator: Sendable {
+  private static let secretLength = 16
+
+  private let secret = randomBytes(RequestIDGenerator.secretLength)
+
+  /// Returns the id of a request: 128 bits in base64url.
+  ///
+  /// - Parameters:
+  ///   - worker: The index of the worker.
+  ///   - number: The sequence number of the request in its worker.
+  func id(worker: Int, number: UInt64) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(16)
+    for half in 0..<2 {
+      // The standard library seeds `Hasher` at random in each process, unless the environment variable
+      // `SWIFT_DETERMINISTIC_HASHING` is set. With the secret, the ids are unpredictable in either case.
+      var hasher = Hasher()
+      hasher.combine(secret)
+      hasher.combine(half)
+      hasher.combine(worker)
+      hasher.combine(number)
+      let hash = UInt64(UInt(bitPattern: hasher.finalize()))
+      for index in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: hash &>> UInt64(index &* 8))) }
+    }
+    return Base64URL.encode(bytes)
+  }
+}
