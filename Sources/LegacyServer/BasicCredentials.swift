@@ -1,10 +1,12 @@
 import FoundationEssentials
 
-/// The credentials in an `Authorization: Basic` field (RFC 7617), both parts form-encoded (RFC 6749, section 2.3.1).
+/// The credentials in an `Authorization: Basic` field (RFC 7617). In the field, both parts are form-encoded (RFC 6749,
+/// section 2.3.1); here they are decoded.
 struct BasicCredentials {
   let id: String
   let secret: String
 
+  /// Parses the value of an `Authorization` field; `nil` for any other scheme and for malformed credentials.
   init?(field: String) {
     let parts = field.split(separator: " ", omittingEmptySubsequences: true)
     guard parts.count == 2, parts[0].lowercased() == "basic", let data = Data(base64Encoded: String(parts[1])) else {

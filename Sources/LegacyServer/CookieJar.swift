@@ -1,7 +1,8 @@
 public import HTTP
 
-/// A browser's cookies, by host and port. This is stricter than in browsers, so that a test sees a cookie only where it
-/// was set. It supports names, values and removal; other attributes of `Set-Cookie` do not matter for a few minutes.
+/// A browser's cookies, stored by host and port. Browsers ignore the port; with it, a test sees a cookie only at the
+/// server that set it. The jar supports names, values and removal by `Max-Age=0`. It ignores all other attributes of
+/// `Set-Cookie`, which do not matter for a sign-in of a few minutes.
 public struct CookieJar: Sendable {
   private struct Cookie: Sendable {
     var name: String
@@ -13,7 +14,7 @@ public struct CookieJar: Sendable {
   /// Creates an empty jar.
   public init() {}
 
-  /// Returns the value of the `Cookie` field for this address; `nil` if it has no cookie.
+  /// Returns the value of the `Cookie` field for a request to this address; `nil` if the jar has no cookie for it.
   public func field(for address: WebAddress) -> String? {
     guard let found = cookies[address.authority], !found.isEmpty else { return nil }
     return found.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")

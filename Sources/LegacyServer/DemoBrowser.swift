@@ -1,14 +1,17 @@
 public import HTTP
 
-/// A scripted browser with cookies, redirects and forms. The caller provides the transport.
+/// A scripted browser that keeps cookies, follows redirects and submits forms. The caller provides the transport.
 public struct DemoBrowser {
-  /// Sends one request to the server of an address and returns its response. The request's target and `Host` are set.
+  /// Sends a request to the server of the address and returns the response. The request already has its target and
+  /// `Host`.
   public typealias Send = (WebAddress, Request) async throws -> Response
 
-  /// The result of a step of the browser.
+  /// The point at which the browser stops.
   public enum Stop: Sendable {
+    /// The browser shows a page.
     case page(Page)
-    /// The operating system opened the app, or its loopback server received the request.
+    /// The app received the authorization response: the operating system opened the app, or a request went to the
+    /// redirect URI of the app.
     case app(Delivery)
   }
 
@@ -31,16 +34,17 @@ public struct DemoBrowser {
 
   /// The authorization response that reached the app.
   public struct Delivery: Sendable {
-    /// The URL that was opened.
+    /// The URL that the app received.
     public var address: String
-    /// The parameters of the query, the fragment and, for form_post, the body.
+    /// The parameters of the query, of the fragment and, with `form_post`, of the body.
     public var parameters: Form
   }
 
   /// An error of a redirect chain.
   public enum Failure: Error, Equatable {
+    /// The server redirected the browser more than 19 times in a row.
     case tooManyRedirects
-    /// A redirect without a usable address.
+    /// The target of a redirect or form is not an http or https URL, and does not lead to the app.
     case badLocation(String)
   }
 
@@ -48,10 +52,10 @@ public struct DemoBrowser {
   public var cookies = CookieJar()
   /// The `User-Agent` of every request; `nil` for none.
   public var userAgent: String? = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
-  /// The app's redirect URI: addresses that begin with it go to the app, as do all addresses of schemes other than http
-  /// and https.
+  /// The redirect URI of the app. Addresses that consist of it and parameters lead to the app, and so do all addresses
+  /// with schemes other than http and https.
   public var appRedirectURI: String?
-  /// Every request and response, in order, as a browser's network panel shows them. Empty unless ``keepsLog``.
+  /// All requests and responses, in order, as in the network panel of a browser. Empty unless ``keepsLog`` is true.
   public private(set) var log: [(address: WebAddress, request: Request, response: Response)] = []
   /// True to record ``log``.
   public var keepsLog = false
@@ -64,12 +68,12 @@ public struct DemoBrowser {
     self.send = send
   }
 
-  /// Opens an address and follows redirects until a page or the app.
+  /// Opens an address and follows redirects until the browser shows a page or the app receives the response.
   public mutating func open(_ address: WebAddress) async throws -> Stop {
     try await follow(address, method: "GET", body: nil)
   }
 
-  /// Submits a form of a page.
+  /// Submits a form on a page, then follows redirects as in `open`.
   public mutating func submit(
     _ form: HTMLForm, on page: Page, _ values: [String: String] = [:], button: HTMLForm.Control? = nil
   ) async throws -> Stop {
@@ -125,7 +129,7 @@ public struct DemoBrowser {
         return .page(Page(address: address, response: response))
       }
       if response.status < 307 {
-        // Browsers do so for 301 and 302, too (RFC 9110, section 15.4.3).
+        // 303 requires a GET. Browsers also send a GET after a POST with 301 or 302 (RFC 9110, section 15.4.3).
         method = "GET"
         body = nil
       }

@@ -1,10 +1,10 @@
-/// One chapter of the demo's story: the attempt, the requests and the responses.
+/// The record of one chapter of the demo's story: its requests, its responses and its result.
 public struct DemoStep: Sendable {
   /// One line of the story.
   public struct Line: Sendable, Equatable {
-    /// The acting party: `app`, `browser`, `gateway`, `thief`, ...
+    /// The participant that acts: `app`, `browser`, `gateway`, `legacy` or `thief`.
     public var speaker: String
-    /// The words of the line.
+    /// The action or response of the participant.
     public var text: String
   }
 
@@ -12,7 +12,7 @@ public struct DemoStep: Sendable {
   public var title: String
   /// The lines, in order.
   public var lines: [Line] = []
-  /// The result of the step, or the expectation that it did not meet.
+  /// The result of the step; if it failed, the expectation that was not met.
   public var verdict = ""
   /// True if the step went as expected.
   public var isAsExpected = false

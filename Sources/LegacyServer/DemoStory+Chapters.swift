@@ -52,7 +52,7 @@ extension DemoStory {
     let attempt = cast.app.start { $0.set("redirect_uri", "https://attacker.example/callback") }
     step.say("thief", "opens " + DemoTranscript.line(address: attempt.url.description))
     var browser = browser(for: cast.app)
-    // The browser must not request the attacker's address over the network.
+    // If the gateway redirected to the attacker, the browser would stop here and send no request to the real host.
     browser.appRedirectURI = "https://attacker.example/callback"
     let stop = try await browser.open(attempt.url)
     step.say("gateway", describe(stop, browser))
@@ -74,7 +74,7 @@ extension DemoStory {
       isRight && isUntouched, "the second use is refused, and the tokens of the first are revoked at the legacy server")
   }
 
-  /// Repeats the sign-in and the theft without the gateway.
+  /// Tries the sign-in at the legacy server without the gateway, and then redeems the code as a thief.
   func legacyAlone(_ step: inout DemoStep) async throws {
     let direct = NativeApp.Server(
       authorizationEndpoint: cast.legacy.at("/authorize"), tokenEndpoint: cast.legacy.at("/token"), issuer: nil)
@@ -123,7 +123,7 @@ extension DemoStory {
     return browser
   }
 
-  /// Lets the user sign in, in a new browser, and returns the code that the app accepts.
+  /// Signs the user in with a new browser. Returns the code, after the app has checked the response.
   private func signIn(
     _ attempt: NativeApp.Attempt, by app: NativeApp, _ step: inout DemoStep
   ) async throws -> Secret {

@@ -1,23 +1,24 @@
-/// The demo's story: a native app signs in at a legacy server through the gateway, and thieves fail.
+/// The demo's story: a native app signs in at a legacy server through the gateway, and attacks on the sign-in fail.
 ///
-/// The steps need only a transport for requests, so `proofgate demo --headless` runs the story over sockets, and tests
-/// run it in memory.
+/// The caller provides the transport for the requests: `proofgate demo --headless` runs the story over sockets, and
+/// tests run it in memory.
 public struct DemoStory {
   /// The participants.
   public struct Cast: Sendable {
     /// The app, with the gateway as its authorization server.
     public var app: NativeApp
-    /// Another public client of the same gateway, which a thief uses.
+    /// Another public client of the gateway. A thief uses its client id.
     public var otherApp: NativeApp
-    /// The legacy server's protected resource, through the gateway.
+    /// The address of the legacy server's protected resource behind the gateway.
     public var resource: WebAddress
-    /// The legacy server itself, without the gateway.
+    /// The address of the legacy server itself, without the gateway.
     public var legacy: WebAddress
-    /// The client by which the legacy server knows the gateway.
+    /// The registration of the gateway as a client of the legacy server.
     public var legacyClient: LegacyClient
     /// The user who signs in.
     public var user: DemoUser
-    /// The requests that the legacy server records, to show that refused requests never reach it.
+    /// Records the requests that reach the legacy server, to show that refused requests do not. `nil` to omit these
+    /// checks.
     public var recorder: RequestRecorder?
 
     /// Creates the participants.
@@ -38,7 +39,7 @@ public struct DemoStory {
   let cast: Cast
   let send: DemoBrowser.Send
 
-  /// Creates the story. `send` carries the requests of all participants.
+  /// Creates the story. `send` sends the requests of all participants.
   public init(_ cast: Cast, send: @escaping DemoBrowser.Send) {
     self.cast = cast
     self.send = send
@@ -47,8 +48,8 @@ public struct DemoStory {
   /// Runs the whole story.
   ///
   /// - Parameters:
-  ///   - isColoured: True if ANSI sequences may be written.
-  ///   - print: Writes text that contains its own line ends.
+  ///   - isColoured: True to use ANSI colour sequences in the text.
+  ///   - print: Writes text, which already contains its line ends.
   /// - Returns: True if every step went as expected.
   public static func run(
     _ cast: Cast, isColoured: Bool, send: @escaping DemoBrowser.Send, print: (String) -> Void
@@ -107,7 +108,8 @@ public struct DemoStory {
   }
 }
 
-/// The expectation that a step did not meet, for which it cannot continue.
+/// The error of a step that cannot continue because an expectation was not met.
 struct DemoProblem: Error {
+  /// The expectation.
   let text: String
 }

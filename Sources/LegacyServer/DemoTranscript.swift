@@ -2,9 +2,9 @@ import HTTP
 
 /// Formats the story for a terminal: one block per step, with secrets shortened.
 public struct DemoTranscript: Sendable {
-  /// True if ANSI sequences may be written: only if the output is a terminal.
+  /// True to use ANSI colour sequences, which only a terminal shows as colours.
   public var isColoured: Bool
-  /// The number of columns after which a line is wrapped.
+  /// The maximum number of columns of a line.
   public var width = 100
   private static let speakerWidth = 8
   private let margin = String(repeating: " ", count: 4 + speakerWidth)
@@ -14,7 +14,7 @@ public struct DemoTranscript: Sendable {
     self.isColoured = isColoured
   }
 
-  /// Returns the text of a step, which ends with an empty line.
+  /// Returns the text of a step, with an empty line at the end.
   public func text(of step: DemoStep, number: Int) -> String {
     var text = styled("1", "\(number). \(step.title)") + "\n"
     for line in step.lines {
@@ -26,7 +26,7 @@ public struct DemoTranscript: Sendable {
     return text + "   \(mark) \(step.verdict)\n\n"
   }
 
-  /// Returns the last line of the story.
+  /// Returns the last line of the story: the number of failed steps.
   public func summary(of steps: [DemoStep]) -> String {
     let failed = steps.filter { !$0.isAsExpected }.count
     return failed == 0
@@ -34,7 +34,7 @@ public struct DemoTranscript: Sendable {
       : styled("1;31", "\(failed) of \(steps.count) steps did not go as expected.") + "\n"
   }
 
-  /// Wraps text between words. A word that is too long stays whole, so that it can be copied.
+  /// Wraps text between words. A word that is longer than a line is not split, so that the user can copy it.
   private func wrapped(_ text: String) -> [String] {
     var rows = [""]
     for word in text.split(separator: " ", omittingEmptySubsequences: false) {
@@ -60,30 +60,31 @@ public struct DemoTranscript: Sendable {
 }
 
 extension DemoTranscript {
-  /// The names of secret or long parameters (OAuth names).
+  /// The names of the parameters that are secret or long.
   private static let shortened: Set<String> = [
     "code", "state", "code_challenge", "code_verifier", "access_token", "refresh_token", "client_secret",
   ]
 
-  /// Returns parameters on one line, decoded, with secrets shortened.
+  /// Returns the decoded parameters on one line, with secret and long values shortened.
   static func line(_ form: Form) -> String {
     form.fields.map { "\($0.name)=\(shortened.contains($0.name) ? short($0.value) : $0.value)" }.joined(separator: " ")
   }
 
-  /// Returns an address on one line, with secrets in its query shortened.
+  /// Returns an address on one line: the part in front of the query, and the parameters.
   static func line(address: String) -> String {
     guard let mark = address.firstIndex(of: "?") else { return address }
     return address[..<mark] + " " + line(Form(decoding: address[address.index(after: mark)...]))
   }
 
-  /// Returns a request on one line.
+  /// Returns a request on one line: the method, the target and the parameters of the body.
   static func line(_ request: Request) -> String {
     let body = Form(decoding: String(decoding: request.body, as: UTF8.self))
     let head = "\(request.method) \(line(address: request.target))"
     return body.isEmpty ? head : head + " " + line(body)
   }
 
-  /// Returns a response on one line: the status, and the redirect target, page heading or JSON members.
+  /// Returns a response on one line: the status, and the target of a redirect, the heading of a page or the members of
+  /// JSON.
   static func line(_ response: Response) -> String {
     if let location = response.headers["Location"] { return "\(response.status) to \(line(address: location))" }
     let body = String(decoding: response.body, as: UTF8.self)
@@ -99,7 +100,7 @@ extension DemoTranscript {
     return "\(response.status) \(members.joined(separator: " "))"
   }
 
-  /// Returns the first heading of a page, or its title.
+  /// Returns the heading of the main part of a page, or else its first heading or its title.
   private static func heading(of html: String) -> String {
     for (open, close) in [("<main>\n<h1>", "</h1>"), ("<h1>", "</h1>"), ("<title>", "</title>")] {
       guard let start = html.firstRange(of: open), let end = html[start.upperBound...].firstRange(of: close) else {

@@ -1,4 +1,4 @@
-/// The user of the browser, who signs in on login pages and decides on consent pages.
+/// The user of the browser: fills in login pages and answers consent pages.
 public struct DemoUser: Sendable {
   /// The user's decision on consent pages.
   public enum Answer: Sendable {
@@ -13,22 +13,24 @@ public struct DemoUser: Sendable {
   /// The decision on every consent page.
   public var answer: Answer
 
-  /// Creates a user, by default one whom the legacy server knows.
+  /// Creates a user, by default the user `alice` of the legacy server.
   public init(name: String = "alice", password: String = "wonderland", answer: Answer = .allow) {
     self.name = name
     self.password = password
     self.answer = answer
   }
 
-  /// Opens an address and continues until the app has its response, or until a page has no usable form.
+  /// Opens an address, signs in and answers consent pages, until the app has the response or a page cannot be answered:
+  /// it has no usable form, or refused the login.
   public func walk(_ browser: inout DemoBrowser, from address: WebAddress) async throws -> DemoBrowser.Stop {
     var stop = try await browser.open(address)
     var hasSignedIn = false
-    // Login, consent of the gateway and of the legacy server, and a form_post page; more pages are a loop.
+    // A sign-in has at most four pages: the consent page of the gateway, the login page and the consent page of the
+    // legacy server, and a form_post page. Twice as many are a loop.
     for _ in 0..<8 {
       guard case .page(let page) = stop, let form = page.forms.first else { return stop }
       if let password = form.names(of: "password").first {
-        // A second login form means that the first attempt was refused.
+        // A second login form means that the server refused the password.
         guard !hasSignedIn else { return stop }
         hasSignedIn = true
         var values = [password: self.password]

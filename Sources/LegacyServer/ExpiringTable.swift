@@ -1,8 +1,10 @@
-/// A table of values by key, with one lifetime for all and a limit on their number.
+/// A dictionary with a maximum number of entries, all of which have the same lifetime.
 ///
-/// All entries have the same lifetime, so the order of insertion is the order of expiry, and a queue is enough.
+/// Because of the equal lifetimes, entries expire in the order of their insertion, so a queue is enough to find the
+/// expired ones. If there are too many entries, the oldest are removed.
 struct ExpiringTable<Value: Sendable>: Sendable {
-  private struct Ticket {
+  /// An insertion. If the key was inserted again or removed since, the entry has another serial number or is missing.
+  private struct QueueItem {
     var key: String
     var serial: Int
     var expiry: Int
@@ -15,13 +17,15 @@ struct ExpiringTable<Value: Sendable>: Sendable {
   }
 
   private var entries: [String: Entry] = [:]
-  private var queue: [Ticket] = []
+  private var queue: [QueueItem] = []
   private var head = 0
   private var serial = 0
   private let lifetime: Int
   private let limit: Int
 
-  /// - Parameter lifetime: The lifetime in seconds.
+  /// - Parameters:
+  ///   - lifetime: The lifetime of an entry, in seconds.
+  ///   - limit: The maximum number of entries.
   init(lifetime: Int, limit: Int) {
     self.lifetime = lifetime
     self.limit = limit
@@ -32,19 +36,20 @@ struct ExpiringTable<Value: Sendable>: Sendable {
   mutating func insert(_ value: Value, for key: String, now: Int) {
     serial += 1
     entries[key] = Entry(value: value, serial: serial, expiry: now + lifetime)
-    queue.append(Ticket(key: key, serial: serial, expiry: now + lifetime))
+    queue.append(QueueItem(key: key, serial: serial, expiry: now + lifetime))
     while head < queue.count, queue[head].expiry <= now || entries.count > limit || queue.count - head > limit * 2 {
       let oldest = queue[head]
       head += 1
       if entries[oldest.key]?.serial == oldest.serial { entries[oldest.key] = nil }
     }
-    // Removing the front once it is half of the array has amortised constant cost.
+    // The front of the array is removed only when it is more than half of the array, so the amortised cost is constant.
     if head > queue.count / 2 {
       queue.removeFirst(head)
       head = 0
     }
   }
 
+  /// Returns the value; `nil` if there is none or it has expired.
   func value(for key: String, now: Int) -> Value? {
     guard let entry = entries[key], entry.expiry > now else { return nil }
     return entry.value

@@ -1,6 +1,6 @@
-/// Parameters in the form encoding (`application/x-www-form-urlencoded`), in order, with repeated names.
+/// The parameters of a form (`application/x-www-form-urlencoded`), in order. Names may be repeated.
 ///
-/// It decodes as leniently as servers of 2009 did: invalid percent-encodings are kept as they are.
+/// The decoder is as lenient as servers of 2009 were: it keeps invalid percent-encodings as they are.
 public struct Form: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   /// A parameter: a name and a value, both decoded.
   public struct Field: Sendable, Equatable {
@@ -50,7 +50,7 @@ public struct Form: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     fields.append(Field(name: name, value: value))
   }
 
-  /// Replaces every field with this name by one.
+  /// Removes all fields with this name and appends one.
   public mutating func set(_ name: String, _ value: String) {
     remove(name)
     append(name, value)
@@ -88,6 +88,7 @@ public struct Form: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  /// Decodes `%XX` and `+`. Keeps invalid percent-encodings.
   static func decoded(_ bytes: some Collection<UInt8>) -> String {
     var result: [UInt8] = []
     var index = bytes.startIndex

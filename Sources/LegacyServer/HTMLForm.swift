@@ -8,7 +8,7 @@ public struct HTMLForm: Sendable, Equatable {
     public var name: String?
     /// The value that is sent unless the user changes it.
     public var value: String
-    /// The text on a button.
+    /// The text on a button; empty for other controls.
     public var label: String
   }
 
@@ -19,7 +19,7 @@ public struct HTMLForm: Sendable, Equatable {
   /// The inputs and buttons, in order.
   public var controls: [Control]
 
-  /// Returns the names of the inputs of this type.
+  /// Returns the names of the controls of this type.
   public func names(of kind: String) -> [String] {
     controls.filter { $0.kind == kind }.compactMap(\.name)
   }
@@ -29,7 +29,7 @@ public struct HTMLForm: Sendable, Equatable {
     controls.filter { $0.kind == "submit" }
   }
 
-  /// Returns the parameters that are sent if the user presses `button`, with `values` filled in.
+  /// Returns the parameters that a browser sends if the user fills in `values` and presses `button`.
   public func submission(_ values: [String: String] = [:], button: Control? = nil) -> Form {
     var form = Form()
     for control in controls where control.kind != "submit" {
@@ -42,8 +42,7 @@ public struct HTMLForm: Sendable, Equatable {
 }
 
 extension HTMLForm {
-  /// Returns the forms of a page. Supports the HTML of server pages: tags with quoted or bare attributes, without
-  /// scripts.
+  /// Returns the forms of a page. The parser supports tags with quoted and unquoted attributes, and runs no scripts.
   public static func forms(in html: String) -> [HTMLForm] {
     var scanner = HTMLScanner(html)
     var forms: [HTMLForm] = []
@@ -77,7 +76,7 @@ extension HTMLForm {
     return forms
   }
 
-  /// Returns the words of a page, without its tags, style and script.
+  /// Returns the text of a page, without tags, style sheets and scripts.
   public static func text(of html: String) -> String {
     var scanner = HTMLScanner(html)
     var result = ""

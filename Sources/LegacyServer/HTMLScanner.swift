@@ -1,6 +1,7 @@
 /// Splits HTML into tags and text, and decodes character references.
 struct HTMLScanner {
   enum Token {
+    /// A start tag: its name in lower case, and its attributes.
     case start(String, [String: String])
     case end(String)
     case text(String)
@@ -13,6 +14,7 @@ struct HTMLScanner {
     bytes = Array(html.utf8)
   }
 
+  /// Returns the next tag or text; `nil` at the end. Skips comments and declarations.
   mutating func next() -> Token? {
     while index < bytes.count {
       guard bytes[index] == UInt8(ascii: "<") else {
@@ -30,13 +32,13 @@ struct HTMLScanner {
         index += 1
         return .end(name)
       default:
-        return tag()
+        return readTag()
       }
     }
     return nil
   }
 
-  private mutating func tag() -> Token {
+  private mutating func readTag() -> Token {
     let name = HTMLScanner.text(take { $0 == UInt8(ascii: ">") || HTMLScanner.isSpace($0) }).lowercased()
     var attributes: [String: String] = [:]
     while let byte = current, byte != UInt8(ascii: ">") {
@@ -66,7 +68,7 @@ struct HTMLScanner {
     return .start(name, attributes)
   }
 
-  /// Skips the content of style or script, which contains no markup before its own end tag.
+  /// Skips the content of a style or script element up to its end tag: the content is not markup.
   private mutating func skipRaw(_ name: String) {
     let end = Array("</\(name)".utf8)
     while index < bytes.count, !bytes[index...].starts(with: end) { index += 1 }
@@ -92,7 +94,7 @@ struct HTMLScanner {
     String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Decodes the references that servers use in practice; others are kept as they are.
+  /// Decodes the character references that servers often use. Keeps all others as they are.
   private static func decoded(_ bytes: [UInt8]) -> String {
     let text = text(bytes)
     guard bytes.contains(UInt8(ascii: "&")) else { return text }

@@ -3,8 +3,8 @@ import OAuth
 import Synchronization
 
 extension LegacyAuthorizationServer {
-  /// A request with a valid client and redirect URI.
-  private struct Valid {
+  /// A valid authorization request of a signed-in user.
+  private struct ValidRequest {
     var client: LegacyClient
     var redirectURI: String
     var parameters: Form
@@ -12,7 +12,7 @@ extension LegacyAuthorizationServer {
   }
 
   private enum Checked {
-    case valid(Valid)
+    case valid(ValidRequest)
     case answer(Response)
   }
 
@@ -28,7 +28,7 @@ extension LegacyAuthorizationServer {
     }
   }
 
-  /// Handles the consent form, which repeats the request in hidden fields.
+  /// Handles the submitted consent form, which contains the authorization request in hidden fields.
   func decide(_ exchange: LegacyRequest, now: Int) -> Response {
     var parameters = exchange.query
     parameters.fields += exchange.body.fields
@@ -68,15 +68,15 @@ extension LegacyAuthorizationServer {
       return .answer(refuse("unsupported_response_type", at: redirectURI, state: state))
     }
     guard let user = user(of: exchange, now: now) else {
-      // A form whose session has expired starts again as a GET.
+      // If the session expired while the form was open, the request is repeated as a GET after the login.
       let next = parameters.added(to: String(exchange.request.path))
       return .answer(
         LegacyAuthorizationServer.redirect(to: Form(dictionaryLiteral: ("next", next)).added(to: "/login")))
     }
-    return .valid(Valid(client: client, redirectURI: redirectURI, parameters: parameters, user: user))
+    return .valid(ValidRequest(client: client, redirectURI: redirectURI, parameters: parameters, user: user))
   }
 
-  private func grant(_ valid: Valid, now: Int) -> Response {
+  private func grant(_ valid: ValidRequest, now: Int) -> Response {
     let code = LegacyAuthorizationServer.randomText(30)
     let scope = valid.parameters["scope"] ?? "basic"
     let grant = LegacyState.Grant(user: valid.user, clientID: valid.client.id, scope: scope)

@@ -8,7 +8,7 @@ extension LegacyAuthorizationServer {
   }
 
   func loginForm(next: String?, failed: Bool = false) -> Response {
-    LegacyPage.login(next: LegacyAuthorizationServer.local(next), failed: failed)
+    LegacyPage.login(next: LegacyAuthorizationServer.localPath(next), failed: failed)
   }
 
   func login(_ exchange: LegacyRequest, now: Int) -> Response {
@@ -18,7 +18,7 @@ extension LegacyAuthorizationServer {
     else { return loginForm(next: next, failed: true) }
     let session = LegacyAuthorizationServer.randomText(24)
     state.withLock { $0.sessions.insert(name, for: session, now: now) }
-    var response = LegacyAuthorizationServer.redirect(to: LegacyAuthorizationServer.local(next))
+    var response = LegacyAuthorizationServer.redirect(to: LegacyAuthorizationServer.localPath(next))
     response.headers.append("Set-Cookie", "\(LegacyAuthorizationServer.sessionCookie)=\(session); Path=/; HttpOnly")
     return response
   }
@@ -32,8 +32,8 @@ extension LegacyAuthorizationServer {
     return response
   }
 
-  /// Returns the path to open after the login. It is always a path on this server.
-  private static func local(_ next: String?) -> String {
+  /// Returns the path and query to open after the login: `next` if it is on this server, otherwise `/`.
+  private static func localPath(_ next: String?) -> String {
     guard let next, next.hasPrefix("/"), !next.hasPrefix("//"), !next.hasPrefix("/\\"),
       !next.utf8.contains(where: { $0 < 0x21 || $0 == 0x7f })
     else { return "/" }
@@ -46,7 +46,7 @@ extension LegacyAuthorizationServer {
       headers: ["Location": location, "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-cache"])
   }
 
-  /// Returns random text in the base64url alphabet, four characters for three bytes.
+  /// Returns the base64url text of this number of random bytes.
   static func randomText(_ bytes: Int) -> String {
     Base64URL.encode(randomBytes(bytes))
   }

@@ -15,12 +15,12 @@ extension LegacyAuthorizationServer {
 
   func token(_ exchange: LegacyRequest, now: Int) -> Response {
     let parameters = exchange.request.method == "GET" ? exchange.query : exchange.body
-    guard let client = authenticated(exchange, parameters) else { return failure(.invalidClient) }
+    guard let client = authenticatedClient(exchange, parameters) else { return failure(.invalidClient) }
     if configuration.quirks.strictParameters, parameters["code_verifier"] != nil { return failure(.invalidRequest) }
     switch parameters["grant_type"] {
     case "authorization_code": return redeem(parameters, client, now: now)
     case "refresh_token": return refresh(parameters, client, now: now)
-    case "client_credentials": return ownAccess(parameters, client, now: now)
+    case "client_credentials": return issueClientToken(parameters, client, now: now)
     case nil: return failure(.invalidRequest)
     default: return failure(.unsupportedGrantType)
     }
@@ -28,14 +28,14 @@ extension LegacyAuthorizationServer {
 
   private func redeem(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
     guard let text = parameters["code"] else { return failure(.invalidRequest) }
-    // The code is taken before anything is compared: a wrong attempt uses it up, as on many servers.
+    // The code is removed before anything is compared. As on many servers, a wrong attempt uses it up.
     guard let code = state.withLock({ $0.codes.take(text, now: now) }), code.grant.clientID == client.id,
-      code.redirectURI == parameters["redirect_uri"], isProven(code, by: parameters["code_verifier"])
+      code.redirectURI == parameters["redirect_uri"], matchesChallenge(code, parameters["code_verifier"])
     else { return failure(.badCode) }
-    return success(code.grant, refreshToken: nil, now: now)
+    return issueTokens(code.grant, refreshToken: nil, now: now)
   }
 
-  private func isProven(_ code: LegacyState.Code, by verifier: String?) -> Bool {
+  private func matchesChallenge(_ code: LegacyState.Code, _ verifier: String?) -> Bool {
     guard let challenge = code.challenge else { return true }
     return verifier.flatMap { CodeVerifier(parsing: $0) }.map(challenge.matches) ?? false
   }
@@ -45,13 +45,13 @@ extension LegacyAuthorizationServer {
     guard var grant = state.withLock({ $0.refreshTokens.value(for: text, now: now) }), grant.clientID == client.id
     else { return failure(.badRefreshToken) }
     if let scope = parameters["scope"] { grant.scope = scope }
-    guard configuration.quirks.rotatesRefreshTokens else { return success(grant, refreshToken: text, now: now) }
+    guard configuration.quirks.rotatesRefreshTokens else { return issueTokens(grant, refreshToken: text, now: now) }
     _ = state.withLock { $0.refreshTokens.take(text, now: now) }
-    return success(grant, refreshToken: nil, now: now)
+    return issueTokens(grant, refreshToken: nil, now: now)
   }
 
-  /// Returns an access token for the client itself, without a refresh token (RFC 6749, section 4.4.3).
-  private func ownAccess(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
+  /// Issues an access token for the client itself, without a refresh token (RFC 6749, section 4.4.3).
+  private func issueClientToken(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
     let grant = LegacyState.Grant(user: client.name, clientID: client.id, scope: parameters["scope"] ?? "basic")
     let access = LegacyAuthorizationServer.randomText(30)
     state.withLock { $0.accessTokens.insert(grant, for: access, now: now) }
@@ -60,7 +60,10 @@ extension LegacyAuthorizationServer {
         accessToken: access, lifetime: configuration.accessTokenLifetime, refreshToken: nil, scope: grant.scope))
   }
 
-  private func success(_ grant: LegacyState.Grant, refreshToken: String?, now: Int) -> Response {
+  /// Issues an access token and a refresh token.
+  ///
+  /// - Parameter refreshToken: The refresh token that stays valid; `nil` to issue a new one.
+  private func issueTokens(_ grant: LegacyState.Grant, refreshToken: String?, now: Int) -> Response {
     let access = LegacyAuthorizationServer.randomText(30)
     let refresh = refreshToken ?? LegacyAuthorizationServer.randomText(30)
     state.withLock { state in
@@ -99,7 +102,7 @@ extension LegacyAuthorizationServer {
   }
 
   func revoke(_ exchange: LegacyRequest, now: Int) -> Response {
-    guard let client = authenticated(exchange, exchange.body) else { return failure(.invalidClient) }
+    guard let client = authenticatedClient(exchange, exchange.body) else { return failure(.invalidClient) }
     guard let token = exchange.body["token"] else { return failure(.invalidRequest) }
     state.withLock { state in
       if state.accessTokens.value(for: token, now: now)?.clientID == client.id {
@@ -112,7 +115,7 @@ extension LegacyAuthorizationServer {
     return Response(status: 200)
   }
 
-  /// Serves the protected resource: the user and client of the token.
+  /// Returns the protected resource: the user, the client and the scope of the access token.
   func resource(_ exchange: LegacyRequest, now: Int) -> Response {
     let parts = exchange.request.headers.only("Authorization")?.split(separator: " ") ?? []
     guard parts.count == 2, parts[0].lowercased() == "bearer",
@@ -125,7 +128,8 @@ extension LegacyAuthorizationServer {
     return json(["user": grant.user, "client_id": grant.clientID, "scope": grant.scope])
   }
 
-  private func authenticated(_ exchange: LegacyRequest, _ parameters: Form) -> LegacyClient? {
+  /// Returns the client whose credentials the request contains; `nil` if they are missing, wrong or not accepted.
+  private func authenticatedClient(_ exchange: LegacyRequest, _ parameters: Form) -> LegacyClient? {
     let basic = exchange.request.headers.only("Authorization").flatMap(BasicCredentials.init(field:))
     let posted = parameters["client_secret"].map { (parameters["client_id"] ?? "", $0) }
     let given: (id: String, secret: String)? =

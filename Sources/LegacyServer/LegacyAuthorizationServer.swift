@@ -1,19 +1,20 @@
 public import HTTP
 import Synchronization
 
-/// An OAuth 2.0 authorization server from before RFC 7636 and RFC 8252: confidential clients with one https redirect
-/// URI each, no PKCE, no native apps. The demo and the tests put the gateway in front of it.
+/// An OAuth 2.0 authorization server as it was common before RFC 7636 and RFC 8252. Its clients are confidential and
+/// have one redirect URI each. It supports no native apps and, by default, no PKCE. The demo and the tests put the
+/// gateway in front of it.
 ///
-/// It does no I/O: the caller owns the sockets and passes requests in.
+/// The server does no I/O: the caller owns the sockets and passes requests to `respond`.
 ///
 /// | path | purpose |
 /// |---|---|
-/// | `/` | shows who is signed in |
-/// | `/login`, `/logout` | form with user name and password; session cookie |
-/// | `/authorize` | consent form (GET), its submission (POST), redirect with the code |
-/// | `/token` | access tokens for codes, refresh tokens and client credentials |
+/// | `/` | shows the name of the signed-in user |
+/// | `/login`, `/logout` | begin and end a session, which a cookie identifies |
+/// | `/authorize` | shows the consent form (GET); handles its submission (POST) and redirects with the code |
+/// | `/token` | issues tokens for codes, refresh tokens and client credentials |
 /// | `/revoke` | deletes a token |
-/// | `/api/me` | the protected resource |
+/// | `/api/me` | shows the user and the client of an access token |
 ///
 /// ``LegacyPaths`` can put the OAuth endpoints at other paths.
 public final class LegacyAuthorizationServer: Sendable {
@@ -22,12 +23,12 @@ public final class LegacyAuthorizationServer: Sendable {
 
   /// The clients, users, quirks and limits of the server.
   public let configuration: LegacyConfiguration
-  /// Records the requests that reached the server.
+  /// The record of the requests that reached the server.
   public let recorder: RequestRecorder
   let state: Mutex<LegacyState>
   private let clients: [String: LegacyClient]
 
-  /// Creates a server without sessions, codes and tokens.
+  /// Creates a server that has no sessions, codes and tokens yet.
   public init(_ configuration: LegacyConfiguration, recorder: RequestRecorder = RequestRecorder()) {
     self.configuration = configuration
     self.recorder = recorder
@@ -93,7 +94,7 @@ public final class LegacyAuthorizationServer: Sendable {
     return state.withLock { $0.sessions.value(for: session, now: now) }
   }
 
-  /// The number of sessions, codes, tokens and consents in memory, so that tests can check that it does not grow.
+  /// The number of sessions, codes, tokens and consents in memory. Tests check that it does not grow without limit.
   public var heldRecords: Int {
     state.withLock {
       $0.sessions.count + $0.codes.count + $0.accessTokens.count + $0.refreshTokens.count + $0.consents.count

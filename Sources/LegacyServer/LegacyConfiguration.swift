@@ -1,18 +1,18 @@
-/// The clients and users of the legacy server, and how it behaves.
+/// The clients, users, limits and behaviour of the legacy server.
 public struct LegacyConfiguration: Sendable {
   /// The ways in which clients may authenticate at the token endpoint (RFC 6749, section 2.3.1).
   public enum Authentication: Sendable {
     case basic
     case post
-    /// Either of the two, but not both at once.
+    /// Either of the two, but not both in one request.
     case any
   }
 
-  /// The passwords by user name.
+  /// The password of each user, by user name.
   public var users: [String: String]
   /// The registered clients.
   public var clients: [LegacyClient]
-  /// The accepted client authentication.
+  /// The accepted methods of client authentication.
   public var authentication: Authentication
   /// The deviations from RFC 6749.
   public var quirks: LegacyQuirks
@@ -24,8 +24,8 @@ public struct LegacyConfiguration: Sendable {
   public var accessTokenLifetime: Int
   /// The lifetime of a session, in seconds.
   public var sessionLifetime: Int
-  /// The largest number of codes, sessions and tokens of each kind; the oldest are dropped first. This bounds the
-  /// memory for any number of flows and has room for a thousand flows at once.
+  /// The maximum number of sessions, codes, access tokens, refresh tokens and consents, each. Beyond it, the oldest are
+  /// dropped. This bounds the memory, and is enough for a thousand sign-ins at the same time.
   public var tableLimit: Int
 
   /// Creates a configuration, by default with the users `alice` and `bob`.

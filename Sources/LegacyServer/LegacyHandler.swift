@@ -3,9 +3,9 @@ public import HTTP1
 public import Proxy
 import Reactor
 
-/// Serves a legacy server from a proxy's worker: it answers every request and forwards none.
+/// Serves a legacy server on a worker of the proxy. The handler answers every request itself and forwards none.
 public final class LegacyHandler: Handler {
-  /// The longest body, in bytes: more than any login form.
+  /// The maximum length of a body, in bytes: more than any form of the server needs.
   private static let bodyLimit = 64 * 1024
 
   private let server: LegacyAuthorizationServer
@@ -25,12 +25,12 @@ public final class LegacyHandler: Handler {
     .response(server.respond(to: request, now: Clock.realSeconds()))
   }
 
-  /// Unused: no response passes.
+  /// Never called, because the handler forwards no request.
   public func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict { .keep }
 
-  /// Unused: no response is withheld.
+  /// Never called, because the handler forwards no request.
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
-  /// Unused: no response passes.
+  /// Never called, because the handler forwards no request.
   public func editPassing(_ response: inout Response) {}
 
   /// Returns the error page for a request that the proxy could not read.

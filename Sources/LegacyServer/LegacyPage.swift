@@ -31,7 +31,7 @@ enum LegacyPage {
       """)
   }
 
-  /// Returns the consent form, which repeats the whole request in hidden fields and posts to the same path.
+  /// Returns the consent page. Its form contains all parameters of the request in hidden fields and posts to `path`.
   static func consent(client: LegacyClient, user: String, parameters: Form, path: String) -> Response {
     let hidden = parameters.fields.map {
       "<input type=\"hidden\" name=\"\(text($0.name))\" value=\"\(text($0.value))\">"
@@ -53,7 +53,7 @@ enum LegacyPage {
     page(status: status, title, "<p>\(text(message))</p>\n<p><a href=\"/\">Back to the home page</a></p>")
   }
 
-  /// - Parameter content: Markup in which every value has been escaped by ``text(_:)``.
+  /// - Parameter content: Markup in which all values have been escaped by ``text(_:)``.
   private static func page(status: Int, _ title: String, _ content: String) -> Response {
     let html = """
       <!DOCTYPE html>

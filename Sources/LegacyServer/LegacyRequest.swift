@@ -1,9 +1,10 @@
 import HTTP
 
-/// A request with its parameters decoded.
+/// A request with the decoded parameters of its query and body.
 struct LegacyRequest {
   let request: Request
   let query: Form
+  /// The parameters of the body; empty if the body is not a form.
   let body: Form
 
   init(_ request: Request) {
@@ -14,6 +15,7 @@ struct LegacyRequest {
     body = isForm ? Form(decoding: String(decoding: request.body, as: UTF8.self)) : Form()
   }
 
+  /// Returns the value of the first cookie with this name.
   func cookie(_ name: String) -> String? {
     for field in request.headers.all("Cookie") {
       for pair in field.split(separator: ";") {

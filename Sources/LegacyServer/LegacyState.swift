@@ -1,6 +1,6 @@
 import OAuth
 
-/// The records that the legacy server keeps between requests.
+/// The sessions, codes, tokens and consents of the legacy server.
 struct LegacyState: Sendable {
   struct Grant: Sendable {
     var user: String
@@ -10,18 +10,18 @@ struct LegacyState: Sendable {
 
   struct Code: Sendable {
     var grant: Grant
-    /// The redirect URI in the authorization request; `nil` if it was omitted.
+    /// The redirect URI in the authorization request; `nil` if the request had none.
     var redirectURI: String?
-    /// The challenge; `nil` without `LegacyQuirks.verifiesPKCE`.
+    /// The challenge of the authorization request; `nil` if it had none, or without `LegacyQuirks.verifiesPKCE`.
     var challenge: CodeChallenge?
   }
 
-  /// The user names by session cookie.
+  /// The user name of each session, by the value of the session cookie.
   var sessions: ExpiringTable<String>
   var codes: ExpiringTable<Code>
   var accessTokens: ExpiringTable<Grant>
   var refreshTokens: ExpiringTable<Grant>
-  /// The pairs of user and client that were approved once.
+  /// The approved clients: keys are the user name and the client id, separated by a space.
   var consents: ExpiringTable<Bool>
 
   init(_ configuration: LegacyConfiguration) {
@@ -29,7 +29,7 @@ struct LegacyState: Sendable {
     sessions = ExpiringTable(lifetime: configuration.sessionLifetime, limit: limit)
     codes = ExpiringTable(lifetime: configuration.codeLifetime, limit: limit)
     accessTokens = ExpiringTable(lifetime: configuration.accessTokenLifetime, limit: limit)
-    // 30 days.
+    // Refresh tokens and consents live for 30 days.
     refreshTokens = ExpiringTable(lifetime: 2_592_000, limit: limit)
     consents = ExpiringTable(lifetime: 2_592_000, limit: limit)
   }

@@ -2,13 +2,14 @@ public import HTTP
 public import HTTP1
 public import Reactor
 
-/// A small HTTP/1.1 client for the demo and for tests. It opens one connection per request, to loopback addresses only.
+/// A small HTTP/1.1 client for the demo and for tests. It opens one connection per request, connects only to loopback
+/// addresses, and keeps the whole response in memory.
 ///
-/// Confined to the worker of its poller. It keeps the whole response in memory.
+/// The client may be used only on the worker of its poller.
 public final class LoopbackClient {
   /// An error of one request.
   public enum Failure: Error, Equatable, CustomStringConvertible {
-    /// The address is not http on a loopback literal or `localhost`.
+    /// The address is not an http URL with a loopback address or `localhost` as its host.
     case notLoopback(String)
     case connect(ConnectError)
     /// The response was not complete at the deadline.
@@ -16,6 +17,7 @@ public final class LoopbackClient {
     /// The connection ended before the response was complete.
     case cutOff
     case malformed(MessageError)
+    /// The body of the response is longer than ``LoopbackClient/bodyLimit``.
     case tooLong
 
     /// A message for the user.
@@ -32,7 +34,8 @@ public final class LoopbackClient {
     }
   }
 
-  /// The longest response body, in bytes: more than any page or token response. A test that needs more must stream.
+  /// The maximum length of a response body, in bytes: more than any page or token response has. For longer bodies, use
+  /// another client.
   public static let bodyLimit = 1024 * 1024
 
   private let poller: Poller
@@ -45,8 +48,8 @@ public final class LoopbackClient {
     self.timeout = timeout
   }
 
-  /// Sends a request to the server of `address` and waits for its complete response. The request's own target is used,
-  /// not the address's; `Host` is added if it is missing.
+  /// Sends a request to the server of `address` and waits for the complete response. The target comes from the request,
+  /// not from `address`. `Host` is added if it is missing.
   public func send(_ address: WebAddress, _ request: Request) async throws(Failure) -> Response {
     let host = address.host == "localhost" ? "127.0.0.1" : address.host.filter { $0 != "[" && $0 != "]" }
     guard !address.isSecure, let target = Address(literal: host, port: address.port), target.isLoopback else {

@@ -2,14 +2,14 @@ package import HTTP
 import HTTP1
 package import Reactor
 
-/// One request and its response on a separate connection.
+/// A connection for one request and its response.
 package final class LoopbackConnection {
   private let socket: Socket
   private let waiter: Waiter
   private let buffers: BufferPool
   private let deadline: Deadline
 
-  /// Creates an exchange on a connected socket, which the caller closes.
+  /// Uses a connected socket. The caller closes it.
   package init(_ socket: Socket, _ waiter: Waiter, _ buffers: BufferPool, _ deadline: Deadline) {
     self.socket = socket
     self.waiter = waiter
@@ -17,7 +17,8 @@ package final class LoopbackConnection {
     self.deadline = deadline
   }
 
-  /// Sends the request. Adds `Host` if it is missing, `Content-Length` and `Connection: close`.
+  /// Sends the request. Adds `Connection: close`, `Host` if it is missing, and `Content-Length` for a body and for
+  /// every POST. Returns without an error if the connection ends early.
   package func write(_ request: Request, to address: WebAddress) async throws(LoopbackClient.Failure) {
     var text = "\(request.method) \(request.target) HTTP/1.1\r\n"
     if !request.headers.contains("Host") { text += "Host: \(address.authority)\r\n" }
@@ -37,13 +38,13 @@ package final class LoopbackConnection {
       switch socket.send(buffer) {
       case .moved: continue
       case .wouldBlock: try await wait(.writable)
-      // The server may have responded without reading the whole request.
+      // The server may have sent its response without reading the whole request.
       case .ended, .failed: return
       }
     }
   }
 
-  /// Receives the response, skipping 1xx responses.
+  /// Receives the final response. Skips 1xx responses.
   package func read(isHead: Bool) async throws(LoopbackClient.Failure) -> Response {
     let buffer = buffers.take()
     defer { buffers.wipeAndGiveBack(buffer) }
@@ -95,7 +96,7 @@ package final class LoopbackConnection {
     }
   }
 
-  /// Returns true if data arrived; false at the end of the connection.
+  /// Waits for data. Returns false if the connection has ended or failed.
   private func receive(_ buffer: Buffer) async throws(LoopbackClient.Failure) -> Bool {
     while true {
       switch socket.receive(into: buffer) {

@@ -3,15 +3,15 @@ import FoundationEssentials
 public import HTTP
 public import OAuth
 
-/// A native app that does everything that RFC 8252 requires of apps: it uses PKCE and state, and checks the issuer.
+/// A native app as RFC 8252 describes it: it uses PKCE and `state`, and checks the issuer of the response (RFC 9207).
 public struct NativeApp: Sendable {
   /// The authorization server as the app sees it.
   public struct Server: Sendable {
-    /// The URL that the app opens in the browser.
+    /// The authorization endpoint, which the app opens in the browser.
     public var authorizationEndpoint: WebAddress
-    /// The URL to which the app sends token requests.
+    /// The token endpoint.
     public var tokenEndpoint: WebAddress
-    /// The expected `iss` (RFC 9207, section 2.4); `nil` if the server sends none.
+    /// The expected `iss` of an authorization response (RFC 9207, section 2.4); `nil` to accept any.
     public var issuer: String?
 
     /// Creates the server's description.
@@ -30,7 +30,7 @@ public struct NativeApp: Sendable {
     public let challenge: String
     /// The `state` of the request.
     public let state: String
-    /// The authorization request that the app opens in the browser.
+    /// The URL of the authorization request, which the app opens in the browser.
     public let url: WebAddress
   }
 
@@ -40,7 +40,9 @@ public struct NativeApp: Sendable {
     case wrongState
     /// The response comes from another server (RFC 9207, section 2.4).
     case wrongIssuer
+    /// The response is an error; the value is its `error` parameter.
     case error(String)
+    /// The response contains neither an error nor a code.
     case noCode
   }
 
@@ -89,9 +91,10 @@ public struct NativeApp: Sendable {
     self.server = server
   }
 
-  /// Makes a verifier of 43 characters (RFC 7636, section 4.1), a state, and the address to open.
+  /// Starts an attempt: creates a verifier of 43 characters (RFC 7636, section 4.1), a state, and the authorization
+  /// request.
   ///
-  /// - Parameter adjust: Changes the parameters before they are sent, for steps that show a refusal.
+  /// - Parameter adjust: Changes the parameters of the request, for steps that show a refusal.
   public func start(adjusting adjust: (inout Form) -> Void = { _ in }) -> Attempt {
     let verifier = Base64URL.encode(randomBytes(32))
     let challenge = Base64URL.encode(sha256(Array(verifier.utf8)))
@@ -107,7 +110,7 @@ public struct NativeApp: Sendable {
     return Attempt(verifier: Secret(verifier), challenge: challenge, state: state, url: url)
   }
 
-  /// Checks the response at the redirect URI and returns its code.
+  /// Checks an authorization response and returns its code.
   public func code(in answer: Form, for attempt: Attempt) throws(Refusal) -> Secret {
     guard answer["state"] == attempt.state else { throw .wrongState }
     if let issuer = server.issuer, answer["iss"] != issuer { throw .wrongIssuer }
@@ -118,7 +121,7 @@ public struct NativeApp: Sendable {
 
   /// Returns the token request of a public client (RFC 6749, section 4.1.3; RFC 7636, section 4.5).
   ///
-  /// - Parameter adjust: Changes the parameters before they are sent.
+  /// - Parameter adjust: Changes the parameters of the request.
   public func tokenRequest(
     code: Secret, verifier: Secret, adjusting adjust: (inout Form) -> Void = { _ in }
   ) -> Request {
@@ -144,13 +147,14 @@ public struct NativeApp: Sendable {
       ], body: Array(parameters.encoded.utf8))
   }
 
-  /// Returns the tokens in a token response; `nil` if it has none.
+  /// Returns the tokens in a token response; `nil` if the status is not 200 or the body has no access token and token
+  /// type.
   public static func tokens(in response: Response) -> Tokens? {
     guard response.status == 200 else { return nil }
     return try? JSONDecoder().decode(Tokens.self, from: Data(response.body))
   }
 
-  /// Returns the error code in a token response; `nil` if it has none (RFC 6749, section 5.2).
+  /// Returns the error code in a token response (RFC 6749, section 5.2); `nil` if the body has none.
   public static func error(in response: Response) -> String? {
     struct Answer: Decodable {
       var error: String

@@ -1,9 +1,9 @@
 public import HTTP
 import Synchronization
 
-/// Records the requests that arrived, so that a test can check which did, or that none did.
+/// Records the requests that arrive at a server, so that a test can check them.
 ///
-/// It keeps only the latest requests and counts all.
+/// The recorder counts all requests, but keeps only the latest ones.
 public final class RequestRecorder: Sendable {
   private struct Log: Sendable {
     var kept: [Request] = []
@@ -14,7 +14,7 @@ public final class RequestRecorder: Sendable {
   private let log = Mutex(Log())
   private let limit: Int
 
-  /// - Parameter limit: The number of requests that are kept.
+  /// - Parameter limit: The maximum number of requests to keep.
   public init(limit: Int = 256) {
     self.limit = max(1, limit)
   }
@@ -35,12 +35,12 @@ public final class RequestRecorder: Sendable {
   /// The number of all requests since the last ``reset()``.
   public var count: Int { log.withLock { $0.total } }
 
-  /// The latest requests, oldest first.
+  /// The kept requests, oldest first.
   public var requests: [Request] {
     log.withLock { Array($0.kept[$0.next...] + $0.kept[..<$0.next]) }
   }
 
-  /// Returns the latest requests for one path.
+  /// Returns the kept requests for one path, oldest first.
   public func requests(to path: String) -> [Request] {
     requests.filter { $0.path == path }
   }

@@ -1,4 +1,4 @@
-/// An http or https URL, reduced to the parts that a browser needs.
+/// An http or https URL without user information and fragment.
 public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
   /// True for https.
   public var isSecure: Bool
@@ -17,7 +17,8 @@ public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
     self.target = target
   }
 
-  /// Parses an absolute http or https URL; `nil` for any other text, and for a URL with user information.
+  /// Parses an absolute http or https URL and drops its fragment. Returns `nil` for any other text and for a URL with
+  /// user information.
   public init?(_ text: String) {
     let isSecure = text.hasPrefix("https://")
     guard isSecure || text.hasPrefix("http://") else { return nil }
@@ -38,12 +39,12 @@ public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
       target: target.hasPrefix("/") ? String(target) : "/" + target)
   }
 
-  /// The value of the `Host` field, by which cookies are kept.
+  /// The host and port, without a default port: the value of the `Host` field.
   public var authority: String {
     port == (isSecure ? 443 : 80) ? host : "\(host):\(port)"
   }
 
-  /// The scheme, host and port, without a default port.
+  /// The scheme, host and port, without a default port, e.g. `http://127.0.0.1:8080`.
   public var origin: String { "\(isSecure ? "https" : "http")://\(authority)" }
   /// The URL.
   public var description: String { origin + target }
@@ -58,8 +59,8 @@ public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
     return address
   }
 
-  /// Returns the address to which `reference` on a page of this address leads (RFC 3986, section 5.2). Absolute
-  /// addresses of any scheme are returned unchanged.
+  /// Resolves a reference on the page at this address (RFC 3986, section 5.2), except that dot segments are kept.
+  /// Returns an absolute URL of any scheme unchanged.
   public func resolving(_ reference: String) -> String {
     let head = reference.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     if head.contains(":") { return reference }
