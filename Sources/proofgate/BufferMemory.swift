@@ -1,31 +1,34 @@
 import Policy
 
-/// The default of `max_buffer_memory`, and the message to the operator about it.
+/// Computes the default of the setting `max_buffer_memory`, and the message to the operator about the setting.
 ///
-/// Clients can make the gateway use all of it. Above the limit of the control group the kernel ends the process, so the
-/// default leaves most of that limit to the program, its policy and its store.
+/// Clients can make the gateway use all of this memory. If the process exceeds the memory limit of its control group,
+/// the kernel kills it. The default is therefore at most a quarter of this limit (but at least 1 MiB), which leaves the
+/// rest to the program, its policy and its store.
 struct BufferMemory {
-  /// The value of `max_buffer_memory` if the policy does not set it, in bytes.
-  let standard: Int
-  /// A line to show at the start; `nil` if nothing is noteworthy.
+  /// The default of `max_buffer_memory`, in bytes.
+  let defaultValue: Int
+  /// A line to show when the gateway starts; `nil` if the default is the usual one and the policy sets no excessive
+  /// value.
   let note: String?
+  /// True if `note` is a warning.
   let isWarning: Bool
 
   /// - Parameters:
   ///   - limit: The memory limit of the control group, in bytes; `nil` if there is none.
-  ///   - configured: The value in the policy, in bytes; `nil` if it sets none.
+  ///   - configured: The value in the policy, in bytes; `nil` if the policy does not set it.
   init(limit: Int?, configured: Int?) {
     let usual = LimitSettings.defaultBufferMemory
     // 1 MiB is the smallest value that the setting may have.
-    standard = limit.map { min(usual, max(1 << 20, $0 / 4)) } ?? usual
+    defaultValue = limit.map { min(usual, max(1 << 20, $0 / 4)) } ?? usual
     let allowed = "the \(BufferMemory.text(limit ?? 0)) that the control group allows"
     if let limit, let configured, configured > limit / 2 {
       note =
         "`max_buffer_memory` \(BufferMemory.text(configured)) is more than half of \(allowed): if clients use it, the "
         + "kernel may kill the process; make it smaller"
       isWarning = true
-    } else if configured == nil, standard < usual {
-      note = "`max_buffer_memory` is \(BufferMemory.text(standard)), a quarter of \(allowed)"
+    } else if configured == nil, defaultValue < usual {
+      note = "`max_buffer_memory` is \(BufferMemory.text(defaultValue)), a quarter of \(allowed)"
       isWarning = false
     } else {
       note = nil

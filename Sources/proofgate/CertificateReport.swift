@@ -2,13 +2,14 @@ import Cryptography
 import Gateway
 import HTTP
 
-/// The messages about the certificates that the gateway shows, at the start and when a reload brings other ones.
+/// The messages about the certificates that the gateway presents: at the start, and when a reload changes them.
 struct CertificateReport {
-  /// One line for each certificate that was not shown at its place before.
+  /// One line for each certificate that is new on its listener, or new for the upstream.
   let lines: [String]
-  /// The number of certificates and of new ones, for the line that ends a reload; empty if there is no certificate.
+  /// The number of certificates and the number of new ones, for the last message of a reload; empty if there are none.
   let summary: String
 
+  /// - Parameter before: The certificates before the reload; empty at the start.
   init(_ served: [ServedCertificate], before: [ServedCertificate]) {
     let known = Set(before.map(CertificateReport.key))
     let fresh = served.filter { !known.contains(CertificateReport.key($0)) }
@@ -23,7 +24,7 @@ struct CertificateReport {
 
   private static func line(_ certificate: ServedCertificate) -> String {
     let chain = certificate.chain
-    // Names come from the certificate's author, so the log shows only printable ASCII of them, on one line.
+    // The issuer of the certificate chooses the names, so other characters than printable ASCII are replaced.
     let names = chain.hostNames
     let shown = names.prefix(3).map(printable).joined(separator: ", ")
     let rest = names.count > 3 ? " and \(names.count - 3) more" : ""

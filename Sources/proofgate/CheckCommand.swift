@@ -2,7 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import PolicyFile
 
-/// `proofgate check`: reports all errors, warnings and notes about policies.
+/// The command `proofgate check`: reports the errors, warnings and notes about policies.
 struct CheckCommand: ParsableCommand {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text

@@ -4,25 +4,26 @@ import Policy
 import PolicyFile
 import Stores
 
-/// The findings of `check`, for people and for programs.
+/// The report of `proofgate check`, as text and as JSON.
 struct CheckReport {
   private struct Checked {
     let path: String
     let outcome: PolicyFile.Outcome
-    /// The findings about the policy and about the key file that it names.
+    /// The findings about the policy and about the key file in it.
     let diagnostics: [Diagnostic]
 
     var hasErrors: Bool { diagnostics.hasErrors }
   }
 
   private let policies: [Checked]
-  private let between: [Diagnostic]
+  /// The findings about conflicts between policies.
+  private let betweenPolicies: [Diagnostic]
 
   private let readsSecrets: Bool
 
   init(paths: [String], _ sources: PolicySources) {
     let check = PolicyFile.check(paths: paths, sources)
-    between = check.between
+    betweenPolicies = check.between
     readsSecrets = sources.readsSecrets
     policies = zip(paths, check.outcomes).map { path, outcome in
       var keyFindings: [Diagnostic] = []
@@ -38,15 +39,15 @@ struct CheckReport {
     }
   }
 
-  var hasErrors: Bool { policies.contains { $0.hasErrors } || between.hasErrors }
+  var hasErrors: Bool { policies.contains { $0.hasErrors } || betweenPolicies.hasErrors }
 
-  /// The exit code for the errors; `nil` if there is no error.
+  /// The exit code of the command; `nil` if there is no error.
   var failure: ExitCode? {
     guard hasErrors else { return nil }
-    return (policies.flatMap(\.diagnostics) + between).errorCode
+    return (policies.flatMap(\.diagnostics) + betweenPolicies).errorCode
   }
 
-  /// True if every policy meets all five points of RFC 8252, appendix A.
+  /// True if every policy meets all points of the profile of RFC 8252, appendix A.
   var meetsProfile: Bool { policies.allSatisfy { $0.outcome.selfCheck.isMet } }
 
   func text(quiet: Bool) -> String {
@@ -67,9 +68,9 @@ struct CheckReport {
         text += "\(policy.path): policy \(loaded.version) with \(count) client\(count == 1 ? "" : "s")\n"
       }
     }
-    for diagnostic in between where !quiet || diagnostic.severity != .note { text += "\(diagnostic)\n" }
+    for diagnostic in betweenPolicies where !quiet || diagnostic.severity != .note { text += "\(diagnostic)\n" }
     if !quiet {
-      let all = policies.flatMap(\.diagnostics) + between
+      let all = policies.flatMap(\.diagnostics) + betweenPolicies
       text += all.summary + (readsSecrets ? "" : "; secrets, keys and certificates were not read") + "\n"
     }
     return text
@@ -89,11 +90,11 @@ struct CheckReport {
           clients: policy.outcome.policy?.clients.count, findings: findings(policy.diagnostics),
           selfCheck: policy.outcome.policy == nil
             ? nil : policy.outcome.selfCheck.items.map { Document.Item(title: $0.title, failure: $0.failure) })
-      }, between: findings(between))
+      }, between: findings(betweenPolicies))
     return String(decoding: try encoder.encode(document), as: UTF8.self)
   }
 
-  /// The form of the JSON report.
+  /// The structure of the JSON report.
   private struct Document: Encodable {
     struct Finding: Encodable {
       let id: String
@@ -117,7 +118,7 @@ struct CheckReport {
 
     struct Item: Encodable {
       let title: String
-      /// The reason why the point is not met; absent if it is met.
+      /// The reason why the policy does not meet the point; absent if it does.
       let failure: String?
     }
 

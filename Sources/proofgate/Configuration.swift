@@ -3,24 +3,25 @@ import Policy
 import PolicyFile
 import Sealing
 
-/// The input of `serve`: a policy without errors and the keys that it names.
+/// The input of `proofgate serve`: a policy without errors, and the sealing keys.
 struct Configuration: Sendable {
-  /// The errors for which a configuration cannot be used.
+  /// The reason why a configuration cannot be used.
   struct Failure: Error {
-    /// All errors, each with its place.
+    /// All errors and warnings, one line each, with file, line and column.
     let lines: [String]
+    /// The exit code of a process that cannot start.
     let code: ExitCode
   }
 
   let policy: Policy
   let keyRing: KeyRing
-  /// Findings that do not prevent the use of the policy.
+  /// The warnings about the policy, one line each. They do not prevent its use.
   let warnings: [String]
 
-  /// Reads a policy and its key file. Blocks.
+  /// Reads a policy and its key file. This blocks the calling thread.
   ///
-  /// - Parameter ephemeral: The key ring for a policy without a key file. The process has only one, so that a reload
-  ///   does not end sign-ins in progress.
+  /// - Parameter ephemeral: The key ring for a policy without a key file. The process keeps it across reloads, so that
+  ///   a reload does not end sign-ins in progress.
   static func load(
     _ path: String, environment: [String: String], ephemeral: KeyRing
   ) -> Result<Configuration, Failure> {

@@ -1,27 +1,31 @@
 import Reactor
 import Synchronization
 
-/// Messages to the operator, on standard error: standard output belongs to the decision log and to the result of a
-/// command.
+/// Writes messages to the operator on standard error, and results of commands on standard output. Messages do not go to
+/// standard output, which may also be the destination of the decision log.
 enum Console {
+  /// Writes a message.
   static func say(_ text: String) {
     write("proofgate: \(text)")
   }
 
+  /// Writes a warning.
   static func warn(_ text: String) {
     write("proofgate: warning: \(text)")
   }
 
+  /// Writes an error. The caller ends the process if necessary.
   static func fail(_ text: String) {
     write("proofgate: error: \(text)")
   }
 
-  /// Writes text to standard output at once: the reader of a pipe does not have to wait until a buffer is full.
+  /// Writes text to standard output without buffering, so that the reader of a pipe gets it immediately.
   static func show(_ text: String) {
     write(text, to: .standardOutput)
   }
 
-  /// Writes a line that names its own source, as diagnostics do.
+  /// Writes a line to standard error without the prefix `proofgate:`. Diagnostics begin with the file that they are
+  /// about.
   static func write(_ line: String) {
     if isInBackground.load(ordering: .acquiring) {
       queue.append(line + "\n")
@@ -30,12 +34,13 @@ enum Console {
     }
   }
 
-  /// Starts a thread that writes the lines to standard error, so that a full pipe never blocks the caller.
+  /// From now on, lines for standard error are queued and a thread writes them, so that a full pipe never blocks the
+  /// caller.
   static func writeInBackground() {
     isInBackground.store(true, ordering: .releasing)
   }
 
-  /// Waits until the lines are written, for at most one second.
+  /// Waits until all queued lines are written, for at most one second.
   static func flush(_ clock: WaitClock) async {
     _ = await clock.wait(until: { queue.isEmpty }, atMost: 1_000, step: 10)
   }
@@ -44,7 +49,7 @@ enum Console {
   private static let queue = ConsoleQueue { write($0, to: .standardError) }
 
   private static func write(_ text: String, to destination: LogFile.Destination) {
-    // If the reader is gone, the error cannot be reported.
+    // If standard error cannot be written, there is no other place to report this.
     guard let file = try? LogFile(destination) else { return }
     _ = file.write(Array(text.utf8))
   }

@@ -1,35 +1,34 @@
 import Reactor
 import Synchronization
 
-/// Queues lines for a reader that may have stopped reading: a full pipe blocks its writer, and the main thread must
-/// handle signals.
+/// A queue of lines that a separate thread writes. If the reader of a pipe stops reading, a write to the pipe blocks,
+/// and the main thread must not block, because it handles the signals.
 ///
-/// A thread writes the lines and ends when the queue is empty, so that a process without messages has no thread for
-/// them.
+/// The thread ends when the queue is empty, so it exists only while there are lines to write.
 final class ConsoleQueue: Sendable {
   private struct State {
     var lines: [String] = []
     var bytes = 0
-    /// The number of lines that did not fit since the last write.
+    /// The number of lines that were dropped since the last write, because the queue was full.
     var dropped = 0
     var isWriting = false
   }
 
-  /// The longest queue, in bytes: enough for all errors of a large policy.
+  /// The maximum length of all queued lines, in bytes: enough for all errors of a large policy.
   static let limit = 1 << 20
 
   private let state = Mutex(State())
   private let write: @Sendable (String) -> Void
 
-  /// - Parameter write: Writes one text; may block.
+  /// - Parameter write: Writes a text. It may block, and runs on the separate thread.
   init(_ write: @escaping @Sendable (String) -> Void) {
     self.write = write
   }
 
-  /// True if every line was written.
+  /// True if no line waits to be written and no write is in progress.
   var isEmpty: Bool { state.withLock { !$0.isWriting && $0.lines.isEmpty && $0.dropped == 0 } }
 
-  /// Queues a line, or drops and counts it if the queue is full.
+  /// Queues a line. If the queue is full, the line is dropped and counted.
   func append(_ line: String) {
     let starts = state.withLock { state in
       if state.bytes + line.utf8.count > ConsoleQueue.limit {
@@ -45,7 +44,7 @@ final class ConsoleQueue: Sendable {
     do throws(IOError) {
       try Thread.start("console") { self.writeAll() }
     } catch {
-      // The next line starts the thread again.
+      // The next line tries to start the thread again.
       state.withLock { $0.isWriting = false }
     }
   }
@@ -54,7 +53,7 @@ final class ConsoleQueue: Sendable {
     while let text = next() { write(text) }
   }
 
-  /// Returns the queued lines; `nil` if there are none and the thread ends.
+  /// Removes and returns all queued lines, with a warning if lines were dropped; `nil` if the queue is empty.
   private func next() -> String? {
     state.withLock { state in
       guard !state.lines.isEmpty || state.dropped > 0 else {

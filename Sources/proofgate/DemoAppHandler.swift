@@ -6,9 +6,9 @@ import OAuth
 import Proxy
 import Reactor
 
-/// The demo's native app from its user's view. A real app would have a window; this one has a page.
+/// The user interface of the demo's native app. A real app would have a window; this app has web pages.
 final class DemoAppHandler: Handler {
-  /// The number of attempts that are kept. A user abandons only a few.
+  /// The maximum number of sign-in attempts in progress. Beyond it, the oldest is dropped: the user has abandoned it.
   private static let attemptLimit = 16
 
   private let app: NativeApp
@@ -38,7 +38,8 @@ final class DemoAppHandler: Handler {
     }
   }
 
-  /// Starts an attempt. A real app would open the system's browser here (RFC 8252, section 6).
+  /// Starts an attempt and redirects to the authorization endpoint. A real app would open the browser of the system
+  /// here (RFC 8252, section 6).
   private func start() -> Response {
     let attempt = app.start()
     attempts.append(attempt)
@@ -46,6 +47,7 @@ final class DemoAppHandler: Handler {
     return Response(status: 302, headers: ["Location": attempt.url.description, "Cache-Control": "no-store"])
   }
 
+  /// Handles the authorization response: redeems the code and calls the protected resource.
   private func finish(_ answer: Form) async -> Response {
     guard let index = attempts.firstIndex(where: { $0.state == answer["state"] }) else {
       return DemoAppPage.message(400, "Not expected", "The app did not request this response, or has already used it.")

@@ -2,7 +2,7 @@ import Gateway
 import HTTP
 import LegacyServer
 
-/// The pages of the demo's app.
+/// The pages of the demo's native app.
 enum DemoAppPage {
   static func start(_ app: NativeApp) -> Response {
     page(

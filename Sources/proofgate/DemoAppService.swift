@@ -2,9 +2,9 @@ import LegacyServer
 import Proxy
 import Reactor
 
-/// The demo's native app with its loopback port, on a separate thread.
+/// Runs the demo's native app on a loopback port, on a separate thread.
 final class DemoAppService {
-  /// The app as it is registered, with the port that the kernel chose (RFC 8252, section 7.3).
+  /// The app. Its redirect URI has the port that the kernel chose (RFC 8252, section 7.3).
   let app: NativeApp
   let port: Int
   private let service: Server
@@ -13,11 +13,12 @@ final class DemoAppService {
   init(server: NativeApp.Server, resource: WebAddress) async throws(ServerError) {
     let addresses = [Address(literal: "127.0.0.1", port: 0)].compactMap(\.self)
     let settings = ProxySettings(ProxyConfiguration())
-    let nowhere = Resolver(host: "127.0.0.1", port: 0)
+    // The handler forwards no request, so the resolver is never used.
+    let unusedResolver = Resolver(host: "127.0.0.1", port: 0)
     let unbound = NativeApp(clientID: DemoPolicy.appID, redirectURI: "", server: server)
     service = try await Server(workers: 1, addresses: addresses, threadName: "app") { worker in
       ProxyWorker(
-        poller: worker.poller, resolver: nowhere, settings: settings,
+        poller: worker.poller, resolver: unusedResolver, settings: settings,
         handler: DemoAppHandler(unbound, resource, worker.poller), metrics: Unmeasured())
     }
     port = service.addresses.first?.port ?? 0

@@ -3,7 +3,8 @@ import LegacyServer
 import Proxy
 import Reactor
 
-/// `proofgate demo`: a legacy server, the gateway in front of it and a native app, all in this process and on loopback.
+/// The command `proofgate demo`: runs a legacy server, the gateway in front of it and a native app, all in this process
+/// and on loopback ports.
 struct DemoCommand: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(

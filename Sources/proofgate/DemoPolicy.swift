@@ -1,7 +1,7 @@
 import OAuth
 import Policy
 
-/// The demo's policy, which could also be written as a file (see `policies/`).
+/// The policy of the demo. An operator would write it as a file (see `policies/`).
 enum DemoPolicy {
   static let legacyID = "legacy-web"
   static let legacySecret = "the-gateway-keeps-this"

@@ -10,7 +10,7 @@ import Stores
 import TLS
 import Telemetry
 
-/// The demo's servers, each on a loopback port: the legacy server, the gateway and the native app.
+/// The servers of the demo, each on a loopback port: the legacy server, the gateway and the native app.
 final class DemoStage {
   let cast: DemoStory.Cast
   let writer: LogWriter?
@@ -18,15 +18,15 @@ final class DemoStage {
   private let gateway: GatewayServer
   private let app: DemoAppService
 
-  /// Starts the servers. Throws `ServerError` if the port is in use, and `IOError` if the log cannot be written.
+  /// Starts the servers. Throws `ServerError` if the port is in use, and `IOError` if the log file cannot be opened.
   ///
   /// - Parameters:
   ///   - port: The gateway's port; 0 lets the kernel choose.
   ///   - log: The file of the decision log, or `-` for standard output; `nil` for no log.
   init(port: UInt16, log: String?) async throws {
-    // Each server needs the port of another one, so all of them bind first and get the rest of their settings later.
-    let nobody = LegacyAuthorizationServer(LegacyConfiguration(clients: []))
-    legacy = try await LegacyService(nobody)
+    // The servers need the ports of each other. So they first bind their ports, and get their final settings later.
+    let placeholder = LegacyAuthorizationServer(LegacyConfiguration(clients: []))
+    legacy = try await LegacyService(placeholder)
     let metrics = MetricsRegistry(workers: 1, policyVersion: "demo")
     let writer = try LogWriter(workers: 1, metrics: metrics)
     if let log { try writer.start(LogWriter.destination(log)) }

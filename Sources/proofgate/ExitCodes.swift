@@ -2,13 +2,13 @@ import ArgumentParser
 import PolicyFile
 
 extension ExitCode {
-  /// Invalid input: a policy or a key file with errors.
+  /// Invalid input: a policy or a key file has errors, or does not permit the change.
   static let policyErrors = ExitCode(1)
-  /// A system error: a port in use, a missing file, or no permission to read it.
+  /// A system error, for example a port that is in use or a file that is missing or may not be read.
   static let systemFailure = ExitCode(2)
 }
 
 extension [Diagnostic] {
-  /// The exit code for these errors, the same for every command.
+  /// The exit code for these errors. It is the same in all commands.
   var errorCode: ExitCode { onlyMissFiles ? .systemFailure : .policyErrors }
 }

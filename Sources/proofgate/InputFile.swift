@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// Reads a text file that the operator names.
+/// Reads text files: key files, and files of the kernel under `/proc` and `/sys`.
 enum InputFile {
-  /// The reason why a file cannot be read, worded to follow its name.
+  /// The reason why a file cannot be read. The text continues a sentence that begins with the name of the file.
   struct Problem: Error {
     let text: String
   }
 
-  /// The longest file, in bytes. Far more than key files need.
+  /// The maximum length of a file, in bytes: much more than a key file needs.
   private static let limit = 1024 * 1024
 
   static func read(_ path: String) throws(Problem) -> String {
@@ -22,7 +22,7 @@ enum InputFile {
     return text
   }
 
-  /// Reads all of standard input.
+  /// Reads standard input up to its end, but not beyond the line that exceeds the maximum length.
   static func readStandardInput() -> String {
     var text = ""
     while text.utf8.count <= limit, let line = readLine(strippingNewline: false) { text += line }

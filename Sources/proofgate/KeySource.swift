@@ -4,13 +4,14 @@ import Sealing
 
 /// Reads key files.
 enum KeySource {
+  /// The reason why a key file cannot be used.
   struct Failure: Error {
     let findings: [Diagnostic]
 
-    /// The lines `file:line:column: error: ...`, one for each finding.
+    /// The findings as lines of the form `file:line:column: error: ...`.
     var lines: [String] { findings.map(\.description) }
 
-    /// The exit code, which distinguishes a malformed file from a missing one.
+    /// The exit code. It is different for a malformed file and for a file that cannot be read.
     var code: ExitCode { findings.errorCode }
 
     init(_ path: String, line: Int = 1, column: Int = 1, _ message: String, id: DiagnosticID = .invalidKeyFile) {
@@ -44,6 +45,7 @@ enum KeySource {
     }
   }
 
+  /// Reads the file and returns its keys. Throws if no key of the file is for sealing.
   static func ring(_ path: String) throws(Failure) -> KeyRing {
     guard let ring = try file(path).ring else {
       throw Failure(path, "no key seals; add one with `proofgate keys rotate --file \(path)`")

@@ -2,7 +2,8 @@ import ArgumentParser
 import Reactor
 import Sealing
 
-/// `proofgate keys`: manages the file of sealing keys that replicas share.
+/// The command `proofgate keys`: manages the file with the sealing keys, which all replicas share. The gateway seals
+/// (encrypts and authenticates) the codes, refresh tokens and states that it issues with these keys.
 struct KeysCommand: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
@@ -32,6 +33,7 @@ struct KeysCommand: ParsableCommand {
       do throws(IOError) {
         try SecretFile.create(file, Array(keys.render().utf8))
       } catch {
+        // 17 is EEXIST.
         let isThere = error.code == 17
         Console.fail(
           isThere
@@ -48,12 +50,12 @@ struct KeysCommand: ParsableCommand {
       CommandConfiguration(abstract: "Perform the next step of a rotation.")
     }
 
-    @OptionGroup var place: KeyPlace
+    @OptionGroup var source: KeyFileOption
 
     func run() throws {
-      var keys = try place.read()
+      var keys = try source.read()
       let step = keys.rotate(now: Int64(Clock.realSeconds()))
-      try place.write(keys)
+      try source.write(keys)
       switch step {
       case .added(let id):
         Console.say("key \(id) added for opening; load the file on every replica, then rotate again to seal with it")
@@ -71,7 +73,7 @@ struct KeysCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The key's id, as in the file.", valueName: "id"))
     var id: String
 
-    @OptionGroup var place: KeyPlace
+    @OptionGroup var source: KeyFileOption
 
     func validate() throws {
       guard KeyID(id) != nil else {
@@ -81,16 +83,16 @@ struct KeysCommand: ParsableCommand {
 
     func run() throws {
       guard let key = KeyID(id) else { return }
-      var keys = try place.read()
+      var keys = try source.read()
       guard keys.retire(key) else {
         let seals = keys.ring?.sealingKeyID == key
         Console.fail(
           seals
             ? "key \(key) seals; rotate until another one does, then retire it"
-            : "there is no key \(key) in \(place.name)")
+            : "there is no key \(key) in \(source.name)")
         throw ExitCode.policyErrors
       }
-      try place.write(keys)
+      try source.write(keys)
       Console.say("key \(key) is retired")
     }
   }
@@ -106,17 +108,17 @@ extension KeysCommand {
     var file: String?
 
     func run() throws {
-      var place = KeyPlace()
-      place.file = file
-      for key in try place.read().keys {
+      var source = KeyFileOption()
+      source.file = file
+      for key in try source.read().keys {
         Console.show("\(key.id)  \(key.createdText)  \(key.state.rawValue)\n")
       }
     }
   }
 }
 
-/// The key file that a command changes.
-struct KeyPlace: ParsableArguments {
+/// The key file that a command reads and changes: a file, or standard input and output.
+struct KeyFileOption: ParsableArguments {
   @Option(
     help: ArgumentHelp("The file to change; default: standard input and standard output.", valueName: "file"))
   var file: String?
@@ -133,7 +135,7 @@ struct KeyPlace: ParsableArguments {
     }
   }
 
-  /// Replaces the file atomically: a reader sees the old file or the new one.
+  /// Writes the keys. A file is replaced atomically: a reader sees either the old content or the new content.
   func write(_ keys: KeyFile) throws {
     guard let file else {
       Console.show(keys.render())

@@ -2,13 +2,13 @@ import Reactor
 import Synchronization
 import Telemetry
 
-/// The decision log's thread and its destination.
+/// Runs the thread that writes the decision log to its destination.
 final class LogWriter: Sendable {
   let log: DecisionLog
   private let hasEnded = Atomic<Bool>(false)
-  /// The time from a record to its line, in milliseconds.
-  private static let gathering = 10
-  /// The time for writing the last lines, in milliseconds.
+  /// The time for which records are collected before they are written together, in milliseconds.
+  private static let batchTime = 10
+  /// The maximum time for writing the last lines when the process ends, in milliseconds.
   static let endTimeout = 5_000
 
   /// Returns the destination that the option `--log` names.
@@ -16,14 +16,14 @@ final class LogWriter: Sendable {
     option == "-" ? .standardOutput : .file(option)
   }
 
-  /// Throws if the process has no descriptor left.
+  /// Creates the log without starting its thread. Throws if the process has no file descriptor left.
   init(workers: Int, metrics: MetricsRegistry) throws(IOError) {
     log = DecisionLog(workers: workers, signal: Wake(descriptor: try ThreadSignal()), metrics: metrics) {
       Int64(Clock.realNanoseconds() / 1_000_000)
     }
   }
 
-  /// Starts the thread `log`.
+  /// Opens the destination and starts the thread `log`.
   ///
   /// Throws if the file cannot be opened or the process cannot start a thread.
   func start(_ destination: LogFile.Destination) throws(IOError) {
@@ -41,8 +41,8 @@ final class LogWriter: Sendable {
     if let failure { throw failure }
   }
 
-  /// Makes the thread write the queued records and end, and waits for it, but only for ``endTimeout``: the reader of
-  /// the log may have stopped reading.
+  /// Makes the thread write the queued records and end. Waits for the thread for at most ``endTimeout``, because the
+  /// reader of the log may have stopped reading.
   func stop(_ clock: WaitClock) async {
     log.stop()
     let isWritten = await clock.wait(
@@ -57,10 +57,10 @@ final class LogWriter: Sendable {
 
     func wait() {
       descriptor.wait()
-      // Records of the next 10 ms go into the same write: a write and a thread switch per request would cost more than
-      // the decision. The rings hold the records of several such periods. A signal ends the pause: for example, if the
-      // file is to be reopened, because later records belong in the new file.
-      descriptor.pause(milliseconds: LogWriter.gathering)
+      // Records of the next 10 ms go into the same write, because a write and a thread switch per request would cost
+      // more than the decision. The workers' buffers have room for the records of several such periods. Another signal
+      // ends the pause early, for example when the file must be reopened: later records belong in the new file.
+      descriptor.pause(milliseconds: LogWriter.batchTime)
     }
   }
 

@@ -2,13 +2,14 @@ import ArgumentParser
 import Reactor
 import Synchronization
 
-/// The event loop of a command that runs until a signal ends it. It runs on this thread: no task ever runs on a thread
-/// pool.
+/// The event loop of a command that serves connections. The loop runs on the thread that calls `run`, and so do all its
+/// tasks: no task runs on a thread pool.
 struct MainLoop {
   private let worker: Worker
   private let signals: Signals
 
-  /// Prepares the process. Reports an error and throws `ExitCode.systemFailure` if the kernel is out of resources.
+  /// Prepares the process and creates the loop. If the kernel has no resources left, writes an error message and throws
+  /// `ExitCode.systemFailure`.
   init() throws {
     ProcessSettings.ignoreBrokenPipes()
     ProcessSettings.forbidDumps()
@@ -23,7 +24,10 @@ struct MainLoop {
     }
   }
 
-  /// Runs the loop until `main` returns. Throws its exit code unless it is success.
+  /// Runs the loop until `main` returns. Throws the exit code that `main` returns, unless it is `success`.
+  ///
+  /// Throws `ExitCode.systemFailure` without calling `main` if the Swift runtime does not schedule tasks as the loop
+  /// needs.
   func run(_ main: @escaping @Sendable (isolated Worker, Signals) async -> ExitCode) throws {
     let code = Atomic<Int32>(0)
     let signals = signals

@@ -1,7 +1,8 @@
 import Reactor
 
-/// The number of event loops that make sense on this machine: loops beyond the usable processors only delay each other.
+/// The number of processors that this process may use, and so the default number of workers: more workers than
+/// processors would only delay each other.
 enum Processors {
-  /// The smaller of the limits of the affinity mask and of the control groups; at least 1.
+  /// The number of processors in the affinity mask, or the limit of the control groups if it is smaller; at least 1.
   static var usable: Int { max(1, min(Thread.affinityCount, ControlGroups.own.processors ?? .max)) }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PolicyFile
 
-/// The program, with one command for each task of an operator.
+/// The command line of the program, with one subcommand for each task of an operator.
 struct Proofgate: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
@@ -12,7 +12,7 @@ struct Proofgate: ParsableCommand {
       subcommands: [ServeCommand.self, CheckCommand.self, KeysCommand.self, DemoCommand.self])
   }
 
-  /// Runs the command that the arguments name.
+  /// Runs the subcommand in the arguments, and ends the process with its exit code if it fails.
   static func start(_ arguments: [String]) {
     if let message = unknownCommand(in: arguments) {
       Console.fail(message)
@@ -21,7 +21,7 @@ struct Proofgate: ParsableCommand {
     main(arguments)
   }
 
-  /// Returns the message for a first argument that is not a command; `nil` if the parser can continue.
+  /// Returns an error message if the first argument is neither a subcommand, `help` nor an option; otherwise `nil`.
   static func unknownCommand(in arguments: [String]) -> String? {
     guard let name = arguments.first, !name.hasPrefix("-"), name != "help" else { return nil }
     let known = configuration.subcommands.compactMap { $0.configuration.commandName }

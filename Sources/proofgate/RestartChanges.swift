@@ -1,14 +1,14 @@
 import Policy
 
-/// The changes in a new policy that a running process cannot adopt.
+/// The changes in a new policy that a running process cannot make.
 struct RestartChanges {
-  /// The reason why the policy cannot be adopted at all; `nil` if it can.
+  /// The reason why the process must keep the old policy; `nil` if it can use the new one.
   let refusal: String?
-  /// The settings that take effect only at the next start; `nil` if there are none.
+  /// A warning that names the changed settings that take effect only after a restart; `nil` if there are none.
   let warning: String?
 
   init(from old: Policy, to new: Policy) {
-    // The workers' connections lead to the old upstream, so only half of the policy would be in force.
+    // The workers' connections lead to the old upstream, so the new policy would not apply to all requests.
     refusal =
       old.upstream.origin == new.upstream.origin
       ? nil : "`upstream.url` cannot change while the gateway runs; restart it to reach \(new.upstream.origin)"

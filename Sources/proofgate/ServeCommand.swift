@@ -4,7 +4,7 @@ import PolicyFile
 import Reactor
 import Sealing
 
-/// `proofgate serve`: runs the gateway.
+/// The command `proofgate serve`: runs the gateway.
 struct ServeCommand: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
@@ -25,7 +25,7 @@ struct ServeCommand: ParsableCommand {
   @Option(help: ArgumentHelp("The file for the decision log; - is standard output.", valueName: "file"))
   var log = "-"
 
-  /// The only policy that the arguments name; `nil` if they name none or several.
+  /// The path of the policy; `nil` if the arguments contain none or several.
   private var policy: String? {
     let named = (file.map { [$0] } ?? []) + policies
     return named.count == 1 ? named.first : nil
@@ -55,7 +55,7 @@ struct ServeCommand: ParsableCommand {
     switch source.load() {
     case .success(let configuration):
       for line in configuration.warnings { Console.write(line) }
-      // `Service` holds the only reference, so a reload frees the configuration.
+      // Only `Service` keeps the configuration, so that a reload frees it.
       service = Service(worker.poller, source, configuration, log: LogWriter.destination(log))
     case .failure(let failure):
       for line in failure.lines { Console.write(line) }
@@ -65,10 +65,11 @@ struct ServeCommand: ParsableCommand {
   }
 }
 
-/// The source of the policy, at the start and at every reload.
+/// The path and environment from which the policy is read, at the start and at every reload.
 struct PolicySource: Sendable {
   let path: String
   let environment: [String: String]
+  /// The keys for a policy without a key file.
   private let ephemeral = KeyRing.ephemeral(now: Int64(Clock.realSeconds()))
 
   init(path: String, environment: [String: String]) {
@@ -76,7 +77,7 @@ struct PolicySource: Sendable {
     self.environment = environment
   }
 
-  /// Reads the policy. Blocks.
+  /// Reads the policy and its key file. This blocks the calling thread.
   func load() -> Result<Configuration, Configuration.Failure> {
     Configuration.load(path, environment: environment, ephemeral: ephemeral)
   }

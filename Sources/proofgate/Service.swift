@@ -9,7 +9,8 @@ import Synchronization
 import TLS
 import Telemetry
 
-/// The running gateway from start to end. It runs on the control loop of the main thread, which does nothing else.
+/// Runs the gateway from start to end. The service runs on the event loop of the main thread, which has no other work;
+/// the workers have their own threads.
 final class Service {
   let poller: Poller
   private let source: PolicySource
@@ -23,12 +24,12 @@ final class Service {
   private var isReloading = false
   private var isEnding = false
 
-  /// The TLS settings for the upstream that are in force. The admin server's thread reads them, too.
+  /// The current TLS settings for the upstream. The thread of the admin server reads them, too.
   private final class UpstreamTLSInForce: Sendable {
     let client = Mutex<TLSClient?>(nil)
   }
 
-  /// The objects that exist once the service has started.
+  /// The objects that exist only after the service has started.
   private struct Parts {
     let gateway: GatewayServer
     let admin: AdminServer?
@@ -46,7 +47,7 @@ final class Service {
     waiter = Waiter(poller)
   }
 
-  /// Runs until a signal ends it.
+  /// Runs the gateway until a signal ends it. Returns the exit code of the process.
   func run(_ signals: Signals) async -> ExitCode {
     let parts: Parts
     do {
@@ -65,7 +66,7 @@ final class Service {
       Console.fail("cannot start: \(error)")
       return .systemFailure
     }
-    // From here on, a reader of standard error that stops reading must not block the handling of signals.
+    // From here on, a blocked write to standard error must not delay the handling of signals.
     Console.writeInBackground()
     announce(parts)
     poller.start(
@@ -77,7 +78,7 @@ final class Service {
       if wantsReload, !isReloading {
         wantsReload = false
         isReloading = true
-        // In a separate activity, so that the end does not wait for a large policy.
+        // A separate activity, so that the end of the service does not wait for the loading of a large policy.
         poller.start(Reload(self, parts))
       } else {
         _ = await waiter.sleep(until: .never)
@@ -115,7 +116,7 @@ final class Service {
     let memory = BufferMemory(limit: ControlGroups.own.memory, configured: policy.gateway.limits.maxBufferMemory)
     if let note = memory.note { memory.isWarning ? Console.warn(note) : Console.say(note) }
     let resources = GatewayResources(
-      store: Service.store(policy), metrics: metrics, log: writer.log, bufferMemory: memory.standard,
+      store: Service.store(policy), metrics: metrics, log: writer.log, bufferMemory: memory.defaultValue,
       notice: { Console.warn($0) })
     let gateway = try await GatewayServer(
       policy: policy, keyRing: configuration.keyRing, tls: tls, workers: workers, resources: resources)
@@ -128,7 +129,7 @@ final class Service {
   private static func store(_ policy: Policy) -> MemoryStore {
     switch policy.gateway.store {
     case .memory(let size): MemoryStore(size: size)
-    // Not supported: the policy reader reports this setting.
+    // Not reached: Redis is not supported yet, and a policy with this setting is refused.
     case .redis: MemoryStore()
     }
   }
@@ -173,7 +174,7 @@ final class Service {
     case .user1:
       parts.writer.log.reopen()
     case .terminate, .interrupt:
-      // The codes that a shell shows for a process that the signal ended.
+      // 128 and the number of the signal: the exit code that shells show for a process that a signal ended.
       if isEnding { ProcessSettings.exitNow(signal == .terminate ? 143 : 130) }
       isEnding = true
       parts.status.beginDraining()
@@ -203,7 +204,7 @@ final class Service {
     let source = source
     let loaded: Result<Loaded, Configuration.Failure>
     do throws(IOError) {
-      // Reading a large policy takes about a second.
+      // On another thread, because reading a large policy takes about a second.
       loaded = try await poller.runOnThread("reload") {
         ProcessSettings.lowerPriority()
         return source.load().map { Loaded($0) }
@@ -253,7 +254,7 @@ final class Service {
     }
   }
 
-  /// The configuration that was in force before. Freeing a large policy also takes a while.
+  /// The replaced configuration. It is freed on another thread, because freeing a large policy takes a while.
   private final class Retired: Sendable {
     private let configuration: Mutex<Configuration?>
 
@@ -271,7 +272,7 @@ final class Service {
     } catch {
       retired.release()
     }
-    // At normal priority, because it holds locks of the workers' memory.
+    // Runs at normal priority, because it holds locks of the allocator that the workers need.
     ProcessSettings.releaseMemory()
   }
 

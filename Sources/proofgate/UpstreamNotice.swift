@@ -4,8 +4,8 @@ import Policy
 import Reactor
 import TLS
 
-/// Reports once, after the start, that the upstream does not accept connections. Not an error: the upstream may start
-/// later.
+/// Tests once, after the start, whether the upstream accepts connections, and warns the operator if it does not. This
+/// is not an error, because the upstream may start later than the gateway.
 final class UpstreamNotice: Activity {
   private let origin: Origin
   private let probe: UpstreamProbe

@@ -1,5 +1,5 @@
 import ArgumentParser
 import Reactor
 
-// Not `CommandLine.arguments`, which is empty if /proc is not mounted.
+// `CommandLine.arguments` is not used, because it is empty if /proc is not mounted.
 Proofgate.start(Array(ProcessSettings.arguments.dropFirst()))
