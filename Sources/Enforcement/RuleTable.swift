@@ -1,7 +1,8 @@
-/// The rules of each endpoint, in the order in which they run. The first rule that refuses determines the response.
+/// The rules of each endpoint, in the order in which they run. In enforce mode, the first rule that refuses determines
+/// the response.
 ///
-/// The number is the position of a rule in the list of its column: `authorization`, `pushed`, `reference`, `token`,
-/// `redemption`, `refresh`, `transaction`, `reentry`, `interaction`.
+/// A number is the position of the rule in the list of its column. The columns are `authorization`, `pushed`,
+/// `reference`, `token`, `redemption`, `refresh`, `transaction`, `reentry` and `interaction`.
 /// ```
 ///                                                            aut pus ref tok red rfr tra ree int
 /// the endpoint accepts the method                              1   1   1   1
@@ -60,8 +61,9 @@
 /// the user agent of an upstream page does not look embedded                                    1
 /// ```
 enum RuleTable {
-  /// The rules on the form of the request come first, then those on the client and on the redirect URI: their refusals
-  /// are pages. A refusal of a later rule may reach the client by redirect (RFC 6749, section 4.1.2.1).
+  /// The rules for an authorization request. The first group checks the form of the request, the client and the
+  /// redirect URI; its refusals are pages. A later rule may redirect its error to the client (RFC 6749, section
+  /// 4.1.2.1).
   static let authorization: [Rule<AuthorizationContext>] = [
     .methodAllowed,
     .oneSetOfParameters,
@@ -73,11 +75,11 @@ enum RuleTable {
     .userAgentExternal,
     .parametersOnce,
     .parametersWellFormed,
-    .stateIsTheClients,
+    .stateNotSealed,
     .noRequestObject,
     .pushedAsRequired,
     .responseTypeIsCode,
-    .authorizationGrantAllowed,
+    .authorizationCodeGrantAllowed,
     .responseModeAllowed,
     .challengePresent,
     .challengeMethodAllowed,
@@ -90,7 +92,8 @@ enum RuleTable {
     .detailsNoted,
   ]
 
-  /// The rules that a pushed request must pass before those of the authorization endpoint (RFC 9126, section 2.1).
+  /// The rules that a pushed request must pass before the rules of the authorization endpoint run (RFC 9126, section
+  /// 2.1).
   static let pushed: [Rule<TokenContext>] = [
     .methodAllowed,
     .oneSetOfParameters,
@@ -105,7 +108,8 @@ enum RuleTable {
     .noReferencePushed,
   ]
 
-  /// The rules for a request that refers to a pushed one; its other parameters are ignored (RFC 9126, section 4).
+  /// The rules for an authorization request that refers to a pushed one. Its parameters other than `client_id` and
+  /// `request_uri` are ignored (RFC 9126, section 4).
   static let reference: [Rule<AuthorizationContext>] = [
     .methodAllowed,
     .oneSetOfParameters,
@@ -114,7 +118,7 @@ enum RuleTable {
     .clientKnown,
   ]
 
-  /// The rules that apply before the code or token is opened.
+  /// The rules for a token request, which do not use the content of its sealed code or refresh token.
   static let token: [Rule<TokenContext>] = [
     .methodAllowed,
     .oneSetOfParameters,
@@ -129,7 +133,7 @@ enum RuleTable {
     .grantTypeKnown,
     .noClientCredentialsForPublic,
     .grantAllowed,
-    .grantComplete,
+    .requiredGrantParameterPresent,
     .verifierWellFormed,
     .scopeWellFormed,
     .clientCertificateNoted,
@@ -138,7 +142,7 @@ enum RuleTable {
     .detailsNoted,
   ]
 
-  /// The rules that apply to the opened code, before a request is sent upstream.
+  /// The rules for the redemption of a code, after the gateway has decrypted it and before it sends a request upstream.
   static let redemption: [Rule<RedemptionContext>] = [
     .codeOfThisClient,
     .codeNotExpired,
@@ -147,7 +151,7 @@ enum RuleTable {
     .verifierMatches,
   ]
 
-  /// The rules that apply to the opened refresh token.
+  /// The rules for a sealed refresh token, after the gateway has decrypted it.
   static let refresh: [Rule<RefreshContext>] = [
     .refreshTokenOfThisClient,
     .refreshTokenNotExpired,
@@ -155,14 +159,16 @@ enum RuleTable {
     .refreshScopeWithin,
   ]
 
-  /// The rules that apply whenever a sealed state comes back.
+  /// The rules for a transaction whose sealed state comes back: in a re-entry or in an authorization response of the
+  /// upstream.
   static let transaction: [Rule<TransactionContext>] = [
     .transactionOfThisBrowser,
     .transactionNotExpired,
     .transactionStillAuthorized,
   ]
 
-  /// The rules for the request that a login or consent page sends back.
+  /// The rules for a re-entry: a request that a login or consent page of the upstream sends to the authorization
+  /// endpoint, with the sealed state.
   static let reentry: [Rule<ReentryContext>] = [
     .reentryUserAgentExternal,
     .reentryReadable,
@@ -171,7 +177,7 @@ enum RuleTable {
     .reentryScopeWithin,
   ]
 
-  /// The rules for the other pages of the upstream while a transaction runs.
+  /// The rules for requests to the other pages of the upstream while a transaction of the browser runs.
   static let interaction: [Rule<InteractionContext>] = [
     .interactionUserAgentExternal
   ]

@@ -13,7 +13,7 @@ public final class AuthorizationRequest: Sendable {
   private let query: String
   private let body: [UInt8]
   /// True if there is a body that is not a form: its content is not parsed.
-  public let hasUnreadBody: Bool
+  public let hasNonFormBody: Bool
   /// Every value of `state` in the query and the body: one of them may be a sealed state that re-enters.
   public let states: [String]
 
@@ -38,7 +38,7 @@ public final class AuthorizationRequest: Sendable {
     let inQuery = parsedQuery ?? FormParameters()
     let inBody = parsedBody ?? FormParameters()
     sources = [inQuery, inBody]
-    hasUnreadBody = !body.isEmpty && !isForm
+    hasNonFormBody = !body.isEmpty && !isForm
     states = inQuery.all(.state) + inBody.all(.state)
     let usesBody = method == "POST" && !inBody.isEmpty
     parameters = usesBody ? inBody : inQuery
@@ -68,6 +68,6 @@ public final class AuthorizationRequest: Sendable {
   /// be decoded counts.
   public static func hasOAuthParameters(_ parameters: FormParameters) -> Bool {
     parameters.hasMalformedName || !parameters.given.isDisjoint(with: .atAuthorization)
-      || parameters.secondRepresentation(of: .atAuthorization) != nil
+      || parameters.alternativeSpelling(of: .atAuthorization) != nil
   }
 }

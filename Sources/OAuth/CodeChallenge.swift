@@ -15,13 +15,13 @@ public struct CodeChallenge: Hashable, Sendable {
 
   /// Parses a challenge; `nil` if no verifier could match it: wrong length or alphabet, or, for S256, not the canonical
   /// base64url encoding of 32 bytes.
-  public init?(parsing text: String, method: CodeChallengeMethod, padding: Base64Padding = .refused) {
+  public init?(parsing text: String, method: CodeChallengeMethod, syntax: VerifierSyntax = .strict) {
     switch method {
     case .plain:
-      guard CodeVerifier.isWellFormed(text, padding: padding) else { return nil }
+      guard CodeVerifier.isWellFormed(text, syntax: syntax) else { return nil }
       self.init(text: text, method: method)
     case .s256:
-      let bare = padding == .tolerated && text.utf8.last == UInt8(ascii: "=") ? String(text.dropLast()) : text
+      let bare = syntax == .lenient && text.utf8.last == UInt8(ascii: "=") ? String(text.dropLast()) : text
       guard bare.utf8.count == 43, Base64URL.decode(bare)?.count == 32 else { return nil }
       self.init(text: bare, method: method)
     }
@@ -40,7 +40,9 @@ public struct CodeChallenge: Hashable, Sendable {
 
 /// The handling of two deviations from RFC 7636: `=` at the end of a verifier or challenge, and the standard base64
 /// alphabet in a verifier.
-public enum Base64Padding: Sendable {
-  case refused
-  case tolerated
+public enum VerifierSyntax: Sendable {
+  /// Exactly the syntax of RFC 7636.
+  case strict
+  /// Base64 text is accepted, too.
+  case lenient
 }

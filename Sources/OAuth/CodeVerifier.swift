@@ -6,15 +6,15 @@ public struct CodeVerifier: Sendable {
   public let secret: Secret
 
   /// Parses a verifier; `nil` if the text does not match the grammar. Nothing is trimmed.
-  public init?(parsing text: String, padding: Base64Padding = .refused) {
-    guard CodeVerifier.isWellFormed(text, padding: padding) else { return nil }
+  public init?(parsing text: String, syntax: VerifierSyntax = .strict) {
+    guard CodeVerifier.isWellFormed(text, syntax: syntax) else { return nil }
     secret = Secret(text)
   }
 
-  static func isWellFormed(_ text: String, padding: Base64Padding) -> Bool {
+  static func isWellFormed(_ text: String, syntax: VerifierSyntax) -> Bool {
     guard text.utf8.count >= 43, text.utf8.count <= 128 else { return false }
     var bytes = Array(text.utf8)
-    if padding == .tolerated {
+    if syntax == .lenient {
       // At most two: base64 never ends in more. Clients that pad also use the standard alphabet (git-credential-oauth
       // 0.4.2: about half of its verifiers contain `+` or `/`).
       for _ in 0..<2 where bytes.last == UInt8(ascii: "=") { bytes.removeLast() }

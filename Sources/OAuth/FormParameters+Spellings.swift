@@ -8,7 +8,7 @@ extension FormParameters {
   ///
   /// - Parameter asciiOf: Returns the ASCII text that a server could read in a name with other characters, e.g. if it
   ///   ignores case as Unicode defines it. With `nil`, such a name is compared unchanged.
-  public func secondRepresentation(
+  public func alternativeSpelling(
     of known: ParameterNames, asciiOf: (([UInt8]) -> [UInt8])? = nil
   ) -> ParameterName? {
     // The exact name of one parameter is not another spelling of a second one.

@@ -72,6 +72,6 @@ public final class TokenRequest: Sendable {
 
   private static func hasParameters(_ names: ParameterNames, in parameters: FormParameters) -> Bool {
     parameters.hasMalformedName || !parameters.given.isDisjoint(with: names)
-      || parameters.secondRepresentation(of: names) != nil
+      || parameters.alternativeSpelling(of: names) != nil
   }
 }

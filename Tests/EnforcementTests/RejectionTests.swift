@@ -68,7 +68,7 @@ struct RejectionTests {
   func noRedirect() {
     let redirect = VerifiedRedirect(
       redirectURI: Fixture.uri("com.example.app:/cb"), mode: .query, state: nil, issuer: "https://gw.example",
-      isSelfRegistered: false)
+      isUntrusted: false)
     #expect(RejectionResponse.to(redirect, .redirectURIMismatch).response == nil)
     #expect(RejectionResponse.to(redirect, .consentDenied).response != nil)
     #expect(RejectionResponse.here(.consentDenied).response == nil)

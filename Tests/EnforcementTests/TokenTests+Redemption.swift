@@ -85,7 +85,7 @@ extension TokenTests {
   func redirectURI(uri: String?) {
     var code = Fixture.code
     code.redirectURI = Fixture.uri("http://127.0.0.1:51004/cb")
-    #expect(Fixture.redeem(["redirect_uri": uri], code: code)?.rejection == .codeRedirectURI)
+    #expect(Fixture.redeem(["redirect_uri": uri], code: code)?.rejection == .codeRedirectURIMismatch)
     #expect(Fixture.redeem(["redirect_uri": "http://127.0.0.1:51004/cb"], code: code)?.permit != nil)
   }
 
@@ -95,7 +95,7 @@ extension TokenTests {
     code.redirectURIWasSent = false
     #expect(Fixture.redeem(["redirect_uri": nil], code: code)?.permit != nil)
     #expect(Fixture.redeem(code: code)?.permit != nil)
-    #expect(Fixture.redeem(["redirect_uri": "com.example.app:/x"], code: code)?.rejection == .codeRedirectURI)
+    #expect(Fixture.redeem(["redirect_uri": "com.example.app:/x"], code: code)?.rejection == .codeRedirectURIMismatch)
   }
 
   @Test("6749-4.1.2-lifetime: a code is invalid_grant from the second in which it expires")

@@ -67,7 +67,7 @@ struct FormTests {
       "client]id=x", "Client[Id=x", "x[client_id]=x", "client[id[]=x", "client.[id=x", "a=b;client[id=x",
     ])
   func spellings(text: String) throws {
-    #expect(try parse(text).secondRepresentation(of: ParameterNames(.clientID)) == .clientID)
+    #expect(try parse(text).alternativeSpelling(of: ParameterNames(.clientID)) == .clientID)
   }
 
   @Test(
@@ -78,9 +78,9 @@ struct FormTests {
     ])
   func brackets(name: String, parameter: ParameterName) throws {
     let known = ParameterNames(.redirectURI, .scope, .state)
-    #expect(try parse(name + "=x").secondRepresentation(of: known) == parameter)
+    #expect(try parse(name + "=x").alternativeSpelling(of: known) == parameter)
     for own in ["address[state]", "user[name]", "scopes[a]", "a[]"] {
-      #expect(try parse(own + "=x").secondRepresentation(of: known) == nil)
+      #expect(try parse(own + "=x").alternativeSpelling(of: known) == nil)
     }
   }
 
@@ -88,7 +88,7 @@ struct FormTests {
     "Other parameters are not another spelling of a known parameter",
     arguments: ["client_id=x", "client=x", "id=client_id", "a=b;c", "login_hint=a;b=c", "my_client_id=x"])
   func ordinary(text: String) throws {
-    #expect(try parse(text).secondRepresentation(of: ParameterNames(.clientID)) == nil)
+    #expect(try parse(text).alternativeSpelling(of: ParameterNames(.clientID)) == nil)
   }
 
   @Test("The serialised form is canonical and parses to the same form")

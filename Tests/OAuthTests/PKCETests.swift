@@ -54,14 +54,14 @@ struct PKCETests {
   func lenient() throws {
     let padded = Self.verifier + "="
     #expect(CodeVerifier(parsing: padded) == nil)
-    let verifier = try #require(CodeVerifier(parsing: padded, padding: .tolerated))
+    let verifier = try #require(CodeVerifier(parsing: padded, syntax: .lenient))
     let challenge = try #require(
-      CodeChallenge(parsing: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM=", method: .s256, padding: .tolerated))
+      CodeChallenge(parsing: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM=", method: .s256, syntax: .lenient))
     #expect(challenge.text == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
     #expect(!challenge.matches(verifier))
     #expect(challenge.matches(try #require(CodeVerifier(parsing: Self.verifier))))
-    #expect(CodeVerifier(parsing: "====" + Self.verifier, padding: .tolerated) == nil)
-    #expect(CodeVerifier(parsing: Self.verifier + "===", padding: .tolerated) == nil)
+    #expect(CodeVerifier(parsing: "====" + Self.verifier, syntax: .lenient) == nil)
+    #expect(CodeVerifier(parsing: Self.verifier + "===", syntax: .lenient) == nil)
   }
 
   @Test("A description of a verifier does not contain it")

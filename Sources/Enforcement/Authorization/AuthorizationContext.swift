@@ -3,20 +3,20 @@ import Policy
 
 /// The facts for the rules of the authorization endpoint: the request, the values parsed from it, and the client.
 ///
-/// A class, so that each rule reads it without copying it. The values are computed once, before the rules run.
+/// A class, so that a rule reads it without a copy. The stored values are computed once, before the rules run.
 final class AuthorizationContext: FormContext {
   let request: AuthorizationRequest
   let policy: Policy
-  /// True if `state` opens as a state that the gateway sealed.
+  /// True if the gateway can decrypt `state` as a state that it sealed.
   let stateIsSealed: Bool
   /// True if the request was pushed (RFC 9126).
   let isPushed: Bool
-  /// True if the request was opened from a start ticket.
+  /// True if the request comes from a start ticket: the sealed request in the link by which a user restarts a sign-in.
   let isRestarted: Bool
   let mode: EnforcementMode
   let client: Client?
   let redirect: RedirectResolution
-  /// The response type; `nil` if the request has none, or one that does not match the grammar.
+  /// The response type; `nil` if the request has none, or a malformed one.
   let responseType: ResponseType?
   let challenge: ParsedChallenge
 
@@ -40,10 +40,10 @@ final class AuthorizationContext: FormContext {
   var parameters: FormParameters { request.parameters }
   var names: ParameterNames { .atAuthorization }
   var problem: FormProblem? { request.problem }
-  var askedScope: Scope? { parameters[.scope].flatMap { Scope(parsing: $0) } }
+  var requestedScope: Scope? { parameters[.scope].flatMap { Scope(parsing: $0) } }
 
-  /// The mode in which a response is sent, errors included: the requested mode if the client may use it, otherwise the
-  /// default of the response type.
+  /// The mode of the authorization response, also of an error: the requested mode if the client may use it, otherwise
+  /// the default of the response type.
   var responseMode: ResponseMode {
     if let asked = parameters[.responseMode].flatMap(ResponseMode.init(rawValue:)), allows(asked) { return asked }
     return responseType?.returnsTokens == true ? .fragment : .query
@@ -54,14 +54,15 @@ final class AuthorizationContext: FormContext {
     return client.responseModes.contains(mode) && mode.reaches(uri)
   }
 
-  /// True if the consent page of the gateway comes before the upstream (`I-consent`).
+  /// True if the gateway shows its consent page before it sends the request upstream (`I-consent`).
   var needsConsent: Bool {
     guard let client else { return false }
     switch client.consent {
     case .gateway: return true
     case .upstream: return false
     case .unlessClaimedHTTPS:
-      // A dynamically registered client chose its own address, which therefore proves nothing.
+      // A client that the operator does not vouch for may have chosen its own https URI, which therefore does not prove
+      // its identity.
       if case .https = redirect.verified?.kind, client.registration == .policy { return false }
       return true
     }
@@ -71,21 +72,23 @@ final class AuthorizationContext: FormContext {
     guard let client, let uri = redirect.verified else { return nil }
     return VerifiedRedirect(
       redirectURI: uri, mode: responseMode, state: parameters[.state], issuer: policy.gateway.issuer,
-      isSelfRegistered: client.registration == .dynamic, guardsFragment: client.fragmentGuard,
-      keepsErrors: isRestarted)
+      isUntrusted: client.registration == .dynamic, guardsFragment: client.fragmentGuard,
+      showsErrorsOnGatewayPage: isRestarted)
   }
 
-  /// The refusal, delivered by redirect if the rejection permits it and the redirect URI is verified.
+  /// Returns the refusal. The error is redirected if the rejection permits it, the redirect URI is verified, and the
+  /// request is not restarted.
   func refusal(_ rejection: Rejection, _ detail: Detail?) -> RejectionResponse {
     guard let redirect = verifiedRedirect else { return RejectionResponse(rejection, detail: detail) }
-    // Until the user has signed in, the error page of an untrusted client has no link (RFC 9700, section 4.11.2).
-    return RejectionResponse(rejection, delivery: redirect.isSelfRegistered ? .here : redirect.delivery, detail: detail)
+    // For a client that the operator does not vouch for, the error page has no link to the client until the user has
+    // signed in (RFC 9700, section 4.11.2).
+    return RejectionResponse(rejection, delivery: redirect.isUntrusted ? .here : redirect.delivery, detail: detail)
   }
 }
 
 extension Client {
-  /// True if the text is printable ASCII (RFC 6749, appendix A.1), so that no Unicode equivalence can match another
-  /// identifier.
+  /// True if all characters are printable ASCII (RFC 6749, appendix A.1). Swift compares strings by Unicode
+  /// equivalence; with this restriction, only equal bytes are equal.
   static func isIdentifier(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7f } }
 
   static func find(_ text: String, in policy: Policy) -> Client? {

@@ -1,14 +1,16 @@
 public import OAuth
 public import Policy
 
-/// Permission to send an authorization request upstream; every value in it is verified. Only `Enforcement` can create
-/// it.
+/// Permission to send an authorization request upstream. The request has passed all rules. Only `Enforcement` can
+/// create a permit.
 public final class AuthorizationPermit: Sendable {
   /// The client that sent the request, as the policy has it.
   public let client: Client
-  /// The redirect URI that receives the response: the requested one, or the registered one if the request omitted it.
+  /// The redirect URI that receives the response: the requested one, or the only registered one if the request omitted
+  /// it.
   public let redirectURI: RedirectURI
-  /// True if the request contained `redirect_uri`; the token request must then repeat it (RFC 6749, section 4.1.3).
+  /// True if the request contained `redirect_uri`. The token request must then repeat it (RFC 6749, section 4.1.3),
+  /// except under the OAuth 2.1 profile if the client sent a code challenge.
   public let redirectURIWasSent: Bool
   /// The code challenge of the client; `nil` if the client sent none.
   public let challenge: CodeChallenge?
@@ -18,18 +20,20 @@ public final class AuthorizationPermit: Sendable {
   public let state: String?
   /// The requested scope; `nil` if the request omitted it.
   public let scope: Scope?
-  /// True if the consent page of the gateway comes before the upstream is contacted (`I-consent`).
+  /// True if the gateway shows its consent page before it sends the request upstream (`I-consent`).
   public let needsConsent: Bool
-  /// The client identifier for the upstream request.
+  /// The client id in the upstream request.
   public let upstreamClientID: ClientID
-  /// The redirect URI for the upstream request.
+  /// The redirect URI in the upstream request.
   public let upstreamRedirectURI: String
-  /// True if the upstream supports PKCE: the transaction then has a verifier that the gateway creates.
+  /// True if the upstream supports PKCE. The caller then creates a verifier for the transaction, and sends its
+  /// challenge upstream.
   public let sendsChallenge: Bool
-  /// The parameters for the upstream, except `state` and the gateway's challenge: re-serialised from the parsed values,
-  /// never the bytes of the client (`I-request`).
+  /// The decoded parameters of the upstream request, without `state` and the gateway's code challenge. They are built
+  /// from parsed values, and ``upstreamQuery(state:challenge:)`` encodes them, so that the client's query is never
+  /// forwarded as sent (`I-request`).
   public let parameters: [FormParameters.Entry]
-  /// The destination of upstream errors.
+  /// The destination of every error response after this permit.
   public let redirect: VerifiedRedirect
 
   init?(_ context: AuthorizationContext) {
@@ -48,7 +52,7 @@ public final class AuthorizationPermit: Sendable {
     sendsChallenge = context.policy.upstream.usesPKCE
     parameters = AuthorizationPermit.upstreamParameters(
       context, client: client, redirectURI: upstreamRedirectURI,
-      scope: UpstreamScope(scope, client: client, policy: context.policy, takesDefault: true).scope)
+      scope: UpstreamScope(scope, client: client, policy: context.policy, appliesDefault: true).scope)
   }
 
   private static func upstreamParameters(
@@ -61,10 +65,11 @@ public final class AuthorizationPermit: Sendable {
     entries.append(FormParameters.Entry(.redirectURI, redirectURI))
     if let scope { entries.append(FormParameters.Entry(.scope, scope.text)) }
     let allowed = context.policy.upstream.parameters
-    // The consent page does not show `claims` (OpenID Connect Core, section 5.5), so the user could not approve them.
+    // The consent page does not show `claims` (OpenID Connect Core, section 5.5). So the user cannot approve them, and
+    // a client whose identity is not proven cannot request them.
     let dropsClaims = context.needsConsent && !client.isProven(at: context.redirect.verified)
     let requested = context.parameters.entries.span
-    // Iterates the span in place: copying an entry would retain both of its texts.
+    // Reads the entries in place: a copy of an entry would retain its two texts.
     for index in requested.indices where !requested[index].value.isEmpty {
       let isForwarded =
         ParameterNames.openIDConnect.contains(requested[index].parameter)
@@ -76,14 +81,15 @@ public final class AuthorizationPermit: Sendable {
     return entries
   }
 
-  /// True if the request was opened from a start ticket.
-  public var isRestarted: Bool { redirect.keepsErrors }
+  /// True if the request comes from a start ticket: the sealed request in the link by which a user restarts a sign-in.
+  public var isRestarted: Bool { redirect.showsErrorsOnGatewayPage }
 
-  /// The query of the upstream request, with a sealed state in place of the client's `state`.
+  /// Returns the query of the upstream request. It has a sealed state, or a handle for one, in place of the client's
+  /// `state`.
   /// - Parameters:
-  ///   - state: The sealed state.
-  ///   - challenge: The challenge of the gateway, if the upstream supports PKCE. The challenge of the client is never
-  ///     sent upstream.
+  ///   - state: The value of `state` for the upstream.
+  ///   - challenge: The challenge of the gateway; `nil` if the upstream does not support PKCE. The challenge of the
+  ///     client is never sent upstream.
   public func upstreamQuery(state: String, challenge: CodeChallenge? = nil) -> String {
     var entries = parameters
     if let challenge {
@@ -93,13 +99,13 @@ public final class AuthorizationPermit: Sendable {
     return FormEncoding.serialise(entries, then: FormParameters.Entry(.state, state))
   }
 
-  /// The content of the sealed state.
+  /// Returns the content of the sealed state.
   ///
   /// - Parameters:
-  ///   - id: Fresh random bits.
+  ///   - id: The id of the transaction: new random bits, or the id that the consent page already used.
   ///   - expiry: The time at which the transaction expires, in seconds since 1970.
-  ///   - browserSecretHash: The SHA-256 digest of the browser secret.
-  ///   - upstreamVerifier: The verifier whose challenge is sent upstream; `nil` unless ``sendsChallenge``.
+  ///   - browserSecretHash: The SHA-256 digest of the secret in the browser's cookie.
+  ///   - upstreamVerifier: The verifier whose challenge is sent upstream; `nil` if the upstream does not support PKCE.
   public func transaction(
     id: TransactionID, expiry: Int64, browserSecretHash: [UInt8], upstreamVerifier: UpstreamVerifier? = nil
   ) -> AuthorizationTransaction {
@@ -110,22 +116,26 @@ public final class AuthorizationPermit: Sendable {
       browserSecretHash: browserSecretHash)
   }
 
-  /// The refusal for the client when the user denied access on the consent page or the upstream failed (`I-failure`).
-  /// For a client that registered itself, the user gets a link instead of a redirect.
+  /// Returns the error response for a problem that occurs after this permit: the user denied access on the consent
+  /// page, the upstream failed (`I-failure`), or the store is full or unavailable.
+  ///
+  /// It is a redirect to the client. It is a page with a link if the operator does not vouch for the client, and a page
+  /// without a link if the request was restarted.
   public func refusal(_ rejection: Rejection) -> RejectionResponse {
     RejectionResponse(rejection, delivery: redirect.delivery)
   }
 }
 
 extension ParameterNames {
-  /// The parameters that no allow-list can forward: the gateway sets them itself, or they could replace checked values.
+  /// The parameters that `upstream.parameters` cannot forward from an authorization request: the gateway sets them
+  /// itself, or they could replace values that it has checked.
   static let reservedForGateway: ParameterNames = [
     authorization, pkce, requestObjects, ParameterNames(.responseMode),
   ]
 }
 
 extension Client {
-  /// The redirect URI that the upstream sees.
+  /// Returns the redirect URI for the upstream request.
   func upstreamRedirectURI(for requested: RedirectURI, _ policy: Policy) -> String {
     switch self.upstream.redirectURI {
     case .callback: policy.callback

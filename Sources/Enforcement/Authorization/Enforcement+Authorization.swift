@@ -1,23 +1,23 @@
 public import OAuth
 public import Policy
 
-/// The decisions: pure functions of a request, the policy and the facts that the caller has looked up.
+/// The decisions. Each is a pure function of a request, the policy, and the facts that the caller has looked up.
 public enum Enforcement {}
 
 extension Enforcement {
-  /// Decides an authorization request (RFC 6749, section 4.1.1) that is not a re-entry.
+  /// Decides an authorization request (RFC 6749, section 4.1.1) that does not come from a login or consent page of the
+  /// upstream; ``decideReentry(_:sealedState:transaction:browserMatches:policy:now:)`` decides those.
   ///
   /// - Parameters:
   ///   - request: The request.
   ///   - policy: The current policy.
-  ///   - stateIsSealed: True if the `state` opens as one that the gateway sealed. Only a re-entry may have such a
-  ///     state.
-  ///   - isPushed: True if the client pushed the request (RFC 9126).
-  ///   - isOpened: True if the request was opened from a value that the gateway sealed. It is then enforced in every
+  ///   - stateIsSealed: True if the gateway can decrypt `state` as a state that it sealed. The request is then refused.
+  ///   - isPushed: True if the client pushed the request (RFC 9126). It is then enforced in every mode.
+  ///   - isOpened: True if the request was decrypted from a value that the gateway sealed. It is then enforced in every
   ///     mode.
-  ///   - isRestarted: True if the request was opened from a start ticket. Its refusals never reach the client by
-  ///     redirect: a redirect carries the client's `state`, and the holder of the ticket may be another person than the
-  ///     one who began.
+  ///   - isRestarted: True if the request comes from a start ticket: the sealed request in the link by which a user
+  ///     restarts a sign-in. Errors are then never redirected to the client: a redirect would contain the client's
+  ///     `state`, and the user of the link may be another person than the one who began the sign-in.
   public static func decideAuthorization(
     _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false,
     isOpened: Bool = false, isRestarted: Bool = false
@@ -30,7 +30,7 @@ extension Enforcement {
     return authorization(context, keepsTrace: false).outcome
   }
 
-  /// The same decision, with the verdict of every rule.
+  /// Returns the same decision, and the verdict of every rule that ran.
   public static func explainAuthorization(
     _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool = false
   ) -> (outcome: DecisionWithFindings<AuthorizationPermit>, trace: [TraceStep]) {

@@ -1,25 +1,26 @@
 public import OAuth
 public import Policy
 
-/// Permission to store an authorization request that a client pushed. Only `Enforcement` can create it.
+/// Permission to store an authorization request that a client pushed (RFC 9126). Only `Enforcement` can create it.
 public struct PushedPermit: Sendable {
   /// The client that pushed the request.
   public let client: Client
-  /// The query that is stored, and decided when the browser comes: re-serialised from the parsed values, without the
-  /// credentials of the client.
+  /// The query that is stored, and decided again when a browser presents the reference. It is built from the parsed
+  /// values, without the credentials of the client.
   public let query: String
-  /// The permit that the request would get now. It is decided again when the browser presents the reference.
+  /// The permit for the request under the current policy. Presenting the reference does not use this permit: the
+  /// request is then decided again.
   public let authorization: AuthorizationPermit
 }
 
-/// A reference to a pushed request, as an authorization request contains it.
+/// A reference to a pushed request, which replaces the parameters of an authorization request.
 public struct PushedReference: Sendable {
-  /// The client that must have pushed the request (RFC 9126, section 2.2).
+  /// The client of the authorization request, which must be the client that pushed the request (RFC 9126, section 2.2).
   public let clientID: ClientID
   /// The value of `request_uri`.
   public let uri: String
 
-  /// The prefix of each reference (RFC 9126, section 2.2). The gateway chooses the rest.
+  /// The prefix of every reference (RFC 9126, section 2.2). The rest is random text.
   static let prefix = "urn:ietf:params:oauth:request_uri:"
 
   init(clientID: ClientID, uri: String) {
@@ -30,24 +31,24 @@ public struct PushedReference: Sendable {
   /// Creates the reference of a newly pushed request.
   ///
   /// - Parameters:
-  ///   - clientID: The client that pushed it.
-  ///   - random: Fresh random text, which makes the reference impossible to guess.
+  ///   - clientID: The client that pushed the request.
+  ///   - random: New random text, so that the reference cannot be guessed.
   public init(clientID: ClientID, random: String) {
     self.init(clientID: clientID, uri: PushedReference.prefix + random)
   }
 }
 
 extension Enforcement {
-  /// Decides an authorization request that a client pushes (RFC 9126, section 2.1): first the client is authenticated
-  /// as at the token endpoint, then the rules for a request from a browser apply, except those on the browser itself.
+  /// Decides an authorization request that a client pushes (RFC 9126, section 2.1). The client is authenticated as at
+  /// the token endpoint. Then the rules of the authorization endpoint apply, except the one on the user agent.
   ///
-  /// A request of an observed client is not decided here: it passes to the pushed request endpoint of the
-  /// upstream.
+  /// The caller does not call this for an observed client: its request passes to the upstream's endpoint for pushed
+  /// requests.
   ///
   /// - Parameters:
   ///   - request: The request, parsed with `ParameterNames.atPushed`.
   ///   - policy: The current policy.
-  ///   - stateIsSealed: True if the `state` opens as one that the gateway sealed.
+  ///   - stateIsSealed: True if the gateway can decrypt `state` as a state that it sealed.
   public static func decidePushed(
     _ request: TokenRequest, policy: Policy, stateIsSealed: Bool
   ) -> DecisionWithFindings<PushedPermit> {
@@ -61,7 +62,7 @@ extension Enforcement {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.clientUnidentified)), findings: run.findings)
     }
     var entries = request.parameters.entries.filter { !ParameterNames.clientAuthentication.contains($0.parameter) }
-    // With HTTP Basic, only the header may contain the identifier.
+    // A client that uses HTTP Basic may omit `client_id` from the body.
     if request.parameters[.clientID] == nil {
       entries.removeAll { $0.parameter == .clientID }
       entries.append(FormParameters.Entry(.clientID, client.id.rawValue))
@@ -75,7 +76,7 @@ extension Enforcement {
     case .forward(let permit):
       let pushed = PushedPermit(client: client, query: query, authorization: permit)
       return DecisionWithFindings(decision: .forward(pushed), findings: findings)
-    // The refusal goes to the client directly, never through a browser (RFC 9126, section 2.3).
+    // The error is in the response to the client, and never in a redirect of a browser (RFC 9126, section 2.3).
     case .reject(let refusal):
       return DecisionWithFindings(
         decision: .reject(RejectionResponse(refusal.rejection, detail: refusal.detail)), findings: findings)
@@ -84,11 +85,11 @@ extension Enforcement {
     }
   }
 
-  /// Decides a browser request that refers to a pushed one; `nil` if it contains no reference that the gateway could
-  /// have issued.
+  /// Decides an authorization request that refers to a pushed request; `nil` if the policy lets no client push, or if
+  /// the request has no `request_uri` with the prefix of the gateway's references, or if it also has a request object.
   ///
-  /// Refusals are pages: no other parameter of the request counts, so there is no redirect URI to trust (RFC 9126,
-  /// section 4).
+  /// All refusals are pages: the parameters other than `client_id` and `request_uri` are ignored (RFC 9126, section 4),
+  /// so there is no redirect URI.
   public static func pushedReference(
     in request: AuthorizationRequest, policy: Policy
   ) -> DecisionWithFindings<PushedReference>? {
@@ -100,7 +101,7 @@ extension Enforcement {
       return DecisionWithFindings(
         decision: .reject(RejectionResponse(rejection, detail: detail)), findings: run.findings)
     }
-    // The values of several references are ambiguous: such a request refers to nothing.
+    // A request with several references is ambiguous, so it is refused.
     guard let client = context.client, let uri = request.parameters[.requestURI] else {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.pushedUnknown)), findings: run.findings)
     }

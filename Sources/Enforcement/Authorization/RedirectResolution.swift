@@ -1,21 +1,21 @@
 public import OAuth
 public import Policy
 
-/// The redirect URI that a request means, or the reason why it may not be used.
+/// The redirect URI of an authorization request, or the reason why it is refused.
 enum RedirectResolution: Sendable {
   case verified(RedirectURI, wasSent: Bool)
   case refused(Rejection, Detail?)
 
-  init(_ reading: FormParameters.ParameterValue, client: Client?) {
+  init(_ parameter: FormParameters.ParameterValue, client: Client?) {
     guard let client else {
       self = .refused(.clientUnknown, nil)
       return
     }
-    switch reading {
+    switch parameter {
     case .repeated: self = .refused(.redirectURIRepeated, nil)
     case .malformed: self = .refused(.redirectURIMalformed, nil)
     case .absent:
-      // RFC 6749, section 3.1.2.3.
+      // RFC 6749, section 3.1.2.3: an omitted redirect URI is the only registered one.
       guard let only = RedirectURI.onlyUsable(of: client.redirectURIs) else {
         self = .refused(.redirectURIMissing, nil)
         return
@@ -62,19 +62,21 @@ enum RedirectResolution: Sendable {
 }
 
 extension Client {
-  /// The permitted differences from registered URIs: the port, for native apps only (RFC 8252, section 7.3), and that
-  /// of `localhost` only if the policy permits it (section 8.3).
+  /// The permitted differences between a requested and a registered redirect URI. For a native app, the port of a
+  /// loopback literal may differ (RFC 8252, section 7.3), and, if the policy permits it, the port of `localhost`
+  /// (section 8.3).
   var allowedVariance: RedirectURI.AllowedVariance {
     guard self.application == .native else { return [] }
     return self.localhost == .anyPort ? [.loopbackPort, .localhostPort] : .loopbackPort
   }
 
-  /// True if the URI is one of the registered ones.
+  /// True if the URI matches a registered one, except for the permitted differences.
   func registers(_ uri: RedirectURI) -> Bool {
     self.redirectURIs.contains { uri.matches(registered: $0, variance: allowedVariance) }
   }
 
-  /// True if a secret or a claimed https redirect URI proves the identity of the app.
+  /// True if the identity of the client is proven, by its redirect URI now or by its authentication later: the operator
+  /// vouches for the client, and the client is confidential or the redirect URI is https.
   public func isProven(at redirectURI: RedirectURI?) -> Bool {
     guard self.registration == .policy else { return false }
     if self.kind == .confidential { return true }

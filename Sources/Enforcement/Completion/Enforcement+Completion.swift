@@ -2,16 +2,17 @@ internal import Bytes
 public import OAuth
 public import Policy
 
-/// The facts around an upstream answer.
+/// The facts about an authorization response of the upstream.
 public struct CompletionFacts: Sendable {
-  /// True if the browser presented the secret of the transaction, or if the request is the one that began it.
+  /// True if the request contains the secret of the browser that began the transaction, or if it is the request that
+  /// began it.
   public var browserMatches: Bool
-  /// The request that the upstream answers: a code that already occurs in it is not new.
+  /// The request to which the upstream responded. A code that already occurs in it was not issued now.
   public var request: ReflectedCodeScanner
   /// The current time in seconds since 1970.
   public var now: Int64
 
-  /// Creates the facts for one answer.
+  /// Creates the facts.
   public init(browserMatches: Bool, request: ReflectedCodeScanner, now: Int64) {
     self.browserMatches = browserMatches
     self.request = request
@@ -19,16 +20,16 @@ public struct CompletionFacts: Sendable {
   }
 }
 
-/// Permission to send a response to the client. Only `Enforcement` can create it. The caller claims the digest of the
-/// upstream code for the transaction before it sends the response.
+/// Permission to send an authorization response to the client. Only `Enforcement` can create it. Before the caller
+/// sends the response, it records in the store that the upstream code belongs to this transaction.
 public final class CompletionPermit: Sendable {
   /// The client that receives the response.
   public let client: Client
   /// The transaction that the response completes.
   public let transaction: AuthorizationTransaction
-  /// The upstream code, which is sealed before it is sent: browsers never see it.
+  /// The upstream code. The client gets it sealed only, so that browsers never see it.
   public let upstreamCode: Secret
-  /// The content of the sealed code; it expires after the client's `codeLifetime`.
+  /// The content of the code that is sent to the client, before sealing. It expires after the client's `codeLifetime`.
   public let code: IssuedCode
   let redirect: VerifiedRedirect
   let extra: [FormParameters.Entry]
@@ -45,57 +46,59 @@ public final class CompletionPermit: Sendable {
     self.extra = extra
   }
 
-  /// The refusal for the client if the code cannot be claimed.
+  /// Returns the error response for the client if the caller cannot record that the code belongs to the transaction.
   public func refusal(_ rejection: Rejection) -> RejectionResponse {
     RejectionResponse(rejection, delivery: redirect.delivery)
   }
 
-  /// The response, with the sealed code.
+  /// Returns the response with the sealed code.
   public func response(code: String) -> AuthorizationResponse {
     redirect.response([FormParameters.Entry(.code, code)] + extra)
   }
 }
 
 extension Enforcement {
-  /// Decides how an upstream answer completes a transaction (`I-completion`; RFC 6749, sections 4.1.2 and 4.1.2.1; RFC
-  /// 9207).
+  /// Decides how an authorization response of the upstream completes a transaction (`I-completion`; RFC 6749, sections
+  /// 4.1.2 and 4.1.2.1; RFC 9207).
   ///
-  /// An upstream error is a refusal that reaches the client by redirect.
+  /// An error of the upstream becomes a refusal that is delivered to the client.
   ///
   /// - Parameters:
-  ///   - answer: The answer, whose state opened to `transaction`, or which has no state and belongs to it by its place.
-  ///   - transaction: The transaction that the upstream answers.
+  ///   - answer: The response of the upstream. Its `state` is the sealed state of `transaction`; or it has none, and is
+  ///     the response to a request of `transaction`.
+  ///   - transaction: The transaction of the response.
   ///   - facts: The facts that the caller has looked up.
   ///   - policy: The current policy.
   public static func decideCompletion(
     _ answer: UpstreamAuthorizationResponse, transaction: AuthorizationTransaction, facts: CompletionFacts,
     policy: Policy
   ) -> DecisionWithFindings<CompletionPermit> {
-    let running = TransactionContext(
+    let transactionContext = TransactionContext(
       transaction: transaction, policy: policy, now: facts.now, browserMatches: facts.browserMatches)
     var run = RuleRun(mode: .enforce)
-    if case .refused(let rejection, let detail) = run.run(RuleTable.transaction, on: running) {
+    if case .refused(let rejection, let detail) = run.run(RuleTable.transaction, on: transactionContext) {
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection, detail: detail)), findings: [])
     }
-    guard let client = running.client, let redirect = running.redirect else {
+    guard let client = transactionContext.client, let redirect = transactionContext.redirect else {
       return DecisionWithFindings(decision: .reject(.here(.transactionOutdated)), findings: [])
     }
-    if let rejection = misplaced(answer, transaction: transaction, facts: facts, policy: policy) {
-      // An answer at a closed callback is reported to the app as `server_error`, without the text of the upstream.
+    if let rejection = rejection(of: answer, transaction: transaction, facts: facts, policy: policy) {
+      // The client gets `server_error`, without the text of the upstream.
       let delivery = rejection == .callbackClosed ? redirect.delivery : .here
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection, delivery: delivery)), findings: [])
     }
     return DecisionWithFindings(
-      decision: content(of: answer, client: client, redirect: redirect, transaction: transaction, now: facts.now),
+      decision: decision(on: answer, client: client, redirect: redirect, transaction: transaction, now: facts.now),
       findings: [])
   }
 
-  /// Returns the refusal of an answer that arrived at the wrong place or is not new; `nil` otherwise.
-  private static func misplaced(
-    _ answer: UpstreamAuthorizationResponse, transaction: AuthorizationTransaction, facts: CompletionFacts,
+  /// Returns the refusal of a response that arrived in the wrong way or whose code is not new; `nil` otherwise.
+  private static func rejection(
+    of answer: UpstreamAuthorizationResponse, transaction: AuthorizationTransaction, facts: CompletionFacts,
     policy: Policy
   ) -> Rejection? {
-    // An answer without a state must be an error in a `Location`, where the place identifies the transaction.
+    // A response without a state must be an error in a `Location`: the request to which it belongs then identifies the
+    // transaction.
     let hasCode = answer.parameters.contains(.code)
     switch answer.place {
     case .callback:
@@ -108,12 +111,13 @@ extension Enforcement {
       guard let address = answer.address, address.utf8.span.isEqual(to: sent.utf8.span) else {
         return .responseToOtherURI
       }
-      return answer.parameters.all(.code).contains(where: facts.request.holds) ? .codeReflectedFromRequest : nil
+      let isReflected = answer.parameters.all(.code).contains { facts.request.contains(code: $0) }
+      return isReflected ? .codeReflectedFromRequest : nil
     }
   }
 
-  private static func content(
-    of answer: UpstreamAuthorizationResponse, client: Client, redirect: VerifiedRedirect,
+  private static func decision(
+    on answer: UpstreamAuthorizationResponse, client: Client, redirect: VerifiedRedirect,
     transaction: AuthorizationTransaction,
     now: Int64
   ) -> Decision<CompletionPermit> {

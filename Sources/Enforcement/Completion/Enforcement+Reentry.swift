@@ -1,17 +1,19 @@
 public import OAuth
 public import Policy
 
-/// The facts for the rules on a login or consent page that returns to the authorization endpoint.
+/// The facts for the rules on a re-entry: a request that a login or consent page of the upstream sends to the
+/// authorization endpoint, with the sealed state.
 struct ReentryContext: Sendable {
   let request: AuthorizationRequest
   let transaction: AuthorizationTransaction
-  /// The sealed state, as it was sent upstream.
+  /// The value of `state` that was sent upstream: the sealed state, or a handle for it.
   let sealedState: String
   let client: Client?
-  /// The scope that was sent upstream.
+  /// The scope that was sent upstream; `nil` if none was.
   let sentScope: Scope?
 
-  /// The parameters that were sent upstream and may only come back with the same values.
+  /// The parameters that may only come back with these values: those that were sent upstream, and `response_mode`,
+  /// whose default `query` applies because it was not sent.
   var sent: [(parameter: ParameterName, value: String)] {
     var sent: [(ParameterName, String)] = [
       (.clientID, transaction.upstreamClientID.rawValue), (.redirectURI, transaction.upstreamRedirectURI),
@@ -24,32 +26,32 @@ struct ReentryContext: Sendable {
     return sent
   }
 
-  /// The parameters that were not sent upstream and may not come back.
+  /// The parameters that were not sent upstream and must not come back.
   var neverSent: ParameterNames {
     transaction.upstreamVerifier == nil ? [.requestObjects, .pkce] : .requestObjects
   }
 }
 
-/// Permission to forward a request of a running transaction unchanged. Only `Enforcement` can create it.
+/// Permission to forward a re-entry unchanged. Only `Enforcement` can create it.
 public struct ReentryPermit: Sendable {
   /// The transaction to which the request belongs.
   public let transaction: AuthorizationTransaction
   let redirect: VerifiedRedirect?
 
-  /// The refusal for the client when the upstream failed; a page if its redirect URI is no longer registered.
+  /// Returns the error response for the client if the upstream failed.
   public func refusal(_ rejection: Rejection) -> RejectionResponse {
     redirect.map { RejectionResponse(rejection, delivery: $0.delivery) } ?? RejectionResponse(rejection)
   }
 }
 
 extension Enforcement {
-  /// Decides a request at the authorization endpoint whose `state` opens as one that the gateway sealed (`I-reentry`).
+  /// Decides a re-entry: a request at the authorization endpoint whose `state` the gateway can decrypt (`I-reentry`).
   ///
   /// - Parameters:
-  ///   - request: The request; its `states` contain `sealedState`.
-  ///   - sealedState: The state that was opened, as it was sent upstream.
+  ///   - request: The request. Its `states` contain `sealedState`.
+  ///   - sealedState: The value of `state` that was sent upstream: the sealed state, or a handle for it.
   ///   - transaction: The content of that state.
-  ///   - browserMatches: True if the browser presented the secret of the transaction.
+  ///   - browserMatches: True if the request contains the secret of the browser that began the transaction.
   ///   - policy: The current policy.
   ///   - now: The current time in seconds since 1970.
   public static func decideReentry(
@@ -64,12 +66,12 @@ extension Enforcement {
     let context = ReentryContext(
       request: request, transaction: transaction, sealedState: sealedState, client: running.client,
       sentScope: UpstreamScope(
-        transaction.scope, client: running.client, policy: policy, takesDefault: true
+        transaction.scope, client: running.client, policy: policy, appliesDefault: true
       ).scope)
-    // Enforced in every mode, because the gateway itself began this transaction.
+    // A re-entry is enforced in every mode, because the gateway began the transaction.
     var run = RuleRun(mode: .enforce)
-    for end in [run.run(RuleTable.transaction, on: running), run.run(RuleTable.reentry, on: context)] {
-      if case .refused(let rejection, let detail) = end {
+    for outcome in [run.run(RuleTable.transaction, on: running), run.run(RuleTable.reentry, on: context)] {
+      if case .refused(let rejection, let detail) = outcome {
         return DecisionWithFindings(
           decision: .reject(RejectionResponse(rejection, detail: detail)), findings: run.findings)
       }
@@ -78,17 +80,23 @@ extension Enforcement {
       decision: .forward(ReentryPermit(transaction: transaction, redirect: running.redirect)), findings: run.findings)
   }
 
-  /// Decides a POST to the authorization endpoint that has no OAuth parameter: a login or consent form (`I-reentry`).
+  /// Decides a POST to the authorization endpoint without OAuth parameters: a login or consent form of the upstream
+  /// (`I-reentry`).
   ///
-  /// Without a live transaction, it may be the form of an observed app: it passes while any client may be observed. A
-  /// body that cannot be read could name an enforced client, so it passes only while no client is enforced.
+  /// If no transaction of the browser runs, the form may belong to the sign-in of an observed client. It then passes if
+  /// the policy observes any requests. While the policy also enforces a client, a form that cannot be read does not
+  /// pass, because it could name that client.
   ///
-  /// - Parameter hasLiveTransaction: True if the cookie of the browser belongs to a transaction that has not ended.
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - hasLiveTransaction: True if a transaction of the browser has not expired yet, according to the browser's
+  ///     cookie.
+  ///   - policy: The current policy.
   public static func decideForm(
     _ request: AuthorizationRequest, hasLiveTransaction: Bool, policy: Policy
   ) -> Decision<PassThroughPermit> {
     guard hasLiveTransaction else {
-      let mayPass = policy.isObserving && !(policy.isEnforcing && (request.hasUnreadBody || request.problem != nil))
+      let mayPass = policy.isObserving && !(policy.isEnforcing && (request.hasNonFormBody || request.problem != nil))
       return mayPass ? .pass(PassThroughPermit()) : .reject(.here(.formWithoutTransaction))
     }
     if let problem = request.problem {

@@ -1,21 +1,21 @@
 internal import Bytes
 
-/// The target, cookies and body of a request, searched for codes that could hide in them (`I-completion`).
+/// The target, cookies and body of a request, in which the gateway searches for authorization codes (`I-completion`).
 ///
-/// An open redirect of the upstream sends back a value of the request, and the upstream may read that value more
-/// leniently than the parser of the gateway, and decode it several times. So the whole texts are searched as sent and
-/// after each decoding, not only the parameters that a strict reader finds.
+/// An open redirect of the upstream can send back a value of the request as if it were an authorization response. The
+/// upstream may read this value more leniently than the gateway's parser, and decode it several times. So the complete
+/// texts are searched, as sent and after each decoding, and not only the parameters that the parser finds.
 public struct ReflectedCodeScanner: Sendable {
-  /// The maximum number of decodings: a return address in a return address in a parameter needs fewer, and no server
-  /// decodes more often.
-  private static let rounds = 4
-  /// The length in bytes from which a code is searched for anywhere. A shorter code could be part of another value by
-  /// chance, so it counts only between non-word characters.
-  private static let distinctive = 8
+  /// The maximum number of single decodings before the completely decoded text is the only one left to search. Two
+  /// nested return addresses need fewer, and no server decodes more often.
+  private static let maximumDecodings = 4
+  /// The length in bytes from which a code is found anywhere in a text. A shorter code may be part of another value by
+  /// chance, so it is found only if no letter, digit, `-` or `_` is next to it.
+  private static let distinctiveLength = 8
 
   private let texts: [[UInt8]]
 
-  /// Collects the texts of a request.
+  /// Collects the parts of a request.
   /// - Parameters:
   ///   - target: The path and query as sent.
   ///   - cookies: The values of all `Cookie` fields.
@@ -28,17 +28,17 @@ public struct ReflectedCodeScanner: Sendable {
     self.texts = texts.filter { !$0.isEmpty }
   }
 
-  /// True if a fully decoded value contains one of the addresses together with a code: a forged answer for an open
-  /// redirect.
+  /// True if a value of the request, completely decoded, contains both a parameter `code` and one of the addresses: a
+  /// forged authorization response, which an open redirect could deliver.
   func containsResponse(to addresses: @autoclosure () -> [String]) -> Bool {
-    // Few requests contain a code, so the addresses are evaluated last.
+    // Few requests contain such a parameter, so `addresses` is evaluated only if one does.
     let values = texts.flatMap { ReflectedCodeScanner.valuesWithCode($0.span) }
     guard !values.isEmpty else { return false }
     let wanted = addresses().map { ReflectedCodeScanner.lowercased(Array($0.utf8)) }
     return values.contains { value in wanted.contains { value.contains($0) } }
   }
 
-  /// The values that contain a parameter `code`, fully decoded and in lower case.
+  /// Returns the values that contain a parameter `code`, completely decoded and in lower case.
   private static func valuesWithCode(_ text: Span<UInt8>) -> [[UInt8]] {
     var found: [[UInt8]] = []
     var start = 0
@@ -47,15 +47,16 @@ public struct ReflectedCodeScanner: Sendable {
       let pair = text.extracting(start..<end)
       let value = pair.extracting(valueOffset(in: pair)..<pair.count)
       start = end + 1
-      // The value must contain an equals sign, plain or escaped.
+      // A value with a parameter contains an equals sign, plain or escaped.
       guard value.contains(UInt8(ascii: "=")) || value.contains(UInt8(ascii: "%")) else { continue }
       let decoded = fullyDecoded(value)
-      if holdsCode(decoded.span) { found.append(lowercased(decoded)) }
+      if hasCodeParameter(decoded.span) { found.append(lowercased(decoded)) }
     }
     return found
   }
 
-  /// The offset of the value: after the equals sign, or 0 if the text before it is part of an address.
+  /// Returns the offset of the value in a `name=value` pair: after the equals sign, or 0 if the text before it has a
+  /// question mark and is therefore part of an address.
   private static func valueOffset(in pair: Span<UInt8>) -> Int {
     guard let equals = pair.firstIndex(of: UInt8(ascii: "=")),
       !pair.extracting(0..<equals).contains(UInt8(ascii: "?"))
@@ -63,8 +64,8 @@ public struct ReflectedCodeScanner: Sendable {
     return equals + 1
   }
 
-  /// True if the text contains a parameter `code`.
-  private static func holdsCode(_ text: Span<UInt8>) -> Bool {
+  /// True if the text has a parameter with the name `code`.
+  private static func hasCodeParameter(_ text: Span<UInt8>) -> Bool {
     let name = "code"
     var next = text.firstIndex(of: UInt8(ascii: "="), from: name.utf8.count)
     while let equals = next {
@@ -80,23 +81,23 @@ public struct ReflectedCodeScanner: Sendable {
     text.map { $0 >= 0x41 && $0 <= 0x5a ? $0 | 0x20 : $0 }
   }
 
-  /// True if the code occurs in any text, plain or encoded.
-  func holds(_ code: String) -> Bool {
+  /// True if the code occurs in any part of the request, as sent or after decoding.
+  func contains(code: String) -> Bool {
     let wanted = ReflectedCodeScanner.withoutPlus(Array(code.utf8))
-    // A code that itself looks escaped is found only when both sides are fully decoded.
-    let fully = ReflectedCodeScanner.withoutPlus(ReflectedCodeScanner.fullyDecoded(code.utf8.span))
+    // A code that contains escapes itself is found only if both texts are completely decoded.
+    let decodedCode = ReflectedCodeScanner.withoutPlus(ReflectedCodeScanner.fullyDecoded(code.utf8.span))
     let isPlain =
-      wanted.count >= ReflectedCodeScanner.distinctive && wanted.allSatisfy(ReflectedCodeScanner.isUnreserved)
+      wanted.count >= ReflectedCodeScanner.distinctiveLength && wanted.allSatisfy(ReflectedCodeScanner.isUnreserved)
     return texts.contains { text in
       if isPlain, ReflectedCodeScanner.keepsUnreserved(text.span) {
         return ReflectedCodeScanner.occurs(wanted, in: text)
       }
       var text = ReflectedCodeScanner.withoutPlus(text)
-      let end = ReflectedCodeScanner.withoutPlus(ReflectedCodeScanner.fullyDecoded(text.span))
-      if ReflectedCodeScanner.occurs(fully, in: end) { return true }
-      for _ in 0...ReflectedCodeScanner.rounds {
-        // This text was already searched for the same bytes.
-        if text.span.isEqual(to: end.span), wanted.span.isEqual(to: fully.span) { return false }
+      let decodedText = ReflectedCodeScanner.withoutPlus(ReflectedCodeScanner.fullyDecoded(text.span))
+      if ReflectedCodeScanner.occurs(decodedCode, in: decodedText) { return true }
+      for _ in 0...ReflectedCodeScanner.maximumDecodings {
+        // This text was already searched for these bytes.
+        if text.span.isEqual(to: decodedText.span), wanted.span.isEqual(to: decodedCode.span) { return false }
         if ReflectedCodeScanner.occurs(wanted, in: text) { return true }
         let decoded = ReflectedCodeScanner.decoded(text)
         guard decoded.count < text.count else { return false }
@@ -106,10 +107,10 @@ public struct ReflectedCodeScanner: Sendable {
     }
   }
 
-  /// True if repeated decoding can neither produce nor join unreserved characters: no escape encodes one, or a percent
-  /// sign, so each escape becomes one byte that is neither. A code of unreserved characters then occurs in the decoded
-  /// text only if it occurs in the original. Browsers and libraries never escape these characters (RFC 3986, section
-  /// 2.3).
+  /// True if every percent sign in the text begins an escape of a byte that is neither unreserved nor a percent sign.
+  /// Then decoding, even repeated, produces only other bytes in place of escapes, so a code of unreserved characters
+  /// occurs in the decoded text only if it occurs in the original. The result is true for nearly all requests: browsers
+  /// and libraries do not escape unreserved characters (RFC 3986, section 2.3).
   private static func keepsUnreserved(_ text: Span<UInt8>) -> Bool {
     var next = text.firstIndex(of: UInt8(ascii: "%"))
     while let mark = next {
@@ -124,14 +125,14 @@ public struct ReflectedCodeScanner: Sendable {
     return true
   }
 
-  /// Replaces each plus with a space: some servers read a plus as a space, others as itself, so the two compare equal
-  /// here.
+  /// Replaces each plus with a space. Some servers read a plus as a space and others as a plus, so both must compare
+  /// equal.
   private static func withoutPlus(_ text: [UInt8]) -> [UInt8] {
     guard text.span.contains(UInt8(ascii: "+")) else { return text }
     return text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
   }
 
-  /// Decodes percent-escapes once and keeps malformed ones.
+  /// Decodes each percent-escape once. Malformed escapes stay.
   private static func decoded(_ text: [UInt8]) -> [UInt8] {
     guard text.span.contains(UInt8(ascii: "%")) else { return text }
     let text = text.span
@@ -152,13 +153,13 @@ public struct ReflectedCodeScanner: Sendable {
     return result
   }
 
-  /// Decodes percent-escapes until none is left, in one pass: an escape whose last digit is itself decoded from an
-  /// escape is found when that digit is written.
+  /// Decodes percent-escapes until none is left, in one pass. An escape that consists of decoded bytes is found when
+  /// its last byte is appended.
   private static func fullyDecoded(_ text: Span<UInt8>) -> [UInt8] {
     guard text.contains(UInt8(ascii: "%")) else { return Array(copying: text) }
     var result: [UInt8] = []
     result.reserveCapacity(text.count)
-    // True if the result so far ends in a percent sign, or in one and a digit.
+    // True if the next byte may complete an escape: one of the last two bytes of the result is a percent sign.
     var mayEscape = false
     var index = 0
     while index < text.count {
@@ -191,9 +192,9 @@ public struct ReflectedCodeScanner: Sendable {
       guard end <= text.count else { return false }
       start = found + 1
       guard text.extracting(found..<end).isEqual(to: wanted.span) else { continue }
-      if wanted.count >= distinctive { return true }
-      let standsAlone = (found == 0 || !isWord(text[found - 1])) && (end == text.count || !isWord(text[end]))
-      if standsAlone { return true }
+      if wanted.count >= distinctiveLength { return true }
+      let isDelimited = (found == 0 || !isWord(text[found - 1])) && (end == text.count || !isWord(text[end]))
+      if isDelimited { return true }
     }
     return false
   }

@@ -1,13 +1,14 @@
 import OAuth
 import Policy
 
-/// The facts against which a running transaction is checked, in both directions: the current policy, the time, the
-/// browser.
+/// The facts for the rules on a running transaction, both for a re-entry and for an authorization response of the
+/// upstream.
 struct TransactionContext: Sendable {
   let transaction: AuthorizationTransaction
   let policy: Policy
   let now: Int64
-  /// True if the browser presented the secret whose hash the transaction carries.
+  /// True if the request contains the secret whose hash is in the transaction, or if it is the request that began the
+  /// transaction.
   let browserMatches: Bool
   /// The client in the current policy; `nil` if the policy no longer contains it.
   let client: Client?
@@ -20,9 +21,8 @@ struct TransactionContext: Sendable {
     client = policy.clients[transaction.clientID]
   }
 
-  /// The destination of the response; `nil` if the current policy does not permit it. The redirect URI is compared
-  /// again with the registered ones, so a value that was sealed before a policy change, or by mistake, does not stay
-  /// valid.
+  /// The destination of the response; `nil` if the current policy does not permit it. The redirect URI is compared with
+  /// the registered ones again, because the policy may have changed since the state was sealed.
   var redirect: VerifiedRedirect? {
     guard let client, client.registers(transaction.redirectURI),
       client.upstream.clientID == transaction.upstreamClientID, client.grants.contains(.authorizationCode)
@@ -32,7 +32,7 @@ struct TransactionContext: Sendable {
     let isAllowed = client.responseModes.contains(mode) && mode.reaches(transaction.redirectURI)
     return VerifiedRedirect(
       redirectURI: transaction.redirectURI, mode: isAllowed ? mode : .query, state: transaction.state,
-      issuer: policy.gateway.issuer, isSelfRegistered: client.registration == .dynamic,
+      issuer: policy.gateway.issuer, isUntrusted: client.registration == .dynamic,
       guardsFragment: client.fragmentGuard)
   }
 }

@@ -1,33 +1,34 @@
 internal import Bytes
 public import OAuth
 
-/// An authorization response of the upstream: read from a `Location` that the gateway forwards, or received at the
-/// callback.
+/// An authorization response of the upstream. It is in a `Location` of a response that the gateway forwards, or in a
+/// request to the gateway's callback.
 public struct UpstreamAuthorizationResponse: Sendable {
-  /// The place where the answer was found.
+  /// The place where the response was found.
   public enum Place: Sendable {
-    /// A `Location` that passes through the gateway and is completed there.
+    /// The value of a `Location` field in a response of the upstream.
     case location(String)
-    /// A request to the callback: the parameters of its query or of a form post.
+    /// A request to the callback, in which the parameters are in the query or in a posted form.
     case callback
   }
 
-  /// The place where the answer was found.
+  /// The place where the response was found.
   public let place: Place
-  /// The parameters of the answer, decoded.
+  /// The parameters of the response, decoded.
   public let parameters: FormParameters
-  /// The address without the response parameters, for comparison with the redirect URI that was sent upstream; `nil` at
-  /// the callback.
+  /// The address without its fragment and the parameters of the response, for the comparison with the redirect URI that
+  /// was sent upstream; `nil` at the callback.
   let address: String?
 
-  /// Reads a `Location`; `nil` if it has more than `FormParameters.maximumCount` parameters.
+  /// Parses the value of a `Location` field; `nil` if its query has more than `FormParameters.maximumCount` parameters.
   public init?(location: String) {
     place = .location(location)
-    // The fragment is ignored: it is an implicit response, or some servers add it so that browsers do not reattach an
-    // earlier one. Searches bytes: a separator before a combining mark is not a `Character` of its own, but browsers
-    // still split there.
-    let whole = location.utf8.span
-    let target = whole.extracting(0..<(whole.firstIndex(of: UInt8(ascii: "#")) ?? whole.count))
+    // The fragment is ignored. It is an implicit response, or the server added it so that browsers do not attach an
+    // earlier fragment.
+    //
+    // The search is by bytes, as in browsers: Swift's `Character` may combine a separator with a mark that follows.
+    let bytes = location.utf8.span
+    let target = bytes.extracting(0..<(bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.count))
     let mark = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
     let query = target.extracting(min(mark + 1, target.count)...)
     guard let parameters = FormParameters(parsing: query) else { return nil }
@@ -41,7 +42,7 @@ public struct UpstreamAuthorizationResponse: Sendable {
     self.address = String(decoding: address, as: UTF8.self)
   }
 
-  /// The query without the response parameters, byte for byte.
+  /// Returns the query without the parameters of the response; the rest is unchanged.
   private static func withoutResponse(_ query: Span<UInt8>) -> [UInt8] {
     var rest: [UInt8] = []
     var isFirst = true
@@ -58,13 +59,13 @@ public struct UpstreamAuthorizationResponse: Sendable {
     return rest
   }
 
-  /// Wraps the parameters that arrived at the callback over the network.
+  /// Creates the response from the parameters of a request to the callback.
   public init(atCallback parameters: FormParameters) {
     place = .callback
     self.parameters = parameters
     address = nil
   }
 
-  /// The sealed state in the answer; `nil` unless there is exactly one.
+  /// The value of `state`; `nil` unless the response contains exactly one.
   public var state: String? { parameters[.state] }
 }

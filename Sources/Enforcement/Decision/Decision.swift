@@ -1,8 +1,9 @@
-/// The decision on a request.
+/// The decision on a request, with the permission that the caller gets if the request passes.
 public enum Decision<Permit: Sendable>: Sendable {
-  /// The request is forwarded in the form that the permit gives it.
+  /// The request is forwarded, rewritten as the permit describes.
   case forward(Permit)
-  /// The request is forwarded as the client sent it, and the upstream response is returned unchanged (`I-observe`).
+  /// The request is forwarded as the client sent it. For an observed request, the response is returned unchanged, too
+  /// (`I-observe`).
   case pass(PassThroughPermit)
   /// The request is refused.
   case reject(RejectionResponse)
@@ -11,11 +12,11 @@ public enum Decision<Permit: Sendable>: Sendable {
 /// Permission to forward a request unchanged. Only `Enforcement` can create it.
 public struct PassThroughPermit: Sendable {}
 
-/// A decision together with its findings.
+/// A decision, and the facts that were found while the rules ran.
 public struct DecisionWithFindings<Permit: Sendable>: Sendable {
   /// The decision on the request.
   public let decision: Decision<Permit>
-  /// The findings, which are logged and counted but refuse nothing.
+  /// The findings. They are logged and counted, but do not cause a refusal.
   public let findings: [Finding]
 
   /// The permit of a forwarded request; `nil` for other decisions.
@@ -30,13 +31,13 @@ public struct DecisionWithFindings<Permit: Sendable>: Sendable {
     return refusal
   }
 
-  /// True if the request passes unchanged.
+  /// True if the decision is to forward the request unchanged.
   public var isPassed: Bool {
     guard case .pass = decision else { return false }
     return true
   }
 
-  /// True if `mode: enforce` would have refused this observed request.
+  /// True if the request is observed and `mode: enforce` would have refused it.
   public var wouldReject: Bool {
     findings.contains { finding in
       guard case .wouldReject = finding else { return false }
@@ -45,9 +46,9 @@ public struct DecisionWithFindings<Permit: Sendable>: Sendable {
   }
 }
 
-/// A fact that is logged and counted, but refuses nothing.
+/// A fact about a request that is logged and counted, but does not cause a refusal.
 public enum Finding: Sendable, Hashable {
-  /// A refusal that `mode: enforce` would have carried out.
+  /// A refusal that `mode: enforce` would have carried out for this observed request.
   case wouldReject(Rejection)
   case note(Note)
 
@@ -58,13 +59,15 @@ public enum Finding: Sendable, Hashable {
     case plainChallenge = "pkce-plain"
     case localhostRedirect = "redirect-uri-localhost"
     case publicClientSecret = "public-client-secret-ignored"
-    /// A client certificate that a trusted proxy verified is not part of the gateway's token request to the upstream.
+    /// A trusted proxy reported that the client presented a certificate. The gateway's token request to the upstream is
+    /// sent without it.
     case clientCertificateDropped = "client-certificate-dropped"
-    /// A scope of the request is in `scopes.drop`.
+    /// A scope token of the request is in `scopes.drop`, so it is not sent upstream.
     case scopeDropped = "scope-dropped"
-    /// `resource` (RFC 8707) is not in `upstream.parameters`.
+    /// The request has `resource` (RFC 8707), which is not forwarded, because `upstream.parameters` does not list it.
     case resourceDropped = "resource-dropped"
-    /// `authorization_details` (RFC 9396) is not in `upstream.parameters`.
+    /// The request has `authorization_details` (RFC 9396), which is not forwarded, because `upstream.parameters` does
+    /// not list it.
     case authorizationDetailsDropped = "authorization-details-dropped"
   }
 }

@@ -1,15 +1,16 @@
 import OAuth
 import Policy
 
-/// The part of a request that rules shared by several endpoints need.
+/// The facts for rules that apply at several endpoints.
 protocol FormContext: Sendable {
   var policy: Policy { get }
   var client: Client? { get }
   var parameters: FormParameters { get }
-  /// The parameters that have a meaning at the endpoint.
+  /// The parameters that are defined for the endpoint.
   var names: ParameterNames { get }
-  /// The requested scope; `nil` if the request has none, or if it has no meaning there or is malformed.
-  var askedScope: Scope? { get }
-  /// The reason why another reader could see other values than ``parameters``; `nil` if each reader sees the same.
+  /// The scope that is requested; `nil` if the request has no scope, the scope is malformed, or the request is a
+  /// redemption of a code, in which a scope has no meaning.
+  var requestedScope: Scope? { get }
+  /// The reason why two servers could read different parameters in the request; `nil` if there is no such reason.
   var problem: FormProblem? { get }
 }

@@ -1,53 +1,55 @@
 public import OAuth
 public import Policy
 
-/// The mode that applies to a request (`I-observe`).
+/// The mode that applies to a request (`I-observe`). An observed request is forwarded even if a rule refuses it.
 extension Enforcement {
   /// Returns the mode of an authorization request.
   ///
-  /// Callers do not use this for a request whose `state` opens as a sealed one: a re-entry is always enforced.
+  /// The result does not apply if the gateway can decrypt `state` as a state that it sealed. Such a request comes from
+  /// a login or consent page of the upstream, and is always enforced.
   public static func mode(of request: AuthorizationRequest, policy: Policy) -> EnforcementMode {
     guard policy.isObserving else { return .enforce }
-    return policy.mode(naming: Set(request.all(.clientID)), isReadable: request.namesOneClient)
+    return policy.mode(forClientIDs: Set(request.all(.clientID)), isUnambiguous: request.namesOneClient)
   }
 
   /// Returns the mode of a request at the token endpoint or at another endpoint that clients call.
   ///
-  /// Callers do not use this for a request with a code or refresh token that opens as a sealed one: it is enforced in
-  /// every mode, because an app can only get such a value from the gateway.
+  /// At the token endpoint, the result does not apply if the gateway can decrypt the code or refresh token: a client
+  /// can only have got such a value from the gateway, so the request is always enforced. The same is true for a refresh
+  /// token at the revocation endpoint.
   public static func mode(of request: TokenRequest, policy: Policy) -> EnforcementMode {
     guard policy.isObserving else { return .enforce }
-    return policy.mode(naming: Set(request.namedClients), isReadable: request.namesOneClient)
+    return policy.mode(forClientIDs: Set(request.namedClients), isUnambiguous: request.namesOneClient)
   }
 }
 
 extension AuthorizationRequest {
-  /// True if every server finds the same client id in the request.
+  /// True if every server finds the same single client id in the request.
   fileprivate var namesOneClient: Bool {
-    problem == nil && !hasUnreadBody && all(.clientID).count == 1
-      && sources.allSatisfy { $0.meansOneThing(at: .atAuthorization) }
+    problem == nil && !hasNonFormBody && all(.clientID).count == 1
+      && sources.allSatisfy { $0.isUnambiguous(for: .atAuthorization) }
   }
 }
 
 extension TokenRequest {
-  /// The client ids in the body and in `Authorization`.
+  /// The client ids in the body and in the `Authorization` fields.
   fileprivate var namedClients: [String] { parameters.all(.clientID) + basicUsers }
 
-  /// True if every server finds the same client id in the request. The id may occur in both the body and
-  /// `Authorization`.
+  /// True if every server finds the same single client id in the request. The id may be repeated in the body, in
+  /// `Authorization` and in a client assertion.
   fileprivate var namesOneClient: Bool {
-    guard problem == nil, parameters.all(.clientID).count <= 1, parameters.meansOneThing(at: names) else {
+    guard problem == nil, parameters.all(.clientID).count <= 1, parameters.isUnambiguous(for: names) else {
       return false
     }
-    guard let read = try? clientAuthentication() else { return false }
+    guard let authentication = try? clientAuthentication() else { return false }
     guard let assertion = parameters[.clientAssertion] else { return true }
-    return ClientAssertion.isFor(read.clientID, assertion)
+    return ClientAssertion.isFor(authentication.clientID, assertion)
   }
 }
 
 extension FormParameters {
-  /// True if each known name has only its own spelling and each value can be decoded.
-  fileprivate func meansOneThing(at known: ParameterNames) -> Bool {
-    !hasMalformedName && malformedNames.isEmpty && secondRepresentation(of: known) == nil
+  /// True if no parameter of `known` occurs under a second spelling, and every name and value can be decoded.
+  fileprivate func isUnambiguous(for known: ParameterNames) -> Bool {
+    !hasMalformedName && malformedNames.isEmpty && alternativeSpelling(of: known) == nil
   }
 }

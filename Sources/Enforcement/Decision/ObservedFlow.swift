@@ -2,21 +2,21 @@ import Cryptography
 public import OAuth
 public import Policy
 
-/// The first 128 bits of a SHA-256 digest, remembered in place of a value that must not be kept.
+/// The first 128 bits of a SHA-256 digest. It is stored in place of a value that must not be stored itself.
 public struct ShortDigest: Hashable, Sendable, CustomStringConvertible {
   private let high: UInt64
   private let low: UInt64
 
-  /// Digests a list of texts.
+  /// Computes the digest of a list of texts.
   public init(_ parts: String...) {
-    // Each part follows its length, so that no two lists of parts give the same text.
+    // The length of each part is in front of it, so that different lists of parts give different texts.
     let text = parts.map { "\($0.utf8.count):\($0)" }.joined()
     let bytes = sha256(Array(text.utf8))
     high = bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }
     low = bytes[8..<16].reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// 32 hexadecimal digits.
+  /// The digest as 32 hexadecimal digits.
   public var description: String {
     [high, low].map { half in
       let digits = String(half, radix: 16)
@@ -25,20 +25,20 @@ public struct ShortDigest: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The record of an observed authorization request, kept until its code is redeemed: of fixed size, and without the
-/// values.
+/// The record of an observed authorization request, which the gateway keeps to check the redemption of its code. It has
+/// a fixed size and contains digests instead of values.
 public struct ObservedFlow: Sendable, Equatable {
   enum Challenge: Equatable {
     case none
     case s256(ShortDigest)
     case plain(ShortDigest)
-    /// A challenge with an unknown method, which no verifier can be compared with. The finding was reported for the
-    /// authorization request.
+    /// A challenge with an unknown method. No verifier can be compared with it, and the decision on the authorization
+    /// request has already reported the method.
     case unusable
   }
 
   let client: ShortDigest?
-  /// The redirect URI as sent; `nil` if the request omitted it.
+  /// The digest of the redirect URI as sent; `nil` if the request omitted it.
   let redirectURI: ShortDigest?
   let challenge: Challenge
 
@@ -55,16 +55,17 @@ public struct ObservedFlow: Sendable, Equatable {
       }
   }
 
-  /// Returns the digest that links an answer to its request, computed from the state and the address of the answer;
-  /// `nil` if the address is unknown, because the request omitted it and the client has several.
+  /// Returns a digest of the `state` and the redirect URI of an authorization request. The upstream's response has the
+  /// same digest, which links it to the request. `nil` if the request omitted the redirect URI and the registration of
+  /// the client does not determine it.
   public static func link(_ request: AuthorizationRequest, client: Client?) -> ShortDigest? {
     let registered = client.flatMap { RedirectURI.onlyUsable(of: $0.redirectURIs)?.text }
     guard let address = request.parameters[.redirectURI] ?? registered else { return nil }
     return ShortDigest(request.parameters[.state] ?? "", address)
   }
 
-  /// Returns the link of an upstream answer and the digest of its code; `nil` for a location that is not an answer with
-  /// exactly one code.
+  /// Returns the digest that links an authorization response of the upstream to its request, and the digest of its
+  /// code; `nil` for a `Location` without exactly one code.
   public static func link(_ answer: UpstreamAuthorizationResponse) -> (link: ShortDigest, code: ShortDigest)? {
     guard let code = answer.parameters[.code], let address = answer.address else { return nil }
     return (ShortDigest(answer.parameters[.state] ?? "", address), ShortDigest(code))
@@ -72,13 +73,13 @@ public struct ObservedFlow: Sendable, Equatable {
 }
 
 extension Enforcement {
-  /// Returns the refusals that `mode: enforce` would have given for an observed redemption whose authorization request
-  /// is known (`I-observe`).
+  /// Returns the refusals that `mode: enforce` would have given for an observed redemption of a code whose
+  /// authorization request is known (`I-observe`).
   ///
   /// - Parameters:
   ///   - flow: The record of the authorization request for which the code was issued.
-  ///   - isSecondUse: True if the code was presented before.
-  ///   - age: The seconds since the gateway forwarded the code.
+  ///   - isSecondUse: True if a token request with the code was observed before.
+  ///   - age: The time in seconds since the gateway forwarded the code.
   public static func rejections(
     of request: TokenRequest, redeeming flow: ObservedFlow, isSecondUse: Bool, age: Int64, policy: Policy
   ) -> [Rejection] {
@@ -92,7 +93,7 @@ extension Enforcement {
     switch request.parameters[.redirectURI].map({ ShortDigest($0) }) {
     case nil where flow.redirectURI == nil || isExcused: break
     case flow.redirectURI?: break
-    default: rejections.append(.codeRedirectURI)
+    default: rejections.append(.codeRedirectURIMismatch)
     }
     if let rejection = rejection(of: request.parameters[.codeVerifier], for: flow.challenge) {
       rejections.append(rejection)
@@ -100,7 +101,8 @@ extension Enforcement {
     return rejections
   }
 
-  /// Compares as in RFC 7636, section 4.6, and refuses a verifier without a challenge (RFC 9700, section 4.8.2).
+  /// Compares the verifier with the challenge (RFC 7636, section 4.6). A verifier without a challenge is refused (RFC
+  /// 9700, section 4.8.2).
   private static func rejection(of verifier: String?, for challenge: ObservedFlow.Challenge) -> Rejection? {
     switch (challenge, verifier) {
     case (.unusable, _), (.none, nil): nil

@@ -1,10 +1,11 @@
 public import OAuth
 
-/// The response to each refusal: one row per case, without a `default`, so that a new case cannot be forgotten.
+/// The response to each rejection. The table has one row per case and no `default`, so the compiler reports a case
+/// without a row.
 ///
-/// The columns: the error code that a client receives (RFC 6749, sections 4.1.2.1 and 5.2), the HTTP status of a page
-/// or JSON response, whether a redirect may carry the error, the text of `error_description`, and the source of the
-/// rule.
+/// The columns are: the error code that a client receives (RFC 6749, sections 4.1.2.1 and 5.2), the HTTP status of a
+/// page or JSON response, whether a redirect may carry the error, the text of `error_description`, and the source of
+/// the rule.
 extension Rejection {
   private var row: Row {
     switch self {
@@ -148,7 +149,7 @@ extension Rejection {
       Row(.invalidGrant, 400, .page, "the code was already used", "RFC 6749, section 4.1.2")
     case .codeOutdated:
       Row(.invalidGrant, 400, .page, "the code is no longer valid", "RFC 6749, section 4.1.3")
-    case .codeRedirectURI:
+    case .codeRedirectURIMismatch:
       Row(.invalidGrant, 400, .page, "redirect_uri differs from the authorization request", "RFC 6749, section 4.1.3")
     case .verifierMissing:
       Row(.invalidRequest, 400, .page, "code verifier required", "RFC 7636, sections 4.5 and 4.6")
@@ -251,26 +252,26 @@ extension Rejection {
   /// The error code that a client receives.
   public var errorCode: OAuthErrorCode { row.errorCode }
 
-  /// The HTTP status of a page or a JSON response. A redirect has its own status.
+  /// The HTTP status of a page or a JSON response. The error redirect to a client has another status.
   public var status: Int { row.status }
 
-  /// True if the client learns of the refusal by a redirect, provided that its redirect URI has been verified (RFC
-  /// 6749, section 4.1.2.1).
+  /// True if the error may be sent to the client's redirect URI, after that URI has been verified (RFC 6749, section
+  /// 4.1.2.1). `RejectionResponse.delivery` says whether it is.
   public var mayRedirect: Bool { row.delivery == .redirect }
 
   /// The text of `error_description`, in the character set of RFC 6749, section 5.2.
   public var errorDescription: String { row.errorDescription }
 
-  /// The section of the specification from which the rule comes.
+  /// The section of the specification that the rule comes from.
   public var reference: String { row.reference }
 
-  /// The stable id of the rule.
+  /// The id of the rule. It never changes.
   public var ruleID: String { rawValue }
 
-  /// The value of the `rule` label of metrics.
+  /// The value of the `rule` label in metrics.
   public var metricLabel: String { rawValue }
 
-  /// The section of the documentation that explains the rule, relative to the repository.
+  /// The section of the documentation that explains the rule. The path is relative to the root of the repository.
   public var documentation: String { "docs/rules.md#\(rawValue)" }
 
   /// One row of the table.
@@ -278,7 +279,8 @@ extension Rejection {
     enum Delivery {
       /// An error page or a JSON response, never a redirect.
       case page
-      /// A redirect to the client if its redirect URI has been verified, otherwise a page.
+      /// A redirect to the client if its redirect URI has been verified and errors may be redirected there; otherwise a
+      /// page.
       case redirect
     }
 

@@ -1,7 +1,7 @@
-/// The reasons for which a request is refused. The raw value is the stable rule id: it appears in logs, metrics, error
-/// pages and `docs/rules.md`, and never changes its meaning.
+/// The reasons for which a request is refused. The raw value is the id of the rule. It appears in logs, metrics, error
+/// pages and `docs/rules.md`, and its meaning never changes.
 ///
-/// The response to each case is a row of `Rejection+Table.swift`.
+/// `Rejection+Table.swift` has the response to each case.
 public enum Rejection: String, Sendable, CaseIterable {
   case methodNotAllowed = "method-not-allowed"
   case bodyType = "body-type"
@@ -67,7 +67,7 @@ public enum Rejection: String, Sendable, CaseIterable {
   case codeExpired = "code-expired"
   case codeUsed = "code-used"
   case codeOutdated = "code-outdated"
-  case codeRedirectURI = "code-redirect-uri"
+  case codeRedirectURIMismatch = "code-redirect-uri"
   case verifierMissing = "pkce-verifier-required"
   case verifierMalformed = "pkce-verifier-syntax"
   case verifierMismatch = "pkce-verifier-mismatch"

@@ -1,25 +1,26 @@
 public import OAuth
 
-/// A refusal and the way in which the client learns of it.
+/// A rejection of a request, and the way in which the client gets the error.
 public struct RejectionResponse: Sendable {
-  /// The way in which a refusal reaches the client.
+  /// The way in which the error reaches the client.
   public enum Delivery: Sendable {
-    /// An error page at the authorization endpoint, a JSON response at the others. Never a redirect.
+    /// A response to this request: an error page at the authorization endpoint, JSON at the endpoints that clients
+    /// call. Never a redirect.
     case here
     /// A redirect to the client.
     case redirect(VerifiedRedirect)
-    /// A page that explains the error and links to the client, for clients that registered themselves (RFC 9700,
-    /// section 4.11.2).
+    /// A page that explains the error and has a link to the client, for a client that the operator does not vouch for
+    /// (`trusted: false`; RFC 9700, section 4.11.2).
     case link(VerifiedRedirect)
   }
 
-  /// The rule violation, which determines the error code, the status and the words.
+  /// The reason, which determines the status and, without an upstream error, the error code and its description.
   public let rejection: Rejection
-  /// The way in which the client learns of it; always `.here` for a rejection that may not redirect.
+  /// The way in which the error reaches the client; always `.here` for a rejection that may not redirect.
   public let delivery: Delivery
-  /// The exact problem, if it helps the developer or operator who has to fix it.
+  /// Details for the developer or operator who has to solve the problem; `nil` if there are none.
   public let detail: Detail?
-  /// The error that the upstream reported, mapped and sanitised; `nil` if the gateway words the error itself.
+  /// The error that the upstream reported, mapped and sanitised; `nil` for an error of the gateway.
   let upstreamError: UpstreamError?
 
   init(
@@ -31,10 +32,11 @@ public struct RejectionResponse: Sendable {
     self.upstreamError = upstreamError
   }
 
-  /// A refusal that is not redirected, for problems that only the caller can find: a used code, a timeout.
+  /// Returns a refusal that is not redirected, for problems that only the caller can find, such as a used code or a
+  /// timeout.
   public static func here(_ rejection: Rejection) -> RejectionResponse { RejectionResponse(rejection) }
 
-  /// A refusal of such a problem that is delivered to the client of a verified redirect URI.
+  /// Returns a refusal of such a problem for the client with this verified redirect URI.
   public static func to(_ redirect: VerifiedRedirect, _ rejection: Rejection) -> RejectionResponse {
     RejectionResponse(rejection, delivery: redirect.delivery)
   }
@@ -44,7 +46,7 @@ public struct RejectionResponse: Sendable {
   /// The value of `error_description` (RFC 6749, sections 4.1.2.1 and 5.2).
   public var errorDescription: String { upstreamError?.description ?? rejection.errorDescription }
 
-  /// The error response for the client; `nil` if the refusal is not sent to a redirect URI.
+  /// The error response for the redirect URI; `nil` if the error is not sent there.
   public var response: AuthorizationResponse? {
     switch delivery {
     case .here: nil
@@ -53,24 +55,25 @@ public struct RejectionResponse: Sendable {
     }
   }
 
-  /// True if the response is a 401 with `WWW-Authenticate: Basic` (RFC 6749, section 5.2).
+  /// True if the status is 401, so that the response needs `WWW-Authenticate: Basic` (RFC 6749, section 5.2).
   public var asksForBasic: Bool { rejection.status == 401 }
 }
 
-/// The exact problem. Contains no text of the request.
+/// Details of a refusal. They contain no value from the request.
 public enum Detail: Sendable, Equatable {
   /// The name of a parameter that a specification defines.
   case parameter(String)
   /// The reason why the redirect URI could not be parsed.
   case redirectURI(RedirectURIError)
-  /// The index of the registered URI that is nearest to the requested one, from 0, and the offset in bytes at which
-  /// they first differ.
+  /// The requested URI is not registered. `registered` is the index, from 0, of the registered URI that is most similar
+  /// to it, and `offset` is the position in bytes at which the two first differ.
   case differingByte(registered: Int, offset: Int)
-  /// The requested URI uses the name `localhost`, which matches no loopback literal (RFC 8252, section 8.3).
+  /// The requested URI uses the name `localhost`, and no registered one does (RFC 8252, section 8.3).
   case localhost
 }
 
-/// An upstream error, mapped to a registered code and without characters that a response must not contain.
+/// An upstream error, mapped to an error code that a client can receive, and without characters that
+/// `error_description` must not contain.
 struct UpstreamError: Sendable {
   let code: OAuthErrorCode
   let description: String?

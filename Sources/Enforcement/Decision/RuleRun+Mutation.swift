@@ -2,14 +2,14 @@
 import FoundationEssentials
 
 extension RuleRun {
-  /// The identity of the rule that this process skips, or `nil`. `make mutation` sets it to check that the tests fail
-  /// if a rule is missing. Release builds do not contain this.
+  /// The identity of the rule that this process skips; `nil` if it skips none. `make mutation` sets the variable, and
+  /// checks that the tests fail without the rule. Release builds do not contain this property.
   static let skippedRule = ProcessInfo.processInfo.environment["PROOFGATE_SKIPPED_RULE"]
 }
 #endif
 
 extension RuleRun {
-  /// True if the mutation check has disabled the rule.
+  /// True if the rule is to be skipped. Always false in release builds.
   @inline(__always)
   static func skips<Context>(_ rule: borrowing Rule<Context>) -> Bool {
     #if DEBUG

@@ -1,8 +1,8 @@
 import Policy
 
-/// Runs rules in order until one refuses. In observe mode it runs all of them and collects the refusals as findings.
+/// Runs rules in order until one refuses. In observe mode, it runs all rules and records each refusal as a finding.
 struct RuleRun {
-  enum End {
+  enum Outcome {
     case refused(Rejection, Detail?)
     case allowed
   }
@@ -17,8 +17,8 @@ struct RuleRun {
     self.keepsTrace = keepsTrace
   }
 
-  mutating func run<Context>(_ rules: [Rule<Context>], on context: Context) -> End {
-    // Iterates the span in place: copying a rule out of the array would retain its name and its closure.
+  mutating func run<Context>(_ rules: [Rule<Context>], on context: Context) -> Outcome {
+    // Reads the rules in place: a copy of a rule would retain its name and its closure.
     let rules = rules.span
     for index in rules.indices {
       if RuleRun.skips(rules[index]) { continue }

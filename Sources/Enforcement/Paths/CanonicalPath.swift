@@ -1,36 +1,37 @@
-/// A canonical reading of a path: its segments in lower case.
+/// One canonical reading of a path: its segments in lower case.
 struct CanonicalPath: Hashable, Sendable {
   let segments: [[UInt8]]
 
-  /// The first segment of every path that belongs to the gateway itself.
+  /// The first segment of all paths that belong to the gateway itself.
   static let ownName = Array(".proofgate".utf8)
 
   init(segments: [[UInt8]]) {
     self.segments = segments
   }
 
-  /// The reading of an endpoint path, without its suffix and without a program in front. Every reading of a request
-  /// path is compared with it.
+  /// Creates the reading of an endpoint path, without the suffix of its last segment, and without the segments up to
+  /// the last program. Every reading of a request path is compared with it.
   init(endpoint path: [UInt8]) {
     let plain = CanonicalPath(text: LenientDecoding.decoded(path))
     segments = CanonicalPath.withoutFrontController(CanonicalPath.withoutSuffix(plain.segments))
   }
 
-  /// The reading of an endpoint path, without a program in front, but with its suffix.
+  /// Creates the reading of an endpoint path with the suffix of its last segment, but without the segments up to the
+  /// last program.
   init(beginningOf path: [UInt8]) {
     segments = CanonicalPath.withoutFrontController(CanonicalPath(text: LenientDecoding.decoded(path)).segments)
   }
 
-  /// The segments as written, in lower case, without the empty ones and `.`, which have no meaning.
+  /// Creates the reading of a text: its segments in lower case, without empty ones and `.`, which have no meaning.
   init(text: [UInt8]) {
     segments = text.split(separator: UInt8(ascii: "/")).filter { !$0.elementsEqual(".".utf8) }
       .map { $0.map(CanonicalPath.lowercased) }
   }
 
-  /// The maximum number of programs in one path: each may be the one that runs.
-  private static let mostPrograms = 4
+  /// The maximum number of programs in one path. Each of them may be the one that the server runs.
+  private static let maximumPrograms = 4
 
-  /// All readings of a path with these spellings; `nil` if a spelling has too many programs.
+  /// Returns these spellings of a path and all other readings of them; `nil` if a spelling contains too many programs.
   static func readings(of spellings: Set<CanonicalPath>) -> Set<CanonicalPath>? {
     var readings = spellings
     for spelling in spellings {
@@ -40,12 +41,12 @@ struct CanonicalPath: Hashable, Sendable {
     return readings
   }
 
-  /// The readings of servers that run a program in the path: the part after its name, as `/index.php/authorize` is
-  /// `/authorize` to programs that read path information; the same part below the directory of the program; and the
-  /// last segment alone, if some servers find it in any directory.
+  /// The readings of servers that run a program in the path. For a program that reads path information,
+  /// `/dir/index.php/authorize` is `/authorize`; it is also `/dir/authorize`, below the directory of the program. If
+  /// some servers find the program in any directory, the last segment alone is a reading, too.
   private var otherReadings: [CanonicalPath]? {
     let programs = segments.indices.dropLast().filter { CanonicalPath.isProgram(segments[$0]) }
-    guard programs.count <= CanonicalPath.mostPrograms else { return nil }
+    guard programs.count <= CanonicalPath.maximumPrograms else { return nil }
     var readings: [CanonicalPath] = []
     for index in programs {
       let rest = segments[(index + 1)...]
@@ -58,16 +59,16 @@ struct CanonicalPath: Hashable, Sendable {
     return readings
   }
 
-  /// True if a server that has `endpoint` could run it for this path: the server hands the rest to it as path
-  /// information, as in `/token/x`, `/token.php/x` and `/token/.json` (RFC 3875, section 4.1.5), or reads a suffix as a
-  /// format.
+  /// True if a server that has `endpoint` may run it for this path: the path is a spelling of the endpoint path, or
+  /// continues it. The server passes the rest to the program as path information, as in `/token/x`, `/token.php/x` and
+  /// `/token/.json` (RFC 3875, section 4.1.5), or selects a format by the suffix.
   func reaches(_ endpoint: CanonicalPath) -> Bool {
     guard !endpoint.segments.isEmpty, segments.count >= endpoint.segments.count else { return false }
     return zip(segments, endpoint.segments).allSatisfy { SegmentMatcher($0).isRead(as: $1) }
   }
 
-  /// True if the path begins like `endpoint`, which has its suffix here, and continues within the segment, as
-  /// `/oauth/tokenx` does. Servers that compare only the beginning of a path run the endpoint for it.
+  /// True if this path begins with the text of `endpoint`, including its suffix, and may continue within the segment,
+  /// as `/oauth/tokenx` does. Servers that compare only the beginning of a path run the endpoint for it.
   func continues(_ endpoint: CanonicalPath) -> Bool {
     let last = endpoint.segments.count - 1
     guard last >= 0, segments.count > last else { return false }
@@ -75,16 +76,16 @@ struct CanonicalPath: Hashable, Sendable {
       && zip(segments, endpoint.segments[..<last]).allSatisfy { SegmentMatcher($0).isRead(as: $1) }
   }
 
-  /// The lengths, in segments, of the prefixes of this endpoint path that one of `places` begins with. A program at
-  /// such a prefix can read the rest of the endpoint path from the query.
+  /// Returns the lengths, in segments, of those prefixes of this endpoint path with which one of `places` begins. A
+  /// program at such a prefix may read the rest of the endpoint path from the query.
   func prefixLengths(matching places: Set<CanonicalPath>) -> [Int] {
     segments.indices.filter { count in places.contains { $0.segments.starts(with: segments[..<count]) } }
   }
 
-  /// True if the path runs a program, or, as the root does, the program of a directory.
+  /// True if the last segment is a program, or if the path is the root, for which a server runs a program, too.
   var isController: Bool { segments.last.map(CanonicalPath.isProgram) ?? true }
 
-  /// True if the path runs the program through which a site serves all its pages.
+  /// True if the path is a program through which sites usually serve all their pages, or the root.
   var isFrontController: Bool {
     guard let last = segments.last else { return true }
     guard CanonicalPath.isProgram(last), let period = last.firstIndex(of: UInt8(ascii: ".")) else { return false }
@@ -101,7 +102,7 @@ struct CanonicalPath: Hashable, Sendable {
   /// True if this path begins with all segments of `prefix`.
   func lies(under prefix: CanonicalPath) -> Bool { segments.starts(with: prefix.segments) }
 
-  /// Suffixes of programs that some servers find in any directory.
+  /// The suffixes of programs that some servers find in any directory.
   private static let handlers: Set<String> = ["action", "ashx", "axd", "asmx", "svc"]
 
   private static func isHandler(_ segment: [UInt8]) -> Bool {
@@ -109,7 +110,8 @@ struct CanonicalPath: Hashable, Sendable {
     return handlers.contains(String(decoding: segment[(period + 1)...], as: UTF8.self))
   }
 
-  /// Removes a suffix: `authorize.json` is `authorize` to frameworks that select a format by suffix.
+  /// Removes the suffix of the last segment. `authorize.json` is `authorize` to frameworks that select a format by the
+  /// suffix.
   private static func withoutSuffix(_ segments: [[UInt8]]) -> [[UInt8]] {
     guard let last = segments.last, let period = last.firstIndex(of: UInt8(ascii: ".")), period > 0 else {
       return segments
@@ -131,13 +133,14 @@ struct CanonicalPath: Hashable, Sendable {
     return programs.contains(String(decoding: segment[(period + 1)...], as: UTF8.self))
   }
 
-  /// Removes a program in front: `/index.php/authorize` is `/authorize` to programs that read path information.
+  /// Removes the segments up to the last program. `/index.php/authorize` is `/authorize` to programs that read path
+  /// information.
   private static func withoutFrontController(_ segments: [[UInt8]]) -> [[UInt8]] {
     guard let last = segments.lastIndex(where: isProgram), last < segments.count - 1 else { return segments }
     return Array(segments[(last + 1)...])
   }
 
-  /// True for the characters that every server reads in the same way.
+  /// True for the lower-case letters, digits and marks that every server reads in the same way.
   static func isPlain(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x61...0x7a, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true

@@ -1,9 +1,10 @@
 /// Characters beyond ASCII that compatibility mappings, case folding or the removal of accents map to ASCII.
 ///
-/// From the decompositions of the Unicode Character Database. `LenientDecoding` computes those that form whole
-/// alphabets. Accents are removed because database collations and best-fit code pages remove them.
+/// The table is from the decompositions of the Unicode Character Database. It does not contain alphabets that are
+/// mapped as a whole; `LenientDecoding` computes those. Accents are removed because database collations and best-fit
+/// code pages remove them.
 enum CompatibilityFolding {
-  /// The ASCII text for a scalar, in lower case; `nil` if the table has no entry.
+  /// Returns the ASCII text for a scalar, in lower case; `nil` if the table has no entry.
   static func ascii(_ scalar: UInt32) -> [UInt8]? { table[scalar] }
 
   private static let table: [UInt32: [UInt8]] = {
@@ -58,7 +59,7 @@ enum CompatibilityFolding {
     ("z", "ŹźŻżŽžᶻẐẑẒẓẔẕℤℨ\u{1f149}"),
   ]
 
-  /// Additional mappings of the best-fit table of Windows code page 1252.
+  /// The additional mappings of the best-fit table of Windows code page 1252.
   private static let bestFit: [(String, String)] = [
     ("a", "α"), ("b", "ƀ"), ("d", "đδ"), ("e", "ε"), ("f", "Φφ"), ("g", "Γɡ"), ("h", "Ħħһ"), ("i", "Ɨ"), ("l", "Łłƚ"),
     ("o", "ΩƟ"), ("p", "π"), ("s", "Σσ"), ("t", "ΘŦŧƫƮτ"), ("z", "ƶ"),

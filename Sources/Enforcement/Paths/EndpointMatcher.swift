@@ -7,17 +7,18 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
   case token
   case revocation
   case introspection
-  /// An endpoint of the upstream for which the gateway has no rules, and which it therefore does not serve.
+  /// An endpoint of the upstream that the gateway does not support.
   case closed
   /// The gateway's endpoint for pushed authorization requests (RFC 9126).
   case pushed
-  /// A metadata document of the upstream, which names endpoints that would bypass the gateway.
+  /// A metadata document of the upstream. It contains the upstream's own endpoints, with which clients would bypass the
+  /// gateway.
   case metadata
-  /// The redirect URI of the gateway at the upstream.
+  /// The gateway's redirect URI at the upstream.
   case callback
-  /// The form of the consent page.
+  /// The endpoint that receives the form of the consent page.
   case consent
-  /// The link on the page that offers to restart a sign-in.
+  /// The endpoint for the link by which a user restarts a sign-in.
   case start
   /// Any other path under `/.proofgate/`.
   case own
@@ -25,53 +26,55 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
 
 /// The result of reading a path (`I-path`).
 public enum PathMatch: Sendable, Equatable {
-  /// The path is written exactly as an endpoint path.
+  /// The path is exactly an endpoint path.
   case exact(Endpoint)
-  /// Some server may read the path as an endpoint, but it is not written exactly so: refused with 400.
+  /// Some server may read the path as an endpoint path, but it is not exactly one; or the path is too complicated to
+  /// find out. It is refused with 400.
   case ambiguous
-  /// The path is written plainly, and is below an endpoint or begins like one: refused with 400 unless
-  /// `upstream.not_endpoints` lists it.
+  /// The path continues an endpoint path, in a spelling that `upstream.not_endpoints` can list. It is refused with 400,
+  /// because no entry lists it.
   case resembling
-  /// The path is unrelated to OAuth: passed through.
+  /// The path is unrelated to OAuth. It is forwarded.
   case other
-  /// A path unrelated to OAuth, but with a query that is an OAuth request: an endpoint that the policy does not list.
+  /// The path is unrelated to the known endpoints, but its query is an OAuth request, so it may be an endpoint that the
+  /// policy does not list.
   case unlisted
-  /// The path is unrelated to OAuth and not under a prefix that is passed through: 404.
+  /// The path is unrelated to OAuth, and `upstream.pass` does not list a prefix of it. It is refused with 404.
   case notPassed
 }
 
-/// Reads request paths: exactly for the endpoints that the gateway serves, and as liberally as any server for paths
-/// that must not bypass them.
+/// Reads request paths. The endpoints that the gateway serves are matched exactly. To find paths that bypass them, a
+/// path is read as leniently as by any server.
 ///
-/// A common path costs one pass and no allocation: if it does not even contain the letters of an endpoint in order, no
-/// server can read it as that endpoint, unless a part of it is encoded.
+/// A common path needs one pass and no allocation: if it contains no escapes and does not contain the letters of an
+/// endpoint path in their order, no server can read it as that endpoint path.
 public final class EndpointMatcher: Sendable {
   private struct Entry {
     let path: [UInt8]
     let endpoint: Endpoint
-    /// The path in its most liberal reading.
+    /// The path in its most lenient reading.
     let reading: CanonicalPath
-    /// The same reading with the suffix, which servers that compare only the beginning of a path do not remove.
+    /// The same reading with the suffix, which a server does not remove if it compares only the beginning of a path.
     let beginning: CanonicalPath
-    /// The letters and digits of `reading` in order, for the quick check.
+    /// The letters and digits of `reading`, in order, for the quick check.
     let letters: LetterPrefilter
   }
 
   private let entries: [Entry]
-  /// The paths under `/.proofgate/` that have an endpoint.
+  /// The paths under `/.proofgate/` that belong to an endpoint.
   private let ownPaths: [[UInt8]: Endpoint]
-  /// One bit for each length of an endpoint path, modulo 64: most request paths have none of these lengths.
+  /// A bit for the length of each endpoint path, modulo 64. Most request paths have none of these lengths.
   private let lengths: UInt64
   private let router = FrontControllerQuery()
   private let own = LetterPrefilter(CanonicalPath.ownName)
   private let passed: [(text: [UInt8], reading: CanonicalPath)]
   private let notEndpoints: [ExactPath]
 
-  /// Prepares the matcher for a policy.
+  /// Creates the matcher for a policy.
   /// - Parameters:
   ///   - paths: Returns the paths of an endpoint. Those under `/.proofgate/` belong to the gateway itself.
-  ///   - pass: The prefixes that are passed through, e.g. `/static/`; empty to pass every path.
-  ///   - notEndpoints: Paths that only resemble an endpoint, e.g. `/oauth/token_key`.
+  ///   - pass: The prefixes of the paths that are forwarded, such as `/static/`; empty to forward every path.
+  ///   - notEndpoints: The paths that only resemble an endpoint path, such as `/oauth/token_key`.
   public init(paths: (Endpoint) -> [String], pass: [String] = [], notEndpoints: [String] = []) {
     let all = Endpoint.allCases.flatMap { endpoint in paths(endpoint).map { (endpoint, Array($0.utf8)) } }
     ownPaths = Dictionary(
@@ -96,8 +99,9 @@ public final class EndpointMatcher: Sendable {
   /// Reads a request target.
   ///
   /// - Parameters:
-  ///   - path: The text before the first question mark.
-  ///   - query: The text after it; empty without one. Programs that route by the query can be reached by any path.
+  ///   - path: The text in front of the first question mark.
+  ///   - query: The text after it; empty if there is none. Some programs read from the query which page to serve, so
+  ///     any path with such a query may lead to an endpoint.
   public func read(path: Span<UInt8>, query: Span<UInt8>) -> PathMatch {
     let look = query.isEmpty ? FrontControllerQuery.Look() : router.look(query)
     let mayRoute = look.mayRoute
@@ -142,36 +146,36 @@ public final class EndpointMatcher: Sendable {
     return read(path: bytes.extracting(0..<mark), query: bytes.extracting(min(mark + 1, bytes.count)...))
   }
 
-  /// Reads a request target that is given as the texts of its two parts.
+  /// Reads a request target whose two parts are given as texts.
   public func read(path: String, query: String = "") -> PathMatch {
     read(path: path.utf8.span, query: query.utf8.span)
   }
 
-  /// The entry of `upstream.not_endpoints` that would permit a resembling path; `nil` for a path that no entry can
-  /// name.
+  /// Returns the entry for `upstream.not_endpoints` that would permit this path, which resembles an endpoint path;
+  /// `nil` if no entry can match the path, or only one that would permit other names, too.
   public func entry(for path: Span<UInt8>) -> String? {
     guard let entry = ExactPath.entry(for: [UInt8](copying: path)) else { return nil }
-    // The text in front of the first `*` must contain the name that resembles the endpoint; otherwise the entry would
-    // permit other names too.
+    // The text in front of the first `*` must contain the name that resembles the endpoint. Otherwise the entry would
+    // permit other names, too.
     let front = Array(entry.utf8.prefix { $0 != UInt8(ascii: "*") })
     return reach(front, [CanonicalPath(text: front)]) == .none ? nil : entry
   }
 
-  /// The names in a path for the log, with `*` for each segment that may be an id or a secret; `nil` for an unusual
-  /// path.
+  /// Returns the path for the log, with `*` in place of each segment that may be an id or a secret; `nil` for a path
+  /// with segments that are neither such values nor plain names, or longer than 256 bytes.
   public static func names(in path: Span<UInt8>) -> String? {
     ExactPath.entry(for: [UInt8](copying: path))
   }
 
-  /// The part of an endpoint path that a request path contains.
+  /// The part of a request path that is an endpoint path.
   private enum Reach {
     case none
-    /// The whole endpoint path, followed by more.
+    /// The endpoint path is the beginning of the request path.
     case beginning
     case whole
   }
 
-  /// Returns the largest part of an endpoint path that some server finds in one of the spellings.
+  /// Compares all readings of the spellings with the endpoint paths, and returns the largest part that is one.
   private func reach(_ path: [UInt8], _ spellings: Set<CanonicalPath>) -> Reach {
     guard let readings = CanonicalPath.readings(of: spellings) else { return .whole }
     var reach = Reach.none
@@ -189,8 +193,8 @@ public final class EndpointMatcher: Sendable {
     return reach
   }
 
-  /// True if a rewriting rule could turn the end of the path into a query: it inserts the path into a query unchanged,
-  /// or reads a decoded question mark as the real one.
+  /// True if a rewriting rule of a server could turn the end of the path into a query that leads to an endpoint: the
+  /// rule inserts the path into a query unchanged, or a decoded question mark acts like a real one.
   private func routesItself(_ texts: [[UInt8]], _ budget: inout PathVariants.Budget) -> Bool {
     let root: Set<CanonicalPath> = [CanonicalPath(segments: [])]
     let queries = texts.compactMap { text in
@@ -207,15 +211,15 @@ public final class EndpointMatcher: Sendable {
     router.routes([UInt8](copying: query), at: path, places, to: entries.map(\.reading), within: &budget)
   }
 
-  /// The same check at the exact path of an endpoint.
+  /// Makes the same check for a path that is exactly an endpoint path.
   private func routes(_ query: Span<UInt8>, at path: Span<UInt8>) -> Bool {
     var budget = PathVariants.Budget()
     let bytes = [UInt8](copying: path)
     return routes(query, at: [CanonicalPath(text: bytes)], bytes, &budget)
   }
 
-  /// True for a path with more than 64 segments, or with escapes and more than 4 KiB: no legitimate path is like that,
-  /// and the cost of reading it in every way grows with these numbers.
+  /// True if the path has more than 64 slashes and backslashes, or has escapes and more than 4 KiB. No legitimate path
+  /// does, and the time to find all readings of a path grows with these numbers.
   static func isIntricate(_ path: Span<UInt8>) -> Bool {
     var slashes = 0
     var isEscaped = false
@@ -228,7 +232,7 @@ public final class EndpointMatcher: Sendable {
   }
 
   /// True if `pass` prefixes let the path through in every spelling. Only prefixes that are longer than the endpoint
-  /// path count, because they name what is below it.
+  /// path count: with them, the operator has listed paths below the endpoint.
   private func isPassed(_ path: [UInt8], _ spellings: Set<CanonicalPath>, below endpoint: CanonicalPath) -> Bool {
     let below = passed.filter { prefix in
       prefix.reading.segments.count > endpoint.segments.count && prefix.reading.reaches(endpoint)
@@ -238,10 +242,10 @@ public final class EndpointMatcher: Sendable {
       && spellings.allSatisfy { spelling in below.contains { spelling.lies(under: $0.reading) } }
   }
 
-  /// The quick check: false if no reading of the path can be an endpoint.
+  /// The quick check. The result is false only if no reading of the path is an endpoint path.
   private func couldBeAnEndpoint(_ path: Span<UInt8>) -> Bool {
     let found = LetterPrefilter.set(of: path)
-    // Escapes, characters beyond ASCII and the short names of Windows hide letters.
+    // Escapes, characters beyond ASCII and the short file names of Windows can hide letters.
     if found & LetterPrefilter.disguise != 0 { return true }
     if own.isPart(of: found), own.isInOrder(in: path) { return true }
     for index in entries.indices where entries[index].letters.isPart(of: found) {
@@ -250,7 +254,8 @@ public final class EndpointMatcher: Sendable {
     return false
   }
 
-  /// True if the path belongs to the gateway itself and is written plainly.
+  /// True if the path belongs to the gateway itself and contains only characters that every server reads in the same
+  /// way.
   private static func isOwn(_ path: [UInt8]) -> Bool {
     guard path.starts(with: GatewaySettings.ownPath.utf8) else { return false }
     let rest = path.dropFirst(GatewaySettings.ownPath.utf8.count)
@@ -261,14 +266,14 @@ public final class EndpointMatcher: Sendable {
       }
   }
 
-  /// True if the path is under a prefix that is passed through, in every spelling.
+  /// True if the path is under a `pass` prefix, in every spelling; always true if the policy has no such prefixes.
   private func passes(_ path: [UInt8], _ spellings: Set<CanonicalPath>) -> Bool {
     guard !passed.isEmpty else { return true }
     return passed.contains { EndpointMatcher.lies(path, under: $0.text) }
       && spellings.allSatisfy { spelling in passed.contains { spelling.lies(under: $0.reading) } }
   }
 
-  /// True if the path is under the prefix: `/app` contains `/app` and `/app/x`, but not `/apple`.
+  /// True if the path is under the prefix. `/app` and `/app/x` are under `/app`, but `/apple` is not.
   private static func lies(_ path: [UInt8], under prefix: [UInt8]) -> Bool {
     guard path.starts(with: prefix) else { return false }
     return path.count == prefix.count || prefix.last == UInt8(ascii: "/") || path[prefix.count] == UInt8(ascii: "/")

@@ -1,8 +1,11 @@
-/// A path of `upstream.not_endpoints`, which only resembles an endpoint. It matches in exactly one spelling.
+/// An entry of `upstream.not_endpoints`: a path that only resembles an endpoint path. A request path is compared with
+/// it byte by byte and without decoding, except at `*`.
 ///
-/// `*` matches one segment: an identifier or a base64 value in characters that every server reads in the same way.
+/// `*` matches one segment that is not empty. The segment may contain letters, digits, `-`, `_`, `=`, the escapes of
+/// `+`, `/` and `=`, and periods that each follow a letter or digit. Every server reads these characters in the same
+/// way.
 struct ExactPath: Sendable {
-  /// The segments; `nil` for `*`.
+  /// The segments of the path; `nil` for `*`.
   private let segments: [[UInt8]?]
 
   init(_ path: String) {
@@ -13,7 +16,7 @@ struct ExactPath: Sendable {
     let parts = ExactPath.segments(of: path)
     guard parts.count == segments.count else { return false }
     return zip(parts, segments).allSatisfy { part, segment in
-      segment.map { part.elementsEqual($0) } ?? ExactPath.isValue(part)
+      segment.map { part.elementsEqual($0) } ?? ExactPath.matchesWildcard(part)
     }
   }
 
@@ -21,9 +24,8 @@ struct ExactPath: Sendable {
     path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
   }
 
-  /// True for a segment that no server splits or drops: each period follows a letter or digit, and only base64
-  /// characters are escaped.
-  private static func isValue(_ segment: ArraySlice<UInt8>) -> Bool {
+  /// True if `*` matches the segment: no server splits it or ignores it.
+  private static func matchesWildcard(_ segment: ArraySlice<UInt8>) -> Bool {
     var rest = segment
     var mayBePeriod = false
     while let byte = rest.popFirst() {
@@ -43,8 +45,9 @@ struct ExactPath: Sendable {
   /// The escapes of `+`, `/` and `=`.
   private static let escapes = ["2B", "2b", "2F", "2f", "3D", "3d"]
 
-  /// The entry of `not_endpoints` that would permit a path: the path itself, with `*` for each segment that may be an
-  /// identifier or a secret, so that it can be logged. `nil` for a path that no entry can name.
+  /// Returns the entry of `not_endpoints` that would permit a path: the path, with `*` in place of each segment that
+  /// may be an id or a secret, so that the entry can be logged. `nil` if the path does not begin with a slash, is
+  /// longer than 256 bytes, or has a segment that `*` does not match, except for an empty segment at its end.
   static func entry(for path: [UInt8]) -> String? {
     guard path.first == UInt8(ascii: "/"), path.count <= longestEntry else { return nil }
     let segments = segments(of: path).dropFirst()
@@ -55,7 +58,7 @@ struct ExactPath: Sendable {
       } else if isWord(segment) {
         parts.append(String(decoding: segment, as: UTF8.self))
       } else {
-        guard isValue(segment) else { return nil }
+        guard matchesWildcard(segment) else { return nil }
         parts.append("*")
       }
     }
@@ -64,10 +67,11 @@ struct ExactPath: Sendable {
 
   private static let longestEntry = 256
 
-  /// True for a name in the routes of a program; codes, tokens and ids are longer or have more digits.
+  /// True if the segment looks like a name in the routes of a program. Codes, tokens and ids are longer or have more
+  /// digits.
   private static func isWord(_ segment: ArraySlice<UInt8>) -> Bool {
     guard let first = segment.first, (first | 0x20) &- 0x61 < 26, segment.count <= 32 else { return false }
-    return segment.count { $0 &- 0x30 < 10 } <= 2 && isValue(segment)
+    return segment.count { $0 &- 0x30 < 10 } <= 2 && matchesWildcard(segment)
       && segment.allSatisfy { CanonicalPath.isPlain(CanonicalPath.lowercased($0)) }
   }
 }

@@ -1,29 +1,32 @@
 internal import Bytes
 
-/// The routes in a query, for programs that read from it which path to run, e.g. `/?rest_route=/oauth/token`.
+/// Finds the endpoint paths in a query. Some programs read from the query which page to serve, for example from
+/// `/?rest_route=/oauth/token`.
 struct FrontControllerQuery {
-  /// Parameters by which frameworks route on any path, because the server rewrites every path to one program.
+  /// The parameters from which frameworks read a route on any path, because the server rewrites every path to one
+  /// program.
   private static let routers: Set<String> = [
     "q", "r", "s", "rt", "route", "_route", "_route_", "__route__", "rest_route", "oauth", "oauth2", "_url",
     "kohana_uri", "pathinfo", "path_info", "pagename", "routestring",
   ]
-  /// Parameters by which the front controller of a site routes. On other paths, they are return addresses or pages of a
-  /// list.
+  /// The parameters from which only the front controller of a site reads a route. On other paths, they are return
+  /// addresses or page numbers.
   private static let ofFrontControllers: Set<String> = [
     "path", "url", "uri", "page", "p", "action", "a", "act", "do", "op", "cmd", "mod", "task", "view", "option", "go",
     "load", "method", "endpoint", "service", "handler", "query", "api", "module", "m", "controller", "c", "ctrl", "ctl",
     "app", "class", "d",
   ]
-  /// Those parameters of front controllers that name one part of a route each. Frameworks differ on which part.
+  /// The parameters of front controllers that contain one part of a route each. Frameworks disagree about which part.
   private static let partNames: Set<String> = [
     "module", "mod", "m", "controller", "c", "ctrl", "ctl", "class", "app", "d", "action", "act", "a", "do", "op",
     "task",
     "method",
   ]
-  /// The maximum number of routes: more than any request names, because each is read in every way in which a path is.
+  /// The maximum number of routes in a query. No legitimate request has more, and each is read in all ways in which a
+  /// path is read.
   private static let limit = 16
 
-  /// The names of both kinds, by length in bytes.
+  /// The names of both kinds of parameters, by their length in bytes.
   private let names: [[[UInt8]]] = {
     let all = routers.union(ofFrontControllers).map { Array($0.utf8) }
     let longest = all.map(\.count).max() ?? 0
@@ -32,16 +35,17 @@ struct FrontControllerQuery {
 
   /// The result of the quick check of a query.
   struct Look {
-    /// True if a parameter may route: it has a routing name, a name that must be decoded, or no equals sign.
+    /// True if a parameter may be a route: its name is one of the names above, or must be decoded, or has no equals
+    /// sign.
     var mayRoute = false
-    /// The OAuth parameters; incomplete if a parameter may route.
+    /// The OAuth parameters of the query; incomplete if `mayRoute` is true.
     var names: OAuthNames = []
   }
 
   /// Checks the names of a query in one pass.
   func look(_ query: Span<UInt8>) -> Look {
     var look = Look()
-    // Few queries have a semicolon, which some servers read as a separator, so the slow reading handles them.
+    // Some servers separate parameters at semicolons. Few queries have one, so the slower reading handles them.
     if query.contains(UInt8(ascii: ";")) {
       look.mayRoute = true
       return look
@@ -50,7 +54,7 @@ struct FrontControllerQuery {
     while start < query.count {
       let end = FrontControllerQuery.endOfName(in: query, from: start)
       guard end < query.count, query[end] == UInt8(ascii: "=") else {
-        // A name without an equals sign may be a route, and one with other characters may be read as any name.
+        // A name without an equals sign may be a route. A name with other characters may be read as any name.
         guard end == start, query[end] == UInt8(ascii: "&") else {
           look.mayRoute = true
           return look
@@ -69,8 +73,8 @@ struct FrontControllerQuery {
     return look
   }
 
-  /// The offset of the first byte from `start` on that cannot be part of a plain name; the length of the query if there
-  /// is no such byte.
+  /// Returns the offset of the first byte at or after `start` that is not part of a plain name; the length of the query
+  /// if there is none.
   private static func endOfName(in query: Span<UInt8>, from start: Int) -> Int {
     var index = start
     while index <= query.count - 8 {
@@ -84,7 +88,8 @@ struct FrontControllerQuery {
     return index
   }
 
-  /// True for letters, digits, hyphens and underscores. A period is not plain: some programs read it as an underscore.
+  /// True for letters, digits, hyphens and underscores. A period is not plain, because some programs read it as an
+  /// underscore.
   private static func isPlain(_ byte: UInt8) -> Bool {
     byte != UInt8(ascii: ".") && CanonicalPath.isPlain(byte.lowercasedASCII)
   }
@@ -97,8 +102,8 @@ struct FrontControllerQuery {
     return false
   }
 
-  /// True if some program at `path`, whose spellings are `places`, could read the query as the path of one of the
-  /// endpoints.
+  /// True if some program at `path`, which has the spellings `places`, may read one of the endpoint paths from the
+  /// query.
   func routes(
     _ query: [UInt8], at path: [UInt8], _ places: Set<CanonicalPath>, to endpoints: [CanonicalPath],
     within budget: inout PathVariants.Budget
@@ -108,7 +113,7 @@ struct FrontControllerQuery {
     let bases = endpoints.map { $0.prefixLengths(matching: places) }
     return FrontControllerQuery.separations(of: query).contains { pairs in
       guard var routes = FrontControllerQuery.routes(in: pairs, isController, isFrontController) else { return true }
-      // Some programs read the whole query as a path, `&` included.
+      // Some programs read the whole query as a path, including `&`.
       if pairs.count > 1, query.first == UInt8(ascii: "/") || query.first == UInt8(ascii: "%") {
         routes.append(Route(query))
       }
@@ -116,26 +121,25 @@ struct FrontControllerQuery {
     }
   }
 
-  /// The pairs of the query in each way in which servers separate them: PHP at `&` only, others also at `;`.
+  /// Returns the pairs of the query in each way in which servers separate them: PHP at `&` only, others also at `;`.
   private static func separations(of query: [UInt8]) -> [[ArraySlice<UInt8>]] {
     let pairs = query.split(separator: UInt8(ascii: "&"))
     guard query.contains(UInt8(ascii: ";")) else { return [pairs] }
     return [pairs, pairs.flatMap { $0.split(separator: UInt8(ascii: ";")) }]
   }
 
-  /// The texts that some program at a path of this kind may read as a path; `nil` if there are more than any request
-  /// names.
+  /// Returns the texts that some program at a path of this kind may read as a path; `nil` if there are too many.
   private static func routes(
     in pairs: [ArraySlice<UInt8>], _ isController: Bool, _ isFrontController: Bool
   ) -> [Route]? {
     var routes: [Route] = []
     var parts: [[UInt8]] = []
     for pair in pairs {
-      let (names, value) = halves(of: pair)
+      let (names, value) = namesAndValue(of: pair)
       routes += self.routes(in: pair, names, value, isController, isFrontController)
       if isFrontController, names.contains(where: partNames.contains) { parts.append(value) }
     }
-    guard routes.count <= limit, parts.count <= mostParts else { return nil }
+    guard routes.count <= limit, parts.count <= maximumParts else { return nil }
     return routes + arrangements(of: parts).map { Route(Array($0.joined(separator: [UInt8(ascii: "/")]))) }
   }
 
@@ -157,7 +161,7 @@ struct FrontControllerQuery {
     }
   }
 
-  /// A text that a program may read as a path.
+  /// A text of the query that a program may read as a path.
   private struct Route {
     let text: [UInt8]
     /// True if the text may be any suffix of an endpoint path, because the program may be at any path.
@@ -169,9 +173,9 @@ struct FrontControllerQuery {
     }
   }
 
-  /// The names that a pair may have: the whole text in front of `=`, and each part between colons, because frameworks
-  /// put a prefix in front of a name (`action:` in Struts).
-  private static func halves(of pair: ArraySlice<UInt8>) -> (names: [String], value: [UInt8]) {
+  /// Returns the names that a pair may have, and its value. The names are the whole text in front of `=` and each part
+  /// between colons, because some frameworks put a prefix in front of a name (`action:` in Struts).
+  private static func namesAndValue(of pair: ArraySlice<UInt8>) -> (names: [String], value: [UInt8]) {
     let value = pair.drop { $0 != UInt8(ascii: "=") }.dropFirst().map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }
     let name = name(pair.prefix { $0 != UInt8(ascii: "=") })
     guard name.utf8.contains(UInt8(ascii: ":")) else { return ([name], value) }
@@ -182,10 +186,11 @@ struct FrontControllerQuery {
     in pair: ArraySlice<UInt8>, _ names: [String], _ value: [UInt8], _ isController: Bool, _ isFrontController: Bool
   ) -> [Route] {
     let whole = names[0].utf8
-    // `action:authorize` of Struts. The pair is also read in every other way: a path may contain a colon.
+    // In Struts, `action:authorize` is a route. A path may also contain a colon, so the pair is read in every other
+    // way, too.
     var routes = whole.indices.filter { whole[$0] == UInt8(ascii: ":") }.map { Route(Array(whole[$0...].dropFirst())) }
     if !pair.contains(UInt8(ascii: "=")) || whole.contains(UInt8(ascii: "/")) {
-      // `/index.php?/oauth/token`
+      // For example, `/index.php?/oauth/token`.
       if isController || hasSlash(Array(pair)) { routes.append(Route(Array(pair))) }
     }
     for name in names { routes += self.routes(named: name, value, isController, isFrontController) }
@@ -196,21 +201,21 @@ struct FrontControllerQuery {
     named name: String, _ value: [UInt8], _ isController: Bool, _ isFrontController: Bool
   ) -> [Route] {
     if routers.contains(name) {
-      // A value of one word may be a search instead of a route.
+      // A value of one word may be a search term, so it is a route only for a program.
       let own = isController || hasSlash(value) ? [Route(value, takesAnyBase: name == "rest_route")] : []
       return own + [Route(Array(name.utf8) + [UInt8(ascii: "/")] + value)]
     }
     guard ofFrontControllers.contains(name) else { return [] }
-    // A rewriting rule sends any path to the front controller, and the query of the client with it. A value that
-    // contains a slash, but does not begin with one, is not a return address, so it counts on every path.
+    // A rewriting rule may send any path, with the query of the client, to the front controller. A value that contains
+    // a slash, but does not begin with one, is no return address, so it is a route on every path.
     let isRelative = hasSlash(value) && value.first != UInt8(ascii: "/") && value.first != UInt8(ascii: "%")
     return isFrontController || isRelative ? [Route(value)] : []
   }
 
-  /// The maximum number of route parts in one query.
-  private static let mostParts = 6
+  /// The maximum number of parts of a route in one query.
+  private static let maximumParts = 6
 
-  /// Every ordered selection of two or three of the parts.
+  /// Returns every ordered selection of two or three of the parts.
   private static func arrangements(of parts: [[UInt8]]) -> [[[UInt8]]] {
     let pairs = parts.indices.flatMap { first in
       parts.indices.filter { $0 != first }.map { [first, $0] }
@@ -221,7 +226,8 @@ struct FrontControllerQuery {
     return (pairs + triples).map { $0.map { parts[$0] } }
   }
 
-  /// The name as the most liberal program reads it: PHP replaces a period, a space and a bracket with an underscore.
+  /// Returns the name as the most lenient program reads it. PHP replaces a period, a space and an opening bracket with
+  /// an underscore.
   static func name(_ bytes: ArraySlice<UInt8>) -> String {
     let decoded = LenientDecoding.decoded(bytes.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 })
     let trimmed = decoded.drop { $0 <= 0x20 }.prefix { $0 >= 0x20 }

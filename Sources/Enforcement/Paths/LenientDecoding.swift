@@ -1,7 +1,7 @@
-/// Decoding as the most lenient servers do it: repeatedly, with both kinds of escape, and with characters that only
-/// resemble ASCII read as ASCII.
+/// Decodes text as the most lenient servers do: `%XX` and `%uXXXX` repeatedly, and characters that resemble ASCII
+/// become ASCII.
 enum LenientDecoding {
-  /// The maximum number of decodings. Each server in a chain decodes once, and no chain has more than a handful.
+  /// The maximum number of decodings. Each server in a chain decodes once, and chains are shorter than this.
   private static let rounds = 8
 
   static func decoded(_ path: [UInt8]) -> [UInt8] {
@@ -14,17 +14,17 @@ enum LenientDecoding {
     return bytes
   }
 
-  /// Decodes `%XX` once, and, with `takesUnicode`, the `%uXXXX` of older Microsoft servers. Malformed escapes stay, and
-  /// so do bytes for which `isDecoded` is false.
+  /// Decodes `%XX` once, and, with `takesUnicode`, also `%uXXXX`, which older Microsoft servers decode; the `%uXXXX` of
+  /// a surrogate is removed. Malformed escapes stay, and so does `%XX` if `shouldDecode` is false for its byte.
   static func unescaped(
-    _ bytes: [UInt8], takesUnicode: Bool = false, where isDecoded: (UInt8) -> Bool = { _ in true }
+    _ bytes: [UInt8], takesUnicode: Bool = false, where shouldDecode: (UInt8) -> Bool = { _ in true }
   ) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
     var index = 0
     while index < bytes.count {
       if bytes[index] == UInt8(ascii: "%"),
-        let byte = number(bytes, from: index + 1, digits: 2).map(UInt8.init(truncatingIfNeeded:)), isDecoded(byte)
+        let byte = number(bytes, from: index + 1, digits: 2).map(UInt8.init(truncatingIfNeeded:)), shouldDecode(byte)
       {
         result.append(byte)
         index += 3
@@ -42,7 +42,7 @@ enum LenientDecoding {
     return result
   }
 
-  /// True if the percent sign at `index` begins an escape of either kind.
+  /// True if the percent sign at `index` begins `%XX` or `%uXXXX`.
   static func isEscape(_ bytes: [UInt8], at index: Int) -> Bool {
     if number(bytes, from: index + 1, digits: 2) != nil { return true }
     return index + 1 < bytes.count && bytes[index + 1] | 0x20 == UInt8(ascii: "u")
@@ -63,8 +63,8 @@ enum LenientDecoding {
     return value
   }
 
-  /// Maps bytes to lower-case ASCII: overlong UTF-8 is read by its value, look-alikes are folded, invisible characters
-  /// removed.
+  /// Replaces characters with lower-case ASCII. Overlong UTF-8 is read as the character that it encodes. Characters
+  /// that resemble ASCII are replaced, and ignorable ones are removed. All other characters stay.
   static func folded(_ bytes: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
@@ -77,7 +77,7 @@ enum LenientDecoding {
         result.append(ascii)
       } else if let ascii = CompatibilityFolding.ascii(scalar) {
         result.append(contentsOf: ascii)
-      } else if !isInvisible(scalar) {
+      } else if !isIgnorable(scalar) {
         result.append(contentsOf: bytes[index..<(index + length)])
       }
       index += length
@@ -85,7 +85,7 @@ enum LenientDecoding {
     return result
   }
 
-  /// Decodes one scalar and trusts the lead byte: an overlong form is accepted, and a stray byte is returned unchanged.
+  /// Decodes one scalar. Overlong forms are accepted. A byte that begins no complete sequence is read as Latin-1.
   private static func lenientScalar(_ bytes: [UInt8], at index: Int) -> (scalar: UInt32, length: Int) {
     let lead = bytes[index]
     let (length, bits): (Int, UInt32) =
@@ -100,26 +100,26 @@ enum LenientDecoding {
     guard length > 1, index + length <= bytes.count else { return (UInt32(lead), 1) }
     var scalar = bits
     for byte in bytes[(index + 1)..<(index + length)] {
-      // The lead bytes 0xc0 and 0xc1 take their value from any bytes that follow (CVE-2000-0884).
+      // After the lead bytes 0xc0 and 0xc1, some servers accept any byte as a continuation byte (CVE-2000-0884).
       guard byte & 0xc0 == 0x80 || lead < 0xc2 else { return (UInt32(lead), 1) }
       scalar = scalar << 6 | UInt32(byte & 0x3f)
     }
     return (scalar, length)
   }
 
-  /// The ASCII character to which compatibility mappings or case folding map a scalar.
+  /// Returns the ASCII character that resembles a scalar, or to which compatibility mappings or case folding map it.
   private static func lookAlike(_ scalar: UInt32) -> UInt8? {
     switch scalar {
     case 0xff01...0xff5e: CanonicalPath.lowercased(UInt8(truncatingIfNeeded: scalar - 0xfee0))
-    // Circled letters.
+    // The circled letters.
     case 0x24b6...0x24cf: UInt8(truncatingIfNeeded: scalar - 0x24b6) + 0x61
     case 0x24d0...0x24e9: UInt8(truncatingIfNeeded: scalar - 0x24d0) + 0x61
-    // Mathematical letters: alphabets of 52 letters, one after another.
+    // The mathematical letters: several alphabets of 52 letters.
     case 0x1d400...0x1d6a3: UInt8(truncatingIfNeeded: (scalar - 0x1d400) % 52 % 26) + 0x61
     case 0x130, 0x131: UInt8(ascii: "i")
     case 0x2024, 0x3002, 0xff61: UInt8(ascii: ".")
     case 0x2044, 0x2215, 0x29f8: UInt8(ascii: "/")
-    // The last two have the place of the backslash in Japanese and Korean code pages.
+    // In Japanese and Korean code pages, the last two have the code of the backslash.
     case 0x2216, 0x29f5, 0xfe68, 0xa5, 0x20a9: UInt8(ascii: "\\")
     case 0xa0, 0x2000...0x200a, 0x202f, 0x205f, 0x3000: UInt8(ascii: " ")
     case 0x37e: UInt8(ascii: ";")
@@ -127,8 +127,8 @@ enum LenientDecoding {
     }
   }
 
-  /// True for characters that normalisation removes, and for accents that are separate characters.
-  private static func isInvisible(_ scalar: UInt32) -> Bool {
+  /// True for default-ignorable code points, which servers may remove, and for combining accents.
+  private static func isIgnorable(_ scalar: UInt32) -> Bool {
     switch scalar {
     case 0xad, 0x300...0x36f, 0x200b...0x200f, 0x202a...0x202e, 0x2060...0x2064, 0xfe00...0xfe0f, 0xfeff: true
     default: false

@@ -1,11 +1,11 @@
-/// The letters and digits of an endpoint name, in order and in lower case. Every reading of a path as that endpoint
-/// contains them, which allows a cheap check.
+/// The letters and digits of an endpoint path, in order and in lower case. Every path that some server reads as this
+/// endpoint path contains them in this order, unless some are hidden. The check takes little time.
 struct LetterPrefilter: Sendable {
   private let letters: [UInt8]
-  /// One bit per letter or digit.
+  /// A bit for each of the letters and digits.
   private let set: UInt64
 
-  /// The bit for bytes that may hide letters: escapes, bytes beyond ASCII, and the short names of Windows.
+  /// The bit for bytes that may hide letters: `%`, bytes beyond ASCII, and the `~` of Windows short names.
   static let disguise: UInt64 = 1 << 63
 
   init(_ letters: [UInt8]) {
@@ -13,7 +13,8 @@ struct LetterPrefilter: Sendable {
     set = LetterPrefilter.set(of: letters.span)
   }
 
-  /// One bit for each letter and digit that occurs in the path, ignoring case.
+  /// Returns the bits of the letters and digits in the path, ignoring case, and `disguise` if it has a byte that may
+  /// hide letters.
   static func set(of path: Span<UInt8>) -> UInt64 {
     var set: UInt64 = 0
     for index in path.indices { set |= bit(of: path[index]) }
@@ -22,7 +23,7 @@ struct LetterPrefilter: Sendable {
 
   private static func bit(of byte: UInt8) -> UInt64 {
     switch byte {
-    // Letters use the bits 1 to 26, digits 48 to 57.
+    // Letters have the bits 1 to 26, digits 48 to 57.
     case 0x41...0x5a, 0x61...0x7a: 1 &<< UInt64(byte & 0x1f)
     case 0x30...0x39: 1 &<< UInt64(byte)
     case UInt8(ascii: "%"), UInt8(ascii: "~"), 0x80...: disguise
@@ -30,10 +31,10 @@ struct LetterPrefilter: Sendable {
     }
   }
 
-  /// True if the set contains all of these letters.
+  /// True if `other` contains all of these letters.
   func isPart(of other: UInt64) -> Bool { set & ~other == 0 }
 
-  /// True if the letters occur in the path in order, with any bytes between them.
+  /// True if the letters occur in the path in this order, with any bytes between them.
   func isInOrder(in path: Span<UInt8>) -> Bool {
     var next = 0
     for index in path.indices {

@@ -1,8 +1,8 @@
 internal import Bytes
 
-/// The parameters that identify a request as an OAuth request, on any path.
+/// The parameters by which the gateway recognises an OAuth request on any path.
 public struct OAuthNames: OptionSet, Sendable {
-  /// One bit per parameter.
+  /// A bit for each parameter.
   public private(set) var rawValue: UInt8
 
   /// Creates a set from its bits.
@@ -12,32 +12,34 @@ public struct OAuthNames: OptionSet, Sendable {
   static let clientID = OAuthNames(rawValue: 2)
   static let grantType = OAuthNames(rawValue: 4)
 
-  /// True for the parameters of an authorization request or a token request (RFC 6749, sections 4.1.1 and 4.1.3).
+  /// True if the parameters are those of an authorization request or of a token request (RFC 6749, sections 4.1.1 and
+  /// 4.1.3).
   public var isRequest: Bool { contains(.grantType) || isSuperset(of: [.responseType, .clientID]) }
 
   private static let all: [(OAuthNames, String)] = [
     (.responseType, "response_type"), (.clientID, "client_id"), (.grantType, "grant_type"),
   ]
 
-  /// Creates the set of the parameter with this plain name, or the empty set; ignores case.
+  /// Creates a set of the parameter with this name, in upper or lower case; the set is empty for any other name.
   init(plain name: Span<UInt8>) {
     self = []
-    // Few other names have one of these lengths, so most names cost one comparison.
+    // Few other names have these lengths, so most names need no further comparison.
     guard name.count == 13 || name.count == 9 || name.count == 10 else { return }
     for (parameter, text) in OAuthNames.all where text.utf8.span.isEqualIgnoringCase(to: name) { self = parameter }
   }
 
-  /// The parameters of a query or a form, under every name that some server reads as one of theirs.
+  /// Creates the set of the parameters in a query or a form, under every name that some server reads as theirs.
   public init(form: [UInt8]) {
     self = []
-    // In UTF-16, each letter has a zero byte before or after it.
+    // In UTF-16, each letter of these names is next to a zero byte.
     for pair in form.filter({ $0 != 0 }).split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) {
       let name = FrontControllerQuery.name(pair.prefix { $0 != UInt8(ascii: "=") })
       formUnion(OAuthNames(plain: name.utf8.span))
     }
   }
 
-  /// The parameters of a multipart form (RFC 7578, section 4.2): the values of `name=`, quoted or not.
+  /// Creates the set of the parameters in a multipart form (RFC 7578, section 4.2). Their names are the values of
+  /// `name=`, quoted or not.
   public init(multipart: [UInt8]) {
     self = []
     let bytes = multipart.filter { $0 != 0 }.map(CanonicalPath.lowercased)
@@ -52,7 +54,7 @@ public struct OAuthNames: OptionSet, Sendable {
     }
   }
 
-  /// The maximum length of a value: longer than the longest of the names with every character escaped.
+  /// The maximum length of a value in bytes. The longest of the names, with every character escaped, is shorter.
   private static let longestValue = 64
 
   private static func isQuote(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") }

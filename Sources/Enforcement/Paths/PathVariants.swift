@@ -2,17 +2,17 @@ internal import Bytes
 
 /// All texts that a path can become when servers decode, clean and resolve it.
 ///
-/// The gateway cannot know which of these steps a server applies, or in which order, and the order matters:
-/// `/x%2fy/../authorize` is `/authorize` to a server that resolves dots first, and `/x/authorize` to one that decodes
-/// first. So each step is applied to each text until no new text appears.
+/// The gateway does not know which of these steps a server applies, and in which order. The order matters:
+/// `/x%2fy/../authorize` becomes `/authorize` on a server that resolves dots first, and `/x/authorize` on one that
+/// decodes first. So each step is applied to each text until no new text appears.
 enum PathVariants {
   private typealias Step = @Sendable ([UInt8]) -> [UInt8]
 
-  /// The maximum cost of reading one request target: about two milliseconds.
+  /// The maximum work for one request target, which takes about two milliseconds.
   struct Budget {
-    /// The number of bytes that the remaining steps together may read.
+    /// The number of bytes that the remaining steps may read in total.
     private(set) var bytes = 96 * 1024
-    /// The fixed cost of a step, as the number of bytes that take the same time.
+    /// The fixed cost of a step, in bytes that could be read in the same time.
     private static let step = 64
 
     var isSpent: Bool { bytes <= 0 }
@@ -20,12 +20,12 @@ enum PathVariants {
     mutating func spend(on text: [UInt8]) { bytes -= text.count + Budget.step }
   }
 
-  /// The maximum number of texts: a path has more only if it was written to be misread.
+  /// The maximum number of texts. Only a path that was written to be misread has more.
   private static let limit = 64
-  /// The maximum length in bytes of a session that is kept in a path.
+  /// The maximum length in bytes of a session id in a path.
   private static let longestSession = 256
 
-  /// The path and all texts that it can become; `nil` if they are too many or cost too much.
+  /// Returns the path and all texts that it can become; `nil` if there are too many, or if the budget is spent.
   static func texts(of path: [UInt8], within budget: inout Budget) -> [[UInt8]]? {
     guard !budget.isSpent else { return nil }
     var texts = [path]
@@ -45,7 +45,7 @@ enum PathVariants {
     return texts
   }
 
-  /// The steps that can change a text, selected by the bytes in it.
+  /// Returns the steps that can change a text, according to the bytes in it.
   private static func steps(for text: [UInt8]) -> [Step] {
     let bytes = text.span
     var steps: [Step] = []
@@ -55,7 +55,7 @@ enum PathVariants {
         decodedButSlashes, withoutStrayPercents,
       ]
     }
-    // A program may drop bytes that are not text in the encoding that it expects.
+    // A program may drop bytes that are not valid in the encoding that it expects.
     if !bytes.isASCII { steps += [LenientDecoding.folded, { $0.filter { $0 < 0x80 } }] }
     if bytes.contains(UInt8(ascii: "+")) { steps.append { $0.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 } } }
     if bytes.starts(with: "//".utf8.span) { steps.append(withoutAuthority) }
@@ -64,7 +64,7 @@ enum PathVariants {
     // 3986).
     if bytes.contains(UInt8(ascii: "|")) { steps.append(withBars) }
     if bytes.contains(UInt8(ascii: ";")) { steps += [withoutParameters, { upTo(UInt8(ascii: ";"), $0) }] }
-    // An encoded question mark or number sign ends the path for servers that decode first.
+    // For a server that decodes first, an encoded question mark or number sign ends the path.
     if bytes.contains(UInt8(ascii: "?")) { steps.append { upTo(UInt8(ascii: "?"), $0) } }
     if bytes.contains(UInt8(ascii: "#")) { steps.append { upTo(UInt8(ascii: "#"), $0) } }
     if bytes.contains(UInt8(ascii: "(")) {
@@ -75,7 +75,7 @@ enum PathVariants {
     if bytes.contains("/./") { steps.append(withoutDots) }
     if bytes.contains("//") { steps.append(behindProgram) }
     if bytes.contains("..") {
-      // Empty segments and `.` matter only here: they determine which segment `..` removes.
+      // Only here do empty segments and `.` matter: they determine which segment `..` removes.
       steps += [withoutEmptySegments, resolved, withoutParents]
     }
     return steps
@@ -83,13 +83,13 @@ enum PathVariants {
 
   // MARK: Decoding
 
-  /// Decodes only the characters that may always be decoded (RFC 3986, section 6.2.2.2), dots in particular: the WHATWG
-  /// parser reads `%2e%2e` in this way.
+  /// Decodes only the characters that may always be decoded (RFC 3986, section 6.2.2.2), in particular dots. Parsers
+  /// that follow the WHATWG standard treat `%2e%2e` in this way.
   private static func unreservedDecoded(_ text: [UInt8]) -> [UInt8] {
     LenientDecoding.unescaped(text) { CanonicalPath.isPlain(CanonicalPath.lowercased($0)) || $0 == UInt8(ascii: "~") }
   }
 
-  /// Decodes everything except encoded slashes: Tomcat can be configured to do this.
+  /// Decodes everything except encoded slashes, which Tomcat can be configured to do.
   private static func decodedButSlashes(_ text: [UInt8]) -> [UInt8] {
     LenientDecoding.unescaped(text) { $0 != UInt8(ascii: "/") }
   }
@@ -99,15 +99,16 @@ enum PathVariants {
     text.indices.filter { text[$0] != UInt8(ascii: "%") || LenientDecoding.isEscape(text, at: $0) }.map { text[$0] }
   }
 
-  /// The path after `//host`: parsers of URI references read this part as an authority (RFC 3986, section 4.2). Any
-  /// number of slashes may precede the host.
+  /// Returns the path after `//host`. Parsers of URI references read this part as an authority (RFC 3986, section 4.2).
+  /// There may be more than two slashes.
   private static func withoutAuthority(_ text: [UInt8]) -> [UInt8] {
     let host = text.drop { $0 == UInt8(ascii: "/") }
     let path = host.drop { $0 != UInt8(ascii: "/") }
     return path.isEmpty ? [UInt8(ascii: "/")] : Array(path)
   }
 
-  /// The path information of a program (RFC 3875, section 4.1.5) if it begins like an authority.
+  /// Returns the path information of a program (RFC 3875, section 4.1.5) if it begins with two slashes, as an authority
+  /// does; otherwise the text.
   private static func behindProgram(_ text: [UInt8]) -> [UInt8] {
     var start = text.startIndex
     while let slash = text[start...].firstIndex(of: UInt8(ascii: "/")) {
@@ -137,7 +138,7 @@ enum PathVariants {
   /// Ends the text at the first control character, as C strings end at a NUL.
   private static func upToControl(_ text: [UInt8]) -> [UInt8] { Array(text.prefix { !isControl($0) }) }
 
-  /// Removes control characters, as the WHATWG parser does with some.
+  /// Removes control characters. Parsers that follow the WHATWG standard remove some of them.
   private static func withoutControls(_ text: [UInt8]) -> [UInt8] { text.filter { !isControl($0) } }
 
   private static func endingSegmentsAtControls(_ text: [UInt8]) -> [UInt8] {
@@ -155,7 +156,7 @@ enum PathVariants {
     byEachSegment(text) { $0.prefix { $0 != UInt8(ascii: ";") } }
   }
 
-  /// Removes spaces around each segment, and periods at its end, which Windows drops.
+  /// Removes spaces around each segment, and periods at its end, which Windows ignores. The segments `.` and `..` stay.
   private static func trimmed(_ text: [UInt8]) -> [UInt8] {
     byEachSegment(text) { segment in
       var rest = segment.drop { $0 == UInt8(ascii: " ") }
@@ -170,17 +171,17 @@ enum PathVariants {
     [UInt8(ascii: "/")] + text.split(separator: UInt8(ascii: "/")).joined(separator: [UInt8(ascii: "/")])
   }
 
-  /// Removes `.` segments, but keeps empty ones: they may begin an authority.
+  /// Removes `.` segments. Empty segments stay, because they may begin an authority.
   private static func withoutDots(_ text: [UInt8]) -> [UInt8] {
     let segments = text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     return Array(segments.filter { !$0.elementsEqual(".".utf8) }.joined(separator: [UInt8(ascii: "/")]))
   }
 
-  /// Resolves `.` and `..` (RFC 3986, section 5.2.4): an empty segment counts as one that `..` removes.
+  /// Resolves `.` and `..` (RFC 3986, section 5.2.4). `..` removes an empty segment like any other.
   private static func resolved(_ text: [UInt8]) -> [UInt8] {
     var kept: [ArraySlice<UInt8>] = []
     let segments = text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-    // The empty text before the first slash is not a segment.
+    // The empty text in front of the first slash is not a segment.
     for segment in segments.first?.isEmpty ?? false ? segments.dropFirst() : segments[...] {
       if segment.elementsEqual("..".utf8) {
         _ = kept.popLast()
@@ -191,7 +192,7 @@ enum PathVariants {
     return [UInt8(ascii: "/")] + kept.joined(separator: [UInt8(ascii: "/")])
   }
 
-  /// Removes `..` instead of resolving it.
+  /// Removes `..` segments without removing the segments in front of them.
   private static func withoutParents(_ text: [UInt8]) -> [UInt8] {
     let segments = text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     return Array(segments.filter { !$0.elementsEqual("..".utf8) }.joined(separator: [UInt8(ascii: "/")]))
@@ -199,8 +200,8 @@ enum PathVariants {
 
   // MARK: Sessions
 
-  /// Removes `(S(x))`, where ASP.NET keeps a session without cookies. With `joining`, it also removes the slash in
-  /// front, so that `to/(S(x))ken` is `token`.
+  /// Removes `(S(x))`, in which ASP.NET keeps the session id if the browser has no cookies. With `joining`, the slash
+  /// in front is removed, too, so that `to/(S(x))ken` becomes `token`.
   private static func withoutSessions(_ bytes: [UInt8], joining: Bool) -> [UInt8] {
     var result: [UInt8] = []
     var index = 0
@@ -216,7 +217,7 @@ enum PathVariants {
     return result
   }
 
-  /// The offset after `(` 1*( letter `(` text `)` ) `)`; `nil` if no such text begins at `start`.
+  /// Returns the offset after `(` 1*( letter `(` text `)` ) `)`; `nil` if no such text begins at `start`.
   private static func endOfSession(_ bytes: [UInt8], at start: Int) -> Int? {
     guard bytes[start] == UInt8(ascii: "(") else { return nil }
     var index = start + 1

@@ -1,4 +1,4 @@
-/// A segment of a path in each way in which a server may look it up.
+/// Compares a segment of a path with a segment of an endpoint path in each way in which servers may look it up.
 struct SegmentMatcher {
   private let segment: [UInt8]
 
@@ -6,9 +6,9 @@ struct SegmentMatcher {
     self.segment = segment
   }
 
-  /// True if some server finds `name`, a segment of an endpoint path, under this segment: by its letters and digits
-  /// alone, as frameworks derive method names from segments; without a suffix; up to a character that begins another
-  /// part (`!` in Struts, `:` of a file stream, `&` of a query); or by the short name that Windows has for it.
+  /// True if some server finds `name`, a segment of an endpoint path, under this segment. A server may compare only the
+  /// letters and digits, because frameworks derive method names from segments. It may ignore a suffix, or the text from
+  /// a separator on (`!` in Struts, `:` of a file stream, `&` of a query). Windows also finds a file by its short name.
   func isRead(as name: [UInt8]) -> Bool {
     if segment == name { return true }
     let wanted = SegmentMatcher.letters(name[...])
@@ -18,7 +18,7 @@ struct SegmentMatcher {
     return forms.contains { SegmentMatcher.letters($0) == wanted } || isShort(for: name)
   }
 
-  /// True if the segment begins with the letters and digits of `name`.
+  /// True if the letters and digits of this segment begin with those of `name`.
   func begins(like name: [UInt8]) -> Bool {
     let wanted = SegmentMatcher.letters(name[...])
     return !wanted.isEmpty && SegmentMatcher.letters(segment[...]).starts(with: wanted)
@@ -33,7 +33,7 @@ struct SegmentMatcher {
     return text[..<period]
   }
 
-  /// True for a short name of Windows, such as `AUTHOR~1` for `authorize`.
+  /// True if the segment is the Windows short name of `name`, such as `AUTHOR~1` for `authorize`.
   private func isShort(for name: [UInt8]) -> Bool {
     guard let tilde = segment.firstIndex(of: UInt8(ascii: "~")), tilde == 6, tilde + 1 < segment.count,
       segment[tilde + 1] &- 0x30 < 10

@@ -1,11 +1,11 @@
 import OAuth
 import Policy
 
-// Rules on the identity of the client and its authentication.
+// Rules on the identity and the authentication of the client.
 
 extension Rule where Context == AuthorizationContext {
-  /// RFC 6749, sections 3.1 and 4.1.2.1: without a certain client, no redirect URI can be trusted. Identifiers are
-  /// printable ASCII (appendix A.1), so an identifier has no other spelling.
+  /// RFC 6749, sections 3.1 and 4.1.2.1: if the client is uncertain, no redirect URI can be trusted. Client ids are
+  /// printable ASCII (appendix A.1), so that no two ids are equal under Unicode equivalence only.
   static var clientIDOnce: Rule {
     Rule(name: "client_id occurs once") { context in
       switch context.parameters.reading(.clientID) {
@@ -17,9 +17,8 @@ extension Rule where Context == AuthorizationContext {
     }
   }
 
-  /// RFC 6749, section 4.1.2.1: users of an unknown client are not redirected. An identifier that the gateway itself
-  /// uses at the upstream has its own refusal: if it counted as unknown, `unknown_clients: observe` would let any
-  /// client act as the gateway.
+  /// RFC 6749, section 4.1.2.1: an error of an unknown client is not redirected. An unlisted id has its own rejection
+  /// if it is an upstream id for which the gateway holds a secret: with it, any client could act as the gateway.
   static var clientKnown: Rule {
     Rule(name: "the client is registered") { context in
       guard context.client == nil else { return .pass }
@@ -30,8 +29,8 @@ extension Rule where Context == AuthorizationContext {
 }
 
 extension Rule where Context == TokenContext {
-  /// RFC 6749, sections 3.2.1 and 5.2. An identifier that the gateway itself uses at the upstream never counts as
-  /// unknown.
+  /// RFC 6749, sections 3.2.1 and 5.2. An unlisted id has its own rejection if it is an upstream id for which the
+  /// gateway holds a secret.
   static var tokenClientKnown: Rule {
     Rule(name: "the client is registered") { context in
       guard context.client == nil, context.authenticationError == nil else { return .pass }
@@ -51,8 +50,8 @@ extension Rule where Context == TokenContext {
     }
   }
 
-  /// RFC 6749, sections 2.3 and 2.3.1. The secret of a public client is in every copy of the app and proves nothing
-  /// (RFC 8252, section 8.5), so it is neither required nor compared.
+  /// RFC 6749, sections 2.3 and 2.3.1. A public client needs no secret: every copy of the app would contain it, so it
+  /// would prove nothing (RFC 8252, section 8.5). A secret that it sends is not compared.
   static var clientAuthenticated: Rule {
     Rule(name: "a confidential client is authenticated") { context in
       guard let client = context.client else { return .pass }
@@ -67,16 +66,16 @@ extension Rule where Context == TokenContext {
     }
   }
 
-  /// RFC 9449, section 5. The token request of the gateway has no DPoP proof, so the upstream would issue a bearer
-  /// token. The client requested a token that a thief cannot use, and must not get a weaker one without notice.
+  /// RFC 9449, section 5. The client requests a token that is bound to its key. The gateway's token request has no DPoP
+  /// proof, so the upstream would issue a bearer token, which is weaker, and the client would not notice.
   static var noSenderConstraint: Rule {
     Rule(name: "the client does not request a token bound to its key") { context in
       context.request.hasDPoPProof ? .refuse(.senderConstraint) : .pass
     }
   }
 
-  /// RFC 8705, section 3. Only the client and the proxy that verified the certificate know whether a bound token was
-  /// expected, so the operator gets a finding.
+  /// RFC 8705, section 3. The client may expect a token that is bound to its certificate. The gateway cannot know this,
+  /// so the operator gets a finding.
   static var clientCertificateNoted: Rule {
     Rule(name: "a client certificate is noted, because it is not forwarded") { context in
       context.request.hasClientCertificate ? .note(.clientCertificateDropped) : .pass

@@ -4,8 +4,8 @@ import Policy
 // Rules on the grant type and the grants that a client may use.
 
 extension Rule where Context == AuthorizationContext {
-  /// RFC 6749, section 4.1.2.1; a device client does not use this endpoint (RFC 8628, section 3.1).
-  static var authorizationGrantAllowed: Rule {
+  /// RFC 6749, section 4.1.2.1. A device client does not use this endpoint (RFC 8628, section 3.1).
+  static var authorizationCodeGrantAllowed: Rule {
     Rule(name: "the client may use the authorization code grant") { context in
       guard let client = context.client else { return .pass }
       let isAllowed = client.grants.contains(.authorizationCode) && client.application != .device
@@ -15,7 +15,7 @@ extension Rule where Context == AuthorizationContext {
 }
 
 extension Rule where Context == TokenContext {
-  /// RFC 6749, sections 4.1.3 and 5.2: the gateway does not forward a grant that it does not know.
+  /// RFC 6749, sections 4.1.3 and 5.2. In enforce mode, the gateway never forwards a grant type that it does not know.
   static var grantTypeKnown: Rule {
     Rule(name: "the grant type is known") { context in
       guard let text = context.parameters[.grantType] else { return .refuse(.grantTypeMissing) }
@@ -23,9 +23,9 @@ extension Rule where Context == TokenContext {
     }
   }
 
-  /// RFC 6749, section 5.2. The client credentials grant uses only credentials that the client itself has at the
-  /// upstream: the gateway does not lend its own (`I-credentials`), and never sends upstream the secret with which
-  /// a client authenticates to the gateway.
+  /// RFC 6749, section 5.2. For the client credentials grant, the gateway forwards only the client's own upstream
+  /// credentials, as the client presented them (`I-credentials`). It does not add credentials that it holds, and never
+  /// forwards the secret with which a client authenticates to the gateway.
   static var grantAllowed: Rule {
     Rule(name: "the client may use the grant") { context in
       guard let client = context.client, let grant = context.grant, grant != .password else { return .pass }
@@ -36,7 +36,7 @@ extension Rule where Context == TokenContext {
   }
 
   /// RFC 6749, sections 4.1.3 and 6; RFC 8628, section 3.4.
-  static var grantComplete: Rule {
+  static var requiredGrantParameterPresent: Rule {
     Rule(name: "the parameter that the grant requires is present") { context in
       switch context.grant {
       case .authorizationCode: context.parameters[.code] == nil ? .refuse(.codeMissing) : .pass
@@ -47,7 +47,7 @@ extension Rule where Context == TokenContext {
     }
   }
 
-  /// RFC 9700, section 2.4: never forwarded, for any client.
+  /// RFC 9700, section 2.4. In enforce mode, the password grant is refused for every client.
   static var noPasswordGrant: Rule {
     Rule(name: "the grant is not the password grant") { context in
       context.parameters[.grantType] == GrantType.password.rawValue ? .refuse(.passwordGrant) : .pass

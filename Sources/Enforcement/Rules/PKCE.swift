@@ -4,9 +4,9 @@ import Policy
 // Rules on the code challenge and the code verifier (RFC 7636).
 
 extension Rule where Context == AuthorizationContext {
-  /// RFC 7636, section 4.4.1; RFC 8252, section 8.1: required of every native app, whatever the kind of its redirect
-  /// URI. OAuth 2.1, section 7.5.1.1, exempts a confidential client that relies on the nonce of OpenID Connect, if it
-  /// sends one.
+  /// RFC 7636, section 4.4.1; RFC 8252, section 8.1. A policy cannot exempt native apps. Under the OAuth 2.1 profile, a
+  /// policy can exempt only a confidential client that checks the `nonce` of OpenID Connect, for requests with a
+  /// `nonce` (OAuth 2.1, section 7.5.1.1).
   static var challengePresent: Rule {
     Rule(name: "a code challenge is present") { context in
       guard let client = context.client, case .absent = context.challenge else { return .pass }
@@ -32,7 +32,7 @@ extension Rule where Context == AuthorizationContext {
     }
   }
 
-  /// RFC 7636, section 4.2. The syntax of a challenge is checked even if no challenge is required.
+  /// RFC 7636, section 4.2. A challenge must be well-formed even if the policy does not require one.
   static var challengeWellFormed: Rule {
     Rule(name: "the challenge can match a verifier") { context in
       guard case .malformed = context.challenge else { return .pass }
@@ -42,27 +42,27 @@ extension Rule where Context == AuthorizationContext {
 }
 
 extension Rule where Context == TokenContext {
-  /// RFC 7636, section 4.1. The verifier is form-decoded once and never trimmed.
+  /// RFC 7636, section 4.1. The verifier is form-decoded once, and no character is removed.
   static var verifierWellFormed: Rule {
     Rule(name: "the code verifier is well-formed") { context in
       guard let client = context.client, context.grant == .authorizationCode,
         let text = context.parameters[.codeVerifier]
       else { return .pass }
-      return CodeVerifier(parsing: text, padding: client.verifierPadding) == nil ? .refuse(.verifierMalformed) : .pass
+      return CodeVerifier(parsing: text, syntax: client.verifierSyntax) == nil ? .refuse(.verifierMalformed) : .pass
     }
   }
 }
 
 extension Rule where Context == RedemptionContext {
-  /// RFC 7636, section 4.6, with the method of the authorization request only. A verifier without a challenge is a
-  /// downgrade (RFC 9700, section 4.8.2).
+  /// RFC 7636, section 4.6. The method is always that of the authorization request. A verifier for a code without a
+  /// challenge is refused, because an attacker may have removed the challenge (RFC 9700, section 4.8.2).
   static var verifierMatches: Rule {
     Rule(name: "the verifier matches the challenge") { context in
-      switch (context.code.challenge, context.intent.verifier) {
+      switch (context.code.challenge, context.request.verifier) {
       case (.some(let challenge), .some(let verifier)):
         challenge.matches(verifier) ? .pass : .refuse(.verifierMismatch)
-      case (.some, nil): context.intent.sentVerifier ? .refuse(.verifierMismatch) : .refuse(.verifierMissing)
-      case (nil, _): context.intent.sentVerifier ? .refuse(.unexpectedVerifier) : .pass
+      case (.some, nil): context.request.sentVerifier ? .refuse(.verifierMismatch) : .refuse(.verifierMissing)
+      case (nil, _): context.request.sentVerifier ? .refuse(.unexpectedVerifier) : .pass
       }
     }
   }

@@ -2,10 +2,11 @@ internal import Bytes
 import OAuth
 import Policy
 
-// Rules on the redirect URI, at the authorization endpoint and at the redemption.
+// Rules on the redirect URI, at the authorization endpoint and when a code is redeemed.
 
 extension Rule where Context == AuthorizationContext {
-  /// RFC 6749, sections 3.1 and 4.1.2.1: if there are two URIs, neither is trusted.
+  /// RFC 6749, sections 3.1 and 4.1.2.1. An absent URI passes here; a malformed one is refused. If there are several,
+  /// none can be trusted.
   static var redirectURIOnce: Rule {
     Rule(name: "redirect_uri occurs once") { context in
       switch context.parameters.reading(.redirectURI) {
@@ -16,7 +17,8 @@ extension Rule where Context == AuthorizationContext {
     }
   }
 
-  /// RFC 8252, sections 7.3 and 8.4: equal to a registered URI, except for the port of a native app's loopback literal.
+  /// RFC 8252, sections 7.3, 8.3 and 8.4. The URI must equal a registered one. For a native app, the port of a loopback
+  /// literal may differ, and also the port of `localhost` if the policy permits it.
   static var redirectURIVerified: Rule {
     Rule(name: "the redirect URI is registered") { context in
       guard context.client != nil else { return .pass }
@@ -31,16 +33,17 @@ extension Rule where Context == AuthorizationContext {
 }
 
 extension Rule where Context == RedemptionContext {
-  /// RFC 6749, section 4.1.3; a loopback port must be equal too. A URI that the authorization request omitted may be
-  /// absent here, but must be correct if it is present.
+  /// RFC 6749, section 4.1.3. The URI must equal the one to which the code was sent, including a loopback port. It may
+  /// be omitted if the authorization request omitted it.
   static var codeRedirectURISame: Rule {
     Rule(name: "redirect_uri equals that of the authorization request") { context in
-      switch context.intent.redirectURI {
+      switch context.request.redirectURI {
       case .some(let text) where text.utf8.span.isEqual(to: context.code.redirectURI.text.utf8.span): .pass
       case .none where !context.code.redirectURIWasSent: .pass
-      // Section 10.2 of the OAuth 2.1 draft: PKCE makes the comparison unnecessary.
-      case .none where context.intent.client.profile == .oauth21 && context.code.challenge != nil: .pass
-      case .some, .none: .refuse(.codeRedirectURI)
+      // With PKCE, a token request may omit the URI (OAuth 2.1 draft, section 10.2). A URI that is present is still
+      // compared.
+      case .none where context.request.client.profile == .oauth21 && context.code.challenge != nil: .pass
+      case .some, .none: .refuse(.codeRedirectURIMismatch)
       }
     }
   }

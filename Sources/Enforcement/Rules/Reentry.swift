@@ -2,13 +2,16 @@ internal import Bytes
 import OAuth
 import Policy
 
-// Rules on the requests that login and consent pages send to the authorization endpoint (`I-reentry`).
+// Rules on a re-entry (`I-reentry`): a request that a login or consent page of the upstream sends to the authorization
+// endpoint, with the sealed state. If it passes, it is forwarded unchanged.
 
 extension Rule where Context == ReentryContext {
-  /// A body that is not a form could contain parameters that the upstream reads and the gateway does not.
+  /// Otherwise the upstream could read a parameter that the gateway has not compared: in a body that is not a form,
+  /// among too many parameters, in a name that some server maps to an OAuth parameter, or in a value that cannot be
+  /// decoded.
   static var reentryReadable: Rule {
     Rule(name: "every OAuth parameter can be read") { context in
-      if context.request.hasUnreadBody || context.request.problem == .tooManyParameters {
+      if context.request.hasNonFormBody || context.request.problem == .tooManyParameters {
         return .refuse(.reentryBody)
       }
       for parameters in context.request.sources {
@@ -24,8 +27,8 @@ extension Rule where Context == ReentryContext {
     }
   }
 
-  /// `I-completion`: an upstream page has no reason to send a response with a code. An open redirect of the upstream
-  /// would turn it into a real response.
+  /// `I-completion`. A page of the upstream has no reason to send an authorization response with a code. An open
+  /// redirect of the upstream could turn it into a real response.
   static var reentryCarriesNoAnswer: Rule {
     Rule(name: "the request contains no response with a code") { context in
       let content = ReflectedCodeScanner(texts: context.request.texts)
@@ -33,8 +36,8 @@ extension Rule where Context == ReentryContext {
     }
   }
 
-  /// `I-reentry`: each of these parameters is absent, empty (RFC 6749, section 3.1: empty means omitted) or equal to
-  /// the value that was sent upstream, wherever it occurs.
+  /// `I-reentry`. All values of a parameter, in the query and in the body, must equal the value that was sent upstream.
+  /// A parameter may also be absent or empty (RFC 6749, section 3.1: empty means omitted).
   static var reentryUnchanged: Rule {
     Rule(name: "the parameters that went upstream come back unchanged") { context in
       for (parameter, value) in context.sent where context.request.contains(parameter) {
@@ -42,7 +45,7 @@ extension Rule where Context == ReentryContext {
           return .refuse(.reentryChanged, .parameter(parameter.text))
         }
       }
-      // A parameter that was never sent upstream cannot come back from there.
+      // A parameter that the gateway did not send cannot come from the upstream's page.
       if let surplus = context.neverSent.intersection(context.request.given).sorted.first {
         return .refuse(.reentryChanged, .parameter(surplus.text))
       }
@@ -52,7 +55,8 @@ extension Rule where Context == ReentryContext {
 }
 
 extension ReentryContext {
-  /// The addresses to which a response of this transaction, or of another one of its client, would be sent.
+  /// The addresses to which the upstream or the gateway may send an authorization response for the client of this
+  /// transaction.
   fileprivate var addresses: [String] {
     [GatewaySettings.ownCallback, transaction.upstreamRedirectURI, transaction.redirectURI.text]
       + (client?.redirectURIs.map(\.text) ?? [])
@@ -60,6 +64,6 @@ extension ReentryContext {
 }
 
 extension GatewaySettings {
-  /// The path of the callback, without the origin, which may be written in several ways.
+  /// The path of the callback. The origin is omitted because it can be written in several ways.
   static var ownCallback: String { ownPath + "callback" }
 }

@@ -1,7 +1,7 @@
 import OAuth
 import Policy
 
-// Rules on requests that refer to parameters elsewhere: request objects and pushed requests.
+// Rules on request objects and pushed requests, in which the parameters are not in the request itself.
 
 extension Rule where Context == AuthorizationContext {
   /// RFC 9101, sections 5 and 7; OpenID Connect Core, section 7.2.1.
@@ -26,8 +26,8 @@ extension Rule where Context == AuthorizationContext {
 }
 
 extension Rule where Context == TokenContext {
-  /// RFC 9126, sections 2 and 2.3. Credentials that only the upstream can verify do not count: pushed requests are
-  /// never sent upstream.
+  /// RFC 9126, sections 2 and 2.3. A client whose credentials only the upstream can verify may not push, because the
+  /// gateway does not forward pushed requests.
   static var clientMayPush: Rule {
     Rule(name: "the client may push its requests") { context in
       guard let client = context.client else { return .pass }

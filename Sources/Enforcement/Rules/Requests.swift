@@ -1,19 +1,19 @@
 import OAuth
 import Policy
 
-// Rules that give a request one meaning: a request that two readers could understand differently is refused.
+// Rules that refuse a request that two servers could read differently.
 
 extension Rule where Context: FormContext {
-  /// RFC 6749, sections 3.1 and 3.2: the authorization endpoint accepts GET, HEAD and POST, every other endpoint only
-  /// POST.
+  /// RFC 6749, sections 3.1 and 3.2. The authorization endpoint accepts GET, HEAD and POST. Every other endpoint
+  /// accepts only POST.
   static var methodAllowed: Rule {
     Rule(name: "the endpoint accepts the method") { context in
       context.problem == .method ? .refuse(.methodNotAllowed) : .pass
     }
   }
 
-  /// Parameters in both the query and the body, or a body that is not a form, would let two readers see two requests
-  /// (RFC 6749, sections 2.3.1, 3.1 and 3.2, appendix B).
+  /// RFC 6749, sections 2.3.1, 3.1 and 3.2, appendix B. Two servers could use different parameters if there are some in
+  /// both the query and the body, if there are too many, or if the body is not a form.
   static var oneSetOfParameters: Rule {
     Rule(name: "there is a single set of parameters") { context in
       switch context.problem {
@@ -26,21 +26,21 @@ extension Rule where Context: FormContext {
     }
   }
 
-  /// A name that cannot be decoded, or that some server maps to another parameter, would let two readers see two
-  /// requests.
+  /// A server could read a parameter that the gateway does not see: under a name that cannot be decoded, or under a
+  /// name that the server maps to another one.
   static var namesMeanOneThing: Rule {
     Rule(name: "every parameter name means one thing") { context in
       if context.parameters.hasMalformedName { return .refuse(.parameterNameMalformed) }
-      guard let name = context.parameters.secondRepresentation(of: context.names) else { return .pass }
+      guard let name = context.parameters.alternativeSpelling(of: context.names) else { return .pass }
       return .refuse(.parameterSpelling, .parameter(name.text))
     }
   }
 
-  /// RFC 6749, sections 3.1 and 3.2; only `resource` may repeat (RFC 8707, section 2). Parameters without a meaning at
-  /// the endpoint are ignored unless `upstream.parameters` lists them.
+  /// RFC 6749, sections 3.1 and 3.2. Only `resource` may repeat (RFC 8707, section 2). A parameter that is neither
+  /// defined for the endpoint nor listed in `upstream.parameters` is ignored.
   static var parametersOnce: Rule {
     Rule(name: "no parameter repeats") { context in
-      // Repetitions are rare, so only repeated entries are examined.
+      // Only the repeated entries are examined; most requests have none.
       for entry in context.parameters.repeatedEntries {
         let isKnown =
           context.names.contains(entry.parameter) || context.policy.upstream.parameters.contains(entry.name)
@@ -51,8 +51,8 @@ extension Rule where Context: FormContext {
     }
   }
 
-  /// RFC 6749, appendix B. A control character counts as malformed: no parameter may contain one (appendix A). A
-  /// verifier is never trimmed to make it valid (RFC 7636, section 4.1).
+  /// RFC 6749, appendix B. A value with a control character counts as malformed, because no parameter may contain one
+  /// (appendix A). Nothing is removed to make a value valid (RFC 7636, section 4.1).
   static var parametersWellFormed: Rule {
     Rule(name: "every parameter can be decoded") { context in
       guard let name = context.parameters.malformedNames.first else { return .pass }

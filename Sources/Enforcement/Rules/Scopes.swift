@@ -1,7 +1,7 @@
 import OAuth
 import Policy
 
-// Rules on scope, and on parameters that widen or narrow a token in other ways.
+// Rules on scope, and on other parameters that limit what a token may do.
 
 extension Rule where Context: FormContext {
   /// RFC 6749, section 3.3.
@@ -12,14 +12,14 @@ extension Rule where Context: FormContext {
     }
   }
 
-  /// RFC 6749, section 3.3. The app may rely on a scope that the upstream never sees. In a code redemption, scope has
-  /// no meaning and is never sent upstream.
+  /// RFC 6749, section 3.3. The client may rely on a scope token that is not sent upstream, so the operator gets a
+  /// finding. A redemption of a code has no finding, because its scope has no meaning.
   static var scopeDropNoted: Rule {
     Rule(name: "a scope that is not forwarded is noted") { context in
       guard let client = context.client, client.upstream.scopes != nil || context.policy.upstream.scopes != nil else {
         return .pass
       }
-      let scope = UpstreamScope(context.askedScope, client: client, policy: context.policy, takesDefault: false)
+      let scope = UpstreamScope(context.requestedScope, client: client, policy: context.policy, appliesDefault: false)
       return scope.isNarrowed ? .note(.scopeDropped) : .pass
     }
   }
@@ -31,7 +31,7 @@ extension Rule where Context: FormContext {
     }
   }
 
-  /// RFC 9396, sections 2 and 6.
+  /// RFC 9396, sections 2 and 6. Without the details, the token may permit more than the client requested.
   static var detailsNoted: Rule {
     Rule(name: "authorization details that are not forwarded are noted") { context in
       context.drops(.authorizationDetails) ? .note(.authorizationDetailsDropped) : .pass
@@ -40,15 +40,16 @@ extension Rule where Context: FormContext {
 }
 
 extension FormContext {
-  /// True if the request has the parameter and the list of forwarded parameters does not.
+  /// True if the request has the parameter and `upstream.parameters` does not list it.
   fileprivate func drops(_ parameter: ParameterName) -> Bool {
     parameters.contains(parameter) && !policy.upstream.parameters.contains(parameter.text)
   }
 }
 
 extension Rule where Context == RefreshContext {
-  /// RFC 6749, section 6. If neither the request nor the response named a scope, only the upstream knows the granted
-  /// one. A scope token that is never sent upstream was never granted there, so a request for it has no effect.
+  /// RFC 6749, section 6. The comparison uses the scope that is sent upstream, because a token of `scopes.drop` was
+  /// never granted there. If neither the authorization request nor the upstream's response contained a scope, only the
+  /// upstream knows the granted one.
   static var refreshScopeWithin: Rule {
     Rule(name: "scope is not widened") { context in
       guard let asked = context.upstreamScope, let granted = context.grant.scope else { return .pass }
@@ -58,8 +59,9 @@ extension Rule where Context == RefreshContext {
 }
 
 extension Rule where Context == ReentryContext {
-  /// `I-reentry`: a consent form may omit scope tokens that the user did not select, and may not add any. If no scope
-  /// was sent upstream, the upstream chooses its default (RFC 6749, section 3.3), which the form may contain.
+  /// `I-reentry`. A consent form may omit scope tokens that the user did not select, but may not add any. If no scope
+  /// was sent upstream, any scope passes: the upstream selects a default (RFC 6749, section 3.3), which the form may
+  /// contain.
   static var reentryScopeWithin: Rule {
     Rule(name: "scope is only narrowed") { context in
       guard let sent = context.sentScope else { return .pass }

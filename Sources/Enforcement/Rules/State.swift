@@ -4,14 +4,16 @@ import Policy
 // Rules on `state`.
 
 extension Rule where Context == AuthorizationContext {
-  /// A state that the gateway sealed either belongs to a running transaction, which it re-enters, or was stolen.
-  static var stateIsTheClients: Rule {
+  /// A state that the gateway sealed belongs to a transaction. A request that continues this transaction is not decided
+  /// by this rule, so here the state may be stolen.
+  static var stateNotSealed: Rule {
     Rule(name: "state was not sealed by the gateway") { context in
       context.stateIsSealed ? .refuse(.stateForeign) : .pass
     }
   }
 
-  /// RFC 8252, section 8.9: `state` is recommended; PKCE binds the response to the client as well.
+  /// RFC 8252, section 8.9. `state` is recommended and not required, because PKCE also binds the response to the
+  /// client.
   static var statePresent: Rule {
     Rule(name: "state is present") { context in
       guard let client = context.client, client.state != .off, context.parameters[.state] == nil else { return .pass }

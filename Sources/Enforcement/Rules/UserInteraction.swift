@@ -4,8 +4,8 @@ import Policy
 // Rules on the user agent and the pages that the user sees.
 
 extension Rule where Context == AuthorizationContext {
-  /// OpenID Connect Core, section 3.1.2.1; RFC 8252, section 8.6: if the gateway must ask the user, no request can be
-  /// silent.
+  /// OpenID Connect Core, section 3.1.2.1; RFC 8252, section 8.6. If the gateway must ask the user for consent,
+  /// `prompt=none` cannot succeed.
   static var promptAllowed: Rule {
     Rule(name: "prompt does not skip the consent page") { context in
       let prompts = context.parameters[.prompt]?.split(separator: " ") ?? []
@@ -15,8 +15,8 @@ extension Rule where Context == AuthorizationContext {
     }
   }
 
-  /// RFC 8252, section 8.12. Advisory. It runs before every rule that redirects, because an app that shows the login
-  /// page itself should get neither a form nor a response.
+  /// RFC 8252, section 8.12. The check is advisory. It runs before every rule that may redirect an error, because an
+  /// app that shows the login page itself should get neither a form nor a response.
   static var userAgentExternal: Rule {
     Rule(name: "the user agent does not look embedded") { context in
       guard let client = context.client, client.embeddedUserAgents != .off else { return .pass }
@@ -28,8 +28,7 @@ extension Rule where Context == AuthorizationContext {
 }
 
 extension Rule where Context == ReentryContext {
-  /// RFC 8252, section 8.12: a policy that blocks embedded user agents blocks them at every step, not only at the
-  /// first.
+  /// RFC 8252, section 8.12. If the policy blocks embedded user agents, they are blocked at every step of the sign-in.
   static var reentryUserAgentExternal: Rule {
     Rule(name: "the user agent of a re-entry does not look embedded") { context in
       guard let client = context.client, client.mode == .enforce, client.embeddedUserAgents == .block else {
@@ -43,7 +42,7 @@ extension Rule where Context == ReentryContext {
 }
 
 extension Rule where Context == InteractionContext {
-  /// RFC 8252, section 8.12: a policy that blocks embedded user agents blocks them on every page of the interaction.
+  /// RFC 8252, section 8.12. If the policy blocks embedded user agents, they are blocked at every step of the sign-in.
   static var interactionUserAgentExternal: Rule {
     Rule(name: "the user agent of an upstream page does not look embedded") { context in
       guard context.userAgentGuard.blocks else { return .pass }

@@ -1,49 +1,50 @@
 public import OAuth
 public import Policy
 
-/// The facts for the rules on an opened code.
+/// The facts for the rules on a redemption, after the gateway has decrypted the code.
 struct RedemptionContext: Sendable {
-  let intent: RedemptionIntent
+  let request: RedemptionIntent
   let code: IssuedCode
   let now: Int64
 }
 
-/// Permission to redeem the upstream code. Only `Enforcement` can create it. The caller claims the single use of
-/// ``family`` before it contacts the upstream.
+/// Permission to redeem the upstream code. Only `Enforcement` can create it. The caller claims the single use of the
+/// code, under the id ``family``, before it contacts the upstream.
 public final class RedemptionPermit: Sendable {
   /// The client that redeems the code.
   public let client: Client
-  /// The content of the sealed code.
+  /// The content of the sealed code, decrypted.
   public let code: IssuedCode
   /// The verifier that the client presented; `nil` for a code without a challenge.
   public let verifier: Secret?
   /// The token request to the upstream.
   public let upstream: UpstreamTokenRequest
-  /// True if refresh tokens in the response are sealed to the client: those of public clients, and those of codes that
-  /// the gateway redeems with credentials that it holds, because only these can refresh later. An observed client that
-  /// can refresh at the upstream by itself gets the upstream token, so that observing ends sealing (`I-observe`).
+  /// True if the gateway seals the refresh token of the response to the client. It does so for public clients, and for
+  /// codes that it redeems with credentials that it holds, because only the gateway can use such a refresh token. The
+  /// exception is an observed client that can refresh at the upstream by itself: it gets the upstream's own token, so
+  /// that setting `observe` ends the use of sealed tokens (`I-observe`).
   public let sealsRefreshToken: Bool
   private let credentials: UpstreamCredentials
   private let parameters: FormParameters
 
   init(_ context: RedemptionContext, policy: Policy) {
-    let intent = context.intent
+    let request = context.request
     code = context.code
     family = TransactionID(code.digest)
-    client = intent.client
-    verifier = intent.verifier?.secret
-    parameters = intent.parameters
-    // If there was a challenge, the rules have compared the verifier.
+    client = request.client
+    verifier = request.verifier?.secret
+    parameters = request.parameters
+    // If the code has a challenge, the rules have compared the verifier with it.
     credentials = UpstreamCredentials(
-      client: client, authentication: intent.authentication, isProven: intent.clientIsProven || code.challenge != nil)
+      client: client, authentication: request.authentication, isProven: request.clientIsProven || code.challenge != nil)
     let isSealed = client.kind == .public || credentials.isHeld
-    sealsRefreshToken = isSealed && !client.refreshesItself(with: intent.authentication)
+    sealsRefreshToken = isSealed && !client.refreshesItself(with: request.authentication)
     var entries = [
       FormParameters.Entry(.grantType, GrantType.authorizationCode.rawValue),
       FormParameters.Entry(.code, code.upstreamCode.reveal()),
       FormParameters.Entry(.redirectURI, code.upstreamRedirectURI),
     ]
-    // Depends on the code, not on the policy, which may have changed since the challenge was sent upstream.
+    // Decided by the code and not by the policy, which may have changed since the challenge was sent upstream.
     let upstreamVerifier = code.upstreamVerifier?.secret
     if let upstreamVerifier { entries.append(FormParameters.Entry(.codeVerifier, upstreamVerifier.reveal())) }
     entries += policy.allowListed(parameters)
@@ -52,41 +53,42 @@ public final class RedemptionPermit: Sendable {
       hiding: [code.upstreamCode, upstreamVerifier].compactMap(\.self), sealsRefreshToken: sealsRefreshToken)
   }
 
-  /// The identifier of the login for which the code was issued, and of the family of its refresh tokens.
+  /// The identifier of the login for which the code was issued. All refresh tokens of the login have it, too.
   ///
-  /// It is derived from the upstream code: two transactions can never redeem one code, and a second code of the same
-  /// transaction (the user went back and consented again) is a separate login.
+  /// It is derived from the upstream code and the upstream client id. So two transactions can never redeem the same
+  /// upstream code, and a second code of one transaction (the user went back and consented again) begins a separate
+  /// login.
   public let family: TransactionID
 
-  /// The request that revokes a token that was issued for the code (RFC 7009, section 2.1).
+  /// Returns the request that revokes a token that was issued for the code (RFC 7009, section 2.1).
   public func revocation(of token: Secret, hint: TokenTypeHint) -> UpstreamTokenRequest {
     UpstreamTokenRequest(revoking: token, hint: hint, credentials, parameters: parameters)
   }
 }
 
 extension Enforcement {
-  /// Decides the redemption of an opened code (RFC 6749, section 4.1.3; RFC 7636, section 4.6).
+  /// Decides the redemption of a code (RFC 6749, section 4.1.3; RFC 7636, section 4.6).
   ///
   /// - Parameters:
-  ///   - intent: The result of ``decideToken(_:policy:holdsSealedValue:)``.
-  ///   - opened: The result of opening `intent.code`.
+  ///   - request: The request, as ``decideToken(_:policy:holdsSealedValue:)`` returned it.
+  ///   - opened: The result of decrypting `request.code`.
   ///   - policy: The current policy.
   ///   - now: The current time in seconds since 1970.
   public static func decideRedemption(
-    _ intent: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64
+    _ request: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64
   ) -> DecisionWithFindings<RedemptionPermit> {
-    redemption(intent, opened: opened, policy: policy, now: now, keepsTrace: false).outcome
+    redemption(request, opened: opened, policy: policy, now: now, keepsTrace: false).outcome
   }
 
-  /// The same decision, with the verdict of every rule.
+  /// Returns the same decision, and the verdict of every rule that ran.
   public static func explainRedemption(
-    _ intent: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64
+    _ request: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64
   ) -> (outcome: DecisionWithFindings<RedemptionPermit>, trace: [TraceStep]) {
-    redemption(intent, opened: opened, policy: policy, now: now, keepsTrace: true)
+    redemption(request, opened: opened, policy: policy, now: now, keepsTrace: true)
   }
 
   private static func redemption(
-    _ intent: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64, keepsTrace: Bool
+    _ request: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64, keepsTrace: Bool
   ) -> (outcome: DecisionWithFindings<RedemptionPermit>, trace: [TraceStep]) {
     let code: IssuedCode
     switch opened {
@@ -95,7 +97,7 @@ extension Enforcement {
     case .keyUnknown:
       return (DecisionWithFindings(decision: .reject(RejectionResponse(.codeKeyUnknown)), findings: []), [])
     }
-    let context = RedemptionContext(intent: intent, code: code, now: now)
+    let context = RedemptionContext(request: request, code: code, now: now)
     var run = RuleRun(mode: .enforce, keepsTrace: keepsTrace)
     let decision: Decision<RedemptionPermit> =
       switch run.run(RuleTable.redemption, on: context) {

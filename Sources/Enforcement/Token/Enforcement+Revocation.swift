@@ -4,22 +4,22 @@ public import Policy
 extension Enforcement {
   /// Decides a revocation request (RFC 7009, section 2.1).
   ///
-  /// A sealed token is revoked for its own client only, with the credentials that belong to it (`I-credentials`). A
-  /// token that the gateway did not seal passes unchanged, if its client is known and did not present a wrong secret:
-  /// otherwise the upstream would compare guesses at a secret that the gateway holds.
+  /// A sealed token is revoked only for the client to which it was issued, with the credentials of that client
+  /// (`I-credentials`). A request with a token that the gateway did not seal passes if it is observed. Otherwise it
+  /// passes if it is well-formed and names no client, or a client of the policy, without a wrong secret: if wrong
+  /// secrets passed, the upstream could be used to guess a secret that the gateway holds.
   ///
   /// - Parameters:
-  ///   - request: The request; revocation authenticates clients as the token endpoint does.
-  ///   - opened: The result of opening its `token`.
+  ///   - request: The request. Clients authenticate as at the token endpoint.
+  ///   - opened: The result of decrypting its `token`.
   ///   - policy: The current policy.
   public static func decideRevocation(
     _ request: TokenRequest, opened: Opened<RefreshGrant>, policy: Policy
   ) -> DecisionWithFindings<UpstreamTokenRequest> {
     let grant: RefreshGrant
     switch opened {
-    case .invalid: return raw(request, policy: policy)
-    // If it were forwarded, the upstream would not know the token, which would stay valid although the client was
-    // informed that it is revoked.
+    case .invalid: return decideUnsealed(request, policy: policy)
+    // The upstream does not know the sealed token, and would answer as if it had revoked it (RFC 7009, section 2.2).
     case .keyUnknown: return DecisionWithFindings(decision: .reject(RejectionResponse(.codeKeyUnknown)), findings: [])
     case .value(let value): grant = value
     }
@@ -46,7 +46,9 @@ extension Enforcement {
     return DecisionWithFindings(decision: .forward(form), findings: [])
   }
 
-  private static func raw(_ request: TokenRequest, policy: Policy) -> DecisionWithFindings<UpstreamTokenRequest> {
+  private static func decideUnsealed(
+    _ request: TokenRequest, policy: Policy
+  ) -> DecisionWithFindings<UpstreamTokenRequest> {
     let context = TokenContext(request: request, policy: policy, mode: mode(of: request, policy: policy))
     let rejections = [rejection(of: request), rejection(of: context)].compactMap { $0 }
     guard context.mode == .enforce else {
@@ -81,7 +83,7 @@ extension Enforcement {
   }
 }
 
-/// A hint about the type of a token (RFC 7009, section 2.1).
+/// The type of a token, as the client states it (RFC 7009, section 2.1).
 public enum TokenTypeHint: String, Sendable {
   case accessToken = "access_token"
   case refreshToken = "refresh_token"

@@ -2,17 +2,21 @@ public import OAuth
 public import Policy
 
 extension Enforcement {
-  /// Decides a token request (RFC 6749, section 3.2) as far as possible before its code or token is opened.
+  /// Decides a token request (RFC 6749, section 3.2), as far as possible without the content of its code or refresh
+  /// token.
   ///
-  /// - Parameter holdsSealedValue: True if its code or refresh token opens as one that the gateway sealed. The request
-  ///   is then enforced in every mode.
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - policy: The current policy.
+  ///   - holdsSealedValue: True if the gateway can decrypt the code or refresh token. The request is then enforced in
+  ///     every mode.
   public static func decideToken(
     _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool = false
   ) -> DecisionWithFindings<TokenIntent> {
     token(request, policy: policy, holdsSealedValue: holdsSealedValue, keepsTrace: false).outcome
   }
 
-  /// The same decision, with the verdict of every rule.
+  /// Returns the same decision, and the verdict of every rule that ran.
   public static func explainToken(
     _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool = false
   ) -> (outcome: DecisionWithFindings<TokenIntent>, trace: [TraceStep]) {
@@ -57,10 +61,10 @@ extension Enforcement {
     case .deviceCode:
       return parameters[.deviceCode].map { .device(DeviceIntent(client: client, deviceCode: Secret($0))) }
     case .clientCredentials:
-      // Only the credentials of the client: those that the gateway holds are never used for this grant.
+      // The credentials that the gateway holds are never used for this grant.
       var entries = [FormParameters.Entry(.grantType, grant.rawValue)]
       let asked = parameters[.scope].flatMap { Scope(parsing: $0) }
-      if let scope = UpstreamScope(asked, client: client, policy: context.policy, takesDefault: true).scope {
+      if let scope = UpstreamScope(asked, client: client, policy: context.policy, appliesDefault: true).scope {
         entries.append(FormParameters.Entry(.scope, scope.text))
       }
       entries += context.policy.allowListed(parameters)
@@ -74,7 +78,8 @@ extension Enforcement {
 }
 
 extension Policy {
-  /// The parameters in the allow-list that a token request may send upstream.
+  /// Returns the parameters that `upstream.parameters` lists, except those that the token endpoint defines. `resource`
+  /// is returned if it is listed.
   func allowListed(_ parameters: FormParameters) -> [FormParameters.Entry] {
     guard !upstream.parameters.isEmpty else { return [] }
     return parameters.entries.filter { entry in

@@ -1,28 +1,29 @@
 public import OAuth
 public import Policy
 
-/// A set of client ids that also contains the spellings that some server reads as one of them.
+/// A set of client ids. It also contains each text that some server treats as one of the ids.
 ///
-/// Some servers ignore case in ids, trim them, decode them twice, or fold them by a database collation
-/// (`LenientDecoding`). The set is computed once per policy.
+/// Servers may ignore case in ids, trim them, decode them twice, or compare them by a database collation
+/// (`LenientDecoding`).
 public struct IdentifierSet: Sendable {
   private let folded: Set<[UInt8]>
 
-  /// Creates the set of the ids and all their spellings.
+  /// Creates a set with the ids.
   public init(_ ids: some Sequence<ClientID>) {
     folded = Set(ids.map { IdentifierSet.fold($0.rawValue) })
   }
 
-  /// True if the set contains no id.
+  /// True if the set is empty.
   public var isEmpty: Bool { folded.isEmpty }
 
-  /// True if some server may read `id` as one of the set.
+  /// True if some server may treat `id` as one of the ids.
   public func contains(_ id: String) -> Bool {
     guard !folded.isEmpty else { return false }
     return folded.contains(IdentifierSet.fold(id))
   }
 
-  /// The id as lower-case ASCII, without spaces and control characters.
+  /// Returns a text that is the same for all ids that a server may treat as equal: decoded, in lower case, and without
+  /// spaces, plus signs and control characters.
   private static func fold(_ id: String) -> [UInt8] {
     let bytes = Array(id.utf8)
     let isPlain = bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "%") }
@@ -32,21 +33,22 @@ public struct IdentifierSet: Sendable {
   }
 }
 
-/// The ids that need protection at the endpoints that clients call, computed once per policy.
+/// The ids that are protected at the endpoints that clients call. Creating the sets takes time in proportion to the
+/// number of clients, so it is done once for each policy.
 public struct GuardedIdentifiers: Sendable {
-  /// The upstream ids of enforced clients whose secret the gateway holds.
+  /// The upstream ids of enforced clients for which the gateway holds an upstream secret.
   public let held: IdentifierSet
-  /// The ids of clients whose secret only the gateway knows.
+  /// The ids of clients that authenticate to the gateway with a secret that must not be sent upstream.
   public let provedHere: IdentifierSet
 
   /// Collects the ids of a policy.
   ///
   /// - Parameter asIfEnforced: True to treat observed clients as enforced ones.
   public init(_ policy: Policy, asIfEnforced: Bool = false) {
-    let lent = policy.clients.values.lazy.filter { client in
+    let withHeldSecret = policy.clients.values.lazy.filter { client in
       (asIfEnforced || client.mode == .enforce) && client.upstream.clientSecret != nil
     }
-    held = IdentifierSet(lent.map(\.settings.upstream.clientID))
+    held = IdentifierSet(withHeldSecret.map(\.settings.upstream.clientID))
     provedHere = IdentifierSet(policy.clients.values.lazy.filter { $0.secret != nil }.map(\.settings.id))
   }
 }

@@ -2,19 +2,19 @@ import Cryptography
 import OAuth
 import Policy
 
-/// The facts for the rules of the token endpoint, before a code or token is opened.
+/// The facts for the rules of the token endpoint. They do not include the content of a sealed code or refresh token.
 struct TokenContext: FormContext {
-  /// The degree to which the client has been authenticated.
+  /// The result of authenticating the client.
   enum Proof: Sendable {
-    /// A public client: it only named itself.
+    /// The client is public, so it is only identified.
     case identified
-    /// The gateway compared the client's secret.
+    /// The client presented the right secret.
     case verified
     /// The client presented credentials that only the upstream can compare.
     case presented
-    /// A confidential client presented no credentials, or the client is unknown.
+    /// A confidential client presented no credentials, or the request names no client of the policy.
     case missing
-    /// The credentials are wrong or of a kind that the client may not use.
+    /// The credentials are wrong, or the client may not use credentials of this kind.
     case wrong
   }
 
@@ -30,8 +30,8 @@ struct TokenContext: FormContext {
     self.request = request
     self.policy = policy
     self.mode = mode
-    let read = Result { () throws(ClientAuthenticationError) in try request.clientAuthentication() }
-    switch read {
+    let result = Result { () throws(ClientAuthenticationError) in try request.clientAuthentication() }
+    switch result {
     case .success(let authentication):
       self.authentication = authentication
       authenticationError = nil
@@ -46,15 +46,15 @@ struct TokenContext: FormContext {
   var parameters: FormParameters { request.parameters }
   var names: ParameterNames { request.names }
   var problem: FormProblem? { request.problem }
-  var askedScope: Scope? {
+  var requestedScope: Scope? {
     grant == .authorizationCode ? nil : parameters[.scope].flatMap { Scope(parsing: $0) }
   }
   var grant: GrantType? { parameters[.grantType].flatMap(GrantType.init(rawValue:)) }
 
-  /// The verifier to compare; `nil` if the request has none, or a malformed one.
+  /// The verifier to compare; `nil` if the request has none, or a malformed one, or an unknown client.
   var verifier: CodeVerifier? {
     guard let client, let text = parameters[.codeVerifier] else { return nil }
-    return CodeVerifier(parsing: text, padding: client.verifierPadding)
+    return CodeVerifier(parsing: text, syntax: client.verifierSyntax)
   }
 
   private static func proof(of authentication: ClientAuthentication?, for client: Client?) -> Proof {
@@ -62,21 +62,22 @@ struct TokenContext: FormContext {
     guard client.kind == .confidential else { return .identified }
     guard authentication.method != .none else { return .missing }
     guard let expected = client.expectedSecret else {
-      // Only a client that uses its own id at the upstream can authenticate there.
+      // Only a client with the same id at the upstream can authenticate there.
       return client.upstream.clientID == client.id ? .presented : .wrong
     }
     guard let secret = authentication.secret else { return .wrong }
-    let isRight = constantTimeEqual(Array(secret.reveal().utf8), Array(expected.reveal().utf8))
-    return isRight ? .verified : .wrong
+    let isEqual = constantTimeEqual(Array(secret.reveal().utf8), Array(expected.reveal().utf8))
+    return isEqual ? .verified : .wrong
   }
 }
 
 extension Client {
-  /// The secret that a confidential client must present: the one in its settings, or, if the client uses its own id at
-  /// the upstream, the one that the gateway holds for it there. The two are then the same.
+  /// The secret that the gateway compares with the presented one: the one in the client's settings. A client with the
+  /// same id at the upstream may have none there; then it must present the upstream secret that the gateway holds.
+  /// `nil` if the gateway has nothing to compare.
   var expectedSecret: Secret? {
     self.secret ?? (self.upstream.clientID == self.id ? self.upstream.clientSecret : nil)
   }
 
-  var verifierPadding: Base64Padding { self.pkceSyntax == .lenient ? .tolerated : .refused }
+  var verifierSyntax: VerifierSyntax { self.pkceSyntax == .lenient ? .lenient : .strict }
 }

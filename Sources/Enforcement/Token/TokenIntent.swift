@@ -1,13 +1,13 @@
 public import OAuth
 public import Policy
 
-/// A token request whose client has been checked; its code or token is still to be opened and checked.
+/// A token request that has passed the rules of the token endpoint. Its code or refresh token is not decrypted yet.
 public enum TokenIntent: Sendable {
   case redeem(RedemptionIntent)
   case refresh(RefreshIntent)
   case device(DeviceIntent)
-  /// A grant without a sealed value: client credentials. `verified` is the client if the gateway has verified its
-  /// credentials.
+  /// A request without a code or refresh token (the client credentials grant), which is sent upstream. `verified` is
+  /// the client if the gateway has compared its secret; otherwise `nil`.
   case forward(UpstreamTokenRequest, verified: Client?)
 
   /// The client of the request; `nil` for ``forward(_:verified:)``.
@@ -25,7 +25,7 @@ public enum TokenIntent: Sendable {
 public struct RedemptionIntent: Sendable {
   /// The client that sent the request.
   public let client: Client
-  /// The code as presented, to be opened.
+  /// The code as presented.
   public let code: Secret
   let redirectURI: String?
   let verifier: CodeVerifier?
@@ -40,7 +40,7 @@ public struct RedemptionIntent: Sendable {
 public struct RefreshIntent: Sendable {
   /// The client that sent the request.
   public let client: Client
-  /// The refresh token as presented, to be opened.
+  /// The refresh token as presented.
   public let token: Secret
   let scope: Scope?
   let authentication: ClientAuthentication
@@ -57,20 +57,21 @@ public struct DeviceIntent: Sendable {
   public let deviceCode: Secret
 }
 
-/// A form for the token or revocation endpoint of the upstream. Only `Enforcement` can create it.
+/// A request for the token or revocation endpoint of the upstream. Only `Enforcement` can create it.
 public struct UpstreamTokenRequest: Sendable {
-  /// The value of `Authorization`; `nil` to send none.
+  /// The value of `Authorization`; `nil` if the field is not sent.
   public let authorization: Secret?
-  /// The body, form-encoded from the parsed values.
+  /// The body, encoded from the parsed values.
   public let body: Secret
-  /// True if it contains credentials that the gateway holds, so that an error about them is not the client's fault.
+  /// True if the request contains credentials that the gateway holds, so that the client has not caused an error about
+  /// them.
   public let usesGatewayCredentials: Bool
-  /// The client's credentials in it, which only the upstream compares; `nil` without them.
+  /// The client's credentials in the request, which only the upstream compares; `nil` if there are none.
   public let presented: ClientAuthentication?
-  /// Texts of the upstream request that must not reach the client in the response: the upstream code or refresh token
-  /// behind a sealed one, and the held secret.
+  /// Texts of the request that the response to the client must not contain: the upstream's code or refresh token that
+  /// was sealed, the gateway's verifier, and the secret that the gateway holds.
   public let hidden: [Secret]
-  /// True if the client may only get refresh tokens that are sealed to it.
+  /// True if the client may only get refresh tokens that the gateway has sealed to it.
   public let sealsRefreshToken: Bool
 
   init(
@@ -81,7 +82,7 @@ public struct UpstreamTokenRequest: Sendable {
     var hidden = values
     if let secret = credentials.heldSecret {
       hidden.append(secret)
-      // The held secret can be decoded from the base64 text of HTTP Basic.
+      // The secret can be decoded from the base64 text of HTTP Basic, so that text is hidden, too.
       if let authorization { hidden.append(BasicCredentials.encodedPair(of: authorization)) }
     }
     self.hidden = hidden
@@ -93,13 +94,14 @@ public struct UpstreamTokenRequest: Sendable {
   }
 }
 
-/// The result of opening a sealed value.
+/// The result of decrypting a sealed value.
 public enum Opened<Value: Sendable>: Sendable {
   /// The content of the value.
   case value(Value)
-  /// The value was not sealed by this gateway, was altered, was sealed for another purpose, or with a key that is
-  /// retired.
+  /// The value was not sealed by a gateway with this issuer, was altered, was sealed for another purpose, or was sealed
+  /// with a key that is retired.
   case invalid
-  /// The value was sealed with a key that this replica does not know yet.
+  /// The value was sealed with a key that this replica does not know: a new key that it has not loaded yet, or the key
+  /// of another deployment.
   case keyUnknown
 }

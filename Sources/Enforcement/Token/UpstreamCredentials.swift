@@ -3,18 +3,20 @@ import Policy
 
 /// The credentials of one token request to the upstream (`I-credentials`).
 enum UpstreamCredentials: Sendable {
-  /// Credentials that the gateway holds, sent in the way that the upstream requires.
+  /// Credentials that the gateway holds. `upstream.authentication` of the client determines how they are sent.
   case held(UpstreamClient, Secret)
-  /// The credentials that the client presented, unchanged.
+  /// The credentials that the client presented, in the form in which it presented them.
   case presented(ClientAuthentication)
-  /// Only an identifier.
+  /// No credentials, only a client id.
   case identifier(ClientID)
 
-  /// Selects held credentials only for a client that is proven: by its secret, by the verifier or by a token sealed to
-  /// it.
+  /// Selects the credentials.
   ///
-  /// `upstream.authentication` determines how held credentials are sent. It has no effect on credentials that a client
-  /// presents.
+  /// - Parameters:
+  ///   - client: The client.
+  ///   - authentication: The credentials that the client presented.
+  ///   - isProven: True if the identity of the client is proven: by its secret, by the verifier, or by a token that is
+  ///     sealed to it. Only then are credentials that the gateway holds used.
   init(client: Client, authentication: ClientAuthentication, isProven: Bool) {
     if isProven, let secret = client.upstream.clientSecret, client.upstream.authentication != .none {
       self = .held(client.upstream, secret)
@@ -49,9 +51,9 @@ enum UpstreamCredentials: Sendable {
     }
   }
 
-  /// The parameters that the credentials add to the body.
+  /// Returns the parameters that the credentials add to the body.
   ///
-  /// With Basic, the identifier is omitted: some servers refuse both together.
+  /// With HTTP Basic, `client_id` is omitted, because some servers refuse a request with both.
   func entries(from parameters: FormParameters) -> [FormParameters.Entry] {
     switch self {
     case .held(let client, let secret):
@@ -70,11 +72,11 @@ enum UpstreamCredentials: Sendable {
 }
 
 extension Client {
-  /// True if the credentials that the client presents are those that it has at the upstream: the client uses its own id
-  /// there, and has no secret for the gateway, which must never be sent upstream.
+  /// True if the gateway forwards credentials that the client presents, because they are the client's own at the
+  /// upstream: it has the same id there, and no separate secret for the gateway, which must never be sent upstream.
   ///
-  /// For a public client, this is true only if the gateway holds its upstream secret. Otherwise a secret proves nothing
-  /// (RFC 8252, section 8.5) and is not forwarded.
+  /// For a public client, it is true only if the gateway holds its upstream secret. The secret of any other public
+  /// client proves nothing (RFC 8252, section 8.5) and is not forwarded.
   var presentsUpstreamCredentials: Bool {
     self.upstream.clientID == self.id && self.secret == nil
       && (self.kind == .confidential || self.upstream.clientSecret != nil)

@@ -71,7 +71,7 @@ enum FormTarget {
   /// A name that PHP, a C string or another separator changes into a parameter's name is recognised.
   private static func checkSpellings(_ parameters: FormParameters, _ body: [UInt8]) throws(Violation) {
     let known = ParameterNames.atAuthorization
-    guard parameters.secondRepresentation(of: known) == nil else { return }
+    guard parameters.alternativeSpelling(of: known) == nil else { return }
     for name in parameters.entries.map(\.name) where !known.contains(ParameterName(name)) {
       let text = name.utf8.prefix { $0 != 0 && $0 != UInt8(ascii: "[") }.drop { $0 == 0x20 }
       let php = String(
