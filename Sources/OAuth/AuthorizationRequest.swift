@@ -1,20 +1,22 @@
-/// A request at the authorization endpoint (RFC 6749, sections 3.1 and 4.1.1), parsed but not yet judged.
+/// A request at the authorization endpoint (RFC 6749, sections 3.1 and 4.1.1), parsed but not yet checked.
 ///
-/// A class, because its context and its endpoint share it, and copying a struct would retain every string.
+/// A class, because several types share a request, and a copy of a structure would retain every string in it.
 public final class AuthorizationRequest: Sendable {
-  /// The parameters to judge: those of the body for a POST with a form that is not empty, otherwise those of the query.
+  /// The parameters to check. They are those of the body for a POST whose form has parameters, otherwise those of the
+  /// query.
   public let parameters: FormParameters
-  /// The reason why the request has no single set of parameters to judge; `nil` if it has one.
+  /// The reason why the request has no single set of parameters; `nil` if it has one.
   public let problem: FormProblem?
   /// The value of `User-Agent`; `nil` if the request has none.
   public let userAgent: String?
-  /// The parameters of the query and those of the body, as sent.
+  /// The parameters of the query and those of the body. A list is empty if it has too many parameters, or if the body
+  /// is not a form.
   public let sources: [FormParameters]
   private let query: String
   private let body: [UInt8]
-  /// True if there is a body that is not a form: its content is not parsed.
+  /// True if there is a body that is not a form. Its content is not parsed.
   public let hasNonFormBody: Bool
-  /// Every value of `state` in the query and the body: one of them may be a sealed state that re-enters.
+  /// All values of `state` in the query and the body. One of them may be a state that the gateway sealed.
   public let states: [String]
 
   /// Parses a request.
@@ -55,17 +57,17 @@ public final class AuthorizationRequest: Sendable {
   /// The query and the body, byte for byte.
   public var texts: [[UInt8]] { [Array(query.utf8), body] }
 
-  /// All values of a parameter, from the query and the body.
+  /// Returns all values of a parameter, from the query and the body, without the empty ones.
   public func all(_ parameter: ParameterName) -> [String] { sources.flatMap { $0.all(parameter) } }
 
-  /// True if the query or the body gives the parameter a value.
+  /// True if the parameter has a value in the query or the body.
   public func contains(_ parameter: ParameterName) -> Bool { given.contains(parameter) }
 
-  /// The parameters that have a value in the query or in the body.
+  /// The parameters that have a value in the query or the body, even one that cannot be decoded.
   public var given: ParameterNames { sources.reduce([]) { $0.union($1.given) } }
 
-  /// True if any parameter is one of an authorization request, or can be read as one by some server. A name that cannot
-  /// be decoded counts.
+  /// True if any of the parameters has a value and belongs to an authorization request, or if some server may read its
+  /// name as such a parameter. A name that cannot be decoded counts, too.
   public static func hasOAuthParameters(_ parameters: FormParameters) -> Bool {
     parameters.hasMalformedName || !parameters.given.isDisjoint(with: .atAuthorization)
       || parameters.alternativeSpelling(of: .atAuthorization) != nil

@@ -4,13 +4,14 @@ public struct AuthorizationResponse: Sendable, Equatable {
   public let redirectURI: RedirectURI
   /// The mode in which the response is sent.
   public let mode: ResponseMode
-  /// The decoded parameters, in the order in which they are sent. They contain `iss` exactly once (RFC 9207).
+  /// The decoded parameters, in the order in which they are sent. `iss` (RFC 9207) occurs exactly once.
   public let parameters: [FormParameters.Entry]
   /// True if the redirect ends in a fragment, so that no browser attaches the fragment of an earlier address (RFC 9700,
-  /// section 4.1.3; RFC 9110, section 10.2.2). Only for redirects to a website: apps compare addresses as text.
+  /// section 4.1.3; RFC 9110, section 10.2.2). Only possible for an https redirect URI in query mode: apps with other
+  /// kinds of URI may compare the whole address.
   public let endsInFragment: Bool
 
-  /// Composes a response. `issuer` and `state` replace any `iss` and `state` in `parameters`.
+  /// Creates a response. `issuer` and `state` replace any `iss` and `state` in `parameters`.
   ///
   /// - Parameters:
   ///   - redirectURI: The redirect URI of the client.
@@ -18,7 +19,7 @@ public struct AuthorizationResponse: Sendable, Equatable {
   ///   - issuer: The issuer identifier, sent as `iss` (RFC 9207).
   ///   - state: The state of the client, decoded; `nil` if the client sent none.
   ///   - parameters: The other parameters, decoded.
-  ///   - guardsFragment: True to end a redirect to an https URI in a fragment.
+  ///   - guardsFragment: True if a redirect to an https URI in query mode ends in a fragment.
   public init(
     redirectURI: RedirectURI, mode: ResponseMode, issuer: String, state: String?, parameters: [FormParameters.Entry],
     guardsFragment: Bool = false
@@ -36,25 +37,26 @@ public struct AuthorizationResponse: Sendable, Equatable {
     self.parameters = all
   }
 
-  /// The value of `Location`; `nil` in form_post mode, where a page posts ``parameters`` to the redirect URI.
+  /// The value of `Location`. `nil` in `form_post` mode, in which a page posts ``parameters`` to the redirect URI.
   ///
   /// The query of the redirect URI is kept (RFC 6749, section 3.1.2).
   public var location: String? {
-    let answer = FormEncoding.serialise(parameters)
+    let encoded = FormEncoding.serialise(parameters)
     switch mode {
     case .formPost: return nil
-    case .fragment: return redirectURI.text + "#" + answer
+    case .fragment: return redirectURI.text + "#" + encoded
     case .query:
-      let end = endsInFragment ? "#_" : ""
-      guard let query = redirectURI.query else { return redirectURI.text + "?" + answer + end }
-      let joint = query.isEmpty || query.hasSuffix("&") ? "" : "&"
-      return redirectURI.text + joint + answer + end
+      let fragment = endsInFragment ? "#_" : ""
+      guard let query = redirectURI.query else { return redirectURI.text + "?" + encoded + fragment }
+      let separator = query.isEmpty || query.hasSuffix("&") ? "" : "&"
+      return redirectURI.text + separator + encoded + fragment
     }
   }
 }
 
 extension ResponseMode {
-  /// True if a response in this mode reaches the redirect URI: operating systems drop the body of a POST to an app.
+  /// True if a response in this mode can reach the redirect URI. A `form_post` response can only reach an https or http
+  /// URI, because operating systems drop the body of a POST to an app.
   public func reaches(_ redirectURI: RedirectURI) -> Bool {
     switch (self, redirectURI.kind) {
     case (.query, _), (.fragment, _): true

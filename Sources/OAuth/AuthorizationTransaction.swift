@@ -1,14 +1,15 @@
-/// The content of the sealed state, which the upstream passes through: everything that is needed to complete an
-/// authorization request.
+/// The content of the sealed state: everything that the gateway needs to complete an authorization request. The
+/// upstream returns the sealed state unchanged.
 public struct AuthorizationTransaction: Sendable, Equatable {
   /// The identifier of the transaction.
   public var id: TransactionID
   /// The client that sent the authorization request.
   public var clientID: ClientID
-  /// The redirect URI that receives the response: the requested one, including a loopback port, or the registered one
-  /// if the request omitted it.
+  /// The redirect URI that receives the response: the requested one, including a loopback port, or the only registered
+  /// one if the request omitted it.
   public var redirectURI: RedirectURI
-  /// True if the request contained `redirect_uri`; the token request must then repeat it (RFC 6749, section 4.1.3).
+  /// True if the request contained `redirect_uri`. The token request must then repeat it (RFC 6749, section 4.1.3),
+  /// except under the OAuth 2.1 profile if the client sent a code challenge.
   public var redirectURIWasSent: Bool
   /// The `state` of the client, decoded; `nil` if the client sent none.
   public var state: String?
@@ -18,15 +19,16 @@ public struct AuthorizationTransaction: Sendable, Equatable {
   public var responseMode: ResponseMode
   /// The requested scope; `nil` if the request omitted it.
   public var scope: Scope?
-  /// The client identifier under which the gateway sent this request to the upstream.
+  /// The client id in the gateway's request to the upstream.
   public var upstreamClientID: ClientID
-  /// The redirect URI that the gateway sent to the upstream.
+  /// The redirect URI in the gateway's request to the upstream.
   public var upstreamRedirectURI: String
-  /// The verifier for the challenge that the gateway sent to the upstream; `nil` if the upstream does not support PKCE.
+  /// The verifier for the challenge that the gateway sent upstream; `nil` if it sent none, because the upstream does
+  /// not support PKCE.
   public var upstreamVerifier: UpstreamVerifier?
   /// The time at which the transaction expires, in seconds since 1970.
   public var expiry: Int64
-  /// The SHA-256 digest of the browser secret, 32 bytes.
+  /// The SHA-256 digest of the secret in the browser's cookie, 32 bytes.
   public var browserSecretHash: [UInt8]
 
   /// Creates a transaction from its parts.

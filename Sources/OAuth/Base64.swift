@@ -1,4 +1,5 @@
-/// Base64 as HTTP Basic uses it (RFC 4648, section 4): padded, and only in its canonical spelling.
+/// The base64 encoding that HTTP Basic uses (RFC 4648, section 4). Decoding accepts only the canonical text, which
+/// includes padding.
 public enum Base64 {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -21,7 +22,7 @@ public enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Decodes padded base64; `nil` unless the text is exactly what ``encode(_:)`` produces.
+  /// Decodes padded base64; `nil` if the text is not exactly the one that ``encode(_:)`` returns for the bytes.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
     var bytes: [UInt8] = []
     var word: UInt32 = 0

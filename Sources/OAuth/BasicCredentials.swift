@@ -1,11 +1,11 @@
-/// HTTP Basic credentials as OAuth uses them: user and password are form-encoded before base64 (RFC 6749, section
-/// 2.3.1), so that both may contain a colon.
+/// HTTP Basic credentials as OAuth uses them. User and password are form-encoded before the base64 encoding (RFC 6749,
+/// section 2.3.1), so that both may contain a colon.
 public struct BasicCredentials: Sendable {
   private static let scheme = "Basic "
 
-  /// The user, decoded: a client identifier.
+  /// The user, decoded. It is a client id.
   public let user: String
-  /// The password, decoded: a client secret.
+  /// The password, decoded. It is a client secret.
   public let password: Secret
 
   /// Creates credentials from decoded values.
@@ -16,8 +16,8 @@ public struct BasicCredentials: Sendable {
 
   /// Parses the value of an `Authorization` field.
   ///
-  /// - Throws: `ClientAuthenticationError.malformedHeader` if it is not HTTP Basic, if it does not decode, if the user
-  ///   is empty, or if it contains a control character.
+  /// - Throws: `ClientAuthenticationError.malformedHeader` if the scheme is not Basic, if the value cannot be decoded,
+  ///   if the user is empty, or if the user or password contains a control character.
   public init(parsing header: String) throws(ClientAuthenticationError) {
     let parts = header.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "basic", let bytes = Base64.decode(parts[1]),
@@ -38,7 +38,7 @@ public struct BasicCredentials: Sendable {
     return Secret(BasicCredentials.scheme + Base64.encode(pair))
   }
 
-  /// The base64 text of ``header``, without the scheme.
+  /// Returns the base64 text of a value of ``header``, without the scheme.
   public static func encodedPair(of header: Secret) -> Secret {
     Secret(String(Substring(header.reveal().utf8.dropFirst(scheme.utf8.count))))
   }

@@ -2,9 +2,10 @@ import Cryptography
 
 /// A JWT with which a client authenticates (RFC 7523, section 3). Only the upstream can verify it.
 public enum ClientAssertion {
-  /// True if the assertion certainly names this client: `sub` and `iss` each occur once and equal the id.
+  /// True if the assertion certainly identifies this client: `sub` and `iss` each occur once, and their values equal
+  /// the id.
   ///
-  /// The payload is not parsed as JSON. An escaped or repeated member makes the result false.
+  /// The payload is not parsed as JSON. If it contains a backslash, the result is false.
   public static func isFor(_ id: ClientID, _ assertion: String) -> Bool {
     let parts = assertion.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, let payload = Base64URL.decode(String(parts[1])), !payload.contains(UInt8(ascii: "\\"))
@@ -13,14 +14,14 @@ public enum ClientAssertion {
     return value(of: "sub", in: text) == id.rawValue && value(of: "iss", in: text) == id.rawValue
   }
 
-  /// The text of a member that occurs exactly once; `nil` otherwise.
+  /// Returns the value of a member that occurs exactly once; `nil` otherwise.
   private static func value(of name: String, in text: String) -> String? {
     let pieces = text.split(separator: "\"", omittingEmptySubsequences: false)
     // Without escapes, each piece with an odd index is the content of a string.
-    let places = pieces.indices.filter { $0 % 2 == 1 && pieces[$0] == name }
-    guard places.count == 1, let place = places.first, place + 2 < pieces.count,
-      pieces[place + 1].allSatisfy({ $0 == ":" || $0.isWhitespace }), pieces[place + 1].contains(":")
+    let indices = pieces.indices.filter { $0 % 2 == 1 && pieces[$0] == name }
+    guard indices.count == 1, let index = indices.first, index + 2 < pieces.count,
+      pieces[index + 1].allSatisfy({ $0 == ":" || $0.isWhitespace }), pieces[index + 1].contains(":")
     else { return nil }
-    return String(pieces[place + 2])
+    return String(pieces[index + 2])
   }
 }

@@ -1,7 +1,7 @@
-/// The identification and, if present, the authentication of a client at an endpoint that clients call (RFC 6749,
-/// section 2.3).
+/// The identification and, if there are credentials, the authentication of a client at an endpoint that clients call
+/// (RFC 6749, section 2.3).
 public struct ClientAuthentication: Sendable {
-  /// The place of the credentials in the request.
+  /// The method by which a client authenticates.
   public enum Method: Sendable, Equatable {
     /// HTTP Basic (RFC 6749, section 2.3.1).
     case basic
@@ -9,25 +9,27 @@ public struct ClientAuthentication: Sendable {
     case post
     /// `client_assertion` in the body (RFC 7521, section 4.2), which only the upstream can verify.
     case assertion
-    /// Only the identifier (RFC 6749, section 3.2.1).
+    /// Only the client id, without credentials (RFC 6749, section 3.2.1).
     case none
   }
 
-  /// The client that the request names.
+  /// The client id in the request.
   public let clientID: ClientID
   /// The method by which the client authenticates.
   public let method: Method
-  /// The secret that the client presented; `nil` if it is empty.
+  /// The client secret in the request; `nil` if the request has none, or an empty one.
   public let secret: Secret?
-  /// The `Authorization` value as sent, for an upstream that verifies it itself.
+  /// The `Authorization` value as sent, for an upstream that verifies the credentials; `nil` unless the method is
+  /// `basic`.
   public let authorizationHeader: Secret?
 
-  /// Reads the credentials of a request; `nil` if the request names no client.
+  /// Reads the credentials of a request; `nil` if the request contains no client id.
   ///
   /// - Parameters:
   ///   - authorization: The values of all `Authorization` fields.
   ///   - body: The parameters of the body.
-  /// - Throws: `ClientAuthenticationError` if there is more than one method or identifier, or a malformed header.
+  /// - Throws: `ClientAuthenticationError` if there is more than one method, if there are two different client ids, or
+  ///   if the `Authorization` field is malformed.
   public static func read(
     authorization: [String], body: FormParameters
   ) throws(ClientAuthenticationError) -> ClientAuthentication? {
@@ -44,7 +46,7 @@ public struct ClientAuthentication: Sendable {
     let basic = try BasicCredentials(parsing: header)
     guard inBody == nil, !hasAssertion else { throw .severalMethods }
     if let id = body[.clientID], id != basic.user { throw .severalIdentifiers }
-    // An identifier with an empty secret identifies the client, but proves nothing.
+    // An empty secret authenticates nothing, so the request only has a client id.
     guard !basic.password.isEmpty else {
       return ClientAuthentication(
         clientID: ClientID(basic.user), method: .none, secret: nil, authorizationHeader: nil)
@@ -54,12 +56,12 @@ public struct ClientAuthentication: Sendable {
   }
 }
 
-/// The reason why credentials are refused before they are compared.
+/// The reason why the credentials of a request are refused before they are compared.
 public enum ClientAuthenticationError: Error, Equatable, Sendable {
-  /// More than one method at once (RFC 6749, section 2.3).
+  /// The request uses more than one method (RFC 6749, section 2.3).
   case severalMethods
-  /// The header and the body name different clients.
+  /// The `Authorization` field and the body contain different client ids.
   case severalIdentifiers
-  /// An `Authorization` field that is not well-formed HTTP Basic.
+  /// The `Authorization` field is not well-formed HTTP Basic.
   case malformedHeader
 }

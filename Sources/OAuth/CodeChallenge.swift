@@ -2,19 +2,19 @@ import Cryptography
 
 /// The challenge of an authorization request and its method (RFC 7636, section 4.2).
 public struct CodeChallenge: Hashable, Sendable {
-  /// The value as sent, without the padding that lenient syntax accepts in an S256 challenge.
+  /// The value of `code_challenge`. For an S256 challenge, padding that the lenient syntax accepts is removed.
   public let text: String
-  /// The transformation that derives the challenge from the verifier.
+  /// The method by which the challenge was derived from the verifier.
   public let method: CodeChallengeMethod
 
-  /// Creates a challenge from values that were already parsed, such as those of a sealed state.
+  /// Creates a challenge from values that were parsed before, such as those of a sealed state.
   public init(text: String, method: CodeChallengeMethod) {
     self.text = text
     self.method = method
   }
 
-  /// Parses a challenge; `nil` if no verifier could match it: wrong length or alphabet, or, for S256, not the canonical
-  /// base64url encoding of 32 bytes.
+  /// Parses a challenge; `nil` if no verifier could match it, because its length or alphabet is wrong, or because an
+  /// S256 challenge is not the canonical base64url encoding of 32 bytes.
   public init?(parsing text: String, method: CodeChallengeMethod, syntax: VerifierSyntax = .strict) {
     switch method {
     case .plain:
@@ -27,8 +27,8 @@ public struct CodeChallenge: Hashable, Sendable {
     }
   }
 
-  /// True if this challenge was derived from the verifier (RFC 7636, section 4.6). Compares the encoded texts, not
-  /// decoded digests, in time that does not depend on where they differ.
+  /// True if this challenge was derived from the verifier (RFC 7636, section 4.6). The encoded texts are compared, in a
+  /// time that does not depend on where they differ.
   public func matches(_ verifier: CodeVerifier) -> Bool {
     let verifier = verifier.secret.reveal()
     return switch method {
@@ -38,11 +38,11 @@ public struct CodeChallenge: Hashable, Sendable {
   }
 }
 
-/// The handling of two deviations from RFC 7636: `=` at the end of a verifier or challenge, and the standard base64
-/// alphabet in a verifier.
+/// The accepted syntax of verifiers and challenges (RFC 7636, sections 4.1 and 4.2).
 public enum VerifierSyntax: Sendable {
   /// Exactly the syntax of RFC 7636.
   case strict
-  /// Base64 text is accepted, too.
+  /// Also `=` at the end of a verifier or challenge, and the characters `+` and `/` of standard base64 in a verifier or
+  /// a plain challenge.
   case lenient
 }

@@ -1,22 +1,22 @@
 internal import Bytes
 
-/// The content types and codings that the form parser may read (RFC 6749, appendix B).
+/// Decides whether a body may be parsed as a form (RFC 6749, appendix B).
 public enum FormContent {
-  /// True if the body is a form that the parser may read: one content type, no content coding, no charset other than
-  /// UTF-8 or US-ASCII.
+  /// True if a body may be parsed as a form: it has one content type, which is that of forms, no content coding, and no
+  /// charset other than UTF-8 or US-ASCII.
   /// - Parameters:
   ///   - types: The values of all `Content-Type` fields.
-  ///   - encodings: The values of all `Content-Encoding` fields: a body with a content coding is not parsed.
+  ///   - encodings: The values of all `Content-Encoding` fields.
   public static func isForm(types: [String], encodings: [String]) -> Bool {
     guard types.count == 1, encodings.allSatisfy({ $0.lowercased() == "identity" }) else { return false }
-    // The spelling of nearly all clients.
+    // Nearly all clients use this spelling.
     if types[0].isEqualIgnoringCase(to: "application/x-www-form-urlencoded") { return true }
-    // Splits bytes, not characters: a semicolon before a combining mark is not a `Character` of its own, but still
-    // begins a parameter.
+    // The text is split by bytes. Swift's `Character` may combine a semicolon with a mark that follows, but the
+    // semicolon still begins a parameter.
     let parts = types[0].utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
       .map { String(decoding: trimmed($0), as: UTF8.self).lowercased() }
     guard parts[0] == "application/x-www-form-urlencoded" else { return false }
-    // With another charset, the upstream could find parameters in bytes that are harmless in UTF-8.
+    // With another charset, the upstream could find parameters in bytes that have another meaning in UTF-8.
     return parts.dropFirst().allSatisfy { parameter in
       guard parameter.hasPrefix("charset") else { return true }
       return ["charset=utf-8", "charset=\"utf-8\"", "charset=us-ascii"].contains(parameter)

@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// The form encoding of names and values (RFC 6749, appendix B).
+/// The encoding of names and values in forms and queries (RFC 6749, appendix B).
 public enum FormEncoding {
   /// Decodes `+` to a space and `%XX` to a byte; `nil` if an escape is malformed or the result is not UTF-8.
   static func decode(_ bytes: Span<UInt8>) -> String? {
@@ -36,7 +36,7 @@ public enum FormEncoding {
     return found != 0
   }
 
-  /// Percent-encodes every byte that is not an unreserved character.
+  /// Percent-encodes every byte that is not an unreserved character (RFC 3986, section 2.3).
   public static func encode(_ text: String) -> String {
     var encoded: [UInt8] = []
     encoded.reserveCapacity(text.utf8.count)
@@ -44,13 +44,13 @@ public enum FormEncoding {
     return String(decoding: encoded, as: UTF8.self)
   }
 
-  /// Encodes entries as `name=value` pairs joined with ampersands.
+  /// Encodes entries as `name=value` pairs, which are separated by ampersands.
   ///
-  /// - Parameter last: One more entry, appended after the others.
+  /// - Parameter last: An additional entry at the end.
   public static func serialise(_ entries: [FormParameters.Entry], then last: FormParameters.Entry? = nil) -> String {
     let entries = entries.span
     var encoded: [UInt8] = []
-    // An escape takes two more bytes; 32 bytes are enough for the few escapes of a redirect URI.
+    // An escape needs two additional bytes. 32 bytes are enough for the few escapes of a redirect URI.
     var size = 32 + (last.map { $0.name.utf8.count + $0.value.utf8.count + 2 } ?? 0)
     for index in entries.indices { size += entries[index].name.utf8.count + entries[index].value.utf8.count + 2 }
     encoded.reserveCapacity(size)
@@ -67,8 +67,8 @@ public enum FormEncoding {
     append(entry.value, to: &encoded)
   }
 
-  /// True if no byte needs an escape: the test of `ASCII.isUnreserved` on all bytes, in a form that handles several at
-  /// once.
+  /// True if no byte needs an escape. The test is that of `ASCII.isUnreserved`, written so that the compiler can
+  /// process several bytes at once.
   private static func isUnreserved(_ bytes: Span<UInt8>) -> Bool {
     var other: UInt8 = 0
     var index = 0
@@ -85,7 +85,7 @@ public enum FormEncoding {
   /// Appends the result of ``encode(_:)`` to `encoded`.
   static func append(_ text: String, to encoded: inout [UInt8]) {
     let bytes = text.utf8.span
-    // True for nearly all names and values, sealed ones in particular.
+    // True for nearly all names and values, in particular for sealed values.
     if isUnreserved(bytes) { return encoded.append(copying: bytes) }
     var index = 0
     while index < bytes.count {

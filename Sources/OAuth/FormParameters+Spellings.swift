@@ -1,17 +1,19 @@
 internal import Bytes
 
-/// Other spellings of a parameter: `client_id[]`, `client.id`, `client[id`, `Client_Id`, `client_id%00`,
-/// `a=b;client_id=c`. Some servers read each of them as `client_id`, although the gateway does not. The only use of
-/// such a spelling is to make two readers disagree.
+/// Alternative spellings of a parameter. For example, some servers read `client_id[]`, `client.id`, `client[id`,
+/// `Client_Id`, `client_id%00` or `a=b;client_id=c` as `client_id`, but the gateway does not. No client needs such a
+/// spelling. An attacker could use it to make the gateway and the upstream read different values.
 extension FormParameters {
-  /// The first parameter of `known` that occurs in another spelling; `nil` if each occurs in its own only.
+  /// Returns a parameter of `known` that occurs in an alternative spelling; `nil` if there is none.
   ///
-  /// - Parameter asciiOf: Returns the ASCII text that a server could read in a name with other characters, e.g. if it
-  ///   ignores case as Unicode defines it. With `nil`, such a name is compared unchanged.
+  /// - Parameters:
+  ///   - known: The parameters to search for.
+  ///   - asciiOf: Returns the ASCII text that a server could read in a name with other characters, for example if it
+  ///     ignores case as Unicode defines it. With `nil`, such a name is compared unchanged.
   public func alternativeSpelling(
     of known: ParameterNames, asciiOf: (([UInt8]) -> [UInt8])? = nil
   ) -> ParameterName? {
-    // The exact name of one parameter is not another spelling of a second one.
+    // A name that is exactly one known parameter is not an alternative spelling of another.
     for index in entries.indices where entries[index].parameter == nil {
       if let second = FormParameters.parameter(of: known, in: entries[index].name, asciiOf) { return second }
     }
@@ -24,7 +26,7 @@ extension FormParameters {
     return nil
   }
 
-  /// The parameter that the most liberal server would read in the name.
+  /// Returns the parameter that the most lenient server reads in the name; `nil` if that is not one of `known`.
   private static func parameter(
     of known: ParameterNames, in name: String, _ asciiOf: (([UInt8]) -> [UInt8])?
   ) -> ParameterName? {
@@ -33,10 +35,10 @@ extension FormParameters {
     let folded = FormParameters.folded(decoded)
     if let parameter = ParameterName(folded), known.contains(parameter) { return parameter }
     guard decoded.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }) else { return nil }
-    // PHP replaces an unclosed bracket with an underscore, so `client[id` is `client_id`; other servers drop the
-    // brackets or flatten their content. A parameter name of several words counts wherever it occurs in such a name. A
-    // name of one word may belong to an unrelated form, as in `address[state]`, and counts only if it is the whole
-    // name.
+    // PHP replaces an unclosed bracket with an underscore, so `client[id` is `client_id`. Other servers remove the
+    // brackets, or treat their content as part of the name. A parameter name of several words is found anywhere in a
+    // name with brackets. A parameter name of one word is found only if it is the whole name, because it may belong to
+    // an unrelated form, as in `address[state]`.
     let letters = FormParameters.letters(decoded)
     return known.sorted.first { parameter in
       let name = Array(parameter.text.utf8)
@@ -45,14 +47,14 @@ extension FormParameters {
     }
   }
 
-  /// Only the letters and digits, in lower case.
+  /// Returns only the letters and digits, in lower case.
   private static func letters(_ name: [UInt8]) -> [UInt8] {
     name.map(ASCII.lowercased).filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 }
   }
 
   private static func decoded(_ name: String) -> [UInt8] {
     var bytes = Array(name.utf8)
-    // Decodes twice: a server behind a proxy that decodes once more sees the second layer.
+    // A server may be behind a proxy that also decodes, so names are decoded twice.
     for _ in 0..<2 where bytes.contains(UInt8(ascii: "%")) {
       guard let decoded = FormEncoding.decode(bytes.span) else { break }
       bytes = Array(decoded.utf8)
@@ -60,9 +62,9 @@ extension FormParameters {
     return bytes
   }
 
-  /// The name as the most liberal server would read it.
+  /// Returns the name that the most lenient server would read.
   private static func folded(_ bytes: [UInt8]) -> String {
-    // C strings end at a NUL; PHP drops the text after a bracket.
+    // C strings end at a NUL, and PHP ignores the text after a bracket.
     var core = bytes.prefix { $0 != 0 }
     core = core.drop { isPadding($0) || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "[") }
     core = core.prefix { $0 != UInt8(ascii: "[") && $0 != UInt8(ascii: "]") }

@@ -2,15 +2,15 @@ internal import Bytes
 
 /// The parameters of a query or a body in `application/x-www-form-urlencoded` form (RFC 6749, appendix B), in order.
 ///
-/// Parsing is strict and loses nothing that a decision needs: names are decoded before they are compared, parameters
-/// that cannot be decoded are kept as malformed, and other spellings that some servers map to a known parameter are
+/// Parsing is strict, but keeps everything that a decision needs. Names are decoded before they are compared. A
+/// parameter whose value cannot be decoded is recorded as malformed. Alternative spellings of known parameters can be
 /// found (`FormParameters+Spellings.swift`).
 public struct FormParameters: Sendable, Equatable {
   /// One parameter: a name and a value, both decoded.
   public struct Entry: Sendable, Equatable {
-    /// The known parameter; `nil` for any name that has no meaning at an endpoint, and only for those.
+    /// The known parameter; `nil` for any other name.
     public let parameter: ParameterName?
-    /// The name if `parameter` is `nil`; empty otherwise.
+    /// The name if `parameter` is `nil`; otherwise empty.
     fileprivate let otherName: String
     /// The value, decoded.
     public let value: String
@@ -22,7 +22,7 @@ public struct FormParameters: Sendable, Equatable {
       self.value = value
     }
 
-    /// Creates an entry for any name. Both texts are decoded ones.
+    /// Creates an entry from a decoded name and a decoded value.
     public init(_ name: String, _ value: String) {
       parameter = ParameterName(name)
       otherName = parameter == nil ? name : ""
@@ -33,36 +33,35 @@ public struct FormParameters: Sendable, Equatable {
     public var name: String { parameter?.text ?? otherName }
   }
 
-  /// The result of reading one name.
+  /// The result of reading a parameter.
   public enum ParameterValue: Sendable, Equatable {
-    /// The name does not occur, or has no value, which counts as omitted (RFC 6749, section 3.1).
+    /// The name does not occur, or its value is empty, which counts as omitted (RFC 6749, section 3.1).
     case absent
     case value(String)
-    /// The name occurs more than once, with equal or different values.
+    /// The name occurs more than once, with equal, different or empty values.
     case repeated
-    /// The value has a malformed percent-escape, bytes that are not UTF-8, or a control character.
+    /// A value of the name has a malformed percent-escape, bytes that are not UTF-8, or a control character.
     case malformed
   }
 
-  /// The maximum number of parameters: more than any real OAuth request has, and few enough that a flood costs little
-  /// memory.
+  /// The maximum number of parameters. No real OAuth request has more, and a request with so many needs little memory.
   public static let maximumCount = 128
 
-  /// The parameters that could be decoded, in order.
+  /// The parameters whose name and value could be decoded, in order.
   public private(set) var entries: [Entry] = []
   /// The names whose value could not be decoded.
   public private(set) var malformedNames: [String] = []
-  /// True if a name could not be decoded, so that the parameter it means is unknown.
+  /// True if a name could not be decoded. It is then unknown which parameter it is.
   public private(set) var hasMalformedName = false
-  /// The names that a server would also see if it separates at semicolons.
+  /// The additional names that a server finds if it also separates parameters at semicolons.
   private(set) var namesAfterSemicolon: [String] = []
-  /// The parameters among ``entries``.
+  /// The known parameters among ``entries``.
   private var present: ParameterNames = []
-  /// The parameters among ``entries`` that have a value in some entry.
+  /// The known parameters that have a value in some entry.
   private var valued: ParameterNames = []
-  /// The parameters that occur more than once among ``entries``.
+  /// The known parameters that occur more than once among ``entries``.
   private var repeated: ParameterNames = []
-  /// The parameters among ``malformedNames``.
+  /// The known parameters among ``malformedNames``.
   private var malformed: ParameterNames = []
 
   /// Creates an empty list.
@@ -77,7 +76,7 @@ public struct FormParameters: Sendable, Equatable {
   public init?(parsing bytes: Span<UInt8>) {
     var count = 0
     var start = 0
-    // The usual count of an authorization request, so that the array grows once.
+    // An authorization request usually has about this many parameters, so the array grows once.
     if !bytes.isEmpty { entries.reserveCapacity(8) }
     while start < bytes.count {
       let end = bytes.firstIndex(of: UInt8(ascii: "&"), from: start) ?? bytes.count
@@ -101,8 +100,8 @@ public struct FormParameters: Sendable, Equatable {
 
   private mutating func add(_ pair: Span<UInt8>) {
     let (name, value) = FormParameters.parts(of: pair)
-    noteSemicolons(pair)
-    // A known name without escapes needs no string.
+    recordNamesAfterSemicolons(pair)
+    // A known name without escapes is compared as bytes, without creating a string.
     let parameter = ParameterName(pair.extracting(name))
     var otherName = ""
     if parameter == nil {
@@ -130,8 +129,7 @@ public struct FormParameters: Sendable, Equatable {
     entries.append(entry)
   }
 
-  /// The known parameter that an encoded `name=value` pair gives, read as the parser reads it; `nil` for any other
-  /// name.
+  /// Returns the known parameter of an encoded `name=value` pair; `nil` for any other name.
   public static func parameter(of pair: Span<UInt8>) -> ParameterName? {
     let name = pair.extracting(parts(of: pair).name)
     return ParameterName(name) ?? FormEncoding.decode(name).flatMap { ParameterName($0) }
@@ -142,7 +140,7 @@ public struct FormParameters: Sendable, Equatable {
     return (0..<equals, equals + 1..<pair.count)
   }
 
-  private mutating func noteSemicolons(_ pair: Span<UInt8>) {
+  private mutating func recordNamesAfterSemicolons(_ pair: Span<UInt8>) {
     guard pair.contains(UInt8(ascii: ";")) else { return }
     var next = pair.firstIndex(of: UInt8(ascii: ";"))
     while let semicolon = next {
@@ -153,7 +151,7 @@ public struct FormParameters: Sendable, Equatable {
     }
   }
 
-  /// Reads a known parameter.
+  /// Returns the value of a known parameter, or the reason why it has no single value.
   public func reading(_ parameter: ParameterName) -> ParameterValue {
     if malformed.contains(parameter) { return .malformed }
     guard let index = index(of: parameter, from: 0) else { return .absent }
@@ -162,8 +160,8 @@ public struct FormParameters: Sendable, Equatable {
     return value.isEmpty ? .absent : .value(value)
   }
 
-  /// The index of the next entry for a parameter. Iterates the span in place: a loop over the array would retain and
-  /// release each entry.
+  /// Returns the index of the next entry for a known parameter. Entries are read in place, because a loop over the
+  /// array would retain and release each entry.
   private func index(of parameter: ParameterName, from start: Int) -> Int? {
     guard present.contains(parameter) else { return nil }
     let entries = entries.span
@@ -175,13 +173,14 @@ public struct FormParameters: Sendable, Equatable {
     return nil
   }
 
-  /// The value of a parameter; `nil` unless it occurs exactly once, can be decoded and is not empty.
+  /// The value of a known parameter; `nil` if it does not occur exactly once, cannot be decoded or is empty.
   public subscript(_ parameter: ParameterName) -> String? {
     guard case .value(let value) = reading(parameter) else { return nil }
     return value
   }
 
-  /// Reads any name, e.g. that of a field in a form of the gateway.
+  /// Returns the value of any name, such as a field of the gateway's own forms, or the reason why it has no single
+  /// value.
   public func reading(named name: String) -> ParameterValue {
     if let parameter = ParameterName(name) { return reading(parameter) }
     if malformedNames.contains(name) { return .malformed }
@@ -191,8 +190,8 @@ public struct FormParameters: Sendable, Equatable {
     return value.isEmpty ? .absent : .value(value)
   }
 
-  /// The index of the next entry for a name that is not a known parameter. Compares bytes: texts that Unicode calls
-  /// equal are different names.
+  /// Returns the index of the next entry for a name that is not a known parameter. Bytes are compared, because names
+  /// that are only equivalent in Unicode are different.
   private func index(ofOther name: String, from start: Int) -> Int? {
     let entries = entries.span
     let length = name.utf8.count
@@ -205,13 +204,13 @@ public struct FormParameters: Sendable, Equatable {
     return nil
   }
 
-  /// The value of any name; `nil` unless it occurs exactly once, can be decoded and is not empty.
+  /// The value of any name; `nil` if it does not occur exactly once, cannot be decoded or is empty.
   public subscript(named name: String) -> String? {
     guard case .value(let value) = reading(named: name) else { return nil }
     return value
   }
 
-  /// All values of a parameter, in order, without the empty ones.
+  /// Returns all values of a parameter, in order, without empty ones and those that cannot be decoded.
   public func all(_ parameter: ParameterName) -> [String] {
     var values: [String] = []
     var next = index(of: parameter, from: 0)
@@ -225,14 +224,14 @@ public struct FormParameters: Sendable, Equatable {
   /// True if the parameter is among ``given``.
   public func contains(_ parameter: ParameterName) -> Bool { given.contains(parameter) }
 
-  /// The parameters that have a value, whether or not it can be decoded. A parameter without a value counts as omitted
-  /// (RFC 6749, section 3.1).
+  /// The known parameters that have a value, even one that cannot be decoded. A parameter without a value counts as
+  /// omitted (RFC 6749, section 3.1).
   public var given: ParameterNames { valued.union(malformed) }
 
   /// True if there are no parameters, not even malformed ones.
   public var isEmpty: Bool { entries.isEmpty && malformedNames.isEmpty && !hasMalformedName }
 
-  /// The entries whose name occurs more than once, so that a decision would find several values.
+  /// The entries whose name occurs more than once, and always with a value that can be decoded.
   public var repeatedEntries: [Entry] {
     var found: [Entry] = []
     for index in entries.indices where isRepeated(index) { found.append(entries[index]) }
@@ -248,13 +247,13 @@ public struct FormParameters: Sendable, Equatable {
     return !isAlone && !malformedNames.contains(name)
   }
 
-  /// The first name that occurs more than once.
+  /// A name that occurs more than once; `nil` if there is none.
   public var firstRepeated: String? {
     var seen: Set<String> = []
     return (entries.map(\.name) + malformedNames).first { !seen.insert($0).inserted }
   }
 
-  /// The canonical encoding: that of the WHATWG serialiser, but with `%20` for a space, so that a server which only
-  /// decodes URIs reads the same text.
+  /// The entries, encoded. All characters except unreserved ones are percent-encoded. A space becomes `%20` instead of
+  /// `+`, so that a server that decodes it as a URI reads the same text.
   public var serialised: String { FormEncoding.serialise(entries) }
 }

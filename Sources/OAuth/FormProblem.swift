@@ -1,15 +1,15 @@
-/// The reason why a request to an OAuth endpoint has no single set of parameters to judge.
+/// The reason why a request to an OAuth endpoint has no single set of parameters.
 public enum FormProblem: Sendable, Equatable {
-  /// A method that the endpoint does not accept.
+  /// The endpoint does not accept the method.
   case method
-  /// A body that is not a form.
+  /// The body is not a form.
   case bodyType
-  /// More than `FormParameters.maximumCount` parameters in the query or the body.
+  /// The query or the body has more than `FormParameters.maximumCount` parameters.
   case tooManyParameters
-  /// An authorization request with parameters in both the query and the body, or a GET or HEAD with a body: two readers
-  /// could use different ones.
+  /// An authorization request has parameters in both the query and the body, or is a GET or HEAD with a body. Two
+  /// servers could use different parameters.
   case split
-  /// A request from a client, such as a token request, with OAuth parameters in its URI, which logs and histories keep,
-  /// or with a query that has too many parameters.
+  /// A request that a client sends, such as a token request, has OAuth parameters or too many parameters in its URI,
+  /// which is recorded in logs.
   case query
 }

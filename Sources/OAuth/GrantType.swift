@@ -4,6 +4,6 @@ public enum GrantType: String, Sendable, CaseIterable {
   case refreshToken = "refresh_token"
   case clientCredentials = "client_credentials"
   case deviceCode = "urn:ietf:params:oauth:grant-type:device_code"
-  /// Never forwarded (RFC 9700, section 2.4); known, so that a refusal can name it.
+  /// The grant is known only so that the refusal can name it (RFC 9700, section 2.4). Enforced clients may not use it.
   case password
 }

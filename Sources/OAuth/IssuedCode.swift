@@ -1,12 +1,13 @@
-/// The content of a sealed authorization code: the upstream code and everything that its redemption is checked against.
+/// The content of a sealed authorization code: the upstream code, and everything with which its redemption is compared.
 public struct IssuedCode: Sendable {
-  /// The transaction that issued the code. The single use of the code is claimed for its ``digest``.
+  /// The transaction for which the code was issued.
   public var transactionID: TransactionID
   /// The client to which the code was issued.
   public var clientID: ClientID
   /// The redirect URI to which the code was sent.
   public var redirectURI: RedirectURI
-  /// True if the authorization request contained `redirect_uri` (RFC 6749, section 4.1.3).
+  /// True if the authorization request contained `redirect_uri`. The token request must then repeat it (RFC 6749,
+  /// section 4.1.3), except under the OAuth 2.1 profile if the client sent a code challenge.
   public var redirectURIWasSent: Bool
   /// The code challenge of the client; `nil` if the client sent none.
   public var challenge: CodeChallenge?
@@ -14,11 +15,12 @@ public struct IssuedCode: Sendable {
   public var scope: Scope?
   /// The code that the upstream issued.
   public var upstreamCode: Secret
-  /// The client identifier under which the gateway redeems the upstream code.
+  /// The client id with which the gateway redeems the upstream code.
   public var upstreamClientID: ClientID
-  /// The redirect URI that the gateway repeats to the upstream.
+  /// The redirect URI in the gateway's token request to the upstream.
   public var upstreamRedirectURI: String
-  /// The verifier that redeems the upstream code; `nil` if the upstream does not support PKCE.
+  /// The verifier in the gateway's token request; `nil` if the gateway sent no challenge, because the upstream does not
+  /// support PKCE.
   public var upstreamVerifier: UpstreamVerifier?
   /// The time at which the code expires, in seconds since 1970.
   public var expiry: Int64

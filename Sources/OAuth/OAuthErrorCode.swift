@@ -12,7 +12,7 @@ public enum OAuthErrorCode: String, Sendable, CaseIterable {
   case temporarilyUnavailable = "temporarily_unavailable"
   /// RFC 8707, section 2.
   case invalidTarget = "invalid_target"
-  /// OpenID Connect Core, section 3.1.2.6; also the codes below, up to `registrationNotSupported`.
+  /// This code and those up to `registrationNotSupported` are from OpenID Connect Core, section 3.1.2.6.
   case interactionRequired = "interaction_required"
   case loginRequired = "login_required"
   case accountSelectionRequired = "account_selection_required"
@@ -22,35 +22,36 @@ public enum OAuthErrorCode: String, Sendable, CaseIterable {
   case requestNotSupported = "request_not_supported"
   case requestURINotSupported = "request_uri_not_supported"
   case registrationNotSupported = "registration_not_supported"
-  /// RFC 8628, section 3.5; also the two codes below.
+  /// This code and the next two are from RFC 8628, section 3.5.
   case authorizationPending = "authorization_pending"
   case slowDown = "slow_down"
   case expiredToken = "expired_token"
-  /// RFC 7591, section 3.2.2; also the code below.
+  /// This code and the next one are from RFC 7591, section 3.2.2.
   case invalidRedirectURI = "invalid_redirect_uri"
   case invalidClientMetadata = "invalid_client_metadata"
 
-  /// The code for the error of a legacy server's authorization response. A known code is kept; a non-standard code for
-  /// the user's refusal becomes `access_denied`; any other text becomes `server_error`.
+  /// Creates the code for the error in an authorization response of the upstream. A known code is kept. A non-standard
+  /// code for a denial by the user becomes `access_denied`, and any other text `server_error`.
   public init(upstreamAuthorizationError text: String) {
     switch OAuthErrorCode(rawValue: text) {
     case .some(let code): self = code
-    case nil: self = OAuthErrorCode.inventedDenials.contains(text) ? .accessDenied : .serverError
+    case nil: self = OAuthErrorCode.nonStandardDenials.contains(text) ? .accessDenied : .serverError
     }
   }
 
-  private static let inventedDenials: Set<String> = [
+  private static let nonStandardDenials: Set<String> = [
     "consent_denied", "permission_denied", "user_cancelled", "user_cancelled_authorize", "user_cancelled_login",
     "user_denied", "login_cancelled", "cancelled", "canceled",
   ]
 }
 
-/// The rules for `error_description` (RFC 6749, sections 4.1.2.1 and 5.2: %x20-21 / %x23-5B / %x5D-7E).
+/// The permitted content of `error_description` (RFC 6749, sections 4.1.2.1 and 5.2: %x20-21 / %x23-5B / %x5D-7E).
 public enum ErrorDescription {
-  /// The maximum length, in characters: a longer text from an upstream is not meant for a user.
+  /// The maximum length in characters (Unicode scalars). A longer text is not meant for a user.
   public static let maximumLength = 256
 
-  /// Replaces every other character with a question mark and cuts the text at ``maximumLength``.
+  /// Replaces every character that is not permitted with a question mark, and cuts the text after ``maximumLength``
+  /// characters.
   public static func sanitised(_ text: some StringProtocol) -> String {
     String(
       decoding: text.unicodeScalars.prefix(maximumLength).map { scalar -> UInt8 in

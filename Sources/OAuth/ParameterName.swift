@@ -1,9 +1,9 @@
 internal import Bytes
 
-/// A parameter that has a meaning at an endpoint or in a response. Any other parameter is kept as text only.
+/// A known parameter: one that is defined for an endpoint or for a response. Other parameters are only kept as text.
 ///
-/// Each request is parsed into these once, so that no decision compares or hashes a name again. The raw value is the
-/// bit index in `ParameterNames`.
+/// Names are recognised once, when a request is parsed, so that no decision compares or hashes a name again. The raw
+/// value is the index of the bit in `ParameterNames`.
 public enum ParameterName: UInt8, CaseIterable, Sendable {
   // RFC 6749.
   case responseType
@@ -58,10 +58,10 @@ public enum ParameterName: UInt8, CaseIterable, Sendable {
   case claims
   // OpenID Connect Session Management.
   case sessionState
-  /// The parameter that legacy servers send instead of `error_description`.
+  /// The parameter that some legacy servers send instead of `error_description`.
   case errorMessage
 
-  /// The name on the wire. Names are case-sensitive.
+  /// The name as sent. Names are case-sensitive.
   public var text: String {
     switch self {
     case .responseType: "response_type"
@@ -109,10 +109,10 @@ public enum ParameterName: UInt8, CaseIterable, Sendable {
     }
   }
 
-  /// The parameter with this name; `nil` if the name is not a known one.
+  /// Creates the parameter with this name; `nil` if the name is not a known one.
   public init?(_ text: String) { self.init(text.utf8.span) }
 
-  /// The parameter with this name, given as bytes; `nil` if the name is not a known one.
+  /// Creates the parameter with this name, which is given as bytes; `nil` if the name is not a known one.
   init?(_ bytes: Span<UInt8>) {
     let byLength = ParameterName.byLength.span
     guard bytes.count < byLength.count else { return nil }
@@ -124,7 +124,7 @@ public enum ParameterName: UInt8, CaseIterable, Sendable {
     return nil
   }
 
-  /// The names by length in bytes, from 0.
+  /// The names by their length in bytes, from 0.
   private static let byLength: [[(name: ParameterName, bytes: [UInt8])]] = {
     let names = allCases.map { (name: $0, bytes: Array($0.text.utf8)) }
     let longest = names.map(\.bytes.count).max() ?? 0

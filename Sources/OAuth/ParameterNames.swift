@@ -1,6 +1,6 @@
 /// A set of known parameters.
 public struct ParameterNames: OptionSet, Sendable {
-  /// One bit per parameter.
+  /// A bit for each parameter.
   public let rawValue: UInt64
 
   /// Creates a set from its bits.
@@ -13,7 +13,7 @@ public struct ParameterNames: OptionSet, Sendable {
     rawValue = names.reduce(0) { $0 | 1 << UInt64($1.rawValue) }
   }
 
-  /// True if the set contains the parameter; always false for `nil`, which means an unknown name.
+  /// True if the set contains the parameter; false for `nil`, which means an unknown name.
   public func contains(_ name: ParameterName?) -> Bool {
     guard let name else { return false }
     return rawValue & 1 << UInt64(name.rawValue) != 0
@@ -30,34 +30,35 @@ extension ParameterNames {
   public static let authorization = ParameterNames(.responseType, .clientID, .redirectURI, .scope, .state)
   /// The parameters of RFC 7636, section 4.3.
   public static let pkce = ParameterNames(.codeChallenge, .codeChallengeMethod)
-  /// The parameters of OpenID Connect Core, sections 3.1.2.1 and 5.5, which are forwarded unchanged.
+  /// The parameters of OpenID Connect Core, sections 3.1.2.1 and 5.5. They are forwarded unchanged, except for `claims`
+  /// of some clients.
   public static let openIDConnect = ParameterNames(
     .nonce, .display, .prompt, .maxAge, .uiLocales, .claimsLocales, .idTokenHint, .loginHint, .acrValues, .claims)
-  /// The parameters that could replace the checked values after the gateway (RFC 9101; OpenID Connect Core, sections 6
-  /// and 7).
+  /// The parameters with which other values could replace those that the gateway has checked (RFC 9101; OpenID Connect
+  /// Core, sections 6 and 7).
   public static let requestObjects = ParameterNames(.request, .requestURI, .registration)
   /// The only parameter that may occur more than once (RFC 8707, section 2).
   public static let repeatable = ParameterNames(.resource)
 
-  /// All parameters that are read at the authorization endpoint.
+  /// All parameters that are defined for the authorization endpoint.
   public static let atAuthorization: ParameterNames = [
     authorization, pkce, openIDConnect, requestObjects, repeatable,
     ParameterNames(.responseMode, .authorizationDetails),
   ]
 
-  /// All parameters that are read at the token endpoint.
+  /// The parameters that are defined for the token endpoint, except `authorization_details` (RFC 9396).
   public static let atToken = ParameterNames(
     .grantType, .code, .redirectURI, .clientID, .clientSecret, .codeVerifier, .refreshToken, .scope, .deviceCode,
     .username, .password, .clientAssertion, .clientAssertionType, .assertion, .resource)
 
-  /// All parameters that are read at the pushed authorization request endpoint (RFC 9126, section 2.1).
+  /// All parameters that are defined for the endpoint for pushed authorization requests (RFC 9126, section 2.1).
   public static let atPushed: ParameterNames = [atAuthorization, clientAuthentication]
 
-  /// The parameters by which a client authenticates in a body (RFC 6749, section 2.3.1; RFC 7521, section 4.2).
+  /// The parameters in a body with which a client authenticates (RFC 6749, section 2.3.1; RFC 7521, section 4.2).
   public static let clientAuthentication = ParameterNames(.clientSecret, .clientAssertion, .clientAssertionType)
 
-  /// The parameters of an authorization response (RFC 6749, section 4.1.2; RFC 9207; OpenID Connect Session
-  /// Management).
+  /// The parameters of an authorization response (RFC 6749, sections 4.1.2 and 4.1.2.1; RFC 9207; OpenID Connect
+  /// Session Management). Some servers add `scope` and `error_message`.
   public static let inResponse = ParameterNames(
     .code, .state, .issuer, .error, .errorDescription, .errorURI, .errorMessage, .sessionState, .scope)
 }

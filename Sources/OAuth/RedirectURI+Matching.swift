@@ -1,9 +1,9 @@
 internal import Bytes
 
 extension RedirectURI {
-  /// The permitted differences between a requested URI and a registered one. With the empty set, the two must be equal.
+  /// The permitted differences between a requested URI and a registered one. With the empty set, both must be equal.
   public struct AllowedVariance: OptionSet, Sendable {
-    /// One bit per permitted difference.
+    /// A bit for each permitted difference.
     public let rawValue: UInt8
 
     /// Creates a set from its bits.
@@ -11,12 +11,12 @@ extension RedirectURI {
       self.rawValue = rawValue
     }
 
-    /// The port of a loopback literal may differ: for native clients (RFC 8252, section 7.3).
+    /// The port of a loopback literal may differ. For native apps (RFC 8252, section 7.3).
     public static let loopbackPort = AllowedVariance(rawValue: 1)
-    /// The port of the name `localhost` may differ: for native clients, if the policy permits it.
+    /// The port of `localhost` may differ. For native apps, if the policy permits it.
     public static let localhostPort = AllowedVariance(rawValue: 2)
-    /// The path of a loopback URI may differ, as in draft-ietf-oauth-native-apps-03. RFC 8252, section 8.4 forbids it,
-    /// so no policy sets it; only tests use it, for the test vectors of the draft.
+    /// The path of a loopback URI may differ, as in draft-ietf-oauth-native-apps-03. RFC 8252, section 8.4 forbids
+    /// this. Only tests use it, for the test vectors of the draft.
     static let loopbackPath = AllowedVariance(rawValue: 4)
   }
 
@@ -39,8 +39,9 @@ extension RedirectURI {
     text.utf8.span.extracting(pathStart...).isEqual(to: other.text.utf8.span.extracting(other.pathStart...))
   }
 
-  /// The offset in bytes at which this requested URI first differs from a registered one; `nil` if it does not. A
-  /// loopback port is ignored, because the app chooses it at request time (RFC 8252, section 7.3).
+  /// Returns the offset in bytes at which this requested URI first differs from a registered one; `nil` if it does not.
+  /// The port of a loopback literal or of `localhost` is ignored, because apps choose it at run time (RFC 8252, section
+  /// 7.3).
   public func difference(from registered: RedirectURI) -> Int? {
     switch (kind, registered.kind) {
     case (.loopback(let family, _), .loopback(let other, _)) where family == other: break
@@ -56,7 +57,7 @@ extension RedirectURI {
     return false
   }
 
-  /// The offset in bytes at which two texts first differ; `nil` if they are equal.
+  /// Returns the offset in bytes at which two texts first differ; `nil` if they are equal.
   public static func firstDifference(_ a: some StringProtocol, _ b: some StringProtocol) -> Int? {
     var offset = 0
     var left = a.utf8.makeIterator()
@@ -71,8 +72,9 @@ extension RedirectURI {
 }
 
 extension RedirectURI {
-  /// The URI that an omitted `redirect_uri` means: the only registered one (RFC 6749, section 3.1.2.3); `nil` if there
-  /// are several, or if only the app knows its port (RFC 8252, section 7.3).
+  /// Returns the redirect URI of a request that omits `redirect_uri`: the only registered one (RFC 6749, section
+  /// 3.1.2.3). `nil` if several are registered, or none, or if its port is not known because the app chooses it (RFC
+  /// 8252, section 7.3).
   public static func onlyUsable(of registered: [RedirectURI]) -> RedirectURI? {
     guard registered.count == 1, let only = registered.first else { return nil }
     switch only.kind {

@@ -1,4 +1,5 @@
-/// The parser: the grammar of RFC 3986 without everything that two parsers could read differently, from left to right.
+/// The parser of redirect URIs. It accepts the part of the grammar of RFC 3986 that all parsers read in the same way,
+/// and reads a text from left to right:
 ///
 ///     redirect-uri = private-use / https / loopback / broker
 ///     private-use  = scheme ":" ( "/" path / "//" reg-name path ) [ "?" query ]
@@ -8,7 +9,7 @@
 extension RedirectURI {
   /// Parses a redirect URI.
   ///
-  /// - Throws: `RedirectURIError` for the first violation.
+  /// - Throws: `RedirectURIError` for the first violation that is found.
   public init(parsing text: String) throws(RedirectURIError) {
     try RedirectURI.checkCharacters(text.utf8.span)
     let bytes = Array(text.utf8)
@@ -30,7 +31,7 @@ extension RedirectURI {
     self.init(text: text, kind: kind, pathStart: rest.startIndex)
   }
 
-  /// Checks for characters that may not occur in any part of the URI.
+  /// Refuses characters that are not permitted in any part of the URI.
   private static func checkCharacters(_ bytes: Span<UInt8>) throws(RedirectURIError) {
     guard !bytes.isEmpty else { throw .empty }
     guard bytes.count <= maximumLength else { throw .tooLong }
@@ -50,10 +51,10 @@ extension RedirectURI {
     }
   }
 
-  /// Parses `scheme = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." )`, in lower case only.
+  /// Parses `scheme = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." )`. Upper-case letters are refused.
   private static func scheme(_ bytes: ArraySlice<UInt8>) throws(RedirectURIError) -> String {
     guard let first = bytes.first else { throw .relative }
-    // A slash, question mark or percent sign before the first colon means that there is no scheme.
+    // If a slash, question mark or percent sign is in front of the first colon, the text has no scheme.
     let delimiters: [UInt8] = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "%")]
     guard !bytes.contains(where: delimiters.contains) else { throw .relative }
     guard ASCII.isLetter(first), bytes.allSatisfy(isSchemeByte) else { throw .schemeSyntax }
@@ -102,8 +103,8 @@ extension RedirectURI {
     guard authority.allSatisfy({ isHostByte($0) || $0 == UInt8(ascii: "_") }) else { throw .authorityOfPrivateUse }
   }
 
-  /// Parses the authority of an http URI: a loopback literal or the name `localhost`. Any other spelling of them is
-  /// another host, and throws `cleartext`.
+  /// Parses the authority of an http URI: a loopback literal or the name `localhost`. Any other host is refused with
+  /// `cleartext`, also another spelling of these three.
   private static func loopback(_ authority: ArraySlice<UInt8>) throws(RedirectURIError) -> Kind {
     func port(after name: String) throws(RedirectURIError) -> Int?? {
       guard authority.starts(with: name.utf8) else { return nil }
@@ -118,7 +119,8 @@ extension RedirectURI {
     throw .cleartext
   }
 
-  /// Parses `port = %x31-39 *DIGIT`, 1 to 65535 (RFC 3986 also permits an empty port and leading zeros).
+  /// Parses `port = %x31-39 *DIGIT`, from 1 to 65535. An empty port and leading zeros are refused, although RFC 3986
+  /// permits them.
   private static func port(_ digits: ArraySlice<UInt8>) throws(RedirectURIError) -> Int {
     guard (1...5).contains(digits.count), digits.allSatisfy(ASCII.isDigit), digits.first != UInt8(ascii: "0") else {
       throw .port
@@ -128,13 +130,13 @@ extension RedirectURI {
     return value
   }
 
-  /// Parses a DNS name and an optional port. IPv6 literals are accepted for loopback only: no app can claim an https
-  /// link to one.
+  /// Parses a DNS name and an optional port. IPv6 literals are accepted for loopback only, because no app can claim
+  /// https links with one.
   private static func host(
     _ authority: ArraySlice<UInt8>
   ) throws(RedirectURIError) -> (name: String, port: Int?) {
     let name = authority.prefix { $0 != UInt8(ascii: ":") }
-    // 253 bytes: the maximum that fits a DNS message (RFC 1035, section 2.3.4).
+    // A DNS message cannot contain a name of more than 253 bytes (RFC 1035, section 2.3.4).
     guard !name.isEmpty, name.count <= 253 else { throw .host }
     for label in name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false) {
       guard (1...63).contains(label.count), label.first != UInt8(ascii: "-"), label.last != UInt8(ascii: "-"),
@@ -150,7 +152,7 @@ extension RedirectURI {
     ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
   }
 
-  /// True for `s-1-15-2` followed by numbers: the security identifier (SID) of an app package.
+  /// True for `s-1-15-2-` or `S-1-15-2-` followed by numbers: the security identifier (SID) of an app package.
   private static func isPackageSID(_ authority: ArraySlice<UInt8>) -> Bool {
     guard authority.count <= 184, authority.starts(with: "s-1-15-2-".utf8) || authority.starts(with: "S-1-15-2-".utf8)
     else { return false }

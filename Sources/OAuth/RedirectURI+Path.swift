@@ -1,14 +1,15 @@
 internal import Bytes
 
 extension RedirectURI {
-  /// Checks the path and the query. A path is refused if servers or browsers are known to rewrite it: it contains dot
-  /// segments, encoded forms of them, or `;` parameters that hide them.
+  /// Checks the path and the query. A path is refused if servers or browsers are known to rewrite it. This concerns dot
+  /// segments, percent-encoded dots, slashes, backslashes, semicolons and percent signs, and `;`, which can hide dot
+  /// segments.
   static func checkPathAndQuery(_ rest: ArraySlice<UInt8>) throws(RedirectURIError) {
     let path = rest.prefix { $0 != UInt8(ascii: "?") }
     try checkPath(path)
     let query = rest[path.endIndex...]
     _ = try decode(query, inPath: false)
-    // A square bracket belongs to IPv6 literals alone (RFC 3986, section 3.2.2).
+    // Square brackets are only permitted in IPv6 literals (RFC 3986, section 3.2.2).
     guard !rest.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }) else {
       throw .forbiddenCharacter
     }
@@ -16,13 +17,13 @@ extension RedirectURI {
 
   private static func checkPath(_ path: ArraySlice<UInt8>) throws(RedirectURIError) {
     guard !path.contains(UInt8(ascii: ";")) else { throw .pathParameter }
-    // Few paths have a dot.
+    // Most paths contain no period.
     if path.contains(UInt8(ascii: ".")) {
       for segment in path.split(separator: UInt8(ascii: "/")) {
         guard !segment.elementsEqual(".".utf8), !segment.elementsEqual("..".utf8) else { throw .dotSegment }
       }
     }
-    // Without an escape, the path is ASCII, as checked for the whole text.
+    // A path without escapes is ASCII, because all other characters were refused before.
     guard path.contains(UInt8(ascii: "%")) else { return }
     let decoded = try decode(path, inPath: true)
     guard String(validating: decoded, as: UTF8.self) != nil else { throw .invalidUTF8 }

@@ -1,34 +1,34 @@
-/// A redirect URI, which RFC 6749, section 3.1.2 calls redirection endpoint, parsed strictly and kept as written.
+/// A redirect URI ("redirection endpoint" in RFC 6749, section 3.1.2), parsed strictly and kept as written.
 ///
-/// Parsing (`RedirectURI+Parsing.swift`) accepts less than RFC 3986: it refuses each text that two readers could read
-/// in two ways. A redirect URI is therefore ASCII only, and two of them mean the same if their bytes are equal.
+/// The parser (`RedirectURI+Parsing.swift`) accepts less than RFC 3986. It refuses each text that two programs could
+/// read in different ways. So a redirect URI is ASCII, and two of them are equal if their bytes are equal.
 public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
-  /// The maximum length in bytes: enough for any app, and within the limits of every browser.
+  /// The maximum length in bytes. It is enough for any app, and within the limits of every browser.
   public static let maximumLength = 2048
 
-  /// The literals that loopback redirects may use (RFC 8252, section 7.3).
+  /// The loopback literals that redirect URIs may contain (RFC 8252, section 7.3).
   public enum LoopbackFamily: Hashable, Sendable {
     case ipv4
     case ipv6
   }
 
-  /// The kinds of RFC 8252, section 7, and two more that are accepted: `localhost` and `broker`.
+  /// The kinds of RFC 8252, section 7, and two others that the gateway accepts: `localhost` and `broker`.
   public enum Kind: Hashable, Sendable {
-    /// Section 7.1.
+    /// A private-use scheme (section 7.1).
     case privateUse(scheme: String)
-    /// Section 7.2, and every redirect URI of a web client.
+    /// An https URI: a claimed one of an app (section 7.2), or one of a website.
     case https(host: String)
-    /// Section 7.3: http on a loopback literal.
+    /// An http URI with a loopback literal (section 7.3).
     case loopback(family: LoopbackFamily, port: Int?)
-    /// http on the name `localhost` (section 8.3: not recommended).
+    /// An http URI with the name `localhost`, which section 8.3 does not recommend.
     case localhost(port: Int?)
-    /// `msapp://SID`, the callback of the Windows Web Authentication Broker (appendix B.3).
+    /// `msapp://SID` or `ms-app://SID`, the callback of the Windows Web Authentication Broker (appendix B.3).
     case broker
   }
 
-  /// The URI exactly as written: this text is compared and sent.
+  /// The URI exactly as written. This text is compared and sent.
   public let text: String
-  /// The kind of the URI, with the parts that matching needs.
+  /// The kind of the URI, with the parts that are needed for the comparison with another one.
   public let kind: Kind
   /// The offset of the path in `text`, in bytes; the length of `text` if both the path and the query are missing.
   let pathStart: Int
@@ -50,7 +50,8 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
   /// The path as written.
   public var path: Substring {
     let rest = pathAndQuery
-    // Searches bytes: characters take twenty times as long, and a policy has many URIs.
+    // The search is by bytes, because it takes a twentieth of the time of a search by characters, and a policy has many
+    // URIs.
     guard let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) else { return rest }
     return rest[..<mark]
   }
@@ -62,7 +63,8 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
     return rest[rest.utf8.index(after: mark)...]
   }
 
-  /// The URI without its query, and without the port of a loopback address, which the app chooses at run time.
+  /// The URI without its query. The port of a loopback literal or of `localhost` is omitted, too, because the app
+  /// chooses it at run time.
   public var address: String {
     switch kind {
     case .loopback(.ipv4, _): "http://127.0.0.1" + path
@@ -78,7 +80,7 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
     return scheme
   }
 
-  /// True if a private-use URI has two slashes after its scheme, so that the next part is read as a host (RFC 8252,
+  /// True if a private-use URI has two slashes after its scheme. The text after them is then read as a host (RFC 8252,
   /// section 7.1).
   public var hasPrivateUseAuthority: Bool {
     guard let scheme = privateUseScheme else { return false }

@@ -1,7 +1,7 @@
 /// The reason why a text is not accepted as a redirect URI.
 ///
-/// `description` says what is wrong and what to do, in one lower-case line that fits both a policy diagnostic and a
-/// refused request. It never repeats the input.
+/// `description` says what is wrong and what to do. It is one lower-case line, for both a diagnostic of the policy and
+/// the refusal of a request, and never contains the input.
 public enum RedirectURIError: Error, Hashable, Sendable, CaseIterable {
   case empty
   case tooLong

@@ -1,17 +1,20 @@
-/// The content of a public client's sealed refresh token (RFC 6749, section 10.4: bound to its client).
+/// The content of a sealed refresh token (RFC 6749, section 10.4: a refresh token is bound to its client). The gateway
+/// seals the refresh tokens of public clients, and of clients whose upstream credentials it holds.
 public struct RefreshGrant: Sendable {
-  /// The login to which this family of refresh tokens belongs, derived from its upstream code; for a family that began
-  /// with a token from before the gateway, derived from that token.
+  /// The login to which this refresh token belongs. All refresh tokens of a login form a family. The identifier is
+  /// derived from the upstream code; if the family began with a refresh token from before the gateway was installed, it
+  /// is derived from that token.
   public var family: TransactionID
-  /// 0 for the token that was issued with the code; each rotation adds one.
+  /// The number of refreshes since the first token of the family, which has the number 0.
   public var generation: Int
-  /// The epoch of the store at the time when the token was sealed.
+  /// The epoch of the store when the token was sealed.
   public var epoch: EpochID
   /// The client to which the token was issued.
   public var clientID: ClientID
-  /// The scope that the user granted; `nil` if neither the request nor the upstream response contained one.
+  /// The scope that the user granted; `nil` if neither the authorization request nor the upstream's response contained
+  /// one.
   public var scope: Scope?
-  /// The client identifier under which the gateway uses the upstream refresh token.
+  /// The client id with which the gateway uses the upstream refresh token.
   public var upstreamClientID: ClientID
   /// The refresh token that the upstream issued.
   public var upstreamRefreshToken: Secret

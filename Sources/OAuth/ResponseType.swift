@@ -1,14 +1,14 @@
-/// The values that an authorization request wants in the response (RFC 6749, section 3.1.1; OAuth 2.0 Multiple Response
+/// The values that the authorization response is to contain (RFC 6749, section 3.1.1; OAuth 2.0 Multiple Response
 /// Types).
 ///
 ///     response-type = response-name *( SP response-name )
 ///     response-name = 1*( "_" / DIGIT / ALPHA )
 public struct ResponseType: Hashable, Sendable {
-  /// The names in alphabetical order: their order in the request has no meaning.
+  /// The names in alphabetical order. Their order in the request has no meaning.
   public let values: [String]
 
   /// Parses a response type; `nil` if the text does not match the grammar (RFC 6749, appendix A.3). Servers read such a
-  /// text in different ways: some trim it, others find an empty name in it.
+  /// text in different ways: some ignore spaces at its ends, others find an empty name.
   public init?(parsing text: String) {
     guard text != "code" else {
       self = .code
@@ -33,7 +33,7 @@ public struct ResponseType: Hashable, Sendable {
     Set(values).count == values.count && values.allSatisfy(ResponseType.known.contains)
   }
 
-  /// True if the response would carry a token through the browser: the implicit and hybrid flows.
+  /// True if the response would contain a token, which then passes through the browser (implicit and hybrid flows).
   public var returnsTokens: Bool { values.contains("token") || values.contains("id_token") }
 
   private static func isNameByte(_ byte: UInt8) -> Bool {

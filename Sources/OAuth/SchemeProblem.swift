@@ -20,7 +20,7 @@ public enum SchemeProblem: Hashable, Sendable, CaseIterable, CustomStringConvert
   }
 }
 
-/// A weakness of a redirect URI that is accepted, but reported as a note on the policy.
+/// A weakness of a private-use redirect URI. The URI is accepted, and the check of the policy reports the weakness.
 public enum SchemeNote: Hashable, Sendable, CaseIterable, CustomStringConvertible {
   case rootPath
   case tooLongForWindows
@@ -38,15 +38,15 @@ public enum SchemeNote: Hashable, Sendable, CaseIterable, CustomStringConvertibl
 }
 
 extension RedirectURI {
-  /// The degree to which a private-use scheme must look like a reversed domain name.
+  /// The required form of a private-use scheme.
   public enum SchemeProfile: Sendable {
-    /// At least one period: the check that RFC 8252, section 8.4 recommends.
+    /// The scheme contains at least one period, as RFC 8252, section 8.4 recommends to check.
     case minimum
-    /// Labels of a domain name, the first of which is a top-level domain.
+    /// The scheme consists of labels of a domain name, of which the first is a top-level domain.
     case strict
   }
 
-  /// The problem with the private-use scheme of this URI; `nil` if it has no problem, and for the other kinds.
+  /// Returns the problem with the private-use scheme of this URI; `nil` if there is none, and for other kinds of URI.
   public func schemeProblem(_ profile: SchemeProfile) -> SchemeProblem? {
     guard let scheme = privateUseScheme else { return nil }
     let labels = scheme.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -61,7 +61,7 @@ extension RedirectURI {
     return nil
   }
 
-  /// The weaknesses of the private-use scheme and path of this URI; empty for the other kinds.
+  /// The weaknesses of the private-use scheme and the path of this URI; empty for other kinds of URI.
   public var schemeNotes: [SchemeNote] {
     guard let scheme = privateUseScheme else { return [] }
     var notes: [SchemeNote] = []
@@ -71,8 +71,8 @@ extension RedirectURI {
     return notes
   }
 
-  /// The domain that a private-use scheme claims, e.g. `example.com` for `com.example.app`. Operators recheck who owns
-  /// it, because a domain registration can expire.
+  /// The domain that a private-use scheme claims, such as `example.com` for `com.example.app`; `nil` if there is none.
+  /// Operators should check its owner regularly, because the registration of a domain can expire.
   public var claimedDomain: String? {
     guard let labels = privateUseScheme?.split(separator: "."), labels.count > 1 else { return nil }
     return "\(labels[1]).\(labels[0])"

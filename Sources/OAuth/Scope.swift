@@ -3,13 +3,13 @@
 ///     scope       = scope-token *( SP scope-token )
 ///     scope-token = 1*( %x21 / %x23-5B / %x5D-7E )
 public struct Scope: Hashable, Sendable, CustomStringConvertible {
-  /// The value as sent by the client, with its order and repetitions.
+  /// The scope as written, with its order and repetitions.
   public let text: String
 
   /// Parses a scope; `nil` if the text does not match the grammar.
   public init?(parsing text: String) {
     let bytes = text.utf8.span
-    // A space is only valid between two tokens: not at either end, and not next to another space.
+    // A space is only valid between two tokens, and not next to another space.
     var isBetween = true
     var index = 0
     while index < bytes.count {
@@ -26,13 +26,13 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
     self.text = text
   }
 
-  /// The tokens, without repetitions; their order has no meaning.
+  /// The tokens, without repetitions. Their order has no meaning.
   public var tokens: Set<Substring> { Set(text.split(separator: " ")) }
 
-  /// True if this scope requests nothing beyond `other`.
+  /// True if `other` contains every token of this scope.
   public func isWithin(_ other: Scope) -> Bool { text == other.text || tokens.isSubset(of: other.tokens) }
 
-  /// The value as sent.
+  /// The scope as written.
   public var description: String { text }
 
   private static func isTokenByte(_ byte: UInt8) -> Bool {

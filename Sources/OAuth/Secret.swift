@@ -1,7 +1,7 @@
-/// A text that must never be shown: a client secret, a code, a token, a verifier.
+/// A text that must never be shown: a client secret, a code, a token or a verifier.
 ///
-/// It prints as `***` wherever it is interpolated, dumped or reflected. Code that needs the text calls `reveal()`, so
-/// that every use is easy to find. Compare secrets with `Cryptography.constantTimeEqual`.
+/// It appears as `***` if it is interpolated, dumped or reflected. Code that needs the text calls `reveal()`, so that
+/// every use is easy to find. Secrets are compared with `constantTimeEqual` of `Cryptography`.
 public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   private let text: String
 
@@ -10,7 +10,7 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
     self.text = text
   }
 
-  /// The text itself: only for the wire and for cryptography.
+  /// Returns the text, for sending and for cryptography only.
   public func reveal() -> String { text }
 
   /// True if the text is empty.

@@ -1,5 +1,6 @@
 extension TokenRequest {
-  /// The users of all `Authorization` fields that some server can read as HTTP Basic, form-decoded if possible.
+  /// The users of all `Authorization` fields that some server may read as HTTP Basic. A user that cannot be
+  /// form-decoded is unchanged.
   public var namedInHeader: [String] { authorization.compactMap { TokenRequest.user(in: $0.reveal()) } }
 
   private static func user(in header: String) -> String? {
@@ -10,10 +11,10 @@ extension TokenRequest {
   }
 }
 
-/// A base64 decoder that is as lenient as the most lenient servers: it accepts both alphabets and a missing padding,
-/// and skips other characters.
+/// A base64 decoder that accepts as much as the most lenient servers: both alphabets (RFC 4648, sections 4 and 5), and
+/// text without padding. It skips all other characters.
 public enum LenientBase64 {
-  /// Decodes base64; never fails.
+  /// Returns the bytes that the text encodes. There are no errors.
   public static func decode(_ text: some Sequence<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
     var word: UInt32 = 0

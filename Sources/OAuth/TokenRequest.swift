@@ -1,21 +1,21 @@
-/// A request at the token endpoint (RFC 6749, sections 3.2, 4.1.3 and 6), or at another endpoint that clients call in
-/// the same way, parsed but not yet judged.
+/// A request at the token endpoint (RFC 6749, sections 3.2, 4.1.3 and 6) or at another endpoint that clients call in
+/// the same way, parsed but not yet checked.
 ///
-/// A class for the same reason as `AuthorizationRequest`.
+/// A class, because several types share a request, and a copy of a structure would retain every string in it.
 public final class TokenRequest: Sendable {
-  /// The parameters of the body; empty if they could not be parsed.
+  /// The parameters of the body; empty if the body is not a form, or has too many.
   public let parameters: FormParameters
-  /// The parameters of the URI; `nil` if there are too many.
+  /// The parameters of the query; `nil` if there are too many.
   public let query: FormParameters?
-  /// True if all parameters of the request could be parsed, whether or not the endpoint accepts the request.
+  /// True if the query and the body could be parsed, even if the endpoint does not accept the request.
   public let isReadable: Bool
-  /// The reason why the request has no single set of parameters to judge; `nil` if it has one.
+  /// The reason why the request has no single set of parameters; `nil` if it has one.
   public let problem: FormProblem?
-  /// The parameters that have a meaning at the endpoint.
+  /// The parameters that are defined for the endpoint.
   public let names: ParameterNames
   /// True if the request has a DPoP proof (RFC 9449, section 5).
   public let hasDPoPProof: Bool
-  /// True if a trusted proxy reports that the client presented a certificate (RFC 9440).
+  /// True if a trusted proxy forwarded a certificate that the client presented (RFC 9440).
   public let hasClientCertificate: Bool
   /// The values of all `Authorization` fields.
   let authorization: [Secret]
@@ -28,9 +28,9 @@ public final class TokenRequest: Sendable {
   ///   - contentEncodings: The values of all `Content-Encoding` fields.
   ///   - authorization: The values of all `Authorization` fields.
   ///   - body: The body.
-  ///   - names: The parameters that have a meaning at the endpoint.
+  ///   - names: The parameters that are defined for the endpoint.
   ///   - hasDPoPProof: True if there is a `DPoP` field.
-  ///   - hasClientCertificate: True if a trusted proxy forwards a client certificate.
+  ///   - hasClientCertificate: True if a trusted proxy forwarded a certificate that the client presented.
   public init(
     method: String, query: Substring?, contentTypes: [String], contentEncodings: [String] = [],
     authorization: [String] = [], body: [UInt8], names: ParameterNames = .atToken, hasDPoPProof: Bool = false,
@@ -58,9 +58,10 @@ public final class TokenRequest: Sendable {
       }
   }
 
-  /// The identification and authentication of the client; `nil` if the request names no client.
+  /// Returns the identification and authentication of the client; `nil` if the request contains no client id.
   ///
-  /// - Throws: `ClientAuthenticationError` if there is more than one method or identifier, or a malformed header.
+  /// - Throws: `ClientAuthenticationError` if there is more than one method, if there are two different client ids, or
+  ///   if the `Authorization` field is malformed.
   public func clientAuthentication() throws(ClientAuthenticationError) -> ClientAuthentication? {
     try ClientAuthentication.read(authorization: authorization.map { $0.reveal() }, body: parameters)
   }

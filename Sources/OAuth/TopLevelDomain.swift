@@ -1,10 +1,10 @@
-/// Top-level domains that are delegated in the DNS: the permitted first labels of a reversed domain name.
+/// The top-level domains of the DNS, one of which must be the first label of a reversed domain name.
 ///
-/// The check is weak by nature (`app` and `dev` are delegated too), and the list is a snapshot: a scheme under a domain
-/// that is not in it can be registered with `schemes: minimum`.
+/// The check is weak, because words such as `app` and `dev` are top-level domains, too. The list has the domains of one
+/// point in time; a scheme with a newer one can be registered with `schemes: minimum`.
 enum TopLevelDomain {
   static func isDelegated(_ label: Substring.UTF8View) -> Bool {
-    // Internationalised domains come as A-labels. There are many, so only their form is checked.
+    // Internationalised domains are A-labels. There are many, so only their form is checked.
     if label.count > 4, label.starts(with: "xn--".utf8) { return true }
     return all.contains(Substring(label))
   }

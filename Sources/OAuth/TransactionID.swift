@@ -1,10 +1,10 @@
 import Cryptography
 
-/// The identifier of a flow (its authorization request, completion and redemption) or of a login.
+/// The identifier of a transaction (an authorization request with its completion and redemption) or of a login.
 ///
-/// 128 bits: random for a flow, and a digest of the upstream code for a login, which is the family of the refresh
-/// tokens that follow from the code. It is not secret: it appears in logs, and the store claims the single use of a
-/// code under it.
+/// It has 128 bits. They are random for a transaction. For a login, they are a digest of the upstream code, which is
+/// also the identifier of the family of refresh tokens that begins with the code. The identifier is not secret. It
+/// appears in logs, and the store records the single use of a code under it.
 public struct TransactionID: Hashable, Sendable, CustomStringConvertible {
   /// The length of an identifier in bytes.
   public static let byteCount = 16
@@ -12,13 +12,13 @@ public struct TransactionID: Hashable, Sendable, CustomStringConvertible {
   /// The identifier, ``byteCount`` bytes.
   public let bytes: [UInt8]
 
-  /// Wraps an identifier; `nil` unless there are exactly 16 bytes.
+  /// Wraps an identifier; `nil` if there are not exactly 16 bytes.
   public init?(bytes: [UInt8]) {
     guard bytes.count == TransactionID.byteCount else { return nil }
     self.bytes = bytes
   }
 
-  /// Derives the identifier of the login to which an upstream code belongs.
+  /// Creates the identifier of the login that begins with an upstream code.
   public init(_ code: UpstreamCodeDigest) {
     bytes = code.bytes
   }

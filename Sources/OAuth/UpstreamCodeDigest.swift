@@ -1,9 +1,9 @@
 internal import Bytes
 import Cryptography
 
-/// An identifier of an upstream code from which the code cannot be recovered: the first 128 bits of a SHA-256 digest.
+/// An identifier of an upstream code: the first 128 bits of a SHA-256 digest, from which the code cannot be recovered.
 ///
-/// The digest covers the upstream client id too, because two clients can have equal codes.
+/// The digest also covers the upstream client id, because codes of two clients can be equal.
 public struct UpstreamCodeDigest: Hashable, Sendable {
   /// The first 16 bytes of the digest.
   public let bytes: [UInt8]
@@ -18,8 +18,8 @@ public struct UpstreamCodeDigest: Hashable, Sendable {
     let code = code.reveal()
     var text: [UInt8] = []
     text.reserveCapacity(4 + id.utf8.count + code.utf8.count)
-    // The length of the id comes first, so that no other pair of id and code gives the same text. With four bytes for
-    // the length, usual ids and codes fit into one block of SHA-256 (55 bytes).
+    // The length of the id is in front of it, so that different pairs of id and code give different texts. The length
+    // has four bytes, so that usual ids and codes fit into one block of SHA-256 (55 bytes).
     var length = UInt32(id.utf8.count)
     for _ in 0..<4 {
       text.append(UInt8(truncatingIfNeeded: length))
