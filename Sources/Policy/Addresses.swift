@@ -1,23 +1,23 @@
-/// A scheme, host and port (RFC 6454, section 4). The text omits the default port.
+/// A scheme, host and port (RFC 6454, section 4).
 public struct Origin: Hashable, Sendable, CustomStringConvertible {
-  /// The schemes that an origin of the policy may have.
+  /// The permitted schemes.
   public enum Scheme: String, Sendable {
     case http
     case https
   }
 
-  /// The scheme, which decides the default port and whether the connection has TLS.
+  /// The scheme. It determines the default port, and whether connections use TLS.
   public let scheme: Scheme
-  /// The host name or address literal, in lower case; an IPv6 literal is without its brackets.
+  /// The host name or address literal, in lower case. An IPv6 literal has no brackets.
   public let host: String
-  /// The TCP port, 1 to 65535; 80 (http) or 443 (https) unless another one is given.
+  /// The TCP port, from 1 to 65535. The default is 80 for http and 443 for https.
   public let port: Int
   /// The value of the `Host` field for this origin: the host, and the port if it is not the default of the scheme.
   public let authority: String
   /// The scheme and the authority, such as `https://id.example.com`.
   public let description: String
 
-  /// Creates an origin; without a `port` it gets the default port of the scheme.
+  /// Creates an origin. Without `port`, it has the default port of the scheme.
   public init(scheme: Scheme, host: String, port: Int? = nil) {
     self.scheme = scheme
     self.host = host
@@ -28,7 +28,8 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
     description = "\(scheme.rawValue)://\(authority)"
   }
 
-  /// True if the host is a loopback literal or `localhost`, where plain http is acceptable. `127.example.com` is not.
+  /// True if the host is a loopback literal or `localhost`, so that http without TLS is acceptable. False for a name
+  /// such as `127.example.com`.
   public var isLoopback: Bool {
     if host == "localhost" || host == "::1" { return true }
     let octets = host.split(separator: ".", omittingEmptySubsequences: false)
@@ -38,12 +39,12 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
 
 /// An address to listen on or to connect to.
 public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
-  /// An address literal, or a name for upstreams; an IPv6 literal is without its brackets.
+  /// An address literal or, for an address to connect to, a host name. An IPv6 literal has no brackets.
   public let host: String
-  /// The TCP port, up to 65535. With 0 the kernel chooses a free port, for tests and the demo.
+  /// The TCP port, up to 65535. With 0, the kernel chooses a free port; this is for tests and the demo.
   public let port: Int
 
-  /// Creates an address; an IPv6 `host` is without its brackets.
+  /// Creates an address. An IPv6 `host` has no brackets.
   public init(host: String, port: Int) {
     self.host = host
     self.port = port
@@ -55,9 +56,10 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
 /// A block of addresses in CIDR notation.
 public struct AddressRange: Sendable {
-  /// The first address of the block, 16 bytes; an IPv4 address is mapped to IPv6 (`::ffff:a.b.c.d`).
+  /// The first address of the block, 16 bytes. An IPv4 address is mapped to IPv6 (`::ffff:a.b.c.d`).
   public let network: [UInt8]
-  /// The number of leading bits that are the same in all addresses of the block, 0 to 128, counted in the mapped form.
+  /// The number of leading bits that all addresses of the block have in common, from 0 to 128. For IPv4, it is counted
+  /// in the mapped form.
   public let prefixLength: Int
 
   /// Creates a block from a network of 16 bytes and a prefix length of 0 to 128, both in mapped form.
@@ -66,14 +68,14 @@ public struct AddressRange: Sendable {
     self.prefixLength = prefixLength
   }
 
-  /// Returns true if `address`, 16 bytes in mapped form, lies in the block.
+  /// Returns true if `address`, 16 bytes in mapped form, is in the block.
   public func contains(_ address: [UInt8]) -> Bool {
     guard address.count == 16 else { return false }
-    let whole = prefixLength / 8
-    guard network[..<whole] == address[..<whole] else { return false }
-    let rest = prefixLength % 8
-    guard rest > 0 else { return true }
-    let mask = UInt8(truncatingIfNeeded: 0xff << (8 - rest))
-    return network[whole] & mask == address[whole] & mask
+    let wholeBytes = prefixLength / 8
+    guard network[..<wholeBytes] == address[..<wholeBytes] else { return false }
+    let remainingBits = prefixLength % 8
+    guard remainingBits > 0 else { return true }
+    let mask = UInt8(truncatingIfNeeded: 0xff << (8 - remainingBits))
+    return network[wholeBytes] & mask == address[wholeBytes] & mask
   }
 }

@@ -4,47 +4,48 @@
 /// every string in them.
 @dynamicMemberLookup
 public final class Client: Sendable {
-  /// The kind of application, which decides the redirect URIs and grants that the client may have.
+  /// The kind of application. It determines the redirect URIs and grants that the client may have.
   public enum Application: String, Sendable, CaseIterable {
-    /// An app on the user's device (RFC 8252). Only a native app may have private-use and loopback redirect URIs. It
-    /// always needs PKCE.
+    /// An app on the user's device (RFC 8252). Only a native app may have private-use and loopback redirect URIs, and
+    /// it must use PKCE.
     case native
     /// An application on a web server.
     case web
     /// An application that runs in a browser.
     case browser
-    /// A device without a browser (RFC 8628), which has no authorization code grant.
+    /// A device without a browser (RFC 8628). It cannot use the authorization code grant.
     case device
   }
 
-  /// The origin of a client's registration, which decides whether the operator vouches for it.
+  /// The origin of a client's registration, which says whether the operator vouches for the client.
   public enum Registration: Sendable {
-    /// The operator vouches for the client in the policy file.
+    /// The operator vouches for the client.
     case policy
-    /// The operator does not vouch for the client (`trusted: false`), for example because it registered itself
-    /// (RFC 7591). The gateway shows errors as a page and does not redirect to the client (RFC 9700, section 4.11.2).
-    /// A claimed https redirect URI does not prove its identity.
+    /// The operator does not vouch for the client (`trusted: false`), for example because it registered itself (RFC
+    /// 7591). The gateway shows an error as a page and does not redirect it to the client (RFC 9700, section 4.11.2),
+    /// and a claimed https redirect URI does not prove the identity of the client.
     case dynamic
   }
 
-  /// The rule for the code challenge of an authorization request (RFC 7636). The gateway verifies every challenge that
-  /// a client sends.
+  /// The rule for the code challenge of an authorization request (RFC 7636). A challenge that a client sends is always
+  /// verified, even if it is not required.
   public enum PKCE: String, Sendable, CaseIterable {
     /// A request without a challenge is refused.
     case required
-    /// The challenge may be missing. Not for native apps.
+    /// A request may omit the challenge. Native apps cannot have this rule. Under `ClientProfile.oauth21`, it applies
+    /// only to requests with a `nonce`, of a confidential client with `reliesOnNonce`.
     case optional
-    /// The challenge may be missing. For confidential clients only.
+    /// The same as `optional`, but only confidential clients can have this rule.
     case off
   }
 
-  /// The platform that an app runs on (RFC 8252, section 8.4 and appendix B).
+  /// The platform of an app (RFC 8252, section 8.4 and appendix B).
   public enum Platform: String, Sendable, CaseIterable {
     case ios
     case android
     case macos
     case windows
-    /// The Universal Windows Platform, whose schemes have at most 39 characters.
+    /// The Universal Windows Platform, in which schemes have at most 39 characters.
     case uwp
     case linux
   }
@@ -52,7 +53,7 @@ public final class Client: Sendable {
   /// The settings that the subscripts read.
   public let settings: ClientSettings
 
-  /// Creates a client with complete settings: all defaults are filled in.
+  /// Creates a client from settings in which all defaults are filled in.
   public init(_ settings: ClientSettings) {
     self.settings = settings
   }
@@ -61,7 +62,7 @@ public final class Client: Sendable {
   @inlinable
   public subscript<Value>(dynamicMember setting: KeyPath<ClientSettings, Value>) -> Value { settings[keyPath: setting] }
 
-  /// A rule that applies to the client: its own, or the one of the policy.
+  /// A rule that applies to the client: its own, or that of the policy.
   @inlinable
   public subscript<Value>(dynamicMember rule: KeyPath<EnforcementSettings, Value>) -> Value {
     settings.enforcement[keyPath: rule]
@@ -70,9 +71,9 @@ public final class Client: Sendable {
 
 /// The client type (RFC 6749, section 2.1).
 public enum ClientType: String, Sendable, CaseIterable {
-  /// Cannot keep a secret.
+  /// A client that cannot keep a secret.
   case `public`
-  /// Authenticates, to the gateway or to the upstream.
+  /// A client that authenticates, to the gateway or to the upstream.
   case confidential
 }
 
@@ -83,28 +84,30 @@ extension Client {
 
 /// The server that asks the user for consent (`I-consent`).
 public enum ConsentOwner: String, Sendable, CaseIterable {
-  /// The gateway shows its own consent page in front of the upstream.
+  /// The gateway, with a consent page that it shows before it contacts the upstream.
   case gateway
-  /// The gateway shows no consent page; the upstream may ask.
+  /// The upstream, if it asks at all. The gateway shows no consent page.
   case upstream
-  /// As `upstream` if the request has a claimed https redirect URI, which proves the identity of the app (RFC 8252,
-  /// section 8.6); else as `gateway`.
+  /// The same as `upstream` for a request with a claimed https redirect URI of a client that the operator vouches for,
+  /// because the URI proves the identity of the app (RFC 8252, section 8.6). Otherwise the same as `gateway`.
   case unlessClaimedHTTPS = "unless_claimed_https"
 }
 
-/// The specification that applies to a client where specifications differ.
+/// The specification that applies to a client if specifications differ.
 public enum ClientProfile: String, Sendable, CaseIterable {
   /// RFC 6749, RFC 7636, RFC 8252 and RFC 9700.
   case standard
-  /// The OAuth 2.1 draft: all clients need PKCE, and the token request may omit `redirect_uri`.
+  /// The OAuth 2.1 draft. A client needs PKCE, unless it is confidential and checks the `nonce` of the request. A token
+  /// request may omit `redirect_uri` if the client sent a code challenge.
   case oauth21 = "oauth_2_1"
 }
 
-/// The syntax of code verifiers and challenges (RFC 7636, sections 4.1 and 4.2).
+/// The accepted syntax of code verifiers and challenges (RFC 7636, sections 4.1 and 4.2).
 public enum PKCESyntax: String, Sendable, CaseIterable {
   /// Only the syntax of RFC 7636.
   case strict
-  /// Also accepts base64 padding at the end of a verifier or challenge, and still compares exactly.
+  /// Also base64 padding, and the characters `+` and `/` of standard base64 in a verifier. A verifier is compared with
+  /// its padding.
   case lenient
 }
 
@@ -112,55 +115,57 @@ public enum PKCESyntax: String, Sendable, CaseIterable {
 public enum StatePolicy: String, Sendable, CaseIterable {
   /// The request is refused.
   case require
-  /// The request passes and is logged.
+  /// The request passes, and the gateway logs and counts it.
   case report
   /// The request passes.
   case off
 }
 
-/// The networks from which a repeated refresh request gets the same answer, within `refresh_reuse_window`.
+/// The networks from which a second use of a refresh token gets the same response as the first, within
+/// `refresh_reuse_window`.
 public enum RefreshReuseNetworks: String, Sendable, CaseIterable {
-  /// The /24 (IPv4) or /48 (IPv6) of the first use; any other network for the first ten seconds.
+  /// The /24 (IPv4) or /48 (IPv6) of the first use and, for the first ten seconds, any other network.
   case same
   /// Every network.
   case any
 }
 
-/// The rule for pushed authorization requests (RFC 9126): the client sends the request to the gateway itself, before it
-/// opens the browser.
+/// The rule for pushed authorization requests (RFC 9126), which a client sends to the gateway itself, before it opens
+/// the browser.
 public enum PushedAuthorizationPolicy: String, Sendable, CaseIterable {
   /// The client may not push requests.
   case off
   /// The client may push requests.
   case optional
-  /// The client must push every request (section 6).
+  /// The client must push every authorization request (section 6).
   case required
 }
 
 /// The rule for the name `localhost` in a redirect URI (RFC 8252, section 8.3).
 public enum LocalhostPolicy: String, Sendable, CaseIterable {
-  /// The policy must not list a redirect URI with it.
+  /// No redirect URI may use it. The policy must not list such a URI, either.
   case reject
-  /// The redirect URI matches on the listed port only.
+  /// A redirect URI matches only with the listed port.
   case exact
-  /// The redirect URI of a native app matches on any port, as with a loopback literal.
+  /// A redirect URI of a native app matches with any port, as with a loopback literal.
   case anyPort = "any_port"
 }
 
 /// The required form of a private-use scheme (RFC 8252, sections 7.1 and 8.4).
 public enum SchemeRule: String, Sendable, CaseIterable {
-  /// A reversed domain name.
+  /// The scheme must be a reversed domain name.
   case strict
-  /// A name with at least one period.
+  /// The scheme must contain at least one period.
   case minimum
 }
 
-/// The treatment of a user agent that looks embedded (RFC 8252, section 8.12). Advisory: `User-Agent` proves nothing.
+/// The treatment of a user agent that looks embedded (RFC 8252, section 8.12). The rule is advisory, because
+/// `User-Agent` proves nothing.
 public enum EmbeddedUserAgentRule: String, Sendable, CaseIterable {
-  /// Requests are refused, from the first one until the sign-in ends.
+  /// The gateway refuses all requests of the sign-in, from the first one until the sign-in ends.
   case block
-  /// The first request passes and is logged.
+  /// The first request of the sign-in passes, and the gateway logs and counts it. Later requests are not checked.
   case report
-  /// Requests pass; the gateway does not look at the user agent.
+  /// The gateway does not check the user agent.
   case off
 }

@@ -1,47 +1,49 @@
 public import OAuth
 
-/// The settings of one client, with the defaults of `enforcement:` filled in: a value to build and to change. Code that
-/// only reads them uses a `Client`.
+/// The settings of one client, with the defaults of `enforcement:` filled in. The reader of policies builds and changes
+/// them; other code reads them from a `Client`.
 @dynamicMemberLookup
 public struct ClientSettings: Sendable {
   /// The `client_id` in the requests of the client.
   public var id: ClientID
-  /// The name of the client on the gateway's pages; `nil`: its id.
+  /// The name of the client on the gateway's pages; `nil` if the pages show its id.
   public var name: String?
-  /// The registered redirect URIs. A request must match one of them byte for byte, except for the port of a loopback
-  /// redirect URI of a native app (RFC 8252, section 7.3).
+  /// The registered redirect URIs. A request must match one of them byte for byte, except that a native app may use
+  /// another port in a loopback URI (RFC 8252, section 7.3) and, if the policy permits it, in a `localhost` URI.
   public var redirectURIs: [RedirectURI]
-  /// The grants that the client may use; the gateway refuses all others. Default: authorization code and refresh token.
+  /// The grants that the client may use. Default: authorization code and refresh token.
   public var grants: Set<GrantType> = [.authorizationCode, .refreshToken]
-  /// The response modes that the client may request; the gateway refuses all others. Default: `query`.
+  /// The response modes that the client may request. Default: `query`.
   public var responseModes: Set<ResponseMode> = [.query]
-  /// The secret with which a confidential client authenticates to the gateway; `nil` for a public client, and for one
-  /// that authenticates to the upstream.
+  /// The secret with which a confidential client authenticates to the gateway. `nil` for a public client, for a client
+  /// that authenticates to the upstream, and for a client that authenticates to the gateway with its upstream secret.
   public var secret: Secret?
   /// The identity of the client at the upstream.
   public var upstream: UpstreamClient
   /// The rules that apply to the client: its own, or those of the policy.
   public var enforcement = EnforcementSettings()
-  // The properties of one byte are adjacent, without padding between them: a policy may have 100,000 of these values.
+  // The properties of one byte are next to each other, so that there is no padding between them. A policy may have
+  // 100,000 of these values.
   /// The client type: public or confidential.
   public var kind: ClientType
   /// The kind of application.
   public var application: Client.Application
-  /// The platform that the app runs on; `nil`: not known. Only the check of the policy uses it.
+  /// The platform of the app; `nil` if it is not known. Only the check of the policy uses it.
   public var platform: Client.Platform?
-  /// The origin of the registration; `.dynamic` is `trusted: false`.
+  /// The origin of the registration, which is `.dynamic` with `trusted: false`.
   public var registration: Client.Registration
   /// The server that asks the user for consent.
   public var consent: ConsentOwner
   /// The rule for code challenges in authorization requests.
   public var pkce: Client.PKCE
-  /// True if a confidential client checks the `nonce` of ID tokens. Under `ClientProfile.oauth21`, unless `pkce` is
-  /// `.required`, it may then omit PKCE from a request that has a `nonce` (OAuth 2.1, section 7.5.1.1). Default: false.
+  /// True if a confidential client checks the `nonce` of ID tokens. Under `ClientProfile.oauth21`, it may then omit the
+  /// code challenge from a request with a `nonce` (OAuth 2.1, section 7.5.1.1), unless `pkce` is `.required`. Default:
+  /// false.
   public var reliesOnNonce = false
-  /// The networks from which a repeated refresh request within `refreshReuseWindow` may come.
+  /// The networks from which a second use of a refresh token gets the same response, within `refreshReuseWindow`.
   public var refreshReuseNetworks = RefreshReuseNetworks.same
 
-  /// Creates settings; everything that is not an argument has its default.
+  /// Creates settings. Properties that are not arguments have their defaults.
   public init(
     id: ClientID, name: String? = nil, kind: ClientType, application: Client.Application,
     redirectURIs: [RedirectURI], pkce: Client.PKCE = .required, mode: EnforcementMode = .enforce, consent: ConsentOwner,
@@ -60,7 +62,7 @@ public struct ClientSettings: Sendable {
     enforcement.mode = mode
   }
 
-  /// Creates the defaults, with placeholders for the id and the type until the policy file gives them.
+  /// Creates the defaults. The id and the type are placeholders until the reader of the policy sets them.
   public init() {
     self.init(
       id: ClientID(""), kind: .public, application: .native, redirectURIs: [], consent: .gateway,

@@ -1,8 +1,9 @@
 extension EndpointPaths {
-  /// The paths of the server's metadata documents (OpenID Connect Discovery, section 4; RFC 8414, section 3).
+  /// The paths at which the server may have metadata documents (OpenID Connect Discovery, section 4; RFC 8414, section
+  /// 3).
   ///
-  /// The issuer may have any path above the authorization or the token endpoint. Discovery appends the well-known part
-  /// to the issuer, and RFC 8414 inserts it in front of the issuer's path; servers do both with both names.
+  /// The path of the issuer is not known. It may be each folder above an authorization or token endpoint. Discovery
+  /// appends the well-known path to the issuer's path, RFC 8414 puts it in front, and servers do both with both names.
   public var metadataPaths: [String] {
     let names = ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"]
     var paths: [String] = []
@@ -14,7 +15,8 @@ extension EndpointPaths {
     return paths
   }
 
-  /// The paths of all folders above the authorization or the token endpoint, without a trailing slash; "" is the root.
+  /// The paths of all folders above an authorization or token endpoint, without a slash at the end. An empty path is
+  /// the root.
   private var issuerPaths: [String] {
     var issuers = [""]
     for endpoint in authorization + token {

@@ -1,47 +1,47 @@
 public import OAuth
 
-/// The rules that apply to all clients or to one client (`enforcement:` and `clients[]`).
+/// The rules that `enforcement:` sets for all clients and an entry of `clients:` for one client.
 public struct EnforcementSettings: Sendable {
-  /// The effect of a refusal: it is carried out (default), or only logged and counted.
+  /// The effect of a refusal. Default: it is carried out, and not only logged and counted.
   public var mode = EnforcementMode.enforce
-  /// The specification that applies where specifications differ. Default: the RFCs, not the OAuth 2.1 draft.
+  /// The specification that applies if specifications differ. Default: the RFCs, and not the OAuth 2.1 draft.
   public var profile = ClientProfile.standard
-  /// The code challenge methods that the gateway accepts (RFC 7636, section 4.2). Default: only `S256`.
+  /// The accepted code challenge methods (RFC 7636, section 4.2). Default: only `S256`.
   public var pkceMethods: Set<CodeChallengeMethod> = [.s256]
-  /// The syntax of code verifiers and challenges. Default: exactly RFC 7636, without base64 padding.
+  /// The accepted syntax of code verifiers and challenges. Default: that of RFC 7636, without base64 padding.
   public var pkceSyntax = PKCESyntax.strict
-  /// The treatment of an authorization request without `state`. Default: it passes and is logged.
+  /// The treatment of an authorization request without `state`. Default: it passes, and is logged and counted.
   public var state = StatePolicy.report
-  /// The rule for the name `localhost` in a redirect URI. Default: it matches on the listed port only.
+  /// The rule for the name `localhost` in a redirect URI. Default: it matches only with the listed port.
   public var localhost = LocalhostPolicy.exact
   /// The required form of private-use schemes. Default: a reversed domain name.
   public var schemes = SchemeRule.strict
-  /// The treatment of a sign-in in an app's web view. Default: it passes and is logged.
+  /// The treatment of a sign-in in a web view of an app. Default: it passes, and is logged and counted.
   public var embeddedUserAgents = EmbeddedUserAgentRule.report
   /// The rule for pushed authorization requests. Default: clients may not push.
   public var pushedAuthorization = PushedAuthorizationPolicy.off
-  /// True if redirects to https end in `#_`, so that no browser attaches the fragment of an earlier address (RFC 9700,
-  /// section 4.1.3). Default: false.
+  /// True if a redirect to an https URI in query mode ends in `#_`, so that no browser attaches the fragment of an
+  /// earlier address (RFC 9700, section 4.1.3). Default: false.
   public var fragmentGuard = false
-  /// The time in seconds in which a client can redeem a code of the gateway (RFC 6749, section 4.1.2). Default: a
-  /// minute.
+  /// The lifetime in seconds of a code of the gateway (RFC 6749, section 4.1.2). Default: a minute.
   public var codeLifetime = 60
-  /// The time in seconds in which a device code can be used (RFC 8628, section 5.4). Default: 10 minutes. The gateway
-  /// does not serve the device grant yet.
+  /// The lifetime in seconds of a device code (RFC 8628, section 5.4). Default: 10 minutes. The gateway does not serve
+  /// the device grant yet.
   public var deviceCodeLifetime = 600
-  /// The time in seconds after the first use of a refresh token in which a second use gets the same answer (RFC 9700,
-  /// section 4.14.2). Default: 0, a second use ends all tokens of the sign-in.
+  /// The time in seconds after the first use of a refresh token in which a second use gets the same response (RFC 9700,
+  /// section 4.14.2). Default: 0, so that a second use ends all refresh tokens of the sign-in.
   public var refreshReuseWindow = 0
   /// The time in seconds without use after which a refresh token that the gateway sealed expires. Default: 90 days.
   public var refreshIdle = 90 * 86_400
-  /// The time, in seconds since 1970, until which the gateway accepts refresh tokens that it did not seal; `nil`
-  /// (default): it accepts none.
+  /// The time, in seconds since 1970, until which the gateway accepts refresh tokens that the upstream issued before
+  /// the gateway was installed; `nil` (default) if it accepts none. A confidential client that authenticates to the
+  /// upstream always uses the upstream's own refresh tokens, without a limit.
   public var rawRefreshUntil: Int64?
 
   /// Creates the defaults.
   public init() {}
 
-  /// The rows of the properties, for `enforcement:` and for a client.
+  /// The rows of the properties, for `enforcement:` and for an entry of `clients:`.
   public static let settings: [Setting<EnforcementSettings>] = [
     .choice(
       "mode", \.mode,
@@ -123,16 +123,16 @@ public struct EnforcementSettings: Sendable {
   ]
 }
 
-/// The rules of the whole policy (`enforcement:`).
+/// The settings of `enforcement:`: rules for the whole policy, and the defaults of clients.
 public struct PolicyEnforcement: Sendable {
   /// The treatment of an authorization or token request on a path that `endpoints:` does not list. Default: it is
-  /// refused.
+  /// refused while at least one client is enforced.
   public var unlistedOAuth = UnlistedOAuth.reject
   /// The treatment of a client id that the policy does not list. Default: it is refused.
   public var unknownClients = UnknownClients.reject
   /// The kinds of redirect URI that native apps may have. Default: all three, as RFC 8252, section 7, requires.
   public var redirects = Set(RedirectKind.allCases)
-  /// The rules of a client that does not set its own.
+  /// The rules for a client whose entry does not set them.
   public var defaults = EnforcementSettings()
 
   /// Creates the defaults.

@@ -1,42 +1,45 @@
-/// The settings of the gateway process: addresses, keys, store and limits (`gateway:` in the policy file).
+/// The settings of the gateway process, such as addresses, keys, store and limits (`gateway:` in the policy file).
 public struct GatewaySettings: Sendable {
-  /// The prefix of the paths that the gateway serves itself and never forwards.
+  /// The prefix of the paths that belong to the gateway and are never forwarded.
   public static let ownPath = "/.proofgate/"
 
   /// The scheme, host and port at which clients reach the gateway, e.g. `https://id.example.com`.
   public var origin: Origin
-  /// The issuer identifier (RFC 8414, section 2; RFC 9207), sent as `iss`. It may have a path.
+  /// The issuer identifier (RFC 8414, section 2), which is sent as `iss` (RFC 9207). It may have a path.
   public var issuer: String
-  /// The addresses on which the gateway accepts clients, at least one.
+  /// The addresses on which the gateway accepts connections from clients. There is at least one.
   public var listeners: [ListenerSettings]
-  /// True (default) if the gateway offers HTTP/2 to clients.
+  /// True if the gateway offers HTTP/2 to clients. Default: true.
   public var http2 = true
-  /// The address of metrics, health checks and the status page; `nil` turns them off.
+  /// The address of metrics, health checks and the status page; `nil` if they are turned off.
   public var admin: SocketAddress?
-  /// The number of event loops; `nil`: one for each processor that the process may use.
+  /// The number of event loops; `nil` for one for each processor that the process may use.
   public var workers: Int?
-  /// The number of gateways that serve this policy together. More than one need `sealingKeys` and a shared `store`.
+  /// The number of gateways that serve this policy together. If there is more than one, they need `sealingKeys` and a
+  /// shared `store`.
   public var replicas: Int
-  /// The location of one-time values, refresh token families and handles. Default: memory of the process.
+  /// The store of one-time values, refresh token families and handles. Default: the memory of the process.
   public var store = StoreLocation.memory()
-  /// The operator's name and help page, shown on the gateway's pages. Default: neither.
+  /// The operator's name and help page for the gateway's pages. Default: neither.
   public var branding = Branding()
   /// The limits for one client, one request and the whole process.
   public var limits = LimitSettings()
-  /// The file of the keys that seal state, codes and tokens; `nil`: a key in memory, which is lost at a restart.
+  /// The file with the keys that seal states, codes and refresh tokens; `nil` for a key in memory, which is lost at a
+  /// restart.
   public var sealingKeys: FileReference?
-  /// The peers whose forwarding and identity fields the gateway trusts. Default: none.
+  /// The peers that may send forwarding and identity fields. Default: none.
   public var trustedProxies: [AddressRange] = []
-  /// The meaning of a client's FIN while a safe request has no response yet. Default: the request is cancelled.
+  /// The meaning of a client's FIN while a safe request (GET, HEAD or OPTIONS) has no response yet. Default: the
+  /// gateway cancels the request.
   public var halfClose = HalfClose.cancel
   /// The time in milliseconds after SIGTERM in which the gateway still accepts connections. Default: 0.
   public var drainDelay = 0
-  /// The longest time in milliseconds of a drain, including the delay; `nil`: 30 s after the delay.
+  /// The maximum time in milliseconds of a drain, including the delay; `nil` for 30 s after the delay.
   public var drainLimit: Int?
-  /// The `Strict-Transport-Security` of responses over TLS; `nil`: the gateway sends none. Default: a year.
+  /// The `Strict-Transport-Security` field of responses over TLS; `nil` if the field is not sent. Default: a year.
   public var strictTransport: StrictTransport? = StrictTransport()
 
-  /// Creates settings; everything that is not an argument has its default.
+  /// Creates settings. Properties that are not arguments have their defaults.
   public init(origin: Origin, issuer: String, listeners: [ListenerSettings], admin: SocketAddress?, replicas: Int = 1) {
     self.origin = origin
     self.issuer = issuer
@@ -45,7 +48,7 @@ public struct GatewaySettings: Sendable {
     self.replicas = replicas
   }
 
-  /// The longest time in milliseconds of a drain, including the delay.
+  /// The maximum time in milliseconds of a drain, including the delay.
   public var drainTimeout: Int { drainLimit ?? drainDelay + 30_000 }
 
   /// The settings of `gateway:`.
@@ -115,7 +118,7 @@ public struct GatewaySettings: Sendable {
     ]
   ) { GatewaySettings() }
 
-  /// Creates the defaults, with placeholders for the origin and the listeners until the policy file gives them.
+  /// Creates the defaults. The origin and the listeners are placeholders until the reader of the policy sets them.
   public init() {
     self.init(
       origin: Origin(scheme: .https, host: ""), issuer: "", listeners: [],
@@ -123,21 +126,22 @@ public struct GatewaySettings: Sendable {
   }
 }
 
-/// The meaning of a FIN from a client whose safe request has no response yet.
+/// The meaning of a client's FIN while a safe request (GET, HEAD or OPTIONS) has no response yet.
 public enum HalfClose: String, Sendable, CaseIterable {
-  /// The client has gone away, as when a user closes a page: the gateway cancels the request to the upstream.
+  /// The client has gone away, for example because the user closed the page. The gateway cancels the request to the
+  /// upstream.
   case cancel
   /// The client still waits for the response.
   case serve
 }
 
-/// An address on which the gateway accepts clients (an item of `gateway.listeners`).
+/// An address on which the gateway accepts connections from clients (an item of `gateway.listeners`).
 public struct ListenerSettings: Sendable {
-  /// The address literal and port to listen on.
+  /// The address literal and the port to listen on.
   public var address: SocketAddress
-  /// The certificates and versions of TLS; `nil`: plaintext.
+  /// The TLS settings; `nil` for a listener without TLS.
   public var tls: ListenerTLS?
-  /// True if only trusted proxies may connect, and each sends the client's address with the PROXY protocol.
+  /// True if only trusted proxies may connect. Each must send the client's address with the PROXY protocol.
   public var proxyProtocol: Bool
 
   /// Creates a listener, by default without TLS and without the PROXY protocol.
@@ -166,9 +170,9 @@ public struct ListenerSettings: Sendable {
   ) { ListenerSettings(address: SocketAddress(host: "", port: 0)) }
 }
 
-/// A file that is read later than the policy, such as the ring of sealing keys.
+/// A file that is read after the policy, such as the key ring.
 public struct FileReference: Sendable {
-  /// The path, already resolved against the policy file that names it.
+  /// The path. A relative path in the policy is already resolved against the policy file.
   public let path: String
 
   /// Creates a reference to the file at `path`.
@@ -179,25 +183,26 @@ public struct FileReference: Sendable {
 
 /// The location of the store (`gateway.store`).
 public enum StoreLocation: Sendable {
-  /// The default size in bytes: 128 MiB, room for 650,000 families of refresh tokens.
+  /// The default size: 128 MiB, which is enough for 650,000 families of refresh tokens.
   public static let usualSize = 128 << 20
 
-  /// Memory of this process, which other replicas cannot use.
+  /// The memory of this process, which other replicas cannot use.
   ///
-  /// - size: The most bytes of all entries together.
+  /// - size: The maximum size of all entries together, in bytes.
   case memory(size: Int = usualSize)
-  /// A shared server, as `redis://HOST:PORT/DB`. Not supported yet.
+  /// A shared server, `redis://HOST:PORT/DB`. Not supported yet.
   case redis(String)
 }
 
-/// The operator's name and help page, shown on the gateway's pages (`gateway.branding`).
+/// The operator's name and help page for the gateway's pages (`gateway.branding`).
 public struct Branding: Sendable {
-  /// The name of the operator; `nil`: the pages show none.
+  /// The name of the operator; `nil` if the pages show none.
   public var name: String?
-  /// The address of the help page: an https URL, or a path on the gateway's origin; `nil`: no link.
+  /// The address of the help page: an https URL, or a path on the gateway's origin; `nil` if the pages have no link to
+  /// one.
   public var supportURL: String?
 
-  /// Creates branding, by default without name and help page.
+  /// Creates branding, by default without a name and a help page.
   public init(name: String? = nil, supportURL: String? = nil) {
     self.name = name
     self.supportURL = supportURL

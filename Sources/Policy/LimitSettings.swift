@@ -1,52 +1,58 @@
-/// The limits on one client, one request and the whole process (`limits:` in the policy file). The rows of the table
-/// give the reason for each default.
+/// The limits for one client, one request and the whole process (`limits:` in the policy file). The rows of ``table``
+/// give the reason for each default, and the exceptions.
 public struct LimitSettings: Sendable, Equatable {
-  /// The longest request head, in bytes. Default: 16 KiB.
+  /// The maximum length of a request head, in bytes. Default: 16 KiB.
   public var headerBytes = 16 * 1024
-  /// The most header fields of a request. Default: 100.
+  /// The maximum number of header fields of a request. Default: 100.
   public var headerFields = 100
-  /// The longest request target, in bytes; less than `headerBytes`. Default: 8 KiB.
+  /// The maximum length of a request target, in bytes. It is less than `headerBytes`. Default: 8 KiB.
   public var targetLength = 8 * 1024
-  /// The longest body of a request to an OAuth endpoint, in bytes. Default: 64 KiB.
+  /// The maximum length of the body of a request to an OAuth endpoint, in bytes. Default: 64 KiB.
   public var body = 64 * 1024
-  /// The time in milliseconds from the first to the last byte of a head, and from a new connection to its first byte.
-  /// Default: 10 s.
+  /// The maximum time in milliseconds from the first to the last byte of a head, and from a new connection to its first
+  /// byte. Default: 10 s.
   public var headerTimeout = 10_000
-  /// The time in milliseconds without progress of a body, and for all of a body that is read whole. Default: 60 s.
+  /// The maximum time in milliseconds without progress of a body. A body that the gateway reads completely must also
+  /// arrive in this time. Default: 60 s.
   public var bodyTimeout = 60_000
-  /// The time in milliseconds until the next request of a connection. Default: 75 s.
+  /// The maximum time in milliseconds until the next request of a connection. Default: 75 s.
   public var idleTimeout = 75_000
-  /// The time in milliseconds from a request head to the last byte of its response. Default: 1 hour.
+  /// The maximum time in milliseconds from a request head to the last byte of its response. Default: 1 hour.
   public var requestTimeout = 3_600_000
-  /// The bytes a second that a client must send or read while the gateway waits only for it; 0: no limit. Default: 500.
+  /// The number of bytes per second that a client must send or read while the gateway waits only for the client; 0 for
+  /// no limit. Default: 500.
   public var minimumRate = 500
-  /// The most client connections of the process. Default: 65,536.
+  /// The maximum number of client connections of the process. Default: 65,536.
   public var connections = 65_536
-  /// The most connections of one IPv4 address or one IPv6 /64. Default: 1,024.
+  /// The maximum number of connections of one IPv4 address or one IPv6 /64. Default: 1,024.
   public var connectionsPerAddress = 1_024
-  /// The requests after which the gateway closes a connection. Default: 10,000.
+  /// The number of requests on a connection after which the gateway closes it. Default: 10,000.
   public var requestsPerConnection = 10_000
-  /// The most requests in progress on one HTTP/2 connection. Default: 100.
+  /// The maximum number of requests in progress on one HTTP/2 connection. Default: 100.
   public var concurrentStreams = 100
-  /// The burst of streams that end before their responses, on one HTTP/2 connection. Default: 100.
+  /// The maximum number of streams of one HTTP/2 connection that end before their responses, in one burst. Default:
+  /// 100.
   public var streamResets = 100
-  /// The burst of frames that carry no part of a request, on one HTTP/2 connection. Default: 1,000.
+  /// The maximum number of frames of one HTTP/2 connection that carry no part of a request, in one burst. Default:
+  /// 1,000.
   public var controlFrames = 1_000
-  /// The most bytes of buffers, and of bodies that are read whole, in the process; `nil`: `defaultBufferMemory`, or a
-  /// quarter of the control group's memory if that is less.
+  /// The maximum number of bytes in buffers, and in bodies that the gateway reads completely, in the process; `nil` for
+  /// `defaultBufferMemory`, or for a quarter of the control group's memory if that is less.
   public var maxBufferMemory: Int?
-  /// The default of `maxBufferMemory` without a memory limit of the control group: 256 MiB.
+  /// The value for `maxBufferMemory` if the control group has no memory limit: 256 MiB.
   public static let defaultBufferMemory = 256 * 1024 * 1024
-  /// The token and revocation requests of one client per minute, and in one burst; 0: no limit. Default: 30,000.
+  /// The number of token and revocation requests of one client per minute, and in one burst; 0 for no limit. Default:
+  /// 30,000.
   public var tokenRequestsPerClient = 30_000
-  /// The token and revocation requests of one IPv4 address or IPv6 /64 per minute, and in one burst; 0: no limit.
-  /// Default: 3,000.
+  /// The number of token and revocation requests of one IPv4 address or one IPv6 /64 per minute, and in one burst; 0
+  /// for no limit. Default: 3,000.
   public var tokenRequestsPerAddress = 3_000
 
   /// Creates the defaults.
   public init() {}
 
-  /// The settings of `limits:`. The notes of a row are the reason for the default, and the response beyond the limit.
+  /// The settings of `limits:`. The notes of a row are the reason for the default, and what happens if the limit is
+  /// exceeded.
   public static let table = SettingTable<LimitSettings>(
     "limits", "Limits for one client, one request and the whole process.",
     [

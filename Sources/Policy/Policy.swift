@@ -1,37 +1,41 @@
 public import OAuth
 
-/// The operator's decisions: an immutable snapshot that every worker reads without a lock.
+/// The decisions of the operator. A policy is immutable, and every worker reads it without a lock.
 ///
-/// `PolicyFile` creates it from YAML after validation, so code that has a `Policy` needs no further checks.
+/// The reader in `PolicyFile` creates it from YAML and validates it, so code that has a `Policy` does not check it
+/// again.
 ///
-/// A class, because the context of every decision contains the policy, and a copy of the values would retain and
-/// release every string and collection in them.
+/// A class, because every decision uses the policy, and a copy of the values would retain and release every string and
+/// collection in them.
 public final class Policy: Sendable {
   /// The settings of the gateway process.
   public let gateway: GatewaySettings
   /// The settings of the legacy authorization server.
   public let upstream: UpstreamSettings
-  /// The rules for all clients; a client has the rules that apply to it in its settings.
+  /// The settings of `enforcement:`. The rules that apply to a client are in the settings of the client.
   public let enforcement: PolicyEnforcement
   /// The clients by their ids.
   public let clients: [ClientID: Client]
-  /// The gateway's callback, the one redirect URI that is registered at the legacy server.
+  /// The gateway's callback: its redirect URI at the legacy server.
   public let callback: String
-  /// A short hash of the files of the policy: the version that metrics and logs show.
+  /// A short hash of the files of the policy, which metrics and logs show as its version.
   public let version: String
-  /// The upstream ids for which the gateway holds credentials. A request of an unlisted client with one of these ids is
-  /// refused even if unknown clients are observed; otherwise any client could act as the gateway.
+  /// The upstream ids for which the gateway holds a secret. If an unlisted client uses one, the request has a rejection
+  /// of its own instead of that for unknown clients. It is refused even if unknown clients are observed, as long as a
+  /// client with this upstream id is enforced.
   public let gatewayHeldClientIDs: Set<ClientID>
-  /// True if any client may push authorization requests; else the endpoint is closed.
+  /// True if any client may push authorization requests. Otherwise the endpoint for them is closed.
   public let acceptsPushedRequests: Bool
   /// True if any client blocks embedded user agents, so that the gateway checks each page of a sign-in.
   public let blocksEmbeddedUserAgents: Bool
-  /// True if the rules are enforced for at least one client. While it is false, the gateway changes nothing on the wire
-  /// (`I-observe`).
+  /// True if any listed client is enforced, or if the policy lists no client, its default mode is `enforce`, and it
+  /// refuses unknown clients. While it is false, observed requests pass unchanged, except for the differences that
+  /// `docs/observe.md` lists (`I-observe`).
   public let isEnforcing: Bool
-  /// True if requests of some clients, or of unknown ones, are only observed.
+  /// True if the default mode is `observe`, or if any client or unknown clients are observed.
   public let isObserving: Bool
-  /// The ids of enforced clients and their upstream ids, if other clients are observed; otherwise empty.
+  /// The ids of enforced clients, and their upstream ids; empty if the policy does not both enforce and observe
+  /// requests.
   let enforcedIDs: FoldedIDs
 
   /// Creates a policy and derives the values that depend on all clients.
@@ -58,7 +62,7 @@ public final class Policy: Sendable {
     enforcedIDs = isEnforcing && isObserving ? FoldedIDs(enforcedIn: clients) : FoldedIDs()
   }
 
-  /// Creates a policy whose rules for all clients have their defaults, except for the arguments.
+  /// Creates a policy whose rules for all clients have their defaults, except for those that are arguments.
   public convenience init(
     gateway: GatewaySettings, upstream: UpstreamSettings, unknownClients: UnknownClients, mode: EnforcementMode,
     unlistedOAuth: UnlistedOAuth = .reject, clients: [ClientID: Client], version: String
@@ -74,7 +78,7 @@ public final class Policy: Sendable {
 extension Policy {
   /// The treatment of a client id that the policy does not list.
   public var unknownClients: UnknownClients { enforcement.unknownClients }
-  /// The mode of decisions that are made before the client is known.
+  /// The mode of a decision that does not depend on a client.
   public var mode: EnforcementMode { enforcement.defaults.mode }
   /// The kinds of redirect URI that native apps may have.
   public var redirects: Set<RedirectKind> { enforcement.redirects }
@@ -86,15 +90,15 @@ extension Policy {
 public enum EnforcementMode: String, Sendable, CaseIterable {
   /// The gateway carries out a refusal.
   case enforce
-  /// The request and its answer pass unchanged. The gateway logs and counts the requests that it would refuse.
+  /// The request and its response pass unchanged. The gateway logs and counts the requests that it would refuse.
   case observe
 }
 
 /// The treatment of a client id that the policy does not list.
 public enum UnknownClients: String, Sendable, CaseIterable {
-  /// The gateway refuses its requests.
+  /// The gateway refuses requests with the id.
   case reject
-  /// The gateway treats its requests as those of a client in `EnforcementMode.observe`.
+  /// The gateway observes requests with the id, like those of a client in `EnforcementMode.observe`.
   case observe
 }
 
@@ -110,8 +114,8 @@ public enum UnlistedOAuth: String, Sendable, CaseIterable {
 public enum RedirectKind: String, Sendable, CaseIterable {
   /// A private-use scheme (section 7.1).
   case privateUse = "private_use"
-  /// An https address that the operating system assigns to the app (section 7.2).
+  /// A claimed https URI, which the operating system opens in the app (section 7.2).
   case claimedHTTPS = "claimed_https"
-  /// A loopback literal (section 7.3), and `localhost` if the policy allows it.
+  /// An http URI with a loopback literal (section 7.3), or with `localhost` if the policy permits it.
   case loopback
 }

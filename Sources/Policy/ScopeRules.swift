@@ -1,21 +1,21 @@
 public import OAuth
 
-/// The difference between the scopes that apps send and the scopes that the server knows (`scopes:`).
+/// The rules by which the gateway changes the scope of a client for the server (`scopes:`).
 ///
-/// A class, so that a client without rules of its own needs only one pointer: a policy may have very many clients.
+/// A class, so that a client without rules of its own needs only one pointer. A policy may have very many clients.
 public final class ScopeRules: Sendable {
-  /// The scope tokens that the gateway does not send to the server; `nil` if the mapping has no `drop`.
+  /// The scope tokens that are not sent to the server; `nil` if the policy sets no such list here.
   public let drop: Set<String>?
-  /// True if the mapping has a `default`, which may be an empty list.
+  /// True if the policy sets a `default` here, even an empty list.
   public let hasDefault: Bool
-  /// The scope that the server gets if a request has none, or none is left after `drop`; `nil`: no scope.
+  /// The scope that is sent to the server if a request has no scope, or only tokens of `drop`; `nil` for none.
   public let defaultScope: Scope?
 
-  /// Creates rules; an argument that is `nil` means that the mapping does not have the list.
+  /// Creates rules. An argument that is `nil` means that the policy does not set the list.
   ///
   /// - Parameters:
-  ///   - drop: Scope tokens.
-  ///   - defaults: Scope tokens, in the order in which the gateway sends them.
+  ///   - drop: The scope tokens that are not sent.
+  ///   - defaults: The tokens of the default scope, in the order in which they are sent.
   public init(drop: Set<String>? = nil, default defaults: [String]? = nil) {
     self.drop = drop
     hasDefault = defaults != nil

@@ -1,7 +1,7 @@
-/// A row of the policy format: the key, form, default and documentation of one setting.
+/// One row of the policy format: the key, form, default and documentation of a setting.
 ///
-/// A row belongs to the type of the property that holds its value. The parser of policy files, its suggestions, the
-/// JSON Schema and the tables of the manual are derived from the rows.
+/// `Root` is the type with the property that holds the value. The rows are the source for the parser of policy files
+/// and its suggestions, the JSON Schema, and the tables of the manual.
 public struct Setting<Root>: Sendable {
   /// The key in the policy file.
   public let key: String
@@ -9,18 +9,18 @@ public struct Setting<Root>: Sendable {
   public let form: SettingForm
   /// One sentence for the schema and the manual.
   public let summary: String
-  /// The default in words, if it is not a value of the form.
+  /// The default in words; `nil` if the default is a value that the manual can show.
   public let standard: String?
-  /// The example that the message about a missing key shows after "add"; `nil` for an optional setting.
+  /// An example for the message about a missing key; `nil` for an optional setting.
   public let requirement: String?
-  /// Additional cells of the row in the manual.
+  /// The additional cells of the row in the manual.
   public let notes: [String]
   private let access: Access?
 
-  /// The property that holds a value.
+  /// The path to the property that holds a value.
   public typealias Path<Value> = any WritableKeyPath<Root, Value> & Sendable
 
-  /// Reads and writes the property.
+  /// The functions that read and write the property.
   private struct Access: Sendable {
     let get: @Sendable (Root) -> SettingValue?
     let set: @Sendable (inout Root, SettingValue) -> Void
@@ -39,16 +39,17 @@ public struct Setting<Root>: Sendable {
     self.access = access
   }
 
-  /// True if the form is enough to read the value; `PolicyFile` has a function for every other setting.
+  /// True if the setting is plain: its form is enough to read the value. Every other setting has a function in
+  /// `PolicyFile` that reads it.
   public var isPlain: Bool { access != nil }
 
-  /// Returns the value of the property; `nil` if the property is `nil` or the setting is not plain.
+  /// Returns the value of the property; `nil` if the property is `nil`, or if the setting is not plain.
   public func value(in root: Root) -> SettingValue? { access?.get(root) }
 
-  /// The function that sets the property to a value of the form; `nil` for a setting that is not plain.
+  /// The function that sets the property to a value; `nil` if the setting is not plain.
   public var assign: (@Sendable (inout Root, SettingValue) -> Void)? { access?.set }
 
-  /// Returns the same row for a structure that contains a `Root` at `path`.
+  /// Returns the same row for a type that contains a `Root` at `path`.
   public func at<Outer>(_ path: Setting<Outer>.Path<Root>) -> Setting<Outer> {
     let outer = access.map { access in
       Setting<Outer>.Access(
@@ -61,7 +62,7 @@ public struct Setting<Root>: Sendable {
 // MARK: Rows by the type of the property
 
 extension Setting {
-  /// Returns the row of a setting that is not plain: a function of `PolicyFile` reads its value.
+  /// Returns the row of a setting that is not plain. A function in `PolicyFile` reads its value.
   public static func other(
     _ key: String, _ form: SettingForm, _ summary: String, default standard: String? = nil, required: String? = nil
   ) -> Self {
@@ -77,7 +78,7 @@ extension Setting {
         set: { root, value in if case .flag(let flag) = value { root[keyPath: path] = flag } }))
   }
 
-  /// Returns the row of a setting with two words, for a property that is true or false.
+  /// Returns the row of a setting with one of two words, for a property that is true or false.
   public static func choice(
     _ key: String, _ path: Path<Bool>, false no: String, true yes: String,
     _ summary: String
@@ -89,7 +90,7 @@ extension Setting {
         set: { root, value in if case .text(let word) = value { root[keyPath: path] = word == yes } }))
   }
 
-  /// Returns the row of a setting with the raw values of an enum.
+  /// Returns the row of a setting whose values are the raw values of an enum.
   public static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
     _ key: String, _ path: Path<Value>, _ summary: String, default standard: String? = nil,
     required: String? = nil
@@ -103,7 +104,7 @@ extension Setting {
         }))
   }
 
-  /// Returns the row of a setting with the raw values of an enum, and without a value by default.
+  /// Returns the row of an optional setting whose values are the raw values of an enum.
   public static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
     _ key: String, _ path: Path<Value?>, _ summary: String, default standard: String
   ) -> Self {
@@ -116,7 +117,7 @@ extension Setting {
         }))
   }
 
-  /// Returns the row of a setting with a list of the raw values of an enum.
+  /// Returns the row of a setting that is a list of raw values of an enum.
   public static func choices<Value: RawRepresentable<String> & CaseIterable & Hashable & Sendable>(
     _ key: String, _ path: Path<Set<Value>>, _ summary: String
   ) -> Self {
@@ -130,7 +131,8 @@ extension Setting {
         }))
   }
 
-  /// Returns the row of a number, size or duration. A word in place of the number means 0.
+  /// Returns the row of a number, size or duration. If the form permits a word in place of the number, the word means
+  /// 0.
   public static func number(
     _ key: String, _ path: Path<Int>, _ form: SettingForm, _ summary: String,
     notes: [String] = []
@@ -142,7 +144,8 @@ extension Setting {
         set: { root, value in root[keyPath: path] = value.number ?? 0 }))
   }
 
-  /// Returns the row of a number, size, duration or date. A word in place of the number means `nil`.
+  /// Returns the row of an optional number, size, duration or date. If the form permits a word in place of the number,
+  /// the word means `nil`.
   public static func number<Value: BinaryInteger & Sendable>(
     _ key: String, _ path: Path<Value?>, _ form: SettingForm, _ summary: String,
     default standard: String, notes: [String] = []
@@ -154,7 +157,7 @@ extension Setting {
         set: { root, value in root[keyPath: path] = value.number.map { Value($0) } }))
   }
 
-  /// Returns the row of a text on one line.
+  /// Returns the row of an optional text on one line.
   public static func text(
     _ key: String, _ path: Path<String?>, _ summary: String, default standard: String
   ) -> Self {
@@ -165,7 +168,7 @@ extension Setting {
         set: { root, value in if case .text(let text) = value { root[keyPath: path] = text } }))
   }
 
-  /// Returns the row of a path of the server, or of a list of paths.
+  /// Returns the row of a path, or a list of paths, of the server.
   public static func paths(
     _ key: String, _ path: Path<[String]>, _ summary: String,
     default standard: String? = nil,
@@ -181,16 +184,16 @@ extension Setting {
 
 /// The parsed value of a plain setting.
 public enum SettingValue: Sendable, Equatable {
-  /// The value of `SettingForm.flag`.
+  /// The value of a `SettingForm.flag`.
   case flag(Bool)
-  /// A number, the bytes of a size, the milliseconds of a duration, the seconds of a `SettingForm.seconds`, or for a
-  /// date the seconds from 1970 to the end of the day.
+  /// A number, the bytes of a size, the milliseconds of a `SettingForm.duration`, or the seconds of a
+  /// `SettingForm.seconds`. For a date, the seconds from 1970 to the end of the day.
   case number(Int)
   /// A text, or the word of a choice.
   case text(String)
-  /// The paths, or the words of a list of choices.
+  /// A list of paths, or the words of a list of choices.
   case texts([String])
-  /// The word of `SettingForm.word`.
+  /// The word that a `SettingForm.word` permits in place of another form.
   case word
 
   var number: Int? {

@@ -1,4 +1,4 @@
-/// The syntax of the value of a setting, and its bounds.
+/// The syntax and the bounds of the value of a setting.
 public indirect enum SettingForm: Sendable {
   /// `true` or `false`.
   case flag
@@ -6,34 +6,34 @@ public indirect enum SettingForm: Sendable {
   case choice([String])
   /// A list of these words, each at most once.
   case choices([String])
-  /// A whole number.
+  /// A whole number within the bounds.
   case number(ClosedRange<Int>)
-  /// A number of bytes, with or without a unit.
+  /// A number of bytes, with or without a unit. The bounds are in bytes.
   case size(ClosedRange<Int>)
-  /// A number with a unit; the bounds are in milliseconds.
+  /// A time with a unit. The bounds are in milliseconds.
   case duration(ClosedRange<Int>)
-  /// A duration that is a whole number of seconds; the bounds are in seconds.
+  /// A time with a unit that is a whole number of seconds. The bounds are in seconds.
   ///
-  /// - excess: The end of the message about a longer duration, if an RFC gives the upper bound.
+  /// - excess: The end of the message about a longer time; `nil` for the usual message.
   case seconds(ClosedRange<Int>, excess: String? = nil)
   /// A day in UTC. The value is the end of the day, in seconds since 1970.
   case date
-  /// Text on one line.
+  /// A text on one line.
   ///
   /// - Parameters:
   ///   - values: The description of the values in the manual.
-  ///   - pattern: A regular expression for editors; the reader checks more than it.
-  ///   - longest: The most characters.
+  ///   - pattern: A regular expression for editors. The parser makes more checks than this.
+  ///   - longest: The maximum number of characters.
   case text(_ values: String = "text", pattern: String? = nil, longest: Int? = nil)
   /// A path of the server, or a list of them.
   case paths
-  /// A list with at least `least` items. `orSingle`: one item may also be written without a list.
+  /// A list with at least `least` items. With `orSingle`, a single item may also be written without a list.
   case list(SettingForm, orSingle: Bool = false, least: Int = 0)
-  /// The mapping with this name.
+  /// The mapping whose table has this name.
   case section(String)
-  /// This word, or another form.
+  /// This word, or a value of the other form.
   case word(String, or: SettingForm)
-  /// Any of these forms.
+  /// A value of any of these forms.
   case any([SettingForm])
   /// This number and no other.
   case constant(Int)

@@ -1,19 +1,20 @@
 /// The settings of one mapping of the policy format.
 public struct SettingTable<Root>: Sendable {
-  /// The name of the mapping in messages, and of its definition in the schema.
+  /// The name of the mapping, in messages and as the name of its definition in the schema.
   public let name: String
   /// One sentence about the mapping, for the schema.
   public let summary: String
-  /// The rows, in the order of the manual.
+  /// The rows, in the order in which the manual shows them.
   public let settings: [Setting<Root>]
-  /// Groups of keys; the mapping needs at least one of the groups, with all keys of it.
+  /// Groups of keys. The mapping must have all keys of at least one group.
   public let alternatives: [[String]]
   /// True if the mapping must have exactly one of its settings.
   public let isExclusive: Bool
-  /// The value that has the default of every plain setting.
+  /// Returns the value in which every plain setting has its default.
   public let defaults: @Sendable () -> Root
 
-  /// Creates a table. Only the schema uses `alternatives` and `isExclusive`; the reader checks them with code.
+  /// Creates a table. `alternatives` and `isExclusive` are for the schema only. Functions in `PolicyFile` make these
+  /// checks when a policy is read.
   public init(
     _ name: String, _ summary: String, alternatives: [[String]] = [], isExclusive: Bool = false,
     _ settings: [Setting<Root>],

@@ -1,26 +1,26 @@
 public import Cryptography
 
-/// A certificate with its chain, and the private key.
+/// A certificate chain and the private key.
 public struct CertificateAndKey: Sendable {
   /// The certificate, followed by the certificates of its issuers.
   public let chain: CertificateChain
   /// The private key of the certificate.
   public let key: PrivateKey
 
-  /// Creates a pair; the caller has checked that the key belongs to the certificate.
+  /// Creates a pair. The caller has checked that the key belongs to the certificate.
   public init(chain: CertificateChain, key: PrivateKey) {
     self.chain = chain
     self.key = key
   }
 }
 
-/// The oldest accepted version of TLS. Versions before 1.2 are never accepted (RFC 8996).
+/// The oldest accepted version of TLS. The gateway never accepts versions before 1.2 (RFC 8996).
 public enum MinimumTLSVersion: String, Sendable, CaseIterable {
   case v12 = "1.2"
   case v13 = "1.3"
 }
 
-/// A cipher suite that a policy may list, by its OpenSSL name. All of them have forward secrecy.
+/// A cipher suite that a policy may list, with its OpenSSL name. All of them have forward secrecy.
 public enum CipherSuite: String, Sendable, CaseIterable {
   case tls13AES128 = "TLS_AES_128_GCM_SHA256"
   case tls13AES256 = "TLS_AES_256_GCM_SHA384"
@@ -36,8 +36,8 @@ public enum CipherSuite: String, Sendable, CaseIterable {
   case ecdsaAES256CBC = "ECDHE-ECDSA-AES256-SHA384"
   case rsaAES256CBC = "ECDHE-RSA-AES256-SHA384"
 
-  /// True if the suite encrypts and authenticates in one step (AEAD). There are attacks on the CBC suites, which use
-  /// two steps (RFC 9325, section 4.2).
+  /// True for authenticated encryption (AEAD). There are attacks on the other suites, which use CBC and authenticate in
+  /// a separate step (RFC 9325, section 4.2).
   public var isAuthenticated: Bool {
     switch self {
     case .ecdsaAES128CBC, .rsaAES128CBC, .ecdsaAES256CBC, .rsaAES256CBC: false
@@ -49,9 +49,9 @@ public enum CipherSuite: String, Sendable, CaseIterable {
   public var isOfTLS13: Bool { rawValue.hasPrefix("TLS_") }
 }
 
-/// TLS of a listener (`tls:` in `gateway.listeners`).
+/// The TLS settings of a listener (`tls:` in an item of `gateway.listeners`).
 public struct ListenerTLS: Sendable {
-  /// The treatment of a client without a certificate, on a listener that requests one.
+  /// The treatment of a client without a certificate, if the listener requests one.
   public enum ClientCertificate: String, Sendable, CaseIterable {
     /// The gateway accepts the client.
     case request
@@ -59,21 +59,22 @@ public struct ListenerTLS: Sendable {
     case require
   }
 
-  /// The certificates, at least one. The first is the default: the client sends no server name, or no certificate
-  /// matches.
+  /// The certificates, at least one. The first one is used if the client sends no server name, or one that no
+  /// certificate contains.
   public var certificates: [CertificateAndKey]
   /// The oldest version that a client may use. Default: 1.2.
   public var minimumVersion = MinimumTLSVersion.v12
-  /// The cipher suites in order of preference. A version of TLS without a suite in the list uses its defaults.
+  /// The cipher suites, in order of preference. If the list has no suite of a TLS version, this version uses its
+  /// defaults.
   public var ciphers: [CipherSuite] = []
-  /// The authorities that issue client certificates; `nil`: the gateway requests no client certificate.
+  /// The authorities that issue client certificates; `nil` if the gateway requests no client certificate.
   public var clientAuthorities: CertificateChain?
   /// The treatment of a client without a certificate. Default: the handshake fails.
   public var clientCertificate = ClientCertificate.require
-  /// The longest time of a handshake in milliseconds. Default: 10 s.
+  /// The maximum time of a handshake, in milliseconds. Default: 10 s.
   public var handshakeTimeout = 10_000
 
-  /// Creates the defaults with these certificates.
+  /// Creates settings with these certificates. The other properties have their defaults.
   public init(certificates: [CertificateAndKey]) {
     self.certificates = certificates
   }
@@ -118,18 +119,18 @@ public struct ListenerTLS: Sendable {
   ) { ListenerTLS(certificates: []) }
 }
 
-/// TLS towards the upstream (`upstream.tls`).
+/// The TLS settings for connections to the upstream (`upstream.tls`).
 public struct UpstreamTLS: Sendable {
-  /// The authorities that may issue the upstream's certificate; all others are untrusted.
+  /// The authorities that may issue the upstream's certificate. No others are trusted.
   public var authorities: CertificateChain
-  /// The host name or address that the certificate must contain, also sent as SNI.
+  /// The host name or address that the upstream's certificate must contain. A host name is also sent as SNI.
   public var serverName: String
-  /// The certificate that the gateway presents if the upstream requests one; `nil`: none.
+  /// The certificate that the gateway presents if the upstream requests one; `nil` for none.
   public var certificate: CertificateAndKey?
   /// The oldest version that the upstream may use. Default: 1.2.
   public var minimumVersion: MinimumTLSVersion
 
-  /// Creates settings, by default with TLS 1.2 or later and without a certificate of the gateway.
+  /// Creates settings, by default for TLS 1.2 or later, and without a certificate of the gateway.
   public init(
     authorities: CertificateChain, serverName: String, certificate: CertificateAndKey? = nil,
     minimumVersion: MinimumTLSVersion = .v12
@@ -143,7 +144,8 @@ public struct UpstreamTLS: Sendable {
 
 /// The `Strict-Transport-Security` field of responses over TLS (RFC 6797).
 public struct StrictTransport: Sendable, Equatable {
-  /// The time in seconds for which a browser uses https only; 0 makes it forget the field. Default: a year.
+  /// The time in seconds for which a browser uses only https for the host. With 0, a browser forgets the field.
+  /// Default: a year.
   public var maxAge: Int
   /// True if the field also applies to all subdomains. Default: false.
   public var includesSubdomains: Bool
@@ -159,7 +161,7 @@ public struct StrictTransport: Sendable, Equatable {
     ]
   ) { StrictTransport() }
 
-  /// Creates a field, by default for a year, which is the minimum that browsers' preload lists require.
+  /// Creates a field. The default is a year, the minimum that the preload lists of browsers require.
   public init(maxAge: Int = 31_536_000, includesSubdomains: Bool = false) {
     self.maxAge = maxAge
     self.includesSubdomains = includesSubdomains

@@ -4,36 +4,37 @@ public import OAuth
 public struct UpstreamClient: Sendable {
   /// The form in which the gateway sends the client secret that it holds (RFC 6749, section 2.3.1).
   public enum Authentication: String, Sendable, CaseIterable {
-    /// In the `Authorization` field, with the Basic scheme.
+    /// The secret is in the `Authorization` field, with the Basic scheme.
     case basic
-    /// In the body, as `client_id` and `client_secret`.
+    /// The secret is in the body, as `client_secret`, together with `client_id`.
     case post
-    /// No secret.
+    /// The gateway sends no secret.
     case none
   }
 
   /// The redirect URI that the gateway sends to the upstream.
   public enum RedirectURI: Sendable, Equatable {
-    /// The gateway's callback: the default if the gateway holds a secret for the client.
+    /// The gateway's callback. This is the default if the gateway holds a secret for the client.
     case callback
-    /// The redirect URI of the client's request.
+    /// The redirect URI of the client's request. This is the default for other clients.
     case requested
-    /// This URI in every request.
+    /// This URI, in every request.
     case fixed(String)
   }
 
   /// The id of the client at the upstream. Default: its id in the policy.
   public var clientID: ClientID
-  /// The secret with which the gateway authenticates to the upstream; `nil`: the gateway holds none.
+  /// The upstream secret that the gateway holds for the client; `nil` if it holds none.
   public var clientSecret: Secret?
-  /// The redirect URI that the upstream gets.
+  /// The redirect URI in the gateway's requests to the upstream.
   public var redirectURI: RedirectURI
   /// The form in which the gateway sends `clientSecret`.
   public var authentication: Authentication
-  /// The client's own lists, which replace those of `upstream.scopes` one by one; `nil` if it has none.
+  /// The scope rules of the client. Each list that they set replaces that of `upstream.scopes`. `nil` if the client has
+  /// none.
   public var scopes: ScopeRules?
 
-  /// Creates an identity; by default the gateway holds no secret for it and applies the scope rules of `upstream:`.
+  /// Creates an identity. By default, the gateway holds no secret for it, and the scope rules of `upstream:` apply.
   public init(
     clientID: ClientID, clientSecret: Secret? = nil, authentication: Authentication, redirectURI: RedirectURI,
     scopes: ScopeRules? = nil
@@ -45,7 +46,7 @@ public struct UpstreamClient: Sendable {
     self.scopes = scopes
   }
 
-  /// Creates the defaults, with a placeholder for the id until the policy file gives the client's own id.
+  /// Creates the defaults. The id is a placeholder until the reader of the policy sets it.
   public init() {
     self.init(clientID: ClientID(""), authentication: .none, redirectURI: .requested)
   }

@@ -4,49 +4,52 @@ public struct UpstreamSettings: Sendable {
   public var origin: Origin
   /// The paths of its OAuth endpoints.
   public var endpoints: EndpointPaths
-  /// The place where the gateway completes the server's authorization responses. Default: in the passing response.
+  /// The place where the gateway completes the server's authorization responses. Default: in the response that it
+  /// forwards.
   public var callback: CallbackMode
-  /// The path prefixes that the gateway forwards; empty (default): all paths.
+  /// The prefixes of the paths that the gateway forwards; empty (default) to forward all paths.
   public var pass: [String] = []
-  /// The paths that resemble an endpoint but are none, such as `/oauth/token_key`; `*` matches one segment.
+  /// The paths that resemble an endpoint path but are not endpoints, such as `/oauth/token_key`. `*` matches one
+  /// segment that consists of letters, digits and a few other characters (`ExactPath`).
   public var notEndpoints: [String] = []
-  /// The longest `state` that the server accepts, in bytes. The gateway keeps a longer sealed state in the store and
-  /// sends a handle. Default: 2 KiB.
+  /// The maximum length of a `state` that the server accepts, in bytes. If a sealed state is longer, the gateway keeps
+  /// it in the store and sends a handle. Default: 2 KiB.
   public var stateLimit = 2_048
-  /// The time in seconds for which the server accepts a code; the store keeps the code's digest this long. Default: 10
-  /// minutes.
+  /// The time in seconds for which the server accepts a code. The store records for this time to which sign-in the code
+  /// belongs. Default: 10 minutes.
   public var codeLifetime = 600
-  /// True if the sign-in ends with a form of another site, so that the gateway's cookie needs `SameSite=None`. Default:
-  /// false.
+  /// True if a sign-in ends with a form that another site posts, so that the gateway's cookie needs `SameSite=None`.
+  /// Default: false.
   public var crossSiteLogin = false
-  /// `.accepted` if the operator accepts raw codes at the callback without PKCE at the server; `nil` by default.
+  /// The operator's decision about `callback: network` with a server that does not understand PKCE; `nil` by default,
+  /// which does not accept the risk.
   public var callbackRisk: CallbackRisk?
-  /// True if the server understands PKCE, so that the gateway sends its own challenge for every transaction. The
-  /// client's challenge is never forwarded. Default: false.
+  /// True if the server understands PKCE. The gateway then sends a challenge of its own for every transaction. It never
+  /// forwards the client's challenge. Default: false.
   public var usesPKCE: Bool
-  /// The difference between the scopes of apps and of the server; `nil`: none.
+  /// The rules by which the gateway changes scopes for the server; `nil` for none.
   public var scopes: ScopeRules?
-  /// The authorization request parameters that the gateway forwards in addition to those of OAuth and OpenID Connect
-  /// Core.
+  /// The parameters of authorization and token requests that the gateway forwards in addition to those that it always
+  /// forwards.
   public var parameters: Set<String>
-  /// The most connections of the process to the server. Default: 1,024.
+  /// The maximum number of connections of the process to the server. Default: 1,024.
   public var maxConnections = 1_024
-  /// The number of these connections that are reserved for the OAuth endpoints; `nil`: an eighth.
+  /// The number of these connections that are reserved for requests to the OAuth endpoints; `nil` for an eighth.
   public var reserve: Int?
-  /// The longest time in milliseconds to open a connection, including the DNS lookup. Default: 5 s.
+  /// The maximum time in milliseconds for opening a connection, including the DNS lookup. Default: 5 s.
   public var connectTimeout = 5_000
-  /// The longest time in milliseconds from the last request byte to the response head. Default: 60 s.
+  /// The maximum time in milliseconds from the last byte of a request to the response head. Default: 60 s.
   public var responseTimeout = 60_000
-  /// The protocols that an `Upgrade` field may name, in lower case, e.g. `websocket`; empty (default): no upgrades.
+  /// The protocols that an `Upgrade` field may contain, in lower case, such as `websocket`; empty (default) for none.
   public var upgrades: Set<String> = []
-  /// Globs of the names of request fields that only a trusted proxy may send, in addition to the built-in globs.
+  /// Patterns for the names of request fields that only a trusted proxy may send, in addition to the built-in patterns.
   public var strippedHeaders: [String] = []
-  /// Globs of the names of request fields that every client may send, although a built-in glob matches them.
+  /// Patterns for the names of request fields that every client may send, although a built-in pattern matches them.
   public var keptHeaders: [String] = []
   /// The TLS settings of an https origin; `nil` for http.
   public var tls: UpstreamTLS?
 
-  /// Creates settings; everything that is not an argument has its default.
+  /// Creates settings. Properties that are not arguments have their defaults.
   public init(
     origin: Origin, endpoints: EndpointPaths, callback: CallbackMode = .inPlace, usesPKCE: Bool = false,
     scopes: ScopeRules? = nil, parameters: Set<String> = []
@@ -59,8 +62,8 @@ public struct UpstreamSettings: Sendable {
     self.parameters = parameters
   }
 
-  /// The number of connections that are reserved for the OAuth endpoints, so that other requests cannot use all of
-  /// them.
+  /// The number of connections that are reserved for requests to the OAuth endpoints, so that other requests cannot use
+  /// all connections.
   public var reservedConnections: Int {
     get { reserve ?? maxConnections / 8 }
     set { reserve = newValue }
@@ -159,30 +162,30 @@ public struct UpstreamSettings: Sendable {
 
   private static let headerPattern = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{2,}$"
 
-  /// Creates the defaults, with placeholders for the URL and the endpoints until the policy file gives them.
+  /// Creates the defaults. The URL and the endpoints are placeholders until the reader of the policy sets them.
   public init() {
     self.init(origin: Origin(scheme: .https, host: ""), endpoints: EndpointPaths(authorization: [], token: []))
   }
 }
 
-/// The paths of the server's OAuth endpoints, each as the server documents it, with the leading slash.
+/// The paths of the server's OAuth endpoints. Each is exactly the path at the server, with the slash at its beginning.
 public struct EndpointPaths: Sendable {
-  /// Authorization endpoints (RFC 6749, section 3.1).
+  /// The authorization endpoints (RFC 6749, section 3.1).
   public var authorization: [String]
-  /// Token endpoints (RFC 6749, section 3.2).
+  /// The token endpoints (RFC 6749, section 3.2).
   public var token: [String]
-  /// Revocation endpoints (RFC 7009).
+  /// The revocation endpoints (RFC 7009).
   public var revocation: [String]
-  /// Introspection endpoints (RFC 7662).
+  /// The introspection endpoints (RFC 7662).
   public var introspection: [String]
-  /// Paths at which the gateway itself accepts pushed authorization requests (RFC 9126). Requests of enforced clients
-  /// to them never go to the server. If no client may push, they are closed.
+  /// The paths at which the gateway itself accepts pushed authorization requests (RFC 9126). A request of an enforced
+  /// client to one of them is never forwarded. If no client may push, the endpoint is closed.
   public var pushedAuthorization: [String]
-  /// Endpoints that the gateway does not support and therefore answers with 404: device authorization and dynamic
-  /// registration.
+  /// The paths of endpoints that the gateway does not support, and therefore refuses with 404: device authorization and
+  /// dynamic registration.
   public var closed: [String]
 
-  /// Creates paths; a kind of endpoint that is not an argument has none.
+  /// Creates paths. There are no endpoints of a kind that is not an argument.
   public init(
     authorization: [String], token: [String], revocation: [String] = [], introspection: [String] = [],
     pushedAuthorization: [String] = [], closed: [String] = []
@@ -236,14 +239,15 @@ public struct EndpointPaths: Sendable {
 
 /// The place where the gateway completes an authorization response of the upstream (`I-completion`).
 public enum CallbackMode: String, Sendable, CaseIterable {
-  /// In the passing response: the browser never sees a raw code.
+  /// In the response that it forwards, so that the browser never sees a code of the upstream.
   case inPlace = "in_place"
-  /// At the callback, for upstreams that answer by script, by form_post or from another origin.
+  /// At the callback, for an upstream that sends its response by script, by `form_post` or from another origin. The
+  /// browser then sees the code.
   case network
 }
 
-/// The operator's decision about `callback: network` with a server that does not understand PKCE: a program that sees a
-/// raw code first can redeem it in its own sign-in.
+/// The operator's decision about `callback: network` with a server that does not understand PKCE. A program that sees a
+/// code of the server first can then redeem it in its own sign-in.
 public enum CallbackRisk: String, Sendable, CaseIterable {
   /// The operator accepts the risk.
   case accepted
