@@ -44,7 +44,7 @@ public final class RedemptionPermit: Sendable {
       FormParameters.Entry(.code, code.upstreamCode.reveal()),
       FormParameters.Entry(.redirectURI, code.upstreamRedirectURI),
     ]
-    // Decided by the code and not by the policy, which may have changed since the challenge was sent upstream.
+    // The code says whether a challenge was sent upstream. The policy may have changed since then.
     let upstreamVerifier = code.upstreamVerifier?.secret
     if let upstreamVerifier { entries.append(FormParameters.Entry(.codeVerifier, upstreamVerifier.reveal())) }
     entries += policy.allowListed(parameters)
