@@ -1,6 +1,7 @@
 import CLinux
 
-/// Accepts connections of one listener on one worker.
+/// Accepts the connections that arrive at one listening socket of a worker. Passes those that a less loaded worker
+/// should serve to that worker.
 final class Acceptor: Activity {
   /// The maximum number of connections accepted per turn, so that a flood of new connections cannot starve the
   /// existing ones.
@@ -15,6 +16,7 @@ final class Acceptor: Activity {
   private let paused: (Bool) -> Void
   private var isPaused = false
   private let waiter: Waiter
+  /// The number of descriptors that client connections may not use.
   private let reserve: Int
 
   init(
@@ -37,23 +39,25 @@ final class Acceptor: Activity {
       _ = await waiter.wait(socket, .readable, until: .never)
       guard socket.isOpen else { break }
       let outcome = acceptQueued(atMost: Acceptor.perTurn)
-      note(outcome)
+      reportPause(outcome)
       switch outcome {
       case .drained:
         socket.readiness.remove(.readable)
       case .more:
         await waiter.yield()
       case .exhausted:
-        // The listener stays marked ready: its queue is not empty, so no further edge would come.
+        // The socket stays marked readable: connections are still queued, so epoll would report no further event
+        // (edge-triggered).
         _ = await waiter.sleep(until: poller.deadline(after: 100))
       }
     }
-    note(.drained)
+    reportPause(.drained)
     waiter.retire()
   }
 
-  /// Reports the start and the end of a pause, not each attempt in between.
-  private func note(_ outcome: Outcome) {
+  /// Calls `paused` when a pause starts or ends, not for each attempt in between. A pause lasts as long as the process
+  /// is out of descriptors or memory.
+  private func reportPause(_ outcome: Outcome) {
     guard (outcome == .exhausted) != isPaused else { return }
     isPaused.toggle()
     paused(isPaused)
@@ -74,7 +78,7 @@ final class Acceptor: Activity {
         let error = IOError(code: -result)
         if error == .wouldBlock { return .drained }
         if Acceptor.isOfConnection(error) { continue }
-        // Out of descriptors or memory: an immediate retry would only spin.
+        // The process is out of descriptors or memory: an immediate retry would only spin.
         return .exhausted
       }
       let target = group.target(from: worker)
@@ -89,13 +93,13 @@ final class Acceptor: Activity {
     return .more
   }
 
-  /// True for an error of the connection that was taken from the queue, not of the listener. accept(2) on Linux
-  /// returns pending network errors of the new connection, and a firewall may forbid one connection; the next one may
-  /// succeed.
+  /// True if the error concerns only the connection at the front of the queue, not the listening socket. accept(2) on
+  /// Linux returns pending network errors of the new connection, and a firewall may forbid one connection; the next one
+  /// may succeed.
   static func isOfConnection(_ error: IOError) -> Bool {
     switch error {
-    case .interrupted, .aborted, .violated, .notPermitted, .networkDown, .noProtocolOption, .hostDown, .noNetwork,
-      .hostUnreachable, .notSupported, .networkUnreachable, .timedOut:
+    case .interrupted, .aborted, .protocolViolation, .notPermitted, .networkDown, .noProtocolOption, .hostDown,
+      .noNetwork, .hostUnreachable, .notSupported, .networkUnreachable, .timedOut:
       true
     default: false
     }
@@ -106,7 +110,8 @@ final class Acceptor: Activity {
     accepted(socket, peer)
   }
 
-  /// Accepts the queued connections, whose handshakes the kernel has already completed, and closes the listener.
+  /// Accepts the queued connections, whose handshakes the kernel has already completed, as far as descriptors suffice,
+  /// and closes the listening socket.
   func close() {
     guard socket.isOpen else { return }
     while case .more = acceptQueued(atMost: Acceptor.perTurn) {}

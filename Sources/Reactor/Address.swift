@@ -8,7 +8,7 @@ import CLinux
     self.system = system
   }
 
-  /// Creates an address from its bytes; `nil` for any other number of bytes or a port out of range.
+  /// Creates an address from 4 or 16 bytes; `nil` for any other number of bytes or a port outside 0 to 65535.
   ///
   /// - Parameter bytes: in network byte order: 4 bytes for IPv4, 16 for IPv6.
   public init?(bytes: [UInt8], port: Int) {
@@ -20,7 +20,8 @@ import CLinux
     system = made
   }
 
-  /// Parses an address literal; `nil` if `host` is a name or the port is out of range.
+  /// Parses an IPv4 or IPv6 literal, the latter without brackets and scope; `nil` for any other text, e.g. a name, or a
+  /// port outside 0 to 65535.
   public init?(literal host: String, port: Int) {
     guard let port = UInt16(exactly: port) else { return nil }
     var parsed = cl_address()
@@ -37,7 +38,7 @@ import CLinux
   /// True for IPv6, false for IPv4.
   public var isIPv6: Bool { system.family == 6 }
 
-  /// The address as 16 bytes; IPv4 in mapped form (`::ffff:a.b.c.d`).
+  /// The address as 16 bytes in network byte order; an IPv4 address in mapped form (`::ffff:a.b.c.d`).
   public var mappedBytes: [UInt8] {
     unsafe withUnsafeBytes(of: system.bytes) { bytes in
       isIPv6 ? unsafe Array(bytes) : unsafe [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff] + bytes[..<4]
@@ -69,7 +70,7 @@ import CLinux
     return Address(copy)
   }
 
-  /// Compares family, port and address bytes; the IPv6 scope does not count.
+  /// Compares family, port and address bytes, not the IPv6 scope.
   public static func == (a: Address, b: Address) -> Bool {
     a.system.family == b.system.family && a.system.port == b.system.port && a.mappedBytes == b.mappedBytes
   }

@@ -1,35 +1,41 @@
 import CLinux
 import Glibc
 
-/// A fixed block of bytes with a read position and a write position. A buffer without a block holds nothing.
+/// A byte buffer in one block of fixed size, with a read position and a write position. A buffer without a block has no
+/// capacity.
 ///
-/// Blocks come from a pool and return to it when the buffer is empty. Owners keep the buffer object itself: an
-/// optional reference would be retained and released at each use. All access is bounds-checked: a write that does not
-/// fit traps before it touches memory, so callers check `room` first.
+/// Blocks come from a `BufferPool`; the owner of the buffer returns the block when it no longer needs it. Owners keep
+/// the buffer object itself: an optional reference would be retained and released at each use. All access is
+/// bounds-checked: a write that does not fit traps before it touches memory, so callers check `room` first.
 @safe public final class Buffer {
-  /// The maximum number of bytes of one read. A larger size saved no system call on small messages and cost memory on
-  /// every connection.
+  /// The maximum number of bytes of one read into a normal block. A larger size would save no system call for small
+  /// messages, and would cost memory on every connection.
   public static let readSize = 16 * 1024
-  /// Bytes beyond a read, for the header fields that the gateway adds to a head that filled a whole read.
+  /// The number of bytes at the end of a block that reads do not fill: room for the header fields that the gateway adds
+  /// to a head of `readSize` bytes.
   public static let slack = 2 * 1024
   /// The size of a normal block in bytes.
   public static let capacity = readSize + slack
-  /// The size of a small block, for a few pending bytes.
+  /// The size in bytes of a small block, for a few pending bytes.
   static let smallCapacity = 2 * 1024
-  /// The size of a wide block, for bodies that arrive faster than they are read: each read returns twice as much.
+  /// The size in bytes of a wide block, for bodies that arrive faster than they are read: each read returns up to twice
+  /// as much.
   static let wideCapacity = 2 * readSize + slack
 
-  /// Points to a placeholder while `limit` is 0, so every access within bounds is to a real block.
+  /// The address of the block. Without a block, `limit` is 0 and this is the address of a placeholder, which no access
+  /// within bounds touches.
   private var base: UnsafeMutableRawPointer
+  /// The size of the block in bytes; 0 without a block.
   private var limit = 0
   /// The read position: the offset of the first readable byte in the block.
   public private(set) var start = 0
   /// The write position: the offset after the last readable byte.
   public private(set) var end = 0
-  /// The end of the bytes written since the buffer received its block.
+  /// The highest value that `end` had, before it was last reduced, since the buffer received its block. So all bytes
+  /// that were written lie before `max(written, end)`.
   private var written = 0
 
-  /// Creates a buffer without a block; it can hold nothing.
+  /// Creates a buffer without a block.
   public init() {
     unsafe base = Block.none
   }
@@ -38,7 +44,7 @@ import Glibc
     if hasBlock { unsafe base.deallocate() }
   }
 
-  /// The memory behind a buffer.
+  /// The allocation of blocks.
   enum Block {
     // Never read or written: no access is within the bounds of a buffer without a block.
     fileprivate nonisolated(unsafe) static let none = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 16)
@@ -52,8 +58,8 @@ import Glibc
       UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
     }
 
-    /// Returns the memory to the system and keeps the address. Sound: the content of the pages is lost, but no code
-    /// reads the content of a block after the block was returned.
+    /// Returns the memory of the block to the system and keeps its addresses reserved. Sound: the content of the pages
+    /// is lost, but no code reads the content of a block after the block was returned to its pool.
     static func discard(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
       unsafe cl_discard(block, capacity)
     }
@@ -99,7 +105,7 @@ import Glibc
   public var isEmpty: Bool { start == end }
   /// The number of bytes that can be appended.
   public var room: Int { limit - end }
-  /// The number of bytes that a receive may add; the slack is never included.
+  /// The number of bytes that a receive may add. Excludes the slack, so it is 0 for a small block.
   public var readRoom: Int { max(0, limit - Buffer.slack - end) }
 
   /// Drops all readable bytes and keeps the block.
@@ -109,8 +115,8 @@ import Glibc
     end = 0
   }
 
-  /// Overwrites everything written since the buffer received its block. The compiler does not optimise
-  /// `explicit_bzero` away.
+  /// Drops all readable bytes and overwrites every byte written since the buffer received its block. The compiler does
+  /// not optimise `explicit_bzero` away.
   func wipe() {
     guard hasBlock else { return }
     clear()
@@ -125,8 +131,8 @@ import Glibc
     if start == end { clear() }
   }
 
-  /// Makes the first `count` bytes of the block readable again after they were consumed. Nothing may have been written
-  /// since.
+  /// Makes the first `count` bytes of the block readable again after they were consumed. The caller guarantees that
+  /// nothing was written to the block since.
   public func rewind(to count: Int) {
     precondition(count >= 0 && count <= max(written, end), "a rewind over bytes that were never written")
     written = max(written, end)
@@ -134,7 +140,7 @@ import Glibc
     end = count
   }
 
-  /// Drops bytes from the back until `count` readable ones remain.
+  /// Drops bytes from the end until `count` readable bytes remain.
   public func truncate(to count: Int) {
     precondition(count >= 0 && count <= self.count)
     written = max(written, end)
@@ -157,7 +163,7 @@ import Glibc
     return try unsafe body(Span(_unsafeElements: bytes.bindMemory(to: UInt8.self)))
   }
 
-  /// Appends one byte. Traps without room, as all `append` methods do.
+  /// Appends one byte. Like every `append` method, it traps if there is not enough room.
   public func append(_ byte: UInt8) {
     precondition(room >= 1)
     unsafe base.storeBytes(of: byte, toByteOffset: end, as: UInt8.self)
@@ -184,10 +190,10 @@ import Glibc
       unsafe to.storeBytes(of: 0x3a, toByteOffset: name.count, as: UInt8.self)
       unsafe to.storeBytes(of: 0x20, toByteOffset: name.count + 1, as: UInt8.self)
       unsafe (to + name.count + 2).copyMemory(from: from + value.lowerBound, byteCount: value.count)
-      let behind = name.count + value.count + 2
-      unsafe to.storeBytes(of: 0x0d, toByteOffset: behind, as: UInt8.self)
-      unsafe to.storeBytes(of: 0x0a, toByteOffset: behind + 1, as: UInt8.self)
-      end += behind + 2
+      let lineEnd = name.count + value.count + 2
+      unsafe to.storeBytes(of: 0x0d, toByteOffset: lineEnd, as: UInt8.self)
+      unsafe to.storeBytes(of: 0x0a, toByteOffset: lineEnd + 1, as: UInt8.self)
+      end += lineEnd + 2
     }
   }
 
@@ -293,8 +299,8 @@ import Glibc
     return unsafe Array(UnsafeRawBufferPointer(start: base + start + offset, count: count))
   }
 
-  /// Calls `body` with the free space for a receive. `body` returns the number of bytes that it wrote, or a negative
-  /// error.
+  /// Calls `body` with the address and the size (`readRoom`) of the free space for a receive. `body` returns the number
+  /// of bytes that it wrote, or a negative errno value; `fill` returns the same.
   package func fill(_ body: (UnsafeMutableRawPointer, Int) -> Int64) -> Int64 {
     let received = unsafe body(base + end, readRoom)
     if received > 0 { end += Int(received) }

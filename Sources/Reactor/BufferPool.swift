@@ -1,16 +1,19 @@
-/// The blocks of one worker's receive and send buffers, last in first out, so that the warmest memory is used first.
+/// The memory blocks of one worker's buffers. The block that was returned last is reused first, because it is most
+/// likely still in the processor's cache.
 @safe public final class BufferPool {
   private var narrow: BlockStack
   private var wide: BlockStack
   private var small: BlockStack
-  /// Bytes of the blocks that were allocated in exactly the size needed.
-  private var fitted = 0
-  /// Bytes of requests held outside of buffers: bodies that are collected as a whole.
+  /// The number of bytes in blocks in use that were allocated in exactly the requested size.
+  private var fittedBytes = 0
+  /// The number of bytes held outside of buffers: bodies of requests and responses that are collected as a whole.
   private var charged = 0
-  /// The number of bytes that may be in use before new work is refused: this worker's share of the process limit.
+  /// The maximum number of bytes in use: this worker's share of the process limit. Callers check it with `hasRoom`; of
+  /// the methods of the pool, only `widen` respects it.
   public var limit = Int.max
 
-  /// Creates an empty pool that keeps up to `keep` free blocks of each size with memory (`keep` / 4 wide ones).
+  /// Creates an empty pool. Up to `keep` free normal blocks, `keep` free small blocks and `keep` / 4 free wide blocks
+  /// keep their memory.
   public init(keep: Int = 256) {
     narrow = BlockStack(Buffer.capacity, keep: keep)
     wide = BlockStack(Buffer.wideCapacity, keep: keep / 4)
@@ -25,11 +28,12 @@
 
   /// The number of blocks that buffers hold.
   public var inUse: Int { narrow.inUse + wide.inUse + small.inUse + fittedBlocks }
+  /// The number of blocks in use that were allocated in exactly the requested size.
   private var fittedBlocks = 0
 
   /// The number of bytes in use: blocks that buffers hold, and charged bytes.
   public var bytes: Int {
-    narrow.inUse * Buffer.capacity + wide.inUse * Buffer.wideCapacity + small.inUse * Buffer.smallCapacity + fitted
+    narrow.inUse * Buffer.capacity + wide.inUse * Buffer.wideCapacity + small.inUse * Buffer.smallCapacity + fittedBytes
       + charged
   }
 
@@ -55,7 +59,7 @@
     unsafe buffer.take(narrow.pop(), Buffer.capacity)
   }
 
-  /// Replaces the block of an empty buffer with a wide one, if the limit allows it.
+  /// Replaces the block of an empty buffer, if it has one, with a wide one. Does nothing if `limit` does not allow it.
   public func widen(_ buffer: Buffer) {
     guard !buffer.isWide, hasRoom(for: Buffer.wideCapacity) else { return }
     precondition(buffer.isEmpty, "a block that holds something is not exchanged")
@@ -63,10 +67,10 @@
     unsafe buffer.take(wide.pop(), Buffer.wideCapacity)
   }
 
-  /// Makes room for `count` more bytes, in a small block if they fit into one. Unlike with `fill`, the block is only
-  /// for appended bytes: nothing can be received into it.
+  /// Makes room for `count` more bytes, in a small block if the content of the buffer and these bytes fit into one. The
+  /// room is for appended bytes: a small block, or one of exact size, may have no `readRoom`.
   ///
-  /// - Parameter isExact: if true, bytes that need more than a small block get a block of exactly their size instead
+  /// - Parameter isExact: if true, content that needs more than a small block gets a block of exactly its size instead
   ///   of a normal one. Normal blocks are reused without an allocation, but are mostly larger than needed.
   public func makeRoom(for count: Int, in buffer: Buffer, isExact: Bool) {
     if buffer.room >= count { return }
@@ -86,7 +90,7 @@
     if needed <= Buffer.smallCapacity {
       unsafe buffer.take(small.pop(), Buffer.smallCapacity)
     } else if isExact, needed < Buffer.capacity {
-      fitted += needed
+      fittedBytes += needed
       fittedBlocks += 1
       unsafe buffer.take(Buffer.Block.allocateFitted(needed), needed)
     } else {
@@ -94,7 +98,7 @@
     }
   }
 
-  /// Takes the block from the buffer, if it has one, and drops its content.
+  /// Returns the block of the buffer, if it has one, to the pool. The content is lost.
   public func giveBack(_ buffer: Buffer) {
     guard buffer.hasBlock else { return }
     let size = buffer.blockSize
@@ -104,14 +108,14 @@
     case Buffer.wideCapacity: unsafe wide.push(block)
     case Buffer.smallCapacity: unsafe small.push(block)
     default:
-      fitted -= size
+      fittedBytes -= size
       fittedBlocks -= 1
-      // Sound: the buffer held the only reference and has given it up.
+      // Sound: the buffer had the only reference and no longer has it.
       unsafe block.deallocate()
     }
   }
 
-  /// Overwrites the content and takes the block: for buffers that held a secret.
+  /// Overwrites the content and returns the block to the pool. For buffers that held a secret.
   public func wipeAndGiveBack(_ buffer: Buffer) {
     buffer.wipe()
     giveBack(buffer)
@@ -121,14 +125,14 @@
 /// Blocks of one size.
 @safe private struct BlockStack {
   private let capacity: Int
-  /// The number of free blocks kept with their memory; the memory of more than that, after a burst, is returned to the
-  /// system.
+  /// The maximum number of free blocks that keep their memory. The memory of further free blocks, which are left after
+  /// a burst, is returned to the system.
   private let keep: Int
   private var free: [UnsafeMutableRawPointer] = unsafe []
-  /// Blocks left from bursts: addresses without memory. If they were freed, the allocator would see holes between
-  /// smaller, longer-lived allocations; the blocks and objects of the next burst would fill these holes at other
-  /// places, until all of them have memory.
-  private var empty: [UnsafeMutableRawPointer] = unsafe []
+  /// Free blocks whose memory was returned to the system; only their addresses are kept. If they were freed, the
+  /// allocator would get holes between smaller, longer-lived allocations. The blocks and objects of each later burst
+  /// would fill these holes at other addresses, until all holes have memory.
+  private var withoutMemory: [UnsafeMutableRawPointer] = unsafe []
   /// The number of blocks that buffers hold.
   private(set) var inUse = 0
 
@@ -139,7 +143,7 @@
 
   mutating func pop() -> UnsafeMutableRawPointer {
     inUse += 1
-    return unsafe free.popLast() ?? empty.popLast() ?? Buffer.Block.allocate(capacity)
+    return unsafe free.popLast() ?? withoutMemory.popLast() ?? Buffer.Block.allocate(capacity)
   }
 
   mutating func push(_ block: UnsafeMutableRawPointer) {
@@ -148,11 +152,11 @@
       unsafe free.append(block)
     } else {
       unsafe Buffer.Block.discard(block, capacity)
-      unsafe empty.append(block)
+      unsafe withoutMemory.append(block)
     }
   }
 
   mutating func deallocate() {
-    while let block = unsafe free.popLast() ?? empty.popLast() { unsafe block.deallocate() }
+    while let block = unsafe free.popLast() ?? withoutMemory.popLast() { unsafe block.deallocate() }
   }
 }

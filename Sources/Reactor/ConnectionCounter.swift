@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The number of connections of one worker, readable by the others, so that new connections go to the least loaded
+/// The number of connections of one worker. The other workers read it, so that new connections go to the least loaded
 /// worker.
 public final class ConnectionCounter: Sendable {
   private let value = Atomic<Int>(0)

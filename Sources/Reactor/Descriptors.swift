@@ -1,12 +1,13 @@
 import CLinux
 import Synchronization
 
-/// The limit of open descriptors of the process, and the number of sockets it has open.
+/// The limit on open descriptors of the process, and the number of its registered sockets.
 public enum Descriptors {
   private static let limit = Atomic<Int>(1024)
   private static let sockets = Atomic<Int>(0)
 
-  /// Raises the soft limit to the hard limit and returns the limit now in force.
+  /// Raises the soft limit to the hard limit and returns the limit now in force, or a negative errno value if it cannot
+  /// be read.
   @discardableResult
   public static func raiseLimit() -> Int {
     let raised = Int(cl_raise_descriptor_limit())
@@ -17,8 +18,7 @@ public enum Descriptors {
   /// The number of sockets that are registered with any worker.
   public static var open: Int { sockets.load(ordering: .relaxed) }
 
-  /// True if fewer than `reserve` descriptors remain besides the open sockets. The reserve is for everything except
-  /// client connections.
+  /// True if the limit minus the number of sockets is less than `reserve`. Client connections may not use the reserve.
   static func isNearlyExhausted(reserve: Int) -> Bool {
     open > limit.load(ordering: .relaxed) - reserve
   }

@@ -3,40 +3,42 @@ import Synchronization
 
 /// The event loop of one thread and the serial executor of its `Worker`.
 ///
-/// Theory of operation. A turn runs the jobs that were queued when it began. Then it asks the kernel for events:
-/// without blocking if more jobs were queued meanwhile, otherwise until the next deadline. An event resumes the
-/// continuation that waits for it, which queues a job for the next turn. So a task that yields cannot starve the
-/// sockets, and the sockets cannot starve the jobs.
+/// Theory of operation. The loop runs in turns. A turn runs the jobs (parts of tasks between two waits) that were
+/// queued when it began. Then it asks the kernel for events: without blocking if jobs were queued meanwhile, otherwise
+/// until the next deadline. For an event, it queues the job of the task that waits for the event; the job runs in the
+/// next turn. So a task that yields cannot starve the sockets, and the sockets cannot starve the jobs.
 ///
-/// A task gives way when it has moved its share of bytes and could continue. Only a few of these tasks continue in
-/// each turn, the oldest first; otherwise hundreds of large transfers would delay every step of a small request.
+/// A task gives way (`Waiter.giveWay`) when it has moved many bytes and has more to move. At most `postponedPerTurn` of
+/// these tasks continue in each turn, in the order in which they gave way; otherwise hundreds of large transfers would
+/// delay every step of a small request.
 ///
-/// A task that has worked for long before a send gathers: the other jobs of the turn run first, and then all gathered
-/// tasks send, one right after the other. A peer that receives several of these sends wakes up once instead of once
-/// per send (docs/adr/0014).
+/// A task that is about to send the result of long work gathers (`Waiter.gather`): other jobs of the turn run first,
+/// until `gatheringJobs` jobs have run. Then all gathered tasks send, one right after the other. A peer that receives
+/// several of these sends wakes up once instead of once per send (docs/adr/0014).
 public final class EventLoop: SerialExecutor {
   private let inbox = Mutex<[UnownedJob]>([])
   private let epoll: Int32
   private let wake: Int32
-  /// The start of the current turn in monotonic milliseconds; 0 while the loop sleeps. Read by the watchdog.
+  /// The start of the current turn in monotonic milliseconds; 0 while the loop waits for events. Read by the watchdog.
   private let turnBegan = Atomic<UInt64>(0)
-  /// Jobs of this thread. Only the loop's own thread touches it: `enqueue` checks `isCurrent` first.
+  /// The jobs of the next turn. Only the loop's own thread touches this array: `queue` checks `isCurrent` first.
   nonisolated(unsafe) private var ready: [UnownedJob] = []
-  /// Jobs that have given way, the oldest first. Only the loop's own thread touches it.
-  nonisolated(unsafe) private var waiting: [UnownedJob] = []
+  /// Jobs that have given way, in this order. Only the loop's own thread touches this array.
+  nonisolated(unsafe) private var postponed: [UnownedJob] = []
 
-  /// Jobs that have gathered. Only the loop's own thread touches it.
+  /// Jobs that have gathered. Only the loop's own thread touches this array.
   nonisolated(unsafe) private var gathered: [UnownedJob] = []
-  /// True if other jobs of this turn have yet to run or to send. Only the loop's own thread touches it.
+  /// True while a job runs if other jobs of this turn still have to run, or gathered jobs still have to continue. Only
+  /// the loop's own thread touches it.
   nonisolated(unsafe) private(set) var hasOthers = false
 
-  /// The maximum number of jobs, gathered or not, that run before the gathered ones continue: enough to share one
-  /// wake-up, but no long wait for the first.
+  /// The maximum number of jobs that run from the first one that gathers until the gathered jobs continue. This is
+  /// enough to share one wake-up of the peer, and the first gathered job does not wait long.
   static let gatheringJobs = 32
 
-  /// The maximum number of jobs per turn that continue after they gave way: with 64 KiB each, about a millisecond of
-  /// work. Smaller numbers would need more turns for the same bytes, and each turn costs a system call.
-  static let waitingPerTurn = 8
+  /// The maximum number of jobs per turn that continue after they gave way. With 64 KiB each, they take about a
+  /// millisecond. A smaller number would need more turns for the same bytes, and each turn costs a system call.
+  static let postponedPerTurn = 8
 
   static let wakeKey = UInt64.max
 
@@ -73,13 +75,13 @@ public final class EventLoop: SerialExecutor {
     unsafe ready.append(job)
   }
 
-  /// Queues a job that lets others go first. Called on the loop's own thread.
+  /// Queues a job that gives way. Called on the loop's own thread.
   func postpone(_ job: UnownedJob) {
-    unsafe waiting.append(job)
+    unsafe postponed.append(job)
   }
 
-  /// Queues a job that runs later in this turn, after the other jobs. Only valid if there are any (`hasOthers`).
-  /// Called on the loop's own thread.
+  /// Queues a job that continues later in this turn, after other jobs. Valid only while `hasOthers` is true. Called on
+  /// the loop's own thread.
   func gather(_ job: UnownedJob) {
     assert(unsafe hasOthers, "gathered where nothing will run it")
     unsafe gathered.append(job)
@@ -106,13 +108,15 @@ public final class EventLoop: SerialExecutor {
   /// True if the caller is on the loop's thread.
   public func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
-  /// The duration of the current turn in milliseconds, at `now` (monotonic milliseconds); 0 while the loop sleeps.
+  /// The duration of the current turn in milliseconds, at `now` (monotonic milliseconds); 0 while the loop waits for
+  /// events.
   public func stalledMilliseconds(at now: UInt64) -> UInt64 {
     let began = turnBegan.load(ordering: .relaxed)
     return began == 0 || began > now ? 0 : now - began
   }
 
-  /// Runs until the worker has stopped. Called once, on the thread that the loop is to own.
+  /// Runs turns until the worker has been stopped and no jobs are queued. Called once, on the thread that becomes the
+  /// loop's own.
   func run(_ worker: Worker) {
     unsafe cl_set_current(Unmanaged.passUnretained(self).toOpaque())
     defer { cl_set_current(nil) }
@@ -127,9 +131,9 @@ public final class EventLoop: SerialExecutor {
       unsafe swap(&batch, &ready)
       unsafe runReady(batch, serial)
       batch.removeAll(keepingCapacity: true)
-      if unsafe !waiting.isEmpty { unsafe runWaiting(serial) }
+      if unsafe !postponed.isEmpty { unsafe runPostponed(serial) }
 
-      let isIdle = unsafe ready.isEmpty && waiting.isEmpty
+      let isIdle = unsafe ready.isEmpty && postponed.isEmpty
       if isIdle, poller.isStopped { return }
       let timeout = isIdle ? poller.millisecondsToNextDeadline() : 0
       if timeout != 0 { turnBegan.store(0, ordering: .relaxed) }
@@ -159,33 +163,33 @@ public final class EventLoop: SerialExecutor {
   }
 
   private func runReady(_ batch: [UnownedJob], _ serial: UnownedSerialExecutor) {
-    var since = 0
+    var firstGathering = 0
     for index in batch.indices {
       let isLast = index + 1 == batch.count
-      if unsafe gathered.isEmpty { since = index }
+      if unsafe gathered.isEmpty { firstGathering = index }
       unsafe hasOthers = !isLast || !gathered.isEmpty
       unsafe batch[index].runSynchronously(on: serial)
       guard unsafe !gathered.isEmpty else { continue }
-      if isLast || index + 1 - since >= EventLoop.gatheringJobs { unsafe runGathered(serial) }
+      if isLast || index + 1 - firstGathering >= EventLoop.gatheringJobs { unsafe runGathered(serial) }
     }
   }
 
   private func runGathered(_ serial: UnownedSerialExecutor) {
-    // False, so that none of the gathered jobs gathers again.
+    // False, so that the gathered jobs do not gather again.
     unsafe hasOthers = false
     for index in unsafe gathered.indices { unsafe gathered[index].runSynchronously(on: serial) }
     unsafe gathered.removeAll(keepingCapacity: true)
   }
 
-  private func runWaiting(_ serial: UnownedSerialExecutor) {
-    let count = unsafe min(EventLoop.waitingPerTurn, waiting.count)
-    let batch = unsafe Array(waiting[..<count])
-    unsafe waiting.removeFirst(count)
+  private func runPostponed(_ serial: UnownedSerialExecutor) {
+    let count = unsafe min(EventLoop.postponedPerTurn, postponed.count)
+    let batch = unsafe Array(postponed[..<count])
+    unsafe postponed.removeFirst(count)
     for job in batch { unsafe job.runSynchronously(on: serial) }
   }
 }
 
-/// Passes the worker's poller to the loop that drives it. Sound because both live on the loop's one thread.
+/// Passes the worker's poller to its loop. Sound because both are used only on the loop's thread.
 private struct UnsafeTransfer: @unchecked Sendable {
   let value: Poller
   init(_ value: Poller) { self.value = value }

@@ -2,7 +2,8 @@ import Synchronization
 
 /// A value that one thread produces and a task of a worker awaits.
 ///
-/// A continuation would first resume on the global pool, whose threads nothing else here needs.
+/// With a continuation, the task would first resume on the runtime's global thread pool, whose threads nothing else
+/// here needs.
 final class Handover<Value: Sendable>: Sendable {
   private enum State {
     case open
@@ -29,18 +30,19 @@ final class Handover<Value: Sendable>: Sendable {
 
   /// Waits for the value. Called once, on the loop.
   func take(_ room: WaitingRoom) async -> Value {
-    let seat = Seat(self)
-    unsafe room.door.host = Unmanaged.passUnretained(seat)
+    let receiver = JobReceiver(self)
+    unsafe room.door.host = Unmanaged.passUnretained(receiver)
     await room.enter()
-    // The room hands the task's job to the seat during the hop, so the seat must live until here.
-    withExtendedLifetime(seat) {}
+    // `room` passes the task's job to the receiver while the task is suspended, so the receiver must live until here.
+    withExtendedLifetime(receiver) {}
     return state.withLock { state in
       guard case .given(let value) = state else { preconditionFailure("a task woke without what it waited for") }
       return value
     }
   }
 
-  private func keep(_ job: UnownedJob) {
+  /// Resumes `job` if the value was given, otherwise stores it for `give`.
+  private func resumeWhenGiven(_ job: UnownedJob) {
     let isGiven = state.withLock { state in
       if case .given = state { return true }
       state = .awaited(job)
@@ -49,7 +51,7 @@ final class Handover<Value: Sendable>: Sendable {
     if isGiven { loop.resume(job) }
   }
 
-  private final class Seat: Host {
+  private final class JobReceiver: Host {
     private let handover: Handover
 
     init(_ handover: Handover) {
@@ -57,7 +59,7 @@ final class Handover<Value: Sendable>: Sendable {
     }
 
     override func receive(_ job: UnownedJob) {
-      handover.keep(job)
+      handover.resumeWhenGiven(job)
     }
   }
 }

@@ -17,7 +17,7 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
   static let notPermitted = IOError(code: 1)
   static let interrupted = IOError(code: 4)
   static let noNetwork = IOError(code: 64)
-  static let violated = IOError(code: 71)
+  static let protocolViolation = IOError(code: 71)
   static let noProtocolOption = IOError(code: 92)
   static let notSupported = IOError(code: 95)
   static let networkDown = IOError(code: 100)
@@ -30,7 +30,7 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
   static let addressInUse = IOError(code: 98)
   static let inProgress = IOError(code: 115)
 
-  /// Returns the result of a shim call. Throws the error that a negative result means.
+  /// Returns `result`, the result of a function of CLinux. Throws the error if it is negative (-errno).
   static func check(_ result: Int32) throws(IOError) -> Int32 {
     guard result >= 0 else { throw IOError(code: -result) }
     return result

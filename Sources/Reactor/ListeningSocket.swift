@@ -1,18 +1,19 @@
 import CLinux
 
-/// A bound listening socket that no worker accepts from yet. It is created before any worker runs, so that a port in
-/// use is a start-up error.
+/// A bound and listening socket, before a worker accepts connections from it. All of them are created before any worker
+/// runs, so that a port in use is a start-up error.
 public struct ListeningSocket: Sendable {
   let descriptor: Int32
-  /// Distinguishes the listeners of one worker.
+  /// The number of the listener. The sockets of one listener, one per worker, have the same number.
   public let id: Int
   /// The bound address, with the port that the kernel chose if port 0 was requested.
   public let address: Address
 
   /// Binds one socket per worker to `address` and listens.
   ///
-  /// The first socket binds without `SO_REUSEPORT` and sets it afterwards, so that another process (or another
-  /// listener of this one) gets "address in use" instead of a share of the connections.
+  /// The first socket binds without `SO_REUSEPORT` and sets the option afterwards. So the call fails with EADDRINUSE if
+  /// another process, or another listener of this one, already uses the address; with the option, both would share the
+  /// connections.
   ///
   /// Throws: the error of the first call that fails, e.g. EADDRINUSE or EACCES.
   public static func bind(_ address: Address, count: Int, id: Int) throws(IOError) -> [ListeningSocket] {
@@ -21,7 +22,7 @@ public struct ListeningSocket: Sendable {
     do throws(IOError) {
       for _ in 0..<max(1, count) {
         let socket = try open(bound, sharesPort: !sockets.isEmpty, id: id)
-        // With port 0 the kernel chose a port: the other sockets bind to the same one.
+        // With port 0 the kernel chooses a port: the other sockets bind to the same one.
         bound = socket.address
         sockets.append(socket)
       }
@@ -37,7 +38,7 @@ public struct ListeningSocket: Sendable {
     let descriptor = try IOError.check(cl_socket(address.system.family))
     do throws(IOError) {
       _ = try IOError.check(cl_set_reuse_address(descriptor))
-      // Accepted sockets inherit these options: fewer calls for each connection.
+      // Accepted sockets inherit these options, which saves calls for each connection.
       _ = try IOError.check(cl_set_no_delay(descriptor))
       _ = try IOError.check(cl_set_urgent_inline(descriptor))
       if address.isIPv6 { _ = try IOError.check(cl_set_ipv6_only(descriptor)) }
@@ -54,7 +55,7 @@ public struct ListeningSocket: Sendable {
     }
   }
 
-  /// Closes a socket that no worker has adopted.
+  /// Closes the socket. Only for a socket that was not passed to a worker.
   public func close() {
     cl_close(descriptor)
   }

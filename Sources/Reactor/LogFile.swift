@@ -26,7 +26,8 @@ public final class LogFile {
     if descriptor > 2 { cl_close(descriptor) }
   }
 
-  /// Writes all bytes. Returns false if the disk is full or the reader is gone; an unknown part is then written.
+  /// Writes all bytes. Returns false if a write fails, e.g. because the disk is full or the reader is gone; an unknown
+  /// number of bytes is then written.
   public func write(_ bytes: [UInt8]) -> Bool {
     var written = 0
     while written < bytes.count {
@@ -40,7 +41,8 @@ public final class LogFile {
     return true
   }
 
-  /// Reopens the file after it was moved away; keeps the old one if that fails.
+  /// Opens the path of the file again, e.g. after log rotation has moved the file away. Keeps the old descriptor if
+  /// that fails. Does nothing for standard output and standard error.
   public func reopen() {
     guard case .file(let path) = destination else { return }
     let opened = unsafe cl_open_log(path)

@@ -1,7 +1,7 @@
 extension Poller {
   /// Runs `body`, which may block, on a short-lived thread and waits for its result; the loop continues meanwhile.
   ///
-  /// Throws if the process is out of threads.
+  /// Throws if the thread cannot be created.
   public func runOnThread<Result: Sendable>(
     _ name: String, _ body: @escaping @Sendable () -> Result
   ) async throws(IOError) -> Result {

@@ -7,14 +7,14 @@ import CLinux
   private let epoll: Int32
   let loop: EventLoop
   let room: WaitingRoom
-  /// The sockets by descriptor, retained here once, so that an event needs no reference counting.
+  /// The sockets, indexed by descriptor. Each is retained once here, so that an event needs no reference counting.
   private var slots: [Unmanaged<Socket>?] = unsafe []
   private var generation: UInt32 = 0
   let wheel: TimerWheel
   let idle = IdleList()
   private var due: [TimerEntry] = []
   var pending: [any Activity] = []
-  /// Readiness to return to sockets in the next turn.
+  /// Readiness that is returned to the sockets after the next poll for events.
   private var heldBack: [(socket: Socket, bits: Readiness)] = []
   /// The time of this turn in monotonic milliseconds, read once per turn.
   public private(set) var now: UInt64
@@ -61,7 +61,8 @@ import CLinux
 
   /// Opens a connection and waits until it is established.
   ///
-  /// - Parameter other: a socket whose end aborts the attempt: the client that the connection is opened for.
+  /// - Parameter other: the socket of the client for which the connection is opened; the attempt ends if that socket
+  ///   breaks.
   public func connect(
     to address: Address, with waiter: Waiter, until deadline: Deadline, abandonedBy other: Socket? = nil
   ) async throws(ConnectError)
@@ -111,7 +112,7 @@ import CLinux
     unsafe entry.release()
   }
 
-  /// Starts `activity` on this worker, at the latest at the end of the turn.
+  /// Starts `activity` as a task of this worker, at the latest at the end of the turn.
   public func start(_ activity: any Activity) {
     pending.append(activity)
   }
@@ -154,7 +155,7 @@ import CLinux
 
   var holdsBack: Bool { !heldBack.isEmpty }
 
-  /// Delivers the readiness held back in the last turn.
+  /// Delivers the readiness that was held back.
   func deliverHeldBack() {
     let due = heldBack
     heldBack.removeAll(keepingCapacity: true)
@@ -170,7 +171,8 @@ import CLinux
     due.removeAll(keepingCapacity: true)
   }
 
-  /// Makes every connection that waits for its next request return its buffers, because memory is short.
+  /// Makes every connection that waits for its next request release its task and buffers (`Wake.park`), because memory
+  /// is short.
   public func parkIdle() {
     idle.resumeAll(.park)
   }
@@ -182,7 +184,7 @@ import CLinux
     idle.resumeAll(.draining)
   }
 
-  /// Breaks every remaining connection: its task ends at its next step.
+  /// Aborts every open socket, so that the tasks that use them end.
   func abortAll() {
     for socket in sockets { socket.abort() }
   }
@@ -191,7 +193,7 @@ import CLinux
     isStopped = true
   }
 
-  /// Arms `timer` to call `owner` after `milliseconds`. For an object that is not a waiting task, e.g. a parked
+  /// Arms `timer` to call `owner` after `milliseconds`. For an object that is not a waiting task, e.g. an idle upstream
   /// connection.
   public func arm(_ timer: Timer, for owner: any TimerOwner, after milliseconds: Int) {
     if timer.owner == nil { timer.owner = owner }
@@ -219,9 +221,9 @@ import CLinux
 public enum ConnectError: Error, Equatable, Sendable {
   /// The deadline passed.
   case timedOut
-  /// A system call failed or the peer refused.
+  /// A system call failed, or the peer refused the connection.
   case failed(IOError)
-  /// The client that the connection was opened for has gone.
+  /// The connection of the client for which this one is opened has broken.
   case abandoned
 }
 
@@ -239,7 +241,7 @@ public final class Timer: TimerEntry {
   /// Creates a timer that is not armed.
   public override init() {}
 
-  /// Releases the owner and calls it.
+  /// Calls the owner and drops the reference to it.
   public override func expired() {
     let owner = owner
     self.owner = nil
@@ -249,6 +251,6 @@ public final class Timer: TimerEntry {
 
 /// An object that a `Timer` calls.
 public protocol TimerOwner: AnyObject {
-  /// The timer's deadline has passed; the timer is no longer armed.
+  /// Called when the timer's deadline has passed; the timer is no longer armed.
   func timerExpired()
 }

@@ -1,12 +1,12 @@
-/// The layer between the bytes of a socket and its user: TLS.
+/// A layer between a socket and its user that transforms the bytes: TLS.
 ///
-/// A socket without a layer is plaintext. With a layer, `Socket.readiness` says what the *layer* can do: each method
-/// clears the operations that it found impossible, and `readiness(after:)` returns those that an event makes possible
-/// again.
+/// A socket without a layer is plaintext. With a layer, `Socket.readiness` contains the operations that the *layer* can
+/// do: each method removes the operations that it found impossible, and `readiness(after:)` returns those that an event
+/// makes possible again.
 public protocol RecordLayer: AnyObject {
   /// The protocol chosen by ALPN (RFC 7301), e.g. `http/1.1`; `nil` without a choice.
   var applicationProtocol: String? { get }
-  /// The number of bytes that the socket has sent, including the layer's own.
+  /// The number of bytes that the socket has sent, including the overhead of the layer.
   var written: Int { get }
   /// Like `Socket.receive(into:)`. An end that the peer did not announce is a failure, because the data may be
   /// truncated.
@@ -15,10 +15,10 @@ public protocol RecordLayer: AnyObject {
   func send(_ buffer: Buffer, upTo count: Int, more: Bool, _ socket: Socket) -> Transfer
   /// Returns the operations that become possible when the kernel reports `bits`.
   func readiness(after bits: Readiness) -> Readiness
-  /// True if there is data to receive, or an end; also processes the layer's own messages.
+  /// Returns true if there is data to receive, or an end; also processes messages of the layer itself.
   func hasInput(_ socket: Socket) -> Bool
   /// Announces to the peer that no more data follows.
   func announceEnd()
-  /// Ends the connection without an announcement.
+  /// Makes the layer end without an announcement to the peer.
   func abandon()
 }

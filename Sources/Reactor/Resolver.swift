@@ -3,8 +3,8 @@ import Synchronization
 
 /// Resolves a host name outside the event loops and caches the answer.
 ///
-/// An answer is fresh for 30 s. The first query after that starts a look-up and still gets the old answer; if a
-/// look-up fails, the last good answer stays. Without queries no look-up runs.
+/// An answer is fresh for 30 s. The first query after that starts a look-up and still gets the old answer. If a look-up
+/// fails, the last good answer stays in use. Without queries no look-up runs.
 public final class Resolver: Sendable {
   /// The time in milliseconds for which an answer is used without a new look-up.
   public static let freshMilliseconds: UInt64 = 30_000
@@ -41,7 +41,7 @@ public final class Resolver: Sendable {
 
   /// Returns the addresses if they are known without a look-up: a literal or a cached answer; otherwise `nil`.
   ///
-  /// Starts a look-up in the background if the cached answer is old. `now`: monotonic milliseconds.
+  /// Starts a look-up in the background if the cached answer is no longer fresh. `now`: monotonic milliseconds.
   public func known(now: UInt64) -> [Address]? {
     if let literal { return [literal] }
     let (addresses, isStale) = state.withLock { state -> ([Address], Bool) in

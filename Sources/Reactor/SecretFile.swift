@@ -1,16 +1,17 @@
 import CLinux
 
-/// Writes files that only their owner may read.
+/// Writes files with secrets.
 public enum SecretFile {
-  /// Writes a new file with mode 0600, completely or not at all.
+  /// Writes a new file with mode 0600, which only its owner may read, completely or not at all.
   ///
   /// Throws EEXIST if the file exists.
   public static func create(_ path: String, _ bytes: [UInt8]) throws(IOError) {
     try write(path, bytes, replaces: 0)
   }
 
-  /// Replaces a file atomically: readers see the old content or the new one. Owner, group and their permissions stay;
-  /// all other users lose access.
+  /// Replaces a file atomically: readers see either the old content or the new one. Owner, group and their permissions
+  /// to read and write stay; all other users lose access. If this process may not set the owner and group, the new file
+  /// has mode 0600.
   public static func replace(_ path: String, _ bytes: [UInt8]) throws(IOError) {
     try write(path, bytes, replaces: 1)
   }

@@ -1,11 +1,12 @@
 import CLinux
 
 extension Socket {
-  /// Copies the received bytes into the empty buffer and leaves them in the kernel's queue. Used for bytes in front of
-  /// the protocol.
+  /// Copies received bytes into the empty buffer and leaves them in the kernel's queue. Used for the header of the
+  /// PROXY protocol, which precedes the bytes of TLS or HTTP.
   ///
-  /// `.moved` gives the number of bytes now in the queue. A wait after it ends only when more arrive, so the caller
-  /// then consumes the bytes with `receive(into:upTo:)`, which marks the socket readable again.
+  /// `.moved` contains the number of copied bytes: those in the queue, as far as they fit into the buffer. A later wait
+  /// ends only when more bytes arrive. So the caller then consumes the bytes with `receive(into:upTo:)`, which marks
+  /// the socket readable again.
   public func peek(into buffer: Buffer) -> Transfer {
     guard descriptor >= 0 else { return .failed(IOError(code: 103)) }
     let received = unsafe buffer.fill { bytes, count in unsafe cl_peek(descriptor, bytes, count) }
@@ -19,7 +20,7 @@ extension Socket {
     return error == .wouldBlock ? .wouldBlock : .failed(error)
   }
 
-  /// Receives at most `limit` bytes that a `peek` has seen.
+  /// Receives at most `limit` bytes, which an earlier `peek` has copied.
   public func receive(into buffer: Buffer, upTo limit: Int) -> Transfer {
     guard descriptor >= 0 else { return .failed(IOError(code: 103)) }
     let received = unsafe buffer.fill { bytes, count in unsafe cl_receive(descriptor, bytes, min(count, limit)) }
@@ -29,7 +30,8 @@ extension Socket {
     return .moved(Int(received))
   }
 
-  /// True if the kernel holds input that no event has reported yet: bytes, an end or an error. Costs a system call.
+  /// True if input has arrived, even if no event has reported it yet: bytes, an end or an error. Also true for a
+  /// closed, aborted or broken socket. Costs a system call.
   public func hasArrived() -> Bool {
     guard descriptor >= 0, !isAborted, !readiness.contains(.broken) else { return true }
     if let layer { return layer.hasInput(self) }
@@ -43,8 +45,8 @@ extension Socket {
     return Int(max(0, cl_unacknowledged(descriptor)))
   }
 
-  /// The number of bytes on the wire that the peer has acknowledged. Bytes of a stream count as soon as its connection
-  /// accepts them.
+  /// The number of sent bytes, including the overhead of a layer, that the peer has acknowledged. A byte of a stream
+  /// counts as soon as the connection of the stream accepts it.
   ///
   /// Costs a system call.
   public var acknowledged: Int {

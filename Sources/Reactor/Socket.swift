@@ -1,8 +1,8 @@
 import CLinux
 
-/// The operations that are known to be possible on a socket without blocking.
+/// The operations that are possible on a socket without blocking, and the states that the kernel has reported.
 public struct Readiness: OptionSet, Sendable {
-  /// The combined `CL_…` bits of the shim.
+  /// The combined `CL_…` bits of CLinux.
   public let rawValue: UInt8
 
   /// Creates a set from `CL_…` bits.
@@ -14,13 +14,13 @@ public struct Readiness: OptionSet, Sendable {
   public static let readable = Readiness(rawValue: UInt8(CL_READABLE))
   /// A send may accept bytes.
   public static let writable = Readiness(rawValue: UInt8(CL_WRITABLE))
-  /// The peer has shut down its sending side: read until 0.
+  /// The peer has shut down its sending side: reads return the remaining bytes and then the end.
   public static let readClosed = Readiness(rawValue: UInt8(CL_READ_CLOSED))
   /// Both directions are closed, or an error is pending.
   public static let broken = Readiness(rawValue: UInt8(CL_BROKEN))
   /// The peer has sent urgent data: a read stops in front of it, even if bytes follow.
   public static let urgent = Readiness(rawValue: UInt8(CL_URGENT))
-  /// If one of these is set, a short read does not mean that the kernel's queue is drained.
+  /// If one of these is set, a short read does not mean that the kernel's queue is empty.
   public static let mayHideMore: Readiness = [.readClosed, .broken, .urgent]
 }
 
@@ -28,39 +28,42 @@ public struct Readiness: OptionSet, Sendable {
 public enum Transfer: Equatable, Sendable {
   /// The number of bytes moved; never 0.
   case moved(Int)
-  /// Nothing moved; wait for the next event.
+  /// No bytes were moved; wait for the next event.
   case wouldBlock
   /// The peer has ended its sending side (receive only).
   case ended
-  /// The connection is broken.
+  /// The connection is broken or was closed.
   case failed(IOError)
 }
 
-/// A non-blocking stream socket, registered once and edge-triggered for all events.
+/// A non-blocking TCP socket, registered once and edge-triggered for all events; or a socket without a descriptor,
+/// which represents a stream of a connection that carries several (`StreamTransport`).
 ///
-/// Confined to its worker: not Sendable. Its opener closes it; a second close is harmless.
+/// Confined to its worker: not Sendable. The code that opened it closes it; a second close is harmless.
 @safe public final class Socket {
   /// The file descriptor; -1 once closed, and for a stream.
   public private(set) var descriptor: Int32
+  /// Distinguishes this socket from earlier ones with the same descriptor.
   let generation: UInt32
   /// The operations that are possible now.
   ///
-  /// One-byte properties are placed together, because there may be very many sockets.
+  /// The one-byte properties are placed together to save memory, because there may be very many sockets.
   public package(set) var readiness: Readiness = []
+  /// The operations for which the task of `waiter` waits.
   var interest: Readiness = []
   /// True if the worker stopped before the connection had ended: every further call fails.
   package private(set) var isAborted = false
-  /// A receive or send has failed. The kernel reports an error once and an ordinary end afterwards; without this flag
-  /// a truncated message would look complete.
+  /// True if a receive or send has failed. The kernel reports an error once and an ordinary end afterwards; without
+  /// this flag a truncated message would look complete.
   private var hasFailed = false
   /// True if the last send announced that more follows.
   private var holdsBack = false
-  /// The total number of bytes sent, excluding those of a layer.
+  /// The total number of bytes sent without a layer.
   private(set) var written = 0
   /// The number of bytes that a layer sends at once: one TLS record.
   private static let recordSize = 16 * 1024
   package let poller: Poller
-  /// TLS, once its handshake is done; `nil` for plaintext.
+  /// The TLS layer, once its handshake is done; `nil` for plaintext.
   public private(set) var layer: (any RecordLayer)?
   /// The waiter of the task that waits for `interest`, if any. Unretained: the task holds its waiter during the wait
   /// and removes it from here afterwards.
@@ -69,7 +72,7 @@ public enum Transfer: Equatable, Sendable {
   /// a parked connection it is the only one.
   public var observer: (any SocketObserver)?
   private let counter: ConnectionCounter?
-  /// Transports the bytes of a socket without a descriptor.
+  /// The stream that a socket without a descriptor represents; `nil` while it is closed.
   private var stream: (any StreamTransport)?
 
   init(descriptor: Int32, generation: UInt32, poller: Poller, counter: ConnectionCounter?) {
@@ -82,8 +85,8 @@ public enum Transfer: Equatable, Sendable {
     Descriptors.opened()
   }
 
-  /// Creates a closed socket without a descriptor. It later represents streams of a connection that carries several,
-  /// so that the same code serves both.
+  /// Creates a closed socket without a descriptor. `open` connects it to a stream of a connection that carries several,
+  /// so that the same code serves streams and TCP connections.
   public init(_ poller: Poller) {
     descriptor = -1
     generation = 0
@@ -92,7 +95,7 @@ public enum Transfer: Equatable, Sendable {
     unsafe waiter = nil
   }
 
-  /// Opens a closed socket without a descriptor for a new stream. Readiness and errors of the previous stream are
+  /// Connects a closed socket without a descriptor to a new stream. Readiness and errors of the previous stream are
   /// reset.
   public func open(_ stream: any StreamTransport) {
     precondition(!isOpen, "a stream for a socket that has one")
@@ -105,7 +108,8 @@ public enum Transfer: Equatable, Sendable {
 
   deinit {
     if descriptor >= 0 {
-      // The owner leaked the socket. Close it anyway; its entry in the table is stale by generation.
+      // The poller retains a registered socket until it is closed, so this only prevents the leak of a descriptor after
+      // a mistake.
       cl_close(descriptor)
       Descriptors.closed()
       counter?.remove()
@@ -117,8 +121,8 @@ public enum Transfer: Equatable, Sendable {
 
   /// True if a wait for `wanted` would return at once: always for a broken socket, unless `wanted` is empty.
   ///
-  /// The exception lets a wait ignore a broken socket for which the caller can do nothing yet; otherwise it would
-  /// never suspend.
+  /// The exception lets a wait ignore a broken socket for which the caller can do nothing yet; otherwise the wait would
+  /// never suspend the caller.
   public func satisfies(_ wanted: Readiness) -> Bool {
     if readiness.contains(.broken) { return !wanted.isEmpty }
     if wanted.contains(.readable), readiness.contains(.readClosed) { return true }
@@ -130,7 +134,7 @@ public enum Transfer: Equatable, Sendable {
     _ = deliver(bits)
   }
 
-  /// Adds `bits` to the readiness. Returns true if no task waits, so that the observer must act on it.
+  /// Adds `bits` to the readiness. Returns true if no task waits, so that the observer must handle the event.
   func deliver(_ bits: Readiness) -> Bool {
     readiness.formUnion(bits)
     if let layer { readiness.formUnion(layer.readiness(after: bits)) }
@@ -142,9 +146,9 @@ public enum Transfer: Equatable, Sendable {
 
   /// Receives the bytes that fit into the buffer.
   ///
-  /// A short read means that the kernel's queue is drained, so no second call is needed to see EAGAIN. This holds only
-  /// as long as no hang-up was seen: afterwards an end or error may be pending behind the bytes. Urgent data also ends
-  /// a read early.
+  /// A short read means that the kernel's queue is empty, so no second call is needed to get EAGAIN. This is true only
+  /// as long as no hang-up was reported: afterwards an end or error may follow the bytes. Urgent data also ends a read
+  /// early.
   ///
   /// A broken socket never returns `wouldBlock`: a wait for it returns at once, so the caller would loop.
   public func receive(into buffer: Buffer) -> Transfer {
@@ -163,7 +167,7 @@ public enum Transfer: Equatable, Sendable {
       readiness.subtract([.readable, .readClosed])
       return unlessBroken(.wouldBlock)
     }
-    return broken(by: error)
+    return markBroken(by: error)
   }
 
   /// Sends the readable bytes of the buffer and consumes those that the kernel accepted.
@@ -173,11 +177,11 @@ public enum Transfer: Equatable, Sendable {
 
   /// Sends at most `count` bytes of the buffer and consumes those that the kernel accepted.
   ///
-  /// - Parameter more: True if more follows at once. The kernel may then hold the bytes back, to send fewer and larger
-  ///   packets, until a send without `more` or until `push`. Without it, a body sent 16 KiB at a time costs a fifth
-  ///   more.
+  /// - Parameter more: True if more bytes follow at once. The kernel may then hold these bytes back, to send fewer and
+  ///   larger packets, until a send without `more` or until `push`. Without `more`, a body that is sent in parts of 16
+  ///   KiB costs a fifth more.
   public func send(_ buffer: Buffer, upTo count: Int, more: Bool = false) -> Transfer {
-    // The kernel reads `count` bytes from memory regardless of what the buffer holds.
+    // The kernel reads `count` bytes from memory, even if the buffer holds fewer.
     precondition(count >= 0 && count <= buffer.count, "a send of more than the buffer holds")
     if isAborted || descriptor < 0 { return sendToStream(buffer, count) }
     if let layer {
@@ -187,7 +191,7 @@ public enum Transfer: Equatable, Sendable {
       return result
     }
     let sent = unsafe buffer.withReadable { bytes in unsafe cl_send(descriptor, bytes, count, more) }
-    guard sent >= 0 else { return failed(sent) }
+    guard sent >= 0 else { return handleSendError(sent) }
     holdsBack = more
     written += Int(sent)
     if sent < count { readiness.remove(.writable) }
@@ -195,7 +199,8 @@ public enum Transfer: Equatable, Sendable {
     return sent == 0 ? .wouldBlock : .moved(Int(sent))
   }
 
-  /// Sends all of `head` and then at most `count` bytes of `body` in one system call, and consumes the bytes sent.
+  /// Sends the bytes of `head` and then at most `count` bytes of `body`, and consumes the bytes sent. Without a layer,
+  /// a TCP socket sends both in one system call.
   public func send(_ head: Buffer, then body: Buffer, upTo count: Int, more: Bool = false) -> Transfer {
     precondition(count >= 0 && count <= body.count, "a send of more than the buffer holds")
     if isAborted || descriptor < 0 { return sendToStream(head, then: body, count) }
@@ -204,7 +209,7 @@ public enum Transfer: Equatable, Sendable {
     let sent = unsafe head.withReadable { first in
       unsafe body.withReadable { second in unsafe cl_send2(descriptor, first, headCount, second, count, more) }
     }
-    guard sent >= 0 else { return failed(sent) }
+    guard sent >= 0 else { return handleSendError(sent) }
     holdsBack = more
     written += Int(sent)
     if sent < headCount + count { readiness.remove(.writable) }
@@ -213,7 +218,8 @@ public enum Transfer: Equatable, Sendable {
     return sent == 0 ? .wouldBlock : .moved(Int(sent))
   }
 
-  /// A TLS record is built from contiguous memory: copying costs less than a separate record for a short head.
+  /// Copies the head, and as much of the body as fits, into one buffer and sends that: a TLS record is built from
+  /// contiguous memory, and copying costs less than a separate record for a short head.
   private func sendJoined(_ head: Buffer, then body: Buffer, upTo count: Int, more: Bool) -> Transfer {
     let headCount = head.count
     let joined = poller.buffers.take()
@@ -228,16 +234,16 @@ public enum Transfer: Equatable, Sendable {
     return result
   }
 
-  private func failed(_ result: Int64) -> Transfer {
+  private func handleSendError(_ result: Int64) -> Transfer {
     let error = IOError(code: Int32(-result))
     if error == .wouldBlock {
       readiness.remove(.writable)
       return unlessBroken(.wouldBlock)
     }
-    return broken(by: error)
+    return markBroken(by: error)
   }
 
-  private func broken(by error: IOError) -> Transfer {
+  private func markBroken(by error: IOError) -> Transfer {
     readiness.insert(.broken)
     hasFailed = true
     return .failed(error)
@@ -246,10 +252,11 @@ public enum Transfer: Equatable, Sendable {
   /// Returns the result, or a failure instead of `wouldBlock` on a broken socket, which cannot be waited for.
   private func unlessBroken(_ result: Transfer) -> Transfer {
     guard case .wouldBlock = result, readiness.contains(.broken) else { return result }
-    return broken(by: .reset)
+    return markBroken(by: .reset)
   }
 
-  /// Sends the bytes that the kernel holds back, because the next ones do not follow yet.
+  /// Makes the kernel send the bytes that it holds back after a send with `more`, because the next bytes do not follow
+  /// yet.
   public func push() {
     guard holdsBack else { return }
     holdsBack = false
@@ -285,12 +292,13 @@ public enum Transfer: Equatable, Sendable {
   /// Routes all further bytes through `layer`.
   package func adopt(_ layer: any RecordLayer) {
     self.layer = layer
-    // The layer may hold more input than the handshake used, so assume that both are possible; the layer corrects it.
+    // The layer may hold input that arrived together with the end of the handshake, and no event would report it. So
+    // mark both operations as possible; the layer removes those that are not.
     readiness.formUnion([.readable, .writable])
   }
 
-  /// Clears readability until the next turn of the loop, so that other tasks run first. Used by a layer that has read
-  /// its share and may have more.
+  /// Clears readability until the next turn of the loop, so that other tasks run first. Used by a layer that has
+  /// processed its share of input and may have more.
   package func holdBackReading() {
     // Hide `broken` as well: otherwise a wait would return at once, in the same turn.
     let held = readiness.intersection([.readable, .readClosed, .broken]).union(.readable)
@@ -298,9 +306,9 @@ public enum Transfer: Equatable, Sendable {
     poller.deliverInNextTurn(held, to: self)
   }
 
-  /// True if the peer has sent data for the user of this socket, or has ended.
+  /// True if the peer has sent data for the user of this socket, or has ended, or the socket is broken.
   ///
-  /// With TLS, a socket can be readable only because of the layer's own messages.
+  /// With TLS, a socket can also be readable because of messages of TLS itself.
   public func hasInput() -> Bool {
     guard let layer, !isAborted, !readiness.contains(.broken) else { return satisfies(.readable) }
     return satisfies(.readable) && layer.hasInput(self)
@@ -315,7 +323,7 @@ public enum Transfer: Equatable, Sendable {
       readiness.subtract([.readable, .readClosed])
       return unlessBroken(.wouldBlock)
     case .ended: return hasFailed ? .failed(.reset) : .ended
-    case .failed(let error): return broken(by: error)
+    case .failed(let error): return markBroken(by: error)
     case .moved(let count): return .moved(count)
     }
   }
@@ -325,7 +333,7 @@ public enum Transfer: Equatable, Sendable {
     let result = stream.send(buffer, upTo: count)
     if case .moved(let sent) = result { written += sent }
     if result != .moved(count) { readiness.remove(.writable) }
-    if case .failed(let error) = result { return broken(by: error) }
+    if case .failed(let error) = result { return markBroken(by: error) }
     return unlessBroken(result)
   }
 
@@ -359,7 +367,7 @@ public enum Transfer: Equatable, Sendable {
     return Address(address)
   }
 
-  /// Wakes the waiting task and makes every further call fail, because the worker is about to stop.
+  /// Wakes the waiting task or the observer, and makes every further call fail, because the worker is about to stop.
   func abort() {
     isAborted = true
     if deliver([.readable, .writable, .readClosed, .broken]) { observer?.socketIsReady(self) }
@@ -368,8 +376,8 @@ public enum Transfer: Equatable, Sendable {
 
 /// Receives the events of a socket for which no task waits.
 public protocol SocketObserver: AnyObject {
-  /// An event was delivered; `socket.readiness` has it.
+  /// Called for an event; `socket.readiness` already includes it.
   func socketIsReady(_ socket: Socket)
-  /// The worker begins to drain: start nothing new on this socket.
+  /// Called when the worker begins to drain: no new request may begin on this socket.
   func workerIsDraining()
 }

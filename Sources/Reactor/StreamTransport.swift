@@ -1,4 +1,4 @@
-/// The transport of a socket without a descriptor: a stream of a connection that carries several.
+/// The transport of a socket without a descriptor: one stream of a connection that carries several, e.g. of HTTP/2.
 ///
 /// It calls `Socket.signal` when an operation becomes possible.
 public protocol StreamTransport: AnyObject {
@@ -8,6 +8,6 @@ public protocol StreamTransport: AnyObject {
   func send(_ buffer: Buffer, upTo count: Int) -> Transfer
   /// Ends the sending side; bytes that still arrive are discarded.
   func shutdownWrite()
-  /// The socket was closed. `isReset`: the peer must not accept the sent bytes as a complete message.
+  /// Called when the socket is closed. `isReset`: the peer must not accept the sent bytes as a complete message.
   func close(isReset: Bool)
 }

@@ -7,10 +7,10 @@ public enum Thread {
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
-  /// Starts `body` on a new detached thread; the kernel truncates `name` to 15 bytes. Throws if no thread can be
+  /// Starts `body` on a new detached thread. Only the first 15 bytes of `name` are used. Throws if no thread can be
   /// created.
   public static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(IOError) {
-    // The thread consumes the reference that is passed to it, whatever happens here.
+    // The new thread releases the reference that is passed to it.
     let argument = unsafe Unmanaged.passRetained(Body(body)).toOpaque()
     let result = unsafe cl_thread_start(
       { raw in unsafe Unmanaged<Body>.fromOpaque(raw).takeRetainedValue().run() }, argument, name)

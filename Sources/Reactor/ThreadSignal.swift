@@ -1,10 +1,10 @@
 import CLinux
 
-/// Wakes one thread that blocks until there is work: the log writer.
+/// Wakes one thread that blocks until there is work, e.g. the log writer.
 public final class ThreadSignal: Sendable {
   private let descriptor: Int32
 
-  /// Throws if the process is out of descriptors.
+  /// Creates a signal that is not set. Throws if the process is out of descriptors.
   public init() throws(IOError) {
     descriptor = try IOError.check(cl_eventfd())
   }

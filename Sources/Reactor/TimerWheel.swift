@@ -1,29 +1,33 @@
 /// A hashed timing wheel of intrusive entries: arming and moving a deadline costs a few pointer writes and no
 /// allocation.
 ///
-/// A later deadline only changes the entry's field; the entry moves when its old slot comes due. So a keep-alive
-/// connection that extends its deadline on every request touches the wheel once per slot, not once per request.
+/// If a deadline is moved to a later time, only a field of the entry changes; the entry moves when its old slot comes
+/// due. So a keep-alive connection that extends its deadline on every request is moved once per timeout, not once per
+/// request.
 ///
-/// Deadlines more than one revolution away wait in a separate list, which is searched every half revolution, or when
-/// its first entry comes due. Otherwise a process whose connections only wait for distant deadlines would wake up once
-/// per revolution for each of them.
+/// Deadlines more than one revolution away are in a separate list. The list is searched when its earliest deadline is
+/// less than half a revolution away. Without it, a process whose connections only wait for distant deadlines would wake
+/// up once per revolution for each of them.
 @safe final class TimerWheel {
-  /// Deadlines fire up to this many milliseconds late: fine enough for a connect timeout, coarse enough to batch.
+  /// The duration of a slot. Entries expire up to this many milliseconds after their deadlines: early enough for a
+  /// connect timeout, and late enough to handle several deadlines in one wake-up.
   static let slotMilliseconds: UInt64 = 32
   static let slotCount = 2048
   /// The index of the list of distant entries, after the slots.
   private static let far = slotCount
 
-  /// The first entry of each slot; unretained, as all links are.
+  /// The first entry of each slot and, at the end, of the list of distant entries. Unretained, as all links are.
   private var slots: [Unmanaged<TimerEntry>?] = unsafe Array(repeating: nil, count: slotCount + 1)
-  /// A lower bound of the ticks of all distant entries.
+  /// A lower bound of the ticks of all distant entries; `.max` without entries.
   private var firstFar = UInt64.max
+  /// One bit for each slot that has entries.
   private var occupied: [UInt64] = Array(repeating: 0, count: slotCount / 64)
-  private var current: UInt64
+  /// The last tick (a time in slots) that was processed.
+  private var currentTick: UInt64
   private(set) var count = 0
 
   init(now: UInt64) {
-    current = now / TimerWheel.slotMilliseconds
+    currentTick = now / TimerWheel.slotMilliseconds
   }
 
   func arm(_ entry: TimerEntry, at deadline: Deadline) {
@@ -32,10 +36,10 @@
       if entry.slot >= 0 { unlink(entry) }
       return
     }
-    // Rounded up: a deadline never fires early.
-    let tick = max(deadline.milliseconds / TimerWheel.slotMilliseconds + 1, current + 1)
+    // Rounded up: an entry never expires early.
+    let tick = max(deadline.milliseconds / TimerWheel.slotMilliseconds + 1, currentTick + 1)
     if entry.slot >= 0 {
-      // The entry is in a slot that comes no later; it moves on from there.
+      // The entry is in a slot that comes due no later than the new deadline. It moves when that slot comes due.
       if entry.tick <= tick { return }
       unlink(entry)
     }
@@ -47,7 +51,7 @@
   }
 
   private func link(_ entry: TimerEntry, tick: UInt64) {
-    let isFar = tick - current >= UInt64(TimerWheel.slotCount)
+    let isFar = tick - currentTick >= UInt64(TimerWheel.slotCount)
     let slot = isFar ? TimerWheel.far : Int(tick % UInt64(TimerWheel.slotCount))
     if isFar { firstFar = min(firstFar, tick) }
     if entry.wheel == nil { entry.wheel = self }
@@ -85,11 +89,12 @@
   /// Advances time to `now` and appends every entry whose deadline has passed to `due`; each is unlinked first.
   func advance(to now: UInt64, _ due: inout [TimerEntry]) {
     let target = now / TimerWheel.slotMilliseconds
-    guard target > current else { return }
-    // After a long sleep, one revolution visits every slot.
-    let first = target - current > UInt64(TimerWheel.slotCount) ? target - UInt64(TimerWheel.slotCount) : current
+    guard target > currentTick else { return }
+    // After a long sleep, one revolution is enough to visit every slot.
+    let first =
+      target - currentTick > UInt64(TimerWheel.slotCount) ? target - UInt64(TimerWheel.slotCount) : currentTick
     var tick = first + 1
-    current = target
+    currentTick = target
     while tick <= target {
       let slot = Int(tick % UInt64(TimerWheel.slotCount))
       if occupied[slot / 64] & (1 << UInt64(slot % 64)) != 0 { collect(slot, now, &due) }
@@ -98,7 +103,8 @@
     if firstFar < target + UInt64(TimerWheel.slotCount / 2) { collectFar(now, &due) }
   }
 
-  /// Moves entries that are no longer distant to their slots.
+  /// Moves distant entries that are less than one revolution away to their slots, and those whose deadline has passed
+  /// to `due`.
   private func collectFar(_ now: UInt64, _ due: inout [TimerEntry]) {
     firstFar = .max
     var next = unsafe slots[TimerWheel.far]?.takeUnretainedValue()
@@ -124,16 +130,16 @@
     }
   }
 
-  /// Returns the milliseconds until the next occupied slot, for `epoll_wait`; -1 if nothing is armed.
+  /// Returns the milliseconds until the next deadline may pass, for `epoll_wait`; -1 if nothing is armed.
   func millisecondsToNext(from now: UInt64) -> Int32 {
     guard count > 0 else { return -1 }
     var distance = 1
     while distance <= TimerWheel.slotCount {
-      let slot = Int((current + UInt64(distance)) % UInt64(TimerWheel.slotCount))
+      let slot = Int((currentTick + UInt64(distance)) % UInt64(TimerWheel.slotCount))
       let word = occupied[slot / 64] >> UInt64(slot % 64)
       if word != 0 {
         distance += word.trailingZeroBitCount
-        return TimerWheel.milliseconds(from: now, to: min(current + UInt64(distance), firstFar))
+        return TimerWheel.milliseconds(from: now, to: min(currentTick + UInt64(distance), firstFar))
       }
       distance += 64 - slot % 64
     }
@@ -146,7 +152,7 @@
   }
 }
 
-/// An entry of a timer wheel: a waiting task or a parked connection.
+/// An entry of a timer wheel, e.g. a waiting task or a parked connection.
 ///
 /// The links are unowned, because counting references for each would cost more than the rest of arming. That is sound:
 /// an entry leaves its wheel before it is freed (`deinit`), and it keeps the wheel alive while it may be linked.
@@ -156,7 +162,8 @@
   fileprivate unowned(unsafe) var next: TimerEntry?
   fileprivate unowned(unsafe) var previous: TimerEntry?
   fileprivate var wheel: TimerWheel?
-  /// Small and last, so that it shares a word with the small properties of a parked connection.
+  /// The index of the slot; -1 if the entry is not linked. Small and last, so that it shares a word with the small
+  /// properties of a parked connection.
   fileprivate var slot: Int16 = -1
 
   /// Creates an entry that is not armed.

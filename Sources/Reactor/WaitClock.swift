@@ -2,7 +2,7 @@
 public struct WaitClock {
   /// The current time in monotonic milliseconds.
   public let now: () -> UInt64
-  /// Suspends the caller for this time.
+  /// Suspends the caller for at least this time.
   public let pause: (_ milliseconds: Int) async -> Void
 
   /// Creates a clock from its two functions.
@@ -11,14 +11,14 @@ public struct WaitClock {
     self.pause = pause
   }
 
-  /// A clock that does not advance, for a shutdown that waits for nothing.
+  /// A clock that does not advance, for a shutdown that waits for nothing (all limits are 0).
   public static var still: WaitClock { WaitClock(now: { 0 }, pause: { _ in }) }
 
   /// Waits until `isDone` returns true, checking every `step` milliseconds. Returns false if `limit` milliseconds pass
   /// first.
   ///
-  /// Measured by the clock and not by the number of pauses: a pause takes longer than requested, because deadlines are
-  /// rounded up to slots.
+  /// The limit is measured by the clock, not by the number of pauses: a pause takes longer than requested, because
+  /// deadlines are rounded up to slots.
   public func wait(until isDone: () -> Bool, atMost limit: Int, step: Int) async -> Bool {
     let end = now() + UInt64(max(0, limit))
     while !isDone() {

@@ -1,33 +1,34 @@
 /// The reason why a wait ended.
 public enum Wake: Equatable, Sendable {
-  /// One of the sockets is ready for the operation waited for, or it is broken.
+  /// A socket is ready for the operation waited for or is broken, or other code has ended the wait.
   case ready
   /// The deadline passed.
   case timedOut
-  /// The worker is draining, and the wait was for the next request.
+  /// The worker is draining, and the task waited for the next request.
   case draining
-  /// Too many connections are idle: the connection should release its task and buffer and continue as a parked one.
+  /// Too many connections are idle, or memory is short: the connection should release its task and buffer and continue
+  /// as a parked one.
   case park
 }
 
 /// The wait of one task, for up to two sockets and a deadline.
 ///
-/// The deadline is an entry of the timer wheel that ends the wait: a cancellation handler or a racing child task would
-/// cost 3 to 30 times as much.
+/// The waiter itself is the entry of the timer wheel for the deadline: a cancellation handler or a racing child task
+/// would cost 3 to 30 times as much.
 @safe public final class Waiter: Host {
   /// The job of the task while it waits.
   private var visitor: UnownedJob?
   private var wake = Wake.ready
-  /// Set if the wait is only for a place in the queue.
+  /// The reason of a wait that only lets other jobs run first; `nil` for a wait that an event or `resume` ends.
   private var pause: Pause?
   private let poller: Poller
-  // The poller's parts that a wait uses, cached in a `let` to avoid a retain and release per use.
+  // The parts of the poller that a wait uses, in constants to avoid a retain and release per use.
   private let loop: EventLoop
   private let room: WaitingRoom
   private let wheel: TimerWheel
   private let idle: IdleList
-  // The links of the list of idle waits, oldest first. Unowned: a waiter is in the list only while its task waits, and
-  // the task holds it.
+  // The links of the list of idle waits, oldest first. Unretained: a waiter is in the list only while its task waits,
+  // and the task holds it.
   fileprivate var idleNext: Unmanaged<Waiter>?
   fileprivate var idlePrevious: Unmanaged<Waiter>?
   var isIdle = false
@@ -73,7 +74,8 @@ public enum Wake: Equatable, Sendable {
     return wake
   }
 
-  /// Waits for the first byte of the next request. Ends early if the worker drains or has too many idle tasks.
+  /// Waits for the first byte of the next request. Ends early if the worker drains, too many tasks are idle, or memory
+  /// is short.
   public func waitIdle(_ socket: Socket, until deadline: Deadline) async -> Wake {
     if socket.satisfies(.readable) { return .ready }
     if poller.isDraining { return .draining }
@@ -98,21 +100,21 @@ public enum Wake: Equatable, Sendable {
     await suspend()
   }
 
-  /// Lets all other queued jobs run first.
+  /// Lets the jobs that are already queued run first.
   public func yield() async {
     pause = .yield
     await suspend()
   }
 
-  /// Like `yield`, for a task that has moved many bytes and has more: only a few of these continue in a turn, in the
-  /// order in which they gave way.
+  /// Like `yield`, for a task that has moved many bytes and has more: only a few of these tasks continue in a turn, in
+  /// the order in which they gave way.
   public func giveWay() async {
     pause = .giveWay
     await suspend()
   }
 
-  /// Lets other jobs of this turn run first. For a task that is about to send a result that took long to produce: all
-  /// such tasks then send together. Returns at once if no other jobs run.
+  /// Lets other jobs of this turn run first. For a task that is about to send the result of long work: all such tasks
+  /// then send together. Returns at once if no other jobs of this turn remain.
   public func gather() async {
     guard unsafe loop.hasOthers else { return }
     pause = .gather
@@ -142,10 +144,11 @@ public enum Wake: Equatable, Sendable {
     socket.interest = wanted
   }
 
-  /// True if the task waits; otherwise it runs, or will run in this turn or the next.
+  /// True if the task waits for an event or for `resume`; otherwise it runs or is queued to run.
   public var isWaiting: Bool { visitor != nil }
 
-  /// Ends the wait. Harmless if nothing waits: a second event of the same batch, or a deadline after an event.
+  /// Ends the wait. Does nothing if the task does not wait: after a second event of the same turn, or a deadline after
+  /// an event.
   public func resume(_ wake: Wake) {
     guard let job = visitor else { return }
     visitor = nil
@@ -158,7 +161,7 @@ public enum Wake: Equatable, Sendable {
     resume(.timedOut)
   }
 
-  /// Removes the entry from the wheel, because the task ends.
+  /// Cancels the deadline, because the task ends.
   public func retire() {
     wheel.disarm(self)
   }
@@ -166,7 +169,7 @@ public enum Wake: Equatable, Sendable {
 
 /// Idle waits in the order in which they began.
 @safe final class IdleList {
-  /// If more connections than this are idle, the oldest releases its task and buffer.
+  /// If more connections than this are idle, the one that has been idle longest releases its task and buffer.
   static let limit = 256
 
   private var first: Unmanaged<Waiter>?
@@ -215,7 +218,7 @@ public enum Wake: Equatable, Sendable {
     count -= 1
   }
 
-  /// Ends every idle wait.
+  /// Ends every idle wait with `wake`.
   func resumeAll(_ wake: Wake) {
     while let waiter = unsafe first?.takeUnretainedValue() {
       remove(waiter)

@@ -1,13 +1,14 @@
-/// The place where the tasks of one loop wait: an executor that runs nothing.
+/// The actor on which the tasks of one loop wait. Its executor runs no jobs.
 ///
-/// Theory of operation. A task that hops here arrives as a job. A host, the object that the task waits for, keeps the
-/// job until the awaited event has happened. Then the host queues it on the loop, which runs it as a job of the
-/// worker, so the hop back costs nothing. A continuation would do the same, but for four locks, an entry in the task's
+/// Theory of operation. A task that waits calls `enter`, so the runtime enqueues the task's job on the executor of this
+/// actor (`Door`). The executor passes the job to the host, the object for which the task waits. The host keeps the job
+/// until the awaited event has happened. Then it queues the job on the loop, which runs it as a job of the worker, so
+/// the switch back costs nothing. A continuation would do the same, but would cost four locks, an entry in the task's
 /// status records and 2,000 more instructions per proxied request, because the runtime looks up the executor to resume
 /// on three times (docs/adr/0007).
 ///
-/// It is sound because room and loop share one thread: code of the worker cannot run at the same time as code of the
-/// room, which owns no state that a task could touch.
+/// This is sound because room and loop share one thread: code of the worker cannot run at the same time as code of the
+/// room. The room owns no state that a task could touch.
 actor WaitingRoom {
   nonisolated let door: Door
 
@@ -19,7 +20,7 @@ actor WaitingRoom {
 
   /// Suspends the calling task until its host queues its job.
   ///
-  /// Not inlined and not empty: the compiler would remove a hop around an empty body.
+  /// Not inlined and not empty: the compiler would remove a switch to the actor around an empty body.
   @inline(never)
   func enter() {
     _ = entered
@@ -31,7 +32,8 @@ actor WaitingRoom {
 /// The executor of a waiting room: passes each arriving task to its host.
 @safe final class Door: SerialExecutor {
   private let loop: EventLoop
-  /// The host of the next task. Set immediately before the task hops here, on the loop's thread, and only used there.
+  /// The host of the next task. Set immediately before the task switches to the room, on the loop's thread, and used
+  /// only there.
   nonisolated(unsafe) var host: Unmanaged<Host>?
 
   init(_ loop: EventLoop) {

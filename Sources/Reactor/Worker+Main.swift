@@ -1,8 +1,8 @@
 extension Worker {
   /// Runs the loop on the calling thread with `main` as its first task, until `stop`.
   ///
-  /// For a program without threads of its own: `main` starts on this thread, and nothing that it starts or waits for
-  /// resumes on the global pool.
+  /// For a program without threads of its own: `main`, and what it starts or awaits on this worker, runs on this thread
+  /// and never resumes on the runtime's global thread pool.
   public nonisolated func runHere(_ main: @escaping @Sendable (isolated Worker) async -> Void) {
     Task.immediate { await main(self) }
     runHere()
@@ -10,8 +10,8 @@ extension Worker {
 }
 
 extension Worker {
-  /// True if a task that enters the waiting room is passed to its host before the thread continues. Every wait here
-  /// relies on this (`WaitingRoom`), and the language does not guarantee it.
+  /// True if the runtime passes a task that enters the waiting room to its host at once, before the thread continues.
+  /// Every wait here relies on this (`WaitingRoom`), and the language does not guarantee it.
   ///
   /// Called on the worker's own thread, once at start, so that a runtime that behaves differently is detected before
   /// the first client.

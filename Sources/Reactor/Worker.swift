@@ -1,19 +1,19 @@
 import CLinux
 
-/// One event loop and everything that lives on it.
+/// One event loop and the objects that are used only on it.
 ///
 /// The actor uses the loop as its serial executor, so the compiler checks that its state is not touched from
 /// elsewhere.
 public actor Worker {
   /// The event loop.
   public nonisolated let loop: EventLoop
-  /// The position among the workers of the process, from 0.
+  /// The index among the workers of the process, from 0.
   public nonisolated let index: Int
   /// The client connections of this worker.
   public nonisolated let connections = ConnectionCounter()
   /// The I/O state of this worker.
   public let poller: Poller
-  /// Objects that the worker's owner keeps on it: the proxy with its pool, a handler.
+  /// Objects that live as long as the worker, e.g. the proxy with its pool and a handler.
   private var residents: [AnyObject] = []
 
   /// The event loop.
@@ -70,7 +70,8 @@ public actor Worker {
     }
   }
 
-  /// Registers an accepted descriptor and passes the socket to the owner of the acceptor.
+  /// Registers a descriptor that another worker has accepted for this one, and passes the socket to the `accepted`
+  /// closure of the listener.
   func adopt(_ descriptor: Int32, _ peer: Address, for listener: Int) {
     guard let acceptor = acceptors[listener] else { return cl_close(descriptor) }
     acceptor.adopt(descriptor, peer)
@@ -121,7 +122,8 @@ public actor Worker {
     return acceptor
   }
 
-  /// Accepts the connections that the kernel has already queued, then closes the listeners.
+  /// Accepts the connections that the kernel has already queued, as far as descriptors suffice, then closes the
+  /// listeners.
   ///
   /// Connections that other workers have accepted for this one are still adopted, until `stop`.
   public func stopAccepting() {
@@ -129,7 +131,7 @@ public actor Worker {
     startPending()
   }
 
-  /// Finishes requests in progress and begins no new ones.
+  /// Begins to drain: requests in progress finish, and no new ones begin.
   public func drain() {
     poller.beginDraining()
   }
@@ -137,14 +139,14 @@ public actor Worker {
   /// The number of open sockets of this worker.
   public var openSockets: Int { poller.openSockets }
 
-  /// Breaks the remaining connections.
+  /// Aborts the remaining connections.
   public func abortConnections() {
     poller.abortAll()
   }
 
-  /// Ends the loop after this turn's jobs.
+  /// Ends the loop once no jobs are queued.
   public func stop() {
-    // Acceptors refer to this worker.
+    // Acceptors refer to this worker: this breaks the reference cycle.
     acceptors = [:]
     prepared = []
     poller.stop()

@@ -8,10 +8,10 @@ public struct WorkerGroup: Sendable {
     self.workers = workers
   }
 
-  /// Returns the worker that should serve a connection that `own` accepted: another one if that has clearly fewer
-  /// connections.
+  /// Returns the worker that should serve a connection that `own` accepted: the one with the fewest connections if it
+  /// has clearly fewer than `own`, otherwise `own`.
   ///
-  /// The kernel distributes by a hash of the addresses, so a few connections may all arrive at one worker.
+  /// The kernel distributes connections by a hash of the addresses, so a few connections may all arrive at one worker.
   func target(from own: Worker) -> Worker {
     guard workers.count > 1 else { return own }
     var least = own
