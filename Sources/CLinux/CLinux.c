@@ -203,7 +203,8 @@ int32_t cl_set_reset_on_close(int32_t fd) {
   return result(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger));
 }
 
-// The data path uses raw system calls: glibc's wrappers are cancellation points, and no thread here is cancelled.
+// The data path uses raw system calls: glibc's wrappers are cancellation points, which cost time, and no thread here is
+// ever cancelled.
 int64_t cl_receive(int32_t fd, void *bytes, size_t count) {
   for (;;) {
     ssize_t received = syscall(SYS_recvfrom, fd, bytes, count, 0, NULL, NULL);
@@ -386,10 +387,10 @@ int32_t cl_open_log(const char *path) {
   const int flags = O_CREAT | O_APPEND | O_CLOEXEC;
   // Without O_NONBLOCK, opening a FIFO waits until it has a reader.
   int fd = open(path, O_WRONLY | O_NONBLOCK | flags, 0640);
-  // A FIFO without a reader: opened for reading as well, it accepts lines until a reader comes (fifo(7)).
+  // A FIFO without a reader: if it is opened for reading as well, it accepts lines until a reader opens it (fifo(7)).
   if (fd < 0 && errno == ENXIO) fd = open(path, O_RDWR | O_NONBLOCK | flags, 0640);
   if (fd < 0) return -errno;
-  // Writes wait for the reader; they are made on a separate thread.
+  // Clear O_NONBLOCK, so that a write waits until the reader has made room. A separate thread writes the log.
   int current = fcntl(fd, F_GETFL);
   if (current < 0 || fcntl(fd, F_SETFL, current & ~O_NONBLOCK) < 0) {
     int code = errno;

@@ -18,16 +18,16 @@
 static int32_t argument_count;
 static char **arguments;
 
-// Swift's runtime reads the arguments from /proc/self/cmdline and the program's path from /proc/self/exe. In an empty
-// root directory neither exists. So the arguments are saved here, before any Swift code runs, and SWIFT_ROOT gives the
-// runtime a path. The runtime ends the process if it cannot read its path. A static program (without an interpreter,
-// so without AT_BASE) never needs the path and always gets this one.
+// Swift's runtime reads the arguments from /proc/self/cmdline and the path of the program from /proc/self/exe, and ends
+// the process if it cannot read the path. In an empty root directory neither file exists. So the arguments are saved
+// here, before any Swift code runs, and SWIFT_ROOT makes the runtime not read the path. A static program (without an
+// interpreter, so without AT_BASE) never needs the path, so SWIFT_ROOT is always set for it.
 __attribute__((constructor(101))) static void boot(int argc, char **argv, char **envp) {
   (void)envp;
   argument_count = argc;
   arguments = argv;
-  char place[2];
-  if (getauxval(AT_BASE) == 0 || readlink("/proc/self/exe", place, sizeof place) < 0) setenv("SWIFT_ROOT", "/", 0);
+  char path[2];
+  if (getauxval(AT_BASE) == 0 || readlink("/proc/self/exe", path, sizeof path) < 0) setenv("SWIFT_ROOT", "/", 0);
 }
 
 int32_t cl_argument_count(void) { return argument_count; }
@@ -43,13 +43,13 @@ static int release_code(struct dl_phdr_info *object, size_t size, void *data) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   for (size_t index = 0; index < object->dlpi_phnum; index++) {
     const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
-    // Never writable segments: their pages may differ from the file, and the content would be lost.
+    // Skip writable segments: their pages may differ from the file, and the content would be lost.
     if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) || !(segment->p_flags & PF_X)) continue;
     const uintptr_t start = (object->dlpi_addr + segment->p_vaddr + page - 1) & ~(page - 1);
     const uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
     if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
   }
-  // The program itself comes first; libraries are shared with other processes.
+  // Stop after the first object, the program itself: the pages of libraries are shared with other processes.
   return 1;
 }
 
@@ -61,7 +61,7 @@ void cl_map_large_blocks(void) {
   mallopt(M_TRIM_THRESHOLD, 2 << 20);
 }
 
-// On Linux each thread has its own priority, contrary to POSIX.
+// On Linux each thread has its own priority, contrary to POSIX, so only the calling thread is affected.
 void cl_lower_priority(void) { setpriority(PRIO_PROCESS, (id_t)gettid(), 19); }
 
 void cl_discard(void *block, size_t count) {
@@ -82,7 +82,8 @@ static int32_t write_all(int32_t fd, const char *bytes, size_t count) {
   return fsync(fd) < 0 ? -errno : 0;
 }
 
-// The name is on disk once the directory is. A failure here is ignored: there is nothing to undo.
+// Makes sure that the name of a file is on disk. Errors are ignored, because the file is complete and there is nothing
+// to undo.
 static void sync_directory_of(const char *path) {
   char *copy = strdup(path);
   if (copy == NULL) return;
@@ -96,7 +97,7 @@ static void sync_directory_of(const char *path) {
   free(copy);
 }
 
-static int32_t write_beside(const char *path, const struct stat *old, const void *bytes, size_t count) {
+static int32_t write_and_move(const char *path, const struct stat *old, const void *bytes, size_t count) {
   char temporary[4096];
   int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
   if (length < 0 || (size_t)length >= sizeof temporary) return -ENAMETOOLONG;
@@ -104,7 +105,7 @@ static int32_t write_beside(const char *path, const struct stat *old, const void
   if (fd < 0) return -errno;
   int32_t code = 0;
   if (old != NULL) {
-    // A service that reads the file as its owner or group keeps its access; no other user gains any.
+    // A service that reads the file as its owner or group keeps its access; other users get none.
     if (fchown(fd, old->st_uid, old->st_gid) == 0) {
       if (fchmod(fd, (old->st_mode & 0660) | 0600) < 0) code = -errno;
     }
@@ -114,7 +115,7 @@ static int32_t write_beside(const char *path, const struct stat *old, const void
   if (code == 0) code = write_all(fd, bytes, count);
   close(fd);
   if (code == 0) {
-    // Unlike a rename, a link fails if the name exists.
+    // Unlike rename, link fails if the name exists.
     int moved = old != NULL ? rename(temporary, path) : link(temporary, path);
     if (moved < 0) code = -errno;
   }
@@ -124,12 +125,12 @@ static int32_t write_beside(const char *path, const struct stat *old, const void
 }
 
 int32_t cl_write_secret_file(const char *path, const void *bytes, size_t count, int32_t replaces) {
-  if (!replaces) return write_beside(path, NULL, bytes, count);
-  // Follow symbolic links: the file is replaced in its place, and the link stays.
+  if (!replaces) return write_and_move(path, NULL, bytes, count);
+  // Resolve symbolic links, so that the file to which they point is replaced and the links remain.
   char *real = realpath(path, NULL);
   if (real == NULL) return -errno;
   struct stat old;
-  int32_t code = stat(real, &old) < 0 ? -errno : write_beside(real, &old, bytes, count);
+  int32_t code = stat(real, &old) < 0 ? -errno : write_and_move(real, &old, bytes, count);
   free(real);
   return code;
 }

@@ -10,23 +10,24 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-// Before 3.0.3, an HMAC context that is reinitialised without a key continues with the previous message.
+// Before OpenSSL 3.0.3, an HMAC context that is reinitialised without a key continues with the previous message.
 #if OPENSSL_VERSION_NUMBER < 0x30000030L
 #error "OpenSSL 3.0.3 or newer is needed"
 #endif
 
-// Functions for OpenSSL's macros, which Swift does not import. They add no behaviour.
+// Functions that wrap OpenSSL's macros, because Swift does not import macros with arguments.
 
 static inline int co_set_protocols(SSL_CTX *context, int lowest, int highest) {
   return SSL_CTX_set_min_proto_version(context, lowest) == 1 && SSL_CTX_set_max_proto_version(context, highest) == 1;
 }
-/// Allocates buffers only while they hold data; a write may be partial and may be repeated from another address.
+/// Makes connections allocate buffers only while these hold data. A write may be partial, and may be repeated from
+/// another address.
 static inline void co_set_modes(SSL_CTX *context) {
   SSL_CTX_set_mode(
     context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 }
-/// Makes a read return if it finds no application data in the bytes read ahead: by default it continues as long as
-/// other records arrive.
+/// Makes a read return after a record without application data; by default it continues as long as other records have
+/// arrived.
 static inline void co_set_no_auto_retry(SSL_CTX *context) { SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY); }
 static inline void co_set_options(SSL_CTX *context) {
   SSL_CTX_set_options(
@@ -48,7 +49,7 @@ static inline void co_set_client_sessions(SSL_CTX *context, int (*callback)(SSL 
 static inline void co_set_server_name_callback(SSL_CTX *context, int (*callback)(SSL *, int *, void *)) {
   SSL_CTX_set_tlsext_servername_callback(context, callback);
 }
-/// Retains the certificate.
+/// Adds a certificate to the chain that is sent, and retains it.
 static inline int co_add_chain_certificate(SSL_CTX *context, X509 *certificate) {
   return (int)SSL_CTX_add1_chain_cert(context, certificate);
 }
@@ -60,7 +61,7 @@ static inline void co_set_message_argument(SSL *connection, void *argument) {
 }
 static inline void co_set_owner(SSL *connection, void *owner) { SSL_set_app_data(connection, owner); }
 static inline void *co_owner(const SSL *connection) { return SSL_get_app_data(connection); }
-/// Sets HMAC-SHA256 with this key. In C, because the parameters keep pointers to their names.
+/// Sets HMAC-SHA256 with this key. Written in C because the parameters contain pointers to their names.
 static inline int co_set_hmac_key(EVP_MAC_CTX *context, const unsigned char *key, size_t count) {
   OSSL_PARAM parameters[] = {
     OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, (void *)key, count),
@@ -77,7 +78,7 @@ static inline int co_name_count(const GENERAL_NAMES *names) { return sk_GENERAL_
 static inline GENERAL_NAME *co_name(const GENERAL_NAMES *names, int index) {
   return sk_GENERAL_NAME_value(names, index);
 }
-/// Returns the host name of a subject alternative name, or NULL for one of another kind.
+/// Returns the DNS name of a subject alternative name, or NULL for a name of another type.
 static inline const ASN1_STRING *co_host_name(const GENERAL_NAME *name) {
   return name->type == GEN_DNS ? name->d.dNSName : NULL;
 }

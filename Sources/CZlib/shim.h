@@ -2,7 +2,7 @@
 
 #include <zlib.h>
 
-// Functions for zlib's macros, which Swift does not import. They add no behaviour.
+// Functions that wrap zlib's macros, because Swift does not import macros with arguments.
 
 static inline int cz_begin_inflating(z_stream *stream, int window_bits) { return inflateInit2(stream, window_bits); }
 static inline int cz_begin_deflating(z_stream *stream, int window_bits) {

@@ -4,8 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// System calls and thread-locals that Swift cannot use through glibc's headers (epoll and accept4 need _GNU_SOURCE,
-// sockaddr needs casts), as plain functions over <stdint.h> types. A negative result is -errno.
+// Plain functions over <stdint.h> types for system calls and thread-local variables that Swift cannot use through
+// glibc's headers (epoll and accept4 need _GNU_SOURCE, sockaddr needs casts). Unless a comment says otherwise, a
+// negative result is -errno.
 
 /// An IPv4 (family 4, first 4 bytes) or IPv6 (family 6) address in network byte order, and a port in host byte order.
 typedef struct {
@@ -15,31 +16,34 @@ typedef struct {
   uint8_t family;
 } cl_address;
 
-// The epoll instance. Events are read through accessors because the kernel's struct is packed.
+// Functions of an epoll instance. Events are read through accessors because the kernel's struct is packed.
 int32_t cl_epoll_create(void);
+/// Registers a descriptor for all events, edge-triggered. `key` identifies it in the events.
 int32_t cl_epoll_add(int32_t epoll, int32_t fd, uint64_t key);
+/// Registers a descriptor for input, level-triggered.
 int32_t cl_epoll_add_level(int32_t epoll, int32_t fd, uint64_t key);
 int32_t cl_epoll_wait(int32_t epoll, void *_Nonnull events, int32_t capacity, int32_t timeout_ms);
 uint64_t cl_event_key(const void *_Nonnull events, int32_t index);
-/// Returns CL_READABLE and so on, combined.
+/// Returns the reported events as a combination of CL_READABLE and the other CL_ bits.
 uint32_t cl_event_bits(const void *_Nonnull events, int32_t index);
 int32_t cl_event_size(void);
 enum { CL_READABLE = 1, CL_WRITABLE = 2, CL_READ_CLOSED = 4, CL_BROKEN = 8, CL_URGENT = 16 };
 
-// Wake-up of a loop from another thread.
+// An event counter that wakes a loop or a thread from another thread.
 int32_t cl_eventfd(void);
 void cl_eventfd_signal(int32_t fd);
 void cl_eventfd_clear(int32_t fd);
 /// Blocks the calling thread until the counter is above zero, and resets it to zero.
 void cl_eventfd_wait(int32_t fd);
-/// Waits until it is signalled, at most for the given time, and leaves it signalled.
+/// Blocks until the counter is above zero, at most for the given time, and leaves the counter unchanged. May return
+/// early.
 void cl_eventfd_pause(int32_t fd, int32_t milliseconds);
 
-// The loop of the calling thread, or NULL.
+// The event loop of the calling thread, or NULL.
 void *_Nullable cl_current(void);
 void cl_set_current(void *_Nullable loop);
 
-// Sockets, all non-blocking and closed on exec.
+// Sockets. All are non-blocking and closed on exec.
 int32_t cl_socket(uint8_t family);
 int32_t cl_bind(int32_t fd, const cl_address *_Nonnull address);
 int32_t cl_listen(int32_t fd, int32_t backlog);
@@ -47,6 +51,7 @@ int32_t cl_accept(int32_t fd, cl_address *_Nonnull peer);
 int32_t cl_connect(int32_t fd, const cl_address *_Nonnull address);
 int32_t cl_local_address(int32_t fd, cl_address *_Nonnull address);
 int32_t cl_peer_address(int32_t fd, cl_address *_Nonnull address);
+/// Returns and clears the pending error of the socket: -errno, or 0 without an error.
 int32_t cl_socket_error(int32_t fd);
 int32_t cl_set_reuse_address(int32_t fd);
 int32_t cl_set_reuse_port(int32_t fd);
@@ -59,60 +64,73 @@ int32_t cl_set_reset_on_close(int32_t fd);
 int64_t cl_receive(int32_t fd, void *_Nonnull bytes, size_t count);
 /// Like cl_receive, but leaves the bytes in the queue.
 int64_t cl_peek(int32_t fd, void *_Nonnull bytes, size_t count);
-/// Returns the number of sent bytes that the peer has not acknowledged yet.
+/// Returns the number of bytes that were passed to the kernel and that the peer has not acknowledged yet.
 int64_t cl_unacknowledged(int32_t fd);
+/// Sends bytes. With `more`, the kernel may hold them back until the next send without it or until cl_push.
 int64_t cl_send(int32_t fd, const void *_Nonnull bytes, size_t count, bool more);
+/// Like cl_send, for two blocks in one system call.
 int64_t cl_send2(
   int32_t fd, const void *_Nonnull first, size_t first_count, const void *_Nonnull second, size_t second_count,
   bool more);
+/// Sends the bytes that the kernel holds back after a send with `more`.
 int32_t cl_push(int32_t fd);
 int32_t cl_shutdown_write(int32_t fd);
 void cl_close(int32_t fd);
 
 // Names and addresses.
 int32_t cl_parse_address(const char *_Nonnull text, cl_address *_Nonnull address);
-/// `capacity` is at least 46 bytes.
+/// Writes the address as text, without the port; an empty text if it cannot be formatted. `capacity` is at least 46
+/// bytes.
 void cl_format_address(const cl_address *_Nonnull address, char *_Nonnull text, int32_t capacity);
 /// Resolves a host name; blocks. Writes at most `capacity` addresses and returns their number, or -(EAI code).
 int32_t cl_resolve(const char *_Nonnull host, uint16_t port, cl_address *_Nonnull addresses, int32_t capacity);
 const char *_Nonnull cl_resolve_error(int32_t code);
 
-// Clocks, in nanoseconds.
+// Clocks, in nanoseconds: since an arbitrary time, and since 1970.
 uint64_t cl_monotonic(void);
 uint64_t cl_realtime(void);
 
 // Threads and the process.
+/// Starts a detached thread. Only the first 15 bytes of `name` are used.
 int32_t cl_thread_start(void (*_Nonnull body)(void *_Nonnull), void *_Nonnull argument, const char *_Nonnull name);
+/// Returns the number of processors on which the calling thread may run.
 int32_t cl_affinity_count(void);
+/// Raises the soft limit on descriptors to the hard limit, if possible, and returns the limit now in force.
 int32_t cl_raise_descriptor_limit(void);
 void cl_ignore_sigpipe(void);
+/// Forbids core dumps, and debuggers without CAP_SYS_PTRACE.
 void cl_set_undumpable(void);
-/// Releases the pages of the program's code; the kernel maps those still in use again from its cache.
+/// Releases the pages of the program's own code; the kernel maps those that are used again from its cache.
 void cl_release_code(void);
-/// Returns freed memory to the system.
+/// Returns freed heap memory to the system.
 void cl_release_memory(void);
-/// Maps blocks of 1 MiB and more directly from the system, regardless of blocks freed earlier.
+/// Makes malloc map blocks of 1 MiB or more directly from the system. By default malloc raises this threshold when such
+/// a block is freed; with this call it stays the same.
 void cl_map_large_blocks(void);
-/// Gives the calling thread the lowest priority.
+/// Gives the calling thread the lowest priority (nice 19).
 void cl_lower_priority(void);
-/// Returns the whole pages of an allocation to the system; their content is lost.
+/// Returns the memory of all pages that lie completely within the block to the system; their content is lost.
 void cl_discard(void *_Nonnull block, size_t count);
-/// Blocks TERM, INT, HUP and USR1 in this and every later thread and returns a descriptor that reads them.
+/// Blocks TERM, INT, HUP and USR1 in the calling thread and in the threads that it starts later, and returns a
+/// descriptor that reads these signals.
 int32_t cl_signal_descriptor(void);
 /// Returns the number of the next signal, or -EAGAIN.
 int32_t cl_signal_next(int32_t fd);
 int32_t cl_process_id(void);
 int64_t cl_write_descriptor(int32_t fd, const void *_Nonnull bytes, size_t count);
+/// Opens a log file or FIFO for appending, and creates the file with mode 0640 if it does not exist.
 int32_t cl_open_log(const char *_Nonnull path);
 const char *_Nonnull cl_error_text(int32_t code);
 
-// The arguments of the process, as the kernel passed them: available without /proc too.
+// The arguments of the process, as the kernel passed them. They are also available without /proc.
 int32_t cl_argument_count(void);
 const char *_Nullable cl_argument(int32_t index);
 const char *_Nonnull cl_library_version(void);
 /// Ends the process immediately, without running exit handlers.
 void cl_exit_now(int32_t code) __attribute__((noreturn));
 int32_t cl_is_terminal(int32_t fd);
-/// Writes a file that only its owner may read, completely or not at all. Without `replaces`, fails with EEXIST if the
-/// file exists; with it, keeps owner and group, and fails with ENOENT if there is no file.
+/// Writes a file with secrets, completely or not at all. Without `replaces`, creates a file with mode 0600 and fails
+/// with EEXIST if the name exists. With `replaces`, replaces a file and fails with ENOENT if there is no file; the new
+/// file keeps the owner, the group and their permissions to read and write, or has mode 0600 if the process may not set
+/// owner and group.
 int32_t cl_write_secret_file(const char *_Nonnull path, const void *_Nonnull bytes, size_t count, int32_t replaces);
