@@ -1,10 +1,10 @@
-/// Removes the framing of a body, piece by piece, and detects its end.
+/// Removes the framing of a body, piece by piece, and detects the end of the body.
 public struct BodyDecoder: Sendable {
   /// The part at the front of the input that a call of `decode` processed.
   public struct Piece: Equatable, Sendable {
-    /// The number of processed bytes, including framing. The data lies within them.
+    /// The number of processed bytes, including framing. `data` lies within them.
     public var consumed: Int
-    /// The range of the body's own bytes in the input.
+    /// The range of the body's data in the input, without framing.
     public var data: Range<Int>
   }
 
@@ -33,14 +33,14 @@ public struct BodyDecoder: Sendable {
     return false
   }
 
-  /// The number of bytes still to come; `nil` if it is not known.
+  /// The number of bytes still to come, if the framing announced a length; otherwise, and after the end, `nil`.
   public var remaining: Int? {
     if case .length(let count) = state { return count }
     return nil
   }
 
-  /// Decodes from the front of `input`. Call again with the rest until a piece has neither data nor consumed bytes.
-  /// Throws if the chunked framing is malformed.
+  /// Decodes a part at the front of `input`. To decode all of it, call again with the rest until a piece consumes
+  /// nothing. Throws if the chunked framing is malformed.
   public mutating func decode(_ input: Span<UInt8>) throws(MessageError) -> Piece {
     switch state {
     case .length(let remaining):
@@ -58,7 +58,7 @@ public struct BodyDecoder: Sendable {
     }
   }
 
-  /// Records that the sender closed the connection. Returns true if that ends the body properly (RFC 9112, section 8).
+  /// Records that the sender closed the connection. Returns true if the body is complete (RFC 9112, section 8).
   public mutating func close() -> Bool {
     switch state {
     case .untilClose, .finished:

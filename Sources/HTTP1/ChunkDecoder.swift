@@ -1,21 +1,22 @@
-/// The chunked coding (RFC 9112, section 7.1), read strictly.
+/// A strict decoder of the chunked coding (RFC 9112, section 7.1).
 ///
 ///     chunked-body = *chunk last-chunk trailer-section CRLF
 ///     chunk        = chunk-size [ chunk-ext ] CRLF chunk-data CRLF
 ///
-/// Extensions and trailers are checked, limited in size and dropped: nothing behind the gateway needs them, and both
-/// have carried smuggled requests. Every line ends in CRLF; a bare CR or LF anywhere is an error.
+/// Extensions and trailers are checked, limited in size and dropped: the gateway forwards neither, and both have been
+/// used to smuggle requests. Every line of the framing ends in CRLF; a bare CR or LF in it is an error.
 struct ChunkDecoder: Sendable {
-  /// 15 hexadecimal digits cannot overflow.
+  /// The maximum number of hexadecimal digits in a chunk size: a number of 15 digits cannot overflow.
   private static let sizeDigitLimit = 15
-  /// Bytes of extensions per body, so that a sender cannot make the gateway read framing without end.
+  /// The maximum number of bytes of extensions per body, so that a sender cannot make the gateway read framing without
+  /// end.
   private static let extensionLimit = 4 * 1024
-  /// Bytes of trailers per body, for the same reason.
+  /// The maximum number of bytes of trailers per body, for the same reason.
   private static let trailerLimit = 8 * 1024
 
   private enum State {
     case size(digits: Int)
-    /// May contain any field character, also as a quoted string, but no line end.
+    /// The extensions of a chunk. They may contain any byte that a field value may contain, also as a quoted string.
     case extensions
     case sizeLineFeed
     case data
@@ -57,7 +58,7 @@ struct ChunkDecoder: Sendable {
 
   private mutating func step(_ byte: UInt8) throws(MessageError) {
     switch state {
-    case .size(let digits): try size(byte, digits)
+    case .size(let digits): try parseSize(byte, digits)
     case .extensions:
       if byte == ASCII.cr {
         state = .sizeLineFeed
@@ -73,7 +74,7 @@ struct ChunkDecoder: Sendable {
     case .dataLineFeed:
       try expect(byte, ASCII.lf)
       state = .size(digits: 0)
-    case .trailerStart, .trailerName, .trailerValue, .trailerLineFeed: try trailer(byte)
+    case .trailerStart, .trailerName, .trailerValue, .trailerLineFeed: try parseTrailer(byte)
     case .endLineFeed:
       try expect(byte, ASCII.lf)
       state = .finished
@@ -81,7 +82,7 @@ struct ChunkDecoder: Sendable {
     }
   }
 
-  private mutating func size(_ byte: UInt8, _ digits: Int) throws(MessageError) {
+  private mutating func parseSize(_ byte: UInt8, _ digits: Int) throws(MessageError) {
     if let value = ASCII.hexValue(byte) {
       guard digits < ChunkDecoder.sizeDigitLimit else { throw .malformed("a chunk size with too many digits") }
       remaining = digits == 0 ? value : remaining * 16 + value
@@ -96,7 +97,7 @@ struct ChunkDecoder: Sendable {
     }
   }
 
-  private mutating func trailer(_ byte: UInt8) throws(MessageError) {
+  private mutating func parseTrailer(_ byte: UInt8) throws(MessageError) {
     switch state {
     case .trailerStart:
       if byte == ASCII.cr {

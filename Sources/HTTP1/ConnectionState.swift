@@ -1,8 +1,8 @@
 /// The state of one server connection, and all of its transitions.
 ///
 /// Theory of operation. A connection carries exchanges one after the other. In an exchange the request is received and
-/// the response is sent, and the two overlap: a response may end before its request (a refusal, an early error). The
-/// next step depends on both sides, so neither the reading nor the writing code decides it:
+/// the response is sent. The two may overlap, and a response may end before its request (a refusal, an early error).
+/// The next step depends on both sides, so neither the reading nor the writing code decides it:
 ///
 ///     event                      request      response
 ///     receivedHead               receiving    awaited      (complete at once without a body)
@@ -14,8 +14,8 @@
 ///     request     response      next step
 ///     complete    complete      next head, if both sides keep the connection alive, else close
 ///     receiving   complete      the rest of the body is not needed: end the sending side, drain a bounded part, close
-///     any         sending, cut  reset, so that the client does not accept the part as the whole
-///     any         awaited       close: nothing was promised
+///     any         sending, cut  reset, so that the client does not accept a partial response
+///     any         awaited       close: no part of a response was sent
 public struct ConnectionState: Sendable {
   private enum RequestSide {
     case receiving
@@ -29,7 +29,7 @@ public struct ConnectionState: Sendable {
     case cut
   }
 
-  /// The driver's next step after an exchange.
+  /// The next step of the connection after an exchange.
   public enum Next: Equatable, Sendable {
     case readHead
     case close
@@ -46,7 +46,7 @@ public struct ConnectionState: Sendable {
   /// The state of a new connection.
   public init() {}
 
-  /// Records that a head was read; `keepsAlive`: the client keeps the connection open.
+  /// Records that a head was read. `keepsAlive` is true if the client lets the connection stay open.
   public mutating func receivedHead(hasBody: Bool, keepsAlive: Bool) {
     requests += 1
     request = hasBody ? .receiving : .complete
@@ -59,12 +59,13 @@ public struct ConnectionState: Sendable {
     request = .complete
   }
 
-  /// Records that the response begins: its head is about to be sent. The exchange can then only be finished or cut.
+  /// Records that the response begins, because its head is about to be sent. Afterwards the response can only be
+  /// finished or cut.
   public mutating func startedResponse() {
     response = .sending
   }
 
-  /// Ends the connection after this exchange; the head of the response announces it.
+  /// Makes the connection end after this exchange. A response head that is written afterwards announces this.
   public mutating func refuseFurtherRequests() {
     keepsAlive = false
   }
@@ -74,7 +75,7 @@ public struct ConnectionState: Sendable {
     response = .complete
   }
 
-  /// Records that a started response cannot be completed.
+  /// Records that a started response cannot be completed. Has no effect unless the response is being sent.
   public mutating func cutResponse() {
     if response == .sending { response = .cut }
   }
@@ -86,8 +87,8 @@ public struct ConnectionState: Sendable {
 
   /// True if the response should announce that the connection stays open.
   ///
-  /// A response that begins before its whole request was read may also end before it, and then the connection must
-  /// close.
+  /// A response that begins before its whole request was read may also end before the request does, and then the
+  /// connection must close.
   public var announcesKeepAlive: Bool { keepsAlive && request == .complete }
 
   /// The next step after the exchange, as in the table above.

@@ -1,33 +1,34 @@
 /// A set of globs of field names, such as `iv-*` or `*-s-dn`, matched against the bytes of a head.
 ///
 /// Names and globs are compared in their folded form (`ASCII.folded`): lower case, with `-` for everything except
-/// letters and digits. So `iv-*` also matches `IV_User`, which servers that make a variable of the name read as the
-/// same field.
+/// letters and digits. So `iv-*` also matches `IV_User`: servers that make a variable of the name do not distinguish it
+/// from `IV-User`.
 struct FieldNameGlobs: Sendable {
-  /// The texts that a name must begin with, contain in this order, and end with. A glob without `*` has only `head`.
+  /// The texts with which a name must begin, which it must contain in this order, and with which it must end. A glob
+  /// without `*` has only a `prefix`.
   private struct Glob: Sendable {
-    let head: [UInt8]
-    let middle: [[UInt8]]
-    /// `nil` for a glob without `*`, which is the whole name.
-    let tail: [UInt8]?
+    let prefix: [UInt8]
+    let infixes: [[UInt8]]
+    /// `nil` for a glob without `*`, which must equal the whole name.
+    let suffix: [UInt8]?
     let text: String
 
     init(_ text: String) {
       self.text = text
       let parts = text.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
         .map { $0.map(ASCII.folded) }
-      head = parts.first ?? []
-      middle = parts.dropFirst().dropLast().filter { !$0.isEmpty }
-      tail = parts.count > 1 ? parts.last : nil
+      prefix = parts.first ?? []
+      infixes = parts.dropFirst().dropLast().filter { !$0.isEmpty }
+      suffix = parts.count > 1 ? parts.last : nil
     }
 
     func matches(_ bytes: Span<UInt8>, _ name: Range<Int>) -> Bool {
-      guard Glob.starts(bytes, name, head) else { return false }
-      guard let tail else { return name.count == head.count }
-      var start = name.lowerBound + head.count
-      let end = name.upperBound - tail.count
-      guard start <= end, Glob.starts(bytes, end..<name.upperBound, tail) else { return false }
-      for part in middle {
+      guard Glob.starts(bytes, name, prefix) else { return false }
+      guard let suffix else { return name.count == prefix.count }
+      var start = name.lowerBound + prefix.count
+      let end = name.upperBound - suffix.count
+      guard start <= end, Glob.starts(bytes, end..<name.upperBound, suffix) else { return false }
+      for part in infixes {
         while start + part.count <= end, !Glob.starts(bytes, start..<end, part) { start += 1 }
         start += part.count
         guard start <= end else { return false }
@@ -42,13 +43,15 @@ struct FieldNameGlobs: Sendable {
     }
   }
 
-  /// Globs by the first byte of the name; a glob that begins with `*` by the last byte. Most names select none of
-  /// them.
+  /// The globs that begin with a byte other than `*`, in the slot of that byte. Most names select an empty slot.
   private let byFirst: [[Glob]]
+  /// The globs that begin with `*` and end with another byte, in the slot of the last byte.
   private let byLast: [[Glob]]
+  /// The globs that begin and end with `*`.
   private let others: [Glob]
-  /// One bit for each used slot of `byFirst` and `byLast`.
+  /// One bit for each slot of `byFirst` that is not empty.
   private let firstBytes: UInt64
+  /// One bit for each slot of `byLast` that is not empty.
   private let lastBytes: UInt64
   let isEmpty: Bool
 
@@ -57,9 +60,9 @@ struct FieldNameGlobs: Sendable {
     var byLast = [[Glob]](repeating: [], count: 64)
     var others: [Glob] = []
     for glob in globs.map(Glob.init) {
-      if let first = glob.head.first {
+      if let first = glob.prefix.first {
         byFirst[FieldNameGlobs.slot(first)].append(glob)
-      } else if let last = glob.tail?.last {
+      } else if let last = glob.suffix?.last {
         byLast[FieldNameGlobs.slot(last)].append(glob)
       } else {
         others.append(glob)
@@ -93,8 +96,8 @@ struct FieldNameGlobs: Sendable {
     return nil
   }
 
-  /// Returns the slot of a folded byte: a letter, a digit or a hyphen. Two bytes that share a slot only cost a
-  /// comparison.
+  /// Returns the slot of a folded byte: a letter, a digit or a hyphen. If two bytes share a slot, a few globs more are
+  /// compared.
   private static func slot(_ folded: UInt8) -> Int { Int(folded & 63) }
 
   private static func bits(of slots: [[Glob]]) -> UInt64 {

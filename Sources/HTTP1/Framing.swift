@@ -1,7 +1,8 @@
-/// The two framing fields, read so that no second interpretation exists (RFC 9112, sections 6.1 to 6.3).
+/// Reads the two framing fields, and rejects every form that two servers could read differently (RFC 9112, sections 6.1
+/// to 6.3).
 enum Framing {
-  /// Returns the length; `nil` if the field is absent. Rejects repeated fields, lists, signs, anything except digits,
-  /// and overflow.
+  /// Returns the value of Content-Length in bytes; `nil` if the field is absent. Rejects repeated fields, and every
+  /// value other than 1 to 18 digits.
   static func contentLength(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Int? {
     guard index.has(.contentLength) else { return nil }
     var found: Int?
@@ -20,8 +21,9 @@ enum Framing {
     return found
   }
 
-  /// True if the body is chunked. Rejects every coding except exactly `chunked`, and repeated fields.
-  static func chunkedCoding(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Bool {
+  /// Returns true if the body is chunked. Rejects every Transfer-Encoding except `chunked` (in any letter case),
+  /// repeated fields, and names that fold to that of a framing field.
+  static func isChunked(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Bool {
     guard index.has(.transferEncoding) || index.has(.disguised) else { return false }
     var found = false
     for number in 0..<index.count where index[number].known == .transferEncoding {
@@ -32,7 +34,7 @@ enum Framing {
       found = true
     }
     for number in 0..<index.count where index[number].known == .disguised {
-      // Another spelling of a framing field is harmless only if the next server does not fold it to the real name.
+      // Some servers would read this name as that of the framing field.
       let name = index[number].name
       if HeadIndex.folds(bytes, name, to: "content-length") || HeadIndex.folds(bytes, name, to: "transfer-encoding") {
         throw .malformed("a framing field in another spelling")

@@ -2,8 +2,9 @@ internal import Bytes
 
 /// The positions of a head's fields in the receive buffer: offsets, no copies.
 ///
-/// A worker reuses one index for every message, because a head is parsed and rewritten without a wait in between. A
-/// loop over the index sees its current content at each step, so the loop body must neither wait nor parse.
+/// A worker reuses an index for many messages, because a head is parsed and rewritten without a wait in between. A loop
+/// over the index sees its current content at each step, so the loop body must neither wait nor parse another head into
+/// the same index.
 public final class HeadIndex {
   /// One field, as offsets into the bytes of the head.
   public struct Field: Sendable {
@@ -22,14 +23,14 @@ public final class HeadIndex {
     public var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
   }
 
-  /// The maximum number of fields, more than any browser or server sends; each costs a record and time in every
+  /// The maximum number of fields, more than any browser or server sends. Each field costs a record, and time in every
   /// rewrite.
   public static let fieldLimit = 100
 
-  /// The maximum number of `Connection` options, more than legitimate messages have; each is compared with every
+  /// The maximum number of `Connection` options, more than legitimate messages have. Each option is compared with every
   /// field.
   static let optionLimit = 32
-  /// Offsets are stored in 16 bits.
+  /// The maximum length of a head in bytes, because offsets are stored in 16 bits.
   private static let lengthLimit = Int(UInt16.max)
 
   /// The records are stored inline: an array would be checked for unique ownership at each write.
@@ -39,7 +40,7 @@ public final class HeadIndex {
   /// One bit for each known field that occurs, so that absent fields are not searched for.
   private var present: UInt64 = 0
   private let table = KnownFieldTable()
-  /// For each byte its folded form if it may occur in a token, else 0.
+  /// The folded form of each byte value that may occur in a token; 0 for all other values.
   private let foldedTokens: InlineArray<256, UInt8>
 
   /// Creates an empty index.
@@ -68,15 +69,15 @@ public final class HeadIndex {
     1 << UInt64(KnownField.location.rawValue) | 1 << UInt64(KnownField.contentLocation.rawValue)
     | 1 << UInt64(KnownField.refresh.rawValue) | 1 << UInt64(KnownField.link.rawValue)
 
-  /// True if a field with a regular name equals this one after folding (hyphens for special characters), so that
-  /// servers that fold names may confuse the two.
+  /// True if the name of another field equals that of `field` after folding (`ASCII.folded`), so that servers that fold
+  /// names may confuse the two. `field` is `irregular`; other `irregular` fields do not count.
   public func isShadow(_ field: Field, _ bytes: Span<UInt8>) -> Bool {
     for index in 0..<count
     where records[index].known != .irregular && HeadIndex.equal(bytes, records[index].name, field.name) { return true }
     return false
   }
 
-  /// Returns the value of the field if exactly one such field occurs.
+  /// Returns the value of the field of this kind; `nil` if there is none or more than one.
   public func only(_ known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
     var found: Range<Int>?
@@ -87,14 +88,14 @@ public final class HeadIndex {
     return found
   }
 
-  /// Returns the value of the first such field.
+  /// Returns the value of the first field of this kind; `nil` if there is none.
   public func first(_ known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
     for index in 0..<count where records[index].known == known { return records[index].value }
     return nil
   }
 
-  /// Returns the value of the last such field.
+  /// Returns the value of the last field of this kind; `nil` if there is none.
   public func last(_ known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
     for index in (0..<count).reversed() where records[index].known == known { return records[index].value }
@@ -104,8 +105,8 @@ public final class HeadIndex {
   /// Parses the field section from `start` to `end`, the offset after its empty line.
   ///
   /// Grammar (RFC 9112, section 5): `*( field-name ":" OWS field-value OWS CRLF ) CRLF`. The scanner has already
-  /// checked the line ends. Rejects white space before the colon, folded lines, empty names, control characters and
-  /// too many fields.
+  /// rejected bare line feeds. Rejects white space before the colon, folded lines, empty names, control characters
+  /// other than tabs, bare carriage returns and too many fields.
   func parseFields(
     _ bytes: Span<UInt8>, from start: Int, to end: Int, limit: Int = HeadIndex.fieldLimit
   ) throws(MessageError) {
@@ -156,7 +157,7 @@ public final class HeadIndex {
       if others != 0 { break }
     }
     if position < bytes.count, bytes[position] == ASCII.colon { return (position, true) }
-    // The bits in which the name differs from its folded form; case is one bit.
+    // The bits in which the name differs from its folded form; bit 0x20 is the letter case.
     var difference: UInt8 = 0
     while true {
       let byte = bytes[position]
@@ -191,7 +192,7 @@ public final class HeadIndex {
       byte == ASCII.cr ? "a header line without a colon" : "an invalid character in a header field name")
   }
 
-  /// The `Connection` options of a message that the gateway evaluates.
+  /// The `Connection` options that the gateway evaluates.
   struct ConnectionOptions {
     var close = false
     var keepAlive = false
@@ -200,8 +201,8 @@ public final class HeadIndex {
 
   /// Reads the `Connection` options and marks the fields that they name (RFC 9110, section 7.6.1).
   ///
-  /// Rejects an option that names a field used for framing, routing or trust: removing that field would let the sender
-  /// choose what the next hop sees.
+  /// Rejects an option that names a field used for framing, routing or trust: if the gateway removed that field, the
+  /// sender could choose what the next hop sees.
   func readConnectionOptions(_ bytes: Span<UInt8>) throws(MessageError) -> ConnectionOptions {
     var options = ConnectionOptions()
     guard has(.connection) else { return options }
@@ -265,7 +266,7 @@ public final class HeadIndex {
     return start..<end
   }
 
-  /// True if the bytes equal `text`, ignoring case. `text` is in lower case.
+  /// True if the bytes in `range` equal `text`, which is in lower case, regardless of letter case.
   public static func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: String) -> Bool {
     guard range.count == text.utf8.count else { return false }
     var position = range.lowerBound
@@ -276,7 +277,8 @@ public final class HeadIndex {
     return true
   }
 
-  /// True if the folded bytes equal `text`, as the most liberal server reads them. `text` is in lower case with `-`.
+  /// True if the folded bytes (`ASCII.folded`) in `range` equal `text`, which is in lower case with `-` for special
+  /// characters.
   static func folds(_ bytes: Span<UInt8>, _ range: Range<Int>, to text: String) -> Bool {
     guard range.count == text.utf8.count else { return false }
     var position = range.lowerBound

@@ -1,15 +1,15 @@
-/// The size limits of a request head. No browser exceeds them; each byte is kept while the head is incomplete.
+/// The size limits of a request head. No browser exceeds them. The gateway keeps an incomplete head in memory.
 public struct HeadLimits: Sendable {
-  /// Bytes of the whole head, including its empty line.
+  /// The maximum number of bytes of the whole head, including its empty line.
   public var bytes: Int
-  /// The number of header fields.
+  /// The maximum number of header fields.
   public var fields: Int
-  /// Bytes of the request target.
+  /// The maximum number of bytes of the request target.
   public var target: Int
 
   /// Creates limits.
   ///
-  /// - Parameter bytes: at most the number of bytes that one buffer receives.
+  /// - Parameter bytes: at most the number of bytes that one buffer receives (16 KiB).
   public init(bytes: Int = 16 * 1024, fields: Int = HeadIndex.fieldLimit, target: Int = 8 * 1024) {
     self.bytes = bytes
     self.fields = fields

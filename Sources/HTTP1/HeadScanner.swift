@@ -1,19 +1,19 @@
 internal import Bytes
 
-/// Finds the end of a head in bytes that arrive piece by piece; scans each byte once.
+/// Finds the end of a head in bytes that arrive piece by piece. Scans each byte once.
 ///
 /// Rejects a bare line feed immediately, so that the sender gets an error instead of a timeout. RFC 9112, section 2.2
-/// lets a recipient accept it, but servers that disagree on it allow request smuggling.
+/// lets a recipient accept it, but if one server accepts it and another does not, requests can be smuggled.
 public struct HeadScanner {
   private var scanned = 0
-  /// The offset after the last line end; another line end there ends the head.
+  /// The offset after the last line end. Another line end at this offset ends the head.
   private var lineStart = 0
 
   /// Creates a scanner for a new head.
   public init() {}
 
-  /// Returns the length of the head including its empty line; `nil` if more bytes are needed. Throws on a bare line
-  /// feed.
+  /// Returns the length of the head including its empty line; `nil` if more bytes are needed. `bytes` contains all
+  /// bytes of the head received so far. Throws on a bare line feed.
   public mutating func end(of bytes: Span<UInt8>) throws(MessageError) -> Int? {
     while scanned <= bytes.count &- 8 {
       var found = bytes.word(at: scanned).everyPlace(of: ASCII.lf)

@@ -1,14 +1,14 @@
 /// Request fields that servers and single sign-on products accept as proof of the client's identity or address
 /// (`I-transport`).
 ///
-/// A server that was once deployed behind such a product logs in the user that the field names. So only a trusted
-/// proxy may send these fields; from every other peer they are dropped. The same applies to names with characters
-/// other than letters, digits and hyphens: servers that make a variable of the name (CGI, PHP, WSGI, Java filters)
-/// read `X_Case` as `X-Case`.
+/// A server that was once deployed behind such a product logs in the user that the field names. So only a trusted proxy
+/// may send these fields; from every other peer they are dropped. The same applies to names with characters other than
+/// letters, digits and hyphens: servers that make a variable of the name (CGI, PHP, WSGI, Java filters) read `X_Case`
+/// as `X-Case`.
 public final class IdentityFields: Sendable {
-  private let dropped = FieldNameGlobs(IdentityFields.builtIn)
-  private let added: FieldNameGlobs
-  private let kept: FieldNameGlobs
+  private let builtInGlobs = FieldNameGlobs(IdentityFields.builtIn)
+  private let strippedGlobs: FieldNameGlobs
+  private let keptGlobs: FieldNameGlobs
 
   /// Creates the set of dropped fields.
   ///
@@ -16,22 +16,23 @@ public final class IdentityFields: Sendable {
   ///   - strip: globs of names to drop in addition to the built-in ones.
   ///   - keep: globs of names to keep although a built-in glob matches or the name contains an `_`.
   public init(strip: [String] = [], keep: [String] = []) {
-    added = FieldNameGlobs(strip)
-    kept = FieldNameGlobs(keep)
+    strippedGlobs = FieldNameGlobs(strip)
+    keptGlobs = FieldNameGlobs(keep)
   }
 
-  /// True if `field`, one of `fields`, may be forwarded upstream.
+  /// True if `field`, one of `fields`, may be forwarded to the upstream, as far as the rules of this type are
+  /// concerned.
   ///
-  /// Not even a trusted proxy may send `X_Case` together with `X-Case`: few proxies remove the former when they set
-  /// the latter, and the server uses one of the two.
+  /// Not even a trusted proxy may send `X_Case` together with `X-Case`: few proxies remove the former when they set the
+  /// latter, and a server that folds names uses one of the two.
   public func passes(_ field: HeadIndex.Field, of fields: HeadIndex, _ bytes: Span<UInt8>, isTrusted: Bool) -> Bool {
     if field.known == .irregular, fields.isShadow(field, bytes) { return false }
     return isTrusted || !drops(field, bytes)
   }
 
   /// Returns the reason why a field is dropped: its known name, the glob that matches it, or `irregular` for a name
-  /// with characters other than letters, digits and hyphens. Never other text of the request. Returns `nil` for a
-  /// field that is forwarded, and for fields that the gateway replaces.
+  /// with characters other than letters, digits and hyphens. The reason contains no other text of the request. Returns
+  /// `nil` for a field that is forwarded, and for fields that the gateway replaces.
   public func dropped(
     _ field: HeadIndex.Field, of fields: HeadIndex, _ bytes: Span<UInt8>, isTrusted: Bool
   ) -> String? {
@@ -43,10 +44,10 @@ public final class IdentityFields: Sendable {
       guard !passes(field, of: fields, bytes, isTrusted: isTrusted) else { return nil }
     }
     switch field.known {
-    // The name is one of the table, in any letter case.
+    // The name is in the table of known names, in any letter case.
     case .assertion, .identity: return String(decoding: field.name.map { ASCII.lowercased(bytes[$0]) }, as: UTF8.self)
     default:
-      return added.glob(matching: bytes, field.name) ?? dropped.glob(matching: bytes, field.name)
+      return strippedGlobs.glob(matching: bytes, field.name) ?? builtInGlobs.glob(matching: bytes, field.name)
         ?? IdentityFields.irregular
     }
   }
@@ -55,17 +56,17 @@ public final class IdentityFields: Sendable {
 
   private func drops(_ field: HeadIndex.Field, _ bytes: Span<UInt8>) -> Bool {
     switch field.known {
-    // The gateway reads or writes these itself, and OAuth needs them.
+    // The gateway reads or writes these fields itself, or OAuth needs them.
     case .host, .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
       .http2Settings, .expect, .via, .cookie, .authorization, .contentType, .contentEncoding:
       return false
     case .identity, .irregular:
-      return !kept.matches(bytes, field.name) || added.matches(bytes, field.name)
+      return !keptGlobs.matches(bytes, field.name) || strippedGlobs.matches(bytes, field.name)
     case .none:
-      return dropped.matches(bytes, field.name) && !kept.matches(bytes, field.name)
-        || added.matches(bytes, field.name)
+      return builtInGlobs.matches(bytes, field.name) && !keptGlobs.matches(bytes, field.name)
+        || strippedGlobs.matches(bytes, field.name)
     default:
-      return added.matches(bytes, field.name)
+      return strippedGlobs.matches(bytes, field.name)
     }
   }
 

@@ -1,9 +1,10 @@
 internal import Bytes
 
-/// Field names that the proxy treats specially, recognised regardless of letter case.
+/// The field names that the proxy treats specially, recognised regardless of letter case.
 ///
 /// The raw value is the bit of the field in `HeadIndex.present`.
 public enum KnownField: UInt8, Sendable {
+  /// A name that is not in `KnownFieldTable`.
   case none
   case host
   case contentLength
@@ -21,9 +22,9 @@ public enum KnownField: UInt8, Sendable {
   case forwardedFor
   case forwardedProto
   case forwardedHost
-  /// A path, method or host that overrides that of the request on some servers: never forwarded.
+  /// A name whose value overrides the path, method or host of the request on some servers: never forwarded.
   case assertion
-  /// A known name with other characters in place of its hyphens, which CGI-like servers fold to the real one: never
+  /// A known name with other characters in place of its hyphens, which CGI-like servers fold to the known one: never
   /// forwarded.
   case disguised
   /// A claim about the client's identity or address that some servers trust: forwarded for trusted proxies only.
@@ -47,26 +48,27 @@ public enum KnownField: UInt8, Sendable {
   case strictTransportSecurity
   /// Other fields that a `Connection` option must not remove (RFC 9110, section 7.6.1).
   case endToEnd
-  /// Fields that are common in requests and have no meaning here, so that no glob is compared with them.
+  /// Fields that are common in requests and have no meaning here. No built-in glob matches them, so they are only
+  /// compared with configured globs.
   case common
 }
 
 extension KnownField {
-  /// True if a client may follow the URL in its value.
+  /// True for a field whose URL a browser may follow or use as the address of the content; false for `link`.
   public var isLocation: Bool { self == .location || self == .contentLocation || self == .refresh }
 
-  /// True for names that the gateway itself neither reads nor writes.
+  /// True for a name that the gateway itself neither reads nor writes.
   var isClaimOrUnknown: Bool { self == .none || self == .identity || self == .common }
 }
 
-/// A folded field name (lower case, with `-` for everything except letters and digits). Its last 16 bytes are in two
-/// words, so that a look-up compares words instead of bytes.
+/// A folded field name (lower case, with `-` for everything except letters and digits). Two words contain its last 16
+/// bytes, so that a look-up compares words instead of bytes.
 struct FoldedName: Equatable {
   private(set) var low: UInt64 = 0
   private(set) var high: UInt64 = 0
   private(set) var count = 0
 
-  /// The number of bytes in the two words; the bytes before them are compared one by one.
+  /// The number of bytes in the two words. The bytes in front of them are compared one by one.
   static let wordBytes = 16
 
   /// - Parameter isPlain: if true, the name differs from its folded form at most in letter case. Then whole words are
@@ -101,10 +103,10 @@ struct FoldedName: Equatable {
     count &+= 1
   }
 
-  /// True for the option `close`, the only option that is not the name of a field in the table.
+  /// True for the `Connection` option `close`, the only evaluated option that is not the name of a field in the table.
   var isClose: Bool { count == 5 && low == 0x63_6c6f_7365 }
 
-  /// Fibonacci hashing: the top bits of a product depend on all bits of the factor.
+  /// The hash by Fibonacci hashing, 9 bits: the top bits of the product depend on all bits of the factor.
   var hash: Int { Int(truncatingIfNeeded: ((low ^ high &* 0x9e37_79b9) &* 0x9e37_79b9_7f4a_7c15) >> 55) }
 }
 
@@ -160,13 +162,13 @@ struct KnownFieldTable {
   private struct Entry {
     let name: FoldedName
     let field: KnownField
-    /// The whole name if it is longer than the two words, else empty.
+    /// The whole name if it is longer than the two words, otherwise empty.
     let bytes: [UInt8]
   }
 
   private static let size = 512
   private let known: [Entry]
-  /// The index into `known` plus one; 0 is empty. Open addressing.
+  /// A hash table with open addressing. Each slot contains an index into `known` plus one, or 0 if it is empty.
   private let slots: [UInt8]
 
   init() {
@@ -183,7 +185,8 @@ struct KnownFieldTable {
     self.slots = slots
   }
 
-  /// Returns the kind of the field with the name in `range`, whose folded form is `name`.
+  /// Returns the kind of the field with the name in `range`, whose folded form is `name`; `.none` if it is not in the
+  /// table.
   func find(_ bytes: Span<UInt8>, _ range: Range<Int>, _ name: FoldedName) -> KnownField {
     var slot = name.hash
     while true {

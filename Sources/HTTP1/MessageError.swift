@@ -1,13 +1,13 @@
 /// The reason why a message is refused.
 public struct MessageError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The status code of the answer to such a request; for an upstream response the answer is always 502.
+  /// The status code of the response to a refused request. The response for a refused upstream response is always 502.
   public let status: Int
-  /// The reason as text, for logs and the body of the answer; it never quotes the message.
+  /// The reason as text, for logs and the body of the response. It never quotes the message.
   public let description: String
   /// The limit that the head exceeded, if any.
   public let limit: HeadLimit?
 
-  /// Creates an error with the status code of the answer.
+  /// Creates an error with the status code of the response.
   public init(status: Int, _ description: String, limit: HeadLimit? = nil) {
     self.status = status
     self.description = description

@@ -1,4 +1,4 @@
-/// Request methods that the proxy distinguishes (RFC 9110, section 9). All others are `other`.
+/// The request methods that the proxy distinguishes (RFC 9110, section 9). All others are `other`.
 public enum Method: UInt8, Sendable {
   case get
   case head
@@ -11,7 +11,7 @@ public enum Method: UInt8, Sendable {
   case connect
   case other
 
-  /// Parses a method. Methods are case-sensitive; their bytes are compared as one word.
+  /// Parses a method. Methods are case-sensitive. All bytes are compared at once, as one word.
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) {
     guard range.count <= 7 else {
       self = .other
@@ -33,7 +33,8 @@ public enum Method: UInt8, Sendable {
     }
   }
 
-  /// True if a request that may already have been received can be sent again (RFC 9110, section 9.2.2).
+  /// True if a request that may already have been received can be sent again (RFC 9110, section 9.2.2). False for
+  /// TRACE, which the gateway refuses.
   public var isIdempotent: Bool {
     switch self {
     case .get, .head, .put, .delete, .options: true
@@ -49,8 +50,8 @@ public enum Method: UInt8, Sendable {
     }
   }
 
-  /// True if the method defines a meaning for the content of a request (RFC 9110, section 9.3). With any other method
-  /// a server may leave the content unread and then parse it as the next request.
+  /// True if the method defines a meaning for the content of a request (RFC 9110, section 9.3), or is unknown. With any
+  /// other method a server may leave the content unread and then parse it as the next request.
   public var definesContent: Bool {
     switch self {
     case .post, .put, .patch, .other: true

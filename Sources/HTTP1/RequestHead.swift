@@ -4,7 +4,8 @@ public struct RequestHead: Sendable {
   public let method: Method
   /// The method as sent.
   public let methodRange: Range<Int>
-  /// The target in origin form; for an absolute-form target, the part after the authority. Empty means `/`.
+  /// The target in origin form, or `*`; for an absolute-form target, the part after the authority. If that part is
+  /// empty, the target is `*` for OPTIONS and otherwise `/` (RFC 9112, sections 3.2.1 and 3.2.4).
   public let target: Range<Int>
   /// The part of the target before the first `?`.
   public let path: Range<Int>
@@ -12,8 +13,8 @@ public struct RequestHead: Sendable {
   public let query: Range<Int>?
   /// True if the target is `*` (only with OPTIONS).
   public let isAsterisk: Bool
-  /// The host of an absolute-form target, else that of the Host field (RFC 9112, section 3.2.2); `nil` for HTTP/1.0
-  /// without Host.
+  /// The host of an absolute-form target, otherwise that of the Host field (RFC 9112, section 3.2.2); `nil` for an
+  /// HTTP/1.0 request with neither.
   public let host: Range<Int>?
   /// The minor version of HTTP/1: 0 or 1.
   public let minorVersion: Int
@@ -21,11 +22,12 @@ public struct RequestHead: Sendable {
   public let length: Int
   /// The framing of the body.
   public let body: BodyFraming
-  /// True if the client keeps the connection open.
+  /// True if the client lets the connection stay open after this request.
   public let keepsAlive: Bool
   /// True if the client waits for `100 Continue` before it sends the body (RFC 9110, section 10.1.1).
   public let expectsContinue: Bool
-  /// The value of the one `Upgrade` field, if the `upgrade` option names it; else `nil`.
+  /// The value of the only `Upgrade` field of an HTTP/1.1 request with the `Connection` option `upgrade`; otherwise
+  /// `nil`.
   public let upgrade: Range<Int>?
 }
 

@@ -1,12 +1,12 @@
-/// Parses request heads (RFC 9112, sections 3, 5 and 6.3); rejects every head that could be read in two ways.
+/// Parses request heads (RFC 9112, sections 3, 5 and 6.3). Rejects every head that two servers could read differently.
 public enum RequestHeadParser {
   /// The maximum length of a method in bytes.
   private static let methodLimit = 32
-  /// The maximum length of a DNS name with a port, in bytes.
+  /// The maximum length of a host with a port, in bytes: a DNS name has at most 255 bytes.
   private static let hostLimit = 261
 
-  /// Parses `bytes[..<length]`, a complete head found by `HeadScanner`, and fills `index` with its fields. Throws the
-  /// status to answer with and the reason.
+  /// Parses `bytes[..<length]`, a complete head found by `HeadScanner`, and fills `index` with its fields. The error
+  /// that it throws contains the status of the response and the reason.
   public static func parse(
     _ bytes: Span<UInt8>, length: Int, limits: HeadLimits = .standard, into index: HeadIndex
   ) throws(MessageError) -> RequestHead {
@@ -33,7 +33,8 @@ public enum RequestHeadParser {
       upgrade: upgrade)
   }
 
-  /// Returns the error for a head without an end within its limit: for its target, if that alone is too long.
+  /// Returns the error for an incomplete head that already exceeds its limit: status 400 for an invalid request line,
+  /// 414 if the target is too long or not complete, otherwise 431.
   public static func overlong(_ bytes: Span<UInt8>, _ limits: HeadLimits) -> MessageError {
     let start = bytes.count > 1 && bytes[0] == ASCII.cr && bytes[1] == ASCII.lf ? 2 : 0
     var position = start
@@ -63,7 +64,8 @@ public enum RequestHeadParser {
     return line.authority ?? found
   }
 
-  /// `uri-host [ ":" port ]` (RFC 9110, section 7.2): no userinfo, no path, no white space.
+  /// Checks that the bytes have the form `uri-host [ ":" port ]` (RFC 9110, section 7.2): no userinfo, no path, no
+  /// white space.
   static func checkHost(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(MessageError) {
     guard !range.isEmpty, range.count <= hostLimit else { throw .malformed("an invalid Host") }
     var position = range.lowerBound
@@ -96,7 +98,7 @@ public enum RequestHeadParser {
 
   private static func isHex(_ byte: UInt8) -> Bool { ASCII.hexValue(byte) != nil }
 
-  /// True for letters, digits, `-`, `.` and `_`; one bit per byte value, as in `ASCII.isToken`.
+  /// True for letters, digits, `-`, `.` and `_`. The literals have one bit per byte value, as in `ASCII.isToken`.
   private static func isHostCharacter(_ byte: UInt8) -> Bool {
     let low: UInt64 = 0x03ff_6000_0000_0000
     let high: UInt64 = 0x07ff_fffe_87ff_fffe
@@ -106,9 +108,9 @@ public enum RequestHeadParser {
   private static func readFraming(
     _ bytes: Span<UInt8>, _ index: HeadIndex, _ minorVersion: Int
   ) throws(MessageError) -> BodyFraming {
-    let coding = try Framing.chunkedCoding(bytes, index)
+    let isChunked = try Framing.isChunked(bytes, index)
     let length = try Framing.contentLength(bytes, index)
-    if coding {
+    if isChunked {
       guard length == nil else { throw .malformed("both Transfer-Encoding and Content-Length") }
       guard minorVersion == 1 else { throw .malformed("Transfer-Encoding in an HTTP/1.0 request") }
       return .chunked
@@ -143,7 +145,7 @@ public enum RequestHeadParser {
     /// The offset after the line end.
     var end = 0
 
-    /// `method SP request-target SP HTTP-version CRLF`, with single spaces.
+    /// Parses `method SP request-target SP HTTP-version CRLF`, with single spaces.
     init(_ bytes: Span<UInt8>, from start: Int, _ limits: HeadLimits) throws(MessageError) {
       var position = start
       while ASCII.isToken(bytes[position]) { position += 1 }
@@ -179,7 +181,8 @@ public enum RequestHeadParser {
       return Int(minor)
     }
 
-    /// The four forms of RFC 9112, section 3.2.
+    /// Reads the target in origin form, absolute form or asterisk form (RFC 9112, section 3.2). Authority form is only
+    /// used by CONNECT, which is refused.
     private mutating func readTarget(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(MessageError) {
       if method == .connect || method == .trace {
         throw MessageError(status: 405, "a method that a gateway does not serve")

@@ -12,15 +12,15 @@ public struct ResponseHead: Sendable {
   public let body: BodyFraming
   /// True if the connection may carry another request.
   public let keepsAlive: Bool
-  /// The value of `Content-Length`, also if no body follows: in a response to HEAD and in a 304 it is forwarded.
+  /// The value of `Content-Length`, even if no body follows: in a response to HEAD and in a 304 it is forwarded.
   public let announcedLength: Int?
 }
 
-/// Parses response heads (RFC 9112, sections 4 to 6.3), as strictly as requests: after a malformed response, client
-/// and gateway must not disagree on where the next one begins.
+/// Parses response heads (RFC 9112, sections 4 to 6.3) as strictly as request heads: otherwise gateway and upstream, or
+/// client and gateway, could disagree on where the next response begins.
 public enum ResponseHeadParser {
-  /// Parses a complete head and fills `index` with its fields. `method` is the method of the request, on which the
-  /// body depends. Throws the reason; the client gets 502.
+  /// Parses a complete head and fills `index` with its fields. The body depends on `method`, the method of the request.
+  /// The error that it throws contains the reason; the client gets 502.
   public static func parse(
     _ bytes: Span<UInt8>, length: Int, to method: Method, into index: HeadIndex
   ) throws(MessageError) -> ResponseHead {
@@ -28,26 +28,26 @@ public enum ResponseHeadParser {
     let line = try StatusLine(bytes)
     try index.parseFields(bytes, from: line.end, to: length)
     let options = try index.readConnectionOptions(bytes)
-    let coding = try Framing.chunkedCoding(bytes, index)
+    let isChunked = try Framing.isChunked(bytes, index)
     let announced = try Framing.contentLength(bytes, index)
-    guard !(coding && announced != nil) else { throw .malformed("both Transfer-Encoding and Content-Length") }
-    guard !(coding && line.minorVersion == 0) else { throw .malformed("Transfer-Encoding in an HTTP/1.0 response") }
+    guard !(isChunked && announced != nil) else { throw .malformed("both Transfer-Encoding and Content-Length") }
+    guard !(isChunked && line.minorVersion == 0) else { throw .malformed("Transfer-Encoding in an HTTP/1.0 response") }
 
-    let hasFraming = coding || announced ?? 0 > 0
+    let hasFraming = isChunked || announced ?? 0 > 0
     guard line.status >= 200 || !hasFraming else { throw .malformed("an interim response with a body") }
 
     let body: BodyFraming
     if method == .head || line.status < 200 || line.status == 204 || line.status == 304 {
       body = .none
-    } else if coding {
+    } else if isChunked {
       body = .chunked
     } else if let announced {
       body = announced == 0 ? .none : .length(announced)
     } else {
       body = .untilClose
     }
-    // Some servers send a body in a separate write although the response has none. The next request on the connection
-    // would read these bytes as its response.
+    // Some servers send a body in a separate write although the response has none. The gateway would read these bytes
+    // as the response to the next request on the connection.
     let mayHaveStrayBody = method == .head || line.status == 204 || line.status == 304
     let isClean = body != .untilClose && !mayHaveStrayBody
     let keepsAlive = isClean && !options.close && (line.minorVersion == 1 || options.keepAlive)
@@ -56,8 +56,8 @@ public enum ResponseHeadParser {
       keepsAlive: keepsAlive, announcedLength: announced)
   }
 
-  /// `HTTP-version SP status-code SP [ reason-phrase ] CRLF`; the space before an absent phrase may be missing,
-  /// because several servers omit it.
+  /// Parses `HTTP-version SP status-code SP [ reason-phrase ] CRLF`. Without a phrase, the space in front of it may be
+  /// missing, because several servers omit it.
   private struct StatusLine {
     let status: Int
     let reason: Range<Int>
