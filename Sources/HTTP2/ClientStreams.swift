@@ -1,53 +1,56 @@
-/// The stream states that the client has declared, used to detect frames after the end of a stream (RFC 9113, section
-/// 5.1).
+/// The state of each stream according to the frames that the client has sent. Used to detect frames that arrive after
+/// the client has ended or reset a stream, or that open streams out of order (RFC 9113, section 5.1).
 ///
-/// nghttp2 forgets a stream as soon as it is closed and then ignores frames for it, because they may have been in
-/// flight when the server reset the stream. Here only the client's side counts: a stream that the client has not ended
-/// stays open, whatever the gateway does with it, so frames in flight after the gateway's own reset are no errors.
+/// nghttp2 forgets a stream as soon as it is closed and then ignores frames for it, because the client may have sent
+/// them before it received the reset of the server. This type only tracks what the client has sent: a stream that the
+/// client has not ended stays open here even after the gateway has reset it. So frames that were in flight at that time
+/// are no errors.
 struct ClientStreams {
-  /// The meaning of a frame on a stream.
+  /// The verdict on a frame.
   enum Verdict: Equatable {
     case allowed
-    /// The frame follows the client's reset of the stream: a stream error.
-    case behindReset
-    /// The frame follows the end of the stream, or the client skipped its number: a connection error.
-    case behindEnd
+    /// The client has already reset the stream: a stream error.
+    case afterReset
+    /// The client has already ended the stream, or a DATA frame names a stream that the client skipped: a connection
+    /// error.
+    case streamClosed
     /// The frame begins a stream with a lower number than an earlier stream: a connection error.
     case outOfOrder
   }
 
-  /// The maximum length of `open`. It is limited because streams that the gateway has reset stay in it if the client
-  /// never ends them.
+  /// The maximum length of `open`. There is a limit because streams that the gateway has reset stay in `open` if the
+  /// client never ends them.
   static let openLimit = 256
   /// The maximum length of `resets` and of `gaps`.
   private static let recentLimit = 16
 
-  /// The highest stream that the client has begun.
+  /// The highest number of a stream that the client has begun; 0 before the first.
   private var last: UInt32 = 0
   /// Streams that the client has begun and not ended, in ascending order.
   private var open: [UInt32] = []
-  /// Streams up to this number may be open although `open` does not contain them.
-  private var unknown: UInt32 = 0
+  /// The highest stream number that was removed from `open` because `open` was full; 0 if none was. Streams up to this
+  /// number may be open.
+  private var highestForgotten: UInt32 = 0
   /// The streams that the client reset most recently.
   private var resets: [UInt32] = []
-  /// The numbers that were most recently skipped when a later stream began.
+  /// The numbers that the client most recently skipped when it began a later stream.
   private var gaps: [Range<UInt32>] = []
 
   mutating func receivedHeaders(_ id: UInt32, endsStream: Bool) -> Verdict {
     guard id % 2 == 1 else { return .allowed }
-    guard id > last else { return receivedMore(id, endsStream: endsStream, isHeaders: true) }
-    if id > last + 2, last > 0 || id > 1 { keep(last + 1..<id) }
+    guard id > last else { return receivedOnEarlierStream(id, endsStream: endsStream, isHeaders: true) }
+    if id > last + 2 { recordGap(last + 1..<id) }
     last = id
     guard !endsStream else { return .allowed }
     open.append(id)
-    if open.count > ClientStreams.openLimit { unknown = open.removeFirst() }
+    if open.count > ClientStreams.openLimit { highestForgotten = open.removeFirst() }
     return .allowed
   }
 
   mutating func receivedData(_ id: UInt32, endsStream: Bool) -> Verdict {
     // nghttp2 rejects a frame on a stream that has not begun.
     guard id % 2 == 1, id <= last else { return .allowed }
-    return receivedMore(id, endsStream: endsStream, isHeaders: false)
+    return receivedOnEarlierStream(id, endsStream: endsStream, isHeaders: false)
   }
 
   mutating func receivedReset(_ id: UInt32) {
@@ -57,17 +60,17 @@ struct ClientStreams {
     resets.append(id)
   }
 
-  private mutating func receivedMore(_ id: UInt32, endsStream: Bool, isHeaders: Bool) -> Verdict {
+  private mutating func receivedOnEarlierStream(_ id: UInt32, endsStream: Bool, isHeaders: Bool) -> Verdict {
     if let index = open.lastIndex(of: id) {
       if endsStream { open.remove(at: index) }
       return .allowed
     }
-    if resets.contains(id) { return .behindReset }
+    if resets.contains(id) { return .afterReset }
     if isHeaders, gaps.contains(where: { $0.contains(id) }) { return .outOfOrder }
-    return id <= unknown ? .allowed : .behindEnd
+    return id <= highestForgotten ? .allowed : .streamClosed
   }
 
-  private mutating func keep(_ gap: Range<UInt32>) {
+  private mutating func recordGap(_ gap: Range<UInt32>) {
     if gaps.count == ClientStreams.recentLimit { gaps.removeFirst() }
     gaps.append(gap)
   }

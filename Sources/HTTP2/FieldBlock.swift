@@ -1,8 +1,8 @@
 public import Reactor
 
-/// The fields of one section, with their bytes one after the other in one buffer.
+/// The fields of one field section, with their bytes one after the other in one buffer.
 ///
-/// Reused for each section, because a section is translated as soon as it is complete.
+/// The object is reused for each section, because a section is translated as soon as it is complete.
 public final class FieldBlock {
   struct Field {
     let nameStart: Int32
@@ -18,10 +18,11 @@ public final class FieldBlock {
   /// Has a block while it holds fields.
   let buffer = Buffer()
   private(set) var fields: [Field] = []
-  /// The number of bytes appended, kept or not.
+  /// The number of bytes of all appended names and values, including those of dropped fields.
   public private(set) var decodedBytes = 0
+  /// The number of appended fields, including dropped ones.
   private(set) var decodedFields = 0
-  /// True if a field did not fit and was dropped.
+  /// True if a field did not fit. That field and all later ones are dropped.
   public private(set) var isTooLarge = false
 
   /// Creates an empty block that takes its memory from `buffers`.
@@ -29,7 +30,7 @@ public final class FieldBlock {
     self.buffers = buffers
   }
 
-  /// Removes and wipes the fields: they hold cookies and credentials.
+  /// Removes the fields and wipes their bytes: they may contain cookies and credentials.
   public func clear() {
     guard decodedFields > 0 else { return }
     fields.removeAll(keepingCapacity: true)
@@ -50,11 +51,11 @@ public final class FieldBlock {
   /// dropped.
   ///
   /// - Parameters:
-  ///   - value: a range after `name`. The bytes between name and value are ignored.
+  ///   - value: a range after `name`. The bytes between name and value belong to neither.
   ///   - suffix: text to append to the value.
   public func append(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>, suffix: StaticString = "") {
     let range = name.lowerBound..<value.upperBound
-    guard hasRoom(for: range.count + suffix.utf8CodeUnitCount) else { return }
+    guard countField(of: range.count + suffix.utf8CodeUnitCount) else { return }
     let start = buffer.count
     buffer.append(bytes, in: range)
     if suffix.utf8CodeUnitCount > 0 { buffer.append(suffix) }
@@ -63,7 +64,7 @@ public final class FieldBlock {
 
   /// Appends a field that the gateway itself generates.
   public func append(_ name: StaticString, _ value: [UInt8]) {
-    guard hasRoom(for: name.utf8CodeUnitCount + value.count) else { return }
+    guard countField(of: name.utf8CodeUnitCount + value.count) else { return }
     let start = buffer.count
     buffer.append(name)
     buffer.append(value)
@@ -72,27 +73,28 @@ public final class FieldBlock {
 
   /// Appends a field whose value is a number.
   public func append(_ name: StaticString, decimal value: Int) {
-    guard hasRoom(for: name.utf8CodeUnitCount + FieldBlock.digits) else { return }
+    guard countField(of: name.utf8CodeUnitCount + FieldBlock.digits) else { return }
     let start = buffer.count
     buffer.append(name)
     buffer.append(decimal: value)
     add(start, name.utf8CodeUnitCount)
   }
 
-  /// Appends a field unchanged.
+  /// Appends a received field unchanged.
   func append(_ name: Span<UInt8>, _ value: Span<UInt8>) {
-    guard hasRoom(for: name.count + value.count) else { return }
+    guard countField(of: name.count + value.count) else { return }
     let start = buffer.count
     buffer.append(name, value)
     add(start, name.count)
   }
 
-  /// The maximum number of digits of a number.
+  /// An upper bound of the number of digits of a number.
   private static let digits = 20
 
-  // Inlined, as `add` is: both are a few instructions and run for each field.
+  // Counts a field of `count` bytes. Returns false if it must be dropped. Inlined, as `add` is: both are a few
+  // instructions and run for each field.
   @inline(__always)
-  private func hasRoom(for count: Int) -> Bool {
+  private func countField(of count: Int) -> Bool {
     decodedFields += 1
     decodedBytes += count
     if !buffer.hasBlock { buffers.fill(buffer) }
@@ -100,7 +102,7 @@ public final class FieldBlock {
     return !isTooLarge
   }
 
-  /// Records the field written at `start`. Its value directly follows the name unless `value` is given.
+  /// Records the field that was written at `start`. Its value directly follows the name unless `value` is given.
   @inline(__always)
   private func add(_ start: Int, _ name: Int, value: Int? = nil) {
     // All offsets are at most the size of a buffer.

@@ -1,9 +1,10 @@
-/// The remaining allowance of a client for frames that no request justifies: two buckets that fill with time.
+/// The number of resets and of control frames (frames that carry no part of a request) that are still allowed on a
+/// connection: two token buckets that fill with time.
 struct FloodBudget {
   private struct Bucket {
     let capacity: Int
     let perSecond: Int
-    /// The level in thousandths, so that it fills smoothly.
+    /// The number of available units in thousandths, so that it grows smoothly.
     private var level: Int
 
     init(capacity: Int, perSecond: Int) {
@@ -20,7 +21,7 @@ struct FloodBudget {
       level = min(capacity * 1000, level + max(0, thousandths))
     }
 
-    /// Spends one unit. Returns false if the bucket is empty.
+    /// Spends one unit. Returns false if less than one unit was available.
     mutating func spend() -> Bool {
       level -= 1000
       return level >= 0
@@ -30,8 +31,8 @@ struct FloodBudget {
   private var resets: Bucket
   private var control: Bucket
   private var updated: UInt64?
-  /// The control frames, in thousandths, that each request and DATA frame earns: a request comes with a WINDOW_UPDATE
-  /// or two and perhaps a PRIORITY, a DATA frame with two WINDOW_UPDATEs.
+  /// The number of control frames, in thousandths, that each HEADERS or DATA frame in either direction earns: a request
+  /// comes with a WINDOW_UPDATE or two and perhaps a PRIORITY, a DATA frame with two WINDOW_UPDATEs.
   private static let earnings = 4_000
 
   init(_ limits: HTTP2Limits) {
@@ -42,7 +43,7 @@ struct FloodBudget {
   /// Advances time to `now`, in monotonic milliseconds.
   mutating func advance(to now: UInt64) {
     if let updated, now > updated {
-      // An hour fills every bucket.
+      // An hour is enough to fill both buckets, and its milliseconds fit into an `Int`.
       let passed = Int(min(now - updated, 3_600_000))
       resets.fill(milliseconds: passed)
       control.fill(milliseconds: passed)
@@ -50,7 +51,7 @@ struct FloodBudget {
     updated = max(now, updated ?? 0)
   }
 
-  /// Credits the control frames that belong to a request or a DATA frame.
+  /// Credits the control frames that belong to a HEADERS or DATA frame.
   mutating func earnControlFrames() {
     control.earn(thousandths: FloodBudget.earnings)
   }

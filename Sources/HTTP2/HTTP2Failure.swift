@@ -1,26 +1,26 @@
 /// The reason why a connection is ended.
 public enum HTTP2Failure: Error, Equatable, Sendable {
-  /// The client sends frames that cost the server more than the client.
+  /// The client does something that costs the server more than the client.
   case flood(HTTP2Flood)
-  /// The input is not HTTP/2, or nghttp2 is out of memory. Nothing more can be sent.
+  /// The input is not HTTP/2, nghttp2 is out of memory, or the client no longer receives. No GOAWAY is sent.
   case broken
 }
 
 /// Kinds of floods, as metrics name them.
 public enum HTTP2Flood: String, CaseIterable, Sendable {
-  /// Streams that end before their responses.
+  /// Streams that are reset before their responses are complete.
   case resets
   /// Frames that carry no part of a request.
   case controlFrames = "control_frames"
-  /// A field section in too many frames.
+  /// A field section that is split into too many frames.
   case continuations
-  /// A field section that exceeds the limits when it is decoded.
+  /// A field section that has too many fields or bytes when it is decoded.
   case fields
   /// Responses that wait for the client's credit while memory is short.
   case withheldCredit = "withheld_credit"
 }
 
-/// Error codes of RFC 9113, section 7, that the gateway itself uses.
+/// The error codes of RFC 9113, section 7, that the gateway itself uses.
 public enum HTTP2ErrorCode: UInt32, Sendable {
   case none = 0
   case protocolError = 1

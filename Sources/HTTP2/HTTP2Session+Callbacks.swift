@@ -1,19 +1,20 @@
 internal import CNghttp2
 import Reactor
 
-/// The callbacks of nghttp2. Each function finds its session through `user_data` and records the event.
+/// The callbacks of nghttp2. Each callback finds its session through `user_data` and records the event.
 ///
 /// Sound: the session deletes nghttp2's session before it is freed itself, and nghttp2 calls back only from inside one
 /// of its functions.
 extension HTTP2Session {
-  /// Without reference counting, because each request takes many calls.
+  /// Calls `body` with the session to which `data` points, without reference counting, because each request takes many
+  /// calls.
   @inline(__always)
   private static func with(_ data: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> Void) -> Int32 {
     if let data = unsafe data { unsafe Unmanaged<HTTP2Session>.fromOpaque(data)._withUnsafeGuaranteedRef(body) }
     return 0
   }
 
-  /// Creates nghttp2's session; `nil` if out of memory.
+  /// Creates nghttp2's session object; `nil` if out of memory.
   static func open(_ data: UnsafeMutableRawPointer) -> OpaquePointer? {
     var callbacks: OpaquePointer?
     var options: OpaquePointer?
@@ -21,15 +22,15 @@ extension HTTP2Session {
     defer { unsafe nghttp2_session_callbacks_del(callbacks) }
     guard unsafe nghttp2_option_new(&options) == 0 else { return nil }
     defer { unsafe nghttp2_option_del(options) }
-    // The gateway itself grants credit: that is its memory bound.
+    // The gateway itself grants credit (window updates), because that bounds its memory.
     unsafe nghttp2_option_set_no_auto_window_update(options, 1)
     // nghttp2 keeps closed streams only for the priority tree, which is not used.
     unsafe nghttp2_option_set_no_closed_streams(options, 1)
     unsafe setReceiving(callbacks)
-    // The size of a DATA frame: as much as both windows and the client's setting allow, at most one TLS record.
+    // The payload of a DATA frame: as much as both windows and the client's setting allow, at most `dataLimit`.
     unsafe nghttp2_session_callbacks_set_data_source_read_length_callback(callbacks) {
-      _, _, _, whole, window, limit, _ in
-      min(HTTP2Session.dataLimit, Int(whole), Int(window), Int(limit))
+      _, _, _, connectionWindow, streamWindow, frameLimit, _ in
+      min(HTTP2Session.dataLimit, Int(connectionWindow), Int(streamWindow), Int(frameLimit))
     }
     unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, data in
       unsafe HTTP2Session.with(data) { session in
@@ -118,7 +119,7 @@ extension HTTP2Session {
       if isRequest {
         buffers.fill(stream.head)
         let translation = try RequestTranslation(fields, to: stream.head)
-        stream.state.isHead = translation.isHead
+        stream.state.isHeadRequest = translation.isHeadRequest
         stream.state.announced = translation.contentLength
       } else {
         guard !fields.isTooLarge else { throw .tooLarge }
@@ -129,7 +130,7 @@ extension HTTP2Session {
       stream.state.isTooLarge = true
     }
     stream.state.isBegun = true
-    tell(stream)
+    addNews(stream)
     if endsStream { requestEnded(stream) }
   }
 
@@ -160,15 +161,15 @@ extension HTTP2Session {
       return refuse(stream)
     }
     stream.state.requestEnded = true
-    tell(stream)
+    addNews(stream)
   }
 
-  /// Resets a malformed request. The reset counts against the client's budget when it is sent.
+  /// Resets the stream of a malformed request. The reset counts against the client's budget when it is sent.
   private func refuse(_ stream: HTTP2Stream) {
     guard !stream.state.resetByServer else { return }
     reset(stream, .protocolError)
     stream.state.isRefused = true
-    tell(stream)
+    addNews(stream)
   }
 
   // MARK: Sending
@@ -187,15 +188,15 @@ extension HTTP2Session {
     }
   }
 
-  /// Handles a response that is complete before its request: the rest of the request is not needed (RFC 9113, section
-  /// 8.1), and a bounded part of it is accepted.
+  /// Handles a response that was sent completely before its request has ended. The rest of the request is not needed
+  /// (RFC 9113, section 8.1), and a bounded part of it is still accepted.
   private func responseSent(_ stream: HTTP2Stream) {
     stream.state.isOverdue = true
-    if stream.state.discarded > limits.discardedBytes { reset(stream, .none) } else { tell(stream) }
+    if stream.state.discarded > limits.discardedBytes { reset(stream, .none) } else { addNews(stream) }
   }
 
-  /// Counts a reset that was sent. A client that makes the server reset its streams is as costly as one that resets
-  /// them itself (CVE-2025-8671).
+  /// Counts a reset that was sent, unless the gateway reset the stream for a reason other than a malformed request. A
+  /// client that makes the server reset its streams is as costly as one that resets them itself (CVE-2025-8671).
   private func resetSent(_ id: Int32) {
     if let stream = stream(id), stream.state.resetByServer, !stream.isRefused { return }
     do throws(HTTP2Failure) {

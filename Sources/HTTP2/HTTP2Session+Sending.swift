@@ -2,22 +2,22 @@ internal import CNghttp2
 public import Reactor
 
 extension HTTP2Session {
-  /// The length of a frame head in bytes.
-  private static let frameHead = 9
-  /// The largest frame that nghttp2 creates: the payload that every client accepts (RFC 9113, section 4.2) and the
-  /// frame head.
-  private static let frameLimit = 16_384 + frameHead
-  /// The largest payload of a DATA frame: with its head it fills one TLS record.
-  static let dataLimit = 16_384 - frameHead
+  /// The length of a frame header in bytes.
+  private static let frameHeaderLength = 9
+  /// The size of the largest frame that nghttp2 creates: the payload that every client accepts (RFC 9113, section 4.2)
+  /// and the frame header.
+  private static let frameLimit = 16_384 + frameHeaderLength
+  /// The largest payload of a DATA frame: with its frame header it fills one TLS record.
+  static let dataLimit = 16_384 - frameHeaderLength
 
   /// True if `produce` would write bytes.
   public var wantsToSend: Bool { unsafe nghttp2_session_want_write(session) != 0 }
 
-  /// True if the session ends once everything has been sent.
+  /// True if nothing remains to be sent or received, so that the connection can be closed.
   public var isOver: Bool { unsafe !wantsToSend && nghttp2_session_want_read(session) == 0 }
 
-  /// Appends pending bytes to `buffer` as long as it has room for a whole frame. Throws if the connection is to be
-  /// ended.
+  /// Appends pending bytes to `buffer` as long as it has room for a whole frame. Throws if the connection must be
+  /// ended: nghttp2 failed, or the sent resets exceed the budget.
   public func produce(into buffer: Buffer) throws(HTTP2Failure) {
     budget.advance(to: now)
     while buffer.room >= HTTP2Session.frameLimit {
@@ -38,8 +38,9 @@ extension HTTP2Session {
 
   // MARK: The end
 
-  /// Begins a graceful shutdown (RFC 9113, section 6.8): announces that no new streams are wanted; streams in flight
-  /// are still served.
+  /// Begins a graceful shutdown (RFC 9113, section 6.8): announces that no new streams are wanted. Streams that the
+  /// client has already opened are still served. The reply to the PING that follows shows that the client knows
+  /// (`isNoticeAcknowledged`).
   public func noticeShutdown() {
     _ = unsafe nghttp2_submit_shutdown_notice(session)
     _ = unsafe nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)

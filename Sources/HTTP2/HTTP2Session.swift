@@ -3,24 +3,27 @@ public import Reactor
 
 /// The server side of one HTTP/2 connection (RFC 9113) on top of nghttp2, without a socket.
 ///
-/// Theory of operation. Received bytes go in (`receive`), bytes to send come out (`produce`), and the events in
-/// between form a list of streams with news (`takeNews`). The callbacks of nghttp2 only record events; no code of the
-/// proxy runs inside them. Frames are counted before nghttp2 sees them, so that a batch that breaks the budget has no
-/// effect.
+/// Theory of operation. `receive` processes received bytes, `produce` returns bytes to send, and `takeNews` returns the
+/// streams that have news, i.e. on which something has happened since the last call. The callbacks of nghttp2 only
+/// record events; no code of the proxy runs inside them. The frames of a batch of received bytes are counted before
+/// nghttp2 processes it, so that a batch that breaks the budget has no effect.
 ///
-/// Credit is the memory bound. The credit of a stream returns when its bytes have been forwarded, so each stream keeps
-/// at most one window. The credit of the connection returns on receipt, so that one stuck stream does not stop the
-/// others, as long as all of them together keep less than `bufferedBodies`. Memory is counted in whole blocks.
+/// Flow-control credit (RFC 9113, section 5.2) bounds the memory. The session returns the credit of a stream when the
+/// bytes have been forwarded, so each stream buffers at most one window. It returns the credit of the connection on
+/// receipt, so that one stuck stream does not stop the others, as long as the bodies of all streams together need less
+/// memory than `bufferedBodies`. Memory is counted in whole blocks.
 @safe public final class HTTP2Session {
   /// The limits of this connection.
   public let limits: HTTP2Limits
   let buffers: BufferPool
   var session: OpaquePointer?
-  /// The streams that nghttp2 knows. nghttp2 has an unretained reference to each.
+  /// The streams that nghttp2 has not closed. nghttp2 has an unretained reference to each.
   private var open: [HTTP2Stream] = []
   /// Objects of closed streams, reused for new ones.
   private var spare: [HTTP2Stream] = []
+  /// The streams with news that `takeNews` has not reported yet.
   private var news: [HTTP2Stream] = []
+  /// The fields of the section that is being received.
   let fields: FieldBlock
   private var meter: FrameMeter
   var budget: FloodBudget
@@ -40,16 +43,16 @@ public import Reactor
 
   /// The window of a stream and of the connection: the default of RFC 9113, section 6.9.2.
   private static let window = 65_535
-  /// The memory that one window of the connection may add to that of bodies: blocks are at most half as large again as
-  /// their content, and each stream may have begun a small one.
+  /// The memory that the bytes of one window of the connection may add to that of bodies. Blocks are at most half as
+  /// large again as their content, and each stream may have a small block that is nearly empty.
   private var windowMemory: Int {
     let most = HTTP2Session.window * 3 / 2 + limits.concurrentStreams * HTTP2Session.smallBlock
     return min(most, limits.bufferedBodies - HTTP2Session.window)
   }
   /// The size of a small block in bytes.
   private static let smallBlock = 2 * 1024
-  /// The memory of responses up to which a stream gets a normal block; above it a block of exactly the needed size.
-  /// Seven normal blocks hold as much as a connection sends in a turn.
+  /// The memory of responses up to which a stream gets a normal block; above it, the stream gets a block of exactly the
+  /// needed size. Seven normal blocks hold as much as a connection sends in a turn.
   private static let commonBlocks = 7 * Buffer.capacity
   /// The maximum number of spare stream objects: as many as most connections have concurrent streams.
   private static let spareLimit = 16
@@ -100,7 +103,7 @@ public import Reactor
     }
     stream.state.position = open.count
     open.append(stream)
-    // `open` retains it until nghttp2 has closed the stream.
+    // `open` retains the stream until nghttp2 has closed it.
     _ = unsafe nghttp2_session_set_stream_user_data(session, id, Unmanaged.passUnretained(stream).toOpaque())
   }
 
@@ -119,9 +122,9 @@ public import Reactor
     }
   }
 
-  /// Accepts a closed stream that is no longer served, to reuse its object.
+  /// Keeps the object of a closed stream that is no longer served, to reuse it.
   public func recycle(_ stream: HTTP2Stream) {
-    // A stream with news is still to be delivered. Its buffers were released when it was closed.
+    // A stream with news is still to be reported. Its buffers were released when it was closed.
     guard stream.isClosed, !stream.state.hasNews, spare.count < HTTP2Session.spareLimit else { return }
     spare.append(stream)
   }
@@ -130,7 +133,8 @@ public import Reactor
 
   /// Processes received bytes. `now` is in monotonic milliseconds.
   ///
-  /// Throws if the connection is to be ended: after a flood a GOAWAY waits to be sent.
+  /// Throws if the connection must be ended: after a flood, a GOAWAY waits to be sent. After a protocol error that
+  /// `FrameMeter` detects, only a GOAWAY is still sent.
   public func receive(_ bytes: Span<UInt8>, now: UInt64) throws(HTTP2Failure) {
     self.now = now
     budget.advance(to: now)
@@ -147,27 +151,29 @@ public import Reactor
       }
       if result == Int(NGHTTP2_ERR_FLOODED.rawValue) { throw .flood(.controlFrames) }
       if result < 0 { throw .broken }
-      if !meter.late.isEmpty { refuseLateFrames() }
+      if !meter.usedAfterReset.isEmpty { resetUsedAfterReset() }
     } catch {
       if case .flood = error { end(.enhanceYourCalm) }
       throw error
     }
   }
 
-  /// Answers frames on streams that the client has already reset. The budget of resets limits the answers.
-  private func refuseLateFrames() {
+  /// Resets the streams on which the client has sent frames after it reset them itself. The budget of resets limits
+  /// these resets.
+  private func resetUsedAfterReset() {
     let code = HTTP2ErrorCode.streamClosed.rawValue
-    for id in meter.late {
+    for id in meter.usedAfterReset {
       _ = unsafe nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), Int32(id), code)
     }
-    meter.late.removeAll(keepingCapacity: true)
+    meter.usedAfterReset.removeAll(keepingCapacity: true)
   }
 
   /// True if the client has begun a field section and not completed it.
   public var awaitsFields: Bool { meter.isInFieldSection }
 
-  /// Calls `body` for each stream with an event since the last call: a request began, bytes of it arrived, it ended,
-  /// or the stream was closed.
+  /// Calls `body` for each stream with an event since the last call: a request began, bytes of it arrived, or it ended;
+  /// bytes of the response were passed to nghttp2; the stream was refused, its response was sent before the end of its
+  /// request, or it was closed.
   public func takeNews(_ body: (HTTP2Stream) -> Void) {
     guard !news.isEmpty else { return }
     var position = 0
@@ -180,7 +186,8 @@ public import Reactor
     news.removeAll(keepingCapacity: true)
   }
 
-  func tell(_ stream: HTTP2Stream) {
+  /// Adds the stream to those that `takeNews` reports.
+  func addNews(_ stream: HTTP2Stream) {
     if stream.state.hasNews { return }
     stream.state.hasNews = true
     news.append(stream)
@@ -195,25 +202,25 @@ public import Reactor
     } else {
       withheld += bytes.count
     }
-    tell(stream)
+    addNews(stream)
   }
 
   func creditConnection(_ count: Int) {
     if count > 0 { _ = unsafe nghttp2_session_consume_connection(session, count) }
   }
 
-  /// Subtracts `count` bytes of body memory that were released, and returns withheld credit if possible.
-  private func unbuffered(_ count: Int) {
+  /// Subtracts `count` bytes of body memory that were released. Returns withheld credit if this memory now allows it.
+  private func releaseBodyMemory(_ count: Int) {
     buffered -= count
     guard withheld > 0, buffered + windowMemory <= limits.bufferedBodies else { return }
     creditConnection(withheld)
     withheld = 0
   }
 
-  /// Reads the received part of a request, in HTTP/1.1 form, into `buffer`. Returns the number of bytes, 0 if there
-  /// are none yet, or `nil` at the end of the request.
+  /// Moves bytes of the request, in HTTP/1.1 form, into `buffer`. Returns the number of bytes, 0 if there are none yet
+  /// or no room, or `nil` at the end of the request.
   ///
-  /// The call also confirms that the bytes read before have been forwarded, and returns their credit to the stream.
+  /// The call also confirms that the bytes returned before have been forwarded, and returns their credit to the stream.
   public func read(_ stream: HTTP2Stream, into buffer: Buffer) -> Int? {
     credit(stream)
     if stream.state.stopsReading { return nil }
@@ -224,7 +231,7 @@ public import Reactor
     case .nothing: return 0
     case .bytes(let count):
       stream.state.uncredited += count
-      unbuffered(kept - stream.state.bodyMemory)
+      releaseBodyMemory(kept - stream.state.bodyMemory)
       return buffer.count - before
     }
   }
@@ -274,7 +281,8 @@ public import Reactor
     }
   }
 
-  /// The number of response bytes that a stream may keep: one whole frame, or less on a crowded connection.
+  /// The number of response bytes that a stream may buffer: one whole frame, or less once the responses of all streams
+  /// need `bufferedResponses`.
   private var responseLimit: Int {
     outbound < limits.bufferedResponses ? HTTP2Session.dataLimit : limits.crowdedResponse
   }
@@ -285,8 +293,8 @@ public import Reactor
     return max(0, responseLimit - kept)
   }
 
-  /// True if at most half of the allowed response bytes are still buffered, so that it is worthwhile to read more from
-  /// the upstream.
+  /// True if at most half of the allowed response bytes are buffered, so that it is worthwhile to read more from the
+  /// upstream.
   public func isReadyForMore(_ stream: HTTP2Stream) -> Bool {
     stream.outboundBytes <= responseLimit / 2
   }
@@ -317,7 +325,8 @@ public import Reactor
     resume(stream)
   }
 
-  /// Discards the rest of the request; the client is informed once the response has ended.
+  /// Discards the rest of the request. If the client sends much more of it after the response, the stream is reset with
+  /// NO_ERROR.
   public func stopReading(_ stream: HTTP2Stream) {
     guard !stream.state.stopsReading else { return }
     stream.state.stopsReading = true
@@ -339,7 +348,7 @@ public import Reactor
   private func dropRequest(_ stream: HTTP2Stream) {
     let kept = stream.state.bodyMemory
     stream.dropBody()
-    unbuffered(kept)
+    releaseBodyMemory(kept)
   }
 
   func closed(_ stream: HTTP2Stream) {
@@ -348,11 +357,11 @@ public import Reactor
     outbound -= stream.outbound.blockSize
     dropRequest(stream)
     stream.release()
-    if stream.state.isBegun { tell(stream) }
+    if stream.state.isBegun { addNews(stream) }
   }
 
-  /// Copies at most `limit` bytes of the response for nghttp2. Returns their number, or `nil` if there are none for
-  /// now.
+  /// Copies at most `limit` bytes of the response for nghttp2. Returns their number; 0 at the end of the response;
+  /// `nil` if more bytes will follow but none are available now.
   func fill(_ destination: UnsafeMutableRawPointer, _ limit: Int, of stream: HTTP2Stream) -> Int? {
     let count = min(limit, stream.outboundBytes)
     guard count > 0 else {
@@ -367,9 +376,9 @@ public import Reactor
       outbound -= buffer.blockSize
       buffers.wipeAndGiveBack(buffer)
     }
-    // A response that has ended completely needs no news. If its rest still waits for credit, report that its client
-    // has made progress.
-    if !stream.state.responseEnded || !buffer.isEmpty { tell(stream) }
+    // A response that is complete and was passed to nghttp2 needs no news. If a part still waits for credit, report
+    // that its client has made progress.
+    if !stream.state.responseEnded || !buffer.isEmpty { addNews(stream) }
     return count
   }
 

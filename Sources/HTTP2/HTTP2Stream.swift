@@ -2,8 +2,8 @@ import Reactor
 
 /// One request and its response on a connection, with the buffered parts of their bodies.
 ///
-/// The session fills and empties it; the server of the stream reads the request from it in HTTP/1.1 form. A connection
-/// reuses the object for a later stream, so all data of one stream is in `State`.
+/// The session fills and empties its buffers; `HTTP2Session.read` returns the request in HTTP/1.1 form. A connection
+/// reuses the object for a later stream, so all data of one stream except its buffers is in `State`.
 public final class HTTP2Stream {
   struct State {
     // The request.
@@ -15,30 +15,32 @@ public final class HTTP2Stream {
     var bodyBytes = 0
     /// The size of the blocks that hold them, in bytes.
     var bodyMemory = 0
-    /// The number of bytes taken and not yet known to be forwarded: their credit is withheld.
+    /// The number of bytes that were taken and may not have been forwarded yet: their credit is withheld.
     var uncredited = 0
+    /// True if the head of the request was taken.
     var headTaken = false
     var isChunked = false
+    /// True if the last chunk was taken.
     var endTaken = false
     /// True if the field section exceeded the limits: the response is 431.
     var isTooLarge = false
-    var isHead = false
+    var isHeadRequest = false
     /// True if the client has sent the whole request.
     var requestEnded = false
-    /// True if the request was delivered, so its server must learn of the end of the stream.
+    /// True if the session has reported the request, so it must also report the end of the stream.
     var isBegun = false
     var hasNews = false
 
     // The response.
     var isResponding = false
     var responseEnded = false
-    /// True if nghttp2 got no data and waits until the session resumes the stream.
+    /// True if nghttp2 asked for response bytes and there were none: it waits until the session resumes the stream.
     var isDeferred = false
     /// True if the rest of the request is not needed.
     var stopsReading = false
-    /// The number of request bytes received since then.
+    /// The number of request bytes that were discarded because of `stopsReading`.
     var discarded = 0
-    /// True if the client has the whole response and still sends its request.
+    /// True if the whole response was sent and the client still sends its request.
     var isOverdue = false
     var resetByServer = false
     /// True if the stream was reset because the request is malformed.
@@ -46,7 +48,7 @@ public final class HTTP2Stream {
     var isClosed = false
     /// The index among the open streams of the session; -1 if it is not open.
     var position = -1
-    /// A note of the stream's server.
+    /// A number that the user of the session stores here.
     var mark = -1
   }
 
@@ -76,8 +78,8 @@ public final class HTTP2Stream {
   /// True if the field section exceeded the limits: the response is 431.
   public var isTooLarge: Bool { state.isTooLarge }
   /// True if the method is HEAD.
-  public var isHead: Bool { state.isHead }
-  /// True if the client has the whole response and still sends its request.
+  public var isHeadRequest: Bool { state.isHeadRequest }
+  /// True if the whole response was sent and the client still sends its request.
   public var isOverdue: Bool { state.isOverdue }
   /// True if the stream was reset because the request is malformed.
   public var isRefused: Bool { state.isRefused }
@@ -85,22 +87,22 @@ public final class HTTP2Stream {
   public var isClosed: Bool { state.isClosed }
   /// True if the client has sent the whole request.
   public var requestEnded: Bool { state.requestEnded }
-  /// A note of the stream's server; -1 for a new stream.
+  /// A number that the user of the session stores here; -1 for a new stream.
   public var mark: Int {
     get { state.mark }
     set { state.mark = newValue }
   }
 
-  /// True if the whole response has been written.
+  /// True if the whole response has been written to the session.
   public var hasResponse: Bool { state.isResponding && state.responseEnded }
 
   /// The number of response bytes that wait for the client's credit.
   public var outboundBytes: Int { outbound.count }
 
-  /// True if `take` would write bytes or return `ended`.
+  /// True if `HTTP2Session.read` would return bytes or the end of the request.
   public var isReadable: Bool { !state.headTaken || state.bodyBytes > 0 || state.requestEnded || state.stopsReading }
 
-  /// The size above which a piece gets a normal block; a shorter piece would leave most of it empty.
+  /// The number of received bytes above which they get a normal block; fewer bytes would leave too much of it empty.
   private static let smallPiece = 12 * 1024
 
   func append(_ bytes: Span<UInt8>) {
@@ -129,14 +131,15 @@ public final class HTTP2Stream {
 
   /// The result of `take`.
   enum Taken {
-    /// Bytes were written; the number counts only those of the body.
+    /// Bytes were written. The number counts only those of the body, without framing.
     case bytes(Int)
     case nothing
     case ended
   }
 
-  /// The size of chunk framing: up to 4 hexadecimal digits and two line ends, and the last chunk.
+  /// An upper bound of the bytes of chunk framing: up to 4 hexadecimal digits, two line ends, and the last chunk.
   private static let chunkOverhead = 16
+  /// The size of a piece that is written although the buffer has no room for a receive.
   private static let leastPiece = 256
 
   /// Writes the next bytes of the request, in HTTP/1.1 form, into `buffer`.
@@ -147,7 +150,8 @@ public final class HTTP2Stream {
     }
     if state.bodyBytes > 0 {
       let room = state.isChunked ? buffer.readRoom - HTTP2Stream.chunkOverhead : buffer.readRoom
-      // If the buffer has no room, its slack gets a small piece; otherwise reading would never continue.
+      // If the buffer has no room for a receive, a small piece is written into its slack; otherwise reading would never
+      // continue.
       guard room > 0 || buffer.room > 2 * HTTP2Stream.leastPiece else { return .nothing }
       let count = min(max(room, HTTP2Stream.leastPiece), state.bodyBytes)
       if state.isChunked {
@@ -167,8 +171,8 @@ public final class HTTP2Stream {
     return .ended
   }
 
-  /// Writes the head. The framing field is decided only here: a body that is already complete needs no chunks, and an
-  /// absent body needs no field.
+  /// Writes the head. The framing field is decided only here: a body that is already complete gets a length instead of
+  /// chunks, and an absent body gets no field.
   private func takeHead(into buffer: Buffer) {
     state.headTaken = true
     guard !head.isEmpty else { return }

@@ -4,9 +4,10 @@ import Reactor
 /// The translation of a request's field section (RFC 9113, section 8.3.1) into an HTTP/1.1 head, which then goes
 /// through the same parser and code as every other request.
 ///
-/// Everything that RFC 9113 calls malformed is rejected here, even if nghttp2 has checked it already: a byte that ends
-/// a line in HTTP/1.1 would begin another request. Errors that an HTTP/1.1 head can also contain (host, target and its
-/// length) are left to the HTTP/1.1 parser, so that both protocols respond alike.
+/// Everything that RFC 9113 calls malformed is rejected here, even if nghttp2 has already checked it: a line end within
+/// a field would end a line of the HTTP/1.1 head and could begin another request. Errors that an HTTP/1.1 head can also
+/// contain (in the host, the target or its length) are left to the HTTP/1.1 parser, so that both protocols respond
+/// alike.
 struct RequestTranslation {
   enum Refusal: Error, Equatable {
     /// The request is malformed: the stream is reset with PROTOCOL_ERROR (RFC 9113, section 8.1.1).
@@ -18,7 +19,7 @@ struct RequestTranslation {
   /// The number of bytes reserved for the framing field and the empty line.
   static let reserve = 64
 
-  private(set) var isHead = false
+  private(set) var isHeadRequest = false
   private(set) var contentLength: Int?
 
   private var method: Range<Int>?
@@ -28,7 +29,7 @@ struct RequestTranslation {
   private var host: Range<Int>?
   private var hasCookies = false
 
-  /// Validates `block` and writes the head without framing field and empty line into the empty `head`.
+  /// Validates `block` and writes the head, without framing field and empty line, into the empty buffer `head`.
   init(_ block: FieldBlock, to head: Buffer) throws(Refusal) {
     guard !block.isTooLarge else { throw .tooLarge }
     guard !block.isEmpty else { throw .malformed("no fields") }
@@ -39,7 +40,7 @@ struct RequestTranslation {
     }
   }
 
-  /// Validates trailers. They are then dropped, as those of a chunked body are.
+  /// Validates trailers. The caller then drops them, as those of a chunked body are dropped.
   static func checkTrailers(_ block: FieldBlock) throws(Refusal) {
     try block.buffer.withSpan { (bytes: Span<UInt8>) throws(Refusal) in
       for field in block.fields { try RequestTranslation.checkRegular(field, bytes) }
@@ -49,14 +50,14 @@ struct RequestTranslation {
   // MARK: Validation
 
   private mutating func validate(_ fields: Span<FieldBlock.Field>, _ bytes: Span<UInt8>) throws(Refusal) {
-    var areRegular = false
+    var hasRegularField = false
     for index in fields.indices {
       let field = fields[index]
       if !field.name.isEmpty, bytes[field.name.lowerBound] == 0x3a {
-        guard !areRegular else { throw .malformed("a pseudo-header behind a field") }
+        guard !hasRegularField else { throw .malformed("a pseudo-header behind a field") }
         try readPseudoHeader(field, bytes)
       } else {
-        areRegular = true
+        hasRegularField = true
         try readRegular(field, bytes)
       }
     }
@@ -70,8 +71,8 @@ struct RequestTranslation {
       }
       try RequestTranslation.checkPath(bytes, path)
     }
-    isHead = RequestTranslation.equal(bytes, method, "HEAD")
-    if let authority, let host, !RequestTranslation.agree(bytes, authority, host) {
+    isHeadRequest = RequestTranslation.equal(bytes, method, "HEAD")
+    if let authority, let host, !RequestTranslation.areEqualHosts(bytes, authority, host) {
       throw .malformed("a Host field that differs from :authority")
     }
   }
@@ -96,9 +97,9 @@ struct RequestTranslation {
     }
   }
 
-  private static func set(_ place: inout Range<Int>?, _ value: Range<Int>) throws(Refusal) {
-    guard place == nil else { throw .malformed("a repeated pseudo-header") }
-    place = value
+  private static func set(_ pseudoHeader: inout Range<Int>?, _ value: Range<Int>) throws(Refusal) {
+    guard pseudoHeader == nil else { throw .malformed("a repeated pseudo-header") }
+    pseudoHeader = value
   }
 
   private mutating func readRegular(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
@@ -114,7 +115,7 @@ struct RequestTranslation {
     }
   }
 
-  /// Checks the rules for every field, including trailers (RFC 9113, sections 8.2.1 and 8.2.2).
+  /// Checks the rules for every regular field, including trailers (RFC 9113, sections 8.2.1 and 8.2.2).
   private static func checkRegular(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
     guard !field.name.isEmpty else { throw .malformed("a field without a name") }
     let name = bytes.extracting(field.name)
@@ -123,8 +124,8 @@ struct RequestTranslation {
     if let first = field.value.first, let last = field.value.last, isSpace(bytes[first]) || isSpace(bytes[last]) {
       throw .malformed("white space around a field value")
     }
-    // These fields belong to an HTTP/1.1 connection. `upgrade` is among them, so h2c and WebSocket are not reachable
-    // this way.
+    // These fields concern an HTTP/1.1 connection (RFC 9113, section 8.2.2). `upgrade` is among them, so a client
+    // cannot switch to h2c or WebSocket this way.
     let isConnectionSpecific =
       equal(bytes, field.name, "connection") || equal(bytes, field.name, "proxy-connection")
       || equal(bytes, field.name, "keep-alive") || equal(bytes, field.name, "transfer-encoding")
@@ -169,11 +170,11 @@ struct RequestTranslation {
     }
     for index in fields.indices {
       let field = fields[index]
-      let isWritten =
+      let isWrittenSeparately =
         bytes[field.name.lowerBound] == 0x3a || RequestTranslation.equal(bytes, field.name, "host")
         || RequestTranslation.equal(bytes, field.name, "content-length")
         || hasCookies && RequestTranslation.equal(bytes, field.name, "cookie")
-      if isWritten { continue }
+      if isWrittenSeparately { continue }
       try RequestTranslation.reserve(field.name.count + field.value.count + 4, head)
       head.appendField(bytes, name: field.name, value: field.value)
     }
@@ -217,7 +218,7 @@ struct RequestTranslation {
     return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
   }
 
-  // Most names already differ in length: the length is compared inline, without a call.
+  // Inlined up to the comparison of the length, in which most names already differ.
   @inline(__always)
   private static func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: StaticString) -> Bool {
     range.count == text.utf8CodeUnitCount && matches(bytes, range, text)
@@ -258,7 +259,7 @@ struct RequestTranslation {
   }
 
   /// True if two hosts are equal; host names are case-insensitive.
-  private static func agree(_ bytes: Span<UInt8>, _ a: Range<Int>, _ b: Range<Int>) -> Bool {
+  private static func areEqualHosts(_ bytes: Span<UInt8>, _ a: Range<Int>, _ b: Range<Int>) -> Bool {
     guard a.count == b.count else { return false }
     for offset in 0..<a.count {
       let left = bytes[a.lowerBound + offset]

@@ -144,7 +144,7 @@ final class HTTP2StreamLeg: StreamTransport {
       var scanner = HeadScanner()
       guard let length = try? scanner.end(of: bytes),
         let head = try? ResponseHeadParser.parse(
-          bytes, length: length, to: stream.isHead ? .head : .get, into: fields)
+          bytes, length: length, to: stream.isHeadRequest ? .head : .get, into: fields)
       else { return nil }
       block.append(":status", decimal: head.status)
       for field in fields where !field.isNominated {
