@@ -1,22 +1,25 @@
 import HTTP1
 import Reactor
 
-/// Moves one body from a receive buffer towards a socket and changes its framing if necessary.
+/// Moves one body from a receive buffer (the source) towards a socket, and changes its framing if necessary.
 ///
-/// Bytes that keep their framing are sent directly from the receive buffer; others are copied into the send buffer.
+/// Bytes that keep their framing are sent directly from the source. All others, and a short body behind its head, are
+/// copied into a send buffer (the sink).
 struct BodyPump {
   /// The framing of the outgoing body.
   enum Output {
-    /// The head announced a length, or the connection ends the body: bytes are sent unchanged.
+    /// The head announced a length, or the end of the connection ends the body: bytes are sent unchanged.
     case plain
     case chunked
   }
 
   private var decoder: BodyDecoder
   private let output: Output
+  /// True if bytes are sent directly from the source.
   private let isDirect: Bool
-  /// The number of bytes at the front of the receive buffer that can be sent unchanged.
+  /// The number of bytes at the front of the source that can be sent unchanged.
   private(set) var direct = 0
+  /// True if the end of the body is in the sink or was sent.
   private var hasEnded = false
 
   init(_ framing: BodyFraming, as output: Output) {
@@ -28,16 +31,17 @@ struct BodyPump {
 
   /// True if the whole body has been read from the source.
   var isDecoded: Bool { decoder.isFinished }
-  /// True if `direct` and the send buffer hold everything that is still to be sent.
+  /// True if all bytes of the outgoing body are in the sink or were sent.
   var isEncoded: Bool { hasEnded && direct == 0 }
 
-  /// The size of a chunk's framing: up to 8 hexadecimal digits and two line ends.
+  /// The size of the framing of a chunk: up to 8 hexadecimal digits and two line ends.
   private static let chunkOverhead = 12
-  /// The size up to which a body is copied behind its head.
+  /// The maximum size in bytes of a body that is copied behind its head.
   private static let copyLimit = 2048
   private static let end: StaticString = "0\r\n\r\n"
 
-  /// Decodes the bytes of `source` into `direct` or `sink`, as far as there is room.
+  /// Decodes the bytes of `source`, as far as there is room in `sink`. Afterwards `direct` or `sink` contains the bytes
+  /// to send.
   mutating func advance(from source: Buffer, to sink: Buffer) throws(MessageError) {
     if isDirect {
       if direct == 0, !source.isEmpty { try decodeDirect(source) }
@@ -52,7 +56,7 @@ struct BodyPump {
     try finish(sink)
   }
 
-  /// Ends the body because the sender closed the connection. Returns false if the body was cut.
+  /// Ends the body because the sender closed the connection. Returns false if the body is incomplete.
   mutating func close(_ sink: Buffer) -> Bool {
     guard decoder.close() else { return false }
     try? finish(sink)
@@ -65,7 +69,7 @@ struct BodyPump {
     if decoder.isFinished, direct == 0 { hasEnded = true }
   }
 
-  /// Copies a short body behind its head: cheaper than having the kernel gather two parts.
+  /// Copies a short body behind its head, which costs less than a send from two buffers.
   private mutating func joinHead(_ source: Buffer, _ sink: Buffer) {
     sink.append(from: source, offset: 0, count: direct)
     source.consume(direct)
@@ -79,7 +83,7 @@ struct BodyPump {
   }
 
   private mutating func copyPiece(_ source: Buffer, _ sink: Buffer) throws(MessageError) -> Int {
-    // The decoder sees only as many bytes as fit, so a piece is never too large.
+    // The decoder gets only as many bytes as fit, so a piece is never too large.
     let limit = min(source.count, sink.room - BodyPump.chunkOverhead - BodyPump.end.utf8CodeUnitCount)
     let piece = try source.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> BodyDecoder.Piece in
       try decoder.decode(bytes.extracting(0..<limit))

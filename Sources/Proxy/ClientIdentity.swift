@@ -3,18 +3,19 @@ import HTTP
 import HTTP1
 import Reactor
 
-/// The client of a connection, and the fields that describe it to the upstream (RFC 7239).
+/// The client of a connection, and the fields that describe it to the upstream: `Forwarded` (RFC 7239) and
+/// `X-Forwarded-*`.
 ///
 /// A class, because copying a struct would retain each of its texts per request.
 final class ClientIdentity {
   private let peerHost: String
   private let isLoopback: Bool
-  /// True for a trusted proxy; its statements about its clients are forwarded upstream.
+  /// True for a trusted proxy. What it states about its clients is forwarded to the upstream.
   let isTrusted: Bool
-  /// `X-Forwarded-*` and `Forwarded` up to the host, for a client other than a trusted proxy.
+  /// The lines from `X-Forwarded-For` to the `proto` parameter of `Forwarded`, for a client other than a trusted proxy.
   private let plainPrefix: [UInt8]
 
-  /// - Parameter isTold: true if a proxy supplied the address: then the client is not on this machine.
+  /// - Parameter isTold: true if a proxy supplied the address (PROXY protocol): then the client is not on this machine.
   init(_ peer: Address, isTrusted: Bool, isSecure: Bool = false, isTold: Bool = false) {
     peerHost = peer.host
     isLoopback = peer.isLoopback && !isTold
@@ -25,7 +26,7 @@ final class ClientIdentity {
   }
 
   private let isSecure: Bool
-  /// True if its requests arrive as streams of an HTTP/2 connection.
+  /// True if the requests of the client arrive as streams of an HTTP/2 connection.
   let isHTTP2: Bool
 
   /// The same client, on an HTTP/2 connection.
@@ -56,12 +57,14 @@ final class ClientIdentity {
     return prefix
   }
 
-  /// The facts about the client of one request. Only the fields of a trusted proxy count.
-  struct Belief {
+  /// The client of one request. A trusted proxy describes it with its fields; the fields of any other client do not
+  /// count.
+  struct EffectiveClient {
     var address: String
     var isSecure: Bool
     var host: String?
-    /// The last address that a trusted proxy listed, and the proxy's own address.
+    /// The value of `X-Forwarded-For`: the last address that a trusted proxy listed, if any, and the address of the
+    /// peer.
     var chain: String
   }
 
@@ -71,31 +74,31 @@ final class ClientIdentity {
         peer: Peer(address: peerHost, isSecure: isSecure, isLoopback: isLoopback), forwardedHost: nil,
         request: request)
     }
-    let belief = belief(bytes, fields)
+    let client = effectiveClient(bytes, fields)
     return ClientFacts(
-      // The client of a proxy is on another machine, and only the proxy knows how the client is connected.
-      peer: Peer(address: belief.address, isSecure: belief.isSecure, isLoopback: false),
-      forwardedHost: belief.host, request: request)
+      // The client of a proxy is on another machine, and only the proxy knows whether the client uses TLS.
+      peer: Peer(address: client.address, isSecure: client.isSecure, isLoopback: false),
+      forwardedHost: client.host, request: request)
   }
 
-  private func belief(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> Belief {
-    var belief = Belief(address: peerHost, isSecure: isSecure, host: nil, chain: peerHost)
+  private func effectiveClient(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> EffectiveClient {
+    var client = EffectiveClient(address: peerHost, isSecure: isSecure, host: nil, chain: peerHost)
     // Only the nearest proxy is trusted, so only the last element of each list counts. The proxy may have added a
     // field after the client's, as HAProxy does.
     if let list = fields.last(.forwardedFor).map({ text(bytes, $0) }) {
       let last = ClientIdentity.lastElement(list)
       if let address = Address(literal: last, port: 0) {
-        belief.address = address.host
-        belief.chain = "\(last), \(peerHost)"
+        client.address = address.host
+        client.chain = "\(last), \(peerHost)"
       }
     }
     if let proto = fields.only(.forwardedProto).map({ text(bytes, $0) }) {
-      belief.isSecure = ClientIdentity.lastElement(proto).lowercased() == "https"
+      client.isSecure = ClientIdentity.lastElement(proto).lowercased() == "https"
     }
     if let host = fields.only(.forwardedHost).map({ text(bytes, $0) }) {
-      belief.host = ClientIdentity.lastElement(host)
+      client.host = ClientIdentity.lastElement(host)
     }
-    return belief
+    return client
   }
 
   private static func lastElement(_ list: String) -> String {
@@ -122,21 +125,22 @@ final class ClientIdentity {
       buffer.append("\r\n")
       return
     }
-    let belief = belief(bytes, fields)
-    let host = belief.host.flatMap { ClientIdentity.isHost($0) ? $0 : nil } ?? head.host.map { text(bytes, $0) }
+    let client = effectiveClient(bytes, fields)
+    let host = client.host.flatMap { ClientIdentity.isHost($0) ? $0 : nil } ?? head.host.map { text(bytes, $0) }
     var lines: [UInt8] = []
-    ClientIdentity.append(belief, host: host, to: &lines)
+    ClientIdentity.append(client, host: host, to: &lines)
     buffer.append(lines)
   }
 
   /// Appends the forwarding fields of a request that the gateway itself makes.
   static func append(_ peer: Peer, host: String, to lines: inout [UInt8]) {
     append(
-      Belief(address: peer.address, isSecure: peer.isSecure, host: nil, chain: peer.address), host: host, to: &lines)
+      EffectiveClient(address: peer.address, isSecure: peer.isSecure, host: nil, chain: peer.address), host: host,
+      to: &lines)
   }
 
-  private static func append(_ belief: Belief, host: String?, to lines: inout [UInt8]) {
-    lines += prefix(address: belief.address, chain: belief.chain, isSecure: belief.isSecure)
+  private static func append(_ client: EffectiveClient, host: String?, to lines: inout [UInt8]) {
+    lines += prefix(address: client.address, chain: client.chain, isSecure: client.isSecure)
     if let host {
       lines.append(";host=\"")
       lines.append(host)
@@ -146,7 +150,7 @@ final class ClientIdentity {
     lines.append("\r\n")
   }
 
-  /// True if the text can be part of a quoted string and of a `Host` field.
+  /// True if the text consists only of characters that are safe in a quoted string and in a `Host` field.
   private static func isHost(_ text: String) -> Bool {
     text.utf8.count <= 261
       && text.utf8.allSatisfy {

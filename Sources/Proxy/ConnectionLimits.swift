@@ -1,7 +1,7 @@
 import Reactor
 import Synchronization
 
-/// Counts the connections of the process, in total and per address, for all workers.
+/// Counts the client connections of the process, in total and per address, for all workers.
 public final class ConnectionLimits: Sendable {
   private final class Shard: Sendable {
     let counts = Mutex<[UInt64: Int]>([:])
@@ -13,7 +13,7 @@ public final class ConnectionLimits: Sendable {
   /// Starts with no connections.
   public init() {}
 
-  /// Counts a connection. Returns false if there are now more than `limit`.
+  /// Counts a connection. Returns false if there are now more than `limit`; the connection is counted all the same.
   func enter(limit: Int) -> Bool {
     total.wrappingAdd(1, ordering: .relaxed).newValue <= limit
   }
@@ -22,7 +22,7 @@ public final class ConnectionLimits: Sendable {
     total.wrappingSubtract(1, ordering: .relaxed)
   }
 
-  /// Counts a connection of `address`. Returns false, without counting it, if there are `limit` already.
+  /// Counts a connection of `address`. Returns false, without counting it, if there are already `limit` connections.
   func enter(_ address: Address, limit: Int) -> Bool {
     let key = ConnectionLimits.key(address)
     return shard(key).counts.withLock { counts in
@@ -36,7 +36,7 @@ public final class ConnectionLimits: Sendable {
   func leave(_ address: Address) {
     let key = ConnectionLimits.key(address)
     shard(key).counts.withLock { counts in
-      // Remove an address without connections: memory is bounded by the number of open connections.
+      // Remove an address without connections, so that the number of open connections bounds the memory.
       guard let count = counts[key], count > 1 else {
         counts[key] = nil
         return
@@ -58,10 +58,11 @@ public final class ConnectionLimits: Sendable {
   }
 }
 
-/// The counts held by one connection, released with it.
+/// The entries of one connection in `ConnectionLimits`, which are removed when this object is freed.
 final class Admission {
   private let limits: ConnectionLimits
   private var counted: Address?
+  /// True if the total number of connections was within its limit when this connection was counted.
   let isWithinTotal: Bool
 
   init(_ limits: ConnectionLimits, total: Int) {
@@ -74,7 +75,7 @@ final class Admission {
     limits.leave()
   }
 
-  /// Counts the connection for its client's address. Returns false if that address has too many.
+  /// Counts the connection for the address of its client. Returns false if that address has too many connections.
   func count(_ address: Address, limit: Int) -> Bool {
     guard counted == nil, limits.enter(address, limit: limit) else { return false }
     counted = address

@@ -1,7 +1,7 @@
 import HTTP
 import Reactor
 
-/// Removes the gateway's own cookie from passing messages.
+/// Finds the gateway's own cookie in passing messages, and removes it.
 enum CookieFilter {
   /// True if a `Cookie` value contains a pair with this name.
   static func contains(_ name: String, _ bytes: Span<UInt8>, _ value: Range<Int>) -> Bool {
@@ -14,9 +14,9 @@ enum CookieFilter {
     return false
   }
 
-  /// Appends a `Cookie` field with all other pairs, or no field if no other pair is left.
+  /// Appends a `Cookie` field with all pairs except those of this name, or no field if no other pair is left.
   ///
-  /// Never longer than the original, so it fits whatever the client sent: a space follows a semicolon only where the
+  /// The field is never longer than the original, so it always fits: a space follows a semicolon only where the
   /// original has one.
   static func append(_ value: Range<Int>, of bytes: Span<UInt8>, without name: String, to buffer: Buffer) {
     var isFirst = true
@@ -73,8 +73,8 @@ enum CookieFilter {
     return pair
   }
 
-  /// Compares the name of a pair without regard to case. Cookie names are case-sensitive, but another spelling must
-  /// not reach a server that folds case.
+  /// True if the pair has this name, in any letter case. Cookie names are case-sensitive, but a server that folds case
+  /// must not receive the cookie under another spelling.
   private static func isNamed(_ name: String, _ bytes: Span<UInt8>, _ pair: Range<Int>) -> Bool {
     let count = name.utf8.count
     guard pair.count >= count else { return false }

@@ -3,15 +3,15 @@ public import HTTP1
 
 /// The form of an error response of the gateway, as requested by `Accept`.
 ///
-/// Grammar (RFC 9110, section 12.5.1): `Accept = #( media-range [ weight ] )`. A browser that navigates names
-/// `text/html`. A program names JSON, or names nothing and accepts anything, and cannot read a page.
+/// Grammar (RFC 9110, section 12.5.1): `Accept = #( media-range [ weight ] )`. A browser that loads a page lists
+/// `text/html`. A program lists JSON, or lists no type and accepts anything, and cannot show a page.
 public enum ErrorForm: Sendable {
   /// HTML for people.
   case page
   /// Problem details for programs (RFC 9457).
   case problem
 
-  /// Chooses the page if HTML is acceptable and JSON is not preferred; else problem details.
+  /// Chooses the page if HTML is listed and JSON does not have a higher weight, otherwise problem details.
   ///
   /// - Parameter accept: the values of the `Accept` fields.
   public init(accept values: [String]) {
@@ -35,7 +35,7 @@ public enum ErrorForm: Sendable {
     self.init(accept: headers.all("Accept"))
   }
 
-  /// Chooses the form for the request whose head is in `bytes`. Only for requests that fail, because it creates
+  /// Chooses the form for the request whose head is in `bytes`. Used only for requests that fail, because it creates
   /// strings.
   public init(_ bytes: Span<UInt8>, _ fields: HeadIndex) {
     var values: [String] = []

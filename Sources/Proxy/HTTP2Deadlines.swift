@@ -1,6 +1,6 @@
 import Reactor
 
-/// The deadlines of an HTTP/2 connection; `nil` if there is nothing to wait for.
+/// The deadlines of an HTTP/2 connection. Each is `nil` if the connection does not wait for the event.
 struct HTTP2Deadlines {
   /// The end of the wait for the rest of a field section.
   var fields: Deadline?
@@ -9,7 +9,7 @@ struct HTTP2Deadlines {
   /// The end of the wait for the client's reply to the shutdown notice.
   var notice: Deadline?
 
-  /// The earliest of them.
+  /// The earliest deadline; `.never` if all are `nil`.
   var first: Deadline {
     min(fields ?? .never, idle ?? .never, notice ?? .never)
   }

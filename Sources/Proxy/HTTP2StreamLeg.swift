@@ -2,28 +2,30 @@ import HTTP1
 import HTTP2
 import Reactor
 
-/// The client side of one stream, for the code that serves HTTP/1.1: that code reads the request as a head and a body,
-/// and its output becomes HEADERS and DATA.
+/// The client side of one stream, for the code that serves HTTP/1.1. That code reads the request as a head and a body
+/// from a socket, and the bytes that it sends become HEADERS and DATA frames.
 ///
-/// Both directions use the same parsers as HTTP/1.1, so each message has a single interpretation. The head of a
-/// passing response is already parsed and is rewritten into fields directly. A connection reuses the object for a
-/// later stream: `begin` sets everything that belongs to one stream.
+/// Both directions use the same parsers as HTTP/1.1, so each message has a single interpretation. The head of a passing
+/// response is already parsed and is rewritten into fields directly (`respond`). A connection reuses the object for a
+/// later stream: `begin` resets everything that belongs to one stream.
 final class HTTP2StreamLeg: StreamTransport {
   private(set) var stream: HTTP2Stream
   private let connection: HTTP2Connection
   private let session: HTTP2Session
-  /// The socket of the task that serves the stream; `nil` when it has ended.
+  /// The socket of the task that serves the stream; `nil` once the task has ended.
   private(set) var socket: Socket?
-  /// Removes the framing of the response body; `nil` before the head is sent.
+  /// Removes the framing of the response body; `nil` until the head is sent.
   private var body: BodyDecoder?
   /// The deadline for the client to accept more of the response after its task has ended.
   private(set) var deadline = Deadline.never
+  /// The number of response bytes that were waiting for credit when `deadline` was set.
   private var outboundBytes = 0
+  /// True if `deadline` is the one for the client to complete its request.
   private var isOverdue = false
   /// True if the connection has ended.
   private var isAbandoned = false
 
-  /// Marks the stream as timed out; it is reset only once.
+  /// Removes the deadline after it has passed, so that the stream is reset only once.
   func giveUp() {
     deadline = .never
   }
@@ -34,7 +36,7 @@ final class HTTP2StreamLeg: StreamTransport {
     self.session = session
   }
 
-  /// Represents another stream.
+  /// Prepares the object for another stream.
   func begin(_ stream: HTTP2Stream) {
     self.stream = stream
     body = nil
@@ -53,13 +55,14 @@ final class HTTP2StreamLeg: StreamTransport {
 
   private var isBroken: Bool { isAbandoned || stream.isClosed || stream.isRefused }
 
-  /// Signals the stream's task that its client has gone.
+  /// Signals the task of the stream that the connection has ended.
   func abandon() {
     isAbandoned = true
     socket?.signal(.broken)
   }
 
-  /// Signals the socket after the session reported news of the stream.
+  /// Signals the socket, or updates the deadline if the task has ended, after the session has reported news of the
+  /// stream.
   func update() {
     guard let socket else { return extendDeadline() }
     if isBroken { return socket.signal(.broken) }
@@ -110,15 +113,15 @@ final class HTTP2StreamLeg: StreamTransport {
     return left == count ? .wouldBlock : .moved(count - left)
   }
 
-  /// Returns an empty block for the fields of a response that starts immediately afterwards.
+  /// Returns an empty block for the fields of a response. The caller starts the response immediately afterwards.
   func emptyBlock() -> FieldBlock {
     // The streams of the connection share it; it may hold fields of a response that failed.
     connection.block.clear()
     return connection.block
   }
 
-  /// Starts a response whose fields are in the block and whose body follows in this framing. Returns false if the
-  /// client has gone.
+  /// Starts a response whose fields are in the block of `emptyBlock` and whose body follows in this framing. Returns
+  /// false if the client has gone or the fields are too large.
   func respond(_ framing: BodyFraming) -> Bool {
     let block = connection.block
     defer { block.clear() }
@@ -134,7 +137,7 @@ final class HTTP2StreamLeg: StreamTransport {
     return true
   }
 
-  /// Sends the complete head at the front of `buffer`. Returns its length, or `nil` if it cannot be parsed.
+  /// Sends the complete head at the front of `buffer`. Returns its length, or `nil` if it cannot be parsed or sent.
   private func sendHead(_ buffer: Buffer) -> Int? {
     let worker = connection.worker
     let fields = worker.streamFields
@@ -164,8 +167,8 @@ final class HTTP2StreamLeg: StreamTransport {
     return head.length
   }
 
-  /// Sends as many bytes as the stream has room for. Returns the number of bytes consumed, or `nil` if the body is
-  /// malformed or longer than announced.
+  /// Sends as many bytes of the body as the stream has room for. Returns the number of bytes consumed, or `nil` if the
+  /// body is malformed or longer than announced.
   private func sendBody(_ buffer: Buffer, _ count: Int) -> Int? {
     guard var decoder = body, !decoder.isFinished else { return nil }
     let limit = min(count, session.room(stream))

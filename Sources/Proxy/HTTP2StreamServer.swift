@@ -2,8 +2,9 @@ import Reactor
 
 /// A task that serves streams of one HTTP/2 connection, one after the other.
 ///
-/// Creating a task with everything that a request needs costs a third of a small request, so it waits for the next
-/// stream of its connection. It serves no other client, and the state of one stream is reset for the next.
+/// Creating a task with everything that a request needs costs a third of a small request. So the task waits for the
+/// next stream of its connection after each one. It serves no other client, and the state of one stream is reset for
+/// the next.
 final class HTTP2StreamServer: Activity {
   private let connection: HTTP2Connection
   private let server: ServerConnection
@@ -23,16 +24,16 @@ final class HTTP2StreamServer: Activity {
     server = ServerConnection(streamsOf: connection.base)
   }
 
-  /// Sets `leg` as the next stream to serve.
+  /// Sets the stream of `leg` as the next to serve.
   ///
-  /// - Parameter refusal: the reason to refuse its request before it is read.
+  /// - Parameter refusal: the reason to refuse the request before it is read, if any.
   func begin(_ leg: HTTP2StreamLeg, _ refusal: ProxyFailure?) {
     stage = .serving(refusal)
     server.begin(leg, of: connection.base)
     leg.open(server.socket)
   }
 
-  /// Continues with the assigned stream, or ends without one.
+  /// Continues with the assigned stream, or ends the task if there is none.
   func wake() {
     if case .spare = stage { stage = .ended }
     server.waiter.resume(.ready)

@@ -2,17 +2,18 @@ public import HTTP
 public import HTTP1
 public import Telemetry
 
-/// The decisions that a proxy needs for each request. One per worker, confined to it.
+/// The decisions that a proxy needs for each request. Each worker has its own handler and uses it only on its thread.
 public protocol Handler: AnyObject {
-  /// Decides the handling of a request from its head. On the hot path: it works on bytes and creates no `String` for a
-  /// request that passes.
+  /// Decides the handling of a request from its head. This is on the hot path: the method works on bytes and creates no
+  /// `String` for a request that passes.
   ///
   /// - Parameters:
   ///   - bytes: the head.
   ///   - fields: the positions of its fields in `bytes`.
   func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route
 
-  /// Decides the handling of a request for which `route` returned `inspect`, from the beginning of its body.
+  /// Decides the handling of a request for which `route` returned `inspect`, from `body`: the whole body, or as much of
+  /// its beginning as fits into the receive buffer.
   func routeForm(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
   ) -> Route
@@ -43,7 +44,7 @@ public protocol Handler: AnyObject {
   /// Returns the response that the client gets in place of a withheld one.
   func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response
 
-  /// Edits the head of a passing response to a browser that carries the private cookie.
+  /// Edits the head of a passing response to a request that carries the private cookie.
   func editPassing(_ response: inout Response)
 
   /// Returns the gateway's response to a request that failed outside of `respond`.
@@ -51,15 +52,15 @@ public protocol Handler: AnyObject {
 }
 
 extension Handler {
-  /// For handlers that never return `inspect`.
+  /// Returns `pass`. For handlers whose `route` never returns `inspect`.
   public func routeForm(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
   ) -> Route { .pass }
 
-  /// For handlers that ignore links.
+  /// Returns false. For handlers that ignore links.
   public func withholdsLink(_ value: String, carriesCookie: Bool) -> Bool { false }
 
-  /// For handlers that do not report dropped fields.
+  /// False. For handlers that do not report dropped fields.
   public var observesDroppedFields: Bool { false }
   /// Does nothing.
   public func dropped(field name: String, client: ClientFacts) {}
@@ -84,13 +85,13 @@ public struct ClientFacts {
 
 /// The handling of a request.
 public enum Route {
-  /// Forwards it unchanged, except for the changes that a proxy must make.
+  /// Forwards the request, changed only as a proxy must change it.
   case pass
-  /// Calls `routeForm` once the body is complete or fills the receive buffer. The request is not changed by that.
+  /// Calls `routeForm` once the body is complete or fills the receive buffer. This does not change the request.
   case inspect
   /// Reads the whole request, with a body of at most `bodyLimit` bytes, and calls `respond` of the same handler.
   ///
-  /// The tag is the handler's own classification of the request, so that `respond` does not have to repeat it.
+  /// The tag is a number with which the handler classifies the request, so that `respond` does not have to do it again.
   case intercept(bodyLimit: Int, tag: UInt8 = 0)
   /// Answers without the upstream.
   case answer(Response)
@@ -122,11 +123,11 @@ public struct WithheldResponse {
   public let response: Response
   /// The request that the response answers.
   public let request: Request
-  /// True if `request` is complete. Its body is kept only if it carries the private cookie, up to ``bodyLimit``, and
-  /// only the part that was sent to the upstream.
+  /// True if `request` is complete. The body of `request` is kept only if the request carries the private cookie, only
+  /// the part that was sent to the upstream, and at most ``bodyLimit`` bytes.
   public let isComplete: Bool
 
-  /// The maximum number of body bytes kept: login and consent forms have far fewer.
+  /// The maximum number of body bytes that are kept: login and consent forms have far fewer.
   public static let bodyLimit = 64 * 1024
 
   /// Creates the input of `Handler.respond(to:upstream:)`.
@@ -164,12 +165,12 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
   case responseTimeout
   /// The connection ended before the response was complete.
   case reset
-  /// The response is not valid HTTP, uses an unsupported content coding, or exceeds a limit. The reason is for the
+  /// The response is not valid HTTP, uses an unsupported content coding, or exceeds a limit. The text is for the
   /// operator and quotes nothing of the response.
   case malformed(String)
   /// The request cannot be encoded without changing its meaning. Nothing was sent.
   case unsendable
-  /// The client has gone and does not wait for the response.
+  /// The client has gone, so the response is not needed.
   case clientGone(afterSending: Bool)
 
   /// True if the upstream certainly did not receive the request.

@@ -1,21 +1,21 @@
 import HTTP1
 import Reactor
 
-/// The parts of a passing request with a body that are needed if its response is withheld.
+/// The parts of a passing request with a body that are needed if its response is withheld (`WithheldResponse`).
 ///
 /// A request without a body needs no copy: its head stays at the front of the receive buffer until a response begins.
 struct HeldRequest {
   /// The head; its storage is reused for each request of the connection.
   private(set) var head: [UInt8] = []
   private(set) var body: [UInt8] = []
-  /// Decodes the body a second time; `nil` if it is not kept.
+  /// Decodes the body a second time, independently of the upload; `nil` if the body is not kept.
   private var decoder: BodyDecoder?
-  /// False if the body exceeds the limit or there was no memory for it.
+  /// False if the body exceeded the limit or there was no memory for it; then `body` is empty.
   private var fits = true
 
-  /// True if `body` is kept.
+  /// True if the body is to be kept.
   var keepsBody: Bool { decoder != nil }
-  /// True if `body` is complete.
+  /// True if `body` is kept and complete.
   var isWhole: Bool { fits && decoder?.isFinished ?? false }
 
   /// Starts to keep a request.
@@ -26,7 +26,7 @@ struct HeldRequest {
     decoder = framing.map { BodyDecoder($0) }
   }
 
-  /// Adds a piece of the framed body, within the limit and the worker's memory.
+  /// Adds a piece of the body with its framing, as far as the limit and the worker's memory allow.
   mutating func append(_ piece: ArraySlice<UInt8>, _ buffers: BufferPool) {
     guard fits, var decoder else { return }
     defer { self.decoder = decoder }

@@ -1,9 +1,9 @@
 import Reactor
 
-/// The identities of a worker's most recent clients.
+/// The identities of the clients that a worker has seen most recently, at most `limit`.
 ///
-/// Connections from one address (a proxy, an office, the other containers of a pod) share one identity: separate
-/// copies would take half as much memory as everything else of an idle connection.
+/// Connections from one address (a proxy, an office, the other containers of a pod) share one identity: separate copies
+/// would need half as much memory as the rest of an idle connection.
 final class IdentityCache {
   private struct Entry {
     let peer: Address

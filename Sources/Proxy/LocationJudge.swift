@@ -1,4 +1,4 @@
-/// Decides on a field that redirects a browser.
+/// Decides whether a field with a URL for the browser is forwarded, replaced or withheld.
 enum LocationJudge {
   enum Outcome {
     case keep
@@ -21,13 +21,15 @@ enum LocationJudge {
 
   /// Returns the value with the gateway's origin in place of the upstream's; `nil` if it points elsewhere.
   ///
-  /// A legacy server that builds absolute URLs from its own name would redirect the browser past the gateway.
+  /// Without this, a legacy server that builds absolute URLs from its own name would redirect the browser past the
+  /// gateway.
   static func moved(_ value: String, _ configuration: ProxyConfiguration) -> String? {
     let origin = configuration.upstreamOrigin
     let target = RefreshField.target(of: value)
     let count = origin.utf8.count
     // Scheme and host are case-insensitive (RFC 3986, section 6.2.2.1).
-    guard !origin.isEmpty, target.utf8.count >= count, target.utf8.prefix(count).elementsEqual(origin.utf8, by: same)
+    guard !origin.isEmpty, target.utf8.count >= count,
+      target.utf8.prefix(count).elementsEqual(origin.utf8, by: isEqualIgnoringCase)
     else { return nil }
     let end = target.utf8.index(target.startIndex, offsetBy: count)
     let rest = target[end...]
@@ -35,7 +37,7 @@ enum LocationJudge {
     return "\(value[..<target.startIndex])\(configuration.origin)\(value[end...])"
   }
 
-  private static func same(_ a: UInt8, _ b: UInt8) -> Bool { lowercased(a) == lowercased(b) }
+  private static func isEqualIgnoringCase(_ a: UInt8, _ b: UInt8) -> Bool { lowercased(a) == lowercased(b) }
 
   private static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
 }

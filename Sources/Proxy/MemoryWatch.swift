@@ -3,9 +3,9 @@ import Reactor
 /// Ends HTTP/2 connections that hold memory without reading their responses, once memory becomes short.
 ///
 /// A client decides when it grants credit to a stream (RFC 9113, section 5.2). Until then the rest of its response
-/// waits here, and enough such clients would leave no memory for others. So above half of the limit, each connection
-/// with waiting responses must accept them at the minimum rate, as any other slow client must. A connection that does
-/// not is ended, instead of refusing the next client.
+/// waits here, and enough such clients would leave no memory for others. So while more than half of the limit is in
+/// use, each connection with waiting responses must accept them at the minimum rate, as any other slow client must. A
+/// connection that does not is ended, so that no new client has to be refused.
 final class MemoryWatch: TimerEntry {
   private unowned let worker: ProxyWorker
   private var isRunning = false
@@ -16,7 +16,8 @@ final class MemoryWatch: TimerEntry {
 
   private var isShort: Bool { worker.poller.buffers.bytes > worker.poller.buffers.limit / 2 }
 
-  /// Checks whether memory is short, and starts a window if it is.
+  /// Starts to measure the connections if memory is short and no measurement runs. The measurement ends after
+  /// `creditWindow` milliseconds.
   func look() {
     guard !isRunning, isShort else { return }
     isRunning = true

@@ -1,7 +1,7 @@
 public import Reactor
 
-/// One look-up of the upstream's name, shared by all requests of a worker that need its answer. Each waits with its
-/// own deadline, which the system's resolver does not support.
+/// One look-up of the upstream's name, shared by all requests of a worker that need the answer. Each request waits with
+/// its own deadline, which the system's resolver does not support.
 public final class NameLookUp: Activity {
   private let resolver: Resolver
   private let poller: Poller
@@ -18,7 +18,7 @@ public final class NameLookUp: Activity {
   /// Wakes `waiter` when the look-up ends.
   public func add(_ waiter: Waiter) { waiting.append(waiter) }
 
-  /// Stops waking `waiter`.
+  /// Removes `waiter`, so that the end of the look-up no longer wakes it.
   public func remove(_ waiter: Waiter) { waiting.removeAll { $0 === waiter } }
 
   /// Looks the name up and wakes all waiters.

@@ -1,11 +1,12 @@
 /// The rate at which a client reads or sends bytes, measured only while the gateway waits for nothing else.
 ///
 /// A client that reads or sends a few bytes now and then makes progress forever, and holds an upstream connection and
-/// buffers meanwhile. So progress is compared with a rate, over windows long enough for a link to stall and recover.
+/// buffers meanwhile. So progress is compared with a minimum rate, over windows that are long enough for a link to
+/// stall and recover.
 struct Pace {
   /// The time in milliseconds that was spent waiting in this window.
   private var waited: UInt64 = 0
-  /// The number of bytes moved when the window began; `nil` before the first window.
+  /// The total number of bytes moved when the window began; `nil` before the first wait.
   private var before: Int?
 
   /// Starts a wait. Bytes that moved before the first wait, such as the rest of an earlier response, do not count.
@@ -18,7 +19,7 @@ struct Pace {
     max(0, window - Int(clamping: waited))
   }
 
-  /// Adds a wait. Returns false if a window has ended in which the client was too slow.
+  /// Adds a wait to the window. Returns false if the window has ended and the client was too slow in it.
   ///
   /// - Parameters:
   ///   - rate: The minimum rate in bytes per second.

@@ -2,9 +2,10 @@ import HTTP1
 import Reactor
 import Telemetry
 
-/// A connection that has been idle for a while, in a fifth of the memory of a connection being served.
+/// A client connection that has been idle for a while, without a task and without buffers. It needs a fifth of the
+/// memory of a connection that is being served.
 ///
-/// There may be very many of these. The next byte turns it into a `ServerConnection` again.
+/// There may be very many of these objects. The next byte from the client turns one into a `ServerConnection` again.
 final class ParkedConnection: TimerEntry, SocketObserver {
   /// True until the connection is passed to a `ServerConnection`.
   private var isParked = true
@@ -29,7 +30,7 @@ final class ParkedConnection: TimerEntry, SocketObserver {
     self.state = state
     self.idleDeadline = idleDeadline
     super.init()
-    // The only reference until the socket is closed.
+    // The only strong reference to this object until the socket is closed.
     socket.observer = self
     let now = worker.poller.now
     worker.poller.arm(self, after: idleDeadline.hasPassed(at: now) ? 0 : Int(idleDeadline.milliseconds - now))
@@ -43,7 +44,7 @@ final class ParkedConnection: TimerEntry, SocketObserver {
     if socket.satisfies(.readable) { resume() }
   }
 
-  /// Resumes the connection, which then ends at its next step unless a request has arrived meanwhile.
+  /// Resumes the connection, which then ends unless a request has arrived meanwhile.
   func workerIsDraining() { resume() }
 
   private func resume() {

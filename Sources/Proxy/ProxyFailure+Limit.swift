@@ -1,7 +1,7 @@
 import HTTP1
 import Telemetry
 
-/// The part of a request that was being received or answered.
+/// The part of a request that was being received when it failed. `body` also includes the time of the response.
 enum MessagePart {
   case head
   case body

@@ -1,7 +1,7 @@
 import Reactor
 
 /// Parses the header of the PROXY protocol, versions 1 and 2 (haproxy.org, "The PROXY protocol"), from the first bytes
-/// of a connection. Strict, because the header determines the client's address.
+/// of a connection. The parser is strict, because the header determines the client's address.
 enum ProxyHeader {
   /// The client described by the header.
   struct Client: Equatable {
@@ -18,37 +18,37 @@ enum ProxyHeader {
     case malformed
   }
 
-  /// The length of the longest line of version 1, including its end.
-  private static let longestLine = 107
-  /// The maximum length of the block of version 2. Addresses take up to 36 bytes, followed by names of certificates;
-  /// no proxy sends more of those than fit here.
-  private static let longestBlock = 4_096
-  private static let signature: [UInt8] = [
+  /// The maximum length of a line of version 1, including its end.
+  private static let lineLimit = 107
+  /// The maximum length of the block of version 2 after its first 16 bytes. Addresses take up to 36 bytes, followed by
+  /// names of certificates; no proxy sends more of those than fit into it.
+  private static let blockLimit = 4_096
+  private static let binarySignature: [UInt8] = [
     0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a,
   ]
-  private static let word: [UInt8] = Array("PROXY ".utf8)
+  private static let lineSignature: [UInt8] = Array("PROXY ".utf8)
 
   static func parse(_ bytes: Span<UInt8>) -> Outcome {
     guard bytes.count > 0 else { return .incomplete }
-    let isBinary = bytes[0] == signature[0]
-    let mark = isBinary ? signature : word
-    for index in 0..<min(bytes.count, mark.count) where bytes[index] != mark[index] { return .malformed }
-    guard bytes.count >= mark.count else { return .incomplete }
+    let isBinary = bytes[0] == binarySignature[0]
+    let expected = isBinary ? binarySignature : lineSignature
+    for index in 0..<min(bytes.count, expected.count) where bytes[index] != expected[index] { return .malformed }
+    guard bytes.count >= expected.count else { return .incomplete }
     return isBinary ? parseBinary(bytes) : parseLine(bytes)
   }
 
   // MARK: Version 1
 
   private static func parseLine(_ bytes: Span<UInt8>) -> Outcome {
-    var end = word.count
+    var end = lineSignature.count
     while end < bytes.count, bytes[end] != 0x0d {
-      guard end < longestLine - 2, bytes[end] >= 0x20, bytes[end] < 0x7f else { return .malformed }
+      guard end < lineLimit - 2, bytes[end] >= 0x20, bytes[end] < 0x7f else { return .malformed }
       end += 1
     }
-    guard end <= longestLine - 2 else { return .malformed }
+    guard end <= lineLimit - 2 else { return .malformed }
     guard end + 1 < bytes.count else { return .incomplete }
     guard bytes[end + 1] == 0x0a else { return .malformed }
-    let line = String(decoding: (word.count..<end).map { bytes[$0] }, as: UTF8.self)
+    let line = String(decoding: (lineSignature.count..<end).map { bytes[$0] }, as: UTF8.self)
     let words = line.split(separator: " ", omittingEmptySubsequences: false)
     // The rest of the line must be ignored.
     if words.first == "UNKNOWN" { return .complete(length: end + 2, client: nil) }
@@ -60,7 +60,7 @@ enum ProxyHeader {
     return .complete(length: end + 2, client: Client(address: client, isSecure: false))
   }
 
-  /// A decimal number without leading zeros.
+  /// Parses a port: a decimal number up to 65,535 without leading zeros.
   private static func port(_ text: Substring) -> Int? {
     guard !text.isEmpty, text.count <= 5, text.utf8.allSatisfy({ $0 &- 0x30 < 10 }), text == "0" || text.first != "0",
       let number = Int(text), number <= 65_535
@@ -79,7 +79,7 @@ enum ProxyHeader {
     let family = bytes[13] >> 4
     let transport = bytes[13] & 0xf
     let block = Int(bytes[14]) << 8 | Int(bytes[15])
-    guard version == 2, command <= 1, family <= 3, transport <= 2, block <= longestBlock else { return .malformed }
+    guard version == 2, command <= 1, family <= 3, transport <= 2, block <= blockLimit else { return .malformed }
     let length = fixedLength + block
     guard bytes.count >= length else { return .incomplete }
     // LOCAL: a health check by the proxy itself; the rest must be ignored.
@@ -88,15 +88,15 @@ enum ProxyHeader {
     switch family {
     case 1: addressLength = 4
     case 2: addressLength = 16
-    // Unspecified, and Unix sockets, whose names have no meaning here.
+    // An unspecified family, or Unix sockets, whose names have no meaning here.
     default: return .complete(length: length, client: nil)
     }
-    // Two addresses and two ports. A datagram cannot be a connection.
+    // The block begins with two addresses and two ports. A datagram cannot be a connection.
     let tail = fixedLength + 2 * addressLength + 4
     guard transport == 1, tail <= length else { return .malformed }
     let source = (fixedLength..<fixedLength + addressLength).map { bytes[$0] }
     let port = Int(bytes[tail - 4]) << 8 | Int(bytes[tail - 3])
-    guard let address = Address(bytes: source, port: port), let isSecure = readsTLS(bytes, tail..<length) else {
+    guard let address = Address(bytes: source, port: port), let isSecure = usesTLS(bytes, tail..<length) else {
       return .malformed
     }
     return .complete(length: length, client: Client(address: address, isSecure: isSecure))
@@ -105,8 +105,9 @@ enum ProxyHeader {
   private static let typeTLS: UInt8 = 0x20
   private static let connectedOverTLS: UInt8 = 0x01
 
-  /// Reads the TLVs. Returns whether one says that the client's connection uses TLS; `nil` if they are malformed.
-  private static func readsTLS(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool? {
+  /// Reads the type-length-value fields (TLVs). Returns true if one of them says that the client's connection uses TLS,
+  /// false if none does, `nil` if they are malformed.
+  private static func usesTLS(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool? {
     var isSecure = false
     var position = range.lowerBound
     while position < range.upperBound {

@@ -6,22 +6,22 @@ public struct ProxyLimits: Sendable {
   public var head = HeadLimits.standard
   /// The maximum number of client connections of the process.
   public var connections = 65_536
-  /// The maximum number of connections of one address; for IPv6, of one /64 prefix.
+  /// The maximum number of connections of one IPv4 address or one /64 prefix of IPv6.
   public var connectionsPerAddress = 1_024
   /// The maximum number of requests on one connection.
   public var requestsPerConnection = 10_000
   /// The maximum time in milliseconds from a request's head to its response's last byte.
   public var requestTimeout = 3_600_000
-  /// The minimum rate in bytes per second at which a client must read or send while nothing else is waited for; 0:
-  /// any.
+  /// The minimum rate in bytes per second at which a client must read or send while the gateway waits only for this
+  /// client; 0 for no minimum.
   public var minimumRate = 500
   /// The window in milliseconds over which `minimumRate` is measured: long enough for a link to recover from a stall
   /// of some seconds.
   public var rateWindow = 20_000
-  /// The time in milliseconds for which an HTTP/2 connection may hold responses below `minimumRate` while memory is
-  /// short: longer than a round trip and a retransmission.
+  /// The time in milliseconds for which an HTTP/2 client may accept its responses more slowly than `minimumRate` while
+  /// memory is short: longer than a round trip and a retransmission.
   public var creditWindow = 5_000
-  /// The number of bytes that buffers and bodies may use in this worker.
+  /// The maximum number of bytes that buffers and bodies may use in this worker.
   public var bufferMemory = 256 * 1024 * 1024
   /// The number of upstream connections of this worker reserved for intercepted requests; passing requests may not use
   /// them.

@@ -5,8 +5,8 @@ public import TLS
 
 /// The configuration of a proxy.
 public struct ProxyConfiguration: Sendable {
-  /// The time in milliseconds from the first byte of a head to its end, and from the start of a connection to its
-  /// first byte.
+  /// The time in milliseconds from the first byte of a head to its end. Also the time from the start of a connection to
+  /// its first byte.
   public var headTimeout = 10_000
   /// The time in milliseconds without progress of a body, in either direction.
   public var bodyTimeout = 60_000
@@ -21,12 +21,12 @@ public struct ProxyConfiguration: Sendable {
   public var connectTimeout = 5_000
   /// The time in milliseconds from the request's last byte to the response's head.
   public var responseTimeout = 60_000
-  /// True if a client that ends its sending side cancels a safe request that has no response yet.
+  /// True if a safe request that has no response yet is cancelled when its client ends its sending side.
   public var cancelsHalfClosed = true
   /// The time in milliseconds for which an unused upstream connection is kept.
   public var upstreamIdleTimeout = 30_000
-  /// The time in milliseconds for which an idle upstream connection may be used for a request that must not be sent
-  /// twice.
+  /// The time in milliseconds after its last use for which an idle upstream connection may be used for a request that
+  /// must not be sent twice.
   public var freshReuse = 1_000
   /// The maximum number of upstream connections of one worker.
   public var upstreamConnections = 512
@@ -50,19 +50,21 @@ public struct ProxyConfiguration: Sendable {
   public var privateCookie = ""
   /// Returns true for a trusted proxy, whose forwarding fields are used.
   public var trusts: @Sendable (Address) -> Bool = { _ in false }
-  /// The TLS of each listener, by its position; a listener beyond the end, or with `nil`, is plaintext.
+  /// The TLS of each listener, by its index. A listener without an element, or with `nil`, is plaintext.
   public var listeners: [TLSServer?] = []
   /// The TLS of upstream connections; `nil` for plaintext.
   public var upstreamTLS: TLSClient?
-  /// The value of `Strict-Transport-Security` in responses over TLS (RFC 6797, section 7.1); empty: no field.
+  /// The value of `Strict-Transport-Security` in responses over TLS (RFC 6797, section 7.1); empty if the gateway adds
+  /// no such field.
   public var strictTransportSecurity = ""
   /// True if `Secure` is added to the upstream's cookies, because browsers reach the gateway over https.
   public var securesCookies = false
   /// Globs of names of request fields that only a trusted proxy may send, in addition to the built-in ones.
   public var strippedFields: [String] = []
-  /// Globs of names of request fields that every client may send, although a built-in glob matches.
+  /// Globs of names of request fields that every client may send although a built-in glob matches or the name contains
+  /// an `_`.
   public var keptFields: [String] = []
-  /// Protocols, in lower case, that an `Upgrade` may request.
+  /// The protocols, in lower case, that an `Upgrade` field may request.
   public var upgrades: Set<String> = []
   /// The limits of HTTP/2 connections; `nil` if only HTTP/1.1 is enabled.
   public var http2: HTTP2Limits?
@@ -71,23 +73,23 @@ public struct ProxyConfiguration: Sendable {
   public init() {}
 }
 
-/// The settings of a proxy: an immutable snapshot, replaced as a whole between two requests.
+/// The settings of a proxy: an immutable snapshot that is replaced as a whole between two requests.
 ///
-/// A class, because it is used several times per request and copying a struct would retain each field.
+/// A class, because it is used several times per request, and copying a struct would retain each field.
 public final class ProxySettings: Sendable {
   let configuration: ProxyConfiguration
   /// The request fields that only a trusted proxy may send.
   let identityFields: IdentityFields
-  /// True if no glob of the configuration can match the name of a common field.
+  /// True if no configured glob can match the name of a common field (`KnownField.common`), because there are none.
   let passesCommonFields: Bool
-  /// `Host: ...` and `Via: ...` lines, ready to be copied.
+  /// The `Host: ...` line and, below, the `Via: ...` lines, ready to be copied.
   let hostLine: [UInt8]
   let viaLine: [UInt8]
   let viaLineOfHTTP10: [UInt8]
   let viaLineOfHTTP2: [UInt8]
   /// The `Strict-Transport-Security: ...` line, or nothing.
   let strictTransportLine: [UInt8]
-  /// The pseudonym in lower case, because hosts are case-insensitive.
+  /// The name in `Via` in lower case, because host names are case-insensitive.
   let loopMark: String
 
   /// Prepares the lines and globs that each request uses.

@@ -16,14 +16,16 @@ public final class ProxyWorker {
   public private(set) var settings: ProxySettings
   /// The current handler, replaced together with the settings.
   public private(set) var handler: any Handler
-  /// One index of each kind serves all connections, because a head is parsed and rewritten without a wait in between.
+  /// The fields of the request head and of the response head that are being processed. One index of each kind serves
+  /// all connections, because a head is parsed and rewritten without a wait in between.
   let requestFields = HeadIndex()
   let responseFields = HeadIndex()
-  /// For the responses of HTTP/2 streams, which are parsed while `responseFields` may be in use.
+  /// The fields of the response of an HTTP/2 stream, which is parsed while `responseFields` may be in use.
   let streamFields = HeadIndex()
   let identities = IdentityCache()
   private var http2Connections: [ObjectIdentifier: HTTP2Connection] = [:]
-  /// True if the worker will drain soon: every response announces `Connection: close`, or the connection sends GOAWAY.
+  /// True if the worker will drain soon: every HTTP/1.1 response announces `Connection: close`, and every HTTP/2
+  /// connection sends GOAWAY.
   public var isWindingDown = false {
     didSet {
       for connection in http2Connections.values { connection.wake() }
@@ -31,13 +33,13 @@ public final class ProxyWorker {
   }
   private(set) lazy var memoryWatch = MemoryWatch(self)
   let handshakes: HandshakeGate
-  /// Counts a client that sent too many KeyUpdates. Shared by all connections, to avoid an allocation for each.
+  /// Counts a client that sent too many KeyUpdate messages. Shared by all connections, to avoid an allocation for each.
   let keyUpdateFlood: () -> Void
   /// The connection counts, shared by all workers.
   let connections: ConnectionLimits
-  /// The number of refused clients that are being sent the reason.
+  /// The number of refused connections to which the reason is being sent.
   private var refusals = 0
-  /// The maximum of `refusals`: each uses a buffer until its response is sent and its request drained.
+  /// The maximum of `refusals`: each uses a buffer until its response is sent and its request is drained.
   private static let refusalLimit = 64
   private var requestNumber: UInt64 = 0
   private var dateSecond = -1
@@ -74,14 +76,14 @@ public final class ProxyWorker {
     self.handler = handler
     pool.settings = settings
     poller.buffers.limit = settings.configuration.limits.bufferMemory
-    // Requests that rely on the new authorities must not use connections made under the old ones.
+    // Requests that rely on the new certificate authorities must not use connections made under the old ones.
     if old !== settings.configuration.upstreamTLS { pool.renew() }
   }
 
   /// Serves an accepted connection.
   ///
   /// - Parameters:
-  ///   - listener: the position of the listener that accepted it.
+  ///   - listener: the index of the listener that accepted the connection.
   ///   - speaksProxyProtocol: true if the listener requires a header of the PROXY protocol first.
   public func serve(_ socket: Socket, peer: Address, listener: Int = 0, speaksProxyProtocol: Bool = false) {
     let listeners = settings.configuration.listeners
@@ -101,7 +103,7 @@ public final class ProxyWorker {
     refusals -= 1
   }
 
-  /// Serves HTTP/2 on a connection. The bytes received so far are in the input of `base`.
+  /// Serves HTTP/2 on the connection of `base`, whose input contains the bytes received so far.
   func serveHTTP2(_ base: ServerConnection) {
     let connection = HTTP2Connection(base)
     http2Connections[ObjectIdentifier(connection)] = connection
@@ -116,7 +118,7 @@ public final class ProxyWorker {
     http2Connections[ObjectIdentifier(connection)] = nil
   }
 
-  /// Returns the response head at the front of `input` as values; its fields are in `responseFields`.
+  /// Returns the parsed response head at the front of `input` as a `Response`; `responseFields` contains its fields.
   func values(of head: ResponseHead, _ input: Buffer) -> Response {
     let cookie = settings.configuration.privateCookie
     return input.withSpan { bytes in
@@ -126,7 +128,7 @@ public final class ProxyWorker {
     }
   }
 
-  /// The `Date` field of a response created now, with its line end.
+  /// The `Date` field, with its line end, of a response that is created now.
   var dateLine: [UInt8] {
     let second = Clock.realSeconds()
     if second != dateSecond {
@@ -141,7 +143,7 @@ public final class ProxyWorker {
 public protocol ProxyMetrics: AnyObject {
   /// A request was answered. `nanoseconds`: from its head to the last byte of the response.
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64)
-  /// A response head arrived from the upstream. `nanoseconds`: since the request was sent; for a passing request,
+  /// A final response head arrived from the upstream. `nanoseconds`: since the request was sent; for a passing request,
   /// since its head arrived.
   func upstreamAnswered(nanoseconds: UInt64)
   /// There was no complete response from the upstream.
@@ -180,7 +182,7 @@ public enum HandshakeOutcome: Sendable {
   case failed
 }
 
-/// The handling of a request, as counted.
+/// The handling of a request, as metrics count it.
 public enum RequestHandling: Sendable {
   case passed
   case intercepted

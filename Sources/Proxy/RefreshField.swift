@@ -1,9 +1,10 @@
 /// A `Refresh` field: a delay and a URL (HTML, "shared declarative refresh steps").
 public enum RefreshField {
-  /// Returns the URL of a `Location` or `Refresh`: for the latter, the text after the delay. A slice of the text
-  /// itself.
+  /// Returns the URL in the value of a `Location` or `Refresh` field: in a `Refresh`, the text after the delay. The
+  /// result is a slice of `field`.
   ///
-  /// No URI begins with a number and a separator. A relative reference that does cannot lead to a redirect URI.
+  /// The form of the value shows which field it is: no URI begins with a number and a separator, and a relative
+  /// reference that does cannot lead to a redirect URI.
   public static func target(of field: String) -> Substring {
     let text = field.drop(while: isSpace)
     guard let first = text.first, first.isASCII, first.isNumber || first == "." else { return text }

@@ -2,9 +2,10 @@ import HTTP
 import HTTP1
 import Reactor
 
-/// Converts parsed heads to values.
+/// Converts parsed heads to `Request` and `Headers` values.
 enum RequestReader {
-  /// Returns the request without its body. Fields that end at this hop, or that only a proxy may send, are omitted.
+  /// Returns the request without its body. Omits fields that end at this hop, forwarding fields, and fields that this
+  /// client may not send.
   static func read(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ identity: ClientIdentity,
     _ settings: ProxySettings, number: UInt64
@@ -25,8 +26,8 @@ enum RequestReader {
       headers: headers, peer: identity.facts(bytes, fields, request: number).peer, number: number)
   }
 
-  /// Returns the target for an absolute URI without a path: for OPTIONS the server as a whole (RFC 9112, section
-  /// 3.2.4).
+  /// Returns the target for an absolute URI without a path: `*`, the server as a whole, for OPTIONS (RFC 9112, section
+  /// 3.2.4), otherwise `/`.
   static func emptyTarget(_ head: RequestHead) -> String { head.method == .options ? "*" : "/" }
 
   /// Returns the fields of an upstream response, without those that end at this hop or set the private cookie.

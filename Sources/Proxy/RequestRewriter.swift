@@ -1,18 +1,19 @@
 import HTTP1
 import Reactor
 
-/// Writes the canonical head for the upstream from the received head.
+/// Writes the head of a request for the upstream, from the received head.
 enum RequestRewriter {
   struct Written {
     /// True if the request carried the private cookie.
     var carriesCookie = false
-    /// True if a field was dropped that only a trusted proxy may send.
+    /// True if a field was dropped because this client may not send it.
     var dropsFields = false
   }
 
-  /// Writes `head` into the empty `buffer`, without its end (see `writeEnd`).
+  /// Writes `head` into the empty `buffer`, without the framing field and the empty line (`writeEnd`).
   ///
-  /// It fits: a head is at most `Buffer.readSize` bytes long, and the added fields take less than `Buffer.slack`.
+  /// The result fits: a head is at most `Buffer.readSize` bytes long, and the added fields take less than
+  /// `Buffer.slack`.
   static func write(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ identity: ClientIdentity,
     _ settings: ProxySettings, to buffer: Buffer
@@ -83,7 +84,7 @@ enum RequestRewriter {
     buffer.append("\r\n")
   }
 
-  /// Returns the protocol to switch to, if the configuration allows it and the request is a GET without a body.
+  /// Returns the value of `Upgrade` if the configuration allows this protocol and the request is a GET without a body.
   static func allowedUpgrade(_ head: RequestHead, _ bytes: Span<UInt8>, _ settings: ProxySettings) -> Range<Int>? {
     guard let upgrade = head.upgrade, head.body == .none, head.method == .get else { return nil }
     return settings.configuration.upgrades.contains { HeadIndex.equal(bytes, upgrade, $0) } ? upgrade : nil

@@ -1,19 +1,19 @@
 internal import Bytes
 import HTTP
 
-/// Encodes the fields of a message that the gateway holds as a whole.
+/// Encodes the fields of a message that the gateway itself creates or holds as a whole.
 enum ResponseEncoder {
   /// The number of bytes reserved for the start line, the framing fields and the empty line.
   static let reserve = 256
 
   /// Returns the fields as bytes, one line each; `nil` if one of them cannot be encoded safely.
   ///
-  /// No field is ever omitted: a head without its `Set-Cookie`, `Location` or security policy would have another
-  /// meaning. Values come from code that has validated them. This is the last check: no CR, LF or NUL reaches the
-  /// wire.
+  /// A field that cannot be encoded is never just omitted: a head without its `Set-Cookie`, `Location` or security
+  /// policy would have another meaning. Values come from code that has validated them. This is the last check: no CR,
+  /// LF or NUL reaches the wire.
   ///
-  /// - Parameter strictTransport: the gateway's `Strict-Transport-Security` line, which replaces any other; or
-  ///   nothing.
+  /// - Parameter strictTransport: the gateway's `Strict-Transport-Security` line, which replaces any such field of
+  ///   `headers`; empty if there is none to add.
   static func fields(_ headers: Headers, strictTransport: [UInt8] = []) -> [UInt8]? {
     var bytes: [UInt8] = []
     // Enough for most heads, so that the array grows once.
@@ -32,7 +32,7 @@ enum ResponseEncoder {
     return bytes
   }
 
-  /// Returns the status line, with the upstream's reason phrase if there is one; `nil` if that cannot be encoded.
+  /// Returns the status line, with the upstream's reason phrase if there is one; `nil` if the phrase cannot be encoded.
   static func statusLine(_ response: Response) -> [UInt8]? {
     let reason = response.reason ?? ReasonPhrase.of(response.status)
     guard isSafe(reason) else { return nil }

@@ -4,17 +4,17 @@ import Reactor
 
 /// Finds and parses the head of an upstream response; skips interim responses.
 struct ResponseHeadReader {
-  /// The maximum number of interim responses, more than any server sends: without a limit an upstream could hold an
-  /// exchange forever.
+  /// The maximum number of interim responses, more than any server sends. Without a limit an upstream could keep an
+  /// exchange waiting forever.
   private static let interimLimit = 16
 
   private var scanner = HeadScanner()
   private var interim = 0
 
-  /// Returns the final head, at the front of the input, if it is complete; its fields are in `fields`. `nil`: receive
-  /// more.
+  /// Returns the final head if it is complete; it is at the front of the input, and its fields are in `fields`. Returns
+  /// `nil` if more bytes must be received.
   ///
-  /// Throws `malformed`, also if the head is longer than a buffer.
+  /// Throws `malformed`, also if the head is longer than `Buffer.readSize`.
   mutating func parse(
     _ input: Buffer, to method: Method, acceptsSwitch: Bool = false, into fields: HeadIndex
   ) throws(UpstreamFailure) -> ResponseHead? {

@@ -7,7 +7,7 @@ protocol ResponseHeadSink {
   func appendField(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>)
   func appendField(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>, suffix: StaticString)
   func appendField(_ name: StaticString, _ value: [UInt8])
-  /// Appends a field given in HTTP/1.1 form with its line end; nothing if `line` is empty.
+  /// Appends a field given in HTTP/1.1 form with its line end. Does nothing if `line` is empty.
   func appendLine(_ line: [UInt8])
   /// Appends the framing of the body and the `Connection` field.
   func appendEnd(_ framing: ResponseRewriter.Framing.Field, status: Int, keepsAlive: Bool, minorVersion: Int)

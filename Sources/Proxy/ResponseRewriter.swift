@@ -2,15 +2,16 @@ import HTTP
 import HTTP1
 import Reactor
 
-/// Writes the response head for the client from the upstream's.
+/// Writes the head of a response for the client, from the head of the upstream's response.
 enum ResponseRewriter {
-  /// The framing of the outgoing body, and whether the connection can be kept.
+  /// The framing of the outgoing body.
   struct Framing {
     let pump: BodyPump
     /// The framing that the pump produces.
     let body: BodyFraming
+    /// The framing field of the head.
     let field: Field
-    /// True if the end of the connection ends the body: HTTP/1.0.
+    /// True if the end of the connection ends the body: for an HTTP/1.0 client without an announced length.
     let needsClose: Bool
 
     enum Field {
@@ -40,16 +41,16 @@ enum ResponseRewriter {
     }
   }
 
-  /// Values that replace those of the upstream.
+  /// Values that replace those of the upstream in fields with a URL.
   struct Replacements {
     private(set) var location: String?
     private(set) var contentLocation: String?
     private(set) var refresh: String?
 
-    /// The size of the three names and the text around them, rounded up.
+    /// The size of the three field names and the text around them, rounded up.
     private static let overhead = 64
 
-    /// The maximum number of bytes that they take.
+    /// An upper bound of the number of bytes of the replaced fields.
     var count: Int {
       let values = (location?.utf8.count ?? 0) + (contentLocation?.utf8.count ?? 0) + (refresh?.utf8.count ?? 0)
       return values == 0 ? 0 : values + Replacements.overhead
@@ -67,7 +68,7 @@ enum ResponseRewriter {
 
   private static let secureAttribute: StaticString = "; Secure"
 
-  /// Returns the maximum number of bytes by which the fields grow, not counting replacements.
+  /// Returns the maximum number of bytes by which the fields grow, not counting replacements and an added `Date`.
   static func growth(of fields: HeadIndex, _ settings: ProxySettings) -> Int {
     var growth = settings.strictTransportLine.count
     guard settings.configuration.securesCookies, fields.has(.setCookie) else { return growth }
@@ -79,7 +80,7 @@ enum ResponseRewriter {
   ///
   /// - Parameters:
   ///   - date: the `Date` field to add; empty if the upstream sent one (RFC 9110, section 6.6.1).
-  ///   - strictTransport: the gateway's `Strict-Transport-Security` line; or nothing.
+  ///   - strictTransport: the gateway's `Strict-Transport-Security` line, which replaces the upstream's; or nothing.
   static func write(
     _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing.Field, keepsAlive: Bool,
     minorVersion: Int, _ replacements: borrowing Replacements, date: [UInt8], strictTransport: [UInt8],

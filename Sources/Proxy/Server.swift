@@ -1,7 +1,7 @@
 public import Reactor
 import Synchronization
 
-/// A proxy on all of its workers: started, reloaded and drained as one.
+/// A proxy on all of its workers. They are started, reloaded and drained together.
 public final class Server: Sendable {
   /// The workers.
   public let group: WorkerGroup
@@ -9,7 +9,8 @@ public final class Server: Sendable {
   public let addresses: [Address]
   private let updates = Mutex(Updates())
 
-  /// The number of running updates. A loop that has ended runs no more jobs, so no caller may wait for it.
+  /// The updates (calls of `perform`) in progress. A loop that has ended runs no more jobs, so a call that waits for it
+  /// would never return.
   private struct Updates {
     var running = 0
     var isClosed = false
@@ -18,7 +19,7 @@ public final class Server: Sendable {
   /// Binds `addresses` for each of `count` workers, starts their threads and begins to accept.
   ///
   /// - Parameters:
-  ///   - proxyProtocol: the positions of the addresses that use the PROXY protocol.
+  ///   - proxyProtocol: the indices of the addresses that use the PROXY protocol.
   ///   - descriptorReserve: the number of descriptors left to other uses; accepting pauses when no more are free.
   ///   - build: creates the proxy of each worker, on that worker.
   ///
@@ -52,7 +53,7 @@ public final class Server: Sendable {
       for worker in workers {
         let listeners = bound.map { $0[worker.index] }
         let group = group
-        // From here on, `prepare` or the worker closes them.
+        // From here on, `prepare` or the worker closes the listeners of this worker.
         accepting += 1
         try await worker.perform { (worker: isolated Worker) throws(IOError) in
           let proxy = build(worker)
@@ -60,7 +61,7 @@ public final class Server: Sendable {
           try Server.prepare(listeners, proxyProtocol, proxy, worker, group, descriptorReserve)
         }
       }
-      // Accept only once every worker can receive handed-over connections.
+      // Accept only once every worker can adopt connections that another worker has accepted for it.
       for worker in workers { await worker.beginAccepting() }
     } catch {
       for socket in bound.flatMap({ $0[accepting...] }) { socket.close() }
@@ -72,7 +73,7 @@ public final class Server: Sendable {
     }
   }
 
-  /// Passes all listeners of a worker to it; after an error, closes the rest.
+  /// Passes all listeners of a worker to the worker. After an error, closes the rest.
   private static func prepare(
     _ listeners: [ListeningSocket], _ proxyProtocol: Set<Int>, _ proxy: ProxyWorker, _ worker: isolated Worker,
     _ group: WorkerGroup, _ reserve: Int
@@ -93,7 +94,7 @@ public final class Server: Sendable {
     }
   }
 
-  /// Runs `body` with the proxy of each worker, on its worker, one after the other; not at all once the server has
+  /// Runs `body` with the proxy of each worker, on that worker, one after the other. Does nothing once the server has
   /// ended.
   public func update(_ body: @escaping @Sendable (ProxyWorker) -> Void) async {
     await perform { worker in
@@ -101,7 +102,7 @@ public final class Server: Sendable {
     }
   }
 
-  /// Runs `body` on each worker, one after the other; not at all once the server has ended.
+  /// Runs `body` on each worker, one after the other. Does nothing once the server has ended.
   public func perform(_ body: @escaping @Sendable (isolated Worker) -> Void) async {
     let begins = updates.withLock { updates in
       if !updates.isClosed { updates.running += 1 }
@@ -112,8 +113,8 @@ public final class Server: Sendable {
     updates.withLock { $0.running -= 1 }
   }
 
-  /// Ends the server: responses announce that their connection closes, and connections are accepted for another
-  /// `delay` milliseconds. Then requests in progress finish, for at most `timeout` milliseconds.
+  /// Ends the server. For `delay` milliseconds, connections are still accepted, but responses announce that their
+  /// connection closes. Then requests in progress may take at most `timeout` milliseconds to finish.
   ///
   /// Returns the number of connections that had to be cut.
   public func drain(delay: Int, timeout: Int, clock: WaitClock) async -> Int {

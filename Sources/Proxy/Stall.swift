@@ -1,16 +1,17 @@
 import Reactor
 
-/// The time since a client last received any of the bytes that wait for it, here or in the kernel.
+/// Measures for how long a client has received none of the bytes that wait for it, here or in the kernel.
 ///
-/// The kernel makes room for more bytes from time to time even if the client receives nothing, so a successful send is
-/// not progress; an acknowledgement from the client is. There is no event for that, so it is polled.
+/// The kernel makes room for more bytes from time to time even if the client receives nothing. So a successful send is
+/// no progress, but an acknowledgement from the client is. No event reports acknowledgements, so their number is
+/// polled.
 struct Stall {
-  /// The number of checks within the timeout.
+  /// The number of checks within the timeout, at least.
   private static let looks = 4
 
-  /// The start in monotonic milliseconds.
+  /// The time in monotonic milliseconds since which no progress was seen; `nil` if no bytes wait.
   private var began: UInt64?
-  /// The number of bytes that the client had received by then.
+  /// The total number of bytes that the client had received at that time.
   private var taken = 0
 
   var isRunning: Bool { began != nil }
@@ -27,22 +28,23 @@ struct Stall {
     self.taken = taken
   }
 
+  /// Records that no bytes wait any more.
   mutating func end() {
     began = nil
   }
 
-  /// Returns the deadline of a client that receives nothing; `.never` if nothing waits.
+  /// Returns the deadline of a client that receives nothing; `.never` if no bytes wait.
   func deadline(_ timeout: Int) -> Deadline {
     began.map { Deadline(milliseconds: $0 + UInt64(timeout)) } ?? .never
   }
 
-  /// Returns the latest time of the next check.
+  /// Returns the time by which the next check must happen; `.never` if no bytes wait.
   func nextLook(_ timeout: Int, now: UInt64) -> Deadline {
     guard isRunning else { return .never }
     return min(deadline(timeout), Deadline(milliseconds: now + UInt64(timeout / Stall.looks)))
   }
 
-  /// True if the timeout has passed and the client has received nothing in it, up to now.
+  /// True if the timeout has passed and the client has received nothing since `began`.
   func isOver(_ timeout: Int, now: UInt64, taken: () -> Int) -> Bool {
     deadline(timeout) <= Deadline(milliseconds: now) && taken() <= self.taken
   }

@@ -1,7 +1,7 @@
 public import TLS
 public import Telemetry
 
-/// Counts nothing: for the admin listener and the demo's servers.
+/// Metrics that count nothing, for the admin listener and the demo's servers.
 public final class Unmeasured: ProxyMetrics {
   /// Creates metrics without state.
   public init() {}

@@ -5,7 +5,7 @@ import HTTP1
 import Reactor
 import Telemetry
 
-/// The upstream, as available to the handler of an intercepted request: it sends the gateway's own requests.
+/// The upstream, for a handler that responds to a request itself: sends the gateway's own requests.
 public final class Upstream {
   private let connection: ServerConnection
   private var waiter: Waiter { connection.waiter }
@@ -18,18 +18,18 @@ public final class Upstream {
 
   /// Sends a request and waits for the head of the response, whose body is then collected, relayed or discarded.
   ///
-  /// An idempotent request is sent once more if a reused connection turns out to be closed.
+  /// A GET or HEAD request is sent once more, on another connection, if a reused connection turns out to be closed.
   ///
-  /// A client that goes away leaves the queue and ends the wait for the response to a safe request. The response to a
-  /// request that may have changed state upstream is awaited in any case: then the gateway knows the result when the
-  /// client repeats its request.
+  /// If the client goes away before the request is sent, the request is not sent. If it goes away later, only the wait
+  /// for the response to a GET or HEAD ends. The response to any other request is awaited in any case, because the
+  /// request may have changed state: then the gateway knows the result when the client repeats its request.
   ///
-  /// Throws `UpstreamFailure`; its `nothingWasSent` says whether the upstream can have received the request.
+  /// Throws `UpstreamFailure`; its `nothingWasSent` is true if the upstream certainly did not receive the request.
   public func send(_ request: OutboundRequest) async throws(UpstreamFailure) -> UpstreamResponse {
     let isIdempotent = request.method == "GET" || request.method == "HEAD"
     let head = try encode(request)
     let client = isIdempotent ? connection.socket : nil
-    // Gather before taking a connection, so that it is used as soon as it is taken.
+    // Gather before taking a connection, so that the connection is used as soon as it is taken.
     await waiter.gather()
     if client != nil, connection.isAbandoned { throw .clientGone(afterSending: false) }
     var mayReuse = true
@@ -66,7 +66,7 @@ public final class Upstream {
     if let limit = ProxyFailure.upstream(failure).limit(in: .body) { worker.metrics.limited(limit) }
   }
 
-  /// Returns the encoded head. Throws if it cannot be encoded safely.
+  /// Returns the encoded head. Throws `unsendable` if it cannot be encoded safely.
   private func encode(_ request: OutboundRequest) throws(UpstreamFailure) -> [UInt8] {
     let settings = worker.settings
     guard Upstream.isVisible(request.method), Upstream.isVisible(request.target),
@@ -93,7 +93,7 @@ public final class Upstream {
     return head
   }
 
-  /// Returns the fields without the private cookie, whatever its source.
+  /// Returns the fields without the private cookie, even if the handler added it.
   private static func withoutPrivateCookie(_ headers: Headers, _ name: String) -> Headers {
     guard headers.contains("Cookie") else { return headers }
     return Headers(
@@ -104,17 +104,17 @@ public final class Upstream {
       })
   }
 
-  /// True if the text cannot end the request line early. This is the last check; the caller builds it from validated
-  /// values.
+  /// True if the text consists of visible ASCII characters, so that it cannot end the request line early. This is the
+  /// last check; the caller builds the text from validated values.
   private static func isVisible(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.span.isVisible
   }
 
-  /// Sends head and body in as few pieces as the buffer allows: each costs a system call, and most requests fit into
-  /// one.
+  /// Sends head and body in as few pieces as the buffer allows. Each piece costs a system call, and most requests fit
+  /// into one.
   ///
-  /// Returns false if the upstream answered, or stopped receiving, before it had the whole request. Its response is
-  /// then read, and its connection closed.
+  /// Returns false if the upstream answered, or stopped receiving, before it had the whole request. The caller then
+  /// reads the response and does not reuse the connection.
   private func send(
     _ head: [UInt8], _ request: OutboundRequest, to upstream: UpstreamConnection, _ client: Socket?
   ) async throws(UpstreamFailure) -> Bool {
@@ -122,15 +122,15 @@ public final class Upstream {
     let buffer = poller.buffers.take()
     defer { if request.isSecret { poller.buffers.wipeAndGiveBack(buffer) } else { poller.buffers.giveBack(buffer) } }
     let deadline = poller.deadline(after: worker.settings.configuration.bodyTimeout)
-    var ofHead = 0
-    var ofBody = 0
+    var headOffset = 0
+    var bodyOffset = 0
     while true {
-      let next = min(buffer.room, head.count - ofHead)
-      buffer.append(head, in: ofHead..<ofHead + next)
-      ofHead += next
-      let more = min(buffer.room, body.count - ofBody)
-      buffer.append(body, in: ofBody..<ofBody + more)
-      ofBody += more
+      let next = min(buffer.room, head.count - headOffset)
+      buffer.append(head, in: headOffset..<headOffset + next)
+      headOffset += next
+      let more = min(buffer.room, body.count - bodyOffset)
+      buffer.append(body, in: bodyOffset..<bodyOffset + more)
+      bodyOffset += more
       if buffer.isEmpty { return true }
       while !buffer.isEmpty {
         switch upstream.socket.send(buffer) {
@@ -144,7 +144,8 @@ public final class Upstream {
     }
   }
 
-  /// True if the upstream has begun its response.
+  /// Receives without waiting. Returns true if the upstream has begun its response; throws `reset` if it has closed the
+  /// connection.
   private func hasAnswered(_ upstream: UpstreamConnection) throws(UpstreamFailure) -> Bool {
     guard upstream.socket.satisfies(.readable) else { return false }
     switch upstream.receive() {
@@ -154,7 +155,7 @@ public final class Upstream {
     }
   }
 
-  /// Waits for the upstream. Throws if `client` goes away.
+  /// Waits for the upstream. Throws if `client` goes away or the deadline passes.
   private func wait(
     _ socket: Socket, _ wanted: Readiness, _ client: Socket?, until deadline: Deadline
   ) async throws(UpstreamFailure) {
@@ -222,7 +223,7 @@ public final class UpstreamResponse {
     }
   }
 
-  /// The values of the fields that redirect a browser.
+  /// The values of the fields that redirect a browser: Location, Refresh and Content-Location.
   public var locations: [String] {
     UpstreamResponse.locationNames.flatMap { head.headers.all($0) }
   }
@@ -230,7 +231,8 @@ public final class UpstreamResponse {
   /// The values of the `Link` fields.
   public var links: [String] { head.headers.all("Link") }
 
-  /// Returns the head with the gateway's origin in place of the upstream's in each location, as in a passing response.
+  /// Returns the head with the gateway's origin in place of the upstream's in each of the `locations`, as in a passing
+  /// response.
   public func onThisOrigin() -> Response {
     let configuration = server.worker.settings.configuration
     var response = head
@@ -247,7 +249,7 @@ public final class UpstreamResponse {
   private static let locationNames = ["Location", "Refresh", "Content-Location"]
 
   deinit {
-    // The response was neither read nor relayed, so its connection cannot be reused.
+    // The body was neither read nor relayed, so the connection cannot be reused.
     if !isTaken { server.worker.pool.retire(connection) }
   }
 
@@ -257,8 +259,8 @@ public final class UpstreamResponse {
     return connection
   }
 
-  /// Reads the whole body, at most `ProxyConfiguration.collectedBodyLimit` bytes. Throws `malformed` if it is longer
-  /// or there is no memory for it, `reset` or `responseTimeout`.
+  /// Reads the whole body. Throws `malformed` if it is longer than `ProxyConfiguration.collectedBodyLimit` bytes, its
+  /// framing is malformed, or there is no memory for it; throws `reset` or `responseTimeout` if it does not arrive.
   public func collect() async throws(UpstreamFailure) -> [UInt8] {
     isTaken = true
     let worker = server.worker
@@ -276,10 +278,11 @@ public final class UpstreamResponse {
     return body
   }
 
-  /// Reads the whole body like `collect`, and decodes its content coding: some servers compress although they were
-  /// asked not to.
+  /// Reads the whole body like `collect`, and decodes its content coding: some servers compress although the request
+  /// does not accept it.
   ///
-  /// Throws `.malformed` for an unsupported coding, a damaged body, and a body that is too large when decoded.
+  /// Throws what `collect` throws. Also throws `malformed` for an unsupported coding, a damaged body, or a body that is
+  /// too large or does not fit into memory when it is decoded.
   public func content() async throws(UpstreamFailure) -> [UInt8] {
     let body = try await collect()
     do throws(CompressionError) {
@@ -334,7 +337,7 @@ public final class UpstreamResponse {
   }
 
   private func releaseBuffer() {
-    // It held secrets, namely tokens.
+    // The buffer may have held secrets, namely tokens.
     if connection.input.isEmpty { server.poller.buffers.wipeAndGiveBack(connection.input) }
   }
 }

@@ -4,16 +4,17 @@ import Reactor
 final class UpstreamConnection: SocketObserver, TimerOwner {
   let socket: Socket
   private let pool: UpstreamPool
-  /// The pool's epoch at the time of the connect.
+  /// The pool's epoch when the connection was opened.
   let epoch: Int
   /// Received bytes that are not yet consumed; without a block while empty.
   let input = Buffer()
   /// True if a read of the body has filled a block.
   private(set) var isBulk = false
+  /// True if the connection has been idle in the pool before this exchange.
   private(set) var isReused = false
   private let timer = Timer()
   private var isIdle = false
-  /// The end of the last exchange in monotonic milliseconds.
+  /// The time at which the last exchange ended, in monotonic milliseconds.
   private(set) var idleSince: UInt64 = 0
 
   init(_ socket: Socket, _ pool: UpstreamPool, epoch: Int) {
@@ -22,8 +23,8 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
     self.epoch = epoch
   }
 
-  /// Moves the connection into the pool. Any event then means that the upstream has closed it or sent unexpected
-  /// bytes.
+  /// Prepares the connection for the pool. Any event then means that the upstream has closed the connection or sent
+  /// unexpected bytes.
   func park(now: UInt64, timeout: Int) {
     idleSince = now
     isIdle = true
@@ -33,7 +34,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
     pool.poller.arm(timer, for: self, after: timeout)
   }
 
-  /// Takes the connection out of the pool. The timer stays armed: it is moved when the connection parks again.
+  /// Prepares the connection for use. The timer stays armed: its deadline is moved when the connection parks again.
   func unpark() {
     isIdle = false
     isReused = true
@@ -42,13 +43,14 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   /// Receives into `input`.
   func receive() -> Transfer {
     pool.poller.buffers.fill(input)
-    // Bytes in front of the present ones may have been consumed: an interim response, or an earlier part of the body.
+    // Bytes in front of the present ones may have been consumed: those of an interim response, or an earlier part of
+    // the body.
     if input.readRoom == 0 { input.compact() }
     return socket.receive(into: input)
   }
 
-  /// Receives more of a body into `input`. A body that fills a block arrives faster than it is read and gets a wide
-  /// block. Not with TLS, which returns at most one record at a time.
+  /// Receives more of a body into `input`. A body that fills a block arrives faster than it is read, so it gets a wide
+  /// block; but not with TLS, which returns at most one record at a time.
   func receiveBody() -> Transfer {
     if isBulk, input.isEmpty { pool.poller.buffers.widen(input) }
     let result = receive()

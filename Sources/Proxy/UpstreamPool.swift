@@ -1,7 +1,8 @@
 import Reactor
 import TLS
 
-/// The upstream connections of one worker: idle ones last in first out, and a queue when all are in use.
+/// The upstream connections of one worker: a stack of idle ones, and queues of requests that wait because all are in
+/// use.
 public final class UpstreamPool {
   let poller: Poller
   private let resolver: Resolver
@@ -9,19 +10,23 @@ public final class UpstreamPool {
   private let metrics: any ProxyMetrics
   var settings: ProxySettings
   private var idle: [UpstreamConnection] = []
+  /// The number of connections, idle or in use, including those being established.
   private var open = 0
-  /// Incremented when the upstream TLS changes; older connections are not reused for new requests.
+  /// A number that is incremented when the upstream TLS settings change. Connections of an earlier epoch are not reused
+  /// for new requests.
   private var epoch = 0
-  /// Passing requests that wait for a connection, and intercepted ones, for which connections are reserved.
+  /// The passing requests that wait for a connection.
   private var queue: [Waiter] = []
+  /// The intercepted requests that wait for a connection; some connections are reserved for them.
   private var reservedQueue: [Waiter] = []
   private var lookUp: NameLookUp?
-  /// The maximum number of waiting requests per connection. A longer queue would not be served in time.
+  /// The maximum number of waiting requests in a queue per connection. The requests of a longer queue would not be
+  /// served in time.
   private static let queueFactor = 8
-  /// The minimum of the queue limit.
-  private static let shortestQueue = 64
-  /// The number of idle connections that keep their buffer for the next response.
-  private static let buffered = 64
+  /// The maximum length of a queue, even if there are few connections.
+  private static let minimumQueueLimit = 64
+  /// The maximum number of idle connections that keep their buffer for the next response.
+  private static let bufferedIdleLimit = 64
   /// The number of connections opened since the start.
   public private(set) var opened: UInt64 = 0
 
@@ -41,14 +46,14 @@ public final class UpstreamPool {
   /// The number of connections, idle or in use, including those being established.
   public var openCount: Int { open }
 
-  /// Returns an idle connection that suits the request, if there is one. A request that must not be sent twice gets
-  /// only a connection that was used a moment ago (`freshReuse`).
+  /// Returns an idle connection that suits the request; `nil` if there is none. A request that must not be sent twice
+  /// gets only a connection that was used a moment ago (`freshReuse`).
   ///
-  /// An event for input on an idle connection may still be pending. So the kernel is asked first for a request that
-  /// must not be sent twice, and for one with codes or tokens: it must not receive the rest of an earlier response.
-  /// Not for a safe passing request, for which this would be a third read.
+  /// The kernel may hold input on an idle connection that no event has reported yet: its end, or the rest of an earlier
+  /// response. So the kernel is asked first for a request that must not be sent twice, and for an intercepted request,
+  /// whose response contains codes or tokens. It is not asked for other requests, to save the system call.
   func takeIdle(isIdempotent: Bool, isReserved: Bool) -> UpstreamConnection? {
-    guard hasPlace(isReserved) else { return nil }
+    guard mayUseConnection(isReserved) else { return nil }
     while let connection = idle.popLast() {
       // The last one is the most recently used: if it is too old, all are.
       if !isIdempotent, poller.now - connection.idleSince > UInt64(settings.configuration.freshReuse) {
@@ -65,14 +70,14 @@ public final class UpstreamPool {
     return nil
   }
 
-  /// True if the request may use a connection now: passing requests may not use the reserved ones.
-  private func hasPlace(_ isReserved: Bool) -> Bool {
+  /// True if the request may use a connection now. Passing requests may not use the reserved connections.
+  private func mayUseConnection(_ isReserved: Bool) -> Bool {
     isReserved
       || open - idle.count < settings.configuration.upstreamConnections
         - settings.configuration.limits.reservedUpstreamConnections
   }
 
-  /// Returns an idle connection if the request may use it, otherwise a new one; waits in the queue if all are in use.
+  /// Returns an idle connection if the request may use it, otherwise a new one. Waits in a queue if all are in use.
   ///
   /// - Parameter isReserved: true if the request may use the reserved connections.
   func take(
@@ -80,13 +85,13 @@ public final class UpstreamPool {
   ) async throws(UpstreamFailure) -> UpstreamConnection {
     let queueDeadline = poller.deadline(after: settings.configuration.queueTimeout)
     while true {
-      if hasPlace(isReserved) {
+      if mayUseConnection(isReserved) {
         if mayReuse, let connection = takeIdle(isIdempotent: isIdempotent, isReserved: isReserved) {
           return connection
         }
         if open < settings.configuration.upstreamConnections { break }
         if let oldest = idle.first {
-          // All connections are established, and one is idle but does not suit this request: replace it.
+          // All connections are open, and one is idle but does not suit this request: replace it.
           discard(oldest)
           continue
         }
@@ -96,26 +101,27 @@ public final class UpstreamPool {
     return try await connect(client)
   }
 
-  /// Waits until a connection may be available.
+  /// Waits in a queue until a connection may be available.
   private func queue(
     _ client: ServerConnection, _ isReserved: Bool, until deadline: Deadline
   ) async throws(UpstreamFailure) {
     let waiter = client.waiter
-    let limit = max(UpstreamPool.shortestQueue, settings.configuration.upstreamConnections * UpstreamPool.queueFactor)
+    let limit = max(
+      UpstreamPool.minimumQueueLimit, settings.configuration.upstreamConnections * UpstreamPool.queueFactor)
     guard (isReserved ? reservedQueue : queue).count < limit else { throw .busy }
     if isReserved { reservedQueue.append(waiter) } else { queue.append(waiter) }
     let wake = await waiter.wait(client.socket, client.abandonment, until: deadline)
-    // Wake-up and timeout may occur in the same turn: the place is then already this waiter's.
-    let wasGiven = !leave(waiter, isReserved)
+    // Wake-up and timeout may occur in the same turn: then the connection is already meant for this waiter.
+    let wasWoken = !removeFromQueue(waiter, isReserved)
     if client.isAbandoned {
-      if wasGiven { wakeNext() }
+      if wasWoken { wakeNext() }
       throw .clientGone(afterSending: false)
     }
-    if wake == .timedOut, !wasGiven { throw .busy }
+    if wake == .timedOut, !wasWoken { throw .busy }
   }
 
   /// Removes a waiter from its queue. Returns false if it has already been removed.
-  private func leave(_ waiter: Waiter, _ isReserved: Bool) -> Bool {
+  private func removeFromQueue(_ waiter: Waiter, _ isReserved: Bool) -> Bool {
     guard let index = (isReserved ? reservedQueue : queue).firstIndex(where: { $0 === waiter }) else { return false }
     if isReserved { reservedQueue.remove(at: index) } else { queue.remove(at: index) }
     return true
@@ -132,7 +138,7 @@ public final class UpstreamPool {
       metrics.upstreamConnectionOpened()
       return UpstreamConnection(socket, self, epoch: epoch)
     } catch {
-      released()
+      recordClosed()
       throw error
     }
   }
@@ -153,8 +159,8 @@ public final class UpstreamPool {
     throw .unreachable
   }
 
-  /// Performs the TLS handshake: nothing is sent before the server has proven its identity. Its other addresses are
-  /// not tried, because they have the same name.
+  /// Performs the TLS handshake: no request is sent before the server has proven its identity. If it fails, the other
+  /// addresses are not tried, because they belong to the same name.
   private func secure(
     _ socket: Socket, for client: ServerConnection, until deadline: Deadline
   ) async throws(UpstreamFailure) {
@@ -174,7 +180,7 @@ public final class UpstreamPool {
     }
   }
 
-  /// Returns the upstream's addresses. The look-up is part of connecting and counts against its deadline.
+  /// Returns the upstream's addresses. The look-up counts against the deadline of the connect.
   private func addresses(
     for client: ServerConnection, until deadline: Deadline
   ) async throws(UpstreamFailure) -> [Address] {
@@ -198,14 +204,14 @@ public final class UpstreamPool {
     }
   }
 
-  /// Accepts a connection whose last response was complete and allows another.
+  /// Returns a connection to the pool. Its last response must be complete and allow another request.
   func giveBack(_ connection: UpstreamConnection) {
-    // Retire a connection that has bytes after the response or that the upstream has closed: the next request must not
+    // Close a connection that has bytes after the response or that the upstream has closed: the next request must not
     // use it.
     guard connection.input.isEmpty, connection.epoch == epoch, !connection.socket.hasInput(), !poller.isDraining else {
       return retire(connection)
     }
-    if idle.count >= UpstreamPool.buffered || connection.isBulk { connection.releaseInput() }
+    if idle.count >= UpstreamPool.bufferedIdleLimit || connection.isBulk { connection.releaseInput() }
     connection.park(now: poller.now, timeout: settings.configuration.upstreamIdleTimeout)
     idle.append(connection)
     wakeNext()
@@ -215,7 +221,7 @@ public final class UpstreamPool {
   func retire(_ connection: UpstreamConnection) {
     connection.close()
     metrics.upstreamConnectionClosed()
-    released()
+    recordClosed()
   }
 
   /// Closes an idle connection.
@@ -225,20 +231,22 @@ public final class UpstreamPool {
     retire(connection)
   }
 
-  private func released() {
+  /// Records that a connection was closed or could not be established.
+  private func recordClosed() {
     open -= 1
     wakeNext()
   }
 
+  /// Wakes the request that has waited longest, intercepted requests first, if it may use a connection.
   private func wakeNext() {
     if !reservedQueue.isEmpty {
       reservedQueue.removeFirst().resume(.ready)
-    } else if !queue.isEmpty, hasPlace(false) {
+    } else if !queue.isEmpty, mayUseConnection(false) {
       queue.removeFirst().resume(.ready)
     }
   }
 
-  /// From now on, only connections made with the current settings are used.
+  /// Makes all later requests use only connections that are opened from now on.
   func renew() {
     epoch += 1
     closeIdle()
