@@ -266,7 +266,7 @@ public final class HeadIndex {
     return start..<end
   }
 
-  /// True if the bytes in `range` equal `text`, which is in lower case, regardless of letter case.
+  /// True if the bytes in `range` equal `text` in any letter case. `text` is in lower case.
   public static func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: String) -> Bool {
     guard range.count == text.utf8.count else { return false }
     var position = range.lowerBound

@@ -20,8 +20,8 @@ enum ProxyHeader {
 
   /// The maximum length of a line of version 1, including its end.
   private static let lineLimit = 107
-  /// The maximum length of the block of version 2 after its first 16 bytes. Addresses take up to 36 bytes, followed by
-  /// names of certificates; no proxy sends more of those than fit into it.
+  /// The maximum length of the part of a version 2 header that follows the fixed 16 bytes. Addresses take up to 36
+  /// bytes, followed by names of certificates; no proxy sends more of those than fit into it.
   private static let blockLimit = 4_096
   private static let binarySignature: [UInt8] = [
     0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a,

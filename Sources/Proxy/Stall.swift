@@ -6,7 +6,7 @@ import Reactor
 /// no progress, but an acknowledgement from the client is. No event reports acknowledgements, so their number is
 /// polled.
 struct Stall {
-  /// The number of checks within the timeout, at least.
+  /// The minimum number of checks within the timeout.
   private static let looks = 4
 
   /// The time in monotonic milliseconds since which no progress was seen; `nil` if no bytes wait.

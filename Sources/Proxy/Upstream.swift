@@ -20,9 +20,9 @@ public final class Upstream {
   ///
   /// A GET or HEAD request is sent once more, on another connection, if a reused connection turns out to be closed.
   ///
-  /// If the client goes away before the request is sent, the request is not sent. If it goes away later, only the wait
-  /// for the response to a GET or HEAD ends. The response to any other request is awaited in any case, because the
-  /// request may have changed state: then the gateway knows the result when the client repeats its request.
+  /// If the client goes away while the request waits for a connection, the request is not sent. If it goes away later,
+  /// only the wait for the response to a GET or HEAD ends. The response to any other request is awaited in any case,
+  /// because the request may have changed state: then the gateway knows the result when the client repeats its request.
   ///
   /// Throws `UpstreamFailure`; its `nothingWasSent` is true if the upstream certainly did not receive the request.
   public func send(_ request: OutboundRequest) async throws(UpstreamFailure) -> UpstreamResponse {

@@ -23,7 +23,7 @@ public final class UpstreamPool {
   /// The maximum number of waiting requests in a queue per connection. The requests of a longer queue would not be
   /// served in time.
   private static let queueFactor = 8
-  /// The maximum length of a queue, even if there are few connections.
+  /// The lowest limit on the length of a queue, for configurations with few connections.
   private static let minimumQueueLimit = 64
   /// The maximum number of idle connections that keep their buffer for the next response.
   private static let bufferedIdleLimit = 64

@@ -177,7 +177,7 @@ public enum Transfer: Equatable, Sendable {
 
   /// Sends at most `count` bytes of the buffer and consumes those that the kernel accepted.
   ///
-  /// - Parameter more: True if more bytes follow at once. The kernel may then hold these bytes back, to send fewer and
+  /// - Parameter more: true if more bytes follow at once. The kernel may then hold these bytes back, to send fewer and
   ///   larger packets, until a send without `more` or until `push`. Without `more`, a body that is sent in parts of 16
   ///   KiB costs a fifth more.
   public func send(_ buffer: Buffer, upTo count: Int, more: Bool = false) -> Transfer {
