@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// The cipher AES-256-GCM (NIST SP 800-38D) with 12-byte nonces and 16-byte tags, through a reused OpenSSL context.
+/// The cipher AES-256-GCM (NIST SP 800-38D) with 12-byte nonces and 16-byte tags. All calls reuse one OpenSSL context.
 ///
-/// Not sendable: each worker owns one. The caller must never use a nonce twice with one key.
+/// Not sendable: each worker owns one instance. The caller must never encrypt twice with the same key and nonce.
 @safe public final class AES256GCM {
   /// The length of a key: 32 bytes.
   public static let keyLength = 32
@@ -16,7 +16,7 @@ internal import COpenSSL
   /// Creates the context. The process ends if there is no memory for it.
   public init() {
     guard let context = unsafe EVP_CIPHER_CTX_new() else { preconditionFailure("no memory for a cipher") }
-    // The cipher is set only here: naming it again in later calls would make OpenSSL reset the whole context.
+    // Only this call names the cipher. If a later call named it again, OpenSSL would reset the whole context.
     let isReady = unsafe EVP_EncryptInit_ex2(context, Algorithms.aes256GCM, nil, nil, nil) == 1
     precondition(isReady, "no memory for a cipher")
     unsafe self.context = context
@@ -27,19 +27,19 @@ internal import COpenSSL
     unsafe EVP_CIPHER_CTX_free(context)
   }
 
-  /// Appends the ciphertext and its tag to `envelope`: 16 bytes more than `plaintext`. `data` is authenticated, but not
-  /// part of the envelope.
+  /// Encrypts `plaintext` and appends the ciphertext and its 16-byte tag to `envelope`. The tag also authenticates
+  /// `data`, which is not encrypted and not appended.
   public func seal(
     _ plaintext: [UInt8], key: [UInt8], nonce: Span<UInt8>, authenticating data: [UInt8],
     onto envelope: inout [UInt8]
   ) {
     precondition(key.count == Self.keyLength && nonce.count == Self.nonceLength, "wrong key or nonce length")
     let length = plaintext.count + Self.tagLength
-    let before = envelope.count
+    let lengthBefore = envelope.count
     unsafe nonce.withUnsafeBufferPointer { nonce in
       unsafe envelope.append(filling: length) { output, count in
-        // Key and nonce have the lengths that OpenSSL reads, as checked above. GCM writes as many bytes as it reads, so
-        // ciphertext and tag fill the buffer exactly.
+        // Key and nonce have the lengths that OpenSSL reads, as checked above. The ciphertext is as long as the
+        // plaintext, so ciphertext and tag fill the buffer exactly.
         guard let start = output.baseAddress else { return }
         var written: Int32 = 0
         guard unsafe EVP_EncryptInit_ex2(context, nil, key, nonce.baseAddress, nil) == 1,
@@ -53,10 +53,11 @@ internal import COpenSSL
         count = length
       }
     }
-    precondition(envelope.count == before + length, "AES-256-GCM fails only without memory")
+    precondition(envelope.count == lengthBefore + length, "AES-256-GCM encryption failed: out of memory")
   }
 
-  /// Returns the plaintext, or `nil` unless key, nonce, ciphertext, tag and `data` are those of one call of `seal`.
+  /// Decrypts `sealed`, a ciphertext followed by its tag. Returns `nil` if the tag does not match the key, nonce,
+  /// ciphertext and `data`.
   public func open(
     _ sealed: Span<UInt8>, key: [UInt8], nonce: Span<UInt8>, authenticating data: [UInt8]
   ) -> [UInt8]? {
@@ -68,8 +69,9 @@ internal import COpenSSL
     unsafe sealed.withUnsafeBufferPointer { input in
       unsafe nonce.withUnsafeBufferPointer { nonce in
         unsafe plaintext.append(filling: length + 1) { output, count in
-          // As in `seal`. The library copies the tag: the parameter is mutable, but is only read. One spare byte in the
-          // output keeps its address from being null for an empty plaintext.
+          // Key and nonce have the lengths that OpenSSL reads, the input has `length` bytes and a tag, and the
+          // plaintext is as long as the ciphertext. OpenSSL declares the tag as mutable, but only reads it. The output
+          // has one spare byte, so that its address is not null for an empty plaintext.
           guard let start = input.baseAddress, let target = output.baseAddress else { return }
           let tag = unsafe UnsafeMutableRawPointer(mutating: start + length)
           var written: Int32 = 0
@@ -78,7 +80,7 @@ internal import COpenSSL
             unsafe EVP_DecryptUpdate(context, target, &written, start, Int32(length)) == 1,
             Int(written) == length
           else { return }
-          // All bytes are initialised now; the tag decides below if they may be used.
+          // `length` bytes are initialised now. They may be used only if the check of the tag below succeeds.
           count = length
           guard unsafe EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagLength), tag) == 1,
             unsafe EVP_DecryptFinal_ex(context, target + length, &written) == 1

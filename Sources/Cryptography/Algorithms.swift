@@ -1,6 +1,7 @@
 internal import COpenSSL
 
-/// The OpenSSL algorithms, each fetched once: a fetch by name costs more than hashing a PKCE verifier.
+/// The OpenSSL algorithms. Each is fetched only once, because a fetch by name takes longer than hashing a PKCE
+/// verifier.
 ///
 /// `nonisolated(unsafe)` is sound because the objects are immutable, live as long as the process, and are documented as
 /// safe to share between threads.

@@ -10,16 +10,16 @@ public enum PEMError: Error, Equatable, Sendable {
   case encrypted
 }
 
-/// The certificates of a PEM text in their order: a server's own certificate and then its issuers, or trusted
-/// authorities.
+/// The certificates of a PEM text, in the order of the text: either the certificate of a server or client and then its
+/// issuers, or a list of trusted authorities.
 ///
-/// `nonisolated(unsafe)` is sound because the object is immutable once created, and OpenSSL counts references and locks
-/// inside a certificate.
+/// `nonisolated(unsafe)` is sound because the object is immutable once created, and OpenSSL uses atomic reference
+/// counts and a lock in each certificate.
 @safe public final class CertificateChain: Sendable {
   /// At least one certificate. This object holds a reference to each.
   nonisolated(unsafe) package let certificates: [OpaquePointer]
 
-  /// Reads all certificates of a PEM text. Throws `PEMError` without a certificate or for a damaged one.
+  /// Reads all certificates of a PEM text. Throws `PEMError` if the text contains no certificate or a damaged one.
   public init(pem: [UInt8]) throws(PEMError) {
     CryptographyLibrary.start()
     var found: [OpaquePointer] = unsafe []
@@ -32,7 +32,7 @@ public enum PEMError: Error, Equatable, Sendable {
       while let certificate = unsafe PEM_read_bio_X509(stream, nil, refusePassphrase, nil) {
         unsafe found.append(certificate)
       }
-      // The end of the text is also reported as an error; any other error means a damaged certificate.
+      // OpenSSL reports the end of the text as an error too; any other error means a damaged certificate.
       let code = ERR_peek_last_error()
       isMalformed = code != 0 && ERR_GET_REASON(code) != PEM_R_NO_START_LINE
       ERR_clear_error()
@@ -67,14 +67,14 @@ public enum PEMError: Error, Equatable, Sendable {
     return Int64(days) * 86_400 + Int64(seconds)
   }
 
-  /// The host names of the first certificate in lower case; a wildcard begins with `*.` (RFC 6125).
+  /// The host names of the first certificate in lower case; a wildcard name begins with `*.` (RFC 6125).
   ///
-  /// Read from the subject alternative names only: clients no longer use the common name.
+  /// Only the subject alternative names are read, because clients no longer use the common name.
   public var hostNames: [String] {
     guard let first = unsafe certificates.first,
       let list = unsafe X509_get_ext_d2i(first, NID_subject_alt_name, nil, nil)
     else { return [] }
-    // The type of this extension, as OpenSSL documents it for this identifier; freed here.
+    // OpenSSL documents that the value of this extension is a `GENERAL_NAMES` list, which the caller must free.
     let names = OpaquePointer(list)
     defer { unsafe co_free_names(names) }
     var found: [String] = []
@@ -95,7 +95,7 @@ public enum PEMError: Error, Equatable, Sendable {
     return unsafe X509_check_private_key(first, key.key) == 1
   }
 
-  /// The SHA-256 digests of all certificates, joined; equal for the same certificates in the same order.
+  /// The SHA-256 digests of all certificates, one after the other: 32 bytes for each certificate.
   public var fingerprints: [UInt8] {
     unsafe certificates.flatMap { certificate -> [UInt8] in
       unsafe [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { output, count in
@@ -115,7 +115,7 @@ public enum PEMError: Error, Equatable, Sendable {
   }
 }
 
-/// The private key of a certificate. Prints as `***`.
+/// The private key of a certificate. Its description is `***`.
 ///
 /// Immutable once created, and safe to share for the same reasons as `CertificateChain`.
 @safe public final class PrivateKey: Sendable, CustomStringConvertible {
@@ -131,8 +131,8 @@ public enum PEMError: Error, Equatable, Sendable {
     }
     ERR_clear_error()
     guard let key = unsafe found else {
-      // OpenSSL has tried several decoders, and the last error can be from any of them; so the text is inspected
-      // instead.
+      // OpenSSL has tried several decoders, and its last error can be from any of them. So the text of the PEM labels
+      // decides which error is thrown.
       let text = String(decoding: pem, as: UTF8.self)
       guard text.contains("PRIVATE KEY-----") else { throw .nothingThere }
       throw text.contains("ENCRYPTED") ? .encrypted : .malformed
@@ -148,7 +148,7 @@ public enum PEMError: Error, Equatable, Sendable {
   public var description: String { "***" }
 }
 
-/// Refuses to give a pass phrase. Without this callback OpenSSL would ask for it at the terminal.
+/// Refuses to give a pass phrase. Without this callback, OpenSSL would ask for the pass phrase at the terminal.
 private let refusePassphrase:
   @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?) -> Int32 =
     { _, _, _, _ in -1 }

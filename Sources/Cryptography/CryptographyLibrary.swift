@@ -2,13 +2,14 @@ internal import COpenSSL
 
 /// The setup of OpenSSL's libcrypto for this process: no configuration file, and only the built-in providers.
 ///
-/// All code of this module starts the library through this type. Other code that uses OpenSSL (the TLS module) calls
-/// `start()` before its first call.
+/// The code of this module calls `start()` where OpenSSL must be initialised. Other code that uses OpenSSL (the TLS
+/// module) calls `start()` before its first call of OpenSSL.
 public enum CryptographyLibrary {
-  /// Starts the library on the first call; later calls cost one load.
+  /// Initialises OpenSSL on the first call; a later call takes only one load.
   ///
-  /// No configuration file is read, so that a file on the host cannot replace an algorithm or load a module. No exit
-  /// handler is installed, because it would free objects that other threads still use while the process exits.
+  /// OpenSSL reads no configuration file, so that a file on the host cannot replace an algorithm or load a module. It
+  /// installs no exit handler, because the handler would free objects that other threads still use while the process
+  /// exits.
   public static func start() { _ = started }
 
   /// The version of the loaded library, e.g. `OpenSSL 3.0.22 25 Aug 2026`.
@@ -18,7 +19,7 @@ public enum CryptographyLibrary {
   }
 
   private static let started: Bool = {
-    // The version of the headers is checked where they are included; the library that is loaded may be another version.
+    // `shim.h` checks the version of the headers at compile time; the library that is loaded may have another version.
     guard OpenSSL_version_num() >= 0x3000_0030 else { preconditionFailure("OpenSSL 3.0.3 or newer is needed") }
     let options = UInt64(OPENSSL_INIT_NO_LOAD_CONFIG) | UInt64(OPENSSL_INIT_NO_ATEXIT)
     guard OPENSSL_init_crypto(options, nil) == 1 else {

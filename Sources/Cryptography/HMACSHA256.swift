@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// HMAC-SHA256 (RFC 2104) under one key, through a reused OpenSSL context: creating a context costs three times as much
-/// as authenticating a short message.
+/// HMAC-SHA256 (RFC 2104) under one key. All calls reuse one OpenSSL context, because creating a context takes three
+/// times as long as authenticating a short message.
 ///
-/// Not sendable: each worker owns one.
+/// Not sendable: each worker owns one instance.
 @safe public final class HMACSHA256 {
   private let context: OpaquePointer
 
@@ -15,8 +15,8 @@ internal import COpenSSL
     precondition(!key.isEmpty, "HMAC needs a key")
     guard let context = unsafe EVP_MAC_CTX_new(Algorithms.hmac) else { preconditionFailure("no memory for HMAC") }
     unsafe self.context = context
-    // Static strings end with a zero byte and live as long as the process, so the parameters may point to them. The
-    // parameter is mutable, but the library only reads it. The context keeps the digest and a copy of the key.
+    // Static strings end with a zero byte and live as long as the process, so the parameters may point to them. OpenSSL
+    // declares the value as mutable, but only reads it. The context keeps the choice of digest and a copy of the key.
     let name: StaticString = "digest"
     let value: StaticString = "SHA2-256"
     let parameters = unsafe [
@@ -34,11 +34,11 @@ internal import COpenSSL
     unsafe EVP_MAC_CTX_free(context)
   }
 
-  /// Returns the 32-byte code of `message` followed by `rest`.
+  /// Returns the 32-byte authentication code of the bytes of `message` followed by those of `rest`.
   public func authenticate(_ message: [UInt8], _ rest: [UInt8] = []) -> [UInt8] {
     let digest = unsafe [UInt8](filling: 32) { output, count in
-      // Without a key, OpenSSL 3.0.3 and newer restart with the key of the context. Each pointer is valid for the
-      // length that is passed with it and is not kept; the output has room for 32 bytes.
+      // If no key is passed, OpenSSL 3.0.3 and newer start again with the key of the context. Each pointer is valid for
+      // the length that is passed with it, and OpenSSL does not keep it. The output has room for 32 bytes.
       guard unsafe EVP_MAC_init(context, nil, 0, nil) == 1,
         unsafe EVP_MAC_update(context, message, message.count) == 1,
         unsafe EVP_MAC_update(context, rest, rest.count) == 1
@@ -47,13 +47,13 @@ internal import COpenSSL
       guard unsafe EVP_MAC_final(context, output.baseAddress, &length, 32) == 1 else { return }
       count = length
     }
-    precondition(digest.count == 32, "HMAC fails only without memory")
+    precondition(digest.count == 32, "HMAC failed: out of memory")
     return digest
   }
 }
 
-/// Returns the HMAC-SHA256 (RFC 2104) of one message: 32 bytes. A caller that uses a key repeatedly keeps an
-/// `HMACSHA256`.
+/// Returns the HMAC-SHA256 (RFC 2104) of one message: 32 bytes. Use an `HMACSHA256` instance for more than one message
+/// under the same key.
 public func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] {
   HMACSHA256(key: key).authenticate(message)
 }

@@ -1,6 +1,6 @@
 /// Lower-case hexadecimal (RFC 4648, section 8).
 public enum Hex {
-  /// Returns two digits for each byte.
+  /// Returns two lower-case digits for each byte.
   public static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     text.reserveCapacity(bytes.underestimatedCount * 2)
@@ -13,7 +13,8 @@ public enum Hex {
 
   private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
-  /// Returns the bytes, or `nil` unless `text` is an even number of lower-case hexadecimal digits.
+  /// Returns the bytes that `text` encodes, or `nil` if `text` has an odd number of characters or a character that is
+  /// not a lower-case hexadecimal digit.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
     var bytes: [UInt8] = []
     var high: UInt8?

@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// Returns `count` bytes of OpenSSL's random generator, which the kernel seeds.
+/// Returns `count` bytes from OpenSSL's random generator, which is seeded by the kernel.
 ///
-/// The process ends if the generator fails, because nothing can be done safely without it.
+/// The process ends if the generator fails, because no secret can be created safely without it.
 public func randomBytes(_ count: Int) -> [UInt8] {
   CryptographyLibrary.start()
   let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { output, written in

@@ -1,10 +1,11 @@
-/// A buffer of random bytes for small requests: one call of the generator costs 850 ns for 16 bytes as well as for 512.
+/// A buffer of random bytes for small requests. It saves calls of the generator, each of which takes 850 ns, whether it
+/// returns 16 or 512 bytes.
 ///
-/// Bytes that were handed out are overwritten here. The unused bytes reveal no more to an attacker who reads this
-/// memory than the state of the generator does, from which they can be computed too. Therefore the pool may also serve
-/// secrets.
+/// The pool overwrites bytes that it has handed out. An attacker who reads this memory learns the unused bytes, which
+/// will be handed out later. The state of the generator is in the memory of the process too, and reveals all later
+/// bytes. So the pool adds no risk, and its bytes may be used as secrets.
 ///
-/// Not sendable: each worker owns one.
+/// Not sendable: each worker owns one pool.
 public final class RandomPool {
   private static let size = 512
 
@@ -18,7 +19,7 @@ public final class RandomPool {
     wipe(&pool)
   }
 
-  /// Returns `count` bytes, at most 512, each of which is handed out only once.
+  /// Returns `count` random bytes, at most 512. Each byte of the pool is returned only once.
   public func take(_ count: Int) -> [UInt8] {
     precondition(count <= Self.size, "at most 512 bytes at a time")
     if next + count > pool.count {

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Returns the SHA-256 digest of `bytes` (FIPS 180-4): 32 bytes.
 public func sha256(_ bytes: [UInt8]) -> [UInt8] {
-  // The output has room for the 32 bytes that SHA-256 writes. No pointer is kept after the call.
+  // The output has room for the 32 bytes that SHA-256 writes. OpenSSL keeps no pointer after the call.
   let digest = unsafe [UInt8](filling: 32) { output, count in
     guard let context = unsafe SHA256Context.take() else { return }
     defer { unsafe SHA256Context.giveBack(context) }
@@ -14,19 +14,21 @@ public func sha256(_ bytes: [UInt8]) -> [UInt8] {
     else { return }
     count = Int(length)
   }
-  precondition(digest.count == 32, "SHA-256 fails only without memory")
+  precondition(digest.count == 32, "SHA-256 failed: out of memory")
   return digest
 }
 
-/// A spare context for the next digest: creating and freeing a context costs as much as hashing a code.
+/// A spare OpenSSL context, which the next digest reuses: creating and freeing a context takes as long as hashing an
+/// authorization code.
 ///
-/// While it is in use, other callers create their own. A used context holds the last digest, but no part of the text.
+/// While the spare context is in use, other callers create their own contexts. A used context contains the last digest,
+/// but no part of the text.
 private enum SHA256Context {
-  /// The address of the spare context; 0 while it is in use.
+  /// The address of the spare context; 0 if there is none: before the first use, or while the context is in use.
   private static let spare = Atomic<UInt>(0)
 
   static func take() -> OpaquePointer? {
-    // Only `giveBack` stores an address, and the exchange hands it to one caller only.
+    // Only `giveBack` stores an address, and the exchange returns each stored address to one caller only.
     if let context = unsafe OpaquePointer(bitPattern: spare.exchange(0, ordering: .acquiring)) { return unsafe context }
     return unsafe EVP_MD_CTX_new()
   }
@@ -34,7 +36,7 @@ private enum SHA256Context {
   static func giveBack(_ context: OpaquePointer) {
     let address = UInt(bitPattern: context)
     let (isKept, _) = spare.compareExchange(expected: 0, desired: address, ordering: .releasing)
-    // The caller passes its only reference.
+    // If another spare context is already stored, this one is freed: the caller has passed its only reference.
     if !isKept { unsafe EVP_MD_CTX_free(context) }
   }
 }
