@@ -1,7 +1,8 @@
 public import OAuth
 
 extension IssuedCode: Sealable {
-  /// The first byte after the layout number; each bit describes one optional or repeated field.
+  /// The byte after the format version: the value of `redirectURIWasSent`, and the optional fields that are present,
+  /// and the upstream fields that are left out because they equal the client's.
   private struct Flags: OptionSet {
     let rawValue: UInt8
 
@@ -13,10 +14,11 @@ extension IssuedCode: Sealable {
     static let all: Flags = [redirectURIWasSent, hasScope, sameClientID, sameRedirectURI, hasVerifier]
   }
 
-  /// `.code`: the value is an authorization code.
+  /// `.code`, because the sealed value is the authorization code that the client receives.
   public static var purpose: Purpose { .code }
 
-  /// Appends layout 1. Fields that repeat another field or are absent are left out.
+  /// Appends the fields in format version 1. Absent fields are left out, and so are upstream fields that equal the
+  /// client's.
   public func write(to payload: inout PayloadWriter) {
     var flags: Flags = []
     if redirectURIWasSent { flags.insert(.redirectURIWasSent) }
@@ -24,34 +26,34 @@ extension IssuedCode: Sealable {
     if upstreamClientID == clientID { flags.insert(.sameClientID) }
     if upstreamRedirectURI == redirectURI.text { flags.insert(.sameRedirectURI) }
     if upstreamVerifier != nil { flags.insert(.hasVerifier) }
-    payload.byte(1)
-    payload.byte(flags.rawValue)
-    payload.fixed(transactionID.bytes)
-    payload.seconds(expiry)
-    payload.challenge(challenge)
-    payload.text(clientID.rawValue)
-    payload.text(redirectURI.text)
-    payload.text(upstreamCode.reveal())
-    if let scope { payload.text(scope.text) }
-    if !flags.contains(.sameClientID) { payload.text(upstreamClientID.rawValue) }
-    if !flags.contains(.sameRedirectURI) { payload.text(upstreamRedirectURI) }
-    if let upstreamVerifier { payload.fixed(upstreamVerifier.bytes) }
+    payload.writeByte(1)
+    payload.writeByte(flags.rawValue)
+    payload.writeBytes(withoutLength: transactionID.bytes)
+    payload.writeSeconds(expiry)
+    payload.writeChallenge(challenge)
+    payload.writeText(clientID.rawValue)
+    payload.writeText(redirectURI.text)
+    payload.writeText(upstreamCode.reveal())
+    if let scope { payload.writeText(scope.text) }
+    if !flags.contains(.sameClientID) { payload.writeText(upstreamClientID.rawValue) }
+    if !flags.contains(.sameRedirectURI) { payload.writeText(upstreamRedirectURI) }
+    if let upstreamVerifier { payload.writeBytes(withoutLength: upstreamVerifier.bytes) }
   }
 
-  /// Reads layout 1. Throws `PayloadError` for any other form.
+  /// Reads format version 1. Throws `PayloadError` for any other form.
   public init(from payload: inout PayloadReader) throws(PayloadError) {
-    try payload.layout(1)
-    let flags = try payload.flags(Flags.all)
-    let transactionID = try payload.transactionID()
-    let expiry = try payload.seconds()
-    let challenge = try payload.challenge()
-    let clientID = ClientID(try payload.text())
-    let redirectURI = try payload.redirectURI()
-    let upstreamCode = Secret(try payload.text())
-    let scope = flags.contains(.hasScope) ? try payload.scope() : nil
-    let upstreamClientID = flags.contains(.sameClientID) ? clientID : ClientID(try payload.text())
-    let upstreamRedirectURI = flags.contains(.sameRedirectURI) ? redirectURI.text : try payload.text()
-    let upstreamVerifier = flags.contains(.hasVerifier) ? try payload.upstreamVerifier() : nil
+    try payload.checkFormatVersion(1)
+    let flags = try payload.readFlags(Flags.all)
+    let transactionID = try payload.readTransactionID()
+    let expiry = try payload.readSeconds()
+    let challenge = try payload.readChallenge()
+    let clientID = ClientID(try payload.readText())
+    let redirectURI = try payload.readRedirectURI()
+    let upstreamCode = Secret(try payload.readText())
+    let scope = flags.contains(.hasScope) ? try payload.readScope() : nil
+    let upstreamClientID = flags.contains(.sameClientID) ? clientID : ClientID(try payload.readText())
+    let upstreamRedirectURI = flags.contains(.sameRedirectURI) ? redirectURI.text : try payload.readText()
+    let upstreamVerifier = flags.contains(.hasVerifier) ? try payload.readUpstreamVerifier() : nil
     self.init(
       transactionID: transactionID, clientID: clientID, redirectURI: redirectURI,
       redirectURIWasSent: flags.contains(.redirectURIWasSent), challenge: challenge, scope: scope,

@@ -1,17 +1,17 @@
 internal import Cryptography
 
 extension KeyFile {
-  /// Reads the text of a key file. Throws `KeyFileError` with all problems of the file at once.
+  /// Parses the text of a key file. Throws a `KeyFileError` that lists all problems of the file.
   public init(parsing text: String) throws(KeyFileError) {
     var keys: [SealingKey] = []
     var problems: [KeyFileError.Problem] = []
     var number = 0
     for line in text.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }) {
       number += 1
-      let fields = KeyFile.fields(line)
+      let fields = KeyFile.words(of: line)
       guard let first = fields.first else { continue }
       var found: [(column: Int, message: String)] = []
-      if let key = KeyFile.key(fields, &found) {
+      if let key = KeyFile.parseKey(fields, &found) {
         if keys.contains(where: { $0.id == key.id }) {
           found.append((first.column, "key id `\(key.id)` is in the file twice"))
         } else if key.state != .retired, keys.contains(where: { constantTimeEqual($0.secret, key.secret) }) {
@@ -34,8 +34,8 @@ extension KeyFile {
 
   private typealias Field = (column: Int, text: Substring)
 
-  /// Returns the words of a line up to its comment.
-  private static func fields(_ line: Substring) -> [Field] {
+  /// Returns the words of a line in front of its comment, with their columns in bytes.
+  private static func words(of line: Substring) -> [Field] {
     let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
     var fields: [Field] = []
     for field in line.prefix(while: { $0 != "#" }).split(whereSeparator: isSpace) {
@@ -44,13 +44,15 @@ extension KeyFile {
     return fields
   }
 
-  /// Returns a field for a message. A long field is hidden, because a key in the wrong place must not get into a log.
+  /// Returns the text of a field for a message; `...` for a field of more than 20 bytes. Such a field may be a key in
+  /// the wrong column, and a key must not appear in a log.
   private static func shown(_ field: Substring) -> String {
     field.utf8.count <= 20 ? String(field) : "..."
   }
 
-  /// Returns the key of one line, or `nil` after adding its problems to `problems`.
-  private static func key(_ fields: [Field], _ problems: inout [(column: Int, message: String)]) -> SealingKey? {
+  /// Returns the key that the fields of one line describe. If the line has problems, appends them to `problems` and
+  /// returns `nil`.
+  private static func parseKey(_ fields: [Field], _ problems: inout [(column: Int, message: String)]) -> SealingKey? {
     guard fields.count == 4 else {
       problems.append(
         (fields[0].column, "a key has four fields (id, created, key, state), this line has \(fields.count)"))

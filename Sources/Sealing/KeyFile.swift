@@ -1,17 +1,17 @@
 internal import Cryptography
 
-/// A file of sealing keys that replicas share: comments, and one key per line.
+/// A file of sealing keys, which all replicas share. It contains comments, and one key per line:
 ///
 ///     # id       created               key                                          state
 ///     3f9a01c2   2026-11-21T08:30:00Z  AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8  seals
 ///
-/// Keys are 32 bytes in base64url. A retired key has `-` instead, because only its id is still needed. The caller reads
-/// and writes the file itself.
+/// A key is 32 bytes in base64url. A retired key has `-` instead, because only its id is still needed. This type reads
+/// and writes no file: the caller passes and receives the text.
 public struct KeyFile: Sendable {
   /// All keys in the order of the file, including the retired ones.
   public private(set) var keys: [SealingKey]
 
-  /// Returns a new file with one key, which seals.
+  /// Returns a new file with one key in the state `seals`.
   ///
   /// - Parameter now: the current time in seconds since 1970.
   public static func generate(now: Int64) -> KeyFile {
@@ -22,10 +22,11 @@ public struct KeyFile: Sendable {
     self.keys = keys
   }
 
-  /// The ring to seal and open with; `nil` when no key seals, which `init(parsing:)` rejects.
+  /// The key ring for a `Sealer`; `nil` if no key has the state `seals`. `init(parsing:)` rejects a file without such a
+  /// key.
   public var ring: KeyRing? { KeyRing(keys: keys, isEphemeral: false) }
 
-  /// The key that seals; `nil` without one.
+  /// The key that seals new values; `nil` if no key has the state `seals`.
   var sealingKey: SealingKey? { KeyRing.sealingKey(of: keys) }
 
   /// Returns the text of the file. It contains the secrets.
@@ -47,36 +48,41 @@ public struct KeyFile: Sendable {
 
   /// The result of a rotation.
   public enum Rotation: Hashable, Sendable {
-    /// A new key was added, which only opens; the old key still seals. Load the file on every replica, then rotate
-    /// again.
+    /// A new key was added. It only opens values, and the old key still seals. The operator loads the file on every
+    /// replica and then rotates again.
     case added(KeyID)
-    /// The key of the previous step now seals; the old key still opens.
+    /// The key that the previous step added now seals. The old key still opens values.
     case promoted(KeyID)
   }
 
-  /// Performs the next step of a rotation: adds a key that opens, or lets the newest such key seal.
+  /// Performs the next step of a rotation: adds a key that only opens, or, if the previous step has added one, lets it
+  /// seal.
   ///
-  /// There are two steps because flows fail on a replica that has not loaded the key with which another replica seals.
+  /// A rotation has two steps because a sign-in fails on a replica that has not loaded the key with which another
+  /// replica has sealed.
   ///
   /// - Parameter now: the current time in seconds since 1970.
   public mutating func rotate(now: Int64) -> Rotation {
-    let since = sealingKey?.created ?? Int64.min
-    // Older keys are skipped: a key that an earlier rotation replaced also has the state `opens`, and must not seal
-    // again.
-    let seals = keys.lastIndex { $0.state == .seals } ?? -1
-    let waiting = keys.indices.last { $0 > seals && keys[$0].state == .opens && keys[$0].created >= since }
-    guard let waiting else {
-      var key = SealingKey.generate(created: max(now, since), state: .opens)
+    let sealingKeyCreated = sealingKey?.created ?? Int64.min
+    // A key that an earlier rotation replaced also has the state `opens`, but must not seal again. Such keys are in
+    // front of the sealing key or older, so they are skipped.
+    let lastSealingIndex = keys.lastIndex { $0.state == .seals } ?? -1
+    let waitingKey = keys.indices.last {
+      $0 > lastSealingIndex && keys[$0].state == .opens && keys[$0].created >= sealingKeyCreated
+    }
+    guard let waitingKey else {
+      var key = SealingKey.generate(created: max(now, sealingKeyCreated), state: .opens)
       while keys.contains(where: { $0.id == key.id }) { key = SealingKey.generate(created: key.created, state: .opens) }
       keys.append(key)
       return .added(key.id)
     }
     for index in keys.indices where keys[index].state == .seals { keys[index].state = .opens }
-    keys[waiting].state = .seals
-    return .promoted(keys[waiting].id)
+    keys[waitingKey].state = .seals
+    return .promoted(keys[waitingKey].id)
   }
 
-  /// Retires a key and erases its secret. Returns `false` for an unknown key and for the key that seals.
+  /// Retires a key and erases its secret. Returns `false`, and changes nothing, for an unknown key and for the key that
+  /// seals.
   public mutating func retire(_ id: KeyID) -> Bool {
     guard let index = keys.firstIndex(where: { $0.id == id }), id != sealingKey?.id else { return false }
     keys[index].state = .retired

@@ -1,4 +1,4 @@
-/// All problems of a key file.
+/// An error that lists all problems of a key file.
 public struct KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
   /// One problem of a key file and its position.
   public struct Problem: Hashable, Sendable, CustomStringConvertible {
@@ -6,7 +6,7 @@ public struct KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     public let line: Int
     /// The column in bytes, from 1.
     public let column: Int
-    /// The problem in words; never quotes a key.
+    /// The problem in words. It never contains a key.
     public let message: String
 
     /// The problem in the form `line:column: message`.

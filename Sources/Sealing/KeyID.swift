@@ -2,7 +2,7 @@ internal import Cryptography
 
 /// The id of a sealing key: four random bytes, written as eight lower-case hexadecimal digits.
 ///
-/// Every sealed value contains it in clear, in front of the salt. Four bytes keep the values short and still make it
+/// Every sealed value contains the id of its key, unencrypted. Four bytes keep the values short and still make it
 /// unlikely that two deployments have a key with the same id.
 public struct KeyID: Hashable, Sendable, CustomStringConvertible {
   static let byteCount = 4
@@ -13,7 +13,7 @@ public struct KeyID: Hashable, Sendable, CustomStringConvertible {
     self.bytes = Array(bytes)
   }
 
-  /// Reads an id; `nil` unless `text` is eight lower-case hexadecimal digits.
+  /// Parses an id. The result is `nil` if `text` is not eight lower-case hexadecimal digits.
   public init?(_ text: some StringProtocol) {
     guard let bytes = Hex.decode(text), bytes.count == KeyID.byteCount else { return nil }
     self.bytes = bytes

@@ -1,17 +1,17 @@
 internal import Cryptography
 
-/// The sealing keys of a deployment: one key seals, and all keys that are not retired open.
+/// The sealing keys of a deployment. One key seals new values, and all keys that are not retired open values.
 ///
-/// A ring is immutable; a reload replaces it. A ring is always valid: `KeyFile` guarantees that the ids differ and that
-/// one key seals.
+/// A ring is immutable; a reload replaces it. The initialiser guarantees that there is a key that seals, and `KeyFile`
+/// that the ids of the keys differ.
 public struct KeyRing: Sendable {
-  /// All keys in the order of the file, with their secrets.
+  /// All keys in the order of the file, including retired ones.
   public let keys: [SealingKey]
-  /// True if the keys end with the process, so that values sealed with them cannot be opened after a restart.
+  /// True if only this process has the keys, so that values sealed with them cannot be opened after a restart.
   public let isEphemeral: Bool
   let sealingKey: SealingKey
 
-  /// Creates a ring; `nil` when no key seals.
+  /// Creates a ring. The result is `nil` if no key has the state `seals`.
   init?(keys: [SealingKey], isEphemeral: Bool) {
     guard let sealingKey = KeyRing.sealingKey(of: keys) else { return nil }
     self.init(keys: keys, isEphemeral: isEphemeral, sealingKey: sealingKey)
@@ -34,14 +34,16 @@ public struct KeyRing: Sendable {
   /// The id of the key that seals.
   public var sealingKeyID: KeyID { sealingKey.id }
 
-  /// Returns the newest key in the state `seals`; the last one in the file if several are equally old.
+  /// Returns the newest key in the state `seals`, and the last of them in the file if several were created at the same
+  /// time; `nil` if no key has this state.
   static func sealingKey(of keys: [SealingKey]) -> SealingKey? {
     var newest: SealingKey?
     for key in keys where key.state == .seals && key.created >= (newest?.created ?? Int64.min) { newest = key }
     return newest
   }
 
-  /// Returns the key with this id. Throws `.unknownKey` or `.retiredKey`. A linear search, because a ring has few keys.
+  /// Returns the key with this id. Throws `.unknownKey` or `.retiredKey`. The search is linear, because a ring has few
+  /// keys.
   func key(_ id: ArraySlice<UInt8>) throws(OpenError) -> SealingKey {
     guard let key = keys.first(where: { $0.id.bytes.elementsEqual(id) }) else {
       throw .unknownKey(KeyID(bytes: id))

@@ -1,16 +1,17 @@
-/// The reason why a sealed value could not be opened.
+/// The reason why a sealed value could not be opened (verified and decrypted).
 ///
-/// A value that was sealed for another purpose or issuer, or altered in any bit, is `notAuthentic`; these cases cannot
-/// be distinguished.
+/// The error is `notAuthentic` if the value was sealed for another purpose, issuer or binding, or if its ciphertext,
+/// tag or salt was altered; the gateway cannot distinguish these cases. An alteration of the first eight bytes gives
+/// `malformed`, `unknownKey`, `retiredKey` or `notAuthentic`.
 public enum OpenError: Error, Hashable, Sendable {
-  /// Not an envelope: not canonical base64url, too short or too long, without version and mark, or with an unknown
-  /// payload layout.
+  /// The text is not a sealed value: it is not canonical base64url, is too short or too long, or does not begin with
+  /// version and mark. Or the decrypted payload does not have the form of the expected type.
   case malformed
-  /// Sealed with a key that this replica does not know. The replica may have an old key file, so the answer is 503 and
-  /// never `invalid_grant`.
+  /// The value was sealed with a key that this replica does not know. The replica may have an old key file, so the
+  /// gateway answers 503 and never `invalid_grant`.
   case unknownKey(KeyID)
-  /// Sealed with a key that is retired; treated as expired.
+  /// The value was sealed with a key that is retired. The gateway treats it as expired.
   case retiredKey(KeyID)
-  /// Not sealed by this gateway for this purpose.
+  /// The value was not sealed by this gateway for this purpose, or was altered.
   case notAuthentic
 }

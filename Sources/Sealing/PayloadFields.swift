@@ -4,51 +4,52 @@ internal import OAuth
 // The payload encodings of OAuth values.
 
 extension PayloadWriter {
-  /// Appends a challenge. An S256 digest is stored as its 32 bytes, 11 bytes shorter than its text.
-  mutating func challenge(_ challenge: CodeChallenge?) {
-    guard let challenge else { return byte(0) }
+  /// Appends a byte for the form of the challenge (0: no challenge) and then the challenge. An S256 challenge is stored
+  /// as the 32 bytes of its digest, which is 11 bytes shorter than its text.
+  mutating func writeChallenge(_ challenge: CodeChallenge?) {
+    guard let challenge else { return writeByte(0) }
     switch challenge.method {
     case .plain:
-      byte(1)
-      text(challenge.text)
+      writeByte(1)
+      writeText(challenge.text)
     case .s256:
-      // Decoding is canonical, so the reader gets the same text when it encodes the digest again.
+      // Base64URL has one text for each digest, so the reader gets the same text when it encodes the digest again.
       if let digest = Base64URL.decode(challenge.text), digest.count == 32 {
-        byte(2)
-        fixed(digest)
+        writeByte(2)
+        writeBytes(withoutLength: digest)
       } else {
-        byte(3)
-        text(challenge.text)
+        writeByte(3)
+        writeText(challenge.text)
       }
     }
   }
 
-  mutating func responseMode(_ mode: ResponseMode) {
+  mutating func writeResponseMode(_ mode: ResponseMode) {
     switch mode {
-    case .query: byte(0)
-    case .fragment: byte(1)
-    case .formPost: byte(2)
+    case .query: writeByte(0)
+    case .fragment: writeByte(1)
+    case .formPost: writeByte(2)
     }
   }
 
-  mutating func seconds(_ value: Int64) {
-    number(UInt64(bitPattern: value))
+  mutating func writeSeconds(_ value: Int64) {
+    writeNumber(UInt64(bitPattern: value))
   }
 }
 
 extension PayloadReader {
-  mutating func challenge() throws(PayloadError) -> CodeChallenge? {
-    switch try byte() {
+  mutating func readChallenge() throws(PayloadError) -> CodeChallenge? {
+    switch try readByte() {
     case 0: return nil
-    case 1: return CodeChallenge(text: try text(), method: .plain)
-    case 2: return CodeChallenge(text: Base64URL.encode(try fixed(32)), method: .s256)
-    case 3: return CodeChallenge(text: try text(), method: .s256)
+    case 1: return CodeChallenge(text: try readText(), method: .plain)
+    case 2: return CodeChallenge(text: Base64URL.encode(try readBytes(count: 32)), method: .s256)
+    case 3: return CodeChallenge(text: try readText(), method: .s256)
     default: throw PayloadError()
     }
   }
 
-  mutating func responseMode() throws(PayloadError) -> ResponseMode {
-    switch try byte() {
+  mutating func readResponseMode() throws(PayloadError) -> ResponseMode {
+    switch try readByte() {
     case 0: return .query
     case 1: return .fragment
     case 2: return .formPost
@@ -56,41 +57,43 @@ extension PayloadReader {
     }
   }
 
-  mutating func seconds() throws(PayloadError) -> Int64 {
-    Int64(bitPattern: try number())
+  mutating func readSeconds() throws(PayloadError) -> Int64 {
+    Int64(bitPattern: try readNumber())
   }
 
-  mutating func transactionID() throws(PayloadError) -> TransactionID {
-    guard let id = TransactionID(bytes: try fixed(TransactionID.byteCount)) else { throw PayloadError() }
+  mutating func readTransactionID() throws(PayloadError) -> TransactionID {
+    guard let id = TransactionID(bytes: try readBytes(count: TransactionID.byteCount)) else { throw PayloadError() }
     return id
   }
 
-  mutating func upstreamVerifier() throws(PayloadError) -> UpstreamVerifier {
-    guard let verifier = UpstreamVerifier(bytes: try fixed(UpstreamVerifier.byteCount)) else { throw PayloadError() }
+  mutating func readUpstreamVerifier() throws(PayloadError) -> UpstreamVerifier {
+    guard let verifier = UpstreamVerifier(bytes: try readBytes(count: UpstreamVerifier.byteCount)) else {
+      throw PayloadError()
+    }
     return verifier
   }
 
-  /// Reads a redirect URI. It is parsed again, because a value that was sealed under older rules must satisfy the
-  /// current ones.
-  mutating func redirectURI() throws(PayloadError) -> RedirectURI {
-    guard let uri = try? RedirectURI(parsing: try text()) else { throw PayloadError() }
+  /// Reads and parses a redirect URI. Throws if the URI does not satisfy the current rules, because an earlier version
+  /// of the gateway may have sealed it under other rules.
+  mutating func readRedirectURI() throws(PayloadError) -> RedirectURI {
+    guard let uri = try? RedirectURI(parsing: try readText()) else { throw PayloadError() }
     return uri
   }
 
-  mutating func scope() throws(PayloadError) -> Scope {
-    guard let scope = Scope(parsing: try text()) else { throw PayloadError() }
+  mutating func readScope() throws(PayloadError) -> Scope {
+    guard let scope = Scope(parsing: try readText()) else { throw PayloadError() }
     return scope
   }
 
   /// Reads a byte of flags. Throws for a bit that is not in `all`.
-  mutating func flags<Flags: OptionSet>(_ all: Flags) throws(PayloadError) -> Flags where Flags.RawValue == UInt8 {
-    let bits = try byte()
+  mutating func readFlags<Flags: OptionSet>(_ all: Flags) throws(PayloadError) -> Flags where Flags.RawValue == UInt8 {
+    let bits = try readByte()
     guard bits & ~all.rawValue == 0 else { throw PayloadError() }
     return Flags(rawValue: bits)
   }
 
-  /// Reads the layout number. Throws unless it is `expected`.
-  mutating func layout(_ expected: UInt8) throws(PayloadError) {
-    guard try byte() == expected else { throw PayloadError() }
+  /// Reads the format version. Throws if it is not `expected`.
+  mutating func checkFormatVersion(_ expected: UInt8) throws(PayloadError) {
+    guard try readByte() == expected else { throw PayloadError() }
   }
 }

@@ -1,13 +1,13 @@
 internal import Cryptography
 
-/// An error for bytes that a `PayloadWriter` of the same layout cannot have written.
+/// An error for bytes that a `PayloadWriter` cannot have written in the expected format.
 public struct PayloadError: Error, Hashable, Sendable {
   /// Creates the error; it has no details, because a payload is secret.
   public init() {}
 }
 
-/// A strict reader of the bytes of a `PayloadWriter`: each value has one encoding, and no byte may be missing or left
-/// over. Its methods throw `PayloadError`.
+/// A strict reader of the bytes of a `PayloadWriter`. It accepts only one encoding of each value, and no missing or
+/// additional bytes. Its methods throw `PayloadError`.
 public struct PayloadReader: Sendable {
   private var bytes: [UInt8]
   private var next = 0
@@ -18,19 +18,19 @@ public struct PayloadReader: Sendable {
   }
 
   /// Reads one byte.
-  public mutating func byte() throws(PayloadError) -> UInt8 {
+  public mutating func readByte() throws(PayloadError) -> UInt8 {
     guard next < bytes.count else { throw PayloadError() }
     defer { next += 1 }
     return bytes[next]
   }
 
-  /// Reads a number of variable length, as `PayloadWriter.number` writes it.
-  public mutating func number() throws(PayloadError) -> UInt64 {
+  /// Reads a number of variable length, as `PayloadWriter.writeNumber(_:)` writes it.
+  public mutating func readNumber() throws(PayloadError) -> UInt64 {
     var value: UInt64 = 0
     var shift: UInt64 = 0
     while true {
-      let part = try byte()
-      // The tenth byte can hold only the last bit of 64.
+      let part = try readByte()
+      // Nine bytes hold 63 bits, so the tenth byte may hold only one more.
       guard shift < 63 || part <= 1 else { throw PayloadError() }
       value |= UInt64(part & 0x7f) << shift
       if part & 0x80 == 0 {
@@ -43,27 +43,27 @@ public struct PayloadReader: Sendable {
   }
 
   /// Reads `count` bytes.
-  public mutating func fixed(_ count: Int) throws(PayloadError) -> [UInt8] {
+  public mutating func readBytes(count: Int) throws(PayloadError) -> [UInt8] {
     guard count >= 0, count <= bytes.count - next else { throw PayloadError() }
     defer { next += count }
     return Array(bytes[next..<next + count])
   }
 
   /// Reads a count and then that number of bytes.
-  public mutating func data() throws(PayloadError) -> [UInt8] {
-    guard let count = Int(exactly: try number()) else { throw PayloadError() }
-    return try fixed(count)
+  public mutating func readBytes() throws(PayloadError) -> [UInt8] {
+    guard let count = Int(exactly: try readNumber()) else { throw PayloadError() }
+    return try readBytes(count: count)
   }
 
   /// Reads a text. Throws if it is not valid UTF-8.
-  public mutating func text() throws(PayloadError) -> String {
-    guard let count = Int(exactly: try number()), count <= bytes.count - next else { throw PayloadError() }
+  public mutating func readText() throws(PayloadError) -> String {
+    guard let count = Int(exactly: try readNumber()), count <= bytes.count - next else { throw PayloadError() }
     defer { next += count }
     guard let text = try? UTF8Span(validating: bytes.span.extracting(next..<next + count)) else { throw PayloadError() }
     return String(copying: text)
   }
 
-  /// Throws if bytes are left after the last field.
+  /// Throws if there are bytes after the last field that was read.
   public func finish() throws(PayloadError) {
     guard next == bytes.count else { throw PayloadError() }
   }

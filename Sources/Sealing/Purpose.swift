@@ -1,29 +1,31 @@
-/// The purpose of a sealed value. A value that was sealed for one purpose does not open for another; it is treated as
-/// forged.
-/// The numbers are part of sealed values that clients keep for months, so they must never change.
+/// The purpose of a sealed value. A value that was sealed for one purpose cannot be opened (verified and decrypted) for
+/// another; the attempt fails in the same way as for a forged value.
+///
+/// The raw values and the texts of `info` must never change, because clients keep sealed values for months.
 public enum Purpose: UInt8, Sendable, CaseIterable {
   /// An authorization transaction, sent through the upstream as `state`.
   case state = 1
-  /// An authorization code.
+  /// An authorization code that the gateway issues.
   case code = 2
   /// A refresh token of a public client.
   case refresh = 3
   /// A `client_id` of dynamic client registration.
   case registration = 4
-  /// The values of a device flow.
+  /// The values of a device authorization flow (RFC 8628); not used yet.
   case device = 5
-  /// Tokens in the gateway's own forms, for consent and against forged posts.
+  /// The authorization request in a hidden field of the consent form, which also proves that the gateway sent the form.
   case consent = 6
   /// The value of a cookie.
   case cookie = 7
-  /// Tokens in the store, kept to revoke them or to repeat an answer.
+  /// Tokens in the store. They are kept in order to revoke them later, or to repeat the response to a refresh.
   case kept = 8
   /// A pushed authorization request in the store.
   case pushed = 9
-  /// An authorization request that the user may start again in another browser.
+  /// The authorization request in a link with which the user can start the sign-in again, for example in another
+  /// browser.
   case start = 10
 
-  /// The start of the input from which the message key is derived (`info` in RFC 5869, section 3.2).
+  /// The first part of the `info` from which the message key is derived (RFC 5869, section 3.2).
   var info: [UInt8] {
     switch self {
     case .state: Info.state

@@ -1,7 +1,8 @@
 public import OAuth
 
 extension RefreshGrant: Sealable {
-  /// The first byte after the layout number; each bit describes one optional or repeated field.
+  /// The byte after the format version: `hasScope` if the scope is present, and `sameClientID` if the upstream client
+  /// id is left out because it equals the client's.
   private struct Flags: OptionSet {
     let rawValue: UInt8
 
@@ -10,42 +11,44 @@ extension RefreshGrant: Sealable {
     static let all: Flags = [hasScope, sameClientID]
   }
 
-  /// The layout that is written. Layout 1 had no epoch; its tokens are valid for months, so it can still be read.
-  private static let layout: UInt8 = 2
+  /// The format version that `write(to:)` uses. Version 1 had no epoch. It can still be read, because refresh tokens
+  /// are valid for months.
+  private static let formatVersion: UInt8 = 2
 
-  /// `.refresh`: the value is a refresh token.
+  /// `.refresh`, because the sealed value is the refresh token that the client receives.
   public static var purpose: Purpose { .refresh }
 
-  /// Appends layout 2. Fields that repeat another field or are absent are left out.
+  /// Appends the fields in format version 2. An absent scope is left out, and so is an upstream client id that equals
+  /// the client's.
   public func write(to payload: inout PayloadWriter) {
     var flags: Flags = []
     if scope != nil { flags.insert(.hasScope) }
     if upstreamClientID == clientID { flags.insert(.sameClientID) }
-    payload.byte(RefreshGrant.layout)
-    payload.byte(flags.rawValue)
-    payload.fixed(family.bytes)
-    payload.number(UInt64(clamping: generation))
-    payload.seconds(issuedAt)
-    payload.number(epoch.rawValue)
-    payload.text(clientID.rawValue)
-    payload.text(upstreamRefreshToken.reveal())
-    if let scope { payload.text(scope.text) }
-    if !flags.contains(.sameClientID) { payload.text(upstreamClientID.rawValue) }
+    payload.writeByte(RefreshGrant.formatVersion)
+    payload.writeByte(flags.rawValue)
+    payload.writeBytes(withoutLength: family.bytes)
+    payload.writeNumber(UInt64(clamping: generation))
+    payload.writeSeconds(issuedAt)
+    payload.writeNumber(epoch.rawValue)
+    payload.writeText(clientID.rawValue)
+    payload.writeText(upstreamRefreshToken.reveal())
+    if let scope { payload.writeText(scope.text) }
+    if !flags.contains(.sameClientID) { payload.writeText(upstreamClientID.rawValue) }
   }
 
-  /// Reads layout 1 or 2. Throws `PayloadError` for any other form.
+  /// Reads format version 1 or 2. Throws `PayloadError` for any other form.
   public init(from payload: inout PayloadReader) throws(PayloadError) {
-    let layout = try payload.byte()
-    guard (1...RefreshGrant.layout).contains(layout) else { throw PayloadError() }
-    let flags = try payload.flags(Flags.all)
-    let family = try payload.transactionID()
-    guard let generation = Int(exactly: try payload.number()) else { throw PayloadError() }
-    let issuedAt = try payload.seconds()
-    let epoch = layout == 1 ? EpochID.none : EpochID(rawValue: try payload.number())
-    let clientID = ClientID(try payload.text())
-    let upstreamRefreshToken = Secret(try payload.text())
-    let scope = flags.contains(.hasScope) ? try payload.scope() : nil
-    let upstreamClientID = flags.contains(.sameClientID) ? clientID : ClientID(try payload.text())
+    let version = try payload.readByte()
+    guard (1...RefreshGrant.formatVersion).contains(version) else { throw PayloadError() }
+    let flags = try payload.readFlags(Flags.all)
+    let family = try payload.readTransactionID()
+    guard let generation = Int(exactly: try payload.readNumber()) else { throw PayloadError() }
+    let issuedAt = try payload.readSeconds()
+    let epoch = version == 1 ? EpochID.none : EpochID(rawValue: try payload.readNumber())
+    let clientID = ClientID(try payload.readText())
+    let upstreamRefreshToken = Secret(try payload.readText())
+    let scope = flags.contains(.hasScope) ? try payload.readScope() : nil
+    let upstreamClientID = flags.contains(.sameClientID) ? clientID : ClientID(try payload.readText())
     self.init(
       family: family, generation: generation, epoch: epoch, clientID: clientID, scope: scope,
       upstreamClientID: upstreamClientID, upstreamRefreshToken: upstreamRefreshToken, issuedAt: issuedAt)

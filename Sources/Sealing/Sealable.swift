@@ -1,10 +1,10 @@
 internal import Cryptography
 
-/// A value with a binary form that can be sealed.
+/// A value that can be written in a binary form and then sealed (encrypted and authenticated).
 ///
-/// The form is short, because some upstreams fail on a long `state`: lengths and numbers have variable length, and
-/// repeated values are left out. It begins with a layout number, so that a later version can distinguish its own form
-/// from this one.
+/// The form is short, because some upstreams fail on a long `state`: numbers have a variable length, and repeated
+/// values are left out. The form of each type in this module begins with a format version, so that a later version of
+/// the gateway can distinguish its own form from an earlier one.
 public protocol Sealable {
   /// The purpose for which values of this type are sealed.
   static var purpose: Purpose { get }
@@ -24,7 +24,8 @@ extension Sealer {
     return text
   }
 
-  /// Returns the value from which `text` was sealed. Throws `OpenError`. The caller must check the expiry of the value.
+  /// Opens (verifies and decrypts) `text` and returns the value. Throws `OpenError`; `.malformed` also means that the
+  /// payload is not a value of this type. The caller must check the expiry of the value.
   public func open<Value: Sealable>(
     _ type: Value.Type, from text: String, in binding: SealBinding? = nil
   ) throws(OpenError) -> Value {

@@ -1,43 +1,47 @@
 internal import Bytes
 public import Cryptography
 
-/// A sealer of values that leave the gateway and come back, which also opens them again.
+/// Seals values that leave the gateway and come back later, and opens them again. To seal is to encrypt and
+/// authenticate; to open is to verify and decrypt.
 ///
 ///     base64url( version | mark | key id | salt | AES-256-GCM ciphertext and tag )
 ///          bytes:    1       3       4      16            n + 16
 ///
-/// The message key is derived with HKDF-SHA256 from the key of the ring, the purpose and the salt (docs/adr/0015). Each
-/// message has its own key, so no nonce can repeat under one key. The nonce is the first part of the salt.
+/// The message key is derived with HKDF-SHA256 from the key of the ring, the purpose, the salt and the secret of a
+/// binding (docs/adr/0015). Each message has its own key, so a key is never used with the same nonce twice. The nonce
+/// is the first 12 bytes of the salt.
 ///
-/// Version, key id, purpose and issuer are associated data; the salt is authenticated because key and nonce depend on
-/// it. The mark distinguishes sealed values from other texts: a foreign text has both version and mark with a chance of
-/// 2^-32. Only a matching text can fail for an unknown key, which the gateway answers with 503.
+/// Version, key id, purpose, issuer and the data of a binding are associated data. The salt is authenticated too,
+/// because key and nonce depend on it. The mark distinguishes sealed values from other texts: a random text has the
+/// right version and mark with a probability of 2^-32. Only a text with both can fail with `OpenError.unknownKey`, for
+/// which the gateway answers 503.
 ///
-/// Not sendable: its contexts serve one thread, so each worker owns one.
+/// Not sendable: its OpenSSL contexts must be used on one thread only, so each worker owns one instance.
 public final class Sealer {
   private static let version: UInt8 = 1
   /// Three bytes that were chosen at random and never change.
   private static let mark: [UInt8] = [0x9d, 0x5c, 0xe3]
-  /// Separates issuer and binding. An issuer cannot contain this byte, so a bound value never equals a value of another
-  /// issuer.
-  private static let bound: UInt8 = 0
+  /// The byte between the issuer and the data of a binding. An issuer cannot contain this byte, so associated data with
+  /// a binding never equals associated data of another issuer.
+  private static let bindingSeparator: UInt8 = 0
   private static let keyOffset = 1 + mark.count
   private static let saltLength = 16
   /// The range of the nonce in the salt.
-  private static let nonce = 0..<AES256GCM.nonceLength
+  private static let nonceRange = 0..<AES256GCM.nonceLength
   private static let headerLength = keyOffset + KeyID.byteCount + saltLength
-  private static let shortest = headerLength + AES256GCM.tagLength
-  /// The maximum length of a sealed text in characters. All sealed values are much shorter, so a longer text is not
-  /// decoded.
+  private static let minimumEnvelopeLength = headerLength + AES256GCM.tagLength
+  /// The maximum length of a sealed text in characters. `open` does not decode a longer text. The gateway creates only
+  /// shorter ones.
   public static let longest = 65_536
 
-  /// The keys in use. A reload creates a new sealer.
+  /// The keys that seal and open. A reload creates a new sealer.
   public let keyRing: KeyRing
-  /// The extracted key of each ring key that is not retired. Extracting takes longer than all other steps of sealing.
+  /// The extracted key (RFC 5869, section 2.2) of each ring key that is not retired. They are kept because extracting
+  /// takes longer than all other steps of sealing.
   private let derivations: [(id: KeyID, hkdf: HKDFSHA256)]
-  /// The associated data of the last value. Its issuer part is the same for all values.
+  /// The associated data of the last value, without a binding. The issuer part is the same for all values.
   private var data: [UInt8]
-  /// The input of the last derivation, kept to reuse its memory.
+  /// The `info` of the last derivation, kept to reuse its memory.
   private var info: [UInt8] = []
   private let cipher = AES256GCM()
   private let random: RandomPool
@@ -46,7 +50,7 @@ public final class Sealer {
   ///
   /// - Parameters:
   ///   - keyRing: the keys to seal and open with.
-  ///   - issuer: the issuer identifier of the gateway; values of one issuer do not open for another.
+  ///   - issuer: the issuer identifier of the gateway. A value of one issuer cannot be opened for another.
   ///   - random: the source of the salts.
   public init(keyRing: KeyRing, issuer: String, random: RandomPool = RandomPool()) {
     self.keyRing = keyRing
@@ -56,33 +60,34 @@ public final class Sealer {
   }
 
   /// Returns the length, in characters, of a sealed payload of `count` bytes.
-  public static func sealedLength(ofPayload count: Int) -> Int { ((shortest + count) * 4 + 2) / 3 }
+  public static func sealedLength(ofPayload count: Int) -> Int { ((minimumEnvelopeLength + count) * 4 + 2) / 3 }
 
-  /// Returns `payload` sealed, as text in the base64url alphabet; each call returns a different text.
+  /// Seals `payload` and returns the result in base64url. Each call returns a different text.
   ///
-  /// - Parameter binding: the place to which the value belongs; `nil` for a value that leaves the gateway.
+  /// - Parameter binding: the location to which the value is bound; `nil` for a value that leaves the gateway.
   public func seal(_ payload: [UInt8], for purpose: Purpose, in binding: SealBinding? = nil) -> String {
     let key = keyRing.sealingKey
     let salt = random.take(Sealer.saltLength)
     var messageKey = messageKey(key.id, purpose, salt.span, binding)
     defer { wipe(&messageKey) }
     var envelope: [UInt8] = []
-    envelope.reserveCapacity(Sealer.shortest + payload.count)
+    envelope.reserveCapacity(Sealer.minimumEnvelopeLength + payload.count)
     envelope.append(Sealer.version)
     envelope.append(copying: Sealer.mark.span)
     envelope.append(copying: key.id.bytes.span)
     envelope.append(copying: salt.span)
     cipher.seal(
-      payload, key: messageKey, nonce: salt.span.extracting(Sealer.nonce),
+      payload, key: messageKey, nonce: salt.span.extracting(Sealer.nonceRange),
       authenticating: associatedData(key.id, purpose, binding), onto: &envelope)
     return Base64URL.encode(envelope)
   }
 
-  /// Returns the payload from which `text` was sealed. Throws `OpenError`.
+  /// Opens `text` and returns its payload. Throws `OpenError`.
   public func open(
     _ text: String, as purpose: Purpose, in binding: SealBinding? = nil
   ) throws(OpenError) -> [UInt8] {
-    // The length alone rules out most `state` values that clients chose.
+    // Most `state` values that clients choose are shorter than any sealed value, so checking the length first saves
+    // work.
     let lengths = Sealer.sealedLength(ofPayload: 0)...Sealer.longest
     guard lengths.contains(text.utf8.count), let envelope = Base64URL.decode(text), envelope.first == Sealer.version,
       envelope[1..<Sealer.keyOffset].elementsEqual(Sealer.mark)
@@ -93,27 +98,30 @@ public final class Sealer {
     var messageKey = messageKey(key.id, purpose, salt, binding)
     defer { wipe(&messageKey) }
     let payload = cipher.open(
-      envelope.span.extracting(Sealer.headerLength...), key: messageKey, nonce: salt.extracting(Sealer.nonce),
+      envelope.span.extracting(Sealer.headerLength...), key: messageKey, nonce: salt.extracting(Sealer.nonceRange),
       authenticating: associatedData(key.id, purpose, binding))
     guard let payload else { throw .notAuthentic }
     return payload
   }
 
-  /// Returns the names of a secret in the store, from which it cannot be guessed without a key of the ring: its
-  /// HMAC-SHA256 under each key that opens. The name under the sealing key is first; an entry that was stored before a
-  /// rotation has one of the later names.
+  /// Returns the names under which the store may have an entry for a secret: an HMAC-SHA256 of the secret under each
+  /// key that is not retired. Without a key of the ring, the secret cannot be guessed from a name.
+  ///
+  /// New entries use the first name, which belongs to the sealing key. An entry that was stored before a rotation has
+  /// one of the other names.
   public func storeNames(of secret: [UInt8]) -> [[UInt8]] {
-    let info = Sealer.storeName + secret
+    let info = Sealer.storeNamePrefix + secret
     let first = derivations.filter { $0.id == keyRing.sealingKeyID }
     let others = derivations.filter { $0.id != keyRing.sealingKeyID }
     // Expanding one block is one HMAC under the extracted key (RFC 5869, section 2.3).
     return (first + others).map { $0.hkdf.expand(info: info, length: 32) }
   }
 
-  /// The prefix of the input for store names. The `info` of no purpose begins with it.
-  private static let storeName = Array("proofgate store name ".utf8)
+  /// The prefix of the `info` for store names. No purpose has an `info` that begins with it.
+  private static let storeNamePrefix = Array("proofgate store name ".utf8)
 
-  /// Returns the key of one message. Salt and digest have fixed lengths, so different parts never give the same input.
+  /// Returns the key of one message. Salt and digest have fixed lengths, so different purposes, salts and digests never
+  /// give the same `info`.
   private func messageKey(_ id: KeyID, _ purpose: Purpose, _ salt: Span<UInt8>, _ binding: SealBinding?) -> [UInt8] {
     guard let hkdf = derivations.first(where: { $0.id == id })?.hkdf else {
       preconditionFailure("a retired key has no derivation")
@@ -125,12 +133,13 @@ public final class Sealer {
     return hkdf.expand(info: info, length: AES256GCM.keyLength)
   }
 
-  /// Returns version, key id, purpose, issuer and binding. All parts before the issuer have fixed lengths, and so do
-  /// the bindings of a purpose; therefore different parts never give the same bytes.
+  /// Returns the associated data: version, key id, purpose, issuer and the data of the binding. The parts in front of
+  /// the issuer have fixed lengths, and so have the bindings of one purpose. Therefore different parts never give the
+  /// same bytes.
   private func associatedData(_ id: KeyID, _ purpose: Purpose, _ binding: SealBinding?) -> [UInt8] {
     for index in 0..<KeyID.byteCount { data[1 + index] = id.bytes[index] }
     data[1 + KeyID.byteCount] = purpose.rawValue
     guard let binding else { return data }
-    return data + [Sealer.bound] + binding.data
+    return data + [Sealer.bindingSeparator] + binding.data
   }
 }

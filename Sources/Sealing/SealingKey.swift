@@ -1,15 +1,16 @@
 internal import Cryptography
 
-/// A key of the ring. Its description omits the secret.
+/// A key of the key ring. Its description omits the secret.
 public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
-  /// The permitted use of a key. A key passes through the states in this order. Before each step, every replica must
-  /// have loaded the previous one, so that no replica gets a value that it cannot open.
+  /// The permitted use of a key. The first key of a file begins with `seals`, every later one with `opens`. A rotation
+  /// changes it to `seals`, and the next rotation back to `opens`; finally it is retired. Every replica must have
+  /// loaded a change before the next one, so that no replica gets a value that it cannot open.
   public enum State: String, Sendable, CaseIterable {
-    /// Opens values, but does not seal.
+    /// The key opens values, but does not seal.
     case opens
-    /// Seals and opens; if several keys have this state, the newest one seals.
+    /// The key seals and opens values. If several keys have this state, only the newest one seals.
     case seals
-    /// Only its id is known: values that it sealed are refused as expired.
+    /// The key is no longer used, and only its id is kept. Values that it sealed are refused as expired.
     case retired
   }
 
@@ -19,7 +20,7 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
   public let id: KeyID
   /// The time of creation, in seconds since 1970.
   public let created: Int64
-  /// The permitted use; rotation and retirement change it.
+  /// The permitted use. Rotation and retirement change it.
   public internal(set) var state: State
   /// The key itself, 32 bytes; empty once the key is retired.
   var secret: [UInt8]

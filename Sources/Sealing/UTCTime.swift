@@ -11,7 +11,7 @@ enum UTCTime {
       + "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))Z"
   }
 
-  /// Returns the seconds since 1970, or `nil` unless `text` is exactly the result of `text(_:)` for them.
+  /// Returns the seconds since 1970, or `nil` if `text` is not exactly the text that `text(_:)` returns for them.
   static func seconds(_ text: some StringProtocol) -> Int64? {
     let bytes = Array(text.utf8)
     guard bytes.count == 20, let year = number(bytes[0..<4]), let month = number(bytes[5..<7]),
@@ -19,12 +19,12 @@ enum UTCTime {
       let second = number(bytes[17..<19]), year >= 1970, (1...12).contains(month), hour < 24, minute < 60, second < 60
     else { return nil }
     let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
-    // Comparing with the correct text detects wrong punctuation and days that the month does not have.
+    // The comparison with the correct text detects wrong punctuation and days that the month does not have.
     return self.text(seconds).utf8.elementsEqual(bytes) ? seconds : nil
   }
 
-  /// Returns the days from 1970-01-01 to a Gregorian date. Here a year begins in March, so that the leap day is its
-  /// last day.
+  /// Returns the days from 1970-01-01 to a Gregorian date. The calculation lets a year begin in March, so that the leap
+  /// day is the last day of a year.
   private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
     let shifted = month > 2 ? year : year - 1
     let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1

@@ -101,11 +101,11 @@ struct PayloadTests {
     let family: TransactionID
 
     func write(to payload: inout PayloadWriter) {
-      payload.byte(1)
-      payload.byte(2)
-      payload.fixed(family.bytes)
-      for number in [4, 1_790_000_000] as [UInt64] { payload.number(number) }
-      for text in ["com.example.mail", "upstream-refresh"] { payload.text(text) }
+      payload.writeByte(1)
+      payload.writeByte(2)
+      payload.writeBytes(withoutLength: family.bytes)
+      for number in [4, 1_790_000_000] as [UInt64] { payload.writeNumber(number) }
+      for text in ["com.example.mail", "upstream-refresh"] { payload.writeText(text) }
     }
 
     init(family: TransactionID) { self.family = family }
@@ -203,9 +203,9 @@ struct PayloadTests {
   @Test("Text that is not UTF-8 is refused")
   func invalidText() {
     var reader = PayloadReader([2, 0xc3, 0x28])
-    #expect(throws: PayloadError.self) { try reader.text() }
+    #expect(throws: PayloadError.self) { try reader.readText() }
     var huge = PayloadReader([UInt8](repeating: 0xff, count: 9) + [0x01, 0x41])
-    #expect(throws: PayloadError.self) { try huge.data() }
+    #expect(throws: PayloadError.self) { try huge.readBytes() }
   }
 
   private func open(_ payload: [UInt8]) throws -> AuthorizationTransaction {
@@ -219,6 +219,6 @@ private struct Numbers: Sealable {
   var value: UInt64
 
   init(value: UInt64) { self.value = value }
-  init(from payload: inout PayloadReader) throws(PayloadError) { value = try payload.number() }
-  func write(to payload: inout PayloadWriter) { payload.number(value) }
+  init(from payload: inout PayloadReader) throws(PayloadError) { value = try payload.readNumber() }
+  func write(to payload: inout PayloadWriter) { payload.writeNumber(value) }
 }

@@ -95,19 +95,19 @@ struct BrowserSession: Sealable {
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
-    guard try payload.byte() == BrowserSession.layout else { throw PayloadError() }
-    secret = try payload.fixed(BrowserSession.secretLength)
-    liveUntil = Int64(clamping: try payload.number())
-    let flags = try payload.byte()
+    guard try payload.readByte() == BrowserSession.layout else { throw PayloadError() }
+    secret = try payload.readBytes(count: BrowserSession.secretLength)
+    liveUntil = Int64(clamping: try payload.readNumber())
+    let flags = try payload.readByte()
     guard flags & ~(Flag.blocks | Flag.usesBroker) == 0 else { throw PayloadError() }
     userAgentGuard = EmbeddedUserAgentGuard(blocks: flags & Flag.blocks != 0, usesBroker: flags & Flag.usesBroker != 0)
   }
 
   func write(to payload: inout PayloadWriter) {
-    payload.byte(BrowserSession.layout)
-    payload.fixed(secret)
-    payload.number(UInt64(clamping: liveUntil))
-    payload.byte((userAgentGuard.blocks ? Flag.blocks : 0) | (userAgentGuard.usesBroker ? Flag.usesBroker : 0))
+    payload.writeByte(BrowserSession.layout)
+    payload.writeBytes(withoutLength: secret)
+    payload.writeNumber(UInt64(clamping: liveUntil))
+    payload.writeByte((userAgentGuard.blocks ? Flag.blocks : 0) | (userAgentGuard.usesBroker ? Flag.usesBroker : 0))
   }
 
   private enum Flag {

@@ -159,30 +159,32 @@ struct ConsentTicket: Sealable {
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
-    guard try payload.byte() == ConsentTicket.layout else { throw PayloadError() }
-    let flags = Flags(rawValue: try payload.byte())
+    guard try payload.readByte() == ConsentTicket.layout else { throw PayloadError() }
+    let flags = Flags(rawValue: try payload.readByte())
     guard flags.isSubset(of: .all) else { throw PayloadError() }
     isPushed = flags.contains(.pushed)
     isRestarted = flags.contains(.restarted)
-    guard let id = TransactionID(bytes: try payload.fixed(TransactionID.byteCount)) else { throw PayloadError() }
+    guard let id = TransactionID(bytes: try payload.readBytes(count: TransactionID.byteCount)) else {
+      throw PayloadError()
+    }
     transaction = id
-    expiry = Int64(clamping: try payload.number())
-    browserHash = try payload.fixed(ConsentTicket.hashLength)
-    path = try payload.text()
-    query = try payload.text()
+    expiry = Int64(clamping: try payload.readNumber())
+    browserHash = try payload.readBytes(count: ConsentTicket.hashLength)
+    path = try payload.readText()
+    query = try payload.readText()
   }
 
   func write(to payload: inout PayloadWriter) {
-    payload.byte(ConsentTicket.layout)
+    payload.writeByte(ConsentTicket.layout)
     var flags: Flags = []
     if isPushed { flags.insert(.pushed) }
     if isRestarted { flags.insert(.restarted) }
-    payload.byte(flags.rawValue)
-    payload.fixed(transaction.bytes)
-    payload.number(UInt64(clamping: expiry))
-    payload.fixed(browserHash)
-    payload.text(path)
-    payload.text(query)
+    payload.writeByte(flags.rawValue)
+    payload.writeBytes(withoutLength: transaction.bytes)
+    payload.writeNumber(UInt64(clamping: expiry))
+    payload.writeBytes(withoutLength: browserHash)
+    payload.writeText(path)
+    payload.writeText(query)
   }
 }
 

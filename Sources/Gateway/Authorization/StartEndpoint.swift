@@ -62,16 +62,16 @@ struct StartTicket: Sealable {
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
-    guard try payload.byte() == StartTicket.layout else { throw PayloadError() }
-    expiry = Int64(clamping: try payload.number())
-    path = try payload.text()
-    query = try payload.text()
+    guard try payload.readByte() == StartTicket.layout else { throw PayloadError() }
+    expiry = Int64(clamping: try payload.readNumber())
+    path = try payload.readText()
+    query = try payload.readText()
   }
 
   func write(to payload: inout PayloadWriter) {
-    payload.byte(StartTicket.layout)
-    payload.number(UInt64(clamping: expiry))
-    payload.text(path)
-    payload.text(query)
+    payload.writeByte(StartTicket.layout)
+    payload.writeNumber(UInt64(clamping: expiry))
+    payload.writeText(path)
+    payload.writeText(query)
   }
 }

@@ -140,16 +140,16 @@ private struct HeldAnswer: Sealable {
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
-    guard try payload.byte() == HeldAnswer.layout else { throw PayloadError() }
-    time = Int64(bitPattern: try payload.number())
-    request = try payload.fixed(HeldAnswer.digestLength)
-    members = try payload.data()
+    guard try payload.readByte() == HeldAnswer.layout else { throw PayloadError() }
+    time = Int64(bitPattern: try payload.readNumber())
+    request = try payload.readBytes(count: HeldAnswer.digestLength)
+    members = try payload.readBytes()
   }
 
   func write(to payload: inout PayloadWriter) {
-    payload.byte(HeldAnswer.layout)
-    payload.number(UInt64(bitPattern: time))
-    payload.fixed(request)
-    payload.data(members)
+    payload.writeByte(HeldAnswer.layout)
+    payload.writeNumber(UInt64(bitPattern: time))
+    payload.writeBytes(withoutLength: request)
+    payload.writeBytes(members)
   }
 }

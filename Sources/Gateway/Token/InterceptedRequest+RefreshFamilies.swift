@@ -78,9 +78,9 @@ struct RevocableTokens: Sealable {
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
-    guard try payload.byte() == RevocableTokens.layout else { throw PayloadError() }
-    let access = try payload.text()
-    let refresh = try payload.text()
+    guard try payload.readByte() == RevocableTokens.layout else { throw PayloadError() }
+    let access = try payload.readText()
+    let refresh = try payload.readText()
     var tokens: [InterceptedRequest.UpstreamToken] = []
     if !refresh.isEmpty { tokens.append((Secret(refresh), .refreshToken)) }
     if !access.isEmpty { tokens.append((Secret(access), .accessToken)) }
@@ -88,8 +88,8 @@ struct RevocableTokens: Sealable {
   }
 
   func write(to payload: inout PayloadWriter) {
-    payload.byte(RevocableTokens.layout)
-    payload.text(tokens.first { $0.hint == .accessToken }?.token.reveal() ?? "")
-    payload.text(tokens.first { $0.hint == .refreshToken }?.token.reveal() ?? "")
+    payload.writeByte(RevocableTokens.layout)
+    payload.writeText(tokens.first { $0.hint == .accessToken }?.token.reveal() ?? "")
+    payload.writeText(tokens.first { $0.hint == .refreshToken }?.token.reveal() ?? "")
   }
 }
