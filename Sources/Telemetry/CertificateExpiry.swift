@@ -1,6 +1,7 @@
 /// The expiry date of one certificate that the gateway presents to clients or to the upstream.
 public struct CertificateExpiry: Hashable, Sendable {
-  /// The listener's address, or `upstream` for the client certificate that the upstream receives.
+  /// The address of the listener that presents the certificate, or `upstream` for the client certificate that the
+  /// upstream receives.
   public let place: String
   /// The first host name of the certificate, or its subject.
   public let name: String

@@ -1,9 +1,10 @@
 internal import Synchronization
 
-/// The clients that have metric series of their own: the first `maximum` clients seen. All others share the label
-/// `other`.
+/// The clients that have their own metric series: the first `maximum` clients that occur. All other clients share the
+/// label `other`.
 final class ClientSeries: Sendable {
-  /// 1000, because each series costs memory in the gateway and in the monitoring system.
+  /// The maximum number of clients with their own series, because each series uses memory in the gateway and in the
+  /// monitoring system.
   static let maximum = 1000
 
   private let admitted = Mutex<Set<String>>([])

@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// A counter that one thread changes and any thread reads.
+/// A counter that one thread changes and any thread may read.
 ///
-/// With a single writer, a relaxed load and store lose no update and need no locked instruction.
+/// With a single writer, a relaxed load and a relaxed store lose no update, and they need no locked instruction.
 struct Counter: ~Copyable, Sendable {
   private let cell = Atomic<UInt64>(0)
 
   var value: UInt64 { cell.load(ordering: .relaxed) }
 
-  /// Adds to the counter. Call it only on the writer's thread.
+  /// Adds to the counter. Call it only on the thread that changes the counter.
   func add(_ amount: UInt64) {
     cell.store(cell.load(ordering: .relaxed) &+ amount, ordering: .relaxed)
   }

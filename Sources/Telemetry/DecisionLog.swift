@@ -1,51 +1,52 @@
 internal import Synchronization
 
-/// The decision log: one JSON line for each judged request, written by one thread.
+/// The decision log: one JSON line for each judged request, i.e. each request to which the rules were applied. One
+/// thread writes the lines.
 ///
-/// A worker appends to its own bounded ring and continues. The writer sleeps until it is signalled, so an idle process
-/// does not wake up. Records that do not fit into a ring are dropped, counted, and reported in the log itself. Lines
-/// that the sink does not accept (a full disk) are kept and written again with the next record; until then the rings
-/// fill up and drop records.
+/// A worker appends records to its own bounded buffer and does not wait. The writer thread sleeps until it is
+/// signalled, so an idle process does not wake up. Records that do not fit into a buffer are dropped and counted, and a
+/// line of the log reports their number. If the sink does not accept lines (e.g. because the disk is full), the writer
+/// keeps them and tries again when the next record is appended; until then the buffers fill up and drop records.
 ///
-/// The lines of all workers are in the order in which the workers appended the records. A request is judged before it
-/// is answered, so the lines of one flow are in the order of its requests, whichever workers handled them.
+/// The lines are in the order in which the workers appended the records. A record is appended before the request is
+/// answered, so the lines of one sign-in are in the order of its requests, whichever workers handled them.
 public final class DecisionLog: Sendable {
-  /// The approximate number of bytes per write to the sink; limits the memory that the writer uses.
-  private static let batch = 64 * 1024
+  /// The approximate number of bytes per write to the sink. It limits the memory that the writer uses.
+  private static let batchLength = 64 * 1024
 
-  private let rings: [RecordRing]
-  private let order = RecordOrder()
+  private let buffers: [RecordBuffer]
+  private let counter = SequenceCounter()
   private let signal: any WakeSignal
   private let metrics: MetricsRegistry
   /// Returns milliseconds since 1970, for lines about the log itself.
   private let now: @Sendable () -> Int64
   private let shouldStop = Atomic<Bool>(false)
   private let shouldReopen = Atomic<Bool>(false)
-  /// True after the sink has failed a write. Each new record then wakes the writer, so that the writer tries again.
+  /// True after a write to the sink has failed. Each new record then wakes the writer, so that the writer tries again.
   private let isBlocked = Atomic<Bool>(false)
 
-  /// Creates a log that has one ring for each worker; `start` begins to write it.
+  /// Creates a log that has one buffer for each worker. `start` starts the writer.
   ///
   /// - Parameters:
-  ///   - capacity: the number of records that a ring holds, about 300 bytes each.
+  ///   - capacity: the maximum number of records in a buffer, about 300 bytes each.
   ///   - now: returns milliseconds since 1970.
   public init(
     workers: Int, capacity: Int = 4096, signal: any WakeSignal, metrics: MetricsRegistry,
     now: @escaping @Sendable () -> Int64
   ) {
-    let order = order
-    rings = (0..<workers).map { _ in RecordRing(capacity: capacity, order: order) }
+    let counter = counter
+    buffers = (0..<workers).map { _ in RecordBuffer(capacity: capacity, counter: counter) }
     self.signal = signal
     self.metrics = metrics
     self.now = now
   }
 
-  /// Appends a record to the ring of a worker; does nothing if the index is unknown. Each worker uses only its own
-  /// index.
+  /// Appends a record to the buffer of a worker. Does nothing if there is no worker with this index. Each worker passes
+  /// only its own index.
   public func append(_ record: DecisionRecord, worker: Int) {
-    guard rings.indices.contains(worker) else { return }
-    let outcome = rings[worker].append(record)
-    // Counted here and not by the writer: on a full disk, the writer may not reach this count for days.
+    guard buffers.indices.contains(worker) else { return }
+    let outcome = buffers[worker].append(record)
+    // The record is counted here and not by the writer: while the disk is full, the writer may not run for days.
     if outcome == .dropped { metrics.logLinesDropped(1) }
     if outcome == .first || isBlocked.load(ordering: .relaxed) { signal.signal() }
   }
@@ -56,7 +57,7 @@ public final class DecisionLog: Sendable {
     signal.signal()
   }
 
-  /// Tells the writer to write all remaining records and to end.
+  /// Tells the writer to write all remaining records and then to end.
   public func stop() {
     shouldStop.store(true, ordering: .releasing)
     signal.signal()
@@ -92,10 +93,10 @@ public final class DecisionLog: Sendable {
     var sink: Sink
     var line = JSONLine()
     var merge = RecordMerge()
-    /// The number of records that the rings dropped and that no line has reported yet.
+    /// The number of records that the buffers dropped and that no line has reported yet.
     var dropped: UInt64 = 0
-    /// True after a failed write: the sink may have written a part of it, so the next write begins with a line end.
-    var isTorn = false
+    /// True after a failed write. The sink may have written a part of a line, so the next write begins with a line end.
+    var mayHavePartialLine = false
   }
 
   private func run<Sink: LogSink>(_ writer: inout Writer<Sink>) {
@@ -103,7 +104,7 @@ public final class DecisionLog: Sendable {
       signal.wait()
       let isLast = shouldStop.load(ordering: .acquiring)
       let reopens = shouldReopen.exchange(false, ordering: .acquiringAndReleasing)
-      // Records from before the signal belong into the old file.
+      // Records that were appended before the signal belong to the old file.
       drain(&writer, isLast: isLast)
       if reopens { writer.sink.reopen() }
       if isLast { return }
@@ -111,29 +112,30 @@ public final class DecisionLog: Sendable {
   }
 
   private func drain<Sink: LogSink>(_ writer: inout Writer<Sink>, isLast: Bool) {
-    // Lines of an earlier, failed write come first. While the sink fails, the rings keep the newer records.
+    // Lines of an earlier, failed write come first. As long as the sink fails, newer records stay in the buffers.
     guard flush(&writer), write(&writer) else { return }
-    // The end is read before the first ring is emptied. The last drain has no end, because no drain follows it.
-    writer.merge.begin(below: isLast ? .max : order.next)
-    for ring in rings { writer.dropped += writer.merge.collect(ring) }
-    writer.merge.arrange()
+    // The end of this drain (see `RecordMerge`) is read before the first buffer is emptied. The last drain has no end,
+    // because no drain follows it.
+    writer.merge.begin(below: isLast ? .max : counter.next)
+    for buffer in buffers { writer.dropped += writer.merge.collect(buffer) }
+    writer.merge.sort()
     guard write(&writer) else { return }
-    // A record that was appended meanwhile may have found the writer awake and sent no signal.
+    // Records at or above the end are left for the next drain. Their workers may have sent their signals already.
     if writer.merge.count > 0 { signal.signal() }
   }
 
-  /// Writes the records of this drain and the number of dropped ones. Returns false once the sink fails; the remaining
+  /// Writes the records of this drain and the number of dropped records. Returns false if the sink fails; the remaining
   /// records are then kept.
   private func write<Sink: LogSink>(_ writer: inout Writer<Sink>) -> Bool {
     while let record = writer.merge.next() {
       record.write(to: &writer.line)
-      if writer.line.bytes.count >= DecisionLog.batch, !flush(&writer) { return false }
+      if writer.line.bytes.count >= DecisionLog.batchLength, !flush(&writer) { return false }
     }
     if writer.dropped > 0 {
       writer.line.open()
-      writer.line.field("time", Timestamp.text(now()))
-      writer.line.field("event", "dropped")
-      writer.line.field("lines", Int(clamping: writer.dropped))
+      writer.line.appendMember("time", Timestamp.text(now()))
+      writer.line.appendMember("event", "dropped")
+      writer.line.appendMember("lines", Int(clamping: writer.dropped))
       writer.line.close()
       writer.dropped = 0
     }
@@ -143,10 +145,10 @@ public final class DecisionLog: Sendable {
   /// Writes the buffered lines to the sink. Returns true if nothing remains to be written.
   private func flush<Sink: LogSink>(_ writer: inout Writer<Sink>) -> Bool {
     guard !writer.line.bytes.isEmpty else { return true }
-    let bytes = writer.isTorn ? [UInt8(ascii: "\n")] + writer.line.bytes : writer.line.bytes
-    writer.isTorn = !writer.sink.write(bytes)
-    isBlocked.store(writer.isTorn, ordering: .relaxed)
-    guard !writer.isTorn else {
+    let bytes = writer.mayHavePartialLine ? [UInt8(ascii: "\n")] + writer.line.bytes : writer.line.bytes
+    writer.mayHavePartialLine = !writer.sink.write(bytes)
+    isBlocked.store(writer.mayHavePartialLine, ordering: .relaxed)
+    guard !writer.mayHavePartialLine else {
       metrics.logWriteFailed()
       return false
     }

@@ -1,48 +1,48 @@
-/// The content of one decision-log line: the judgement of one request.
+/// The content of one line of the decision log: the gateway's decision about one request.
 ///
-/// It has no field for secrets. The only text from the request is the client id, the plain names of a path that
-/// resembles an endpoint, and the shortened texts of an `ObservedRequest`. Codes, tokens, verifiers and states are
-/// never logged (RFC 6819, section 4.4.1.1).
+/// It has no member for secrets. The only text from the request is the client id, the path in the notation of
+/// `upstream.not_endpoints` if it resembles an endpoint, and the shortened texts of an `ObservedRequest`. Codes,
+/// tokens, verifiers and states are never logged (RFC 6819, section 4.4.1.1).
 ///
-/// A class, because a worker passes the record through a ring to the writer, and copying a struct would retain every
-/// string.
+/// This type is a class because a worker passes the record through a buffer to the writer, and copying a struct would
+/// retain every string.
 public final class DecisionRecord: Sendable {
   /// The time of the request, in milliseconds since 1970.
   public let time: Int64
   /// The id that all lines about one request share.
   public let request: String?
-  /// The id that all requests of one flow share; `nil` before a flow has begun.
+  /// The id of the authorization transaction, which all requests of one sign-in share; `nil` before it has begun.
   public let transaction: String?
   /// The id that the redemption of a code shares with the refreshes and the revocation of its tokens.
   public let family: String?
-  /// The endpoint that judged the request.
+  /// The endpoint whose rules were applied.
   public let endpoint: DecisionEndpoint
-  /// The client id as the request gives it. It need not be configured; the line cuts it to 256 bytes.
+  /// The client id in the request. The policy need not have such a client. The line contains at most 256 bytes of it.
   public let client: String?
-  /// The result of the judgement.
+  /// The decision.
   public let decision: DecisionKind
-  /// The stable id of the rule that decided.
+  /// The stable id of the rule that decided; `nil` if no rule did.
   public let rule: String?
   /// The HTTP status that the client received; 0 for a line that is written before the response is known.
   public let status: Int
   /// `enforce` or `observe`.
   public let mode: String
-  /// The ids of findings that did not decide the request.
+  /// The ids of rules that found a problem, but did not decide.
   public let findings: [String]
   /// The kind of redirect URI, e.g. `loopback`; never the URI.
   public let redirectKind: String?
-  /// The entry of `upstream.not_endpoints` that would let this path through, with `*` for ids; set for a path that
-  /// resembles an endpoint.
+  /// For a path that resembles an endpoint: the entry of `upstream.not_endpoints` that would let the path through, with
+  /// `*` in place of ids.
   public let path: String?
-  /// The HTTP status of the upstream; `nil` when the gateway did not ask it or it did not answer.
+  /// The HTTP status of the upstream's response; `nil` if the gateway sent no request upstream or got no response.
   public let upstreamStatus: Int?
-  /// The time from the request to its answer, in nanoseconds.
+  /// The time from the request to its response, in nanoseconds.
   public let durationNanoseconds: UInt64
   /// The IP address of the client.
   public let peer: String
-  /// The version of the policy that was in force.
+  /// The version of the policy that was applied.
   public let policyVersion: String
-  /// The networks of the first and of this use of a refresh token; set for a repeated refresh only.
+  /// The networks of the first use and of this use of a refresh token; `nil` if this request does not repeat a refresh.
   public let networks: RefreshNetworks?
   /// Details of an observed request; `nil` for all other requests.
   public let observed: ObservedRequest?

@@ -2,16 +2,16 @@ internal import Bytes
 
 /// A buffer of JSON lines (RFC 8259), each of them one flat object.
 ///
-/// Control characters, the delete character and the line separators of Unicode are escaped, so no text can end a line
-/// (RFC 6749, section 10.14).
+/// Control characters, the delete character and the line and paragraph separators of Unicode are escaped, so no text
+/// can end a line (RFC 6749, section 10.14).
 struct JSONLine: Sendable {
   private(set) var bytes: [UInt8] = []
-  private var isFirst = true
+  private var isFirstMember = true
 
   /// Begins a line.
   mutating func open() {
     bytes.append(UInt8(ascii: "{"))
-    isFirst = true
+    isFirstMember = true
   }
 
   /// Ends a line.
@@ -27,34 +27,34 @@ struct JSONLine: Sendable {
   /// Appends a member to the open line.
   ///
   /// - Parameter name: plain ASCII, because it is not escaped.
-  mutating func field(_ name: String, _ value: String) {
-    key(name)
-    string(value)
+  mutating func appendMember(_ name: String, _ value: String) {
+    appendName(name)
+    appendString(value)
   }
 
-  mutating func field(_ name: String, _ value: Int) {
-    key(name)
+  mutating func appendMember(_ name: String, _ value: Int) {
+    appendName(name)
     bytes.append(String(value))
   }
 
-  mutating func field(_ name: String, _ value: Bool) {
-    key(name)
+  mutating func appendMember(_ name: String, _ value: Bool) {
+    appendName(name)
     bytes.append(value ? "true" : "false")
   }
 
-  mutating func field(_ name: String, _ values: [String]) {
-    key(name)
+  mutating func appendMember(_ name: String, _ values: [String]) {
+    appendName(name)
     bytes.append(UInt8(ascii: "["))
     for (index, value) in values.enumerated() {
       if index > 0 { bytes.append(UInt8(ascii: ",")) }
-      string(value)
+      appendString(value)
     }
     bytes.append(UInt8(ascii: "]"))
   }
 
-  private mutating func key(_ name: String) {
-    if !isFirst { bytes.append(UInt8(ascii: ",")) }
-    isFirst = false
+  private mutating func appendName(_ name: String) {
+    if !isFirstMember { bytes.append(UInt8(ascii: ",")) }
+    isFirstMember = false
     bytes.append(UInt8(ascii: "\""))
     bytes.append(name)
     bytes.append(UInt8(ascii: "\""))
@@ -62,7 +62,7 @@ struct JSONLine: Sendable {
   }
 
   /// Appends a JSON string with its quotes.
-  private mutating func string(_ text: String) {
+  private mutating func appendString(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
     guard !JSONLine.isPlain(text.utf8.span) else {
       bytes.append(text)
@@ -76,27 +76,27 @@ struct JSONLine: Sendable {
       case "\n": bytes.append("\\n")
       case "\r": bytes.append("\\r")
       case "\t": bytes.append("\\t")
-      case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{2028}", "\u{2029}": escape(scalar)
+      case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{2028}", "\u{2029}": appendEscape(scalar)
       default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
       }
     }
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// True if no character needs an escape, as in nearly all values.
+  /// Returns true if all characters are ASCII and need no escape, as in nearly all values.
   private static func isPlain(_ text: Span<UInt8>) -> Bool {
-    var other: UInt8 = 0
+    var needsEscape: UInt8 = 0
     var index = 0
     while index < text.count {
       let byte = text[index]
-      other |= byte < 0x20 || byte >= 0x7f || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") ? 1 : 0
+      needsEscape |= byte < 0x20 || byte >= 0x7f || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") ? 1 : 0
       index &+= 1
     }
-    return other == 0
+    return needsEscape == 0
   }
 
   /// Appends a `\u` escape. The caller passes only scalars of up to four hexadecimal digits.
-  private mutating func escape(_ scalar: Unicode.Scalar) {
+  private mutating func appendEscape(_ scalar: Unicode.Scalar) {
     let digits = String(scalar.value, radix: 16)
     bytes.append("\\u")
     bytes.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: 4 - digits.utf8.count))

@@ -1,8 +1,8 @@
 /// The way in which the gateway handled a request; the raw values are labels of a metric.
 public enum Handling: String, Sendable, CaseIterable {
-  /// Forwarded without being judged.
+  /// Forwarded without being judged: no rules apply to the request.
   case pass
-  /// Judged and not refused.
+  /// Judged (checked by the rules), not refused, and forwarded.
   case forward
   /// Answered by the gateway itself.
   case answer
@@ -10,7 +10,8 @@ public enum Handling: String, Sendable, CaseIterable {
   case refuse
 }
 
-/// An endpoint whose requests are judged.
+/// An endpoint or other path whose requests are judged (checked by the rules); the raw values are labels of a metric
+/// and members of the log.
 public enum DecisionEndpoint: String, Sendable, CaseIterable {
   /// The authorization endpoint (RFC 6749, section 3.1).
   case authorization
@@ -34,11 +35,11 @@ public enum DecisionEndpoint: String, Sendable, CaseIterable {
   case response
   /// The pushed authorization request endpoint (RFC 9126).
   case pushedAuthorization = "pushed_authorization"
-  /// Any other path that is judged: an ambiguous or a closed one.
+  /// Any other path that is judged: an ambiguous path, or one that the policy closes.
   case path
 }
 
-/// The result of judging a request; the raw values are labels of a metric and members of the log.
+/// The decision about a request; the raw values are labels of a metric and members of the log.
 public enum DecisionKind: String, Sendable, CaseIterable {
   /// Forwarded: no rule refused it.
   case forward
@@ -46,24 +47,24 @@ public enum DecisionKind: String, Sendable, CaseIterable {
   case reject
   /// Forwarded in observe mode; enforce mode would have rejected it.
   case wouldReject = "would_reject"
-  /// Forwarded in observe mode. The authorization request is unknown, so the rules of the redemption could not be
-  /// evaluated.
+  /// Forwarded in observe mode. The gateway does not know the authorization request that led to the code, so it could
+  /// not evaluate the rules for the redemption.
   case notObservable = "not_observable"
 }
 
-/// The reason why the upstream gave no answer; the raw values are labels of a metric.
+/// The reason why the upstream sent no complete response; the raw values are labels of a metric.
 public enum UpstreamErrorKind: String, Sendable, CaseIterable {
   /// No address accepted the connection.
   case refused
-  /// Connecting or answering took too long.
+  /// Connecting took too long, or the upstream did not respond in time.
   case timeout
-  /// The connection ended before the answer was complete.
+  /// The connection ended before the response was complete.
   case reset
-  /// The answer was not valid HTTP, or the request could not be sent as HTTP.
+  /// The response was not valid HTTP, or the request could not be sent as HTTP.
   case `protocol`
   /// The name does not resolve.
   case dns
-  /// All connections were in use.
+  /// All connections stayed in use, and none became free in time.
   case busy
   /// The TLS handshake failed, or the server's certificate is not trusted.
   case tls
@@ -71,14 +72,14 @@ public enum UpstreamErrorKind: String, Sendable, CaseIterable {
 
 /// The labels of one series of `proofgate_decisions_total`.
 public struct DecisionLabels: Hashable, Sendable, Comparable {
-  /// The endpoint that judged the requests.
+  /// The endpoint whose rules were applied.
   public let endpoint: DecisionEndpoint
   /// A configured client id, `other` once the maximum number of clients has a series, or `unknown` for an id that is
   /// not configured.
   public let client: String
   /// The stable id of the deciding rule; empty when no rule decided.
   public let rule: String
-  /// The result of the judgement.
+  /// The decision.
   public let decision: DecisionKind
 
   /// Orders by endpoint, client, rule and decision, for a stable order in the metrics text.

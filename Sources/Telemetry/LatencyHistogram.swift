@@ -1,7 +1,7 @@
-/// A histogram of durations with fixed buckets, which one thread fills.
+/// A histogram of durations with fixed buckets. One thread fills it, and any thread may read it.
 struct LatencyHistogram: ~Copyable, Sendable {
-  /// The upper bounds in seconds, as Prometheus writes them; one more bucket has no bound. The range covers both the
-  /// gateway's own share, below a millisecond, and a slow upstream, which takes seconds.
+  /// The upper bounds in seconds, as Prometheus writes them. One more bucket has no upper bound. The bounds cover both
+  /// the time of the gateway itself, which is below a millisecond, and that of a slow upstream, which takes seconds.
   static let bounds = [
     "0.0001", "0.00025", "0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1",
     "2.5",
@@ -11,13 +11,13 @@ struct LatencyHistogram: ~Copyable, Sendable {
   private let buckets = InlineArray<17, Counter> { _ in Counter() }
   private let sum = Counter()
 
-  /// Counts one duration. Call it only on the writer's thread.
+  /// Counts one duration. Call it only on the thread that fills the histogram.
   func observe(nanoseconds: UInt64) {
     buckets[LatencyHistogram.bucket(nanoseconds)].add(1)
     sum.add(nanoseconds)
   }
 
-  /// The current numbers; may be read on any thread.
+  /// The current counts. May be read on any thread.
   var snapshot: HistogramSnapshot {
     HistogramSnapshot(buckets: buckets.indices.map { buckets[$0].value }, nanoseconds: sum.value)
   }
@@ -46,7 +46,7 @@ struct LatencyHistogram: ~Copyable, Sendable {
   }
 }
 
-/// The numbers of a histogram at one moment.
+/// The counts of a histogram at one moment.
 public struct HistogramSnapshot: Equatable, Sendable {
   /// The count of each bucket, not cumulative; the last bucket has no upper bound.
   public internal(set) var buckets = [UInt64](repeating: 0, count: 17)
@@ -56,7 +56,7 @@ public struct HistogramSnapshot: Equatable, Sendable {
   /// The number of durations in all buckets.
   public var count: UInt64 { buckets.reduce(0, +) }
 
-  /// Adds the numbers of another histogram.
+  /// Adds the counts of another histogram.
   static func += (left: inout HistogramSnapshot, right: HistogramSnapshot) {
     for index in left.buckets.indices { left.buckets[index] += right.buckets[index] }
     left.nanoseconds &+= right.nanoseconds

@@ -1,5 +1,5 @@
-/// A limit that a client, a request or the gateway itself reached. The raw values are labels of a metric. Where a
-/// setting exists, the raw value is its name.
+/// A limit that a client, a request or the gateway itself reached. The raw values are labels of a metric. If a setting
+/// configures the limit, the raw value is the name of the setting.
 public enum LimitKind: String, Sendable, CaseIterable {
   /// The size of a request's header section, in bytes.
   case headerBytes = "header_bytes"
@@ -29,21 +29,21 @@ public enum LimitKind: String, Sendable, CaseIterable {
   case concurrentStreams = "concurrent_streams"
   /// The number of streams that an HTTP/2 client resets.
   case streamResets = "stream_resets"
-  /// The number of control frames that an HTTP/2 client sends.
+  /// The number of frames without data or requests, such as PING and SETTINGS, that an HTTP/2 client sends.
   case controlFrames = "control_frames"
-  /// An HTTP/2 field section in too many frames, or one that grows too large when it is decoded.
+  /// The number of frames of an HTTP/2 field section, or its size after decoding.
   case fieldSections = "field_sections"
-  /// TLS records without application data, such as KeyUpdate.
+  /// The number of TLS records without application data, such as KeyUpdate, in sequence.
   case keyUpdates = "key_updates"
   /// The memory for all buffers, in bytes.
   case bufferMemory = "max_buffer_memory"
-  /// The connections to the upstream: none became free in time.
+  /// The number of connections to the upstream: all were in use, and none became free in time.
   case upstreamConnections = "max_connections"
   /// The time that connecting to the upstream may take.
   case connectTimeout = "connect_timeout"
-  /// The time in which the upstream must answer.
+  /// The time in which the upstream must respond.
   case responseTimeout = "response_timeout"
-  /// A peer that must not use the PROXY protocol, or that uses it incorrectly.
+  /// Not a number: a peer that must not use the PROXY protocol, or that uses it incorrectly.
   case proxyProtocol = "proxy_protocol"
   /// The rate of token requests of one client.
   case tokenRequestsPerClient = "token_requests_per_client"

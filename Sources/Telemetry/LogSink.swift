@@ -1,6 +1,6 @@
 /// A destination of log lines.
 public protocol LogSink: SendableMetatype {
-  /// Writes all bytes. Returns false on failure; an unknown part of the bytes may then be written.
+  /// Writes all bytes. Returns false on failure; some of the bytes may have been written then.
   mutating func write(_ bytes: [UInt8]) -> Bool
   /// Reopens the file after it was moved away.
   mutating func reopen()
@@ -10,6 +10,6 @@ public protocol LogSink: SendableMetatype {
 public protocol WakeSignal: Sendable {
   /// Wakes the waiting thread, or makes its next `wait` return at once. May be called on any thread; never blocks.
   func signal()
-  /// Blocks until `signal` has been called since the last return.
+  /// Blocks until `signal` has been called at least once since `wait` last returned.
   func wait()
 }

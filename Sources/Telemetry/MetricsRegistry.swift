@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The metrics of the process: one `WorkerMetrics` for each worker, and the counts of events outside the workers.
+/// The metrics of the process: one `WorkerMetrics` for each worker, and counts that belong to no worker.
 public final class MetricsRegistry: Sendable {
   private struct PolicyState: Sendable {
     var version: String
@@ -31,7 +31,7 @@ public final class MetricsRegistry: Sendable {
     }
   }
 
-  /// Counts a reload that was refused; the old policy stays in force.
+  /// Counts a reload that failed. The old policy stays in force.
   public func policyReloadFailed() {
     policy.withLock { $0.failures += 1 }
   }
@@ -43,7 +43,7 @@ public final class MetricsRegistry: Sendable {
     certificates.withLock { $0 = unique }
   }
 
-  /// Sets the function that measures the store whenever metrics are collected.
+  /// Sets the function that returns the memory use of the store. It is called whenever metrics are collected.
   public func measureStore(_ measure: @escaping @Sendable () -> [StoreSeries]) {
     store.withLock { $0 = measure }
   }
@@ -51,7 +51,7 @@ public final class MetricsRegistry: Sendable {
   func logLinesDropped(_ count: UInt64) { dropped.add(count, ordering: .relaxed) }
   func logWriteFailed() { writeFailures.add(1, ordering: .relaxed) }
 
-  /// Returns the current numbers. May be called on any thread.
+  /// Returns the current values of all metrics. May be called on any thread.
   public func snapshot() -> MetricsSnapshot {
     var snapshot = MetricsSnapshot()
     for worker in workers { worker.add(to: &snapshot) }

@@ -1,10 +1,10 @@
-/// The numbers of all metrics at one moment, summed over the workers.
+/// The values of all metrics at one moment, summed over the workers.
 public struct MetricsSnapshot: Equatable, Sendable {
   /// Finished requests.
   public internal(set) var requests: [Handling: UInt64] = [:]
   /// The time from a request's head to the last byte of its response.
   public internal(set) var durations: [Handling: HistogramSnapshot] = [:]
-  /// Responses by the first digit of the status; index 0 counts requests that got no response.
+  /// The number of responses by the first digit of the status; index 0 counts requests that got no response.
   public internal(set) var responses = [UInt64](repeating: 0, count: 6)
   /// The time from a request's last byte to the response head of the upstream.
   public internal(set) var upstreamDurations = HistogramSnapshot()
@@ -34,25 +34,25 @@ public struct MetricsSnapshot: Equatable, Sendable {
   public internal(set) var identityFieldsDropped: UInt64 = 0
   /// The number of times that a listener paused accepting, for lack of descriptors or memory.
   public internal(set) var acceptPauses: UInt64 = 0
-  /// Listeners that are paused now, counted once for each worker.
+  /// Listeners that are paused now. Each worker counts its own pause of a listener.
   public internal(set) var listenersPaused: UInt64 = 0
   /// The number of event loops.
   public internal(set) var workers = 0
   /// Event loops that are stalled.
   public internal(set) var workersStalled = 0
-  /// Judged requests.
+  /// Judged requests: those to which the rules were applied.
   public internal(set) var decisions: [DecisionLabels: UInt64] = [:]
   /// The version of the policy in force.
   public internal(set) var policyVersion = ""
   /// Reloads that took effect.
   public internal(set) var policyReloads: UInt64 = 0
-  /// Reloads that were refused.
+  /// Reloads that failed, so that the old policy stayed in force.
   public internal(set) var policyReloadFailures: UInt64 = 0
   /// The certificates that the gateway presents.
   public internal(set) var certificates: [CertificateExpiry] = []
   /// The memory use of each kind of store entry.
   public internal(set) var store: [StoreSeries] = []
-  /// Decision-log records that were dropped because a ring was full.
+  /// Decision-log records that were dropped because a buffer was full.
   public internal(set) var logLinesDropped: UInt64 = 0
   /// Writes to the decision log that failed.
   public internal(set) var logWriteFailures: UInt64 = 0

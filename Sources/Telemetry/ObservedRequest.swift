@@ -1,8 +1,8 @@
 /// The part of a decision-log line that describes an observed request. `proofgate learn` and `proofgate readiness` read
 /// it.
 ///
-/// The texts come from the request. Each one is shortened and none is a secret: a redirect URI is without query,
-/// fragment and loopback port, and a code is only a digest.
+/// The texts come from the request. A text of more than 256 bytes is cut. No text is a secret: a redirect URI has no
+/// query, fragment and loopback port, and of a code there is only a digest.
 public struct ObservedRequest: Sendable {
   /// The number of bytes after which a text of the request is cut.
   static let maximumLength = 256
@@ -11,7 +11,7 @@ public struct ObservedRequest: Sendable {
   public var redirectURI: String?
   /// The `response_type` parameter.
   public var responseType: String?
-  /// The `grant_type` parameter; `other` for an unknown one.
+  /// The `grant_type` parameter; `other` for an unknown grant type.
   public var grant: String?
   /// The method of client authentication: `basic`, `post`, `assertion` or `none`.
   public var clientAuthentication: String?
@@ -20,11 +20,11 @@ public struct ObservedRequest: Sendable {
   public var pkce: String?
   /// The `scope` parameter.
   public var scope: String?
-  /// The id that an authorization request and the answer to it share.
+  /// The id that the lines of an authorization request and of its authorization response share.
   public var flow: String?
-  /// The digest of the code, which links an answer and the redemption of its code.
+  /// The digest of the code, which links an authorization response to the redemption of its code.
   public var code: String?
-  /// True if this process knows the authorization request behind the code.
+  /// True if this process knows the authorization request that led to the code.
   public var isLinked: Bool?
 
   /// Creates an empty description.
@@ -37,9 +37,9 @@ public struct ObservedRequest: Sendable {
       ("client_authentication", clientAuthentication), ("pkce", pkce), ("scope", scope), ("flow", flow), ("code", code),
     ]
     for (name, text) in texts {
-      if let text { line.field(name, ObservedRequest.cut(text)) }
+      if let text { line.appendMember(name, ObservedRequest.cut(text)) }
     }
-    if let isLinked { line.field("linked", isLinked) }
+    if let isLinked { line.appendMember("linked", isLinked) }
   }
 
   private static func cut(_ text: String) -> String {

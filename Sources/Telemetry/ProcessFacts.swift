@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 
-/// The facts about the process that the kernel reports. Read when metrics are collected, on the thread that serves
-/// them.
+/// The facts about the process that the kernel reports. They are read when metrics are collected, on the thread that
+/// serves the metrics.
 public struct ProcessFacts: Equatable, Sendable {
-  /// The resident memory in bytes; `nil` without `/proc`, as are the other facts.
+  /// The resident memory in bytes. Each of the facts is `nil` if `/proc` is not available.
   public var residentBytes: UInt64?
   /// The number of open file descriptors.
   public var openFiles: Int?
@@ -22,12 +22,12 @@ public struct ProcessFacts: Equatable, Sendable {
     let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
     return ProcessFacts(
       residentBytes: field("VmRSS:", of: "/proc/self/status", at: 1).map { $0 * 1024 },
-      // Listing the directory needs one descriptor itself.
+      // One of the descriptors is that of the directory while it is listed.
       openFiles: files.map { $0 - 1 },
       maximumFiles: field("Max open files", of: "/proc/self/limits", at: 3))
   }
 
-  /// Returns the number at word `position` of the line that begins with `name`.
+  /// Returns the number that is the word with index `position` (from 0) in the line of `path` that begins with `name`.
   private static func field(_ name: String, of path: String, at position: Int) -> UInt64? {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
     guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) }) else { return nil }

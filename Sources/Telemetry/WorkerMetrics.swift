@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The metrics of one worker. Only that worker changes them; the registry reads them on any thread.
 ///
-/// A request that is not judged costs only relaxed loads and stores. The table of decisions has a lock; it is contended
-/// only while metrics are collected.
+/// A request that is not judged (checked by the rules) costs only relaxed loads and stores. The table of decisions has
+/// a lock, for which the worker waits only while metrics are collected.
 public final class WorkerMetrics: Sendable {
   private let handled = InlineArray<4, Counter> { _ in Counter() }
   private let durations = InlineArray<4, LatencyHistogram> { _ in LatencyHistogram() }
@@ -49,7 +49,7 @@ public final class WorkerMetrics: Sendable {
     requestFinished(.pass, status: status, durationNanoseconds: durationNanoseconds)
   }
 
-  /// Counts a response head of the upstream, with the time since the request was sent.
+  /// Counts a response head from the upstream, with the time since the request was sent.
   public func upstreamAnswered(nanoseconds: UInt64) {
     upstreamDuration.observe(nanoseconds: nanoseconds)
   }
@@ -97,8 +97,8 @@ public final class WorkerMetrics: Sendable {
   /// Counts a judged request.
   ///
   /// - Parameters:
-  ///   - decision: the result of the judgement.
-  ///   - endpoint: the endpoint that judged the request.
+  ///   - decision: the decision.
+  ///   - endpoint: the endpoint whose rules were applied.
   ///   - client: the id of a configured client, never text of the request; `nil` if the client is not configured.
   ///   - rule: the stable id of the rule that decided, if one did.
   public func decided(_ decision: DecisionKind, at endpoint: DecisionEndpoint, client: String?, rule: String?) {
@@ -107,7 +107,7 @@ public final class WorkerMetrics: Sendable {
     decisions.withLock { $0[labels, default: 0] += 1 }
   }
 
-  /// Adds the numbers of this worker to `snapshot`.
+  /// Adds the metrics of this worker to `snapshot`.
   func add(to snapshot: inout MetricsSnapshot) {
     for handling in Handling.allCases {
       let index = WorkerMetrics.index(handling)
@@ -120,18 +120,20 @@ public final class WorkerMetrics: Sendable {
       snapshot.upstreamErrors[kind, default: 0] += upstreamErrors[WorkerMetrics.index(kind)].value
     }
     for kind in LimitKind.allCases { snapshot.limits[kind, default: 0] += limits[kind.index].value }
-    // The end counts are read first, so that a connection that ends in between cannot make a gauge negative.
-    let gone = closed.value
-    let total = accepted.value
-    snapshot.connectionsAccepted += total
-    snapshot.connections += total > gone ? total - gone : 0
+    // The counts of ended connections are read first, so that a connection that begins and ends in between cannot make
+    // a gauge negative.
+    let closedCount = closed.value
+    let acceptedCount = accepted.value
+    snapshot.connectionsAccepted += acceptedCount
+    snapshot.connections += acceptedCount > closedCount ? acceptedCount - closedCount : 0
     snapshot.handshakes += handshakes.value
     snapshot.resumptions += resumptions.value
     snapshot.failedHandshakes += failedHandshakes.value
-    let upstreamGone = upstreamClosed.value
-    let upstreamTotal = upstreamOpened.value
-    snapshot.upstreamConnections += upstreamTotal > upstreamGone ? upstreamTotal - upstreamGone : 0
-    snapshot.upstreamConnectionsOpened += upstreamTotal
+    let upstreamClosedCount = upstreamClosed.value
+    let upstreamOpenedCount = upstreamOpened.value
+    snapshot.upstreamConnections +=
+      upstreamOpenedCount > upstreamClosedCount ? upstreamOpenedCount - upstreamClosedCount : 0
+    snapshot.upstreamConnectionsOpened += upstreamOpenedCount
     snapshot.http2Connections += http2Connections.value
     snapshot.http2Streams += http2Streams.value
     snapshot.identityFieldsDropped += identityFieldsDropped.value

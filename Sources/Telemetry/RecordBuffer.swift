@@ -1,0 +1,80 @@
+internal import Synchronization
+
+/// A buffer of bounded size for the records of one worker, which the writer thread of the log empties. A full buffer
+/// drops new records and counts them, so that the worker never waits.
+final class RecordBuffer: Sendable {
+  /// A record with its sequence number, which is unique among the records of all workers.
+  struct Entry: Sendable {
+    let sequenceNumber: UInt64
+    let record: DecisionRecord
+  }
+
+  private struct State: Sendable {
+    var entries: [Entry] = []
+    var dropped: UInt64 = 0
+  }
+
+  private let capacity: Int
+  private let counter: SequenceCounter
+  private let state = Mutex(State())
+
+  /// Creates an empty buffer.
+  ///
+  /// - Parameters:
+  ///   - capacity: the maximum number of records.
+  ///   - counter: the counter that all buffers of a log share.
+  init(capacity: Int, counter: SequenceCounter) {
+    self.capacity = capacity
+    self.counter = counter
+  }
+
+  /// The result of appending a record.
+  enum Outcome {
+    /// The buffer was empty, so the caller must wake the writer.
+    case first
+    /// The buffer contains older records, so the writer has been woken already.
+    case queued
+    /// The buffer is full, so the record was dropped.
+    case dropped
+  }
+
+  /// Appends a record, or drops it if the buffer is full.
+  func append(_ record: DecisionRecord) -> Outcome {
+    state.withLock { state in
+      guard state.entries.count < capacity else {
+        state.dropped += 1
+        return .dropped
+      }
+      // The number is taken under the lock. So a writer that reads the counter and then empties this buffer finds every
+      // record of this worker with a lower number.
+      state.entries.append(Entry(sequenceNumber: counter.take(), record: record))
+      return state.entries.count == 1 ? .first : .queued
+    }
+  }
+
+  /// Moves all records into `entries`. Returns the number of records that were dropped since the last call.
+  ///
+  /// - Parameter entries: its content is replaced. The buffer keeps the storage of this array, so nothing is allocated
+  ///   once both arrays have reached their usual size.
+  func take(_ entries: inout [Entry]) -> UInt64 {
+    entries.removeAll(keepingCapacity: true)
+    return state.withLock { state in
+      swap(&state.entries, &entries)
+      defer { state.dropped = 0 }
+      return state.dropped
+    }
+  }
+}
+
+/// The sequence numbers of the records of all workers. A record that is appended later has a higher number.
+///
+/// Taking a number is one relaxed atomic addition. Requests without a record take no number.
+final class SequenceCounter: Sendable {
+  private let nextNumber = Atomic<UInt64>(0)
+
+  /// Returns the next number and increments the counter.
+  func take() -> UInt64 { nextNumber.add(1, ordering: .relaxed).oldValue }
+
+  /// The number that the next `take` returns.
+  var next: UInt64 { nextNumber.load(ordering: .relaxed) }
+}
