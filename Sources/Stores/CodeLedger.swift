@@ -1,12 +1,14 @@
 public import OAuth
 
-/// The owner of each upstream code: the transaction that received it first (`I-completion`).
+/// The owner of each upstream code: the transaction in which the gateway received the code first (invariant
+/// `I-completion`).
 ///
-/// A code that arrives in a second transaction was stolen from the first one, e.g. through an open redirect of the
-/// upstream, and is never wrapped again. An entry lives as long as the upstream code and is never evicted before that.
+/// A code that arrives in a second transaction may have been stolen from the first one, e.g. through an open redirect
+/// of the upstream. The gateway issues no code for it. An entry lives at least as long as the upstream code and is not
+/// evicted before that.
 public struct CodeLedger: Sendable {
-  /// The owner of a code that was passed to a client outside of any transaction. Transaction ids are random, so none
-  /// equals it.
+  /// The value for a code that was passed to a client outside of any transaction: all zeros. Transaction ids are
+  /// random, so no id equals it.
   private static let passing = [UInt8](repeating: 0, count: TransactionID.byteCount)
 
   private let store: any EphemeralStore
@@ -46,7 +48,7 @@ public struct CodeLedger: Sendable {
   ) async throws(StoreError) -> Bool {
     let expiry = now + lifetime + store.clockTolerance
     let existing = try await store.put(CodeLedger.key(code), owner, holder: holder, expiry: expiry, now: now)
-    // The same owner may claim twice: the upstream can answer a request twice, e.g. when the user goes back.
+    // The same owner may claim a code twice: the upstream may send the same response twice, e.g. if the user goes back.
     return existing == nil || existing == owner
   }
 

@@ -1,7 +1,9 @@
-/// The entries of one kind whose values vary in length and whose loss costs only a repeated step.
+/// The entries of one kind (`StoreKind`) whose values vary in length. They may be evicted, because the loss of an entry
+/// only makes a client or user repeat a step.
 ///
-/// When the share is full, the oldest entry of the largest holder is evicted; no holder gets below 16 entries in this
-/// way. A limited holder that has reached its own limit evicts its own oldest entries.
+/// A holder is the client and network that entries are charged to (`StoreHolder`). If there is no room for a new entry,
+/// the oldest entry of the largest holder is evicted, but no holder is reduced to fewer than 16 entries in this way. If
+/// a limited holder has reached its own limit, its own oldest entries are evicted.
 struct EntryTable: Sendable {
   private struct Entry: Sendable {
     let key: StoreKey
@@ -25,9 +27,10 @@ struct EntryTable: Sendable {
   private static let none = UInt32.max
   /// The number of entries that other holders cannot evict.
   static let spared = 16
-  /// The number of expired entries that one write removes at most, so that no write pays for all of them.
+  /// The maximum number of expired entries that a write removes as long as there is room, so that no write takes long.
   private static let sweep = 8
-  /// The bytes of an entry without its value: its places in table, index and wheel, and its part of the holder.
+  /// The bytes of an entry without its value: its records in the table, the index and the wheel, and its part of the
+  /// record of its holder.
   static let overhead = 256
 
   private let kind: StoreKind
@@ -38,7 +41,7 @@ struct EntryTable: Sendable {
   private var free: [UInt32] = []
   private var index: [StoreKey: UInt32] = [:]
   private var holders: [UInt64: Holder] = [:]
-  /// The holders with more than `spared` entries, which other holders can evict.
+  /// The holders with more than `spared` entries. Their entries can be evicted in favour of other holders.
   private var large: Set<UInt64> = []
   private var wheel: ExpiryWheel
   private(set) var bytes = 0
@@ -62,7 +65,8 @@ struct EntryTable: Sendable {
   /// The used part of the share or of the capacity in percent, whichever is higher.
   var fill: Int { max(bytes * 100 / share, capacity == Int.max ? 0 : count * 100 / capacity) }
 
-  /// Stores a value if the key has no live entry; otherwise returns the existing value. Throws `.full`.
+  /// Stores a value and returns `nil` if the key has no entry that is still valid; otherwise returns the existing
+  /// value. A value that has already expired is not stored. Throws `.full`.
   mutating func put(
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
   ) throws(StoreError) -> [UInt8]? {
@@ -77,7 +81,7 @@ struct EntryTable: Sendable {
     return nil
   }
 
-  /// Stores an empty value that is charged for `room` bytes. Replaces an existing entry. Throws `.full`.
+  /// Stores an empty value that is charged as `room` bytes, and replaces an existing entry. Throws `.full`.
   mutating func reserve(
     _ key: StoreKey, _ room: Int, holder: StoreHolder, expiry: Int64, now: Int64
   ) throws(StoreError) {
@@ -88,7 +92,8 @@ struct EntryTable: Sendable {
     insert(key, [], room: room, holder: holder.fingerprint, expiry: expiry, now: now)
   }
 
-  /// Replaces `old` by `new` if `old` is the live value. Returns true if it was. Throws `.full`.
+  /// Replaces `old` by `new` if `old` is the value of the entry and neither has expired. Returns true if it was
+  /// replaced. Throws `.full`.
   mutating func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
   ) throws(StoreError) -> Bool {
@@ -127,7 +132,7 @@ struct EntryTable: Sendable {
     }
     if !hasRoom(for: size) { clear(now: now, atMost: Int.max) }
     while !hasRoom(for: size) {
-      // There are few such holders, because each has at least 17 entries of the share.
+      // Each of these holders has at least 17 entries, which limits their number.
       guard let largest = large.max(by: { taken(by: $0) < taken(by: $1) }) else { throw .full }
       evictOldest(of: largest)
     }
@@ -143,8 +148,8 @@ struct EntryTable: Sendable {
     evictions += 1
   }
 
-  /// Removes expired entries. Looks at up to `limit` entries whose slot has passed; files those again that have not
-  /// expired.
+  /// Removes expired entries. Examines at most `limit` entries whose slot of the wheel has passed, and inserts those
+  /// that have not expired into the wheel again.
   private mutating func clear(now: Int64, atMost limit: Int) {
     for _ in 0..<limit {
       guard let number = wheel.passed(now: now), let entry = entries[Int(number)] else { return }

@@ -1,37 +1,42 @@
 public import OAuth
 
-/// A store for temporary facts: single use of codes, state handles, families of refresh tokens.
+/// A store of temporary entries, e.g. for the single use of codes, for state handles and for families of refresh
+/// tokens.
 ///
-/// Each operation is atomic and is one command of a shared store. Times are in seconds since 1970; the clock is an
-/// argument. An entry is gone once `expiry` is not after `now`. The caller seals values that contain tokens.
+/// Each operation is atomic; a shared store executes it as one command. Times are in seconds since 1970, and the caller
+/// passes the current time. An entry no longer exists once `now` has reached its `expiry`. The caller seals (encrypts)
+/// values that contain tokens.
 ///
-/// A value that begins a claim contains a random nonce of its request. So a request whose answer was lost recognises
-/// its own value, and each change of the claim compares the nonce in the same step.
+/// A claim is an entry by which one request reserves the use of a code or token. Its value contains a random nonce of
+/// the request. So a request can recognise its own claim after the answer of the store was lost, and each change of the
+/// claim compares the nonce in the same operation.
 public protocol EphemeralStore: Sendable {
-  /// The number of seconds that an entry must outlive the object that it protects, because the clocks of replicas may
-  /// differ and any clock may be set back a little.
+  /// The number of seconds by which an entry must outlive the object that it protects, because the clocks of replicas
+  /// may differ and any clock may be set back by a few seconds.
   var clockTolerance: Int64 { get }
 
-  /// The id of the period since the store last lost its entries. The family of a refresh token from an earlier epoch
-  /// may be lost.
+  /// The id of the current epoch: the period since the store last lost its entries. The entry for the family of a
+  /// refresh token from an earlier epoch may be lost.
   var epoch: EpochID { get }
 
-  /// Stores `value` if there is no entry. Returns `nil` if it was stored, otherwise the existing value.
+  /// Stores `value` and returns `nil` if there is no entry; otherwise returns the existing value.
   ///
   /// - Parameter holder: the client and network that the entry is charged to as long as it exists.
   func put(
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
   ) async throws(StoreError) -> [UInt8]?
 
-  /// Reserves room for a value and replaces an existing entry. The new entry has an empty value; `replace` fills it and
-  /// returns the unused room. Only for kinds whose values vary in length.
+  /// Stores an entry with an empty value that has room for a value of `bytes` bytes, and replaces an existing entry. A
+  /// later `replace` of the empty value stores the value and releases the unused room. Only for kinds whose values vary
+  /// in length.
   ///
-  /// - Parameter bytes: the length of the longest value that may follow.
+  /// - Parameter bytes: the maximum length of the value that `replace` will store.
   func reserve(
     _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
   ) async throws(StoreError)
 
-  /// Replaces `old` by `new` if `old` is the current value. Returns true if it was. The entry gets the new expiry.
+  /// Replaces `old` by `new` if `old` is the current value. Returns true if it was replaced. The entry gets the new
+  /// expiry.
   func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
   ) async throws(StoreError) -> Bool
@@ -42,7 +47,7 @@ public protocol EphemeralStore: Sendable {
   /// Returns the value and removes the entry, so that only one of several callers gets it.
   func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]?
 
-  /// Removes the entry if `value` is its value. Returns true if it was.
+  /// Removes the entry if `value` is its value. Returns true if it was removed.
   func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool
 
   /// The memory use of each kind in this process; empty for a store that keeps its entries elsewhere.

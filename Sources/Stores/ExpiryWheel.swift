@@ -1,8 +1,8 @@
-/// A timer wheel that finds expired records in constant time per record: one list of records for each slot of time in
-/// which they expire.
+/// A timer wheel, which finds expired records in constant time per record. Time is divided into slots, and each slot
+/// has a list of the records that expire in it.
 ///
-/// A record that expires after the last slot is filed in that slot, and filed again when the slot has passed. The slots
-/// together cover the usual lifetime of the kind, so this is rare.
+/// A record that expires after the last slot is inserted into the last slot, and again when that slot has passed. The
+/// slots together cover the usual lifetime of the kind, so this is rare.
 struct ExpiryWheel: Sendable {
   private struct Link: Sendable {
     var next = ExpiryWheel.none
@@ -12,7 +12,7 @@ struct ExpiryWheel: Sendable {
 
   static let none = UInt32.max
   private static let slotCount = 1_024
-  private static let first: UInt32 = 0x8000_0000
+  private static let slotFlag: UInt32 = 0x8000_0000
 
   /// The length of a slot in seconds.
   private let tick: Int64
@@ -29,32 +29,33 @@ struct ExpiryWheel: Sendable {
   /// The bytes that the wheel uses for a record.
   static let recordLength = MemoryLayout<Link>.stride
 
-  /// Files a record under its expiry.
+  /// Inserts a record into the slot of its expiry.
   mutating func insert(_ record: UInt32, expiry: Int64, now: Int64) {
     if heads.isEmpty { heads = [UInt32](repeating: ExpiryWheel.none, count: ExpiryWheel.slotCount) }
     if filed == 0 { cursor = now / tick }
     let last = cursor + Int64(ExpiryWheel.slotCount) - 1
     let slot = Int(min(max(expiry / tick, cursor), last) % Int64(ExpiryWheel.slotCount))
     let next = heads[slot]
-    links[record] = Link(next: next, previous: ExpiryWheel.first | UInt32(slot))
+    links[record] = Link(next: next, previous: ExpiryWheel.slotFlag | UInt32(slot))
     if next != ExpiryWheel.none { links[next].previous = record }
     heads[slot] = record
     filed += 1
   }
 
-  /// Removes a record that is filed.
+  /// Removes a record that is in the wheel.
   mutating func remove(_ record: UInt32) {
     let link = links[record]
     if link.next != ExpiryWheel.none { links[link.next].previous = link.previous }
-    if link.previous >= ExpiryWheel.first {
-      heads[Int(link.previous & ~ExpiryWheel.first)] = link.next
+    if link.previous >= ExpiryWheel.slotFlag {
+      heads[Int(link.previous & ~ExpiryWheel.slotFlag)] = link.next
     } else {
       links[link.previous].next = link.next
     }
     filed -= 1
   }
 
-  /// Removes and returns a record whose slot has passed. The caller inserts it again if it has not expired.
+  /// Removes and returns a record whose slot has passed; returns `nil` if there is none. The caller must insert the
+  /// record again if it has not expired.
   mutating func passed(now: Int64) -> UInt32? {
     guard filed > 0 else { return nil }
     let current = (now + 1) / tick

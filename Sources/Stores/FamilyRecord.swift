@@ -1,4 +1,5 @@
-/// The stored value of a family of refresh tokens: 70 bytes with 128-bit digests, without any token.
+/// The stored value of a family of refresh tokens: 70 bytes, with 128-bit digests of tokens, but without a token. The
+/// fields and their lengths in bytes are:
 ///
 ///     state 1 | answers 1 | generation 4 | lease 4 | used 4 | network 8 | token 16 | previous 16 | nonce 16
 struct FamilyRecord: Equatable, Sendable {
@@ -11,27 +12,28 @@ struct FamilyRecord: Equatable, Sendable {
 
   static let digestLength = 16
   static let length = 1 + 1 + 4 + 4 + 4 + 8 + 3 * digestLength
-  /// The value of an absent digest: all zeros, which no real digest is.
+  /// The value for an absent digest: all zeros, which in practice is not the digest of any token.
   static let none = [UInt8](repeating: 0, count: digestLength)
   private static let adoptedBit: UInt8 = 0x80
 
   var state: State
-  /// True if the family began with a token that the upstream issued before the gateway was installed; its digest gives
-  /// the family its id.
+  /// True if the family began with a token that the upstream issued before the gateway was installed. The id of the
+  /// family is then derived from the digest of that token.
   var isAdopted = false
-  /// The number of repeated answers since the last use.
+  /// The number of times that the response to the last refresh was repeated.
   var answers: UInt8 = 0
-  /// The generation of `token`. In an ended family: tokens of lower generations have been revoked upstream.
+  /// The generation of `token`. In an ended family, the tokens of all lower generations have been revoked upstream, or
+  /// a caller is revoking them.
   var generation: UInt32 = 0
   /// The end of the current claim, in seconds since 1970.
   var lease: UInt32 = 0
   /// The time of the first use of `previous`, in seconds since 1970.
   var used: UInt32 = 0
-  /// The network of that use.
+  /// The network of the first use of `previous`.
   var network: UInt64 = 0
   /// The digest of the valid token.
   var token = FamilyRecord.none
-  /// The digest of the token that was exchanged for it.
+  /// The digest of the token that was exchanged for `token`.
   var previous = FamilyRecord.none
   /// The nonce of the request that holds the claim on a busy family.
   var nonce = FamilyRecord.none
@@ -59,7 +61,7 @@ struct FamilyRecord: Equatable, Sendable {
     var bytes = [state.rawValue, answers | (isAdopted ? FamilyRecord.adoptedBit : 0)]
     bytes.reserveCapacity(FamilyRecord.length)
     for (number, count) in [(UInt64(generation), 4), (UInt64(lease), 4), (UInt64(used), 4), (network, 8)] {
-      for place in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * place))) }
+      for index in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index))) }
     }
     return bytes + token + previous + nonce
   }

@@ -2,19 +2,22 @@ internal import Cryptography
 public import OAuth
 internal import Synchronization
 
-/// The store of a single replica: tables with locks that are held for one operation and never across an `await`.
+/// The store of a single replica, in the memory of the process. Each table has a lock, which is held for one operation
+/// and never across an `await`.
 ///
 /// Operations complete without suspending. No timer removes expired entries: each write removes a few of them. Each
-/// kind has a share of the size, and each holder may use a part of that share (``StoreKind``).
+/// kind of entry has a share of the size (``StoreKind``), and each holder (``StoreHolder``) may use a part of that
+/// share.
 public final class MemoryStore: EphemeralStore {
   /// The default size: 128 MiB, enough for 650,000 families of refresh tokens.
   public static let usualSize = 128 << 20
   /// The minimum size: 1 MiB. With less, some kinds would have room for only a few entries.
   public static let smallestSize = 1 << 20
   private static let shards = 16
-  /// The percentage of a share at which the operator is warned, and below which the next warning becomes possible.
-  private static let warning = 80
-  private static let relief = 70
+  /// The percentage of a share at which the operator is warned.
+  private static let warningPercentage = 80
+  /// The percentage below which a share must fall before the operator is warned again.
+  private static let resetPercentage = 70
 
   private enum Table {
     /// Records of fixed length, in shards with a lock each.
@@ -29,6 +32,7 @@ public final class MemoryStore: EphemeralStore {
     init(_ value: sending Value) { self.value = Mutex(value) }
   }
 
+  /// The table of one kind, with its limits and counts.
   private final class Part: Sendable {
     let kind: StoreKind
     let share: Int
@@ -67,10 +71,11 @@ public final class MemoryStore: EphemeralStore {
   ///
   /// - Parameters:
   ///   - size: the maximum bytes of all entries and tables. Memory is allocated when entries are stored.
-  ///   - entries: the maximum number of entries of some kinds, each kept in one table; for tests.
+  ///   - entries: the maximum number of entries of some kinds, in place of the limit from `size`; for tests.
   public init(size: Int = MemoryStore.usualSize, entries: [StoreKind: Int] = [:]) {
     precondition(size >= MemoryStore.smallestSize, "a store needs at least 1 MiB")
-    // Each start begins an epoch, because the entries of earlier ones are lost. 0 is the epoch of tokens without one.
+    // Each start begins an epoch, because the entries of earlier epochs are lost. The lowest bit is set because 0 means
+    // a token without an epoch.
     epoch = EpochID(rawValue: randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) } | 1)
     parts = StoreKind.allCases.map { Part($0, size: size, entries: entries[$0]) }
   }
@@ -78,7 +83,8 @@ public final class MemoryStore: EphemeralStore {
   /// 5 seconds: one process has one clock, which a time server may set back by seconds.
   public var clockTolerance: Int64 { 5 }
 
-  /// Stores `value` if there is no entry. Throws `.full` or `.tooLong`.
+  /// Stores `value` if there is no entry. Throws `.full`, `.tooLong`, or `.unavailable` for a value of the wrong length
+  /// of a kind with a fixed length.
   public func put(
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
   ) async throws(StoreError) -> [UInt8]? {
@@ -104,7 +110,7 @@ public final class MemoryStore: EphemeralStore {
     }
   }
 
-  /// Reserves room for a value. Throws `.full`, or `.tooLong` for a value longer than its kind allows.
+  /// Reserves room for a value. Throws `.full`, or `.tooLong` if the kind has a fixed length or a lower maximum length.
   public func reserve(
     _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
   ) async throws(StoreError) {
@@ -124,7 +130,8 @@ public final class MemoryStore: EphemeralStore {
     }
   }
 
-  /// Replaces `old` by `new` if `old` is the current value. Throws `.full`.
+  /// Replaces `old` by `new` if `old` is the current value. Throws `.full`, or `.unavailable` for a value of the wrong
+  /// length of a kind with a fixed length.
   public func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
   ) async throws(StoreError) -> Bool {
@@ -209,17 +216,18 @@ public final class MemoryStore: EphemeralStore {
 
   /// Reports a kind when its share is nearly full.
   ///
-  /// - Parameter fill: the percentage of one table of the kind. The tables of a kind fill evenly.
+  /// - Parameter fill: the used percentage of one table of the kind. All tables of a kind fill evenly.
   private func note(_ fill: Int, of part: Part) {
-    if fill < MemoryStore.relief {
+    if fill < MemoryStore.resetPercentage {
       if part.isShort.load(ordering: .relaxed) { part.isShort.store(false, ordering: .relaxed) }
-    } else if fill >= MemoryStore.warning, !part.isShort.exchange(true, ordering: .relaxed) {
+    } else if fill >= MemoryStore.warningPercentage, !part.isShort.exchange(true, ordering: .relaxed) {
       let report = report.withLock { $0 }
       report?(usage(of: part))
     }
   }
 
-  /// Sets the function that is called when a share reaches 80 percent; it is called again only after 70 percent.
+  /// Sets the function that is called when the use of a share reaches 80 percent. It is called again for this share
+  /// only after the use has fallen below 70 percent.
   public func reportShortages(to report: @escaping @Sendable (StoreUsage) -> Void) {
     self.report.withLock { $0 = report }
   }

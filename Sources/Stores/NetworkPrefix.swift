@@ -1,6 +1,6 @@
 internal import Cryptography
 
-/// The first bits of an IP address: as many as one customer or one site has.
+/// The first bits of an IP address, which identify the network of one customer or one site.
 public struct NetworkPrefix: Hashable, Sendable {
   private enum Family: Hashable, Sendable {
     case ipv4
@@ -38,10 +38,11 @@ public struct NetworkPrefix: Hashable, Sendable {
     }
   }
 
-  /// A 64-bit code that is the same on every replica; different prefixes of the same length have different codes.
+  /// A 64-bit code that is the same on every replica. Different prefixes of the same length have different codes.
   var code: UInt64 {
     switch family {
-    // Inverted, so that no IPv6 prefix in use has the code of an IPv4 prefix, which begins with zeros.
+    // The bits of IPv6 are inverted, so that the code of every IPv6 prefix in use begins with ones. The code of an IPv4
+    // prefix begins with zeros.
     case .ipv4: bits
     case .ipv6: ~bits
     case .other: bits
@@ -56,7 +57,8 @@ public struct NetworkPrefix: Hashable, Sendable {
     return groups.joined(separator: ":") + "::/48"
   }
 
-  /// Returns the IPv4 address of a dotted quad or of an IPv4-mapped IPv6 address.
+  /// Returns the IPv4 address of a dotted quad, of an IPv6 address that ends in a dotted quad, or of an IPv4-mapped
+  /// IPv6 address.
   private static func ipv4(_ literal: Substring) -> UInt32? {
     guard literal.contains(":") else { return dottedQuad(literal.utf8) }
     guard literal.contains("."), let colon = literal.lastIndex(of: ":") else { return mapped(literal) }
@@ -87,7 +89,7 @@ public struct NetworkPrefix: Hashable, Sendable {
     return number << 8 | octet
   }
 
-  /// Returns the IPv4 address of a mapped one such as `::ffff:c000:201`.
+  /// Returns the IPv4 address of an IPv4-mapped IPv6 address such as `::ffff:c000:201`.
   private static func mapped(_ literal: Substring) -> UInt32? {
     guard let groups = groups(of: literal), groups[..<5].allSatisfy({ $0 == 0 }), groups[5] == 0xffff else {
       return nil
@@ -101,7 +103,7 @@ public struct NetworkPrefix: Hashable, Sendable {
     return groups[..<4].reduce(0) { $0 << 16 | UInt64($1) }
   }
 
-  /// Returns the eight groups of an IPv6 address, or `nil` if there are more or fewer.
+  /// Returns the eight groups of an IPv6 address, or `nil` if there are more or fewer, or if one is not hexadecimal.
   private static func groups(of literal: Substring) -> [UInt16]? {
     let halves = literal.split(separator: "::", maxSplits: 1, omittingEmptySubsequences: false)
     var parts: [[UInt16]] = []

@@ -1,6 +1,7 @@
 public import OAuth
 
-/// The owner of a token bucket: a client, a flow, an address, or a client at an address.
+/// The key of a token bucket in a `RateLimiter`: a client, an address, a client at an address, or an authorization
+/// transaction at an address.
 public struct RateKey: Hashable, Sendable {
   private let client: ClientID?
   private let transaction: TransactionID?
@@ -8,8 +9,8 @@ public struct RateKey: Hashable, Sendable {
 
   /// Creates a key from the given parts.
   ///
-  /// - Parameter address: the address as text. Of an IPv6 address only the first 64 bits count, because one customer
-  ///   gets all addresses of a /64.
+  /// - Parameter address: the IP address as text. Only the first 64 bits of an IPv6 address are used, because one
+  ///   customer usually has a whole /64 prefix.
   public init(client: ClientID? = nil, transaction: TransactionID? = nil, address: String? = nil) {
     self.client = client
     self.transaction = transaction

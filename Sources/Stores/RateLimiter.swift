@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Token buckets by client and address, which limit requests and failed attempts at a secret.
+/// Token buckets, one for each `RateKey`, which limit the rates of requests and of failed guesses of a secret.
 ///
 /// The memory is fixed: 24 bytes for each of `maximumKeys` buckets, in sets of eight. In a full set, a new key replaces
 /// the bucket with the most tokens, whose loss matters least. So an attacker with many addresses first displaces its
@@ -18,10 +18,10 @@ public final class RateLimiter: Sendable {
     init(_ slots: [Slot]) { self.slots = Mutex(slots) }
   }
 
-  private static let ways = 8
+  private static let slotsPerSet = 8
   private static let shardCount = 16
 
-  /// The rate that applies unless the caller passes another one.
+  /// The rate for calls that pass no rate.
   public let rate: TokenBucket.Rate
   private let shards: [Shard]
   private let setsPerShard: Int
@@ -30,11 +30,11 @@ public final class RateLimiter: Sendable {
   ///
   /// - Parameter maximumKeys: the number of buckets, rounded up to a multiple of 128.
   public init(_ rate: TokenBucket.Rate, maximumKeys: Int = 16_384) {
-    let sets = max(1, (maximumKeys + Self.ways * Self.shardCount - 1) / (Self.ways * Self.shardCount))
+    let sets = max(1, (maximumKeys + Self.slotsPerSet * Self.shardCount - 1) / (Self.slotsPerSet * Self.shardCount))
     self.rate = rate
     setsPerShard = sets
     shards = (0..<Self.shardCount).map { _ in
-      Shard([Slot](repeating: Slot(bucket: TokenBucket(rate, now: 0)), count: sets * Self.ways))
+      Shard([Slot](repeating: Slot(bucket: TokenBucket(rate, now: 0)), count: sets * Self.slotsPerSet))
     }
   }
 
@@ -43,9 +43,10 @@ public final class RateLimiter: Sendable {
   /// - Parameter now: the current time in milliseconds on a monotonic clock.
   public func retryAfter(_ key: RateKey, now: Int64) -> Int? { retryAfter(key, at: rate, now: now) }
 
-  /// Returns the seconds until `key` has a token at `rate`, which may differ from the rate of earlier calls.
+  /// Returns the seconds until `key` has a token at `rate`, or `nil` if it has one now. The rate may differ from that
+  /// of earlier calls.
   public func retryAfter(_ key: RateKey, at rate: TokenBucket.Rate, now: Int64) -> Int? {
-    let (shard, range, fingerprint) = place(key)
+    let (shard, range, fingerprint) = locate(key)
     return shard.slots.withLock { slots in
       guard let index = range.first(where: { slots[$0].fingerprint == fingerprint }) else { return nil }
       return slots[index].bucket.retryAfter(rate, now: now)
@@ -57,9 +58,9 @@ public final class RateLimiter: Sendable {
   /// - Parameter now: the current time in milliseconds on a monotonic clock.
   public func take(_ key: RateKey, now: Int64) -> Bool { take(key, at: rate, now: now) }
 
-  /// Takes a token of `key` at `rate`, which may differ from the rate of earlier calls.
+  /// Takes a token of `key` at `rate`, which may differ from the rate of earlier calls. Returns false if it has none.
   public func take(_ key: RateKey, at rate: TokenBucket.Rate, now: Int64) -> Bool {
-    let (shard, range, fingerprint) = place(key)
+    let (shard, range, fingerprint) = locate(key)
     return shard.slots.withLock { slots in
       if let index = range.first(where: { slots[$0].fingerprint == fingerprint }) {
         return slots[index].bucket.take(rate, now: now)
@@ -80,11 +81,11 @@ public final class RateLimiter: Sendable {
   }
 
   /// Returns the shard, the slots of the set and the fingerprint of a key.
-  private func place(_ key: RateKey) -> (Shard, Range<Int>, UInt64) {
+  private func locate(_ key: RateKey) -> (Shard, Range<Int>, UInt64) {
     var hasher = Hasher()
     hasher.combine(key)
     let hash = UInt64(truncatingIfNeeded: hasher.finalize())
-    let set = Int(hash >> 8 % UInt64(setsPerShard)) * Self.ways
-    return (shards[Int(hash % UInt64(Self.shardCount))], set..<set + Self.ways, max(hash, 1))
+    let set = Int(hash >> 8 % UInt64(setsPerShard)) * Self.slotsPerSet
+    return (shards[Int(hash % UInt64(Self.shardCount))], set..<set + Self.slotsPerSet, max(hash, 1))
   }
 }

@@ -1,44 +1,44 @@
 internal import Synchronization
 
-/// A detector of code challenges that come from two browsers: the verifiers of such an app are not random (RFC 9700,
-/// section 2.1.1).
+/// Detects code challenges that come from two browsers. An app that sends such challenges does not create random
+/// verifiers (RFC 9700, section 2.1.1).
 ///
-/// The memory is fixed: 16 bytes for each of `capacity` places. A new challenge overwrites the older one in its place,
-/// so a flood of requests only makes the detector forget. A seed that differs in every process decides on the place of
-/// a challenge.
+/// The memory is fixed: 16 bytes for each of `capacity` slots. A new challenge overwrites the older challenge in its
+/// slot, so a flood of requests only makes the detector forget challenges. The slot of a challenge depends on a hash
+/// with a seed that differs in every process.
 public final class RecentChallenges: Sendable {
-  private struct Place: Sendable {
-    /// 64-bit hashes: a keyed one of the challenge, because clients choose challenges, and the first bits of the hash
-    /// that identifies the browser. 0 is an empty place.
+  private struct Slot: Sendable {
+    /// A keyed 64-bit hash of the challenge; 0 for an empty slot. The hash has a key because clients choose challenges.
     var challenge: UInt64 = 0
+    /// The first 64 bits of the hash that identifies the browser.
     var browser: UInt64 = 0
   }
 
-  private let places: Mutex<[Place]>
+  private let slots: Mutex<[Slot]>
   private let capacity: Int
 
   /// Creates a detector that remembers up to `capacity` challenges.
   public init(capacity: Int = 16_384) {
     precondition(capacity > 0, "the capacity must be positive")
     self.capacity = capacity
-    places = Mutex([Place](repeating: Place(), count: capacity))
+    slots = Mutex([Slot](repeating: Slot(), count: capacity))
   }
 
-  /// Returns true if the challenge was last seen from another browser, and then remembers it for this browser.
+  /// Remembers that the challenge came from this browser. Returns true if it came from another browser the last time.
   ///
   /// - Parameter browser: a hash that identifies the browser; only its first 8 bytes are used.
   public func isRepeated(_ challenge: String, from browser: [UInt8]) -> Bool {
-    let mark = RecentChallenges.mark(challenge)
-    let place = Place(challenge: mark, browser: browser.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
-    return places.withLock { places in
-      let index = Int(mark % UInt64(capacity))
-      let before = places[index]
-      places[index] = place
-      return before.challenge == mark && before.browser != place.browser
+    let hash = RecentChallenges.keyedHash(of: challenge)
+    let slot = Slot(challenge: hash, browser: browser.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+    return slots.withLock { slots in
+      let index = Int(hash % UInt64(capacity))
+      let previous = slots[index]
+      slots[index] = slot
+      return previous.challenge == hash && previous.browser != slot.browser
     }
   }
 
-  private static func mark(_ challenge: String) -> UInt64 {
+  private static func keyedHash(of challenge: String) -> UInt64 {
     var hasher = Hasher()
     hasher.combine(challenge)
     return max(1, UInt64(truncatingIfNeeded: hasher.finalize()))

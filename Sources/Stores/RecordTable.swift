@@ -1,9 +1,10 @@
 internal import Synchronization
 
-/// A shard of the entries of one kind with values of fixed length: a flat table without an allocation per entry.
+/// A shard of the entries of one kind (`StoreKind`) whose values have a fixed length. It is a flat table that needs no
+/// allocation per entry.
 ///
-/// Entries are never evicted. They are found through a hash index with 4 bytes per place (open addressing, linear
-/// probing, deletion by backward shift). The hash differs in every process.
+/// Entries are never evicted. They are found through a hash index with 4 bytes per slot (open addressing, linear
+/// probing, deletion by backward shift). The seed of the hash differs in every process.
 struct RecordTable: Sendable {
   /// The fixed part of a record. `expiry` is 0 for a free record, and `low` is then the number of the next free one.
   private struct Head: Sendable {
@@ -14,7 +15,7 @@ struct RecordTable: Sendable {
   }
 
   private static let none = UInt32.max
-  /// The maximum number of expired records that one write removes, so that no write pays for all of them.
+  /// The maximum number of expired records that a write removes as long as there is room, so that no write takes long.
   private static let sweep = 8
   private static let smallestIndex = 64
 
@@ -46,21 +47,23 @@ struct RecordTable: Sendable {
     wheel = ExpiryWheel(tick: kind.row.tick)
   }
 
-  /// Returns the maximum bytes of a record: its head and value, its place in the wheel, and its part of the index,
-  /// which is at least three eighths full.
+  /// Returns the number of bytes of a record: its head and value, its part of the wheel, and its part of the index,
+  /// which is three eighths full right after it has grown.
   static func recordLength(_ length: Int) -> Int {
     MemoryLayout<Head>.stride + length + ExpiryWheel.recordLength + MemoryLayout<UInt32>.stride * 8 / 3 + 1
   }
 
-  /// Stores a value if the key has no live record; otherwise returns the existing value. Throws `.full`.
+  /// Stores a value and returns `nil` if the key has no record that is still valid; otherwise returns the existing
+  /// value. A value that has already expired is not stored. Throws `.full`, or `.unavailable` for a value of the wrong
+  /// length.
   mutating func put(
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
   ) throws(StoreError) -> [UInt8]? {
     clear(now: now, atMost: RecordTable.sweep)
-    if let place = place(of: key) {
-      let record = index[place]
+    if let slot = slot(of: key) {
+      let record = index[slot]
       guard Int64(heads[record].expiry) <= now else { return self.value(record) }
-      remove(at: place)
+      remove(at: slot)
     }
     guard expiry > now else { return nil }
     guard value.count == length else { throw .unavailable("a value of the wrong length for its kind") }
@@ -75,7 +78,8 @@ struct RecordTable: Sendable {
     return nil
   }
 
-  /// Replaces `old` by `new` if `old` is the live value. Returns true if it was.
+  /// Replaces `old` by `new` if `old` is the value of the record and neither has expired. Returns true if it was
+  /// replaced. Throws `.unavailable` for a value of the wrong length.
   mutating func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
   ) throws(StoreError) -> Bool {
@@ -93,15 +97,15 @@ struct RecordTable: Sendable {
   }
 
   mutating func remove(_ key: StoreKey) {
-    if let place = place(of: key) { remove(at: place) }
+    if let slot = slot(of: key) { remove(at: slot) }
   }
 
   // MARK: Records
 
-  /// Returns the number of the record of `key` unless it has expired.
+  /// Returns the number of the record of `key`; `nil` if there is none or it has expired.
   private func live(_ key: StoreKey, now: Int64) -> UInt32? {
-    guard let place = place(of: key), Int64(heads[index[place]].expiry) > now else { return nil }
-    return index[place]
+    guard let slot = slot(of: key), Int64(heads[index[slot]].expiry) > now else { return nil }
+    return index[slot]
   }
 
   private mutating func allocate() -> UInt32 {
@@ -131,8 +135,8 @@ struct RecordTable: Sendable {
   /// Returns seconds since 1970 in 32 bits, which suffice until 2106.
   private static func seconds(_ expiry: Int64) -> UInt32 { UInt32(clamping: expiry) }
 
-  /// Removes expired records. Looks at up to `limit` records whose slot has passed; files those again that have not
-  /// expired.
+  /// Removes expired records. Examines at most `limit` records whose slot of the wheel has passed, and inserts those
+  /// that have not expired into the wheel again.
   private mutating func clear(now: Int64, atMost limit: Int) {
     for _ in 0..<limit {
       guard let record = wheel.passed(now: now) else { return }
@@ -144,7 +148,7 @@ struct RecordTable: Sendable {
 
   // MARK: The index
 
-  /// Returns the place in the index where the search for a key begins.
+  /// Returns the slot of the index in which the search for a key begins.
   private func home(_ high: UInt64, _ low: UInt64) -> Int {
     var hasher = Hasher()
     hasher.combine(high)
@@ -152,22 +156,22 @@ struct RecordTable: Sendable {
     return hasher.finalize() & (index.count - 1)
   }
 
-  private func place(of key: StoreKey) -> Int? {
+  private func slot(of key: StoreKey) -> Int? {
     guard !index.isEmpty else { return nil }
-    var place = home(key.high, key.low)
-    while index[place] != RecordTable.none {
-      let head = heads[index[place]]
-      if head.high == key.high, head.low == key.low { return place }
-      place = (place + 1) & (index.count - 1)
+    var slot = home(key.high, key.low)
+    while index[slot] != RecordTable.none {
+      let head = heads[index[slot]]
+      if head.high == key.high, head.low == key.low { return slot }
+      slot = (slot + 1) & (index.count - 1)
     }
     return nil
   }
 
   private mutating func link(_ record: UInt32) {
     let head = heads[record]
-    var place = home(head.high, head.low)
-    while index[place] != RecordTable.none { place = (place + 1) & (index.count - 1) }
-    index[place] = record
+    var slot = home(head.high, head.low)
+    while index[slot] != RecordTable.none { slot = (slot + 1) & (index.count - 1) }
+    index[slot] = record
   }
 
   private mutating func grow() {
@@ -176,16 +180,16 @@ struct RecordTable: Sendable {
     for record in 0..<UInt32(used) where heads[record].expiry != 0 { link(record) }
   }
 
-  private mutating func remove(at place: Int) {
-    let record = index[place]
+  private mutating func remove(at slot: Int) {
+    let record = index[slot]
     wheel.remove(record)
     charges.release(heads[record].holder)
     heads[record] = Head(low: UInt64(free))
     free = record
     count -= 1
-    // Backward shift: records after the gap move into it, but never before the place where their search begins.
-    var gap = place
-    var next = (place + 1) & (index.count - 1)
+    // Backward shift: a record after the gap moves into the gap, unless the search for it begins after the gap.
+    var gap = slot
+    var next = (slot + 1) & (index.count - 1)
     while index[next] != RecordTable.none {
       let head = heads[index[next]]
       let distance = (next - home(head.high, head.low)) & (index.count - 1)
@@ -201,9 +205,10 @@ struct RecordTable: Sendable {
 
 /// The number of entries of each holder within one kind, so that no holder fills the whole share.
 ///
-/// The counts are kept in 65,535 places, chosen by hash. So one holder in 65,535 shares its limit with an attacker.
+/// There are 65,535 counts, and a hash assigns each holder to one of them. So a holder shares its limit with a given
+/// attacker with a probability of 1 in 65,535.
 final class HolderCharges: Sendable {
-  private static let places = UInt64(UInt16.max)
+  private static let slots = UInt64(UInt16.max)
 
   private let limit: UInt32
   private let counts = Mutex<[UInt32]>([])
@@ -215,22 +220,22 @@ final class HolderCharges: Sendable {
     self.limit = UInt32(clamping: limit)
   }
 
-  /// Counts an entry. Returns the place to pass to `release`, 0 for a holder without a limit, or `nil` if the holder
-  /// has reached its limit.
+  /// Counts an entry. Returns the number of the count, which the caller passes to `release` later: 0 for a holder
+  /// without a limit. Returns `nil` if the holder has reached its limit.
   func charge(_ holder: StoreHolder) -> UInt16? {
     guard holder.isLimited else { return 0 }
-    let place = Int(holder.fingerprint % HolderCharges.places) + 1
+    let slot = Int(holder.fingerprint % HolderCharges.slots) + 1
     return counts.withLock { counts in
-      if counts.isEmpty { counts = [UInt32](repeating: 0, count: Int(HolderCharges.places) + 1) }
-      guard counts[place] < limit else { return nil }
-      counts[place] += 1
-      return UInt16(place)
+      if counts.isEmpty { counts = [UInt32](repeating: 0, count: Int(HolderCharges.slots) + 1) }
+      guard counts[slot] < limit else { return nil }
+      counts[slot] += 1
+      return UInt16(slot)
     }
   }
 
   /// Removes an entry from the count of its holder.
-  func release(_ place: UInt16) {
-    guard place != 0 else { return }
-    counts.withLock { $0[Int(place)] -= 1 }
+  func release(_ slot: UInt16) {
+    guard slot != 0 else { return }
+    counts.withLock { $0[Int(slot)] -= 1 }
   }
 }

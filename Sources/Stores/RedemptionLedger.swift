@@ -1,21 +1,21 @@
 internal import Cryptography
 public import OAuth
 
-/// The single use of codes (`I-token`; RFC 6749, section 4.1.2).
+/// Enforces the single use of codes (invariant `I-token`; RFC 6749, section 4.1.2).
 ///
 ///     unclaimed --claim--> claimed --spend--> spent
-///         ^                  |  ^
-///         |   release        |  | claim with the same proof
-///         +------------------+  |
-///                            +--+ leaveUnsettled
+///         ^                 |  | ^
+///         +---- release ----+  | | claim with the same proof
+///              leaveUnsettled  v |
+///                          unsettled
 ///
-/// Of any number of callers on any number of replicas, only one gets the claim. A claim is released only if no complete
-/// request was sent upstream. If one was sent and no answer came back, the upstream code may be used up. Then the same
-/// client with the same verifier may try again, one request at a time, and a refusal by the upstream counts as an
-/// upstream failure (502), not as an error of the client. If the process ends while it holds a claim, the claim stays
-/// until it expires.
+/// Of any number of callers that use the same store, only one gets the claim. A claim is released only if no complete
+/// request was sent upstream. If a request was sent and no usable response came back, the upstream code may be used up,
+/// and the claim becomes unsettled. Then the same client with the same verifier may try again, one request at a time.
+/// If the upstream refuses such a retry, this counts as a failure of the upstream (502), not as an error of the client.
+/// If the process ends while it holds a claim, the claim stays until it expires.
 ///
-/// A claim is identified by a random nonce of its request. Each change of a claim compares the nonce in the same step.
+/// Each claim contains a random nonce of its request. Each change of a claim compares the nonce in the same operation.
 public struct RedemptionLedger: Sendable {
   /// A granted claim. The caller ends it with exactly one call of `release`, `leaveUnsettled` or `spend`.
   public struct Attempt: Hashable, Sendable {
@@ -29,11 +29,11 @@ public struct RedemptionLedger: Sendable {
     let expiry: Int64
   }
 
-  /// The answer to a claim.
+  /// The result of `claim`.
   public enum Claim: Hashable, Sendable {
     /// The caller may redeem the upstream code.
     case granted(Attempt)
-    /// Another attempt is in progress, or one ended without an answer and belongs to another client or verifier.
+    /// Another attempt is in progress, or an unsettled attempt belongs to another client or verifier.
     case claimed
     /// Tokens were issued for the code before: this is a replay.
     case spent
@@ -46,7 +46,7 @@ public struct RedemptionLedger: Sendable {
     self.store = store
   }
 
-  /// Claims the single use of a code, after all other checks of the token request have passed.
+  /// Claims the single use of a code. Call it after all other checks of the token request have passed.
   ///
   /// - Parameters:
   ///   - verifier: the PKCE verifier; `nil` for a code without a challenge.
@@ -74,7 +74,8 @@ public struct RedemptionLedger: Sendable {
     }
   }
 
-  /// Releases a claim for which no complete request was sent upstream. The code can be redeemed as before.
+  /// Releases a claim for which no complete request was sent upstream. The code can be redeemed as before the claim:
+  /// the claim of a retry becomes unsettled again.
   public func release(_ attempt: Attempt, now: Int64) async throws(StoreError) {
     guard !attempt.isRetry else { return try await leaveUnsettled(attempt, now: now) }
     _ = try await store.remove(RedemptionLedger.key(attempt.transaction), attempt.record.bytes, now: now)
@@ -88,7 +89,7 @@ public struct RedemptionLedger: Sendable {
   /// Ends a claim for good: the upstream issued tokens, or refused the code.
   public func spend(_ attempt: Attempt, now: Int64) async throws(StoreError) {
     if try await change(attempt, to: .spent, now: now) { return }
-    // The claim expired while the upstream was answering. A claim of another request is left unchanged.
+    // The claim has expired in the meantime. `put` records that the code is spent, unless another request has a claim.
     var record = attempt.record
     record.state = .spent
     _ = try await store.put(
@@ -107,14 +108,16 @@ public struct RedemptionLedger: Sendable {
 
   // MARK: Tokens of a spent code
 
-  /// Stores the sealed tokens that are to be revoked if the code is replayed. Returns true if there was room.
+  /// Stores the sealed tokens that are to be revoked if the code is replayed. Returns false if the store has no room
+  /// for them. Throws `.unavailable`.
   public func keep(_ sealed: [UInt8], of attempt: Attempt, now: Int64) async throws(StoreError) -> Bool {
     do throws(StoreError) {
       _ = try await store.put(
         StoreKey(.tokens, id: attempt.transaction), sealed, holder: attempt.holder, expiry: attempt.expiry, now: now)
       return true
     } catch {
-      // The client needs its tokens more than their revocation after a replay, so a full store is no error here.
+      // A full store is not an error here: it is more important that the client gets its tokens than that they can be
+      // revoked after a replay.
       if case .unavailable = error { throw error }
       return false
     }
@@ -130,7 +133,8 @@ public struct RedemptionLedger: Sendable {
   /// Returns a digest of client, verifier and transaction, from which the verifier cannot be read.
   private static func proof(_ transaction: TransactionID, _ client: ClientID, _ verifier: Secret?) -> [UInt8] {
     var text = transaction.bytes
-    // The digest of the client id has a fixed length, so client id and verifier cannot run together.
+    // The digest of the client id has a fixed length, so different pairs of client id and verifier give different
+    // texts.
     text += sha256(Array(client.rawValue.utf8))
     text += Array((verifier?.reveal() ?? "").utf8)
     defer { wipe(&text) }

@@ -1,27 +1,33 @@
 internal import Cryptography
 public import OAuth
 
-/// The valid refresh token of each family (RFC 9700, sections 2.2.2 and 4.14.2; `I-renewal`).
+/// Records the valid refresh token of each family (RFC 9700, sections 2.2.2 and 4.14.2; invariant `I-renewal`).
 ///
 ///     (no record) --claim--> busy --settle--> current --claim--> busy ...
-///          ^                   |                 |
-///          +---- release ------+---- release ----+      end: --> ended, from any state
+///     release: from busy back to the state before the claim
+///     end:     from any state to ended
 ///
-/// A family is the set of tokens that follow from one code. At any time one of them is valid. A request with another
-/// one shows that two parties hold tokens of the family, and ends it. The first refresh creates the record, which holds
-/// digests of tokens, so a login without a refresh uses no memory. A claim already reserves all the room that the
-/// family ever needs, so an answer of the upstream is never lost because the store is full.
+/// A family is the set of refresh tokens that follow from one code. At any time one of them is valid. A request with
+/// another token of the family shows that two parties hold its tokens, and the caller then ends the family. The
+/// exceptions are a repeat shortly after the first use (`Claim.repeated`), and a successor that the gateway could not
+/// record.
+///
+/// The first refresh creates the record, which contains digests of tokens, so a sign-in without a refresh uses no
+/// memory. A claim already reserves all the room that the family ever needs, so a response of the upstream is never
+/// lost because the store is full.
+///
 /// A token contains its generation and the epoch of the store in which it was sealed. For a token of the current epoch
 /// with a generation of at least 1, a record must exist; otherwise the token is refused. A token of an earlier epoch
-/// may be used once without a record, which creates the record again.
+/// may be used once without a record; this use creates the record again.
 ///
-/// If a process ends while it holds a claim, the claim ends with its lease.
+/// A claim has a lease, i.e. a time limit. If a process ends while it holds a claim, the claim ends with its lease.
 public struct RefreshLedger: Sendable {
   /// A granted claim. The caller ends it with exactly one call of `release` or `settle`.
   public struct Attempt: Hashable, Sendable {
     /// The family of the presented token.
     public let family: TransactionID
-    /// True if the record of the family was lost with an earlier epoch.
+    /// True if the record of the family was lost together with an earlier epoch, so that this claim has created it
+    /// again.
     public let isFromEarlierEpoch: Bool
     let record: [UInt8]
     /// The record that `release` restores; `nil` if the claim created the record.
@@ -34,37 +40,39 @@ public struct RefreshLedger: Sendable {
     let expiry: Int64
   }
 
-  /// A token of an ended family.
+  /// The result of presenting a token of an ended family.
   public enum Ended: Hashable, Sendable {
-    /// The first token of its generation since the end: the caller must revoke the upstream token in it.
+    /// No token of this or a later generation was presented since the end. The caller must revoke the upstream token in
+    /// it.
     case first
-    /// The tokens of this generation have been revoked upstream already.
+    /// The caller has nothing to revoke: the tokens up to this generation have been revoked upstream before.
     case again
   }
 
-  /// The answer to a claim.
+  /// The result of `claim`.
   public enum Claim: Hashable, Sendable {
     /// The caller may refresh the upstream token.
     case granted(Attempt)
-    /// A refresh with the same token is in progress.
+    /// A refresh with the same token is in progress, or other requests kept changing the record.
     case busy
-    /// The token was used a moment ago and its successor was not used yet: the caller may repeat the answer after
-    /// ``countRepeat(_:isAnswered:now:)``.
+    /// The token was used a moment ago, and its successor has not been used yet. The caller may repeat the response
+    /// after a call of ``countRepeat(_:isAnswered:now:)``.
     case repeated
     /// The token was used earlier, or another token is valid or in use: two parties hold tokens of the family.
     case reused
     /// The family has ended.
     case ended(Ended)
-    /// The record is missing although it must exist.
+    /// The record does not exist although it must.
     case missing
   }
 
   /// The number of seconds that a record outlives its tokens, because the clocks of replicas may differ.
   private static let margin: Int64 = 60
-  /// The number of attempts to change a record. Each lost race means that another replica made progress.
+  /// The maximum number of attempts to change a record. An attempt fails only if another request has changed the
+  /// record.
   private static let rounds = 16
-  /// The maximum number of repeated answers after one use.
-  private static let mostAnswers: UInt8 = 8
+  /// The maximum number of times that the response to one use is repeated.
+  private static let maximumRepeats: UInt8 = 8
   /// The number of seconds in which a repeat may come from another network: a phone that changes networks repeats at
   /// once.
   private static let handover: Int64 = 10
@@ -76,10 +84,10 @@ public struct RefreshLedger: Sendable {
     self.store = store
   }
 
-  /// The epoch that new tokens carry.
+  /// The epoch that new tokens must contain.
   public var epoch: EpochID { store.epoch }
 
-  /// Claims the use of a token, after all other checks have passed.
+  /// Claims the use of a token. Call it after all other checks of the request have passed.
   ///
   /// - Parameters:
   ///   - use: the presented token.
@@ -111,13 +119,13 @@ public struct RefreshLedger: Sendable {
       case .busy where record.token == digest:
         guard Int64(record.lease) <= now else { return .busy }
       case .busy where generation == record.generation + 1:
-        // The client received the successor while the store was unreachable and could not record it.
+        // The client received the successor, but the store could not be reached to record it.
         record.previous = record.token
         record.token = digest
         record.generation = generation
       case .current where record.token == digest: break
       case .current where record.previous == digest:
-        return repeats(use, record, now: now) ? .repeated : .reused
+        return mayRepeat(use, record, now: now) ? .repeated : .reused
       case .current, .busy: return .reused
       }
       var settled = record
@@ -141,13 +149,13 @@ public struct RefreshLedger: Sendable {
     return Attempt(
       family: use.family, isFromEarlierEpoch: isFromEarlierEpoch, record: record.bytes, before: before,
       generation: record.generation, token: record.token, started: now, network: use.network.code,
-      isAdopted: record.isAdopted, expiry: kept(use, record, now))
+      isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))
   }
 
-  /// Returns true if the last answer may be repeated (`I-renewal`).
-  private func repeats(_ use: RefreshUse, _ record: FamilyRecord, now: Int64) -> Bool {
+  /// Returns true if the last response may be repeated (`I-renewal`).
+  private func mayRepeat(_ use: RefreshUse, _ record: FamilyRecord, now: Int64) -> Bool {
     let used = Int64(record.used)
-    guard now < used + use.window, record.answers < RefreshLedger.mostAnswers else { return false }
+    guard now < used + use.window, record.answers < RefreshLedger.maximumRepeats else { return false }
     return use.takesAnyNetwork || record.network == use.network.code || now <= used + RefreshLedger.handover
   }
 
@@ -157,29 +165,29 @@ public struct RefreshLedger: Sendable {
     public let network: String
   }
 
-  /// Counts a repeat after ``claim(_:lease:now:)`` has returned `repeated`. Only answered repeats count towards the
-  /// maximum: a repeat without a stored answer does not end the family.
+  /// Counts a repeat after ``claim(_:lease:now:)`` has returned `repeated`. Only a repeat that gets the stored response
+  /// counts towards the maximum. A repeat for which no response is stored does not end the family.
   ///
-  /// - Parameter isAnswered: true if the answer is stored and will be sent.
-  /// - Returns: the first use; `nil` if the request is no longer a valid repeat and is therefore a reuse.
+  /// - Parameter isAnswered: true if a response is stored and will be sent.
+  /// - Returns: the first use; `nil` if the request is no longer a valid repeat and must be treated as `reused`.
   public func countRepeat(_ use: RefreshUse, isAnswered: Bool, now: Int64) async throws(StoreError) -> FirstUse? {
     let key = RefreshLedger.key(use.family)
     let digest = RefreshLedger.digest(use.token)
     for _ in 0..<RefreshLedger.rounds {
       guard let old = try await store.get(key, now: now), var record = FamilyRecord(parsing: old),
-        record.state == .current, record.previous == digest, repeats(use, record, now: now)
+        record.state == .current, record.previous == digest, mayRepeat(use, record, now: now)
       else { return nil }
       let first = FirstUse(network: NetworkPrefix.text(ofCode: record.network))
       guard isAnswered else { return first }
       record.answers += 1
-      if try await store.replace(key, old, with: record.bytes, expiry: kept(use, record, now), now: now) {
+      if try await store.replace(key, old, with: record.bytes, expiry: recordExpiry(use, record, now), now: now) {
         return first
       }
     }
     throw .unavailable("the family of refresh tokens keeps changing")
   }
 
-  /// Ends the claim without a new token: the presented token stays valid.
+  /// Ends the claim without a new token. The presented token stays valid.
   public func release(_ attempt: Attempt, now: Int64) async throws(StoreError) {
     let key = RefreshLedger.key(attempt.family)
     if let before = attempt.before {
@@ -205,7 +213,8 @@ public struct RefreshLedger: Sendable {
 
   // MARK: The end
 
-  /// Returns `nil` if the family has not ended. For tokens that may be used more than once.
+  /// Checks if the family of a token has ended, for tokens that may be used more than once. Returns `nil` if it has
+  /// not.
   public func end(of use: RefreshUse, now: Int64) async throws(StoreError) -> Ended? {
     let key = RefreshLedger.key(use.family)
     for _ in 0..<RefreshLedger.rounds {
@@ -218,14 +227,14 @@ public struct RefreshLedger: Sendable {
     return .again
   }
 
-  /// Notes that the token of this generation is being revoked upstream. Returns false if another request changed the
-  /// record.
+  /// Records that the caller revokes the token of this generation upstream. Returns false if another request has
+  /// changed the record.
   private func markRevoked(
     _ use: RefreshUse, _ record: inout FamilyRecord, _ old: [UInt8], now: Int64
   ) async throws(StoreError) -> Bool {
     record.generation = UInt32(clamping: use.generation + 1)
     return try await store.replace(
-      RefreshLedger.key(use.family), old, with: record.bytes, expiry: kept(use, record, now), now: now)
+      RefreshLedger.key(use.family), old, with: record.bytes, expiry: recordExpiry(use, record, now), now: now)
   }
 
   /// Ends a family for good. Returns true if it had not ended before.
@@ -252,17 +261,17 @@ public struct RefreshLedger: Sendable {
       }
       let record = FamilyRecord(parsing: old)
       ended.isAdopted = record?.isAdopted ?? false
-      let lived = record?.state != .ended
-      if let record, !lived { ended.generation = max(ended.generation, record.generation) }
+      let wasActive = record?.state != .ended
+      if let record, !wasActive { ended.generation = max(ended.generation, record.generation) }
       let until = max(expiry, ended.isAdopted ? adoptedUntil : 0) + RefreshLedger.margin
-      if try await store.replace(key, old, with: ended.bytes, expiry: until, now: now) { return lived }
+      if try await store.replace(key, old, with: ended.bytes, expiry: until, now: now) { return wasActive }
     }
     throw .unavailable("the family of refresh tokens keeps changing")
   }
 
-  /// Returns the time until which a record is kept.
-  private func kept(_ use: RefreshUse, _ record: FamilyRecord, _ now: Int64) -> Int64 {
-    // A token from before the gateway belongs to one family until the date after which such tokens are refused.
+  /// Returns the expiry of a record, in seconds since 1970.
+  private func recordExpiry(_ use: RefreshUse, _ record: FamilyRecord, _ now: Int64) -> Int64 {
+    // The record of an adopted family must exist as long as the gateway accepts tokens from before its installation.
     max(now + use.idle, record.isAdopted ? use.adoptedUntil : 0) + RefreshLedger.margin
   }
 

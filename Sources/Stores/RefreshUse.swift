@@ -1,7 +1,7 @@
 internal import Cryptography
 public import OAuth
 
-/// A refresh token that a client presents, with all facts by which `RefreshLedger` judges it.
+/// A refresh token that a client presents, with the facts that `RefreshLedger` needs for its decision.
 public struct RefreshUse: Sendable {
   /// The family of the token.
   public let family: TransactionID
@@ -17,11 +17,12 @@ public struct RefreshUse: Sendable {
   let network: NetworkPrefix
   /// The number of seconds for which the token is valid without use.
   public var idle: Int64 = 0
-  /// The number of seconds in which a repeat of the request gets the same answer.
+  /// The number of seconds in which a repeat of the request gets the same response.
   public var window: Int64 = 0
   /// True if a repeat may come from any network (`refresh_reuse_networks: any`).
   public var takesAnyNetwork = false
-  /// The time until which tokens from before the gateway are accepted, in seconds since 1970.
+  /// The time until which tokens that the upstream issued before the gateway was installed are accepted, in seconds
+  /// since 1970.
   public var adoptedUntil: Int64 = 0
   /// True if the upstream issued the token before the gateway was installed.
   public let isAdopted: Bool
@@ -36,7 +37,9 @@ public struct RefreshUse: Sendable {
   ///   - token: the token as the client sent it.
   ///   - address: the IP address of the request.
   ///   - isLoopback: true if the request comes from this machine.
-  ///   - isAdopted: true if the token is from before the gateway and `grant` was created for it.
+  ///   - isAdopted: true if the upstream issued the token before the gateway was installed, so that the token contains
+  ///     no
+  ///     grant and the caller has created `grant` for it.
   public init(
     _ grant: RefreshGrant, token: Secret, address: String, isLoopback: Bool, isAdopted: Bool = false
   ) {
@@ -49,8 +52,8 @@ public struct RefreshUse: Sendable {
     network = NetworkPrefix(address, ipv4: 24, ipv6: 48)
   }
 
-  /// Returns the family of a token from before the gateway. The id is derived from the token's digest, so the token
-  /// always belongs to the same family and stays its first token.
+  /// Returns the family of a token that the upstream issued before the gateway was installed. The id is derived from
+  /// the client id and the token, so the token always belongs to the same family, and is always its first token.
   public static func adoptedFamily(of token: Secret, client: ClientID) -> TransactionID {
     var text = Array("proofgate adopted refresh token".utf8) + sha256(Array(client.rawValue.utf8))
     text += Array(token.reveal().utf8)

@@ -27,9 +27,9 @@ extension StoreKind {
 
   /// The treatment of a request that needs room in a full share.
   public enum WhenFull: Hashable, Sendable {
-    /// The request gets 503: losing an entry would undo single use or the end of a family.
+    /// The request gets 503, because losing an entry would permit a second use of a code or undo the end of a family.
     case refuse
-    /// The oldest entry of the largest holder is removed: its loss costs only a repeated step.
+    /// The oldest entry of the largest holder is removed. Its loss only makes a client or user repeat a step.
     case evict
   }
 
@@ -53,7 +53,8 @@ extension StoreKind {
   ///
   /// Lifetimes: a claim lives as long as its code (`code_lifetime`), a code digest as long as the upstream code, a
   /// family as long as its tokens (`refresh_idle`), tokens as long as their code, an answer for `refresh_reuse_window`,
-  /// a state as long as its transaction, and a pushed request for 90 seconds.
+  /// a state as long as its transaction, and a pushed request for 90 seconds. Some entries live longer by the tolerance
+  /// for differences between clocks.
   public var row: Row {
     switch self {
     case .claim:
