@@ -2,7 +2,7 @@ internal import Bytes
 
 /// A set of field names that is searched without regard to ASCII case (RFC 9110, section 5.1).
 ///
-/// For a few names: the search is linear, and a name of another length costs one comparison.
+/// Use it for a few names only, because the search is linear. A name of a different length takes only one comparison.
 public struct FieldNames: Sendable, ExpressibleByArrayLiteral {
   private let names: [String]
 

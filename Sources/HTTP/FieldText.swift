@@ -7,8 +7,8 @@ internal import Bytes
 /// the last private-use characters, which are not used otherwise. A value that contains such characters itself is
 /// converted in the same way, so values and texts correspond one to one.
 public enum FieldText {
-  private static let first: UInt32 = 0x10_ff80
-  private static let base: UInt32 = 0x10_ff00
+  private static let firstEscape: UInt32 = 0x10_ff80
+  private static let escapeBase: UInt32 = 0x10_ff00
 
   /// Returns the text of a field value.
   public static func decode(_ bytes: Span<UInt8>) -> String {
@@ -16,7 +16,7 @@ public enum FieldText {
     var text = ""
     for index in bytes.indices {
       let byte = bytes[index]
-      let code = byte < 0x80 ? UInt32(byte) : base + UInt32(byte)
+      let code = byte < 0x80 ? UInt32(byte) : escapeBase + UInt32(byte)
       if let scalar = Unicode.Scalar(code) { text.unicodeScalars.append(scalar) }
     }
     return text
@@ -39,18 +39,18 @@ public enum FieldText {
       return
     }
     for scalar in text.unicodeScalars {
-      if scalar.value >= first {
-        bytes.append(UInt8(truncatingIfNeeded: scalar.value - base))
+      if scalar.value >= firstEscape {
+        bytes.append(UInt8(truncatingIfNeeded: scalar.value - escapeBase))
       } else {
         bytes += UTF8.encode(scalar).map { Array($0) } ?? []
       }
     }
   }
 
-  /// Returns true if the text contains one of the last 128 characters of Unicode. Only characters
-  /// whose UTF-8 form begins with 0xf4 need a check.
+  /// Returns true if the text contains one of the last 128 code points of Unicode. Their UTF-8 form begins with 0xf4,
+  /// so a text without this byte needs no further check.
   private static func isEscaped(_ text: String) -> Bool {
     guard text.utf8.span.contains(0xf4) else { return false }
-    return text.unicodeScalars.contains { $0.value >= first }
+    return text.unicodeScalars.contains { $0.value >= firstEscape }
   }
 }

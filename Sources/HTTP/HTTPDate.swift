@@ -9,15 +9,15 @@ public enum HTTPDate {
   ///
   /// - Parameter seconds: seconds since 1970, not negative.
   public static func format(_ seconds: Int) -> String {
-    let (year, month, day) = civil(seconds / 86400)
+    let (year, month, day) = gregorianDate(seconds / 86400)
     let time = seconds % 86400
     let weekday = days[(seconds / 86400 + 4) % 7]
     return
       "\(weekday), \(two(day)) \(months[month - 1]) \(year) \(two(time / 3600)):\(two(time / 60 % 60)):\(two(time % 60)) GMT"
   }
 
-  /// Returns the Gregorian date of a day counted from 1970-01-01; 400 years have 146,097 days.
-  private static func civil(_ day: Int) -> (year: Int, month: Int, day: Int) {
+  /// Returns the Gregorian date of a day, which is counted from 1970-01-01. 400 years have 146,097 days.
+  private static func gregorianDate(_ day: Int) -> (year: Int, month: Int, day: Int) {
     let shifted = day + 719_468
     let era = shifted / 146_097
     let dayOfEra = shifted - era * 146_097

@@ -1,9 +1,9 @@
 internal import Bytes
 
-/// The header fields of a message that is handled whole, in the order of receipt or of sending. Names are compared
-/// without regard to ASCII case (RFC 9110, section 5.1).
+/// The header fields of a message that is in memory as a whole, in the order of receipt or of sending. Names are
+/// compared without regard to ASCII case (RFC 9110, section 5.1).
 ///
-/// The pass-through path does not use this type: there, fields stay offsets into the receive buffer.
+/// Messages that the gateway only forwards do not use this type. Their fields stay offsets into the receive buffer.
 public struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   /// One field line.
   public struct Field: Sendable, Equatable {
@@ -62,7 +62,7 @@ public struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     fields.contains { $0.name.isEqualIgnoringCase(to: name) }
   }
 
-  /// Appends a field; existing fields with this name stay.
+  /// Appends a field and keeps existing fields with this name.
   public mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }

@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// A request that is handled whole: its head is validated and its body is read.
+/// A request that is in memory as a whole. Its head has been validated, and its body has been received completely.
 public struct Request: Sendable {
   /// The method; case-sensitive (RFC 9110, section 9.1).
   public var method: String
@@ -12,7 +12,7 @@ public struct Request: Sendable {
   public var body: [UInt8]
   /// The client that sent the request.
   public var peer: Peer
-  /// The number of the request in its worker, which all log lines about the request share.
+  /// The sequence number of the request in its worker. The request id in the log is computed from it.
   public var number: UInt64
 
   /// Creates a request.
@@ -30,18 +30,18 @@ public struct Request: Sendable {
 
   /// The target up to the first question mark.
   public var path: Substring {
-    target[..<(mark ?? target.endIndex)]
+    target[..<(questionMark ?? target.endIndex)]
   }
 
   /// The target after the first question mark; `nil` without a question mark.
   public var query: Substring? {
-    guard let mark else { return nil }
-    return target[target.utf8.index(after: mark)...]
+    guard let questionMark else { return nil }
+    return target[target.utf8.index(after: questionMark)...]
   }
 
-  /// The position of the first question mark. Bytes are searched, because a question mark with a combining mark is not
-  /// a `Character` of its own, but still ends the path.
-  private var mark: String.Index? {
+  /// The position of the first question mark. The search compares bytes, because a question mark and a combining mark
+  /// form one `Character`, but the question mark still ends the path.
+  private var questionMark: String.Index? {
     let bytes = target.utf8.span
     return bytes.firstIndex(of: UInt8(ascii: "?")).map { target.utf8.index(target.startIndex, offsetBy: $0) }
   }

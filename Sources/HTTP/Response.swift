@@ -1,4 +1,5 @@
-/// A response that is held whole: one that the gateway creates, or an upstream response that it had to read.
+/// A response that is in memory as a whole: a response that the gateway creates, or an upstream response whose body it
+/// has to read.
 ///
 /// The codec adds the framing fields (`Content-Length`, `Transfer-Encoding`, `Connection`); `headers` never contains
 /// them.
