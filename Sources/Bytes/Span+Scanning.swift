@@ -19,8 +19,8 @@ extension Span where Element == UInt8 {
     return nil
   }
 
-  /// Returns true if `byte` occurs. It always scans to the end, several bytes at a time, which is best for a byte that
-  /// rarely occurs.
+  /// Returns true if `byte` occurs. It always scans to the end, several bytes at a time. This is fastest for a byte
+  /// that rarely occurs.
   @inlinable
   public func contains(_ byte: UInt8) -> Bool {
     var found: UInt8 = 0
@@ -45,8 +45,8 @@ extension Span where Element == UInt8 {
     return false
   }
 
-  /// Returns true if both hold the same bytes. Do not use it for secrets: a constant time is not
-  /// guaranteed.
+  /// Returns true if both spans contain the same bytes. Do not use it for secrets, because its time may depend on the
+  /// bytes.
   @inlinable
   public func isEqual(to other: Span<UInt8>) -> Bool {
     guard count == other.count else { return false }
@@ -59,7 +59,7 @@ extension Span where Element == UInt8 {
     return difference == 0
   }
 
-  /// Returns true if both are equal without regard to ASCII case.
+  /// Returns true if both spans contain the same bytes without regard to ASCII case.
   @inlinable
   public func isEqualIgnoringCase(to other: Span<UInt8>) -> Bool {
     guard count == other.count else { return false }
@@ -73,7 +73,7 @@ extension Span where Element == UInt8 {
     return true
   }
 
-  /// Returns true if the first bytes are those of `other`. Do not use it for secrets.
+  /// Returns true if the span begins with the bytes of `other`. Do not use it for secrets.
   @inlinable
   public func starts(with other: Span<UInt8>) -> Bool {
     count >= other.count && extracting(0..<other.count).isEqual(to: other)
@@ -129,9 +129,10 @@ extension Span where Element == UInt8 {
   }
 }
 
-/// Scanning of eight bytes in one number. A result has the highest bit of a byte set for each byte that matches.
+/// Scanning of eight bytes in one number. In a result, the highest bit of each byte that matches is set.
 extension UInt64 {
-  /// Returns the positions of `byte`. Only the first position is exact; later ones can be false.
+  /// Returns the positions of `byte`. Only the first (lowest) position is reliable: later bits may be set for other
+  /// bytes.
   @inlinable @inline(__always)
   public func places(of byte: UInt8) -> UInt64 {
     // Equal bytes are 0, and subtracting 1 from 0 sets the highest bit.
@@ -139,7 +140,7 @@ extension UInt64 {
     return (others &- 0x0101_0101_0101_0101) & ~others & 0x8080_8080_8080_8080
   }
 
-  /// Returns the positions of `byte`, all of them exact.
+  /// Returns the positions of `byte`. All positions are reliable.
   @inlinable @inline(__always)
   public func everyPlace(of byte: UInt8) -> UInt64 {
     // Sums of 7-bit values do not carry into the next byte.
@@ -147,7 +148,7 @@ extension UInt64 {
     return ~((others & 0x7f7f_7f7f_7f7f_7f7f) &+ 0x7f7f_7f7f_7f7f_7f7f | others) & 0x8080_8080_8080_8080
   }
 
-  /// The positions of ASCII control characters. Only the first position is exact.
+  /// The positions of ASCII control characters. Only the first position is reliable.
   @inlinable @inline(__always)
   public var controls: UInt64 {
     // Subtracting 0x20 sets the highest bit of bytes below 0x20; bytes that had this bit before are excluded.
@@ -155,8 +156,8 @@ extension UInt64 {
     return areLow | places(of: 0x7f)
   }
 
-  /// The positions of bytes that a request target must not contain: all but visible ASCII characters, and `"`, `#`,
-  /// `<`, `>`. Only the first position is exact.
+  /// The positions of bytes that a request target must not contain: bytes that are not visible ASCII characters, and
+  /// `"`, `#`, `<`, `>`. Only the first position is reliable.
   @inlinable @inline(__always)
   public var unlikeTargets: UInt64 {
     let areLow = (self &- 0x2121_2121_2121_2121) & ~self
@@ -166,7 +167,7 @@ extension UInt64 {
     return (areLow | self) & 0x8080_8080_8080_8080 | areQuotes | areBrackets | places(of: 0x7f)
   }
 
-  /// The positions of all bytes except letters, digits and hyphens. All positions are exact.
+  /// The positions of all bytes except ASCII letters, digits and hyphens. All positions are reliable.
   @inlinable @inline(__always)
   public var unlikeNames: UInt64 {
     // Sums of 7-bit values do not carry into the next byte.
