@@ -2,12 +2,13 @@
 public enum ContentCoding: Sendable, Equatable {
   /// The gzip format (RFC 1952), also named `x-gzip`.
   case gzip
-  /// The zlib format (RFC 1950); bodies without its wrapper are accepted too.
+  /// The zlib format (RFC 1950). Raw deflate data (RFC 1951), without the zlib header, is accepted too.
   case deflate
 
-  /// Returns the coding that the `Content-Encoding` fields of a message name, in any case; `nil` if they name none.
+  /// Returns the coding that the `Content-Encoding` fields of a message name, without regard to case; `nil` if they
+  /// name none or only `identity`.
   ///
-  /// Throws `.unsupported` for any other coding and for more than one coding, which servers do not use.
+  /// Throws `.unsupported` for any other coding, and for more than one coding, because servers do not combine codings.
   public static func named(by fields: [String]) throws(CompressionError) -> ContentCoding? {
     var found: ContentCoding?
     for field in fields {

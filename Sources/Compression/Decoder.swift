@@ -1,11 +1,12 @@
 internal import CZlib
 
-/// A decoder of bodies that were received whole. It is strict: a body is accepted only if all of its bytes belong to
-/// its coding and its checksum is correct.
+/// A decoder of bodies that were received completely. It is strict: it accepts a body only if all bytes belong to the
+/// coding and the checksum, if the coding has one, is correct.
 public enum Decoder {
-  /// The maximum number of decoded bytes per encoded byte. Repetitive text reaches 30; deflate itself allows 1,032.
+  /// The maximum number of decoded bytes per encoded byte, for bodies that decode to more than `ratioFree` bytes.
+  /// Repetitive text reaches 30; deflate itself allows 1,032.
   public static let ratioLimit = 100
-  /// The number of decoded bytes that are allowed for a body of any length.
+  /// The number of decoded bytes up to which `ratioLimit` does not apply.
   public static let ratioFree = 16 * 1024
 
   /// The number of bytes that zlib writes in one call.
@@ -13,8 +14,8 @@ public enum Decoder {
 
   /// Returns the decoded content of `body`. Throws `CompressionError`.
   ///
-  /// A gzip body may have several members (RFC 1952, section 2.2). A deflate body should have the zlib wrapper, but
-  /// bodies without it are accepted, since some servers omit it.
+  /// A gzip body may have several members (RFC 1952, section 2.2). A deflate body should have a zlib header, but bodies
+  /// without it are accepted, because some servers omit it. An empty body is accepted too.
   ///
   /// - Parameter limit: the maximum number of decoded bytes.
   public static func decode(_ body: [UInt8], _ coding: ContentCoding, limit: Int) throws(CompressionError) -> [UInt8] {
@@ -23,7 +24,8 @@ public enum Decoder {
     return try inflate(body, windowBits(for: coding, body), hasMembers: coding == .gzip, limit: allowed)
   }
 
-  /// Returns the parameter of zlib: 15 for the largest window, plus 16 for the gzip wrapper; negative for no wrapper.
+  /// Returns the `windowBits` parameter of zlib: 15 for the largest window, 16 more for the gzip format, negative for
+  /// raw deflate data.
   private static func windowBits(for coding: ContentCoding, _ body: [UInt8]) -> Int32 {
     switch coding {
     case .gzip: 15 + 16
@@ -31,7 +33,8 @@ public enum Decoder {
     }
   }
 
-  /// Returns true if the body begins with a zlib header: method 8, and a multiple of 31 (RFC 1950, section 2.2).
+  /// Returns true if the body begins with a zlib header: the compression method is 8, and the first two bytes as a
+  /// big-endian number are a multiple of 31 (RFC 1950, section 2.2).
   private static func isWrapped(_ body: [UInt8]) -> Bool {
     guard body.count >= 2 else { return false }
     return body[0] & 0x0f == 8 && (Int(body[0]) << 8 | Int(body[1])) % 31 == 0
@@ -78,7 +81,8 @@ public enum Decoder {
         guard let start = source.baseAddress, let end = sink.baseAddress else {
           return (Z_BUF_ERROR, 0, 0)
         }
-        // Sound: zlib reads at most `avail_in` bytes and writes at most `avail_out`; the pointers are valid for the call.
+        // Sound: zlib reads at most `avail_in` bytes and writes at most `avail_out`; the pointers are valid for the
+        // call.
         unsafe stream.next_in = UnsafeMutablePointer(mutating: start + position)
         unsafe stream.avail_in = UInt32(left)
         unsafe stream.next_out = end

@@ -2,14 +2,16 @@ internal import CZlib
 
 /// An encoder of bodies that the gateway creates.
 ///
-/// Do not compress a body that holds both a secret and text that another party chooses. The compressed length reveals
-/// how much of the two is equal, and so the secret byte by byte (BREACH). The gateway's pages are such bodies, so they
-/// are never compressed.
+/// Do not compress a body that contains both a secret and text that another party chooses. The compressed length
+/// depends on how much of the two is equal, so the other party could find the secret byte by byte (BREACH attack). The
+/// gateway's pages for users are such bodies, so they are never compressed.
 public enum Encoder {
-  /// The number of bytes below which the saving does not justify the additional header field and the time.
+  /// The minimum length of a body that callers compress. The saving for a shorter body does not justify the additional
+  /// header field and the time.
   public static let leastBody = 1024
 
-  /// Returns `body` as one gzip member (RFC 1952), or `nil` if there is no memory.
+  /// Returns `body` as one gzip member (RFC 1952), or `nil` if it is longer than `Int32.max` bytes or memory cannot be
+  /// allocated.
   public static func gzip(_ body: [UInt8]) -> [UInt8]? {
     guard body.count <= Int(Int32.max) else { return nil }
     // Sound: `deflateEnd` frees the memory of zlib on every exit, and zlib keeps no pointer after a call.
@@ -17,17 +19,17 @@ public enum Encoder {
     guard unsafe cz_begin_deflating(&stream, 15 + 16) == Z_OK else { return nil }
     defer { unsafe deflateEnd(&stream) }
     let bound = unsafe Int(deflateBound(&stream, UInt(body.count)))
-    var isWhole = false
+    var isComplete = false
     let coded = unsafe [UInt8](unsafeUninitializedCapacity: bound) { sink, count in
       unsafe body.withUnsafeBufferPointer { source in
         unsafe stream.next_in = source.baseAddress.map { unsafe UnsafeMutablePointer(mutating: $0) }
         unsafe stream.avail_in = UInt32(source.count)
         unsafe stream.next_out = sink.baseAddress
         unsafe stream.avail_out = UInt32(sink.count)
-        isWhole = unsafe deflate(&stream, Z_FINISH) == Z_STREAM_END
+        isComplete = unsafe deflate(&stream, Z_FINISH) == Z_STREAM_END
       }
       count = unsafe sink.count - Int(stream.avail_out)
     }
-    return isWhole ? coded : nil
+    return isComplete ? coded : nil
   }
 }
