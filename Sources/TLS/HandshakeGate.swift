@@ -1,11 +1,12 @@
 public import Reactor
 
-/// A limit on the number of handshakes that compute in one turn of a worker's loop. A handshake takes as long as a
-/// hundred requests, so without a limit a flood of them would delay the established connections.
+/// A limit on the number of handshakes for which a worker computes in one turn of its event loop. A handshake takes as
+/// much time as a hundred requests, so without a limit a flood of handshakes would delay the established connections.
 ///
-/// Each worker owns one and uses it alone. Handshakes beyond the limit wait in line for one of the next turns.
+/// Each worker owns one gate, which only it uses. Handshakes beyond the limit wait in line for one of the next turns.
 public final class HandshakeGate: Activity {
-  /// 8 handshakes per turn: they take a few milliseconds with RSA, and well under one with elliptic curves.
+  /// The maximum number of handshakes per turn. Eight handshakes take a few milliseconds with RSA keys, and much less
+  /// than one millisecond with elliptic-curve keys.
   public static let perTurn = 8
 
   private let poller: Poller

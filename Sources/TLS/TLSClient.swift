@@ -3,14 +3,15 @@ public import Cryptography
 internal import Reactor
 internal import Synchronization
 
-/// The client side of TLS for connections to one server, whose certificate is always verified. Immutable and shared by
-/// all workers.
+/// The client side of TLS for connections to one server, whose certificate is always verified. All workers share one
+/// instance. It is immutable except for the latest session.
 @safe public final class TLSClient: Sendable {
   let context: TLSContext
   /// The name for SNI; `nil` if the server is named by its IP address (RFC 6066, section 3).
   let serverName: String?
-  /// The latest session from the server, which the next connection resumes without certificates and without a private
-  /// key operation. It belongs to this object, so it was verified against the same authorities.
+  /// The latest session from the server. The next connection tries to resume it, which needs no certificate and no
+  /// private key operation. The session was created by this object, so its certificate was verified against the same
+  /// authorities.
   private let session = Mutex<TLSSession?>(nil)
 
   /// Creates a client. Throws `TLSError` if an argument cannot be used.
@@ -32,7 +33,7 @@ internal import Synchronization
     try context.trust(authorities)
     unsafe SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
     if let identity { try context.use(identity) }
-    unsafe co_set_client_sessions(pointer, keepSession)
+    unsafe co_set_client_sessions(pointer, storeSession)
     let isAddress = Address(literal: name, port: 0) != nil
     serverName = isAddress ? nil : name
     let parameters = unsafe SSL_CTX_get0_param(pointer)
@@ -50,13 +51,13 @@ internal import Synchronization
 
   var latestSession: TLSSession? { session.withLock { $0 } }
 
-  fileprivate func keep(_ session: TLSSession) {
+  fileprivate func store(_ session: TLSSession) {
     self.session.withLock { $0 = session }
   }
 }
 
-/// A session that can be resumed. `nonisolated(unsafe)` is sound because OpenSSL counts its references and does not
-/// change a session after handing it out.
+/// A TLS session that can be resumed. `nonisolated(unsafe)` is sound because OpenSSL counts the references of a session
+/// and does not change it after passing it to the callback.
 @safe final class TLSSession: Sendable {
   nonisolated(unsafe) let pointer: OpaquePointer
 
@@ -72,10 +73,10 @@ internal import Synchronization
 
 // The pointers are valid for the call, and the layer of the connection retains the client as long as the connection
 // exists.
-private let keepSession: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = { connection, session in
+private let storeSession: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = { connection, session in
   guard let connection = unsafe connection, let session = unsafe session, let owner = unsafe co_owner(connection) else {
     return 0
   }
-  unsafe Unmanaged<TLSClient>.fromOpaque(owner).takeUnretainedValue().keep(TLSSession(session))
+  unsafe Unmanaged<TLSClient>.fromOpaque(owner).takeUnretainedValue().store(TLSSession(session))
   return 1
 }

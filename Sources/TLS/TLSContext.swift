@@ -28,7 +28,8 @@ public struct TLSIdentity: Sendable {
     "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384",
     "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305",
   ]
-  /// The key exchange groups: the hybrid with ML-KEM if the library supports it (OpenSSL 3.5 and later).
+  /// The lists of key exchange groups. The first list that OpenSSL accepts is used; the hybrid group with ML-KEM needs
+  /// OpenSSL 3.5 or later.
   private static let groups = ["X25519MLKEM768:X25519:P-256:P-384", "X25519:P-256:P-384"]
 
   enum Role {
@@ -36,10 +37,10 @@ public struct TLSIdentity: Sendable {
     case client
   }
 
-  /// Creates a context. Throws `TLSError` for unknown cipher suites.
+  /// Creates a context. Throws `TLSError` if OpenSSL does not know a cipher suite or cannot create the context.
   ///
-  /// - Parameter ciphers: OpenSSL names of suites of TLS 1.2 and 1.3; a version without a name in the list keeps its
-  ///   defaults.
+  /// - Parameter ciphers: OpenSSL names of cipher suites of TLS 1.2 and 1.3. If the list names no suite of a version,
+  ///   the defaults for that version apply.
   init(_ role: Role, minimum: TLSVersion, ciphers: [String]) throws(TLSError) {
     TLSLibrary.start()
     let method = unsafe role == .server ? TLS_server_method() : TLS_client_method()

@@ -7,7 +7,7 @@ extension TLSServer {
   public func accept(
     _ socket: Socket, with waiter: Waiter, gate: HandshakeGate, until deadline: Deadline
   ) async throws(TLSFailure) -> TLSLayer {
-    // No memory is allocated for a client that connects but sends nothing.
+    // A client that connects but sends nothing gets no TLS layer, so it uses no memory for one.
     if await waiter.wait(socket, .readable, until: deadline) == .timedOut { throw .timedOut }
     let layer = try TLSLayer(self, socket)
     try await layer.establish(on: socket, with: waiter, gate: gate, until: deadline)
@@ -40,19 +40,19 @@ extension TLSLayer {
   ) async throws(TLSFailure) {
     while true {
       await gate.pass(waiter)
-      // While the handshake waited in line, the worker may have stopped or the deadline passed.
+      // While the handshake waited in line, the worker may have stopped, or the deadline may have passed.
       if socket.isAborted || !socket.isOpen { throw .closed }
       switch try handshake(socket) {
       case .done:
         socket.adopt(self)
         return
       case .wants(let readiness):
-        if try await waits(socket, readiness, waiter, deadline, other) == .timedOut { throw .timedOut }
+        if try await waitForReadiness(socket, readiness, waiter, deadline, other) == .timedOut { throw .timedOut }
       }
     }
   }
 
-  private func waits(
+  private func waitForReadiness(
     _ socket: Socket, _ readiness: Readiness, _ waiter: Waiter, _ deadline: Deadline, _ other: Socket?
   ) async throws(TLSFailure) -> Wake {
     guard let other else { return await waiter.wait(socket, readiness, until: deadline) }

@@ -3,27 +3,28 @@ public import Reactor
 
 /// The TLS layer of one socket, based on OpenSSL.
 ///
-/// Theory of operation. OpenSSL reads ahead and may hold back whole records, so a short read from OpenSSL does not mean
-/// that the socket is drained. A direction stays ready until OpenSSL wants more of the socket, or until OpenSSL holds
-/// no bytes and the socket itself is drained, which `TLSTransport` notices. OpenSSL may need the other direction
-/// (during a key update, a read may have to write first). Then an event of the other direction makes this one ready
-/// again.
+/// Theory of operation. OpenSSL reads ahead and may buffer complete records, so a short read from OpenSSL does not mean
+/// that the socket is drained. Reading stays ready until OpenSSL needs more bytes from the socket, or until OpenSSL has
+/// no buffered bytes and the socket itself is drained, which `TLSTransport` reports. OpenSSL may need the other
+/// direction: during a key update, a read may have to write first. Then an event of the other direction makes this one
+/// ready again.
 ///
-/// Records without application data are counted, and a peer that sends only such records is disconnected. A direction
-/// with more records than its share of a turn becomes ready again in the next turn of the loop.
+/// Records without application data are counted, and a peer that sends too many of them in sequence is disconnected
+/// (`RecordBudget`). After the maximum number of records in one turn of the event loop, reading continues in the next
+/// turn.
 ///
 /// Used only on the worker of its socket.
 @safe public final class TLSLayer: RecordLayer {
   private let connection: OpaquePointer
   /// Retains the object that the callbacks of the connection refer to.
   private let owner: AnyObject
-  /// The descriptor of the socket, which closes it.
+  /// The descriptor of the socket. The socket closes it.
   let descriptor: Int32
   var reads = SocketReads()
   private(set) var budget = RecordBudget()
   /// Called once when the peer has sent too many records without application data.
   public var floodHandler: (() -> Void)?
-  /// True while OpenSSL sends bytes that more bytes will follow (`MSG_MORE`).
+  /// True while OpenSSL sends bytes after which the caller will send more (`MSG_MORE`).
   private(set) var sendsMore = false
   /// The number of bytes that the socket has accepted in total, including handshake and record overhead.
   public internal(set) var written = 0
@@ -33,8 +34,8 @@ public import Reactor
   /// True after a fatal error; nothing may be sent then.
   private var isBroken = false
   private var hasAnnouncedEnd = false
-  /// A write that must be repeated with the same bytes: their number, and a mark of the first ones.
-  private var pending = (count: 0, mark: UInt64(0))
+  /// A write that must be repeated with the same bytes: their number, and a hash of the first 64 of them.
+  private var pending = (count: 0, hash: UInt64(0))
 
   /// Creates the server's side.
   init(_ server: TLSServer, _ socket: Socket) throws(TLSFailure) {
@@ -112,7 +113,7 @@ public import Reactor
     }
   }
 
-  /// Returns the reason of a failed handshake from OpenSSL's queue of errors.
+  /// Returns the reason of a failed handshake, from OpenSSL's error queue.
   private func failure() -> TLSFailure {
     let verification = unsafe SSL_get_verify_result(connection)
     let code = ERR_peek_last_error()
@@ -154,7 +155,7 @@ public import Reactor
     }
     guard Int32(first) != SSL3_RT_APPLICATION_DATA else { return }
     budget.countIdleRecord()
-    // Makes OpenSSL stop: otherwise it continues with all that it has read ahead.
+    // Makes OpenSSL stop. Otherwise it would process all records that it has read ahead.
     if budget.isOverdrawn { unsafe SSL_set_shutdown(connection, SSL_RECEIVED_SHUTDOWN) }
   }
 
@@ -171,14 +172,16 @@ public import Reactor
       Int64(read { unsafe SSL_read(connection, bytes, Int32(clamping: room)) })
     }
     guard received > 0 else { return stoppedReading(Int32(received), socket) }
-    // As for a plaintext socket: after a hang-up, the kernel may still hold an end or an error behind the bytes.
+    // If the kernel has reported a hang-up, the socket stays readable, as without TLS: an end or an error may follow
+    // the bytes.
     if reads.isDrained, unsafe SSL_has_pending(connection) == 0, socket.readiness.isDisjoint(with: .mayHideMore) {
       socket.readiness.remove(.readable)
     }
     return .moved(Int(received))
   }
 
-  /// Returns true if there is something to receive, or an end or a failure. Processes records without application data.
+  /// Returns true if there is application data to receive, or an end or a failure. Processes records without
+  /// application data.
   public func hasInput(_ socket: Socket) -> Bool {
     guard !isBroken else { return true }
     budget.begin(turn: socket.poller.turn)
@@ -187,7 +190,8 @@ public import Reactor
     return result > 0 || stoppedReading(result, socket) != .wouldBlock
   }
 
-  /// Reads with `call`, skipping records without application data as far as the budget permits.
+  /// Repeats `call`, a read of OpenSSL, until it returns application data, the socket has no more bytes, or `budget`
+  /// permits no further record.
   private func read(_ call: () -> Int32) -> Int32 {
     defer { reads.unlimit() }
     while true {
@@ -235,7 +239,7 @@ public import Reactor
   public func send(_ buffer: Buffer, upTo count: Int, more: Bool, _ socket: Socket) -> Transfer {
     guard !isBroken, !hasAnnouncedEnd else { return .failed(TLSLayer.broken) }
     guard count > 0 else { return .wouldBlock }
-    if pending.count > 0, count < pending.count || TLSLayer.mark(of: buffer, pending.count) != pending.mark {
+    if pending.count > 0, count < pending.count || TLSLayer.hash(of: buffer, pending.count) != pending.hash {
       // A partial record is pending and must be continued with the same bytes, but these bytes differ.
       return fail(socket)
     }
@@ -260,20 +264,21 @@ public import Reactor
     default:
       return fail(socket)
     }
-    pending = (count, TLSLayer.mark(of: buffer, count))
+    pending = (count, TLSLayer.hash(of: buffer, count))
     return .wouldBlock
   }
 
-  /// Returns a mark that distinguishes the beginnings of messages: FNV-1a over the first 64 bytes, which is more than
+  /// Returns a hash that distinguishes the beginnings of messages: FNV-1a over the first 64 bytes, which are more than
   /// an interim response has.
-  private static func mark(of buffer: Buffer, _ count: Int) -> UInt64 {
+  private static func hash(of buffer: Buffer, _ count: Int) -> UInt64 {
     buffer.withSpan { bytes in
-      var mark: UInt64 = 0xcbf2_9ce4_8422_2325
-      for index in 0..<min(64, count) { mark = (mark ^ UInt64(bytes[index])) &* 0x100_0000_01b3 }
-      return mark
+      var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+      for index in 0..<min(64, count) { hash = (hash ^ UInt64(bytes[index])) &* 0x100_0000_01b3 }
+      return hash
     }
   }
 
+  /// The error of a broken connection: 104 is `ECONNRESET`.
   private static let broken = IOError(code: 104)
 
   /// Marks the connection as broken and returns the failure.
@@ -298,8 +303,8 @@ public import Reactor
     return ready
   }
 
-  /// Sends a KeyUpdate (RFC 8446, section 4.6.3) if the socket accepts it. Returns false with TLS 1.2, which has no
-  /// KeyUpdate.
+  /// Sends a KeyUpdate (RFC 8446, section 4.6.3). Returns false if the socket does not accept it at once, and with TLS
+  /// 1.2, which has no KeyUpdate.
   package func updateKeys() -> Bool {
     TLSLibrary.forgetErrors()
     defer { ERR_clear_error() }
@@ -308,7 +313,8 @@ public import Reactor
 
   // MARK: The end
 
-  /// Sends `close_notify` (RFC 8446, section 6.1).
+  /// Sends `close_notify` (RFC 8446, section 6.1) once, unless the handshake is incomplete, the connection is broken or
+  /// a partial record is pending.
   public func announceEnd() {
     guard isEstablished, !isBroken, !hasAnnouncedEnd, pending.count == 0 else { return }
     hasAnnouncedEnd = true

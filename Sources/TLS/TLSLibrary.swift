@@ -14,14 +14,13 @@ enum TLSLibrary {
     return true
   }()
 
-  /// Empties the queue of errors, which must be empty before a call whose errors are examined. Peeking first costs a
-  /// tenth of emptying it.
+  /// Empties OpenSSL's error queue, which must be empty before a call whose errors are examined. The check takes a
+  /// tenth of the time of emptying the queue, which is usually empty already.
   static func forgetErrors() {
     if ERR_peek_error() != 0 { ERR_clear_error() }
   }
 
-  /// Returns the reason why the last call failed, in OpenSSL's words without its codes, and empties the queue of
-  /// errors.
+  /// Returns the reason why the last call failed, in OpenSSL's words without its codes, and empties the error queue.
   static func lastReason() -> String {
     let code = ERR_peek_last_error()
     ERR_clear_error()

@@ -46,14 +46,14 @@ public struct TLSServerSettings: Sendable {
     var byName: [String: TLSContext] = [:]
     for (index, identity) in settings.identities.enumerated() {
       let own = index == 0 ? context : try TLSServer.context(identity, settings)
-      // If several certificates have a name, the first one is used for it; the operator sees the order in the policy.
+      // If several certificates contain the same name, the first of them is used. The order is that of the policy.
       for name in identity.chain.hostNames where byName[name] == nil { byName[name] = own }
     }
     self.byName = byName
     self.tickets = tickets
     protocols = settings.applicationProtocols.map { Array($0.utf8) }
     unsafe co_set_server_name_callback(context.pointer, chooseCertificate)
-    unsafe SSL_CTX_set_tlsext_ticket_key_evp_cb(context.pointer, sealTicket)
+    unsafe SSL_CTX_set_tlsext_ticket_key_evp_cb(context.pointer, ticketKeyCallback)
   }
 
   /// Returns the context for one certificate. Throws `TLSError`.
@@ -77,14 +77,14 @@ public struct TLSServerSettings: Sendable {
       unsafe SSL_CTX_set_verify(pointer, mode, nil)
       scope += authorities.fingerprints
     }
-    // A session is resumed only by a listener that would accept its client with the same certificate.
+    // A session can be resumed only at a listener with the same requirements for client certificates.
     let digest = sha256(scope)
     unsafe SSL_CTX_set_session_id_context(pointer, digest, UInt32(digest.count))
     return context
   }
 
-  /// Returns the context for a host name: an exact match, or a wildcard for the name without its first label, or the
-  /// default.
+  /// Returns the context for a host name: that of a certificate for exactly this name, else that of a certificate with
+  /// a wildcard in place of the first label, else the default.
   func context(for name: String) -> TLSContext {
     let name = name.lowercased()
     if let own = byName[name] { return own }
@@ -92,14 +92,15 @@ public struct TLSServerSettings: Sendable {
     return byName["*" + name[dot...]] ?? context
   }
 
-  /// Returns the server of a connection in a callback. The layer of the connection retains it as long as the connection
-  /// exists.
+  /// Returns the `TLSServer` of a connection, for a callback. The layer of the connection retains the server as long as
+  /// the connection exists.
   fileprivate static func owner(of connection: OpaquePointer?) -> TLSServer? {
     guard let connection = unsafe connection, let owner = unsafe co_owner(connection) else { return nil }
     return unsafe Unmanaged<TLSServer>.fromOpaque(owner).takeUnretainedValue()
   }
 
-  /// Returns the first of our protocols that the client offers, as a range of its list (RFC 7301, section 3.2).
+  /// Returns the first of the server's protocols that the client offers, as a range of the client's list (RFC 7301,
+  /// section 3.2); `nil` if there is none.
   func choose(from offered: [UInt8]) -> Range<Int>? {
     for wanted in protocols {
       var position = 0
@@ -144,15 +145,15 @@ private let chooseProtocol:
       let outputLength = unsafe outputLength, let input = unsafe input
     else { return SSL_TLSEXT_ERR_ALERT_FATAL }
     let offered = unsafe Array(UnsafeBufferPointer(start: input, count: Int(inputLength)))
-    // A client that offers only other protocols must not reach HTTP: a server for another protocol may share the
-    // certificate.
+    // The handshake fails if the client offers only other protocols. Otherwise a client that wants a server of another
+    // protocol with the same certificate could be redirected to this one (ALPACA attack).
     guard let range = server.choose(from: offered) else { return SSL_TLSEXT_ERR_ALERT_FATAL }
     unsafe output.pointee = unsafe input + range.lowerBound
     unsafe outputLength.pointee = UInt8(range.count)
     return SSL_TLSEXT_ERR_OK
   }
 
-private let sealTicket:
+private let ticketKeyCallback:
   @convention(c) (
     OpaquePointer?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<UInt8>?, OpaquePointer?, OpaquePointer?, Int32
   ) -> Int32 = { connection, name, vector, cipher, authentication, isSealing in
@@ -160,6 +161,6 @@ private let sealTicket:
       let cipher = unsafe cipher, let authentication = unsafe authentication
     else { return -1 }
     let answer = unsafe server.prepareTicket(name, vector, cipher, authentication, isSealing: isSealing == 1)
-    // A ticket of TLS 1.3 should be used only once (RFC 8446, appendix C.4), so a client that uses one gets a new one.
+    // A client should use a ticket of TLS 1.3 only once (RFC 8446, appendix C.4), so it gets a new ticket for each one.
     return unsafe answer == 1 && isSealing == 0 && SSL_version(connection) == TLS1_3_VERSION ? 2 : answer
   }

@@ -4,8 +4,8 @@ import Reactor
 
 /// The transport (`BIO`) through which OpenSSL reads and writes the socket of a connection.
 ///
-/// OpenSSL's socket transport does not report if a read has drained the socket. This one does, so that after a complete
-/// message no second read is needed to see that no bytes follow.
+/// OpenSSL's own socket transport does not report that a read has drained the socket. This one does, so that no second
+/// read is needed after a complete message to find out that no bytes follow.
 enum TLSTransport {
   // Sound: created once and then only read.
   private nonisolated(unsafe) static let method: OpaquePointer? = {
@@ -24,7 +24,7 @@ enum TLSTransport {
     return unsafe method
   }()
 
-  /// Connects `connection` to the socket of the layer. Returns false if there is no memory.
+  /// Connects `connection` to the socket of the layer. Returns false if memory cannot be allocated.
   static func attach(_ connection: OpaquePointer, to layer: TLSLayer) -> Bool {
     guard let transport = unsafe BIO_new(method) else { return false }
     // Unretained: the layer frees the connection, and with it the transport, in its deinitialiser.

@@ -6,9 +6,9 @@ internal import Synchronization
 /// The keys that encrypt session tickets (RFC 5077; RFC 8446, section 4.6.1), shared by the whole process, so that a
 /// session can be resumed on every worker and after a reload.
 ///
-/// A key encrypts for an hour and decrypts until the last of its tickets has expired; then it is discarded, so that its
-/// tickets can never be decrypted again. Keys are replaced when a ticket is created or read, so an idle process does
-/// not wake up.
+/// A key encrypts tickets for an hour, and decrypts them until the last of its tickets has expired. Then it is not used
+/// any more, and the creation of the next ticket discards it, so that its tickets can never be decrypted again. There
+/// is no timer, so an idle process does not wake up.
 public final class TicketKeys: Sendable {
   /// The number of seconds for which a key encrypts.
   static let sealing: Int64 = 3_600
@@ -44,7 +44,7 @@ public final class TicketKeys: Sendable {
     self.init { Int64(Clock.monotonicNanoseconds() / 1_000_000_000) }
   }
 
-  /// Returns the key that encrypts now; creates one if necessary.
+  /// Returns the key that encrypts now. Creates a key if necessary, and discards expired keys.
   func current() -> Key {
     let now = now()
     return keys.withLock { keys in
@@ -56,7 +56,7 @@ public final class TicketKeys: Sendable {
     }
   }
 
-  /// Returns the key with this name, and true if it still encrypts.
+  /// Returns the key with this name, and true if it still encrypts; `nil` if there is no such key or it has expired.
   func find(_ name: [UInt8]) -> (key: Key, isCurrent: Bool)? {
     let now = now()
     return keys.withLock { keys in
