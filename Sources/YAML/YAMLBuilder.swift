@@ -1,4 +1,5 @@
-/// Builds a document from parser events and throws on features that the format does not allow. Independent of libyaml.
+/// Builds a document from the events of a YAML parser. Throws an error for features that the policy format does not
+/// allow. It does not depend on libyaml.
 struct YAMLBuilder {
   private struct Open {
     let index: Int
@@ -28,7 +29,8 @@ struct YAMLBuilder {
     for index in bytes.indices where bytes[index] < 0x20 || bytes[index] == 0x7f { hasControl = true }
     try add(.scalar, style: style, hasControl: hasControl, count: bytes.count, at: mark)
     let page = pages.count - 1
-    // Sound: the array copies the bytes before the closure returns. A copy byte by byte would take three times as long.
+    // Sound: the array copies the bytes before the closure returns. Copying byte by byte would take three times as
+    // long.
     unsafe bytes.withUnsafeBufferPointer { unsafe pages[page].text.append(contentsOf: $0) }
     let isMergeKey = bytes.count == 2 && style == .plain && bytes[0] == UInt8(ascii: "<") && bytes[1] == bytes[0]
     guard !isMergeKey else { throw error(.mergeKey, at: mark) }

@@ -1,7 +1,8 @@
-/// One parsed file: all nodes in the order of the file, in pages that a reader can free while it reads on.
+/// One parsed file: all nodes in the order of the file. They are stored in pages, which a reader can free as it
+/// proceeds.
 ///
 /// A tree of objects would need an allocation per node, and a policy of 100,000 clients has millions of nodes. The
-/// policy that the reader builds needs memory too, so the reader frees the pages of the file as it proceeds.
+/// policy that the reader builds needs memory too, so the reader frees the pages that it has read.
 public final class YAMLDocument {
   /// A node in 16 bytes.
   struct Record {
@@ -17,9 +18,9 @@ public final class YAMLDocument {
 
   /// Consecutive nodes with their text.
   struct Page {
-    /// The number of nodes in a page. Large enough that there are few pages, and small enough that a few unused pages
-    /// do not matter. A page with its text is below the size from which the allocator maps each block with a system
-    /// call.
+    /// The number of nodes in a page. It is large enough that there are few pages, and small enough that a few unused
+    /// pages do not matter. A page with its text is usually smaller than the blocks for which the allocator makes a
+    /// system call.
     static let length = 2048
 
     var records: [Record] = []
@@ -53,8 +54,8 @@ public final class YAMLDocument {
   /// The outermost value of the document.
   public var root: YAMLNode { YAMLNode(document: self, index: 0) }
 
-  /// Frees the items of `list` up to and including `item`. The caller must not use these items or their descendants
-  /// afterwards. All other nodes of the document stay.
+  /// Frees the pages that contain only items of `list` up to and including `item`. The caller must not use these items
+  /// or their descendants afterwards. All other nodes of the document stay.
   public func forget(_ list: YAMLNode, through item: YAMLNode) {
     // The first and the last page stay, because they may contain other nodes.
     forgotten = max(forgotten, list.index / Page.length + 1)

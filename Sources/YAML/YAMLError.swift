@@ -1,4 +1,4 @@
-/// The reason why a file is not one plain YAML document, with its place.
+/// The reason why a file is not one plain YAML document, with its position.
 public struct YAMLError: Error, Equatable, Sendable, CustomStringConvertible {
   /// A feature of YAML that is refused, a syntax error, or a limit that the file exceeds.
   public enum Problem: Equatable, Sendable {
@@ -20,7 +20,7 @@ public struct YAMLError: Error, Equatable, Sendable, CustomStringConvertible {
     case emptyDocument
     /// A key that is a sequence or a mapping.
     case keyIsNotText
-    /// A key that the mapping has twice, with the place of the first occurrence.
+    /// A key that occurs twice in a mapping, with the position of the first occurrence.
     case duplicateKey(String, first: YAMLMark)
     /// More levels of nesting than `limit`.
     case tooDeep(limit: Int)
@@ -34,12 +34,12 @@ public struct YAMLError: Error, Equatable, Sendable, CustomStringConvertible {
 
   /// The name of the file, as the caller gave it.
   public let file: String
-  /// The place of the problem.
+  /// The position of the problem.
   public let mark: YAMLMark
   /// The problem itself.
   public let problem: Problem
 
-  /// Creates an error at a place of a file.
+  /// Creates an error at a position in a file.
   public init(file: String, mark: YAMLMark, problem: Problem) {
     self.file = file
     self.mark = mark

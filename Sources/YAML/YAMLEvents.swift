@@ -1,9 +1,10 @@
 import CYAML
 
-/// Runs the event parser of libyaml. All access to libyaml's memory is in this file.
+/// Runs the event parser of libyaml. Only this file accesses libyaml's memory.
 enum YAMLEvents {
   static func read(_ bytes: [UInt8], file: String, into builder: inout YAMLBuilder) throws(YAMLError) {
-    // Remove a byte order mark, which some editors write. With a given encoding, libyaml treats it as text.
+    // Remove a byte order mark, which some editors write. Because the encoding is set below, libyaml would treat it as
+    // text.
     let bytes = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? Array(bytes.dropFirst(3)) : bytes
     // On the heap, because the parser contains a pointer to itself.
     let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
@@ -82,8 +83,8 @@ enum YAMLEvents {
     return unsafe String(cString: pointer)
   }
 
-  /// Returns the error, with the most common problems in words that require no knowledge of the YAML grammar, at the
-  /// place where the author of the file must change something.
+  /// Returns the error for a problem that libyaml reports. The most common problems get words that require no knowledge
+  /// of the YAML grammar, and the position at which the author of the file must change something.
   private static func explained(
     _ what: String, _ context: String, at mark: YAMLMark, since start: YAMLMark, _ file: String
   ) -> YAMLError {

@@ -1,10 +1,12 @@
-/// The size up to which a file is accepted, so that an untrusted file cannot exhaust memory.
+/// The limits on a file, so that an untrusted file cannot exhaust memory.
 public struct YAMLLimits: Sendable {
-  /// The most levels of nesting. The policy format needs 6; in flow style the time of libyaml grows with the depth.
+  /// The maximum number of levels of nesting. The policy format needs 6. In flow style, the time that libyaml takes
+  /// grows with the depth.
   public var depth: Int
-  /// The most scalars and collections. 100,000 clients with 40 values each need 4 million; a node takes 16 bytes.
+  /// The maximum number of scalars and collections. 100,000 clients with 40 values each need 4 million. A node takes 16
+  /// bytes.
   public var nodes: Int
-  /// The most bytes of a file. Offsets have 32 bits.
+  /// The maximum number of bytes of a file. It must be less than 4 GiB, because offsets have 32 bits.
   public var bytes: Int
 
   /// Creates limits, by default 32 levels, 16 million nodes and 256 MiB.

@@ -1,11 +1,11 @@
-/// A place in a file.
+/// A position in a file.
 public struct YAMLMark: Hashable, Sendable, Comparable {
   /// The line, from 1.
   public let line: Int
   /// The column in characters, from 1.
   public let column: Int
 
-  /// Creates a mark; both numbers count from 1.
+  /// Creates a position; both numbers count from 1.
   public init(line: Int, column: Int) {
     self.line = line
     self.column = column

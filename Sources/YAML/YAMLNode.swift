@@ -1,4 +1,4 @@
-/// A value of a document, with its place.
+/// A value of a document, with its position.
 public struct YAMLNode {
   /// The three kinds of YAML values.
   public enum Kind: UInt32, Sendable {
@@ -10,7 +10,7 @@ public struct YAMLNode {
     case mapping
   }
 
-  /// The notation of a scalar: a reader may interpret `yes` and `"yes"` differently.
+  /// The notation of a scalar. A reader may interpret `yes` and `"yes"` differently.
   public enum Style: UInt32, Sendable {
     /// Without quotes.
     case plain
@@ -30,7 +30,7 @@ public struct YAMLNode {
   public var kind: Kind { Kind(rawValue: record.head & 3) ?? .scalar }
   /// The notation of a scalar; `.plain` for a collection.
   public var style: Style { Style(rawValue: record.head >> 2 & 3) ?? .plain }
-  /// The place of its first character.
+  /// The position of the first character of the value.
   public var mark: YAMLMark { YAMLMark(line: Int(record.line), column: Int(record.head >> 5)) }
 
   /// The text of a scalar; `nil` for a collection.
@@ -41,7 +41,7 @@ public struct YAMLNode {
   /// True if a scalar has control characters, including line ends, so that its text does not fit on one line.
   public var hasControlCharacters: Bool { record.head & 16 != 0 }
 
-  /// True for a plain scalar without text: the value of a key that is followed by nothing.
+  /// True for a plain scalar without text, e.g. if nothing follows a key.
   public var isEmpty: Bool { kind == .scalar && style == .plain && record.count == 0 }
 
   /// The number of items of a sequence, of entries of a mapping, or of bytes of a scalar.
