@@ -5,8 +5,8 @@ import Proxy
 import Reactor
 import Telemetry
 
-/// Answers requests on the admin listener. It sends no request to the upstream; it only tests whether the upstream
-/// accepts a connection.
+/// Responds to requests on the admin listener. It sends no HTTP request to the upstream. For `/readyz` it tests whether
+/// the upstream accepts a connection.
 final class AdminHandler: Handler {
   private let status: ProcessStatus
   private let probe: UpstreamProbe
@@ -26,7 +26,7 @@ final class AdminHandler: Handler {
       return .answer(response)
     }
     let host = head.host.map { String(decoding: $0.map { bytes[$0] }, as: UTF8.self) }
-    guard isOwn(host) else {
+    guard isAcceptable(host) else {
       return .answer(AdminHandler.text(421, "on loopback the host must be `localhost` or an address\n"))
     }
     let accepted = fields.filter { HeadIndex.equal(bytes, $0.name, "accept-encoding") }
@@ -44,9 +44,10 @@ final class AdminHandler: Handler {
 
   /// Returns true if `host` is an acceptable `Host` field.
   ///
-  /// With DNS rebinding, a website could reach a loopback listener under its own name, which the browser then sends as
-  /// `Host`. On other addresses every name is accepted, because the names that the operator uses are not known.
-  private func isOwn(_ host: String?) -> Bool {
+  /// On a loopback address, only `localhost`, an IP address and a missing field are accepted. A website can let its own
+  /// name resolve to a loopback address (DNS rebinding), and the browser then sends this name as `Host`. On other
+  /// addresses every name is accepted, because the gateway does not know the names that the operator uses.
+  private func isAcceptable(_ host: String?) -> Bool {
     guard isLoopback, let host else { return true }
     if host.hasPrefix("[") { return true }
     let name = host.prefix { $0 != ":" }.lowercased()
@@ -70,7 +71,7 @@ final class AdminHandler: Handler {
     return AdminHandler.response(200, PrometheusText.contentType, Array(text.utf8))
   }
 
-  /// Not called: the listener forwards no request.
+  /// Never called, because the listener forwards no request. The same holds for the next two functions.
   func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict { .withhold }
 
   func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
@@ -101,7 +102,8 @@ final class AdminHandler: Handler {
   /// response of this listener has one.
   private static func compressed(_ response: Response, for accepted: [String]) -> Response {
     var response = response
-    // Also on uncompressed responses: a cache must know that the coding depends on the client (RFC 9110, 12.5.5).
+    // Uncompressed responses need this field too, because a cache must know that the coding depends on the client (RFC
+    // 9110, section 12.5.5).
     response.headers.append("Vary", "Accept-Encoding")
     guard response.body.count >= Encoder.leastBody, ContentCoding.acceptsGzip(accepted),
       let coded = Encoder.gzip(response.body), coded.count < response.body.count

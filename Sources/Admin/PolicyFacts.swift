@@ -1,6 +1,7 @@
 import Policy
 
-/// The facts of a policy that the admin listener shows: numbers and names, so that it has no access to secrets.
+/// The facts of a policy that the admin listener shows. They are only numbers and names, so that the listener has no
+/// access to secrets.
 struct PolicyFacts: Sendable {
   let version: String
   let issuer: String
@@ -12,7 +13,7 @@ struct PolicyFacts: Sendable {
   let observedClients: Int
   let replicas: Int
   /// True if the store is in the memory of this process.
-  let remembersAlone: Bool
+  let hasMemoryStore: Bool
 
   init(_ policy: Policy) {
     version = policy.version
@@ -23,6 +24,6 @@ struct PolicyFacts: Sendable {
     clients = policy.clients.count
     observedClients = policy.clients.values.count { $0.mode == .observe }
     replicas = policy.gateway.replicas
-    remembersAlone = if case .memory = policy.gateway.store { true } else { false }
+    hasMemoryStore = if case .memory = policy.gateway.store { true } else { false }
   }
 }

@@ -22,7 +22,8 @@ public final class ProcessStatus: Sendable {
     var loops: [EventLoop] = []
   }
 
-  /// The duration of a turn above which a loop counts as stalled: a thousand times that of a busy turn.
+  /// The duration of one turn, in milliseconds, above which an event loop counts as stalled. A busy turn takes a
+  /// thousandth of this.
   static let stallMilliseconds: UInt64 = 1000
 
   /// The version of the program.
@@ -51,22 +52,23 @@ public final class ProcessStatus: Sendable {
     }
   }
 
-  /// Records that a reload took effect.
+  /// Records that a reload has put a policy into force.
   public func adopted(_ policy: Policy) {
     let facts = PolicyFacts(policy)
     state.withLock { $0.policy = facts }
   }
 
-  /// Records that the process drains. From then on it is not ready.
+  /// Records that the process drains, i.e. finishes its requests before it ends. From then on it is not ready.
   public func beginDraining() {
     state.withLock { $0.phase = .draining }
   }
 
   var current: State { state.withLock { $0 } }
 
-  /// Marks the loops that have been stalled for more than a second in the metrics, and returns their number.
+  /// Records in the metrics which event loops have been stalled for more than a second. Returns their number.
   ///
-  /// The admin handler calls this on a request, so that an idle process needs no timer.
+  /// The admin handler calls this function on a request, so that no timer is needed.
+  ///
   /// - Parameter now: The monotonic time in milliseconds.
   func markStalledLoops(now: UInt64) -> Int {
     var stalled = 0

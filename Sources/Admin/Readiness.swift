@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// The response of `/readyz`: it says to an orchestrator if the process can serve requests, and if not, why.
+/// The response of `/readyz`: it states for an orchestrator whether the process can serve requests, and if not, why.
 struct Readiness: Encodable, Sendable {
   /// One condition of readiness.
   struct Check: Encodable, Sendable {
@@ -27,7 +27,7 @@ struct Readiness: Encodable, Sendable {
     let stalled = stalledLoops == 0 ? nil : "\(stalledLoops) of \(state.loops.count) event loops are stalled"
     let policy = state.policy
     let memory =
-      policy.remembersAlone && policy.replicas > 1
+      policy.hasMemoryStore && policy.replicas > 1
       ? "\(policy.replicas) replicas cannot share a store in the memory of one" : nil
     checks = [
       check("serving", phase), check("workers", stalled), check("upstream", upstreamProblem), check("store", memory),

@@ -2,15 +2,15 @@ import Proxy
 public import Reactor
 public import TLS
 
-/// Tests whether the upstream accepts connections. It does so only on request, so that an idle process never wakes up.
+/// Tests whether the upstream accepts connections, and TLS handshakes if it uses TLS. It does so only on request, so
+/// that an idle process never wakes up.
 ///
-/// Confined to the worker of its poller.
+/// Used only on the thread of its poller.
 public final class UpstreamProbe {
   /// The age in milliseconds up to which a result is reused, so that probes of several orchestrators cost the upstream
   /// one connection.
   private static let freshMilliseconds: UInt64 = 2_000
-  /// The longest time of a test in milliseconds, less than the one second that orchestrators wait for a probe by
-  /// default.
+  /// The maximum time of a test in milliseconds. Orchestrators wait one second for a probe by default.
   private static let timeout = 900
 
   private let poller: Poller
@@ -41,7 +41,7 @@ public final class UpstreamProbe {
       let wake = await waiter.sleep(until: poller.deadline(after: 2 * UpstreamProbe.timeout))
       waiting.removeAll { $0 === waiter }
       waiter.retire()
-      // A result of an earlier test does not describe the current state.
+      // After a timeout, `latest` is the result of an earlier test, which does not describe the current state.
       guard wake == .ready, let latest else { return "no answer within \(2 * UpstreamProbe.timeout) ms" }
       return latest.problem
     }
@@ -59,7 +59,7 @@ public final class UpstreamProbe {
     let waiter = Waiter(poller)
     defer { waiter.retire() }
     let addresses: [Address]
-    switch await look(waiter, until: deadline) {
+    switch await lookUpAddresses(waiter, until: deadline) {
     case .success(let found)?: addresses = found
     case .failure(let error)?: return error.description
     case nil: return "no answer to the look-up of `\(resolver.host)` within \(UpstreamProbe.timeout) ms"
@@ -83,7 +83,7 @@ public final class UpstreamProbe {
 
   /// Returns the upstream's addresses; `nil` if the look-up takes longer than `deadline`. The system's resolver has no
   /// deadline.
-  private func look(_ waiter: Waiter, until deadline: Deadline) async -> Result<[Address], ResolveError>? {
+  private func lookUpAddresses(_ waiter: Waiter, until deadline: Deadline) async -> Result<[Address], ResolveError>? {
     if let known = resolver.known(now: poller.now) { return .success(known) }
     let current: NameLookUp
     if let lookUp, lookUp.outcome == nil {
