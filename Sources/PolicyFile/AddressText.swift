@@ -1,12 +1,13 @@
-/// A parser of IP address literals in their canonical notation: forms such as `127.1` or `0x7f.1` are rejected.
+/// A parser of IP address literals. Other notations of IPv4 addresses, such as `127.1` or `0x7f.1`, are rejected.
 enum AddressText {
-  /// Returns the 16 bytes of an address; an IPv4 address is mapped (`::ffff:a.b.c.d`).
+  /// Returns the 16 bytes of an address, with an IPv4 address as an IPv4-mapped one (`::ffff:a.b.c.d`); `nil` if the
+  /// text is not an address.
   static func parse(_ text: some StringProtocol) -> [UInt8]? {
     if text.utf8.contains(UInt8(ascii: ":")) { return parseIPv6(text) }
     return parseIPv4(text).map { [UInt8](repeating: 0, count: 10) + [0xff, 0xff] + $0 }
   }
 
-  /// Returns the 4 bytes of a dotted quad without leading zeros.
+  /// Returns the 4 bytes of a dotted quad without leading zeros; `nil` for any other text.
   static func parseIPv4(_ text: some StringProtocol) -> [UInt8]? {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 4 else { return nil }
@@ -18,7 +19,8 @@ enum AddressText {
     return bytes
   }
 
-  /// Returns the 16 bytes of an IPv6 address (RFC 4291, section 2.2) without a zone identifier.
+  /// Returns the 16 bytes of an IPv6 address (RFC 4291, section 2.2) without a zone identifier; `nil` for any other
+  /// text.
   static func parseIPv6(_ text: some StringProtocol) -> [UInt8]? {
     let halves = split(String(text))
     guard let halves else { return nil }
@@ -28,7 +30,7 @@ enum AddressText {
     return head + [UInt8](repeating: 0, count: 16 - head.count - tail.count) + tail
   }
 
-  /// Returns true for digits without a leading zero, which some parsers interpret as octal.
+  /// Returns true for a decimal number without leading zeros. Some parsers interpret a leading zero as octal.
   static func isCanonicalNumber(_ text: some StringProtocol) -> Bool {
     let digits = text.utf8
     guard let first = digits.first, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
@@ -37,14 +39,15 @@ enum AddressText {
     return digits.count == 1 || first != UInt8(ascii: "0")
   }
 
-  /// Returns the text before and after `::`, or all of it as the head if there is no `::`; `nil` if `::` occurs twice.
+  /// Returns the text in front of `::` as the head and the text after it as the tail. Without `::`, the whole text is
+  /// the head. Returns `nil` if `::` occurs twice.
   private static func split(_ text: String) -> (head: Substring, tail: Substring?)? {
     let bytes = Array(text.utf8)
     let colon = UInt8(ascii: ":")
-    let places = bytes.indices.dropLast().filter { bytes[$0] == colon && bytes[$0 + 1] == colon }
-    guard places.count <= 1 else { return nil }
-    guard let place = places.first else { return (text[...], nil) }
-    let start = text.utf8.index(text.startIndex, offsetBy: place)
+    let positions = bytes.indices.dropLast().filter { bytes[$0] == colon && bytes[$0 + 1] == colon }
+    guard positions.count <= 1 else { return nil }
+    guard let position = positions.first else { return (text[...], nil) }
+    let start = text.utf8.index(text.startIndex, offsetBy: position)
     return (text[..<start], text[text.utf8.index(start, offsetBy: 2)...])
   }
 

@@ -4,7 +4,8 @@ struct CalendarDate: Equatable {
   /// The end of the day, in seconds since 1970.
   let endsAt: Int64
 
-  /// Returns `nil` for any other notation, and for a day that the month does not have.
+  /// Parses a date. The result is `nil` for any other notation, for a day that the month does not have, and for a year
+  /// before 1970.
   init?(parsing text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.map(\.utf8.count) == [4, 2, 2],
@@ -13,8 +14,8 @@ struct CalendarDate: Equatable {
       (1...12).contains(month), day >= 1, day <= CalendarDate.length(of: month, in: year)
     else { return nil }
     self.text = text
-    // Count years from March, so that the leap day is the last day. There are 719,468 days from 1 March of year 0 to
-    // 1970.
+    // The calculation lets a year begin in March, so that the leap day is the last day of a year. There are 719,468
+    // days from 1 March of year 0 to 1 January 1970.
     let shifted = month > 2 ? year : year - 1
     let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
     let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468

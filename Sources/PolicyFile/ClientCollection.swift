@@ -4,19 +4,21 @@ import YAML
 
 /// The clients read so far, and the facts that depend on all of them together.
 struct ClientCollection {
-  /// A client with an id. A policy may have very many, so an entry is small and does not keep the document in memory.
+  /// A client that has an id. A policy may have very many clients, so an entry is small and keeps no nodes of the
+  /// document.
   struct Entry {
-    /// `nil` if errors of the entry prevent a client.
+    /// The client; `nil` if its entry has errors that prevent it from being used.
     var client: Client?
     /// The place where the client begins.
     let place: SourceLocation
-    /// The place of the `consent` setting; `nil`: the default of `I-consent` applies.
+    /// The place of the `consent` setting; `nil` if the default of `I-consent` applies.
     let consent: SourceLocation?
-    /// The place of the upstream `client_id`; `nil`: the client has none.
+    /// The place of the `client_id` in `upstream:`; `nil` if the client has none.
     let upstreamID: SourceLocation?
   }
 
-  /// A redirect URI that another client must not have too, with its scheme if that is private-use.
+  /// A redirect URI, other than a loopback one, that should belong to only one client, and its scheme if that is a
+  /// private-use scheme.
   struct Site {
     let client: ClientID
     let uri: String
@@ -24,7 +26,7 @@ struct ClientCollection {
     let place: SourceLocation
   }
 
-  /// A loopback redirect URI without its port, which an app chooses at run time.
+  /// A loopback redirect URI without its port. The app chooses the port at run time.
   struct LoopbackSite {
     let client: ClientID
     let address: String
@@ -35,11 +37,11 @@ struct ClientCollection {
   private(set) var entries: [Entry] = []
   /// The index of each client in `entries`.
   private var positions: [ClientID: Int32] = [:]
-  /// All redirect URIs but those of loopback, in the order of the files.
+  /// All redirect URIs except loopback ones, in the order of the files.
   private(set) var sites: [Site] = []
   private(set) var loopbackSites: [LoopbackSite] = []
-  /// The sets of grants so far, with the list in the file that each set comes from. Clients with equal lists share the
-  /// storage of the set: most clients of a large policy have the same grants and response modes.
+  /// The sets of grants so far, each with the list in the file that it was created from. Clients with equal lists share
+  /// the storage of one set, because most clients of a large policy have the same grants and response modes.
   private var grantSets: [(list: [GrantType], set: Set<GrantType>)] = []
   private var modeSets: [Set<ResponseMode>] = []
   /// True if an enforced public client has the refresh token grant, so that the gateway seals its refresh tokens.
@@ -75,7 +77,8 @@ struct ClientCollection {
     loopbackSites.append(site)
   }
 
-  /// Returns the loopback sites whose address an earlier client of the other mode has too, each with that client.
+  /// Returns each loopback site whose address an earlier client also has in the other mode (observe or enforce), with
+  /// that client.
   func loopbackSitesOfBothModes() -> [(site: LoopbackSite, other: ClientID)] {
     guard loopbackSites.contains(where: \.isObserved) else { return [] }
     var observed: [String: ClientID] = [:]
@@ -88,14 +91,15 @@ struct ClientCollection {
     return shared
   }
 
-  /// Returns the positions of the sites whose text an earlier client has too, each with that client. `text` returns the
-  /// text to compare; `nil` excludes the site.
+  /// Returns the position of each site whose text another, earlier client has too, with that client. `text` returns the
+  /// text to compare, or `nil` to exclude a site.
   func sharedSites(_ text: (Site) -> String?) -> [Int: ClientID] {
     var owners: [String: Int32] = [:]
     owners.reserveCapacity(sites.count)
     var shared: [Int: ClientID] = [:]
     for (position, site) in sites.enumerated() {
-      // The new owner replaces the old one, so that a second URI of a client with the scheme gives no second finding.
+      // The new owner replaces the old one, so that a second URI of the same client with this text gives no second
+      // finding.
       guard let text = text(site), let owner = owners.updateValue(Int32(position), forKey: text) else { continue }
       let client = sites[Int(owner)].client
       if client != site.client { shared[position] = client }
@@ -104,7 +108,7 @@ struct ClientCollection {
   }
 
   /// Frees the index of ids. No client can be added or looked up afterwards.
-  mutating func closeEntries() {
+  mutating func freeIndex() {
     positions = [:]
   }
 
@@ -119,16 +123,16 @@ struct ClientCollection {
     return clients
   }
 
-  /// Returns the set of these grants, which shares its storage with that of an equal list.
+  /// Returns the set of these grants. Sets of equal lists share their storage.
   mutating func shared(_ grants: [GrantType]) -> Set<GrantType> {
     if let known = grantSets.first(where: { $0.list == grants }) { return known.set }
     let set = Set(grants)
-    // At most 16, because a file could list the grants in many orders; the usual lists come first.
+    // Only the first 16 lists share storage, because a file could list the grants in many orders.
     if grantSets.count < 16 { grantSets.append((grants, set)) }
     return set
   }
 
-  /// Returns the set with shared storage that equals `modes`.
+  /// Returns a set that equals `modes`. Equal sets share their storage.
   mutating func shared(_ modes: Set<ResponseMode>) -> Set<ResponseMode> {
     if let known = modeSets.first(where: { $0 == modes }) { return known }
     modeSets.append(modes)

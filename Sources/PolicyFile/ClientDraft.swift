@@ -2,8 +2,8 @@ import OAuth
 import Policy
 import YAML
 
-/// The entry of one client, with the places that findings name. A class, because a copy of its many parts would take
-/// longer than the parsing.
+/// The entry of one client, with the nodes that findings refer to. This type is a class because copying its many
+/// members would take longer than parsing them.
 final class ClientDraft: SectionDraft {
   /// A value and its place.
   typealias Located<Value> = (value: Value, node: YAMLNode)
@@ -12,12 +12,12 @@ final class ClientDraft: SectionDraft {
   var id: ClientID?
   /// The value of `type:`; `nil` if it is missing or unknown.
   private(set) var kind: ClientType?
-  /// The value of `id:`, or the whole entry.
+  /// The value of `id:`, or the whole entry if it has no id.
   var node: YAMLNode
   private(set) var fields = Fields()
   /// The valid redirect URIs.
   var redirectURIs: [Located<RedirectURI>] = []
-  /// The grants that only some clients may have, for the check after the entry is read.
+  /// The grants that only some clients may have. They are checked after the whole entry has been read.
   var grants: [Located<GrantType>] = []
   /// True if the entry lists at least one valid grant, so that the default does not apply.
   var namesGrants = false
@@ -32,7 +32,7 @@ final class ClientDraft: SectionDraft {
   static let section = Section<ClientDraft>(
     ClientSettings.table,
     [
-      // `draft(_:)` reads it before the other settings.
+      // `draft(_:)` reads the id before the other settings.
       "id": { _, _, _ in },
       "redirect_uris": { $2.redirectURIs = $0.redirectURIs($1) },
       "grants": { $0.readGrants($1, $2) },
@@ -61,7 +61,7 @@ final class ClientDraft: SectionDraft {
     self.fields = fields
     if fields.valid("type") != nil { kind = settings.kind }
     if fields.valid("application") == nil {
-      // The kind of application with the stricter rules for the type.
+      // The default is the kind of application for which this client type has the stricter rules.
       settings.application = kind == .confidential ? .web : .native
     }
     if !namesGrants, settings.application == .device { settings.grants = clients.shared([.deviceCode, .refreshToken]) }

@@ -33,8 +33,8 @@ public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
     self.message = message
   }
 
-  /// One line: `file:line:column: severity: message (RFC, section) [id]`. The section is there if the finding comes
-  /// from an RFC, and the id if it is a finding of the lint.
+  /// One line: `file:line:column: severity: message (RFC, section) [id]`. The section is there only if the finding
+  /// comes from an RFC, and the id only if `id.isLint` is true.
   public var description: String {
     var text = "\(file):\(line):\(column): \(severity.rawValue): \(message)"
     if let reference = id.reference { text += " (\(reference))" }
@@ -55,8 +55,8 @@ extension Sequence where Element == Diagnostic {
     return parts.isEmpty ? "no problems" : parts.joined(separator: ", ")
   }
 
-  /// True if there are errors, and all of them are about files and variables that are missing or unreadable, not about
-  /// the text of the policy.
+  /// True if there are errors, and each error is about a file or environment variable that is missing or unreadable,
+  /// not about the text of the policy.
   public var onlyMissFiles: Bool {
     hasErrors && allSatisfy { $0.severity != .error || $0.id == .unreadableFile || $0.id == .unreadableSecret }
   }

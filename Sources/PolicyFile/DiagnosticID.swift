@@ -1,4 +1,4 @@
-/// The stable name of a kind of finding; `docs/policy.md` explains each of them.
+/// The stable name of a kind of finding. `docs/policy.md` explains each kind.
 public enum DiagnosticID: String, Sendable, CaseIterable {
   // The syntax of the file, and the files that it names.
   case unreadableFile = "unreadable-file"
@@ -99,7 +99,8 @@ extension DiagnosticID {
     }
   }
 
-  /// True if the finding is about the rules that the policy sets; false if it is about the syntax of the file.
+  /// True if the finding is about what the policy configures; false if it is about the syntax of the file, or about
+  /// files and variables that it names.
   public var isLint: Bool {
     switch self {
     case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,
@@ -111,7 +112,7 @@ extension DiagnosticID {
     }
   }
 
-  /// The section of the RFC that the rule comes from; `nil` if it comes from none.
+  /// The section of the RFC that the rule comes from; `nil` if the rule does not come from an RFC.
   public var reference: String? {
     switch self {
     case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,

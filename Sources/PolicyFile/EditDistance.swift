@@ -2,7 +2,7 @@
 public enum EditDistance {
   /// Returns the nearest candidate, if its distance is at most a third of the length of the longer word.
   public static func nearest(to word: String, among candidates: [String]) -> String? {
-    // No key is longer, so a comparison of longer input only takes time.
+    // No candidate is nearly as long as 64 bytes, so comparing longer input would only take time.
     guard word.utf8.count <= 64 else { return nil }
     var best: (candidate: String, distance: Int)?
     for candidate in candidates {

@@ -3,7 +3,7 @@ import YAML
 /// A setting of the file: its key and its value.
 struct Field {
   let name: String
-  /// The node of the key; for an item of a list the node of the value.
+  /// The node of the key. For an item of a list, this is the node of the item.
   let key: YAMLNode
   let node: YAMLNode
 
@@ -14,7 +14,8 @@ struct Field {
   var texts: [String] { items.compactMap(\.text) }
 }
 
-/// Returns input for a message: on one line, without control characters, and cut after 80 characters.
+/// Returns input for a message, in backticks and on one line. Control characters and invisible characters are escaped,
+/// backticks become apostrophes, and the text is cut after 80 characters.
 func quoted(_ text: String) -> String {
   var shown = ""
   for (position, scalar) in text.unicodeScalars.enumerated() {

@@ -49,7 +49,7 @@ enum FileSystem {
 
   static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
-  /// Returns true if the mode of the file, after resolving links, lets all users of the machine read it.
+  /// Returns true if all users of the machine may read the file according to its mode. Symbolic links are followed.
   static func isWorldReadable(_ path: String) -> Bool {
     let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
@@ -58,7 +58,7 @@ enum FileSystem {
     return mode & 0o004 != 0
   }
 
-  /// Resolves a path that is written in `file`: a relative path starts in the directory of that file.
+  /// Resolves a path that occurs in `file`. A relative path starts in the directory of that file.
   static func resolve(_ path: String, relativeTo file: String) -> String {
     path.hasPrefix("/") ? path : directory(of: file) + path
   }

@@ -44,7 +44,7 @@ public enum PolicyFile {
     outcome(of: PolicyReader(sources), path)
   }
 
-  /// Reads a policy as on a machine that trusts these authorities, or none. For tests.
+  /// Reads a policy as if the machine trusted these authorities; `nil` means that it trusts none. For tests.
   static func load(path: String, environment: [String: String], systemAuthorities: CertificateChain?) -> Outcome {
     outcome(of: PolicyReader(PolicySources(environment: environment)) { systemAuthorities }, path)
   }
@@ -59,7 +59,7 @@ public enum PolicyFile {
       let reader = PolicyReader(sources)
       outcomes.append(outcome(of: reader, path))
       guard let issuer = reader.gateway?.issuer else { continue }
-      // If several clients of this policy have the URI, the finding names the last one.
+      // If several clients of this policy have the same URI, the finding names the last of them.
       let sites = Dictionary(reader.clients.sites.lazy.map { ($0.uri, $0) }) { $1 }.values
       for site in sites.sorted(by: { ($0.place.mark, $0.uri) < ($1.place.mark, $1.uri) }) {
         guard let owner = owners[site.uri] else {

@@ -37,7 +37,7 @@ enum PolicyFormat {
     let notes: [String]
   }
 
-  /// All tables. The first is that of the top level.
+  /// All tables. The first table is that of the top level.
   static let tables = [
     Table(PolicyRoot.table), Table(GatewaySettings.table), Table(ListenerSettings.table), Table(ListenerTLS.table),
     Table(CertificatePlace.table), Table(StrictTransport.table), Table(UpstreamTLSDraft.table), Table(Branding.table),
@@ -47,6 +47,6 @@ enum PolicyFormat {
     Table(IncludedFile.table), Table(ClientSettings.table), Table(UpstreamClient.table),
   ]
 
-  /// The large mappings: a message about an unknown key names the one of them that has the key.
-  static let places = tables.filter { ["policy", "gateway", "upstream", "enforcement"].contains($0.name) }
+  /// The tables that are searched for an unknown key. The message about the key names the table that contains it.
+  static let searchedTables = tables.filter { ["policy", "gateway", "upstream", "enforcement"].contains($0.name) }
 }

@@ -113,7 +113,7 @@ extension PolicyReader {
         + "`secret: { file: PATH }` or use `pushed_authorization: off`")
   }
 
-  /// Reports `pushed_authorization` without a path in `endpoints`, because then no client can push.
+  /// Reports `pushed_authorization` if `endpoints` has no path for it, because then no client can push a request.
   func lintPushedEndpoint(_ node: YAMLNode, _ rule: PushedAuthorizationPolicy) {
     guard rule != .off, let upstream, upstream.endpoints.pushedAuthorization.isEmpty else { return }
     error(

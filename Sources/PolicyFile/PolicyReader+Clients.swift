@@ -55,7 +55,7 @@ extension PolicyReader {
   private func draft(_ node: YAMLNode) -> ClientDraft? {
     var draft = ClientDraft(node: node, settings: clientDefaults)
     suggested = []
-    // Read the id first, so that every message about the client can name it.
+    // The id is read first, so that every message about the client can name it.
     if let entry = node.entries.first(where: { $0.key.text == "id" }), !entry.value.isEmpty {
       draft.node = entry.value
       draft.id = clientID(Field(name: "id", key: entry.key, node: entry.value))
@@ -76,7 +76,7 @@ extension PolicyReader {
     return draft
   }
 
-  /// Returns the line of a place, with the file if that is not the file of `node`.
+  /// Returns the line of a place, with the name of its file if this is not the file of `node`.
   private func line(of place: SourceLocation, from node: YAMLNode) -> String {
     let file = place.file == node.document.file ? "" : "\(place.file), "
     return "\(file)line \(place.mark.line)"
@@ -136,7 +136,8 @@ extension PolicyReader {
     case "callback": return .callback
     case "requested": return .requested
     default:
-      // The upstream's registration may be older than the rules for apps, so plain http is accepted too.
+      // The client may have been registered at the upstream before the rules for redirect URIs existed, so any http or
+      // https URL is accepted too.
       if (try? RedirectURI(parsing: text)) != nil || (try? URLText(parsing: text)) != nil { return .fixed(text) }
       error(
         .invalidValue, field.node,

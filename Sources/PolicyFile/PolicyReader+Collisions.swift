@@ -3,7 +3,8 @@ import Policy
 import YAML
 
 extension PolicyReader {
-  /// Reports an address that two listeners need, and an upstream that is the gateway itself.
+  /// Reports an admin listener that needs the same address as another listener, and an upstream URL that is a listener
+  /// of the gateway itself.
   func lintAddresses() {
     if let place = adminPlace, let admin = gateway?.admin,
       let listener = listenerPlaces.first(where: { Self.collide($0.address, admin) })
@@ -24,7 +25,8 @@ extension PolicyReader {
     }
   }
 
-  /// Returns true if a socket on one address gets the connections of the other, or prevents listening on it.
+  /// Returns true if a socket that listens on one of the addresses gets connections to the other, or if both cannot
+  /// listen at the same time.
   private static func collide(_ left: SocketAddress, _ right: SocketAddress) -> Bool {
     guard left.port == right.port, left.port != 0 else { return false }
     let areSameFamily = left.host.contains(":") == right.host.contains(":")
@@ -33,10 +35,11 @@ extension PolicyReader {
 
   private static func isWildcard(_ address: SocketAddress) -> Bool { address.host == "0.0.0.0" || address.host == "::" }
 
-  /// Reports a policy without `sealing_keys`.
+  /// Reports a policy without `sealing_keys`: as an error if the gateway seals (encrypts) refresh tokens and is not on
+  /// loopback, otherwise as a warning.
   ///
-  /// A key in the memory of one process is lost at a restart. Sealed refresh tokens can then never be opened again, and
-  /// apps would retry for ever instead of signing in.
+  /// A key in the memory of one process is lost at a restart. After that, sealed refresh tokens can never be opened
+  /// again. The gateway answers 503 to them, so apps would retry for ever instead of signing in.
   func lintEphemeralKey() {
     guard let place = ephemeralKeyPlace, let gateway else { return }
     let sealsRefreshTokens = clients.sealsRefreshTokens && !gateway.origin.isLoopback

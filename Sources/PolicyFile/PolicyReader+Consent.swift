@@ -3,19 +3,20 @@ import Policy
 import YAML
 
 extension PolicyReader {
-  /// Decides for each client which server asks the user for consent (`I-consent`).
+  /// Decides for each client whether the gateway or the upstream asks the user for consent (invariant `I-consent`).
   ///
-  /// This needs all clients: if several share an upstream client, the upstream cannot tell them apart, and the consent
-  /// that the user gave to one counts for all (RFC 8252, section 8.6).
+  /// The decision depends on all clients. If several clients share an upstream client, the upstream cannot distinguish
+  /// them, and the consent that the user gave to one counts for all (RFC 8252, section 8.6).
   func settleConsent() {
-    let users = usersOfForeignClients()
+    let counts = clientCountsByUpstreamClient()
     var seen: [ClientID: Int] = [:]
-    // In reverse order, so that the warning is at the second client in the file that shares the upstream client.
+    // The loop runs in reverse, and the warning is reported at the second client in the file that uses the upstream
+    // client.
     for position in clients.entries.indices.reversed() {
       let entry = clients.entries[position]
       guard let client = entry.client else { continue }
       let upstreamID = client.upstream.clientID
-      let count = users[upstreamID] ?? 1
+      let count = counts[upstreamID] ?? 1
       if count > 1 {
         seen[upstreamID, default: 0] += 1
         if seen[upstreamID] == count - 1 {
@@ -43,17 +44,19 @@ extension PolicyReader {
     }
   }
 
-  /// Returns the number of clients of each upstream client that at least one client with another id uses.
-  private func usersOfForeignClients() -> [ClientID: Int] {
-    var users: [ClientID: Int] = [:]
+  /// Returns the number of clients that use each upstream client. Contains only upstream clients that at least one
+  /// client with a different id uses.
+  private func clientCountsByUpstreamClient() -> [ClientID: Int] {
+    var counts: [ClientID: Int] = [:]
     for client in clients.entries.lazy.compactMap(\.client) where client.upstream.clientID != client.id {
-      users[client.upstream.clientID, default: 0] += 1
+      counts[client.upstream.clientID, default: 0] += 1
     }
-    for id in Array(users.keys) where clients[id]?.client?.upstream.clientID == id { users[id, default: 0] += 1 }
-    return users
+    for id in Array(counts.keys) where clients[id]?.client?.upstream.clientID == id { counts[id, default: 0] += 1 }
+    return counts
   }
 
-  /// Returns the reason why the upstream would not ask about exactly this client; `nil` if it would.
+  /// Returns the reason why the gateway should ask for consent itself; `nil` if the consent that the upstream asks for
+  /// is sufficient.
   private static func reasonToAsk(_ client: Client, sharing count: Int) -> String? {
     if client.registration == .dynamic { return "the operator does not vouch for it" }
     if client.upstream.clientID != client.id { return "the upstream knows it under another id" }

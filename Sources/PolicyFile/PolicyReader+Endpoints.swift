@@ -12,7 +12,7 @@ extension EndpointPaths: SectionDraft {
 }
 
 extension PolicyReader {
-  /// Reads `endpoints:` and reports paths that are two kinds of endpoint.
+  /// Reads `endpoints:` and reports a path that occurs as two kinds of endpoint.
   func endpoints(_ field: Field) -> EndpointPaths {
     var endpoints = EndpointPaths(authorization: [], token: [])
     endpointsPlace = SourceLocation(field.key)
@@ -30,8 +30,8 @@ extension PolicyReader {
     return endpoints
   }
 
-  /// Reports missing revocation endpoints: after a reused refresh token or a replayed code the gateway can then end
-  /// only its own sealed tokens, and not the upstream's.
+  /// Reports a policy without a revocation endpoint if a client uses refresh tokens. After a reused refresh token or a
+  /// replayed code, the gateway can then end only its own sealed tokens, but not the upstream's tokens.
   func lintRevocation() {
     guard let upstream, upstream.endpoints.revocation.isEmpty, let endpointsPlace,
       clients.entries.contains(where: { $0.client?.grants.contains(.refreshToken) ?? false })
@@ -42,7 +42,8 @@ extension PolicyReader {
         + "its path if the server has one")
   }
 
-  /// Reads a path or a list of paths, in a restricted syntax that every server interprets in the same way.
+  /// Reads a path or a list of paths. The permitted syntax is so restricted that every server interprets a path in the
+  /// same way.
   func paths(_ field: Field) -> [String] {
     var paths: [String] = []
     for item in list(field, orSingle: true) {
@@ -80,7 +81,8 @@ extension PolicyReader {
     }
   }
 
-  /// Returns the path as lenient servers compare it: in lower case, without a trailing slash and without a file suffix.
+  /// Returns the path as lenient servers compare it: in lower case, without empty segments and a trailing slash, and
+  /// without a file suffix.
   private static func folded(_ path: String) -> Substring {
     var segments = path.lowercased().split(separator: "/")
     if let last = segments.popLast() { segments.append(last.split(separator: ".").first ?? last) }

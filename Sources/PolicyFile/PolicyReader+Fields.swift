@@ -2,7 +2,7 @@ import Policy
 import YAML
 
 extension PolicyReader {
-  /// Reads a mapping key by key in the order of the file. Unknown keys and keys without a value are reported.
+  /// Reads a mapping key by key in the order of the file. Reports unknown keys and keys without a value.
   ///
   /// - Parameter name: The name of the mapping in messages, if it is not the name of the section.
   /// - Returns: The settings that the mapping has; `nil` if the node is not a mapping.
@@ -19,7 +19,7 @@ extension PolicyReader {
     for entry in node.entries {
       guard let key = entry.key.text else { continue }
       guard let position = section.position(of: key) else {
-        unknown(key, entry.key, in: name, section.name, section.keys)
+        reportUnknown(key, entry.key, in: name, section.name, section.keys)
         continue
       }
       guard !entry.value.isEmpty else {
@@ -41,7 +41,7 @@ extension PolicyReader {
     _ section: Section<Draft>, in fields: Fields, _ node: YAMLNode, named name: String, except own: String? = nil
   ) {
     for (key, requirement) in section.requirements where key != own && fields[key] == nil {
-      missing(key, node, in: name, requirement)
+      reportMissing(key, node, in: name, requirement)
     }
   }
 
@@ -67,17 +67,17 @@ extension PolicyReader {
     }
   }
 
-  /// Reports a missing key, unless the reader has suggested the key for a misspelt one.
-  func missing(_ key: String, _ node: YAMLNode, in name: String, _ example: String) {
+  /// Reports a missing key, unless the reader has already suggested this key in a message about an unknown key.
+  func reportMissing(_ key: String, _ node: YAMLNode, in name: String, _ example: String) {
     guard !suggested.contains(key) else { return }
     error(.missingKey, node, "\(name) has no `\(key)`; add \(example)")
   }
 
-  private func unknown(_ key: String, _ node: YAMLNode, in name: String, _ section: String, _ known: [String]) {
+  private func reportUnknown(_ key: String, _ node: YAMLNode, in name: String, _ section: String, _ known: [String]) {
     if let near = EditDistance.nearest(to: key, among: known) {
       suggested.insert(near)
       error(.unknownKey, node, "unknown key \(quoted(key)) in `\(name)`; did you mean `\(near)`?")
-    } else if let other = PolicyFormat.places.first(where: { other in
+    } else if let other = PolicyFormat.searchedTables.first(where: { other in
       other.name != section && other.rows.contains { $0.key == key }
     }) {
       let place = other.name == "policy" ? "the top level" : "`\(other.name)`"

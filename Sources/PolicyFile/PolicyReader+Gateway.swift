@@ -55,7 +55,7 @@ extension PolicyReader {
     listenerPlaces = draft.listeners.map { ($0.value.address, SourceLocation($0.node)) }
     sealingKeys = draft.settings.sealingKeys
     if fields["origin"] == nil, fields["issuer"] == nil {
-      missing("origin", field.key, in: "`gateway`", "the URL at which clients reach it, or `issuer`")
+      reportMissing("origin", field.key, in: "`gateway`", "the URL at which clients reach it, or `issuer`")
     }
     require(GatewayDraft.section, in: fields, field.key, named: "`gateway`")
     var settings = draft.settings

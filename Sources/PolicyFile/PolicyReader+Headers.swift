@@ -2,14 +2,14 @@ import YAML
 
 /// `strip_headers` and `keep_headers` of `upstream:`: globs of names of request fields.
 extension PolicyReader {
-  /// The fields that OAuth or HTTP itself requires; the gateway reads or writes them. They cannot be stripped.
-  private static let needed = [
+  /// The fields that OAuth or HTTP itself requires. No glob of `strip_headers` may match one of them.
+  private static let neverStripped = [
     "authorization", "connection", "content-encoding", "content-length", "content-type", "cookie", "expect", "host",
     "te", "trailer", "transfer-encoding", "upgrade", "via",
   ]
 
-  /// The fields that the gateway writes itself, or never forwards because they name another path, method or host than
-  /// the gateway has checked. They cannot be kept.
+  /// The fields that the gateway writes itself, or never forwards because they may name a different path, method or
+  /// host than the gateway has checked. `keep_headers` must not contain their names.
   private static let neverKept = [
     "connection", "content-length", "expect", "forwarded", "host", "http2-settings", "keep-alive", "path-info", "proxy",
     "proxy-connection", "script-name", "te", "trailer", "transfer-encoding", "unencoded-url", "upgrade",
@@ -19,8 +19,8 @@ extension PolicyReader {
     "x-waws-unencoded-url",
   ]
 
-  /// Reads a glob or a list of globs, each at most once. A glob is a field name in any case, in which `*` matches any
-  /// characters.
+  /// Reads a glob or a list of globs, and reports globs that occur twice. A glob is a field name, without regard to
+  /// case, in which `*` matches any number of characters.
   func headerGlobs(_ field: Field) -> [String] {
     var globs: [String] = []
     for item in list(field, orSingle: true) {
@@ -37,7 +37,7 @@ extension PolicyReader {
   }
 
   private static func globProblem(_ glob: String, isKept: Bool) -> String? {
-    // RFC 9110, section 5.6.2; `*` is the wildcard here.
+    // The characters of a token (RFC 9110, section 5.6.2), which include `*`.
     let isToken = glob.utf8.allSatisfy { byte in
       byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || "!#$%&'*+-.^_`|~".utf8.contains(byte)
     }
@@ -49,11 +49,12 @@ extension PolicyReader {
       guard let name = neverKept.first(where: { folded(glob) == $0 }) else { return nil }
       return "the gateway never forwards `\(name)` of a client"
     }
-    guard let name = needed.first(where: { matches(folded(glob)[...], $0[...]) }) else { return nil }
+    guard let name = neverStripped.first(where: { matches(folded(glob)[...], $0[...]) }) else { return nil }
     return "it matches `\(name)`, without which requests do not work"
   }
 
-  /// Returns the glob in lower case, with `-` in place of every character that some servers treat as `-`.
+  /// Returns the glob in lower case, with `-` in place of every character other than letters, digits and `*`, because
+  /// some servers treat these characters alike.
   private static func folded(_ glob: String) -> String {
     String(glob.lowercased().map { $0.isLetter || $0.isNumber || $0 == "*" ? $0 : "-" })
   }

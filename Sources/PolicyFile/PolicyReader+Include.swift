@@ -66,7 +66,8 @@ extension PolicyReader {
     }
   }
 
-  /// Returns the files that match a pattern, sorted. `*` matches any characters in the last part of the path.
+  /// Returns the paths that match a pattern, sorted. `*` matches any characters in the last part of the path, but names
+  /// that begin with a period do not match. A pattern without `*` is returned as it is.
   private func matches(of pattern: String, _ item: Field) -> [String] {
     let full = FileSystem.resolve(pattern, relativeTo: item.node.document.file)
     let directory = FileSystem.directory(of: full)
@@ -88,8 +89,8 @@ extension PolicyReader {
     return found.map { directory + $0 }
   }
 
-  /// Returns true if the parts of the pattern between its stars occur in `name` in this order, the first at the
-  /// beginning and the last at the end.
+  /// Returns true if the parts of the pattern between its stars occur in `name` in the same order, with the first part
+  /// at the beginning and the last part at the end.
   static func matches(_ name: String, _ pattern: Substring) -> Bool {
     let parts = pattern.split(separator: "*", omittingEmptySubsequences: false)
     guard let first = parts.first, let last = parts.last, parts.count > 1 else { return name == pattern }

@@ -43,13 +43,13 @@ extension PolicyReader {
       case .localhost: lintLocalhost(uri, draft)
       }
     }
-    keepSites(draft)
+    recordSites(draft)
   }
 
   private func isNative(_ draft: ClientDraft) -> Bool { draft.settings.application == .native }
 
-  /// Reports a kind of redirect URI that `enforcement.redirects` does not have, or that the kind of application cannot
-  /// have.
+  /// Reports a redirect URI of a native app if `enforcement.redirects` does not contain its kind, and a private-use
+  /// redirect URI of any other application.
   private func lintKind(_ kind: RedirectKind, _ uri: ClientDraft.Located<RedirectURI>, _ draft: ClientDraft) {
     if isNative(draft), !enforcement.redirects.contains(kind) {
       error(
@@ -91,8 +91,8 @@ extension PolicyReader {
     }
   }
 
-  /// Reports a scheme that is too long for an app of the Universal Windows Platform; other platforms have no such
-  /// limit.
+  /// Reports a scheme that is too long for an app of the Universal Windows Platform: as a warning if the client is for
+  /// this platform, and as a note if its platform is unknown. Other platforms have no such limit.
   private func lintLength(_ uri: ClientDraft.Located<RedirectURI>, scheme: String, _ draft: ClientDraft) {
     guard draft.settings.platform == nil || draft.settings.platform == .uwp else { return }
     report(
@@ -139,7 +139,8 @@ extension PolicyReader {
     }
   }
 
-  /// Reports a loopback redirect URI of a client that is not a public native app. Returns true if there is no problem.
+  /// Reports a loopback redirect URI of a client that is confidential or not a native app. Returns true if there is no
+  /// problem.
   private func lintLoopbackOwner(_ uri: ClientDraft.Located<RedirectURI>, _ draft: ClientDraft) -> Bool {
     guard draft.kind == .confidential || !isNative(draft) else { return true }
     let what = draft.kind == .confidential ? "confidential" : "not a native app"
@@ -150,8 +151,8 @@ extension PolicyReader {
     return false
   }
 
-  /// Keeps the redirect URIs of a client for the comparison with other clients.
-  private func keepSites(_ draft: ClientDraft) {
+  /// Records the redirect URIs of a client for the comparison with those of other clients.
+  private func recordSites(_ draft: ClientDraft) {
     guard let id = draft.id else { return }
     for uri in draft.redirectURIs {
       switch uri.value.kind {
@@ -169,8 +170,9 @@ extension PolicyReader {
     }
   }
 
-  /// Reports schemes and redirect URIs that two clients share: the operating system cannot tell two apps with the same
-  /// scheme apart, and an app cannot tell two servers with the same redirect URI apart.
+  /// Reports schemes and redirect URIs that two clients share. The operating system cannot distinguish two apps with the
+  /// same scheme, and an app cannot distinguish two servers with the same redirect URI. A loopback redirect URI is
+  /// reported only if one of the clients is observed and the other is enforced.
   func lintSharing() {
     let uris = clients.sharedSites(\.uri)
     let schemes = clients.sharedSites(\.scheme)

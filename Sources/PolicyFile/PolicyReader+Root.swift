@@ -38,12 +38,12 @@ struct PolicyRoot: SectionDraft {
 }
 
 extension PolicyReader {
-  /// Reads the policy and all files that it names; `nil` if there are errors.
+  /// Reads the policy and the files that it names. Returns `nil` if there are errors.
   func read(_ path: String) -> Policy? {
     readDocument(path)
     settleConsent()
-    // Keep peak memory low: during a reload the old policy is still in memory.
-    clients.closeEntries()
+    // This keeps the peak use of memory low, because during a reload the old policy is still in memory.
+    clients.freeIndex()
     lintSharing()
     lintAddresses()
     lintEphemeralKey()
@@ -54,7 +54,7 @@ extension PolicyReader {
       gateway: gateway, upstream: upstream, enforcement: enforcement, clients: clients.takeClients(), version: version)
   }
 
-  /// Reports settings with which requests bypass the rules of an enforced client.
+  /// Reports settings with which requests bypass the rules, if the policy has a client in enforce mode.
   private func lintPassing() {
     guard clients.entries.contains(where: { $0.client?.mode == .enforce }) else { return }
     if let place = everythingPassed {
@@ -117,7 +117,8 @@ extension PolicyReader {
     }
   }
 
-  /// The first 12 digits of a hash over the hashes of the files: enough to tell two policies apart on a dashboard.
+  /// The first 12 hexadecimal digits of a hash of the hashes of the files. They are enough to distinguish two policies
+  /// on a dashboard.
   private var version: String { String(Hex.encode(sha256(hashes)).prefix(12)) }
 
   private func checkVersion(_ field: Field) {

@@ -42,7 +42,8 @@ struct ScopeLists: SectionDraft {
 extension PolicyReader {
   /// Reads `scopes:` of `upstream:`, or of a client's `upstream:`.
   ///
-  /// - Parameter server: The rules of `upstream:`; each list of a client replaces the list of the same name.
+  /// - Parameter server: The rules of `upstream:`, for a client. Each list of the client replaces the list of the same
+  ///   name.
   func scopes(_ field: Field, server: ScopeRules? = nil) -> ScopeRules {
     var lists = ScopeLists()
     read(field.node, ScopeLists.section, into: &lists)
@@ -50,7 +51,8 @@ extension PolicyReader {
     return lists.rules
   }
 
-  /// Reports a scope token in both lists: it is dropped from requests, but the server gets it as the default.
+  /// Reports a scope token that is in both lists: the gateway drops it from requests, but sends it to the server as the
+  /// default.
   private func lintScopes(_ lists: ScopeLists, server: ScopeRules?) {
     let drop = lists.drop.map { Set($0.map(\.text)) } ?? server?.drop ?? []
     for token in lists.defaults ?? [] where drop.contains(token.text) {

@@ -34,8 +34,8 @@ struct FilePlace: SectionDraft {
 }
 
 extension PolicyReader {
-  /// Reads the secret that `{ file: PATH }` or `{ env: NAME }` names. It is read now, so that a missing secret is an
-  /// error at the start and not at the first sign-in.
+  /// Reads the secret that `{ file: PATH }` or `{ env: NAME }` names. It is read together with the policy, so that a
+  /// missing secret is an error at the start and not at the first sign-in.
   func secret(_ field: Field) -> Secret? {
     guard field.node.kind == .mapping else {
       error(
@@ -112,12 +112,12 @@ extension PolicyReader {
     return text
   }
 
-  /// Reads a file with a secret, and reports one that other users of the machine can read.
+  /// Reads a file that contains a secret, and warns if all users of the machine can read it.
   ///
   /// - Parameter hint: The solution if there is no such file.
   func secretBytes(_ path: String, _ field: Field, hint: String = "create it, or name another") -> [UInt8]? {
     do {
-      // More than any secret or key ring needs, and little enough to be harmless.
+      // 64 KiB are more than any secret or key ring needs, and use little memory.
       let bytes = try FileSystem.read(path, limit: 64 << 10)
       if FileSystem.isWorldReadable(path) {
         warn(

@@ -149,7 +149,8 @@ extension PolicyReader {
     return url.origin.host
   }
 
-  /// Returns the TLS settings of an https upstream; `nil` for http, and if the reader has reported an error.
+  /// Returns the TLS settings of an https upstream. Returns `nil` for an http upstream, and if there are no
+  /// authorities, which the reader has then reported.
   func finishUpstreamTLS(
     _ tls: (draft: UpstreamTLSDraft, field: Field)?, _ origin: Origin, _ url: Field
   ) -> UpstreamTLS? {
@@ -182,8 +183,8 @@ extension PolicyReader {
   private func certificateAndKey(
     _ certificate: Field?, _ key: Field?, in place: Field, named name: String
   ) -> CertificateAndKey? {
-    if certificate == nil { missing("certificate", place.key, in: "`\(name)`", "the path of a PEM file") }
-    if key == nil { missing("private_key", place.key, in: "`\(name)`", "the path of a PEM file") }
+    if certificate == nil { reportMissing("certificate", place.key, in: "`\(name)`", "the path of a PEM file") }
+    if key == nil { reportMissing("private_key", place.key, in: "`\(name)`", "the path of a PEM file") }
     guard sources.readsSecrets else { return nil }
     let chain = certificate.flatMap(certificateChain)
     let privateKey = key.flatMap(privateKey)
@@ -215,7 +216,7 @@ extension PolicyReader {
     guard let path = path(field), sources.readsSecrets else { return nil }
     let bytes: [UInt8]
     do {
-      // Four times the size of all public authorities together.
+      // The limit is about four times the size of the certificates of all public authorities together.
       bytes = try FileSystem.read(path, limit: 1 << 20)
     } catch {
       let advice = error == .missing ? "; create it, or name another" : ""
@@ -237,7 +238,7 @@ extension PolicyReader {
     }
   }
 
-  /// The least strength of a key (RFC 9325, section 4).
+  /// The minimum strength of a key in bits (RFC 9325, section 4).
   private static let securityBits = 112
   private static let keys = "use ECDSA P-256, or RSA with 2048 bits or more"
 

@@ -45,7 +45,8 @@ extension PolicyReader {
 
   private func lint(_ upstream: UpstreamSettings, _ fields: Fields) {
     lintCallback(upstream, fields)
-    // A handle needs at least 80 bits, which is 14 characters; no server reads a line of more than 64 KiB.
+    // A handle of 22 characters has 132 bits. The table of settings permits lower limits, down to 14 characters (84
+    // bits).
     if upstream.stateLimit < 22, let field = fields["state_limit"] {
       warn(
         .shortStateLimit, field.node,
@@ -54,8 +55,8 @@ extension PolicyReader {
     }
   }
 
-  /// Reports `callback: network`. Without a challenge that binds the upstream's code to its sign-in, a program that
-  /// sees the code first can bring it to the callback in its own sign-in and redeem it.
+  /// Reports `callback: network`, and a `callback_risk` without effect. If no challenge binds the upstream's code to
+  /// its sign-in, a program that sees the code first can present it at the callback of its own sign-in and redeem it.
   private func lintCallback(_ upstream: UpstreamSettings, _ fields: Fields) {
     let isNetwork = upstream.callback == .network
     if let field = fields.valid("callback_risk"), !isNetwork || upstream.usesPKCE {
@@ -102,7 +103,7 @@ extension PolicyReader {
     var names: Set<String> = []
     for item in list(field, orSingle: true) {
       guard let name = text(item) else { continue }
-      // The decision depends on these parameters, so only the gateway sets them in the request to the upstream.
+      // The gateway's decision depends on these parameters, so only the gateway sets them in a request to the upstream.
       let own = [
         "client_id", "client_secret", "code_challenge", "code_challenge_method", "code_verifier", "redirect_uri",
         "request", "request_uri", "response_mode", "response_type", "state",

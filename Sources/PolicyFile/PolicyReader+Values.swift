@@ -2,9 +2,10 @@ import Policy
 import YAML
 
 extension PolicyReader {
-  /// Returns the value of a plain setting; `nil` if the reader has reported it as invalid.
+  /// Returns the value of a plain setting, i.e. one that its form describes completely; `nil` if the value is invalid,
+  /// which this function reports.
   ///
-  /// - Parameter word: A word that is also valid, for messages.
+  /// - Parameter word: A word that is valid in place of a value of the form; only for the message.
   func value(_ field: Field, _ form: SettingForm, or word: String? = nil) -> SettingValue? {
     switch form {
     case .flag: flag(field).map { .flag($0) }
@@ -45,13 +46,13 @@ extension PolicyReader {
     choice(field, among: Value.allCases.map(\.rawValue)).flatMap(Value.init(rawValue:))
   }
 
-  /// The values of earlier versions that `observe` replaces.
-  private static let replaced: [String: Set<String>] = ["mode": ["report"], "unknown_clients": ["report", "pass"]]
+  /// The values of earlier versions of the format in place of which `observe` must be used, by setting.
+  private static let formerValues: [String: Set<String>] = ["mode": ["report"], "unknown_clients": ["report", "pass"]]
 
   private func choice(_ field: Field, among known: [String]) -> String? {
     guard let text = text(field) else { return nil }
     if known.contains(text) { return text }
-    if Self.replaced[field.name]?.contains(text) ?? false {
+    if Self.formerValues[field.name]?.contains(text) ?? false {
       error(
         .invalidValue, field.node,
         "`\(field.name): \(text)` is no longer a value; use `\(field.name): observe`, which changes nothing on the "
@@ -66,7 +67,7 @@ extension PolicyReader {
     return nil
   }
 
-  /// Reads a list of words, each at most once; `nil` if no item is valid.
+  /// Reads a list of words, and reports words that occur twice; `nil` if no item is valid.
   private func choices(_ field: Field, among known: [String]) -> [String]? {
     var words: [String] = []
     let items = list(field)
@@ -82,7 +83,7 @@ extension PolicyReader {
     return words.isEmpty ? nil : words
   }
 
-  /// Reports an empty list for a setting that requires an item.
+  /// Reports an empty list. Call it for a setting that requires at least one item.
   func reportEmpty(_ field: Field) {
     guard field.node.kind == .sequence, field.node.count == 0 else { return }
     error(.missingValue, field.node, "`\(field.name)` is empty; name at least one or remove the key")
@@ -110,9 +111,9 @@ extension PolicyReader {
     return nil
   }
 
-  /// Reads a duration, such as `250ms`, `60s`, `10m` or `1h`, in milliseconds.
+  /// Reads a duration, such as `250ms`, `60s`, `10m` or `1h`, and returns it in milliseconds.
   ///
-  /// - Parameter excess: The end of the message about a longer duration, if an RFC gives the upper bound.
+  /// - Parameter excess: The end of the message about a longer duration, if the upper bound comes from an RFC.
   private func duration(_ field: Field, _ range: ClosedRange<Int>, excess: String? = nil) -> Int? {
     guard let text = text(field) else { return nil }
     guard let value = UnitParsing.milliseconds(text) else {
@@ -138,7 +139,7 @@ extension PolicyReader {
     return value
   }
 
-  /// Reads a duration that is a whole number of seconds, in seconds.
+  /// Reads a duration that must be a whole number of seconds, and returns it in seconds.
   private func seconds(_ field: Field, _ range: ClosedRange<Int>, excess: String?) -> Int? {
     let milliseconds = duration(field, range.lowerBound * 1_000...range.upperBound * 1_000, excess: excess)
     guard let milliseconds else { return nil }
@@ -158,7 +159,7 @@ extension PolicyReader {
     return nil
   }
 
-  /// Reads a size, such as `2048`, `64KiB` or `1MiB`, in bytes.
+  /// Reads a size, such as `2048`, `64KiB` or `1MiB`, and returns it in bytes.
   private func size(_ field: Field, _ range: ClosedRange<Int>, or word: String? = nil) -> Int? {
     guard let text = text(field) else { return nil }
     if let value = UnitParsing.bytes(text), range.contains(value) { return value }

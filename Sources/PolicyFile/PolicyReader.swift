@@ -4,7 +4,7 @@ import OAuth
 import Policy
 import YAML
 
-/// The state of reading one policy: the findings so far, and the facts that checks across sections need later.
+/// Reads one policy. Keeps the findings so far, and the facts that later checks of several sections need.
 ///
 /// Each aspect of the format has a file `PolicyReader+Aspect.swift`. Reading does not stop at a problem: the reader
 /// reports an invalid value and continues with the default, so that one run shows all problems.
@@ -25,18 +25,18 @@ final class PolicyReader {
   var hashes: [UInt8] = []
 
   var enforcement = PolicyEnforcement()
-  /// The settings of a client that sets nothing. `enforcement:` is read before them. Clients share the storage of its
-  /// sets.
+  /// The settings of a client that sets nothing. They are computed at their first use, after `enforcement:` has been
+  /// read. Clients share the storage of their sets.
   private(set) lazy var clientDefaults: ClientSettings = {
     var settings = ClientSettings()
     settings.enforcement = enforcement.defaults
     return settings
   }()
-  /// The first native client that is only observed.
+  /// The first native client in observe mode.
   var observedNative: ClientID?
   /// The place of `unlisted_oauth: observe`.
   var unlistedObserved: SourceLocation?
-  /// The place of `upstream:`, if it has no `pass` and so lets every path pass.
+  /// The place of `upstream:` if it has no `pass`, so that requests for every path are forwarded.
   var everythingPassed: SourceLocation?
   /// The value of `pushed_authorization` in `enforcement:`.
   var pushedNode: YAMLNode?
@@ -45,22 +45,22 @@ final class PolicyReader {
   var gateway: GatewaySettings?
   /// The addresses of `listeners:`, with their places.
   var listenerPlaces: [(address: SocketAddress, place: SourceLocation)] = []
-  /// The place of `admin:`, if the policy has an address there.
+  /// The place of `admin:` if its value is an address.
   var adminPlace: SourceLocation?
   /// The place of the `url` of `upstream:`.
   var upstreamURLPlace: SourceLocation?
-  /// The place of `gateway:`, if it has no `sealing_keys` and only one replica.
+  /// The place of `gateway:` if it has no `sealing_keys` and only one replica.
   var ephemeralKeyPlace: SourceLocation?
   var upstream: UpstreamSettings?
   var clients = ClientCollection()
-  /// The secrets by the paths of their files; `nil` for a file that is already reported.
+  /// The secrets by the paths of their files; `nil` for a file that the reader has reported as unreadable.
   var secrets: [String: Secret?] = [:]
   /// The key file that `sealing_keys` names.
   var sealingKeys: FileReference?
-  /// The keys that the reader has suggested for misspelt ones. They are not reported as missing too.
+  /// The keys that the reader has suggested in messages about unknown keys. It does not report them as missing too.
   var suggested: Set<String> = []
 
-  init(_ sources: PolicySources, systemAuthorities: @escaping () -> CertificateChain? = SystemAuthorities.load) {
+  init(_ sources: PolicySources, systemAuthorities: @escaping () -> CertificateChain? = SystemTrustStore.load) {
     self.sources = sources
     self.systemAuthorities = systemAuthorities
   }
@@ -85,8 +85,8 @@ final class PolicyReader {
     diagnostics.append(Self.diagnostic(id, severity, place, message))
   }
 
-  /// Records a setting of the format that `serve` does not support yet. Without it the gateway would not do what the
-  /// operator configured, so `check` and `serve` fail.
+  /// Reports a setting of the format that `serve` does not support yet. `check` and `serve` then fail, because the
+  /// gateway would not do what the operator configured.
   func reportUnsupported(_ field: Field, _ message: String) {
     unsupported.append(Self.diagnostic(.notYetSupported, .error, SourceLocation(field.key), message))
   }

@@ -1,20 +1,22 @@
 import OAuth
 
-/// An upper bound on the entropy of a secret, from its length and the classes of characters in it.
+/// An estimate of the highest possible entropy of a secret, from its length and the classes of characters in it.
 enum SecretStrength {
-  /// The required bits: guesses at the token endpoint must not succeed (RFC 6749, section 10.10).
+  /// The required number of bits. With fewer bits, guesses at the token endpoint could succeed (RFC 6749, section
+  /// 10.10).
   static let required = 128.0
 
-  /// Returns the bits of a random text of the secret's length over the alphabet that it uses.
+  /// Returns the entropy, in bits, of a random text with the length and the alphabet of the secret. A secret with few
+  /// distinct characters counts as one bit for each character.
   static func bits(of secret: Secret) -> Double {
     let bytes = Array(secret.reveal().utf8)
     return Double(bytes.count) * bitsPerCharacter(of: bytes)
   }
 
   private static func bitsPerCharacter(of bytes: [UInt8]) -> Double {
-    // A text of few distinct characters is not random.
+    // A long text with few distinct characters is not random.
     guard Set(bytes).count > bytes.count / 8 else { return 1 }
-    // log2 of 10, 16, 26, 36, 64 and 94.
+    // These are the base-2 logarithms of 10, 16, 26, 36, 64 and 94.
     if bytes.allSatisfy(isDigit) { return 3.32 }
     if bytes.allSatisfy({ isDigit($0) || 0x61...0x66 ~= $0 }) { return 4 }
     if bytes.allSatisfy({ isDigit($0) || 0x41...0x46 ~= $0 }) { return 4 }

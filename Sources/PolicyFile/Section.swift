@@ -1,13 +1,14 @@
 import Policy
 import YAML
 
-/// The parser of a mapping of the format: the rows of its table, and a function for each row that is not plain.
+/// The parser of a mapping of the format: the rows of its table, and a function for each setting that is not plain. The
+/// form of a plain setting describes its value completely.
 struct Section<Draft: SectionDraft>: Sendable {
   typealias Read = @Sendable (PolicyReader, Field, inout Draft) -> Void
 
   let name: String
   let settings: [Setting<Draft.Settings>]
-  /// One for each setting; `nil` for a plain setting.
+  /// The functions of the settings; `nil` for a plain setting.
   private let readers: [Read?]
   let keys: [String]
   private let forms: [SettingForm]
@@ -18,8 +19,9 @@ struct Section<Draft: SectionDraft>: Sendable {
 
   /// Creates a parser.
   ///
-  /// - Parameter readers: A function for each setting that is not plain. The program stops if one is missing or has no
-  ///   setting, because then a setting would be declared and not read, or read and not declared.
+  /// - Parameter readers: A function for each setting that is not plain. The program stops if such a setting has no
+  ///   function or a function has no such setting, because then a setting would be declared but not read, or read but
+  ///   not declared.
   init(_ table: SettingTable<Draft.Settings>, _ readers: [String: Read] = [:]) {
     name = table.name
     settings = table.settings
@@ -38,7 +40,8 @@ struct Section<Draft: SectionDraft>: Sendable {
 
   /// Reads one setting.
   ///
-  /// - Returns: False if a plain value is invalid and reported. The property then keeps its value.
+  /// - Returns: False if the value of a plain setting is invalid. It has then been reported, and `draft` keeps its
+  ///   value.
   func read(_ position: Int, _ field: Field, by reader: PolicyReader, into draft: inout Draft) -> Bool {
     if let read = readers[position] {
       read(reader, field, &draft)
@@ -50,7 +53,7 @@ struct Section<Draft: SectionDraft>: Sendable {
   }
 }
 
-/// A mapping while it is read: its settings, and values that must be compared or completed before the settings are
+/// A mapping that is being read: its settings, and values that must be compared or completed before the settings are
 /// used.
 protocol SectionDraft {
   associatedtype Settings
@@ -69,7 +72,7 @@ extension SectionDraft where Settings == Self {
 /// The settings that one mapping of a file has, in the order of the file, without unknown keys.
 struct Fields {
   private(set) var all: [Field] = []
-  /// The keys whose values are invalid and reported.
+  /// The keys whose values are invalid; these have been reported.
   private var invalid: [String] = []
 
   /// The keys that the mapping may have.
@@ -92,6 +95,6 @@ struct Fields {
     return nil
   }
 
-  /// Returns the setting with this key if its value is valid.
+  /// Returns the setting with this key; `nil` if it is absent or its value is invalid.
   func valid(_ key: String) -> Field? { invalid.contains(key) ? nil : self[key] }
 }

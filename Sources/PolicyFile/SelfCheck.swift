@@ -1,7 +1,8 @@
 import OAuth
 import Policy
 
-/// The five points of RFC 8252, appendix A, for one policy: the support of an authorization server for native apps.
+/// The result of checking one policy against the five points of RFC 8252, appendix A, which list how an authorization
+/// server supports native apps.
 public struct SelfCheck: Sendable, Equatable {
   /// One point of the appendix.
   public struct Item: Sendable, Equatable, CustomStringConvertible {
@@ -28,7 +29,7 @@ public struct SelfCheck: Sendable, Equatable {
   public var isMet: Bool { items.allSatisfy(\.isMet) }
 
   /// - Parameters:
-  ///   - observedNative: A native client that is only observed; `nil` if all native clients are enforced.
+  ///   - observedNative: A native client in observe mode; `nil` if all native clients are in enforce mode.
   ///   - findings: The ids of the errors in the file. A policy with errors meets no point.
   init(
     redirects: Set<RedirectKind>, mode: EnforcementMode, unknownClients: UnknownClients, observedNative: ClientID?,

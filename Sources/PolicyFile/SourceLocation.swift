@@ -1,6 +1,7 @@
 import YAML
 
-/// A place in a file that stays valid after the nodes of the document are freed, for findings that come later.
+/// A position in a file. It stays valid after the nodes of the document have been freed, for findings that are reported
+/// later.
 struct SourceLocation {
   private let document: YAMLDocument
   private let lineNumber: UInt32

@@ -1,6 +1,7 @@
 import Policy
 
-/// An absolute http or https URL in the plain form that a policy needs: no userinfo, no query, no fragment.
+/// An absolute http or https URL in the restricted form that a policy permits: without userinfo, query and fragment,
+/// and with a lower-case host name.
 struct URLText {
   enum Problem: Error {
     case scheme
@@ -26,7 +27,7 @@ struct URLText {
   }
 
   let origin: Origin
-  /// The text from the first slash of the path on; empty if there is no path.
+  /// The path, which begins with a slash; empty if there is no path.
   let path: String
 
   init(parsing text: String) throws(Problem) {
@@ -74,9 +75,9 @@ struct URLText {
     return port
   }
 
-  /// Returns true for a host name of labels with lower-case letters, digits, hyphens and underscores (which container
-  /// names have). A name whose last label begins with a digit must be an IPv4 address, because resolvers interpret
-  /// `1.2.3` as one.
+  /// Returns true for a host name whose labels consist of lower-case letters, digits, hyphens and underscores. (Names
+  /// of containers may have underscores.) A name whose last label begins with a digit must be a dotted quad, because
+  /// resolvers interpret a name such as `1.2.3` as an IPv4 address.
   static func isHostName(_ name: some StringProtocol) -> Bool {
     guard (1...253).contains(name.utf8.count) else { return false }
     let labels = name.split(separator: ".", omittingEmptySubsequences: false)

@@ -1,16 +1,17 @@
-/// The notation of numbers with a unit: no sign, no fraction, no space.
+/// The notation of numbers with a unit. A number has no sign, fraction or leading zero, and no space in front of the
+/// unit.
 enum UnitParsing {
-  /// Returns the milliseconds of a duration; `nil` if the text is not a duration.
+  /// Returns the milliseconds of a duration; `nil` if the text is not a duration or the number is too large.
   static func milliseconds(_ text: String) -> Int? {
     scaled(text, by: [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)])
   }
 
-  /// Returns the bytes of a size; `nil` if the text is not a size.
+  /// Returns the bytes of a size; `nil` if the text is not a size or the number is too large.
   static func bytes(_ text: String) -> Int? {
     scaled(text, by: [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1), ("", 1)])
   }
 
-  /// Returns the shortest notation of a duration.
+  /// Returns the text of a duration with the largest unit that gives a whole number.
   static func duration(_ milliseconds: Int) -> String {
     for (unit, factor) in [("h", 3_600_000), ("m", 60_000), ("s", 1_000)]
     where milliseconds > 0 && milliseconds.isMultiple(of: factor) {
