@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The decision log: one JSON line for each judged request, i.e. each request to which the rules were applied. One
-/// thread writes the lines.
+/// The decision log: one JSON line for each judged request, i.e. each request to which the rules were applied, and a few
+/// lines about removed header fields and about lines that were dropped. One thread writes the lines.
 ///
 /// A worker appends records to its own bounded buffer and does not wait. The writer thread sleeps until it is
 /// signalled, so an idle process does not wake up. Records that do not fit into a buffer are dropped and counted, and a

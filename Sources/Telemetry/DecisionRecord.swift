@@ -7,7 +7,7 @@
 /// This type is a class because a worker passes the record through a buffer to the writer, and copying a struct would
 /// retain every string.
 public final class DecisionRecord: Sendable {
-  /// The time of the request, in milliseconds since 1970.
+  /// The time at which the record was created, just before the response, in milliseconds since 1970.
   public let time: Int64
   /// The id that all lines about one request share.
   public let request: String?
