@@ -152,7 +152,7 @@ extension DiagnosticID {
     case .grant: "RFC 9700, sections 2.1.2 and 2.4"
     case .noRedirectURI: "RFC 6749, section 3.1.2.2"
     case .consentUpstream, .sharedUpstreamClient: "RFC 8252, section 8.6"
-    case .responseMode: "OAuth 2.0 Form Post Response EnforcementMode, section 2"
+    case .responseMode: "OAuth 2.0 Form Post Response Mode, section 2"
     case .outOfBand, .redirectKindOff: "RFC 8252, section 7"
     case .plaintextRedirect: "RFC 9700, section 2.6"
     case .loopbackNotNative: "RFC 8252, section 7.3"

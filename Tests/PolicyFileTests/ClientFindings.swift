@@ -322,7 +322,7 @@ struct ClientFindings {
         """,
       expected: """
         policy.yaml:15:21: warning: client `com.example.mail` has a private-use redirect URI, which no form \
-        can be posted to; remove `form_post` (OAuth 2.0 Form Post Response EnforcementMode, section 2) [response-mode]
+        can be posted to; remove `form_post` (OAuth 2.0 Form Post Response Mode, section 2) [response-mode]
         """),
   ]
 }
