@@ -9,11 +9,11 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
 
   /// Parks the connection. Returns false if there is work after all.
   func park() -> Bool {
-    isPausing = false
+    life = .active
     if socket.satisfies(.readable) || poller.isDraining || worker.isWindingDown { return false }
     releaseBuffers()
     waiter.retire()
-    isParked = true
+    life = .parked
     dismissSpares()
     let timer = self.timer ?? Timer()
     self.timer = timer
@@ -23,22 +23,22 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
   }
 
   func unpark() {
-    isParked = false
+    life = .active
     if let timer { poller.disarm(timer) }
     poller.start(self)
   }
 
   func socketIsReady(_ socket: Socket) {
-    if isParked, socket.satisfies(.readable) { unpark() }
+    if life == .parked, socket.satisfies(.readable) { unpark() }
   }
 
   func workerIsDraining() { wake() }
 
   func timerExpired() {
-    guard isParked, let session else { return }
+    guard life == .parked, let session else { return }
     worker.metrics.limited(.idleTimeout)
     session.shutDown()
-    hasShutDown = true
+    shutdown = .final
     unpark()
   }
 
@@ -48,19 +48,22 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
   /// (RFC 9113, section 6.8).
   func announceEnd(_ session: HTTP2Session) {
     let isFull = requests >= configuration.limits.requestsPerConnection
-    guard worker.isWindingDown || poller.isDraining || isFull, !hasShutDown else { return }
-    if !hasNoticed {
-      hasNoticed = true
+    guard worker.isWindingDown || poller.isDraining || isFull else { return }
+    var until = Deadline.never
+    switch shutdown {
+    case .none:
       session.noticeShutdown()
       if isFull { worker.metrics.limited(.requestsPerConnection) }
+    case .announced(let deadline): until = deadline
+    case .final: return
     }
-    guard poller.isDraining || isFull else { return }
-    let deadline = deadlines.notice ?? poller.deadline(after: HTTP2Connection.noticeTimeout)
-    deadlines.notice = deadline
-    if session.isNoticeAcknowledged || deadline.hasPassed(at: poller.now) {
-      deadlines.notice = nil
-      hasShutDown = true
+    let isUrgent = poller.isDraining || isFull
+    if isUrgent, until == .never { until = poller.deadline(after: HTTP2Connection.noticeTimeout) }
+    if isUrgent, session.isNoticeAcknowledged || until.hasPassed(at: poller.now) {
+      shutdown = .final
       session.shutDown()
+    } else {
+      shutdown = .announced(until: until)
     }
   }
 
@@ -90,7 +93,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
 
   func end() {
     breakStreams()
-    hasEnded = true
+    life = .ended
     dismissSpares()
     removeUnserved()
     worker.forget(self)

@@ -12,6 +12,34 @@ import Telemetry
 /// sent in one system call. Without streams it parks as an HTTP/1.1 connection does. Objects and tasks of streams are
 /// reused for later streams of this connection, never for another connection.
 final class HTTP2Connection: Activity {
+  enum Life {
+    /// Its task runs, or waits for an event.
+    case active
+    /// A second has passed without a stream: the next step parks it, if nothing is to be done.
+    case pausing
+    /// It has neither task nor buffers; an event of the socket or the timer starts a task again.
+    case parked
+    case ended
+  }
+
+  /// The graceful end (RFC 9113, section 6.8).
+  enum Shutdown {
+    case none
+    /// The client has been asked to open no more streams, and must have heard it by then.
+    case announced(until: Deadline)
+    /// The client knows the last stream that is served.
+    case final
+  }
+
+  /// How the client takes its responses while memory is short.
+  private enum Credit {
+    case unwatched
+    /// The bytes of responses that had been sent when the watch began.
+    case watched(since: Int)
+    /// It has taken too little: the connection is ended.
+    case withheld
+  }
+
   let worker: ProxyWorker
   /// The field section of the response that is being sent.
   let block: FieldBlock
@@ -31,25 +59,18 @@ final class HTTP2Connection: Activity {
   private var tasks = 0
   /// The number of streams whose task has ended but whose response is not sent completely.
   private var lingering = 0
-  var hasEnded = false
+  var life = Life.active
+  var shutdown = Shutdown.none
+  private var credit = Credit.unwatched
   var requests = 0
   var timer: Timer?
-  var isParked = false
   /// Bytes moved since the last yield.
   private var moved = 0
   private var stall = Stall()
   private var pace = Pace()
   /// True if more is to be sent at once than a block holds.
   private var isBulk = false
-  /// True if the client took too long to complete a field section; it then gets an error.
-  private var isRefused = false
   var deadlines = HTTP2Deadlines()
-  /// True if the client granted too little credit for its responses while memory was short.
-  private var withholdsCredit = false
-  /// The number of response bytes that had been sent when memory became short.
-  private var sentWhenShort: Int?
-  var hasNoticed = false
-  var hasShutDown = false
 
   /// The number of bytes after which the task gives way.
   private static let yieldAfter = 64 * 1024
@@ -82,7 +103,7 @@ final class HTTP2Connection: Activity {
   var lingerDeadline: Deadline { poller.deadline(after: configuration.lingerTimeout) }
 
   func run() async {
-    isParked = false
+    life = .active
     guard let session else { return end() }
     do throws(HTTP2Failure) {
       while true {
@@ -132,13 +153,13 @@ final class HTTP2Connection: Activity {
       input.clear()
       dispatch(session)
     }
-    if withholdsCredit {
+    if case .withheld = credit {
       session.end(.enhanceYourCalm)
       throw .flood(.withheldCredit)
     }
     announceEnd(session)
     let isSent = try flush(session)
-    if isSent, session.isOver || hasShutDown && legs.isEmpty && !session.wantsToSend { return .over }
+    if isSent, session.isOver || isShutDown && legs.isEmpty && !session.wantsToSend { return .over }
     if moved >= HTTP2Connection.yieldAfter {
       moved = 0
       return .yield
@@ -151,8 +172,17 @@ final class HTTP2Connection: Activity {
       case .failed: throw .broken
       }
     }
-    let isIdle = isSent && legs.isEmpty && !session.awaitsFields && !hasNoticed
-    return isIdle && isPausing ? .park : .wait
+    let isIdle = isSent && legs.isEmpty && !session.awaitsFields && !isEnding
+    return isIdle && life == .pausing ? .park : .wait
+  }
+
+  /// True if the graceful end has begun.
+  private var isEnding: Bool {
+    if case .none = shutdown { false } else { true }
+  }
+
+  var isShutDown: Bool {
+    if case .final = shutdown { true } else { false }
   }
 
   private func receive() -> Transfer {
@@ -179,11 +209,11 @@ final class HTTP2Connection: Activity {
       }
     }
     if legs.isEmpty {
-      // Set it only once; output that the client has not accepted yet may keep the connection open longer.
-      if deadlines.idle == nil, !hasShutDown { deadlines.idle = poller.deadline(after: configuration.idleTimeout) }
+      // Once: what the client has not taken yet may keep the connection for longer.
+      if deadlines.idle == nil, !isShutDown { deadlines.idle = poller.deadline(after: configuration.idleTimeout) }
     } else {
       deadlines.idle = nil
-      isPausing = false
+      if life == .pausing { life = .active }
     }
   }
 
@@ -221,7 +251,7 @@ final class HTTP2Connection: Activity {
   /// Records that the task of the stream has ended.
   func served(_ leg: HTTP2StreamLeg) {
     tasks -= 1
-    if leg.stream.isClosed || hasEnded {
+    if leg.stream.isClosed || life == .ended {
       remove(leg)
     } else {
       lingering += 1
@@ -231,17 +261,18 @@ final class HTTP2Connection: Activity {
 
   /// Starts to measure how fast the client accepts its responses, because memory is short.
   func beginWatch() {
-    sentWhenShort = session.flatMap { $0.outbound > 0 ? $0.sentBytes : nil }
+    if case .withheld = credit { return }
+    credit = .unwatched
+    if let session, session.outbound > 0 { credit = .watched(since: session.sentBytes) }
   }
 
   /// Ends the connection if its client has accepted less than `bytes` since `beginWatch` and the connection still
   /// holds responses.
   func endWatch(atLeast bytes: Int) {
-    guard let before = sentWhenShort, let session else { return }
-    sentWhenShort = nil
-    guard session.outbound > 0, session.sentBytes - before < bytes else { return }
-    withholdsCredit = true
-    wake()
+    guard case .watched(let before) = credit, let session else { return }
+    let isSlow = session.outbound > 0 && session.sentBytes - before < bytes
+    credit = isSlow ? .withheld : .unwatched
+    if isSlow { wake() }
   }
 
   /// Removes the leg of a finished stream.
@@ -253,7 +284,7 @@ final class HTTP2Connection: Activity {
       legs[position] = last
       last.stream.mark = position
     }
-    guard !hasEnded, let session, spareLegs.count < HTTP2Connection.spareLimit else { return }
+    guard life != .ended, let session, spareLegs.count < HTTP2Connection.spareLimit else { return }
     session.recycle(leg.stream)
     spareLegs.append(leg)
   }
@@ -266,7 +297,7 @@ final class HTTP2Connection: Activity {
 
   /// Keeps a task that has served its stream for another one. Returns false if the task must end.
   func keeps(_ server: HTTP2StreamServer) -> Bool {
-    guard !hasEnded, !isParked, spareServers.count < HTTP2Connection.spareLimit else { return false }
+    guard life != .ended, life != .parked, spareServers.count < HTTP2Connection.spareLimit else { return false }
     spareServers.append(server)
     return true
   }
@@ -320,21 +351,13 @@ final class HTTP2Connection: Activity {
 
   // MARK: Waiting
 
-  /// True if the connection should park: it has had no streams for a second, too many connections are idle, or memory
-  /// is short.
-  var isPausing = false
-
   private func wait(_ session: HTTP2Session) async throws(HTTP2Failure) {
-    if session.awaitsFields, !isRefused {
-      deadlines.fields = deadlines.fields ?? poller.deadline(after: configuration.headTimeout)
-    } else {
-      deadlines.fields = nil
-    }
+    deadlines.awaitFields(session.awaitsFields, until: poller.deadline(after: configuration.headTimeout))
     let wake: Wake
-    if legs.isEmpty, !stall.isRunning, deadlines.fields == nil, !hasNoticed {
+    if legs.isEmpty, !stall.isRunning, !deadlines.awaitsFields, !isEnding {
       let pause = poller.deadline(after: HTTP2Connection.pause)
       wake = await waiter.waitIdle(socket, until: min(pause, deadlines.idle ?? pause))
-      isPausing = wake == .park || wake == .timedOut
+      life = wake == .park || wake == .timedOut ? .pausing : .active
     } else {
       let wanted: Readiness = output.isEmpty ? .readable : [.readable, .writable]
       let limits = configuration.limits
@@ -357,23 +380,22 @@ final class HTTP2Connection: Activity {
 
   private var nextDeadline: Deadline {
     var next = min(deadlines.first, stall.nextLook(configuration.bodyTimeout, now: poller.now))
+    if case .announced(let deadline) = shutdown { next = min(next, deadline) }
     if lingering > 0 { for leg in legs where leg.socket == nil { next = min(next, leg.deadline) } }
     return next
   }
 
   private func expire(_ session: HTTP2Session) throws(HTTP2Failure) {
     try checkStall()
-    if deadlines.fields.hasPassed(at: poller.now) {
+    if deadlines.missesFields(at: poller.now) {
       worker.metrics.limited(.headerTimeout)
-      deadlines.fields = nil
-      isRefused = true
       session.end(.enhanceYourCalm)
     }
     if deadlines.idle.hasPassed(at: poller.now) {
       worker.metrics.limited(.idleTimeout)
       deadlines.idle = nil
       session.shutDown()
-      hasShutDown = true
+      shutdown = .final
     }
     for leg in legs where leg.socket == nil && leg.deadline.hasPassed(at: poller.now) {
       leg.giveUp()
@@ -384,12 +406,12 @@ final class HTTP2Connection: Activity {
 
   /// Wakes the task after a change for which the socket has no event.
   func wake() {
-    if isParked { unpark() } else { waiter.resume(.ready) }
+    if life == .parked { unpark() } else { waiter.resume(.ready) }
   }
 
   /// Wakes the task because a stream has data to send.
   func wakeToSend() {
-    // A running task sends before its next wait.
-    if isParked || waiter.isWaiting, session?.wantsToSend ?? false { wake() }
+    // A task that does not wait sends before it does.
+    if life == .parked || waiter.isWaiting, session?.wantsToSend ?? false { wake() }
   }
 }

@@ -2,16 +2,41 @@ import Reactor
 
 /// The deadlines of an HTTP/2 connection. Each is `nil` if the connection does not wait for the event.
 struct HTTP2Deadlines {
-  /// The end of the wait for the rest of a field section.
-  var fields: Deadline?
-  /// The end of the wait for the next request.
+  private enum Fields {
+    case complete
+    /// The rest of a field section is awaited.
+    case awaited(until: Deadline)
+    /// The client took too long to send the rest of its fields, and gets an error.
+    case missed
+  }
+
+  private var fields = Fields.complete
+  /// The next request.
   var idle: Deadline?
-  /// The end of the wait for the client's reply to the shutdown notice.
-  var notice: Deadline?
 
   /// The earliest deadline; `.never` if all are `nil`.
   var first: Deadline {
-    min(fields ?? .never, idle ?? .never, notice ?? .never)
+    if case .awaited(let deadline) = fields { min(deadline, idle ?? .never) } else { idle ?? .never }
+  }
+
+  var awaitsFields: Bool {
+    if case .awaited = fields { true } else { false }
+  }
+
+  /// Sets the deadline for the rest of a field section when the wait for it begins, and removes it at the end.
+  mutating func awaitFields(_ isAwaited: Bool, until deadline: Deadline) {
+    switch fields {
+    case .complete: if isAwaited { fields = .awaited(until: deadline) }
+    case .awaited: if !isAwaited { fields = .complete }
+    case .missed: break
+    }
+  }
+
+  /// Returns true once if the rest of a field section has not come in time.
+  mutating func missesFields(at now: UInt64) -> Bool {
+    guard case .awaited(let deadline) = fields, deadline.hasPassed(at: now) else { return false }
+    fields = .missed
+    return true
   }
 }
 
