@@ -7,7 +7,7 @@ import Telemetry
 
 /// Responds to requests on the admin listener. It sends no HTTP request to the upstream. For `/readyz` it tests whether
 /// the upstream accepts a connection.
-final class AdminHandler: Handler {
+final class AdminHandler: RequestHandler {
   private let status: ProcessStatus
   private let probe: UpstreamProbe
   /// True if the listener's address is loopback, so that only this machine can connect.
@@ -114,7 +114,7 @@ final class AdminHandler: Handler {
   }
 
   /// Milliseconds since 1970.
-  private static var now: Int64 { Int64(Clock.realNanoseconds() / 1_000_000) }
+  private static var now: Int64 { Int64(SystemClock.realNanoseconds() / 1_000_000) }
   /// Milliseconds of the monotonic clock.
-  private static var monotonic: UInt64 { Clock.monotonicNanoseconds() / 1_000_000 }
+  private static var monotonic: UInt64 { SystemClock.monotonicNanoseconds() / 1_000_000 }
 }

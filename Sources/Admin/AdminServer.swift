@@ -4,7 +4,7 @@ public import TLS
 
 /// The admin listener. It has its own thread, so that it answers while every worker is busy or stalled.
 public final class AdminServer: Sendable {
-  private let server: Server
+  private let server: ProxyServer
 
   /// Binds `address`, starts the thread `admin` and accepts connections.
   ///
@@ -17,14 +17,14 @@ public final class AdminServer: Sendable {
     address: Address, status: ProcessStatus, upstream: Resolver,
     upstreamTLS: @escaping @Sendable () -> TLSClient? = { nil }
   ) async throws(ServerError) {
-    server = try await Server(
+    server = try await ProxyServer(
       workers: 1, addresses: [address], descriptorReserve: AdminServer.descriptorReserve, threadName: "admin"
     ) { worker in
       ProxyWorker(
-        poller: worker.poller, resolver: upstream, settings: ProxySettings(AdminServer.configuration),
+        poller: worker.poller, resolver: upstream, settings: CompiledProxyConfiguration(AdminServer.configuration),
         handler: AdminHandler(
           status, UpstreamProbe(worker.poller, upstream, tls: upstreamTLS), isLoopback: address.isLoopback),
-        metrics: Unmeasured())
+        metrics: NoMetrics())
     }
   }
 

@@ -159,7 +159,7 @@ extension UInt64 {
   /// The positions of bytes that a request target must not contain: bytes that are not visible ASCII characters, and
   /// `"`, `#`, `<`, `>`. Only the first position is reliable.
   @inlinable @inline(__always)
-  public var unlikeTargets: UInt64 {
+  public var positionsOutsideTarget: UInt64 {
     let areLow = (self &- 0x2121_2121_2121_2121) & ~self
     // `"` differs from `#` only in the lowest bit, and `<` from `>` only in the next one.
     let areQuotes = (self | 0x0101_0101_0101_0101).places(of: UInt8(ascii: "#"))
@@ -169,7 +169,7 @@ extension UInt64 {
 
   /// The positions of all bytes except ASCII letters, digits and hyphens. All positions are reliable.
   @inlinable @inline(__always)
-  public var unlikeNames: UInt64 {
+  public var positionsOutsideFieldName: UInt64 {
     // Sums of 7-bit values do not carry into the next byte.
     let bytes = self & 0x7f7f_7f7f_7f7f_7f7f
     let folded = bytes | 0x2020_2020_2020_2020

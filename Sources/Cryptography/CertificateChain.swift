@@ -3,7 +3,7 @@ internal import COpenSSL
 /// The reason why a PEM text cannot be used.
 public enum PEMError: Error, Equatable, Sendable {
   /// The text contains no certificate, or no private key.
-  case nothingThere
+  case notFound
   /// A certificate or key in the text is damaged or of an unknown kind.
   case malformed
   /// The private key is encrypted; a server has no user who could type the pass phrase.
@@ -39,7 +39,7 @@ public enum PEMError: Error, Equatable, Sendable {
     }
     unsafe certificates = unsafe found
     if isMalformed { throw .malformed }
-    if unsafe found.isEmpty { throw .nothingThere }
+    if unsafe found.isEmpty { throw .notFound }
   }
 
   deinit {
@@ -134,7 +134,7 @@ public enum PEMError: Error, Equatable, Sendable {
       // OpenSSL has tried several decoders, and its last error can be from any of them. So the text of the PEM labels
       // decides which error is thrown.
       let text = String(decoding: pem, as: UTF8.self)
-      guard text.contains("PRIVATE KEY-----") else { throw .nothingThere }
+      guard text.contains("PRIVATE KEY-----") else { throw .notFound }
       throw text.contains("ENCRYPTED") ? .encrypted : .malformed
     }
     unsafe self.key = unsafe key

@@ -32,7 +32,7 @@ enum ASCII {
   static func endOfTarget(in bytes: Span<UInt8>, from start: Int) -> Int {
     var index = start
     while index <= bytes.count &- 8 {
-      let others = bytes.word(at: index).unlikeTargets
+      let others = bytes.word(at: index).positionsOutsideTarget
       if others != 0 { return index &+ others.trailingZeroBitCount &>> 3 }
       index &+= 8
     }

@@ -152,7 +152,7 @@ public final class HeadIndex {
   private func endOfName(_ bytes: Span<UInt8>, from start: Int) -> (offset: Int, isPlain: Bool) {
     var position = start
     while position <= bytes.count &- 8 {
-      let others = bytes.word(at: position).unlikeNames
+      let others = bytes.word(at: position).positionsOutsideFieldName
       position &+= others == 0 ? 8 : others.trailingZeroBitCount &>> 3
       if others != 0 { break }
     }

@@ -36,7 +36,7 @@ struct FloodBudget {
   private static let earnings = 4_000
 
   init(_ limits: HTTP2Limits) {
-    resets = Bucket(capacity: limits.resets, perSecond: limits.resetsPerSecond)
+    resets = Bucket(capacity: limits.streamResets, perSecond: limits.resetsPerSecond)
     control = Bucket(capacity: limits.controlFrames, perSecond: limits.controlFramesPerSecond)
   }
 

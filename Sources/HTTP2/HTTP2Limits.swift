@@ -18,7 +18,7 @@ public struct HTTP2Limits: Sendable, Equatable {
   /// The number of resets that are allowed in one burst: a browser that leaves a page cancels up to `concurrentStreams`
   /// requests. A reset costs the sender one frame and the upstream a request (CVE-2023-44487), also if the client makes
   /// the server send the reset (CVE-2025-8671).
-  public var resets = 100
+  public var streamResets = 100
   /// The number of resets allowed per second beyond the burst.
   public var resetsPerSecond = 10
   /// The number of control frames that are allowed in one burst. These carry no part of a request: PING, SETTINGS,

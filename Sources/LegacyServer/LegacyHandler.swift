@@ -4,7 +4,7 @@ public import Proxy
 import Reactor
 
 /// Serves a legacy server on a worker of the proxy. The handler answers every request itself and forwards none.
-public final class LegacyHandler: Handler {
+public final class LegacyHandler: RequestHandler {
   /// The maximum length of a body, in bytes: more than any form of the server needs.
   private static let bodyLimit = 64 * 1024
 
@@ -22,7 +22,7 @@ public final class LegacyHandler: Handler {
 
   /// Answers with the legacy server's response.
   public func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
-    .response(server.respond(to: request, now: Clock.realSeconds()))
+    .response(server.respond(to: request, now: SystemClock.realSeconds()))
   }
 
   /// Never called, because the handler forwards no request.

@@ -4,8 +4,8 @@ import Reactor
 
 /// Runs a legacy server on a loopback port, on a separate thread. The demo and end-to-end tests use it as the upstream.
 public final class LegacyService: Sendable {
-  private let server: Server
-  private static let settings = ProxySettings(ProxyConfiguration())
+  private let server: ProxyServer
+  private static let settings = CompiledProxyConfiguration(ProxyConfiguration())
 
   /// Binds a port on 127.0.0.1 and serves `legacy` there.
   ///
@@ -16,10 +16,10 @@ public final class LegacyService: Sendable {
     let addresses = [Address(literal: "127.0.0.1", port: Int(port))].compactMap(\.self)
     // The handler forwards no request, so the resolver is never used.
     let unusedResolver = Resolver(host: "127.0.0.1", port: 0)
-    server = try await Server(workers: 1, addresses: addresses, threadName: "legacy") { worker in
+    server = try await ProxyServer(workers: 1, addresses: addresses, threadName: "legacy") { worker in
       ProxyWorker(
         poller: worker.poller, resolver: unusedResolver, settings: LegacyService.settings,
-        handler: LegacyHandler(legacy), metrics: Unmeasured())
+        handler: LegacyHandler(legacy), metrics: NoMetrics())
     }
   }
 

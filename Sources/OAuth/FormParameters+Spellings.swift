@@ -17,7 +17,7 @@ extension FormParameters {
     for index in entries.indices where entries[index].parameter == nil {
       if let second = FormParameters.parameter(of: known, in: entries[index].name, asciiOf) { return second }
     }
-    for name in malformedNames where !known.contains(ParameterName(name)) {
+    for name in namesWithMalformedValue where !known.contains(ParameterName(name)) {
       if let second = FormParameters.parameter(of: known, in: name, asciiOf) { return second }
     }
     for name in namesAfterSemicolon {

@@ -50,7 +50,7 @@ public struct FormParameters: Sendable, Equatable {
   /// The parameters whose name and value could be decoded, in order.
   public private(set) var entries: [Entry] = []
   /// The names whose value could not be decoded.
-  public private(set) var malformedNames: [String] = []
+  public private(set) var namesWithMalformedValue: [String] = []
   /// True if a name could not be decoded. It is then unknown which parameter it is.
   public private(set) var hasMalformedName = false
   /// The additional names that a server finds if it also separates parameters at semicolons.
@@ -113,7 +113,7 @@ public struct FormParameters: Sendable, Equatable {
     }
     guard let value = FormEncoding.decode(pair.extracting(value)), !value.utf8.span.hasControl else {
       let name = parameter?.text ?? otherName
-      malformedNames.append(name)
+      namesWithMalformedValue.append(name)
       if let parameter = ParameterName(name) { malformed.formUnion(ParameterNames(parameter)) }
       return
     }
@@ -183,7 +183,7 @@ public struct FormParameters: Sendable, Equatable {
   /// value.
   public func reading(named name: String) -> ParameterValue {
     if let parameter = ParameterName(name) { return reading(parameter) }
-    if malformedNames.contains(name) { return .malformed }
+    if namesWithMalformedValue.contains(name) { return .malformed }
     guard let index = index(ofOther: name, from: 0) else { return .absent }
     guard self.index(ofOther: name, from: index + 1) == nil else { return .repeated }
     let value = entries[index].value
@@ -229,7 +229,7 @@ public struct FormParameters: Sendable, Equatable {
   public var given: ParameterNames { valued.union(malformed) }
 
   /// True if there are no parameters, not even malformed ones.
-  public var isEmpty: Bool { entries.isEmpty && malformedNames.isEmpty && !hasMalformedName }
+  public var isEmpty: Bool { entries.isEmpty && namesWithMalformedValue.isEmpty && !hasMalformedName }
 
   /// The entries whose name occurs more than once, and always with a value that can be decoded.
   public var repeatedEntries: [Entry] {
@@ -244,13 +244,13 @@ public struct FormParameters: Sendable, Equatable {
     }
     let name = entries[index].otherName
     let isAlone = self.index(ofOther: name, from: 0) == index && self.index(ofOther: name, from: index + 1) == nil
-    return !isAlone && !malformedNames.contains(name)
+    return !isAlone && !namesWithMalformedValue.contains(name)
   }
 
   /// A name that occurs more than once; `nil` if there is none.
   public var firstRepeated: String? {
     var seen: Set<String> = []
-    return (entries.map(\.name) + malformedNames).first { !seen.insert($0).inserted }
+    return (entries.map(\.name) + namesWithMalformedValue).first { !seen.insert($0).inserted }
   }
 
   /// The entries, encoded. All characters except unreserved ones are percent-encoded. A space becomes `%20` instead of

@@ -1,7 +1,7 @@
 extension TokenRequest {
   /// The users of all `Authorization` fields that some server may read as HTTP Basic. A user that cannot be
   /// form-decoded is unchanged.
-  public var namedInHeader: [String] { authorization.compactMap { TokenRequest.user(in: $0.reveal()) } }
+  public var usersInAuthorization: [String] { authorization.compactMap { TokenRequest.user(in: $0.reveal()) } }
 
   private static func user(in header: String) -> String? {
     let parts = header.split(whereSeparator: { $0 == " " || $0 == "\t" })

@@ -184,12 +184,12 @@ public struct FileReference: Sendable {
 /// The location of the store (`gateway.store`).
 public enum StoreLocation: Sendable {
   /// The default size: 128 MiB, which is enough for 650,000 families of refresh tokens.
-  public static let usualSize = 128 << 20
+  public static let defaultSize = 128 << 20
 
   /// The memory of this process, which other replicas cannot use.
   ///
   /// - size: The maximum size of all entries together, in bytes.
-  case memory(size: Int = usualSize)
+  case memory(size: Int = defaultSize)
   /// A shared server, `redis://HOST:PORT/DB`. Not supported yet.
   case redis(String)
 }

@@ -38,7 +38,7 @@ public enum CipherSuite: String, Sendable, CaseIterable {
 
   /// True for authenticated encryption (AEAD). There are attacks on the other suites, which use CBC and authenticate in
   /// a separate step (RFC 9325, section 4.2).
-  public var isAuthenticated: Bool {
+  public var isAEAD: Bool {
     switch self {
     case .ecdsaAES128CBC, .rsaAES128CBC, .ecdsaAES256CBC, .rsaAES256CBC: false
     default: true

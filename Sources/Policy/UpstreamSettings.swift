@@ -10,7 +10,7 @@ public struct UpstreamSettings: Sendable {
   /// The prefixes of the paths that the gateway forwards; empty (default) to forward all paths.
   public var pass: [String] = []
   /// The paths that resemble an endpoint path but are not endpoints, such as `/oauth/token_key`. `*` matches one
-  /// segment that consists of letters, digits and a few other characters (`ExactPath`).
+  /// segment that consists of letters, digits and a few other characters (`NotEndpointPattern`).
   public var notEndpoints: [String] = []
   /// The maximum length of a `state` that the server accepts, in bytes. If a sealed state is longer, the gateway keeps
   /// it in the store and sends a handle. Default: 2 KiB.

@@ -117,7 +117,7 @@ extension PolicyReader {
         error(.duplicateValue, item.node, "`\(suite.rawValue)` occurs twice in `ciphers`; keep one")
         continue
       }
-      if !suite.isAuthenticated {
+      if !suite.isAEAD {
         warn(
           .weakCipher, item.node,
           "`\(suite.rawValue)` encrypts and authenticates in two steps, which attacks have used; remove it")
@@ -232,7 +232,7 @@ extension PolicyReader {
       }
       return chain
     } catch {
-      let what = error == .nothingThere ? "has no certificate in it" : "is damaged"
+      let what = error == .notFound ? "has no certificate in it" : "is damaged"
       self.error(.invalidCertificate, field.node, "certificate file \(quoted(path)) \(what); use PEM")
       return nil
     }
@@ -249,7 +249,7 @@ extension PolicyReader {
     } catch {
       let what =
         switch error {
-        case .nothingThere: "has no private key in it; use PEM"
+        case .notFound: "has no private key in it; use PEM"
         case .malformed: "is damaged; use PEM"
         case .encrypted: "is encrypted, and the gateway cannot ask for the pass phrase; decrypt it"
         }

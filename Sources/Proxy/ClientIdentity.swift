@@ -16,9 +16,9 @@ final class ClientIdentity {
   private let plainPrefix: [UInt8]
 
   /// - Parameter isTold: true if a proxy supplied the address (PROXY protocol): then the client is not on this machine.
-  init(_ peer: Address, isTrusted: Bool, isSecure: Bool = false, isTold: Bool = false) {
+  init(_ peer: Address, isTrusted: Bool, isSecure: Bool = false, isFromProxyProtocol: Bool = false) {
     peerHost = peer.host
-    isLoopback = peer.isLoopback && !isTold
+    isLoopback = peer.isLoopback && !isFromProxyProtocol
     self.isTrusted = isTrusted
     self.isSecure = isSecure
     isHTTP2 = false

@@ -29,13 +29,13 @@ extension Exchange {
   /// Cuts the response if it has begun; else answers with `failure`, or not at all if the client is gone.
   private func end(_ head: RequestHead, _ failure: ProxyFailure?, _ limit: LimitKind?) async {
     let form = server.state.hasStartedResponse ? .page : errorForm(head)
-    if let limit { metrics.limited(limit) }
+    if let limit { metrics.recordLimit(limit) }
     clear()
     dropUnsentBody()
     if server.state.hasStartedResponse {
       server.state.cutResponse()
       metrics.requestFinished(
-        .passed, status: status, nanoseconds: Clock.monotonicNanoseconds() - began)
+        .passed, status: status, nanoseconds: SystemClock.monotonicNanoseconds() - began)
       return
     }
     if state.keepsHead { fromClient.consume(head.length) }

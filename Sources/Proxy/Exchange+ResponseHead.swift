@@ -17,7 +17,7 @@ extension Exchange {
       throw .upstream(error)
     }
     guard let parsed else { return nil }
-    metrics.upstreamAnswered(nanoseconds: Clock.monotonicNanoseconds() - began)
+    metrics.upstreamAnswered(nanoseconds: SystemClock.monotonicNanoseconds() - began)
     let input = upstream.input
     if state.isUploading { dropRequest() }
     if parsed.status == 101 { return beginTunnel(parsed, input, head) }
@@ -163,8 +163,8 @@ extension Exchange {
     return keepsAlive
   }
 
-  private func judge(_ location: String) -> LocationJudge.Outcome {
-    LocationJudge.judge(
+  private func judge(_ location: String) -> LocationRewriter.Outcome {
+    LocationRewriter.judge(
       location, carriesCookie: carriesCookie, request: server.requestNumber, worker.handler,
       worker.settings.configuration)
   }

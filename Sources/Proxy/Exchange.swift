@@ -128,7 +128,7 @@ final class Exchange {
     let upstream = answer.take()
     do throws(Failure) {
       let action = state.step(try begin(response, answer.parsed, head, of: upstream))
-      await server.waiter.gather()
+      await server.waiter.joinSendBatch()
       _ = try await transfer(action, upstream, head)
     } catch {
       await fail(error, head)
@@ -202,7 +202,7 @@ final class Exchange {
             until: deadlines.begin(state, settings, now: poller.now, taken: taken))
           action = state.step(event(after: wake))
         case .yield:
-          await server.waiter.giveWay()
+          await server.waiter.yieldShare()
           // No wait has looked at the deadline if bytes always moved.
           let isOver = deadlines.isOver(state, now: poller.now)
           action = state.step(isOver ? .expired(.request) : isClientGone ? .clientGone : .yielded)
@@ -210,7 +210,7 @@ final class Exchange {
           finish(upstream, mayReuse: mayReuse)
           return .finished
         case .closeQuietTunnel:
-          metrics.limited(.bodyTimeout)
+          metrics.recordLimit(.bodyTimeout)
           finish(upstream, mayReuse: false)
           return .finished
         case .retry:
@@ -236,7 +236,7 @@ final class Exchange {
     server.socket.push()
     server.state.finishedResponse()
     metrics.requestFinished(
-      .passed, status: status, nanoseconds: Clock.monotonicNanoseconds() - began)
+      .passed, status: status, nanoseconds: SystemClock.monotonicNanoseconds() - began)
     if mayReuse { pool.giveBack(upstream) } else { pool.retire(upstream) }
   }
 

@@ -26,8 +26,8 @@ struct ExchangeDeadlines {
 
   private let request: Deadline
   private var response: Deadline?
-  private var stall = Stall()
-  private var pace = Pace()
+  private var stall = WriteStallDetector()
+  private var pace = MinimumRateMeter()
   // The wait in progress.
   private var began: UInt64 = 0
   private var progress = Deadline.never

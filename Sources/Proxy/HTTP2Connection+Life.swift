@@ -36,7 +36,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
 
   func timerExpired() {
     guard life == .parked, let session else { return }
-    worker.metrics.limited(.idleTimeout)
+    worker.metrics.recordLimit(.idleTimeout)
     session.shutDown()
     shutdown = .final
     unpark()
@@ -53,7 +53,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
     switch shutdown {
     case .none:
       session.noticeShutdown()
-      if isFull { worker.metrics.limited(.requestsPerConnection) }
+      if isFull { worker.metrics.recordLimit(.requestsPerConnection) }
     case .announced(let deadline): until = deadline
     case .final: return
     }

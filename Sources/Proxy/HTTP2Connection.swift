@@ -7,7 +7,7 @@ import Telemetry
 /// One HTTP/2 connection of a client.
 ///
 /// Theory of operation. The session does the framing. Each stream is a separate task that runs the same code as an
-/// HTTP/1.1 connection over an `HTTP2StreamLeg`. The task of this object moves bytes between socket and session. It
+/// HTTP/1.1 connection over an `HTTP2StreamTransport`. The task of this object moves bytes between socket and session. It
 /// sleeps on the socket; a stream that has data to send wakes it, so that the output of several streams in a turn is
 /// sent in one system call. Without streams it parks as an HTTP/1.1 connection does. Objects and tasks of streams are
 /// reused for later streams of this connection, never for another connection.
@@ -51,8 +51,8 @@ final class HTTP2Connection: Activity {
   let input: Buffer
   let output = Buffer()
   /// One leg per stream, in no order; the stream's mark is the index.
-  private(set) var legs: [HTTP2StreamLeg] = []
-  private var spareLegs: [HTTP2StreamLeg] = []
+  private(set) var legs: [HTTP2StreamTransport] = []
+  private var spareLegs: [HTTP2StreamTransport] = []
   /// Tasks that wait for a new stream.
   var spareServers: [HTTP2StreamServer] = []
   /// The number of streams that a task serves.
@@ -66,8 +66,8 @@ final class HTTP2Connection: Activity {
   var timer: Timer?
   /// Bytes moved since the last yield.
   private var moved = 0
-  private var stall = Stall()
-  private var pace = Pace()
+  private var stall = WriteStallDetector()
+  private var pace = MinimumRateMeter()
   /// True if more is to be sent at once than a block holds.
   private var isBulk = false
   var deadlines = HTTP2Deadlines()
@@ -88,7 +88,7 @@ final class HTTP2Connection: Activity {
     block = FieldBlock(worker.poller.buffers)
     session = HTTP2Session(worker.settings.configuration.http2 ?? HTTP2Limits(), worker.poller.buffers)
     // The same time as for the first request of an HTTP/1.1 connection.
-    deadlines.idle = worker.poller.deadline(after: worker.settings.configuration.headTimeout)
+    deadlines.idle = worker.poller.deadline(after: worker.settings.configuration.headerTimeout)
     socket.observer = self
     worker.metrics.http2ConnectionOpened()
   }
@@ -109,7 +109,7 @@ final class HTTP2Connection: Activity {
       while true {
         switch try step(session) {
         case .again: continue
-        case .yield: await waiter.giveWay()
+        case .yield: await waiter.yieldShare()
         case .wait: try await wait(session)
         case .park: if park() { return }
         case .over: return await close()
@@ -117,7 +117,7 @@ final class HTTP2Connection: Activity {
       }
     } catch {
       if case .flood(let flood) = error {
-        worker.metrics.limited(limit(flood))
+        worker.metrics.recordLimit(limit(flood))
         // Try once to send the GOAWAY with the reason.
         breakStreams()
         _ = try? flush(session)
@@ -220,15 +220,15 @@ final class HTTP2Connection: Activity {
   private func begin(_ stream: HTTP2Stream, _ session: HTTP2Session) {
     // The client may consider a stream closed before its task has noticed.
     guard tasks < session.limits.concurrentStreams else {
-      worker.metrics.limited(.concurrentStreams)
+      worker.metrics.recordLimit(.concurrentStreams)
       return session.reset(stream, .refusedStream)
     }
-    let leg: HTTP2StreamLeg
+    let leg: HTTP2StreamTransport
     if let spare = spareLegs.popLast() {
       leg = spare
       leg.begin(stream)
     } else {
-      leg = HTTP2StreamLeg(stream, self, session)
+      leg = HTTP2StreamTransport(stream, self, session)
     }
     stream.mark = legs.count
     legs.append(leg)
@@ -249,7 +249,7 @@ final class HTTP2Connection: Activity {
   }
 
   /// Records that the task of the stream has ended.
-  func served(_ leg: HTTP2StreamLeg) {
+  func served(_ leg: HTTP2StreamTransport) {
     tasks -= 1
     if leg.stream.isClosed || life == .ended {
       remove(leg)
@@ -276,7 +276,7 @@ final class HTTP2Connection: Activity {
   }
 
   /// Removes the leg of a finished stream.
-  private func remove(_ leg: HTTP2StreamLeg) {
+  private func remove(_ leg: HTTP2StreamTransport) {
     let position = leg.stream.mark
     guard position >= 0, let last = legs.popLast() else { return }
     leg.stream.mark = -1
@@ -345,14 +345,14 @@ final class HTTP2Connection: Activity {
   /// Throws if the client has accepted nothing for too long.
   private func checkStall() throws(HTTP2Failure) {
     guard stall.isOver(configuration.bodyTimeout, now: poller.now, taken: taken) else { return }
-    worker.metrics.limited(.bodyTimeout)
+    worker.metrics.recordLimit(.bodyTimeout)
     throw .broken
   }
 
   // MARK: Waiting
 
   private func wait(_ session: HTTP2Session) async throws(HTTP2Failure) {
-    deadlines.awaitFields(session.awaitsFields, until: poller.deadline(after: configuration.headTimeout))
+    deadlines.awaitFields(session.awaitsFields, until: poller.deadline(after: configuration.headerTimeout))
     let wake: Wake
     if legs.isEmpty, !stall.isRunning, !deadlines.awaitsFields, !isEnding {
       let pause = poller.deadline(after: HTTP2Connection.pause)
@@ -371,7 +371,7 @@ final class HTTP2Connection: Activity {
       wake = await waiter.wait(socket, wanted, until: end)
       let waited = poller.now - began
       if isPaced, !pace.keeps(limits.minimumRate, window: limits.rateWindow, waited: waited, moved: taken) {
-        worker.metrics.limited(.minimumRate)
+        worker.metrics.recordLimit(.minimumRate)
         throw .broken
       }
     }
@@ -388,18 +388,18 @@ final class HTTP2Connection: Activity {
   private func expire(_ session: HTTP2Session) throws(HTTP2Failure) {
     try checkStall()
     if deadlines.missesFields(at: poller.now) {
-      worker.metrics.limited(.headerTimeout)
+      worker.metrics.recordLimit(.headerTimeout)
       session.end(.enhanceYourCalm)
     }
     if deadlines.idle.hasPassed(at: poller.now) {
-      worker.metrics.limited(.idleTimeout)
+      worker.metrics.recordLimit(.idleTimeout)
       deadlines.idle = nil
       session.shutDown()
       shutdown = .final
     }
     for leg in legs where leg.socket == nil && leg.deadline.hasPassed(at: poller.now) {
       leg.giveUp()
-      if !leg.stream.isOverdue { worker.metrics.limited(.bodyTimeout) }
+      if !leg.stream.isOverdue { worker.metrics.recordLimit(.bodyTimeout) }
       session.reset(leg.stream, leg.stream.isOverdue ? .none : .cancel)
     }
   }

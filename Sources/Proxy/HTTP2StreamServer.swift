@@ -27,7 +27,7 @@ final class HTTP2StreamServer: Activity {
   /// Sets the stream of `leg` as the next to serve.
   ///
   /// - Parameter refusal: the reason to refuse the request before it is read, if any.
-  func begin(_ leg: HTTP2StreamLeg, _ refusal: ProxyFailure?) {
+  func begin(_ leg: HTTP2StreamTransport, _ refusal: ProxyFailure?) {
     stage = .serving(refusal)
     server.begin(leg, of: connection.base)
     leg.open(server.socket)
@@ -44,7 +44,7 @@ final class HTTP2StreamServer: Activity {
       if let refusal { await server.refuse(refusal) } else { await server.run() }
       stage = connection.keeps(self) ? .spare : .ended
       // A deadline of the last request may still end a rest.
-      while case .spare = stage { await server.waiter.rest() }
+      while case .spare = stage { await server.waiter.waitForReuse() }
     }
     server.endStreams()
   }

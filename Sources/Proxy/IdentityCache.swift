@@ -9,7 +9,7 @@ final class IdentityCache {
     let peer: Address
     let isTrusted: Bool
     let isSecure: Bool
-    let isTold: Bool
+    let isFromProxyProtocol: Bool
     let identity: ClientIdentity
   }
 
@@ -19,16 +19,17 @@ final class IdentityCache {
   /// The maximum number of entries; a new connection compares them one by one.
   private static let limit = 8
 
-  func identity(of peer: Address, isTrusted: Bool, isSecure: Bool, isTold: Bool) -> ClientIdentity {
+  func identity(of peer: Address, isTrusted: Bool, isSecure: Bool, isFromProxyProtocol: Bool) -> ClientIdentity {
     for entry in entries
-    where entry.isTrusted == isTrusted && entry.isSecure == isSecure && entry.isTold == isTold
+    where entry.isTrusted == isTrusted && entry.isSecure == isSecure && entry.isFromProxyProtocol == isFromProxyProtocol
       && entry.peer.isSameHost(as: peer)
     {
       return entry.identity
     }
     let made = Entry(
-      peer: peer, isTrusted: isTrusted, isSecure: isSecure, isTold: isTold,
-      identity: ClientIdentity(peer, isTrusted: isTrusted, isSecure: isSecure, isTold: isTold))
+      peer: peer, isTrusted: isTrusted, isSecure: isSecure, isFromProxyProtocol: isFromProxyProtocol,
+      identity: ClientIdentity(peer, isTrusted: isTrusted, isSecure: isSecure, isFromProxyProtocol: isFromProxyProtocol)
+    )
     if entries.count < IdentityCache.limit {
       entries.append(made)
     } else {

@@ -11,21 +11,22 @@ final class ParkedConnection: TimerEntry, SocketObserver {
   private var isParked = true
   let socket: Socket
   let worker: ProxyWorker
-  let neighbour: Address
-  let told: ProxyHeader.Client?
+  let socketPeer: Address
+  let proxiedClient: ProxyHeader.Client?
   let admission: Admission
   let state: ConnectionState
   /// The deadline for the client's next request; a wake-up without a request does not extend it.
   let idleDeadline: Deadline
 
   init(
-    _ socket: Socket, _ worker: ProxyWorker, neighbour: Address, told: ProxyHeader.Client?, _ admission: Admission,
+    _ socket: Socket, _ worker: ProxyWorker, socketPeer: Address, proxiedClient: ProxyHeader.Client?,
+    _ admission: Admission,
     _ state: ConnectionState, idleDeadline: Deadline
   ) {
     self.socket = socket
     self.worker = worker
-    self.neighbour = neighbour
-    self.told = told
+    self.socketPeer = socketPeer
+    self.proxiedClient = proxiedClient
     self.admission = admission
     self.state = state
     self.idleDeadline = idleDeadline
@@ -55,7 +56,7 @@ final class ParkedConnection: TimerEntry, SocketObserver {
   }
 
   override func expired() {
-    worker.metrics.limited(.idleTimeout)
+    worker.metrics.recordLimit(.idleTimeout)
     socket.close()
   }
 }

@@ -13,9 +13,9 @@ public final class ProxyWorker {
   /// The counters of the worker.
   public let metrics: any ProxyMetrics
   /// The current settings, replaced by a reload between two requests.
-  public private(set) var settings: ProxySettings
+  public private(set) var settings: CompiledProxyConfiguration
   /// The current handler, replaced together with the settings.
-  public private(set) var handler: any Handler
+  public private(set) var handler: any RequestHandler
   /// The fields of the request head and of the response head that are being processed. One index of each kind serves
   /// all connections, because a head is parsed and rewritten without a wait in between.
   let requestFields = HeadIndex()
@@ -49,7 +49,8 @@ public final class ProxyWorker {
   ///
   /// - Parameter connections: the counts shared by all workers of a server.
   public init(
-    poller: Poller, resolver: Resolver, settings: ProxySettings, handler: any Handler, metrics: any ProxyMetrics,
+    poller: Poller, resolver: Resolver, settings: CompiledProxyConfiguration, handler: any RequestHandler,
+    metrics: any ProxyMetrics,
     connections: ConnectionLimits = ConnectionLimits()
   ) {
     self.poller = poller
@@ -58,7 +59,7 @@ public final class ProxyWorker {
     self.metrics = metrics
     self.connections = connections
     handshakes = HandshakeGate(poller)
-    keyUpdateFlood = { metrics.limited(.keyUpdates) }
+    keyUpdateFlood = { metrics.recordLimit(.keyUpdates) }
     pool = UpstreamPool(poller, resolver: resolver, settings: settings, handshakes: handshakes, metrics: metrics)
     poller.buffers.limit = settings.configuration.limits.bufferMemory
   }
@@ -70,7 +71,7 @@ public final class ProxyWorker {
   }
 
   /// Uses new settings and a new handler for all requests that begin afterwards.
-  public func adopt(_ settings: ProxySettings, _ handler: any Handler) {
+  public func adopt(_ settings: CompiledProxyConfiguration, _ handler: any RequestHandler) {
     let old = self.settings.configuration.upstreamTLS
     self.settings = settings
     self.handler = handler
@@ -130,7 +131,7 @@ public final class ProxyWorker {
 
   /// The `Date` field, with its line end, of a response that is created now.
   var dateLine: [UInt8] {
-    let second = Clock.realSeconds()
+    let second = SystemClock.realSeconds()
     if second != dateSecond {
       dateSecond = second
       date = Array("Date: \(HTTPDate.format(second))\r\n".utf8)
@@ -151,7 +152,7 @@ public protocol ProxyMetrics: AnyObject {
   /// A gRPC call was refused, because its trailers would be lost.
   func grpcRefused()
   /// A limit was reached.
-  func limited(_ limit: LimitKind)
+  func recordLimit(_ limit: LimitKind)
   /// A client's TLS handshake ended.
   func handshakeFinished(_ outcome: HandshakeOutcome)
   /// A TLS handshake with the upstream failed.

@@ -8,7 +8,7 @@ enum RequestReader {
   /// client may not send.
   static func read(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ identity: ClientIdentity,
-    _ settings: ProxySettings, number: UInt64
+    _ settings: CompiledProxyConfiguration, number: UInt64
   ) -> Request {
     var headers = Headers(capacity: fields.count)
     for field in fields where !field.isNominated {

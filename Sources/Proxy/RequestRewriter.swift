@@ -16,7 +16,7 @@ enum RequestRewriter {
   /// `Buffer.slack`.
   static func write(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ identity: ClientIdentity,
-    _ settings: ProxySettings, to buffer: Buffer
+    _ settings: CompiledProxyConfiguration, to buffer: Buffer
   ) -> Written {
     buffer.append(bytes, in: head.methodRange)
     buffer.append(0x20)
@@ -85,7 +85,9 @@ enum RequestRewriter {
   }
 
   /// Returns the value of `Upgrade` if the configuration allows this protocol and the request is a GET without a body.
-  static func allowedUpgrade(_ head: RequestHead, _ bytes: Span<UInt8>, _ settings: ProxySettings) -> Range<Int>? {
+  static func allowedUpgrade(
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ settings: CompiledProxyConfiguration
+  ) -> Range<Int>? {
     guard let upgrade = head.upgrade, head.body == .none, head.method == .get else { return nil }
     return settings.configuration.upgrades.contains { HeadIndex.equal(bytes, upgrade, $0) } ? upgrade : nil
   }
@@ -95,7 +97,7 @@ enum RequestRewriter {
   }
 
   /// True if a `Via` of the request contains this gateway's name: a loop (RFC 9110, section 7.6.3).
-  static func isLoop(_ bytes: Span<UInt8>, _ fields: HeadIndex, _ settings: ProxySettings) -> Bool {
+  static func isLoop(_ bytes: Span<UInt8>, _ fields: HeadIndex, _ settings: CompiledProxyConfiguration) -> Bool {
     guard fields.has(.via) else { return false }
     let pseudonym = settings.loopMark
     for field in fields where field.known == .via {

@@ -69,7 +69,7 @@ enum ResponseRewriter {
   private static let secureAttribute: StaticString = "; Secure"
 
   /// Returns the maximum number of bytes by which the fields grow, not counting replacements and an added `Date`.
-  static func growth(of fields: HeadIndex, _ settings: ProxySettings) -> Int {
+  static func growth(of fields: HeadIndex, _ settings: CompiledProxyConfiguration) -> Int {
     var growth = settings.strictTransportLine.count
     guard settings.configuration.securesCookies, fields.has(.setCookie) else { return growth }
     for field in fields where field.known == .setCookie { growth += secureAttribute.utf8CodeUnitCount }
@@ -84,7 +84,7 @@ enum ResponseRewriter {
   static func write(
     _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing.Field, keepsAlive: Bool,
     minorVersion: Int, _ replacements: borrowing Replacements, date: [UInt8], strictTransport: [UInt8],
-    _ settings: ProxySettings, to sink: some ResponseHeadSink
+    _ settings: CompiledProxyConfiguration, to sink: some ResponseHeadSink
   ) {
     sink.appendStart(status: head.status, bytes, reason: head.reason)
     for index in 0..<fields.count where !fields[index].isNominated {

@@ -16,7 +16,7 @@ extension ServerConnection {
   func enter(speaksProxyProtocol: Bool) async -> Entry {
     let limits = settings.configuration.limits
     if speaksProxyProtocol, !(await readProxyHeader()) {
-      worker.metrics.limited(.proxyProtocol)
+      worker.metrics.recordLimit(.proxyProtocol)
       return .closed
     }
     guard admission.isWithinTotal else { return refusal(.overloaded(.connections)) }
@@ -36,7 +36,7 @@ extension ServerConnection {
       refusalPlace = place
       return .refused(failure)
     }
-    if case .overloaded(let limit) = failure { worker.metrics.limited(limit) }
+    if case .overloaded(let limit) = failure { worker.metrics.recordLimit(limit) }
     return .closed
   }
 
@@ -57,7 +57,7 @@ extension ServerConnection {
   /// in time.
   private func readProxyHeader() async -> Bool {
     guard settings.configuration.trusts(peer) else { return false }
-    let deadline = poller.deadline(after: settings.configuration.headTimeout)
+    let deadline = poller.deadline(after: settings.configuration.headerTimeout)
     let buffer = poller.buffers.take()
     defer { poller.buffers.giveBack(buffer) }
     while true {

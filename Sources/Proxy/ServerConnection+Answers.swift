@@ -11,7 +11,7 @@ extension ServerConnection {
   ) async {
     let (response, fields) = encoded(given)
     // Gather before taking a buffer: many tasks may wait here.
-    await waiter.gather()
+    await waiter.joinSendBatch()
     let buffer = poller.buffers.take()
     if poller.isDraining || worker.isWindingDown { state.refuseFurtherRequests() }
     if let line = response.reason.flatMap({ _ in ResponseEncoder.statusLine(response) }) {
@@ -47,7 +47,7 @@ extension ServerConnection {
     }
     poller.buffers.wipeAndGiveBack(buffer)
     if isCut { state.cutResponse() } else { state.finishedResponse() }
-    let ended = began == 0 ? 0 : Clock.monotonicNanoseconds() - began
+    let ended = began == 0 ? 0 : SystemClock.monotonicNanoseconds() - began
     worker.metrics.requestFinished(handling, status: response.status, nanoseconds: ended)
   }
 
@@ -80,7 +80,7 @@ extension ServerConnection {
         switch await waiter.wait(socket, .writable, until: min(deadline, progress)) {
         case .ready: continue
         case .timedOut:
-          worker.metrics.limited(.bodyTimeout)
+          worker.metrics.recordLimit(.bodyTimeout)
           return false
         case .draining, .park: return false
         }

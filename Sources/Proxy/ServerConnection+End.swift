@@ -39,7 +39,7 @@ extension ServerConnection {
       let acknowledged = socket.acknowledged
       guard socket.unacknowledged > 0, acknowledged > taken, !end.hasPassed(at: poller.now) else { return }
       taken = acknowledged
-      await waiter.giveWay()
+      await waiter.yieldShare()
     }
   }
 

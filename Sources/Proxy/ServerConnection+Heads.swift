@@ -43,7 +43,7 @@ extension ServerConnection {
           return .refused(.request(input.withSpan { RequestHeadParser.overlong($0, limits) }))
         }
         if input.readRoom == 0 { input.compact() }
-        let until = deadline ?? poller.deadline(after: settings.configuration.headTimeout)
+        let until = deadline ?? poller.deadline(after: settings.configuration.headerTimeout)
         deadline = until
         if await waiter.wait(socket, .readable, until: until) == .timedOut { return .refused(.timeout) }
       } else {
@@ -51,7 +51,7 @@ extension ServerConnection {
         let wake: Wake
         if state.requests == 0 {
           // The client has just connected: a drain must not drop the request that is on its way.
-          let until = firstByteDeadline ?? poller.deadline(after: settings.configuration.headTimeout)
+          let until = firstByteDeadline ?? poller.deadline(after: settings.configuration.headerTimeout)
           firstByteDeadline = until
           wake = await waiter.wait(socket, .readable, until: until)
         } else {
@@ -72,7 +72,7 @@ extension ServerConnection {
           park()
           return .parked
         case .timedOut:
-          worker.metrics.limited(state.requests == 0 ? .headerTimeout : .idleTimeout)
+          worker.metrics.recordLimit(state.requests == 0 ? .headerTimeout : .idleTimeout)
           return .closed
         case .draining:
           // Bytes that have already arrived are answered, even if their event is still pending.

@@ -21,7 +21,7 @@ final class ServerConnection: Activity {
     /// An `HTTP2Connection` has the socket. This is its record of the client, with the bytes that have come so far.
     case http2
     /// It serves the streams of an HTTP/2 connection one after the other; `nil` between two of them.
-    case streams(HTTP2StreamLeg?)
+    case streams(HTTP2StreamTransport?)
     /// A `ParkedConnection` has taken its place.
     case parked
   }
@@ -33,10 +33,10 @@ final class ServerConnection: Activity {
   private(set) var identity: ClientIdentity
   /// The client that `identity` describes: the socket's peer, or the client named by a trusted proxy.
   private(set) var peer: Address
-  let neighbour: Address
-  var told: ProxyHeader.Client?
+  let socketPeer: Address
+  var proxiedClient: ProxyHeader.Client?
   /// The settings from which `identity` was derived.
-  private var identified: ProxySettings
+  private var identified: CompiledProxyConfiguration
   /// The listener's TLS; `nil` for plaintext.
   let tls: TLSServer?
   let admission: Admission
@@ -69,11 +69,11 @@ final class ServerConnection: Activity {
     self.worker = worker
     requestFields = worker.requestFields
     self.peer = peer
-    neighbour = peer
+    socketPeer = peer
     self.tls = tls
     identified = worker.settings
     identity = worker.identities.identity(
-      of: peer, isTrusted: worker.settings.configuration.trusts(peer), isSecure: false, isTold: false)
+      of: peer, isTrusted: worker.settings.configuration.trusts(peer), isSecure: false, isFromProxyProtocol: false)
     admission = Admission(worker.connections, total: worker.settings.configuration.limits.connections)
     waiter = Waiter(worker.poller)
     stage = .accepted(speaksProxyProtocol: speaksProxyProtocol)
@@ -86,14 +86,14 @@ final class ServerConnection: Activity {
     carrier = parked.socket
     worker = parked.worker
     requestFields = worker.requestFields
-    neighbour = parked.neighbour
+    socketPeer = parked.socketPeer
     // Its handshake is done.
     tls = nil
     identified = parked.worker.settings
-    let isTold = parked.told != nil && identified.configuration.trusts(parked.neighbour)
-    told = isTold ? parked.told : nil
-    peer = told?.address ?? neighbour
-    identity = ServerConnection.identity(of: peer, told, parked.socket, parked.worker)
+    let isFromProxyProtocol = parked.proxiedClient != nil && identified.configuration.trusts(parked.socketPeer)
+    proxiedClient = isFromProxyProtocol ? parked.proxiedClient : nil
+    peer = proxiedClient?.address ?? socketPeer
+    identity = ServerConnection.identity(of: peer, proxiedClient, parked.socket, parked.worker)
     admission = parked.admission
     state = parked.state
     idleDeadline = parked.idleDeadline
@@ -109,8 +109,8 @@ final class ServerConnection: Activity {
     requestFields = worker.requestFields
     identity = connection.identity.overHTTP2
     peer = connection.peer
-    neighbour = connection.neighbour
-    told = connection.told
+    socketPeer = connection.socketPeer
+    proxiedClient = connection.proxiedClient
     identified = connection.identified
     tls = nil
     admission = connection.admission
@@ -119,12 +119,12 @@ final class ServerConnection: Activity {
   }
 
   /// Makes it ready for the next stream of `connection`: nothing of the last one is left.
-  func begin(_ stream: HTTP2StreamLeg, of connection: ServerConnection) {
+  func begin(_ stream: HTTP2StreamTransport, of connection: ServerConnection) {
     connection.followSettings()
     if identified !== connection.identified {
       identity = connection.identity.overHTTP2
       peer = connection.peer
-      told = connection.told
+      proxiedClient = connection.proxiedClient
       identified = connection.identified
     }
     state = ConnectionState()
@@ -139,7 +139,7 @@ final class ServerConnection: Activity {
 
   /// Adopts the client named by a trusted proxy.
   func believe(_ client: ProxyHeader.Client) {
-    told = client
+    proxiedClient = client
     peer = client.address
     identify()
   }
@@ -151,20 +151,21 @@ final class ServerConnection: Activity {
   /// Updates the identity from the settings: the trusted proxies may have changed since the connection was accepted.
   func identify() {
     identified = settings
-    if told != nil, !settings.configuration.trusts(neighbour) {
-      told = nil
-      peer = neighbour
+    if proxiedClient != nil, !settings.configuration.trusts(socketPeer) {
+      proxiedClient = nil
+      peer = socketPeer
     }
-    identity = ServerConnection.identity(of: peer, told, carrier, worker)
+    identity = ServerConnection.identity(of: peer, proxiedClient, carrier, worker)
     if case .streams = stage { identity = identity.overHTTP2 }
   }
 
   private static func identity(
-    of peer: Address, _ told: ProxyHeader.Client?, _ carrier: Socket, _ worker: ProxyWorker
+    of peer: Address, _ proxiedClient: ProxyHeader.Client?, _ carrier: Socket, _ worker: ProxyWorker
   ) -> ClientIdentity {
-    let isSecure = carrier.layer != nil || told?.isSecure ?? false
+    let isSecure = carrier.layer != nil || proxiedClient?.isSecure ?? false
     return worker.identities.identity(
-      of: peer, isTrusted: worker.settings.configuration.trusts(peer), isSecure: isSecure, isTold: told != nil)
+      of: peer, isTrusted: worker.settings.configuration.trusts(peer), isSecure: isSecure,
+      isFromProxyProtocol: proxiedClient != nil)
   }
 
   deinit {
@@ -175,11 +176,11 @@ final class ServerConnection: Activity {
   }
 
   /// The stream that it serves, whose responses need not become HTTP/1.1 where they pass.
-  var stream: HTTP2StreamLeg? {
+  var stream: HTTP2StreamTransport? {
     if case .streams(let stream) = stage { stream } else { nil }
   }
   var poller: Poller { worker.poller }
-  var settings: ProxySettings { worker.settings }
+  var settings: CompiledProxyConfiguration { worker.settings }
   /// The field for connections over TLS, which replaces the upstream's; empty for none.
   var strictTransport: [UInt8] { carrier.layer == nil ? [] : settings.strictTransportLine }
 
@@ -197,7 +198,7 @@ final class ServerConnection: Activity {
     while true {
       switch await nextHead() {
       case .head(let head):
-        let began = Clock.monotonicNanoseconds()
+        let began = SystemClock.monotonicNanoseconds()
         var route = route(head)
         if case .inspect = route { route = await inspect(head) }
         switch route {
@@ -252,7 +253,7 @@ final class ServerConnection: Activity {
 
   /// Counts the limit that caused a failure.
   func note(_ failure: ProxyFailure, in part: MessagePart) {
-    if let limit = failure.limit(in: part) { worker.metrics.limited(limit) }
+    if let limit = failure.limit(in: part) { worker.metrics.recordLimit(limit) }
   }
 
   /// Decides the handling of the request whose head is at the front of the input.
@@ -261,7 +262,7 @@ final class ServerConnection: Activity {
     state.receivedHead(hasBody: head.body != .none, keepsAlive: head.keepsAlive)
     if worker.isWindingDown || poller.isDraining { state.refuseFurtherRequests() }
     if state.requests >= settings.configuration.limits.requestsPerConnection, head.keepsAlive {
-      worker.metrics.limited(.requestsPerConnection)
+      worker.metrics.recordLimit(.requestsPerConnection)
       state.refuseFurtherRequests()
     }
     followSettings()
@@ -338,6 +339,7 @@ final class ServerConnection: Activity {
     stage = .parked
     // The socket holds it.
     _ = ParkedConnection(
-      socket, worker, neighbour: neighbour, told: told, admission, state, idleDeadline: idleDeadline)
+      socket, worker, socketPeer: socketPeer, proxiedClient: proxiedClient, admission, state, idleDeadline: idleDeadline
+    )
   }
 }

@@ -30,7 +30,7 @@ public final class Upstream {
     let head = try encode(request)
     let client = isIdempotent ? connection.socket : nil
     // Gather before taking a connection, so that the connection is used as soon as it is taken.
-    await waiter.gather()
+    await waiter.joinSendBatch()
     if client != nil, connection.isAbandoned { throw .clientGone(afterSending: false) }
     var mayReuse = true
     while true {
@@ -63,7 +63,7 @@ public final class Upstream {
   private func note(_ failure: UpstreamFailure) {
     if case .clientGone = failure { return }
     worker.metrics.upstreamFailed(failure)
-    if let limit = ProxyFailure.upstream(failure).limit(in: .body) { worker.metrics.limited(limit) }
+    if let limit = ProxyFailure.upstream(failure).limit(in: .body) { worker.metrics.recordLimit(limit) }
   }
 
   /// Returns the encoded head. Throws `unsendable` if it cannot be encoded safely.
@@ -173,12 +173,12 @@ public final class Upstream {
     of upstream: UpstreamConnection, method: Method, hasWholeRequest: Bool, _ client: Socket?
   ) async throws(UpstreamFailure) -> UpstreamResponse {
     let deadline = poller.deadline(after: worker.settings.configuration.responseTimeout)
-    let began = Clock.monotonicNanoseconds()
+    let began = SystemClock.monotonicNanoseconds()
     var reader = ResponseHeadReader()
     while true {
       // An early response is already in the input.
       if let head = try reader.parse(upstream.input, to: method, into: worker.responseFields) {
-        worker.metrics.upstreamAnswered(nanoseconds: Clock.monotonicNanoseconds() - began)
+        worker.metrics.upstreamAnswered(nanoseconds: SystemClock.monotonicNanoseconds() - began)
         let response = worker.values(of: head, upstream.input)
         upstream.input.consume(head.length)
         return UpstreamResponse(response, upstream, head, hasWholeRequest: hasWholeRequest, connection)
@@ -239,7 +239,7 @@ public final class UpstreamResponse {
     response.headers = Headers(
       head.headers.fields.map { field in
         guard UpstreamResponse.locationNames.contains(where: { field.name.isEqualIgnoringCase(to: $0) }),
-          let moved = LocationJudge.moved(field.value, configuration)
+          let moved = LocationRewriter.moved(field.value, configuration)
         else { return field }
         return Headers.Field(name: field.name, value: moved)
       })
@@ -290,7 +290,7 @@ public final class UpstreamResponse {
       let limit = server.worker.settings.configuration.collectedBodyLimit
       let content = try Decoder.decode(body, coding, limit: limit)
       guard server.charge(content.count) else {
-        server.worker.metrics.limited(.bufferMemory)
+        server.worker.metrics.recordLimit(.bufferMemory)
         throw .outOfMemory
       }
       return content
@@ -317,7 +317,7 @@ public final class UpstreamResponse {
           throw .malformed(error.description)
         }
         guard isWithinMemory else {
-          worker.metrics.limited(.bufferMemory)
+          worker.metrics.recordLimit(.bufferMemory)
           throw .malformed("a body for which `max_buffer_memory` leaves no room")
         }
         let limit = worker.settings.configuration.collectedBodyLimit

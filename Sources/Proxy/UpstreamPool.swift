@@ -8,7 +8,7 @@ public final class UpstreamPool {
   private let resolver: Resolver
   private let handshakes: HandshakeGate
   private let metrics: any ProxyMetrics
-  var settings: ProxySettings
+  var settings: CompiledProxyConfiguration
   private var idle: [UpstreamConnection] = []
   /// The number of connections, idle or in use, including those being established.
   private var open = 0
@@ -31,7 +31,7 @@ public final class UpstreamPool {
   public private(set) var opened: UInt64 = 0
 
   init(
-    _ poller: Poller, resolver: Resolver, settings: ProxySettings, handshakes: HandshakeGate,
+    _ poller: Poller, resolver: Resolver, settings: CompiledProxyConfiguration, handshakes: HandshakeGate,
     metrics: any ProxyMetrics
   ) {
     self.poller = poller

@@ -77,7 +77,7 @@ final class Acceptor: Activity {
       if result < 0 {
         let error = IOError(code: -result)
         if error == .wouldBlock { return .drained }
-        if Acceptor.isOfConnection(error) { continue }
+        if Acceptor.isConnectionError(error) { continue }
         // The process is out of descriptors or memory: an immediate retry would only spin.
         return .exhausted
       }
@@ -96,7 +96,7 @@ final class Acceptor: Activity {
   /// True if the error concerns only the connection at the front of the queue, not the listening socket. accept(2) on
   /// Linux returns pending network errors of the new connection, and a firewall may forbid one connection; the next one
   /// may succeed.
-  static func isOfConnection(_ error: IOError) -> Bool {
+  static func isConnectionError(_ error: IOError) -> Bool {
     switch error {
     case .interrupted, .aborted, .protocolViolation, .notPermitted, .networkDown, .noProtocolOption, .hostDown,
       .noNetwork, .hostUnreachable, .notSupported, .networkUnreachable, .timedOut:

@@ -8,7 +8,7 @@ import Synchronization
 /// until the next deadline. For an event, it queues the job of the task that waits for the event; the job runs in the
 /// next turn. So a task that yields cannot starve the sockets, and the sockets cannot starve the jobs.
 ///
-/// A task gives way (`Waiter.giveWay`) when it has moved many bytes and has more to move. At most `postponedPerTurn` of
+/// A task gives way (`Waiter.yieldShare`) when it has moved many bytes and has more to move. At most `postponedPerTurn` of
 /// these tasks continue in each turn, in the order in which they gave way; otherwise hundreds of large transfers would
 /// delay every step of a small request.
 ///
@@ -82,7 +82,7 @@ public final class EventLoop: SerialExecutor {
 
   /// Queues a job that continues later in this turn, after other jobs. Valid only while `hasOthers` is true. Called on
   /// the loop's own thread.
-  func gather(_ job: UnownedJob) {
+  func joinSendBatch(_ job: UnownedJob) {
     assert(unsafe hasOthers, "gathered where nothing will run it")
     unsafe gathered.append(job)
   }

@@ -16,8 +16,10 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
   package static let wouldBlock = IOError(code: 11)
   static let notPermitted = IOError(code: 1)
   static let interrupted = IOError(code: 4)
+  /// EEXIST.
+  package static let exists = IOError(code: 17)
   static let noNetwork = IOError(code: 64)
-  static let protocolViolation = IOError(code: 71)
+  package static let protocolViolation = IOError(code: 71)
   static let noProtocolOption = IOError(code: 92)
   static let notSupported = IOError(code: 95)
   static let networkDown = IOError(code: 100)
@@ -25,9 +27,9 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
   static let timedOut = IOError(code: 110)
   static let hostDown = IOError(code: 112)
   static let hostUnreachable = IOError(code: 113)
-  static let aborted = IOError(code: 103)
-  static let reset = IOError(code: 104)
-  static let addressInUse = IOError(code: 98)
+  package static let aborted = IOError(code: 103)
+  package static let reset = IOError(code: 104)
+  package static let addressInUse = IOError(code: 98)
   static let inProgress = IOError(code: 115)
 
   /// Returns `result`, the result of a function of CLinux. Throws the error if it is negative (-errno).

@@ -6,7 +6,7 @@ import CLinux
 @safe public final class Poller {
   private let epoll: Int32
   let loop: EventLoop
-  let room: WaitingRoom
+  let room: Suspension
   /// The sockets, indexed by descriptor. Each is retained once here, so that an event needs no reference counting.
   private var slots: [Unmanaged<Socket>?] = unsafe []
   private var generation: UInt32 = 0
@@ -31,7 +31,7 @@ import CLinux
   init(_ loop: EventLoop) {
     epoll = loop.descriptor
     self.loop = loop
-    room = WaitingRoom(loop)
+    room = Suspension(loop)
     now = cl_monotonic() / 1_000_000
     wheel = TimerWheel(now: now)
   }

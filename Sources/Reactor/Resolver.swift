@@ -13,7 +13,7 @@ public final class Resolver: Sendable {
     var addresses: [Address] = []
     var resolvedAt: UInt64 = 0
     var isRunning = false
-    var waiting: [Handover<Result<[Address], ResolveError>>] = []
+    var waiting: [CrossThreadValue<Result<[Address], ResolveError>>] = []
   }
 
   /// The function that looks a name up; it blocks.
@@ -57,7 +57,7 @@ public final class Resolver: Sendable {
   /// Returns the addresses, after a look-up if necessary. Throws if the look-up fails.
   public func resolve(on poller: Poller) async throws(ResolveError) -> [Address] {
     if let known = known(now: poller.now) { return known }
-    let answer = Handover<Result<[Address], ResolveError>>(poller.loop)
+    let answer = CrossThreadValue<Result<[Address], ResolveError>>(poller.loop)
     let starts = state.withLock { state in
       state.waiting.append(answer)
       defer { state.isRunning = true }
@@ -70,7 +70,7 @@ public final class Resolver: Sendable {
   private func lookUp() {
     do throws(IOError) {
       // `isRunning` limits each name to one thread at a time.
-      try Thread.start("resolver") { self.finish(self.ask(self.host, self.port)) }
+      try OSThread.start("resolver") { self.finish(self.ask(self.host, self.port)) }
     } catch {
       finish(.failure(ResolveError(host: host, reason: error.description)))
     }

@@ -15,16 +15,16 @@ public enum Wake: Equatable, Sendable {
 ///
 /// The waiter itself is the entry of the timer wheel for the deadline: a cancellation handler or a racing child task
 /// would cost 3 to 30 times as much.
-@safe public final class Waiter: Host {
+@safe public final class Waiter: JobHost {
   /// The job of the task while it waits.
-  private var visitor: UnownedJob?
+  private var suspendedJob: UnownedJob?
   private var wake = Wake.ready
   /// The reason of a wait that only lets other jobs run first; `nil` for a wait that an event or `resume` ends.
   private var pause: Pause?
   private let poller: Poller
   // The parts of the poller that a wait uses, in constants to avoid a retain and release per use.
   private let loop: EventLoop
-  private let room: WaitingRoom
+  private let room: Suspension
   private let wheel: TimerWheel
   private let idle: IdleList
   // The links of the list of idle waits, oldest first. Unretained: a waiter is in the list only while its task waits,
@@ -35,8 +35,8 @@ public enum Wake: Equatable, Sendable {
 
   private enum Pause {
     case yield
-    case giveWay
-    case gather
+    case yieldShare
+    case joinSendBatch
   }
 
   /// Creates a waiter for a task of the poller's worker.
@@ -96,7 +96,7 @@ public enum Wake: Equatable, Sendable {
   }
 
   /// Waits for a call of `resume`; the deadline of an earlier wait may end it too.
-  public func rest() async {
+  public func waitForReuse() async {
     await suspend()
   }
 
@@ -108,16 +108,16 @@ public enum Wake: Equatable, Sendable {
 
   /// Like `yield`, for a task that has moved many bytes and has more: only a few of these tasks continue in a turn, in
   /// the order in which they gave way.
-  public func giveWay() async {
-    pause = .giveWay
+  public func yieldShare() async {
+    pause = .yieldShare
     await suspend()
   }
 
   /// Lets other jobs of this turn run first. For a task that is about to send the result of long work: all such tasks
   /// then send together. Returns at once if no other jobs of this turn remain.
-  public func gather() async {
+  public func joinSendBatch() async {
     guard unsafe loop.hasOthers else { return }
-    pause = .gather
+    pause = .joinSendBatch
     await suspend()
   }
 
@@ -128,14 +128,14 @@ public enum Wake: Equatable, Sendable {
 
   override func receive(_ job: UnownedJob) {
     guard let pause else {
-      visitor = job
+      suspendedJob = job
       return
     }
     self.pause = nil
     switch pause {
     case .yield: loop.resume(job)
-    case .giveWay: loop.postpone(job)
-    case .gather: loop.gather(job)
+    case .yieldShare: loop.postpone(job)
+    case .joinSendBatch: loop.joinSendBatch(job)
     }
   }
 
@@ -145,13 +145,13 @@ public enum Wake: Equatable, Sendable {
   }
 
   /// True if the task waits for an event or for `resume`; otherwise it runs or is queued to run.
-  public var isWaiting: Bool { visitor != nil }
+  public var isWaiting: Bool { suspendedJob != nil }
 
   /// Ends the wait. Does nothing if the task does not wait: after a second event of the same turn, or a deadline after
   /// an event.
   public func resume(_ wake: Wake) {
-    guard let job = visitor else { return }
-    visitor = nil
+    guard let job = suspendedJob else { return }
+    suspendedJob = nil
     self.wake = wake
     loop.resume(job)
   }

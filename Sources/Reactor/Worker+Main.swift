@@ -3,40 +3,40 @@ extension Worker {
   ///
   /// For a program without threads of its own: `main`, and what it starts or awaits on this worker, runs on this thread
   /// and never resumes on the runtime's global thread pool.
-  public nonisolated func runHere(_ main: @escaping @Sendable (isolated Worker) async -> Void) {
+  public nonisolated func runOnCurrentThread(_ main: @escaping @Sendable (isolated Worker) async -> Void) {
     Task.immediate { await main(self) }
-    runHere()
+    runOnCurrentThread()
   }
 }
 
 extension Worker {
   /// True if the runtime passes a task that enters the waiting room to its host at once, before the thread continues.
-  /// Every wait here relies on this (`WaitingRoom`), and the language does not guarantee it.
+  /// Every wait here relies on this (`Suspension`), and the language does not guarantee it.
   ///
   /// Called on the worker's own thread, once at start, so that a runtime that behaves differently is detected before
   /// the first client.
-  public func handsTasksOverAtOnce() -> Bool {
-    handsTasksOverAtOnce { await $0.visit($1) }
+  public func handsOverTasksImmediately() -> Bool {
+    handsOverTasksImmediately { await $0.visit($1) }
   }
 
-  func handsTasksOverAtOnce(
-    _ hop: @escaping @Sendable (isolated Worker, HandoverProbe) async -> Void
+  func handsOverTasksImmediately(
+    _ hop: @escaping @Sendable (isolated Worker, CrossThreadProbe) async -> Void
   ) -> Bool {
-    let probe = HandoverProbe()
+    let probe = CrossThreadProbe()
     Task.immediate { await hop(self, probe) }
     guard let job = probe.job else { return false }
     loop.resume(job)
     return true
   }
 
-  private func visit(_ probe: HandoverProbe) async {
+  private func visit(_ probe: CrossThreadProbe) async {
     unsafe poller.room.door.host = Unmanaged.passUnretained(probe)
     await poller.room.enter()
   }
 }
 
 /// A host that keeps the first task that arrives.
-final class HandoverProbe: Host {
+final class CrossThreadProbe: JobHost {
   private(set) var job: UnownedJob?
 
   override func receive(_ job: UnownedJob) { self.job = job }

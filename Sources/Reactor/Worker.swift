@@ -19,7 +19,7 @@ public actor Worker {
   /// The event loop.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-  /// Creates the loop; `start` or `runHere` runs it. Throws if the process is out of descriptors.
+  /// Creates the loop; `start` or `runOnCurrentThread` runs it. Throws if the process is out of descriptors.
   public init(index: Int) throws(IOError) {
     let loop = try EventLoop()
     self.loop = loop
@@ -29,11 +29,11 @@ public actor Worker {
 
   /// Runs the loop on a new thread. Throws if no thread can be created.
   public nonisolated func start(name: String) throws(IOError) {
-    try Thread.start(name) { self.loop.run(self) }
+    try OSThread.start(name) { self.loop.run(self) }
   }
 
   /// Runs the loop on the calling thread, until `stop`.
-  public nonisolated func runHere() {
+  public nonisolated func runOnCurrentThread() {
     loop.run(self)
   }
 

@@ -10,9 +10,9 @@ internal import Synchronization
 /// share.
 public final class MemoryStore: EphemeralStore {
   /// The default size: 128 MiB, enough for 650,000 families of refresh tokens.
-  public static let usualSize = 128 << 20
+  public static let defaultSize = 128 << 20
   /// The minimum size: 1 MiB. With less, some kinds would have room for only a few entries.
-  public static let smallestSize = 1 << 20
+  public static let minimumSize = 1 << 20
   private static let shards = 16
   /// The percentage of a share at which the operator is warned.
   private static let warningPercentage = 80
@@ -72,8 +72,8 @@ public final class MemoryStore: EphemeralStore {
   /// - Parameters:
   ///   - size: the maximum bytes of all entries and tables. Memory is allocated when entries are stored.
   ///   - entries: the maximum number of entries of some kinds, in place of the limit from `size`; for tests.
-  public init(size: Int = MemoryStore.usualSize, entries: [StoreKind: Int] = [:]) {
-    precondition(size >= MemoryStore.smallestSize, "a store needs at least 1 MiB")
+  public init(size: Int = MemoryStore.defaultSize, entries: [StoreKind: Int] = [:]) {
+    precondition(size >= MemoryStore.minimumSize, "a store needs at least 1 MiB")
     // Each start begins an epoch, because the entries of earlier epochs are lost. The lowest bit is set because 0 means
     // a token without an epoch.
     epoch = EpochID(rawValue: randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) } | 1)

@@ -156,7 +156,7 @@ public struct RefreshLedger: Sendable {
   private func mayRepeat(_ use: RefreshUse, _ record: FamilyRecord, now: Int64) -> Bool {
     let used = Int64(record.used)
     guard now < used + use.window, record.answers < RefreshLedger.maximumRepeats else { return false }
-    return use.takesAnyNetwork || record.network == use.network.code || now <= used + RefreshLedger.handover
+    return use.acceptsAnyNetwork || record.network == use.network.code || now <= used + RefreshLedger.handover
   }
 
   /// The first use of a token that is presented again.

@@ -20,7 +20,7 @@ public struct RefreshUse: Sendable {
   /// The number of seconds in which a repeat of the request gets the same response.
   public var window: Int64 = 0
   /// True if a repeat may come from any network (`refresh_reuse_networks: any`).
-  public var takesAnyNetwork = false
+  public var acceptsAnyNetwork = false
   /// The time until which tokens that the upstream issued before the gateway was installed are accepted, in seconds
   /// since 1970.
   public var adoptedUntil: Int64 = 0

@@ -279,7 +279,7 @@ public import Reactor
   }
 
   /// The error of a broken connection: 104 is `ECONNRESET`.
-  private static let broken = IOError(code: 104)
+  private static let broken = IOError.reset
 
   /// Marks the connection as broken and returns the failure.
   private func fail(_ socket: Socket) -> Transfer {

@@ -41,7 +41,7 @@ public final class TicketKeys: Sendable {
 
   /// Creates an empty set of keys that uses the monotonic clock of the system.
   public convenience init() {
-    self.init { Int64(Clock.monotonicNanoseconds() / 1_000_000_000) }
+    self.init { Int64(SystemClock.monotonicNanoseconds() / 1_000_000_000) }
   }
 
   /// Returns the key that encrypts now. Creates a key if necessary, and discards expired keys.

@@ -60,7 +60,7 @@ public final class WorkerMetrics: Sendable {
   }
 
   /// Counts that a limit was reached.
-  public func limited(_ limit: LimitKind) { limits[limit.index].add(1) }
+  public func recordLimit(_ limit: LimitKind) { limits[limit.index].add(1) }
 
   /// Counts a connection that a client opened.
   public func connectionAccepted() { accepted.add(1) }

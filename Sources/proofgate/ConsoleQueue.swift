@@ -42,7 +42,7 @@ final class ConsoleQueue: Sendable {
     }
     guard starts else { return }
     do throws(IOError) {
-      try Thread.start("console") { self.writeAll() }
+      try OSThread.start("console") { self.writeAll() }
     } catch {
       // The next line tries to start the thread again.
       state.withLock { $0.isWriting = false }

@@ -7,7 +7,7 @@ import Proxy
 import Reactor
 
 /// The user interface of the demo's native app. A real app would have a window; this app has web pages.
-final class DemoAppHandler: Handler {
+final class DemoAppHandler: RequestHandler {
   /// The maximum number of sign-in attempts in progress. Beyond it, the oldest is dropped: the user has abandoned it.
   private static let attemptLimit = 16
 

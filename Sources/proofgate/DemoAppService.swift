@@ -7,19 +7,19 @@ final class DemoAppService {
   /// The app. Its redirect URI has the port that the kernel chose (RFC 8252, section 7.3).
   let app: NativeApp
   let port: Int
-  private let service: Server
+  private let service: ProxyServer
 
   /// Throws `ServerError` if no port is available.
   init(server: NativeApp.Server, resource: WebAddress) async throws(ServerError) {
     let addresses = [Address(literal: "127.0.0.1", port: 0)].compactMap(\.self)
-    let settings = ProxySettings(ProxyConfiguration())
+    let settings = CompiledProxyConfiguration(ProxyConfiguration())
     // The handler forwards no request, so the resolver is never used.
     let unusedResolver = Resolver(host: "127.0.0.1", port: 0)
     let unbound = NativeApp(clientID: DemoPolicy.appID, redirectURI: "", server: server)
-    service = try await Server(workers: 1, addresses: addresses, threadName: "app") { worker in
+    service = try await ProxyServer(workers: 1, addresses: addresses, threadName: "app") { worker in
       ProxyWorker(
         poller: worker.poller, resolver: unusedResolver, settings: settings,
-        handler: DemoAppHandler(unbound, resource, worker.poller), metrics: Unmeasured())
+        handler: DemoAppHandler(unbound, resource, worker.poller), metrics: NoMetrics())
     }
     port = service.addresses.first?.port ?? 0
     let app = NativeApp(

@@ -46,7 +46,7 @@ struct DemoCommand: ParsableCommand {
     }
     let client = LoopbackClient(poller)
     if headless {
-      let isColoured = ProcessSettings.writesToTerminal
+      let isColoured = ProcessControl.writesToTerminal
       let isAsExpected = await DemoStory.run(stage.cast, isColoured: isColoured) { address, request in
         try await client.send(address, request)
       } print: {

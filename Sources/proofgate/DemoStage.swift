@@ -32,7 +32,7 @@ final class DemoStage {
     if let log { try writer.start(LogWriter.destination(log)) }
     self.writer = log == nil ? nil : writer
     let resources = GatewayResources(store: MemoryStore(), metrics: metrics, log: writer.log)
-    let keyRing = KeyRing.ephemeral(now: Int64(Clock.realSeconds()))
+    let keyRing = KeyRing.ephemeral(now: Int64(SystemClock.realSeconds()))
     let first = try DemoPolicy.make(gatewayPort: Int(port), upstreamPort: legacy.port)
     let tls = try GatewayTLS(first, tickets: TicketKeys())
     gateway = try await GatewayServer(policy: first, keyRing: keyRing, tls: tls, workers: 1, resources: resources)

@@ -25,7 +25,7 @@ struct KeysCommand: ParsableCommand {
     var file: String?
 
     func run() throws {
-      let keys = KeyFile.generate(now: Int64(Clock.realSeconds()))
+      let keys = KeyFile.generate(now: Int64(SystemClock.realSeconds()))
       guard let file else {
         Console.show(keys.render())
         return
@@ -34,7 +34,7 @@ struct KeysCommand: ParsableCommand {
         try SecretFile.create(file, Array(keys.render().utf8))
       } catch {
         // 17 is EEXIST.
-        let isThere = error.code == 17
+        let isThere = error == .exists
         Console.fail(
           isThere
             ? "\(file) exists; use `keys rotate` to add a key to it, or choose another name"
@@ -54,7 +54,7 @@ struct KeysCommand: ParsableCommand {
 
     func run() throws {
       var keys = try source.read()
-      let step = keys.rotate(now: Int64(Clock.realSeconds()))
+      let step = keys.rotate(now: Int64(SystemClock.realSeconds()))
       try source.write(keys)
       switch step {
       case .added(let id):

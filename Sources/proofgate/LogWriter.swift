@@ -19,7 +19,7 @@ final class LogWriter: Sendable {
   /// Creates the log without starting its thread. Throws if the process has no file descriptor left.
   init(workers: Int, metrics: MetricsRegistry) throws(IOError) {
     log = DecisionLog(workers: workers, signal: Wake(descriptor: try ThreadSignal()), metrics: metrics) {
-      Int64(Clock.realNanoseconds() / 1_000_000)
+      Int64(SystemClock.realNanoseconds() / 1_000_000)
     }
   }
 
@@ -31,7 +31,7 @@ final class LogWriter: Sendable {
     var failure: IOError?
     log.start(sink: sink) { body in
       do throws(IOError) {
-        try Thread.start("log", body)
+        try OSThread.start("log", body)
       } catch {
         failure = error
       }

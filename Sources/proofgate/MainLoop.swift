@@ -11,9 +11,9 @@ struct MainLoop {
   /// Prepares the process and creates the loop. If the kernel has no resources left, writes an error message and throws
   /// `ExitCode.systemFailure`.
   init() throws {
-    ProcessSettings.ignoreBrokenPipes()
-    ProcessSettings.forbidDumps()
-    ProcessSettings.mapLargeBlocks()
+    ProcessControl.ignoreBrokenPipes()
+    ProcessControl.forbidDumps()
+    ProcessControl.allocateLargeBlocksWithMmap()
     Descriptors.raiseLimit()
     do throws(IOError) {
       signals = try Signals()
@@ -31,8 +31,8 @@ struct MainLoop {
   func run(_ main: @escaping @Sendable (isolated Worker, Signals) async -> ExitCode) throws {
     let code = Atomic<Int32>(0)
     let signals = signals
-    worker.runHere { worker in
-      guard worker.handsTasksOverAtOnce() else {
+    worker.runOnCurrentThread { worker in
+      guard worker.handsOverTasksImmediately() else {
         Console.fail("cannot start: this build's Swift runtime resumes tasks on other threads; build with Swift 6.3")
         code.store(ExitCode.systemFailure.rawValue, ordering: .relaxed)
         worker.stop()

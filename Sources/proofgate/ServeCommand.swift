@@ -70,7 +70,7 @@ struct PolicySource: Sendable {
   let path: String
   let environment: [String: String]
   /// The keys for a policy without a key file.
-  private let ephemeral = KeyRing.ephemeral(now: Int64(Clock.realSeconds()))
+  private let ephemeral = KeyRing.ephemeral(now: Int64(SystemClock.realSeconds()))
 
   init(path: String, environment: [String: String]) {
     self.path = path

@@ -72,8 +72,8 @@ final class Service {
     poller.start(
       UpstreamNotice(
         poller, configuration.policy.upstream.origin, upstreamTLS.client.withLock { $0 }, parts.upstream))
-    ProcessSettings.releaseCode()
-    ProcessSettings.releaseMemory()
+    ProcessControl.releaseCode()
+    ProcessControl.releaseMemory()
     while !isEnding {
       if wantsReload, !isReloading {
         wantsReload = false
@@ -105,7 +105,7 @@ final class Service {
     }
     let status = ProcessStatus(
       version: Version.number, metrics: metrics, policy: policy,
-      startTime: Int64(Clock.realNanoseconds() / 1_000_000))
+      startTime: Int64(SystemClock.realNanoseconds() / 1_000_000))
     var admin: AdminServer?
     if let address = policy.gateway.admin {
       admin = try await AdminServer(
@@ -175,7 +175,7 @@ final class Service {
       parts.writer.log.reopen()
     case .terminate, .interrupt:
       // 128 and the number of the signal: the exit code that shells show for a process that a signal ended.
-      if isEnding { ProcessSettings.exitNow(signal == .terminate ? 143 : 130) }
+      if isEnding { ProcessControl.exitNow(signal == .terminate ? 143 : 130) }
       isEnding = true
       parts.status.beginDraining()
     }
@@ -206,7 +206,7 @@ final class Service {
     do throws(IOError) {
       // On another thread, because reading a large policy takes about a second.
       loaded = try await poller.runOnThread("reload") {
-        ProcessSettings.lowerPriority()
+        ProcessControl.lowerPriority()
         return source.load().map { Loaded($0) }
       }
     } catch {
@@ -266,14 +266,14 @@ final class Service {
   private func release(_ retired: Retired) async {
     do throws(IOError) {
       try await poller.runOnThread("release") {
-        ProcessSettings.lowerPriority()
+        ProcessControl.lowerPriority()
         retired.release()
       }
     } catch {
       retired.release()
     }
     // Runs at normal priority, because it holds locks of the allocator that the workers need.
-    ProcessSettings.releaseMemory()
+    ProcessControl.releaseMemory()
   }
 
   private func refuse(_ lines: [String], _ parts: Parts) {

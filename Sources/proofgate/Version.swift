@@ -15,7 +15,7 @@ enum Version {
     \(CryptographyLibrary.version)
     nghttp2 \(HTTP2Library.version)
     libyaml \(YAMLLibrary.version)
-    glibc \(ProcessSettings.libraryVersion)
+    glibc \(ProcessControl.libraryVersion)
     Swift \(_SwiftStdlibVersion.current)
     """
   }

@@ -2,4 +2,4 @@ import ArgumentParser
 import Reactor
 
 // `CommandLine.arguments` is not used, because it is empty if /proc is not mounted.
-Proofgate.start(Array(ProcessSettings.arguments.dropFirst()))
+Proofgate.start(Array(ProcessControl.arguments.dropFirst()))

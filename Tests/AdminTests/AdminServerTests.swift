@@ -81,7 +81,7 @@ struct AdminServerTests {
     let hasAnswered = try ThreadSignal()
     await worker.perform { worker in worker.run(LookUpTask(worker.poller, resolver) { hasAnswered.signal() }) }
     mayAnswer.signal()
-    _ = try await Thread.run("wait") { hasAnswered.wait() }
+    _ = try await OSThread.run("wait") { hasAnswered.wait() }
     await worker.stop()
     await upstream.stop()
   }
@@ -138,15 +138,15 @@ struct AdminServerTests {
         mayGoOn.wait()
       }
     }
-    _ = try await Thread.run("wait") { entered.wait() }
-    let now = Clock.monotonicNanoseconds() / 1_000_000
+    _ = try await OSThread.run("wait") { entered.wait() }
+    let now = SystemClock.monotonicNanoseconds() / 1_000_000
     #expect(admin.status.markStalledLoops(now: now + 1_500) == 1)
     #expect(admin.status.metrics.snapshot().workersStalled == 1)
     mayGoOn.signal()
     await stuck.value
     // The loop takes a turn for this task, which ends the stall.
     await worker.perform { _ in }
-    #expect(admin.status.markStalledLoops(now: Clock.monotonicNanoseconds() / 1_000_000) == 0)
+    #expect(admin.status.markStalledLoops(now: SystemClock.monotonicNanoseconds() / 1_000_000) == 0)
     await worker.stop()
     await admin.stop()
   }

@@ -70,10 +70,11 @@ struct WordTests {
   }
 
   @Test("All bytes except letters, digits and hyphens are marked")
-  func unlikeNames() {
+  func positionsOutsideFieldName() {
     let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-".utf8)
     let areAllFound = WordTests.words { bytes, word in
-      word.unlikeNames == (0..<8).reduce(0) { plain.contains(bytes[$1]) ? $0 : $0 | 0x80 << UInt64(8 * $1) }
+      word.positionsOutsideFieldName
+        == (0..<8).reduce(0) { plain.contains(bytes[$1]) ? $0 : $0 | 0x80 << UInt64(8 * $1) }
     }
     #expect(areAllFound)
   }

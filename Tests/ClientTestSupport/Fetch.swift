@@ -23,9 +23,9 @@ public enum Fetch {
   public static func send(_ port: Int, _ request: Request) async throws -> Response {
     let address = WebAddress(host: "127.0.0.1", port: port)
     let worker = try Worker(index: 0)
-    let answer = try await Thread.run("client") {
+    let answer = try await OSThread.run("client") {
       let answer = Mutex<Result<Response, LoopbackClient.Failure>?>(nil)
-      worker.runHere { worker in
+      worker.runOnCurrentThread { worker in
         do throws(LoopbackClient.Failure) {
           let response = try await LoopbackClient(worker.poller, timeout: 120_000).send(address, request)
           answer.withLock { $0 = .success(response) }

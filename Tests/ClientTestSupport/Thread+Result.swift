@@ -1,6 +1,6 @@
 public import Reactor
 
-extension Thread {
+extension OSThread {
   /// Runs `body`, which may block, on a thread of its own, for tests that run on no worker.
   public static func run<Result: Sendable>(
     _ name: String, _ body: @escaping @Sendable () -> Result

@@ -125,7 +125,7 @@ struct ConsentTests {
 
   @Test("6819-4.4.1.11-exhaustion: unfinished requests take no memory, and earlier flows still complete")
   func exhaustion() async throws {
-    let store = MemoryStore(size: MemoryStore.smallestSize)
+    let store = MemoryStore(size: MemoryStore.minimumSize)
     try await GatewayFixture.run(store: store) { gateway in
       var early = gateway.browser(for: "com.example.p1:/cb")
       let stop = try await early.open(gateway.front.at(gateway.authorizationTarget("p1")))
@@ -143,7 +143,7 @@ struct ConsentTests {
 
   @Test("6819-4.4.1.11-exhaustion: a store full of states refuses new requests, and earlier flows still complete")
   func fullStore() async throws {
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.state: 3])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.state: 3])
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = 40 }
     try await GatewayFixture.run(policy, store: store) { gateway in
       var early = gateway.browser(for: "com.example.p1:/cb")

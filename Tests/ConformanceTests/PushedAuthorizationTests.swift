@@ -310,7 +310,7 @@ struct PushedAuthorizationTests {
 
   @Test("6819-4.4.1.11-exhaustion: a flood from one address evicts only the oldest requests of that address")
   func flood() async throws {
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.pushed: 60])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.pushed: 60])
     try await GatewayFixture.run(try Self.policy(), store: store) { gateway in
       func push(_ address: String) async throws -> String {
         try await gateway.post("/par", gateway.par(), ["X-Forwarded-For": address]).requestURI()

@@ -25,7 +25,7 @@ struct RefreshRepeatTests {
 
   @Test("Without room for the response the upstream is still asked, the log reports it, and no repeat ends the family")
   func noRoom() async throws {
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.answer: 1])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.answer: 1])
     try await GatewayFixture.run(try Self.policy(), store: store) { gateway in
       let now = gateway.clock.now
       #expect(

@@ -355,7 +355,7 @@ struct RefreshTokenTests {
 
   @Test("9700-2.2.2-refresh-rotation: in a full store redemptions and live families continue, and new families get 503")
   func fullStore() async throws {
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.family: 1, .tokens: 1])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.family: 1, .tokens: 1])
     try await GatewayFixture.run(quirks: Self.quirks(true), store: store) { gateway in
       var token = try await gateway.refresh(gateway.tokens().refresh()).refreshToken()
       let late = try await gateway.tokens().refresh()
@@ -449,7 +449,7 @@ struct RefreshTokenTests {
   @Test("A repeat without a held response gets 503 and does not end the family")
   func answerMissing() async throws {
     let policy = try FixturePolicy.with { $0.editAll { $0.refreshReuseWindow = 100 } }
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.answer: 1])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.answer: 1])
     try await GatewayFixture.run(policy, store: store) { gateway in
       let first = try await gateway.tokens().refresh()
       let full = try await store.put(

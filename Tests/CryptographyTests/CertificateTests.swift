@@ -48,10 +48,10 @@ struct CertificateTests {
 
   @Test("Missing certificates, damaged certificates and encrypted keys give different errors")
   func problems() throws {
-    #expect(throws: PEMError.nothingThere) { try CertificateChain(pem: Array("hello\n".utf8)) }
-    #expect(throws: PEMError.nothingThere) { try CertificateChain(pem: []) }
-    #expect(throws: PEMError.nothingThere) { try CertificateChain(pem: try TestCertificates.bytes("gateway.key")) }
-    #expect(throws: PEMError.nothingThere) { try PrivateKey(pem: try TestCertificates.bytes("gateway.pem")) }
+    #expect(throws: PEMError.notFound) { try CertificateChain(pem: Array("hello\n".utf8)) }
+    #expect(throws: PEMError.notFound) { try CertificateChain(pem: []) }
+    #expect(throws: PEMError.notFound) { try CertificateChain(pem: try TestCertificates.bytes("gateway.key")) }
+    #expect(throws: PEMError.notFound) { try PrivateKey(pem: try TestCertificates.bytes("gateway.pem")) }
     #expect(throws: PEMError.encrypted) { try PrivateKey(pem: try TestCertificates.bytes("encrypted.key")) }
     let whole = try TestCertificates.bytes("gateway.pem")
     // A complete certificate does not hide a damaged one after it.

@@ -88,10 +88,10 @@ extension AuthorizationTests {
   @Test("7636-4.4-strip-upstream: the app's challenge does not go upstream, even if the upstream supports PKCE")
   func pkceUpstream() throws {
     let stripping = try #require(Fixture.authorize().permit)
-    #expect(!stripping.sendsChallenge)
+    #expect(!stripping.upstreamUsesPKCE)
     #expect(!stripping.upstreamQuery(state: "x").contains("code_challenge"))
     let permit = try #require(Fixture.authorize(policy: Fixture.policy(usesPKCE: true)).permit)
-    #expect(permit.sendsChallenge)
+    #expect(permit.upstreamUsesPKCE)
     let own = Fixture.verifierOfGateway.challenge
     let query = permit.upstreamQuery(state: "x", challenge: own)
     #expect(query.hasSuffix("&code_challenge=\(own.text)&code_challenge_method=S256&state=x"))

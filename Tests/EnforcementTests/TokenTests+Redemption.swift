@@ -148,7 +148,9 @@ extension TokenTests {
   @Test("I-observe: a request with a value that the gateway sealed is enforced in every mode")
   func sealedValueInObserveMode() {
     let observe = Fixture.policy(mode: .observe)
-    func decideSealed(_ changes: [String: String?] = [:], adding: String = "") -> DecisionWithFindings<TokenIntent> {
+    func decideSealed(
+      _ changes: [String: String?] = [:], adding: String = ""
+    ) -> DecisionWithFindings<CheckedTokenRequest> {
       Enforcement.decideToken(
         Fixture.tokenRequest(changes, adding: adding), policy: observe, holdsSealedValue: true)
     }
@@ -232,7 +234,7 @@ extension TokenTests {
     #expect(refresh(opened: .invalid, policy: itself, now: 1_000)?.rejection == .refreshTokenUnbound)
     let permit = try #require(refresh(opened: .invalid, policy: itself, now: 999)?.permit)
     #expect(permit.upstream.authorization == nil)
-    #expect(permit.isFromBeforeTheGateway)
+    #expect(permit.isAdopted)
     #expect(body(permit.upstream)["refresh_token"] == "sealed")
     #expect(permit.sealsRefreshToken)
     let web = try #require(refresh(["client_id": "w3", "client_secret": "own"], opened: .invalid)?.permit)

@@ -11,7 +11,7 @@ struct TokenTests {
   func decide(
     _ changes: [String: String?] = [:], adding: String = "", authorization: [String] = [],
     policy: Policy = Fixture.policy()
-  ) -> DecisionWithFindings<TokenIntent> {
+  ) -> DecisionWithFindings<CheckedTokenRequest> {
     Enforcement.decideToken(
       Fixture.tokenRequest(changes, adding: adding, authorization: authorization), policy: policy)
   }
@@ -134,7 +134,7 @@ struct TokenTests {
   func confidentialWithoutSecret() {
     let outcome = decide(["client_id": "w1"])
     #expect(outcome.rejection == .clientUnauthenticated)
-    #expect(outcome.refusal?.asksForBasic == true)
+    #expect(outcome.refusal?.requiresBasicAuthentication == true)
   }
 
   @Test("6749-2.3.1-basic, 2.1-2.4.1-post-auth: a secret is accepted in the Basic header and in the body")
@@ -149,7 +149,7 @@ struct TokenTests {
     let outcome = decide(["client_id": nil], authorization: [header])
     #expect(outcome.rejection == .clientAuthenticationFailed)
     #expect(outcome.rejection?.status == 401)
-    #expect(outcome.refusal?.asksForBasic == true)
+    #expect(outcome.refusal?.requiresBasicAuthentication == true)
     #expect(decide(["client_id": "w1", "client_secret": "held-w1"]).rejection == .clientAuthenticationFailed)
   }
 

@@ -9,7 +9,7 @@ public final class FixtureClock: Sendable {
   public init() {}
 
   /// Seconds since 1970.
-  public var now: Int64 { Int64(Clock.realSeconds()) + ahead.withLock { $0 } }
+  public var now: Int64 { Int64(SystemClock.realSeconds()) + ahead.withLock { $0 } }
 
   /// - Parameter seconds: The step, from the present time of this clock.
   public func advance(by seconds: Int64) {

@@ -19,7 +19,7 @@ public final class FixtureUpstream: Sendable {
   /// All requests, in the order of their arrival.
   public let recorder = RequestRecorder(limit: 4096)
   private let state: Mutex<State>
-  private let server: Server
+  private let server: ProxyServer
   private let shared: Handed
 
   /// Binds a port of 127.0.0.1.
@@ -30,13 +30,13 @@ public final class FixtureUpstream: Sendable {
     self.shared = shared
     var configuration = ProxyConfiguration()
     configuration.listeners = [tls]
-    let settings = ProxySettings(configuration)
+    let settings = CompiledProxyConfiguration(configuration)
     let nowhere = Resolver(host: "127.0.0.1", port: 0)
-    server = try await Server(
+    server = try await ProxyServer(
       workers: 1, addresses: [Address(literal: "127.0.0.1", port: 0)].compactMap(\.self), threadName: "upstream"
     ) { worker in
       ProxyWorker(
-        poller: worker.poller, resolver: nowhere, settings: settings, handler: Answerer(shared), metrics: Unmeasured())
+        poller: worker.poller, resolver: nowhere, settings: settings, handler: Answerer(shared), metrics: NoMetrics())
     }
     state = Mutex(State())
     shared.upstream.withLock { $0 = self }
@@ -66,7 +66,7 @@ public final class FixtureUpstream: Sendable {
     recorder.record(request)
     let (legacy, script) = state.withLock { ($0.legacy, $0.script) }
     if let script, let response = await script(request) { return response }
-    return legacy.respond(to: request, now: Clock.realSeconds())
+    return legacy.respond(to: request, now: SystemClock.realSeconds())
   }
 
   /// Lets the handlers find this object, which does not exist yet when they are created.
@@ -74,7 +74,7 @@ public final class FixtureUpstream: Sendable {
     let upstream = Mutex<FixtureUpstream?>(nil)
   }
 
-  private final class Answerer: Handler {
+  private final class Answerer: RequestHandler {
     private let shared: Handed
 
     init(_ shared: Handed) {

@@ -52,13 +52,14 @@ public final class GatewayFixture: Sendable {
   ) async throws {
     await FixtureSlots.shared.take()
     let result = await outcome {
-      try await runHere(policy, quirks: quirks, workers: workers, keyRing: keyRing, store: store, upstreamTLS, body)
+      try await runOnCurrentThread(
+        policy, quirks: quirks, workers: workers, keyRing: keyRing, store: store, upstreamTLS, body)
     }
     await FixtureSlots.shared.giveBack()
     try result.get()
   }
 
-  private static func runHere(
+  private static func runOnCurrentThread(
     _ policy: Policy?, quirks: LegacyQuirks, workers: Int, keyRing: KeyRing?, store: (any EphemeralStore)?,
     _ upstreamTLS: TLSServer?, _ body: (GatewayFixture) async throws -> Void
   ) async throws {
@@ -67,7 +68,7 @@ public final class GatewayFixture: Sendable {
     do {
       let fixture = try await GatewayFixture(
         try policy ?? FixturePolicy.with(), upstream: upstream, workers: workers,
-        keyRing: keyRing ?? KeyRing.ephemeral(now: Int64(Clock.realSeconds())), store: store ?? MemoryStore(),
+        keyRing: keyRing ?? KeyRing.ephemeral(now: Int64(SystemClock.realSeconds())), store: store ?? MemoryStore(),
         clock: FixtureClock())
       upstream.serve(fixture.legacyServer(quirks))
       result = await outcome { try await body(fixture) }

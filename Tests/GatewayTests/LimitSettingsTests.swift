@@ -28,12 +28,12 @@ struct LimitSettingsTests {
     let http2 = configuration.http2 ?? HTTP2Limits()
     return [
       "header bytes": limits.head.bytes, "header fields": limits.head.fields, "target length": limits.head.target,
-      "header timeout": configuration.headTimeout, "body timeout": configuration.bodyTimeout,
+      "header timeout": configuration.headerTimeout, "body timeout": configuration.bodyTimeout,
       "idle timeout": configuration.idleTimeout, "request timeout": limits.requestTimeout,
       "minimum rate": limits.minimumRate, "connections": limits.connections,
       "connections per address": limits.connectionsPerAddress,
       "requests per connection": limits.requestsPerConnection, "buffer memory": limits.bufferMemory,
-      "concurrent streams": http2.concurrentStreams, "resets": http2.resets, "control frames": http2.controlFrames,
+      "concurrent streams": http2.concurrentStreams, "resets": http2.streamResets, "control frames": http2.controlFrames,
     ]
   }
 

@@ -74,9 +74,9 @@ struct ShippedPolicyFlowTests {
         switch grant {
         case .authorizationCode:
           for redirectURI in client.redirectURIs {
-            try await redeem(client, redirectURI.text, proof, sendsChallenge: true, gateway)
+            try await redeem(client, redirectURI.text, proof, upstreamUsesPKCE: true, gateway)
             if client.pkce != .required {
-              try await redeem(client, redirectURI.text, proof, sendsChallenge: false, gateway)
+              try await redeem(client, redirectURI.text, proof, upstreamUsesPKCE: false, gateway)
             }
           }
         // Tested as part of the code's flow.
@@ -93,7 +93,7 @@ struct ShippedPolicyFlowTests {
 
   /// Signs in, redeems the code, and uses the refresh token of each response once.
   private func redeem(
-    _ client: Client, _ redirectURI: String, _ proof: Proof, sendsChallenge: Bool, _ gateway: GatewayFixture
+    _ client: Client, _ redirectURI: String, _ proof: Proof, upstreamUsesPKCE: Bool, _ gateway: GatewayFixture
   ) async throws {
     let endpoints = gateway.policy.upstream.endpoints
     let app = NativeApp(
@@ -102,7 +102,7 @@ struct ShippedPolicyFlowTests {
         authorizationEndpoint: gateway.front.at(try #require(endpoints.authorization.last)),
         tokenEndpoint: gateway.front.at(try #require(endpoints.token.first)), issuer: gateway.policy.gateway.issuer))
     let attempt = app.start { form in
-      if !sendsChallenge {
+      if !upstreamUsesPKCE {
         form.remove("code_challenge")
         form.remove("code_challenge_method")
       }
@@ -114,7 +114,7 @@ struct ShippedPolicyFlowTests {
     }
     let code = try app.code(in: delivery.parameters, for: attempt)
     var form: Form = ["grant_type": "authorization_code", "code": code.reveal(), "redirect_uri": redirectURI]
-    if sendsChallenge { form.append("code_verifier", attempt.verifier.reveal()) }
+    if upstreamUsesPKCE { form.append("code_verifier", attempt.verifier.reveal()) }
     var tokens = try await expectTokens(try await ask(form, client, proof, gateway), client, gateway)
     guard client.grants.contains(.refreshToken) else { return }
     for _ in 0..<2 {

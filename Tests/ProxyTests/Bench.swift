@@ -7,7 +7,7 @@ import Testing
 
 /// A proxy under test with a scripted upstream behind it and clients in front of it.
 final class Bench {
-  let server: Server
+  let server: ProxyServer
   let upstream: ScriptedUpstream
   let poller: Poller
   private var clients: [Peer] = []
@@ -17,7 +17,7 @@ final class Bench {
   private var configuration: ProxyConfiguration
 
   private init(
-    _ server: Server, _ upstream: ScriptedUpstream, _ poller: Poller, _ configuration: ProxyConfiguration
+    _ server: ProxyServer, _ upstream: ScriptedUpstream, _ poller: Poller, _ configuration: ProxyConfiguration
   ) {
     self.server = server
     self.upstream = upstream
@@ -61,13 +61,13 @@ final class Bench {
       configuration.origin = "https://gateway.test"
       configuration.privateCookie = "__Host-private"
       setup.configure(&configuration)
-      let settings = ProxySettings(configuration)
+      let settings = CompiledProxyConfiguration(configuration)
       guard let any = Address(literal: "127.0.0.1", port: 0) else { return }
       let resolver =
         setup.name.map { Resolver(host: $0.host, port: address.port, ask: $0.ask) }
         ?? Resolver(host: address.host, port: address.port)
       let connections = ConnectionLimits()
-      let server = try await Server(
+      let server = try await ProxyServer(
         workers: setup.workers, addresses: [any], proxyProtocol: setup.proxyProtocol ? [0] : [], threadName: "proxy"
       ) { worker in
         ProxyWorker(
@@ -204,7 +204,7 @@ final class Bench {
   /// Reloads the proxy with changed settings.
   func reload(_ configure: (inout ProxyConfiguration) -> Void) async {
     configure(&configuration)
-    let settings = ProxySettings(configuration)
+    let settings = CompiledProxyConfiguration(configuration)
     await server.update { $0.adopt(settings, $0.handler) }
   }
 

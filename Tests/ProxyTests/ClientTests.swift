@@ -24,7 +24,7 @@ extension ProxyTests {
 
     @Test("A head that is not complete in time gets 408")
     func slowHead() async throws {
-      try await Bench.Setup(configure: { $0.headTimeout = 40 }).run { _, bench in
+      try await Bench.Setup(configure: { $0.headerTimeout = 40 }).run { _, bench in
         for part in ["G", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a\r\n"] {
           let response = try await bench.exchange(part)
           #expect(response.status == 408 && response["Connection"] == "close")

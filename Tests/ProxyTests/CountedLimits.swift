@@ -12,7 +12,7 @@ final class CountedLimits: ProxyMetrics {
   func upstreamAnswered(nanoseconds: UInt64) {}
   func upstreamFailed(_ failure: UpstreamFailure) { failures.append(failure) }
   func grpcRefused() { grpcCalls += 1 }
-  func limited(_ limit: LimitKind) { counts[limit, default: 0] += 1 }
+  func recordLimit(_ limit: LimitKind) { counts[limit, default: 0] += 1 }
   func handshakeFinished(_ outcome: HandshakeOutcome) {}
   func upstreamHandshakeFailed(_ failure: TLSFailure) {}
   func connectionOpened() {}

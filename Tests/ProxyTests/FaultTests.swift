@@ -72,7 +72,7 @@ extension ProxyTests {
         configure: {
           $0.upgrades = ["websocket"]
           $0.lingerTimeout = 100
-          $0.headTimeout = 100
+          $0.headerTimeout = 100
           $0.bodyTimeout = 100
           $0.responseTimeout = 100
         }

@@ -56,7 +56,7 @@ extension ProxyTests.HTTP2Tests {
 
   @Test("A field section without an end is cut at the deadline for a head")
   func slowFields() async throws {
-    try await Self.setup(ScriptedUpstream.plain) { $0.headTimeout = 200 }.run { _, bench in
+    try await Self.setup(ScriptedUpstream.plain) { $0.headerTimeout = 200 }.run { _, bench in
       let client = try await bench.connectHTTP2()
       try await client.send(.get(1))
       _ = try await client.answer(1)

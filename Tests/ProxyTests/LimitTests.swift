@@ -292,7 +292,7 @@ extension ProxyTests {
     @Test("Every deadline and body limit of a client is counted")
     func counted() async throws {
       try await Bench.Setup(configure: {
-        $0.headTimeout = 40
+        $0.headerTimeout = 40
         $0.bodyTimeout = 40
         $0.idleTimeout = 40
       }).run { _, bench in

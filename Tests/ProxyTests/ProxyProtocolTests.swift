@@ -64,7 +64,7 @@ extension ProxyTests {
         proxyProtocol: true,
         configure: {
           $0.trusts = { $0.isLoopback }
-          $0.headTimeout = 100
+          $0.headerTimeout = 100
         }
       ).run { _, bench in
         let client = try await bench.connect()

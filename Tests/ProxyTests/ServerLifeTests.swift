@@ -82,11 +82,11 @@ extension ProxyTests {
               client.close()
             }
           })
-        let server = try await Server(workers: 2, addresses: [address], threadName: "proxy") { worker in
+        let server = try await ProxyServer(workers: 2, addresses: [address], threadName: "proxy") { worker in
           // The first worker has time to accept all connections before the second worker exists.
           if worker.index == 1 { ServerLifeTests.pause() }
           return ProxyWorker(
-            poller: worker.poller, resolver: resolver, settings: ProxySettings(ProxyConfiguration()),
+            poller: worker.poller, resolver: resolver, settings: CompiledProxyConfiguration(ProxyConfiguration()),
             handler: TestHandler(), metrics: CountedLimits())
         }
         let deadline = poller.patience
@@ -139,11 +139,11 @@ extension ProxyTests {
       return Int(descriptor)
     }
 
-    private static func start(_ address: Address) async -> Server? {
-      try? await Server(workers: 4, addresses: [address, address], threadName: "short") { worker in
+    private static func start(_ address: Address) async -> ProxyServer? {
+      try? await ProxyServer(workers: 4, addresses: [address, address], threadName: "short") { worker in
         ProxyWorker(
           poller: worker.poller, resolver: Resolver(host: "127.0.0.1", port: 1),
-          settings: ProxySettings(ProxyConfiguration()), handler: TestHandler(), metrics: Unmeasured())
+          settings: CompiledProxyConfiguration(ProxyConfiguration()), handler: TestHandler(), metrics: NoMetrics())
       }
     }
   }

@@ -128,7 +128,7 @@ extension ProxyTests {
     @Test("KeyUpdates do not renew the deadline of a head")
     func headDeadline() async throws {
       let tls = try TestCertificates.client()
-      try await Self.bench { $0.headTimeout = 300 }.run { _, bench in
+      try await Self.bench { $0.headerTimeout = 300 }.run { _, bench in
         let client = try await bench.connect(tls)
         // Fewer than the limit, and for longer than the deadline.
         for _ in 0..<30 where await bench.count(.headerTimeout) == 0 {

@@ -305,7 +305,7 @@ final class CountedHandshakes: Sendable {
     func upstreamAnswered(nanoseconds: UInt64) {}
     func upstreamFailed(_ failure: UpstreamFailure) {}
     func grpcRefused() {}
-    func limited(_ limit: LimitKind) {}
+    func recordLimit(_ limit: LimitKind) {}
     func connectionOpened() {}
     func connectionClosed() {}
     func http2ConnectionOpened() {}

@@ -4,7 +4,7 @@ import Proxy
 import Telemetry
 
 /// Passes every request except those for a few paths.
-final class TestHandler: Handler {
+final class TestHandler: RequestHandler {
   func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     let path = String(decoding: head.path.map { bytes[$0] }, as: UTF8.self)
     if path == "/facts" {

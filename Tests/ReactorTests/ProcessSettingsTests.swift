@@ -3,7 +3,7 @@ import Reactor
 import Synchronization
 import Testing
 
-@Suite("ProcessSettings")
+@Suite("ProcessControl")
 struct ProcessSettingsTests {
   /// The calling thread's `nice` value, the 19th field of its `stat` (proc(5)).
   private static func niceness() -> Int? {
@@ -19,7 +19,7 @@ struct ProcessSettingsTests {
     let inside = Mutex<Int?>(nil)
     let done = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
-      ProcessSettings.lowerPriority()
+      ProcessControl.lowerPriority()
       inside.withLock { $0 = Self.niceness() }
       done.signal()
     }

@@ -10,10 +10,10 @@ struct StartTests {
   @Test("A task for the waiting room is handed over at once, and a task that goes elsewhere is noticed")
   func handover() async throws {
     try await OnWorker.run { worker in
-      let waits = worker.handsTasksOverAtOnce()
+      let waits = worker.handsOverTasksImmediately()
       #expect(waits)
       let elsewhere = Elsewhere()
-      let leaves = worker.handsTasksOverAtOnce { _, _ in await elsewhere.visit() }
+      let leaves = worker.handsOverTasksImmediately { _, _ in await elsewhere.visit() }
       #expect(!leaves)
       // The task of the first check continues, and waits still work.
       let waiter = Waiter(worker.poller)
@@ -30,13 +30,13 @@ struct StartTests {
       ("ENETUNREACH", 101), ("ECONNABORTED", 103), ("ETIMEDOUT", 110), ("EHOSTDOWN", 112), ("EHOSTUNREACH", 113),
     ])
   func ofConnection(_ name: String, _ code: Int32) {
-    #expect(Acceptor.isOfConnection(IOError(code: code)), "\(name)")
+    #expect(Acceptor.isConnectionError(IOError(code: code)), "\(name)")
   }
 
   @Test(
     "Without descriptors or memory accepting pauses",
     arguments: [("ENFILE", 23), ("EMFILE", 24), ("ENOMEM", 12), ("ENOBUFS", 105), ("EINVAL", 22), ("EBADF", 9)])
   func ofProcess(_ name: String, _ code: Int32) {
-    #expect(!Acceptor.isOfConnection(IOError(code: code)), "\(name)")
+    #expect(!Acceptor.isConnectionError(IOError(code: code)), "\(name)")
   }
 }

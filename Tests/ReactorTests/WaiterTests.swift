@@ -26,12 +26,12 @@ struct WaiterTests {
       let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: 0).first)
       let (client, server) = try await poller.pair(on: worker, listener)
       let (given, taken) = (poller.buffers.take(), poller.buffers.take())
-      let began = Clock.monotonicNanoseconds()
+      let began = SystemClock.monotonicNanoseconds()
       given.append("abc")
       #expect(client.send(given, upTo: 3, more: true) == .moved(3))
       let early = server.receive(into: taken)
       // The kernel holds bytes for 200 ms at most.
-      #expect(early == .wouldBlock || Clock.monotonicNanoseconds() - began > 150_000_000)
+      #expect(early == .wouldBlock || SystemClock.monotonicNanoseconds() - began > 150_000_000)
       client.push()
       if early == .wouldBlock { #expect(server.receive(into: taken) == .moved(3)) }
       given.append("de")
@@ -95,10 +95,10 @@ struct WaiterTests {
         let waiter = Waiter(poller)
         #expect(await waiter.wait(server, .readable, until: poller.patience) == .ready)
         let transfer = server.receive(into: buffer)
-        #expect(isReset ? transfer == .failed(IOError(code: 104)) : transfer == .ended)
+        #expect(isReset ? transfer == .failed(IOError.reset) : transfer == .ended)
         server.close()
         server.close()
-        #expect(server.receive(into: buffer) == .failed(IOError(code: 103)))
+        #expect(server.receive(into: buffer) == .failed(IOError.aborted))
         waiter.retire()
       }
       poller.buffers.giveBack(buffer)
@@ -195,7 +195,7 @@ struct WaiterTests {
             let waiter = Waiter(poller)
             while !isOver {
               steps[index] += 1
-              await waiter.giveWay()
+              await waiter.yieldShare()
             }
             waiter.retire()
           })
@@ -228,10 +228,10 @@ struct WaiterTests {
             let waiter = Waiter(poller)
             await waiter.yield()
             steps.append("works \(index)")
-            await waiter.gather()
+            await waiter.joinSendBatch()
             steps.append("sends \(index)")
             // A task does not join a second batch after the others of its turn.
-            await waiter.gather()
+            await waiter.joinSendBatch()
             steps.append("ends \(index)")
             waiter.retire()
           })
@@ -256,7 +256,7 @@ struct WaiterTests {
             let waiter = Waiter(poller)
             await waiter.yield()
             if index == 0 {
-              await waiter.gather()
+              await waiter.joinSendBatch()
               waitedFor = others
             } else {
               others += 1
@@ -279,10 +279,10 @@ struct WaiterTests {
         poller.start(
           Script {
             let waiter = Waiter(poller)
-            await waiter.gather()
+            await waiter.joinSendBatch()
             steps.append("begins \(index)")
-            await waiter.giveWay()
-            await waiter.gather()
+            await waiter.yieldShare()
+            await waiter.joinSendBatch()
             steps.append("goes on \(index)")
             waiter.retire()
           })
@@ -291,7 +291,7 @@ struct WaiterTests {
       #expect(steps == ["begins 0", "begins 1", "goes on 0", "goes on 1"])
       let waiter = Waiter(poller)
       await waiter.yield()
-      await waiter.gather()
+      await waiter.joinSendBatch()
       waiter.retire()
     }
   }

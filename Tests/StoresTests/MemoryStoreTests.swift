@@ -155,7 +155,7 @@ struct MemoryStoreTests {
 
   @Test("Each store has an epoch of its own")
   func epochs() {
-    #expect(store.epoch != MemoryStore(size: MemoryStore.smallestSize).epoch)
+    #expect(store.epoch != MemoryStore(size: MemoryStore.minimumSize).epoch)
     #expect(store.epoch != .none)
   }
 }

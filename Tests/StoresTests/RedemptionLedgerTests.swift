@@ -49,7 +49,7 @@ struct RedemptionLedgerTests {
 
   @Test("A store without room for tokens still knows that the code was used", arguments: [1, 20_000])
   func noRoomToKeep(length: Int) async throws {
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.tokens: 1])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.tokens: 1])
     let ledger = RedemptionLedger(store: store)
     _ = try await store.put(.sample(.tokens), [1], holder: .sample(), expiry: 100, now: 0)
     let first = try granted(
@@ -154,7 +154,7 @@ struct RedemptionLedgerTests {
 
   @Test("A full store is an error and grants nothing")
   func full() async throws {
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.claim: 1])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.claim: 1])
     _ = try await store.put(.sample(.claim), StoreKind.claim.sample(), holder: .sample(), expiry: 100, now: 0)
     await #expect(throws: StoreError.full) {
       try await RedemptionLedger(store: store).claim(

@@ -12,9 +12,9 @@ struct FamilyFixture {
   var window: Int64 = 0
   var adoptedUntil: Int64 = 0
   var isAdopted = false
-  var takesAnyNetwork = false
+  var acceptsAnyNetwork = false
 
-  init(_ store: MemoryStore = MemoryStore(size: MemoryStore.smallestSize), epoch: EpochID? = nil) throws {
+  init(_ store: MemoryStore = MemoryStore(size: MemoryStore.minimumSize), epoch: EpochID? = nil) throws {
     self.store = store
     ledger = RefreshLedger(store: store)
     family = try #require(TransactionID(bytes: Array(1...16)))
@@ -29,7 +29,7 @@ struct FamilyFixture {
     use.idle = 1_000
     use.window = window
     use.adoptedUntil = adoptedUntil
-    use.takesAnyNetwork = takesAnyNetwork
+    use.acceptsAnyNetwork = acceptsAnyNetwork
     return use
   }
 
@@ -173,7 +173,7 @@ struct RefreshLedgerTests {
 
   @Test("I-token: room is taken before the upstream is asked, and a full store grants nothing")
   func full() async throws {
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.family: 1])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.family: 1])
     let family = try FamilyFixture(store)
     let attempt = try await family.granted(0)
     await #expect(throws: StoreError.full) {
@@ -181,7 +181,7 @@ struct RefreshLedgerTests {
     }
     // The response needs no more room than the claim.
     #expect(try await family.ledger.settle(attempt, successor: Secret("r1"), now: 0))
-    let other = try FamilyFixture(MemoryStore(size: MemoryStore.smallestSize, entries: [.family: 1]))
+    let other = try FamilyFixture(MemoryStore(size: MemoryStore.minimumSize, entries: [.family: 1]))
     _ = try await other.store.put(
       .sample(.family), StoreKind.family.sample(), holder: .sample(1), expiry: 9, now: 0)
     await #expect(throws: StoreError.full) { try await other.claim(0) }
@@ -200,7 +200,7 @@ struct FamilyEpochTests {
 
   @Test("An ended family does not return when the store is full of its client's families")
   func endedStays() async throws {
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.family: 64])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.family: 64])
     let family = try FamilyFixture(store)
     try await family.rotate(0)
     #expect(try await family.end())
@@ -351,7 +351,7 @@ struct RefreshRepeatTests {
   func anyNetwork() async throws {
     var elsewhere = family
     elsewhere.address = "198.51.100.1"
-    elsewhere.takesAnyNetwork = true
+    elsewhere.acceptsAnyNetwork = true
     try await family.rotate(0)
     #expect(try await elsewhere.claim(0, now: 119) == .repeated)
     #expect(try await elsewhere.claim(0, now: 120) == .reused)

@@ -36,7 +36,7 @@ struct StoreShareTests {
 
   @Test("A full share refuses new entries, keeps live ones, and has room again when they expire", arguments: kept)
   func refuses(kind: StoreKind) async throws {
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [kind: 100])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [kind: 100])
     for number in 0..<100 {
       try await put(store, .sample(kind, number), .sample(number), expiry: 20_000)
     }
@@ -50,7 +50,7 @@ struct StoreShareTests {
 
   @Test("A full share does not take room from the other kinds", arguments: StoreKind.allCases)
   func others(kind: StoreKind) async throws {
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [kind: 1])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [kind: 1])
     try await put(store, .sample(kind, 1), .sample())
     await #expect(throws: StoreError.full) { try await put(store, .sample(kind, 2), .sample()) }
     for other in StoreKind.allCases where other != kind { try await put(store, .sample(other), .sample()) }
@@ -58,7 +58,7 @@ struct StoreShareTests {
 
   @Test("One client and network cannot fill a share that is never evicted", arguments: kept)
   func limits(kind: StoreKind) async throws {
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [kind: 1_600])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [kind: 1_600])
     let limit = 1_600 / kind.row.holders
     for number in 0..<limit { try await put(store, .sample(kind, number), .sample(7)) }
     await #expect(throws: StoreError.full) { try await put(store, .sample(kind, limit), .sample(7)) }
@@ -111,7 +111,7 @@ struct StoreShareTests {
 
   @Test("Requests from this machine are not limited by holder, and can still be evicted for others")
   func loopback() async throws {
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.claim: 160, .state: 40])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.claim: 160, .state: 40])
     let local = StoreHolder(address: "127.0.0.1", isLoopback: true)
     for number in 0..<160 { try await put(store, .sample(.claim, number), local) }
     for number in 0..<40 { try await put(store, .sample(.state, number), local) }
@@ -154,7 +154,7 @@ struct StoreShareTests {
 
   @Test("A reservation is refused and counted without room, and refused for a value too long or of fixed length")
   func reservationRefused() async throws {
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.answer: 1])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.answer: 1])
     try await put(store, .sample(.answer, 1), .sample())
     await #expect(throws: StoreError.full) {
       try await store.reserve(.sample(.answer, 2), bytes: 100, holder: .sample(), expiry: 100, now: 0)
@@ -170,7 +170,7 @@ struct StoreShareTests {
 
   @Test("Reserved room is kept if the share fills up meanwhile")
   func reservedStays() async throws {
-    let store = MemoryStore(size: MemoryStore.smallestSize)
+    let store = MemoryStore(size: MemoryStore.minimumSize)
     let key = StoreKey.sample(.answer, 1_000)
     try await store.reserve(key, bytes: 16_384, holder: .sample(1), expiry: 100, now: 0)
     for number in 0..<500 {
@@ -191,7 +191,7 @@ struct StoreShareTests {
 
   @Test("The operator is warned once when four fifths of a share are in use, and again after relief", arguments: kept)
   func warning(kind: StoreKind) async throws {
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [kind: 100])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [kind: 100])
     let warnings = Warnings()
     store.reportShortages { usage in warnings.kinds.withLock { $0.append(usage.kind) } }
     for number in 0..<79 { try await put(store, .sample(kind, number), .sample(number)) }

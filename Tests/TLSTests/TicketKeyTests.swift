@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Session ticket keys")
 struct TicketKeyTests {
-  private final class Clock: Sendable {
+  private final class SystemClock: Sendable {
     private let seconds = Mutex<Int64>(1_000)
     var now: Int64 { seconds.withLock { $0 } }
     func advance(_ by: Int64) { seconds.withLock { $0 += by } }
@@ -13,7 +13,7 @@ struct TicketKeyTests {
 
   @Test("A key seals for an hour, and then the next one seals")
   func rotation() {
-    let clock = Clock()
+    let clock = SystemClock()
     let keys = TicketKeys { clock.now }
     let first = keys.current().name
     clock.advance(TicketKeys.sealing - 1)
@@ -24,7 +24,7 @@ struct TicketKeyTests {
 
   @Test("A key opens until its last ticket has expired, and meanwhile asks for a new ticket")
   func opening() {
-    let clock = Clock()
+    let clock = SystemClock()
     let keys = TicketKeys { clock.now }
     let name = keys.current().name
     #expect(keys.find(name)?.isCurrent == true)

@@ -28,7 +28,7 @@ public final class AuthorizationPermit: Sendable {
   public let upstreamRedirectURI: String
   /// True if the upstream supports PKCE. The caller then creates a verifier for the transaction, and sends its
   /// challenge upstream.
-  public let sendsChallenge: Bool
+  public let upstreamUsesPKCE: Bool
   /// The decoded parameters of the upstream request, without `state` and the gateway's code challenge. They are built
   /// from parsed values, and ``upstreamQuery(state:challenge:)`` encodes them, so that the client's query is never
   /// forwarded as sent (`I-request`).
@@ -49,7 +49,7 @@ public final class AuthorizationPermit: Sendable {
     needsConsent = context.needsConsent
     upstreamClientID = client.upstream.clientID
     upstreamRedirectURI = client.upstreamRedirectURI(for: redirect.redirectURI, context.policy)
-    sendsChallenge = context.policy.upstream.usesPKCE
+    upstreamUsesPKCE = context.policy.upstream.usesPKCE
     parameters = AuthorizationPermit.upstreamParameters(
       context, client: client, redirectURI: upstreamRedirectURI,
       scope: UpstreamScope(scope, client: client, policy: context.policy, appliesDefault: true).scope)
@@ -67,7 +67,7 @@ public final class AuthorizationPermit: Sendable {
     let allowed = context.policy.upstream.parameters
     // The consent page does not show `claims` (OpenID Connect Core, section 5.5). So the user cannot approve them, and
     // a client whose identity is not proven cannot request them.
-    let dropsClaims = context.needsConsent && !client.isProven(at: context.redirect.verified)
+    let dropsClaims = context.needsConsent && !client.identityIsProven(by: context.redirect.verified)
     let requested = context.parameters.entries.span
     // Reads the entries in place: a copy of an entry would retain its two texts.
     for index in requested.indices where !requested[index].value.isEmpty {

@@ -49,7 +49,7 @@ extension Enforcement {
 
 extension AuthorizationPermit {
   /// The check of the user agent that the transaction requires on the upstream's pages.
-  public var interactionGuard: EmbeddedUserAgentGuard {
+  public var userAgentGuard: EmbeddedUserAgentGuard {
     EmbeddedUserAgentGuard(blocks: client.blocksEmbeddedUserAgents, usesBroker: redirectURI.kind == .broker)
   }
 }

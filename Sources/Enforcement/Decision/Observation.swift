@@ -50,6 +50,6 @@ extension TokenRequest {
 extension FormParameters {
   /// True if no parameter of `known` occurs under a second spelling, and every name and value can be decoded.
   fileprivate func isUnambiguous(for known: ParameterNames) -> Bool {
-    !hasMalformedName && malformedNames.isEmpty && alternativeSpelling(of: known) == nil
+    !hasMalformedName && namesWithMalformedValue.isEmpty && alternativeSpelling(of: known) == nil
   }
 }

@@ -234,7 +234,7 @@ extension Rejection {
       Row(.invalidRequest, 400, .page, "the path begins like an endpoint", "RFC 9110, section 4.2.3")
     case .endpointDisabled:
       Row(.invalidRequest, 404, .page, "not found", "RFC 9126, section 2")
-    case .metadataLeadsAround:
+    case .metadataBypassesGateway:
       Row(.invalidRequest, 404, .page, "not found", "RFC 8414, section 3")
     case .pathNotPassed:
       Row(.invalidRequest, 404, .page, "not found", "RFC 9110, section 15.5.5")

@@ -107,7 +107,7 @@ public enum Rejection: String, Sendable, CaseIterable {
   case pathAmbiguous = "path-ambiguous"
   case pathResemblesEndpoint = "path-resembles-endpoint"
   case endpointDisabled = "path-closed"
-  case metadataLeadsAround = "metadata-leads-around"
+  case metadataBypassesGateway = "metadata-leads-around"
   case pathNotPassed = "path-not-passed"
   case hostUnknown = "host-unknown"
   case transportInsecure = "transport-insecure"

@@ -56,7 +56,7 @@ public struct RejectionResponse: Sendable {
   }
 
   /// True if the status is 401, so that the response needs `WWW-Authenticate: Basic` (RFC 6749, section 5.2).
-  public var asksForBasic: Bool { rejection.status == 401 }
+  public var requiresBasicAuthentication: Bool { rejection.status == 401 }
 }
 
 /// Details of a refusal. They contain no value from the request.

@@ -68,7 +68,7 @@ public final class EndpointMatcher: Sendable {
   private let router = FrontControllerQuery()
   private let own = LetterPrefilter(CanonicalPath.ownName)
   private let passed: [(text: [UInt8], reading: CanonicalPath)]
-  private let notEndpoints: [ExactPath]
+  private let notEndpoints: [NotEndpointPattern]
 
   /// Creates the matcher for a policy.
   /// - Parameters:
@@ -93,7 +93,7 @@ public final class EndpointMatcher: Sendable {
       let spellings = PathVariants.texts(of: text, within: &budget) ?? []
       return Set(spellings.map(CanonicalPath.init(text:))).map { (text, $0) }
     }
-    self.notEndpoints = notEndpoints.map(ExactPath.init)
+    self.notEndpoints = notEndpoints.map(NotEndpointPattern.init)
   }
 
   /// Reads a request target.
@@ -154,7 +154,7 @@ public final class EndpointMatcher: Sendable {
   /// Returns the entry for `upstream.not_endpoints` that would permit this path, which resembles an endpoint path;
   /// `nil` if no entry can match the path, or only one that would permit other names, too.
   public func entry(for path: Span<UInt8>) -> String? {
-    guard let entry = ExactPath.entry(for: [UInt8](copying: path)) else { return nil }
+    guard let entry = NotEndpointPattern.entry(for: [UInt8](copying: path)) else { return nil }
     // The text in front of the first `*` must contain the name that resembles the endpoint. Otherwise the entry would
     // permit other names, too.
     let front = Array(entry.utf8.prefix { $0 != UInt8(ascii: "*") })
@@ -164,7 +164,7 @@ public final class EndpointMatcher: Sendable {
   /// Returns the path for the log, with `*` in place of each segment that may be an id or a secret; `nil` for a path
   /// with segments that are neither such values nor plain names, or longer than 256 bytes.
   public static func names(in path: Span<UInt8>) -> String? {
-    ExactPath.entry(for: [UInt8](copying: path))
+    NotEndpointPattern.entry(for: [UInt8](copying: path))
   }
 
   /// The part of a request path that is an endpoint path.

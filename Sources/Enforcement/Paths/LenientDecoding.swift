@@ -7,17 +7,17 @@ enum LenientDecoding {
   static func decoded(_ path: [UInt8]) -> [UInt8] {
     var bytes = path
     for _ in 0..<rounds {
-      let next = folded(unescaped(bytes, takesUnicode: true))
+      let next = folded(unescaped(bytes, decodesUnicodeEscapes: true))
       guard next != bytes else { break }
       bytes = next
     }
     return bytes
   }
 
-  /// Decodes `%XX` once, and, with `takesUnicode`, also `%uXXXX`, which older Microsoft servers decode; the `%uXXXX` of
+  /// Decodes `%XX` once, and, with `decodesUnicodeEscapes`, also `%uXXXX`, which older Microsoft servers decode; the `%uXXXX` of
   /// a surrogate is removed. Malformed escapes stay, and so does `%XX` if `shouldDecode` is false for its byte.
   static func unescaped(
-    _ bytes: [UInt8], takesUnicode: Bool = false, where shouldDecode: (UInt8) -> Bool = { _ in true }
+    _ bytes: [UInt8], decodesUnicodeEscapes: Bool = false, where shouldDecode: (UInt8) -> Bool = { _ in true }
   ) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
@@ -28,7 +28,7 @@ enum LenientDecoding {
       {
         result.append(byte)
         index += 3
-      } else if takesUnicode, bytes[index] == UInt8(ascii: "%"), index + 1 < bytes.count,
+      } else if decodesUnicodeEscapes, bytes[index] == UInt8(ascii: "%"), index + 1 < bytes.count,
         bytes[index + 1] | 0x20 == UInt8(ascii: "u"),
         let value = number(bytes, from: index + 2, digits: 4)
       {

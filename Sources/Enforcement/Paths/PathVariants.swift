@@ -51,7 +51,8 @@ enum PathVariants {
     var steps: [Step] = []
     if bytes.contains(UInt8(ascii: "%")) {
       steps += [
-        unreservedDecoded, { LenientDecoding.unescaped($0) }, { LenientDecoding.unescaped($0, takesUnicode: true) },
+        unreservedDecoded, { LenientDecoding.unescaped($0) },
+        { LenientDecoding.unescaped($0, decodesUnicodeEscapes: true) },
         decodedButSlashes, withoutStrayPercents,
       ]
     }

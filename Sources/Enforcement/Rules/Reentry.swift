@@ -18,7 +18,7 @@ extension Rule where Context == ReentryContext {
         if parameters.hasLookAlike || parameters.hasMalformedName {
           return .refuse(.parameterSpelling)
         }
-        let malformed = parameters.malformedNames.compactMap { ParameterName($0) }
+        let malformed = parameters.namesWithMalformedValue.compactMap { ParameterName($0) }
         if let parameter = malformed.first(where: { ParameterNames.atAuthorization.contains($0) }) {
           return .refuse(.parameterMalformed, .parameter(parameter.text))
         }

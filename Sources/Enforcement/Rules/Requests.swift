@@ -55,7 +55,7 @@ extension Rule where Context: FormContext {
   /// (appendix A). Nothing is removed to make a value valid (RFC 7636, section 4.1).
   static var parametersWellFormed: Rule {
     Rule(name: "every parameter can be decoded") { context in
-      guard let name = context.parameters.malformedNames.first else { return .pass }
+      guard let name = context.parameters.namesWithMalformedValue.first else { return .pass }
       return .refuse(.parameterMalformed, context.names.contains(ParameterName(name)) ? .parameter(name) : nil)
     }
   }

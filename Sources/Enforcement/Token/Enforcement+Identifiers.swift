@@ -19,7 +19,7 @@ extension Enforcement {
     naming request: TokenRequest, guarded: GuardedIdentifiers, policy: Policy
   ) -> Rejection? {
     guard !guarded.held.isEmpty else { return nil }
-    for id in request.namedInHeader where isGuarded(id, guarded, policy) { return .clientIsUpstream }
+    for id in request.usersInAuthorization where isGuarded(id, guarded, policy) { return .clientIsUpstream }
     if let rejection = rejection(of: request.parameters, guarded, policy) { return rejection }
     if let query = request.query, let rejection = rejection(of: query, guarded, policy) { return rejection }
     return request.isReadable ? nil : .bodyType
@@ -40,7 +40,7 @@ extension Enforcement {
       default: continue
       }
     }
-    guard parameters.malformedNames.allSatisfy({ !isClientName($0) }) else { return .parameterMalformed }
+    guard parameters.namesWithMalformedValue.allSatisfy({ !isClientName($0) }) else { return .parameterMalformed }
     let isSpelledPlainly = parameters.alternativeSpelling(of: ParameterNames(.clientID)) == nil
     return isSpelledPlainly ? nil : .parameterSpelling
   }

@@ -3,7 +3,7 @@ public import Policy
 
 /// The facts for the rules on a redemption, after the gateway has decrypted the code.
 struct RedemptionContext: Sendable {
-  let request: RedemptionIntent
+  let request: RedemptionRequest
   let code: IssuedCode
   let now: Int64
 }
@@ -75,20 +75,20 @@ extension Enforcement {
   ///   - policy: The current policy.
   ///   - now: The current time in seconds since 1970.
   public static func decideRedemption(
-    _ request: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64
+    _ request: RedemptionRequest, opened: Opened<IssuedCode>, policy: Policy, now: Int64
   ) -> DecisionWithFindings<RedemptionPermit> {
     redemption(request, opened: opened, policy: policy, now: now, keepsTrace: false).outcome
   }
 
   /// Returns the same decision, and the verdict of every rule that ran.
   public static func explainRedemption(
-    _ request: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64
+    _ request: RedemptionRequest, opened: Opened<IssuedCode>, policy: Policy, now: Int64
   ) -> (outcome: DecisionWithFindings<RedemptionPermit>, trace: [TraceStep]) {
     redemption(request, opened: opened, policy: policy, now: now, keepsTrace: true)
   }
 
   private static func redemption(
-    _ request: RedemptionIntent, opened: Opened<IssuedCode>, policy: Policy, now: Int64, keepsTrace: Bool
+    _ request: RedemptionRequest, opened: Opened<IssuedCode>, policy: Policy, now: Int64, keepsTrace: Bool
   ) -> (outcome: DecisionWithFindings<RedemptionPermit>, trace: [TraceStep]) {
     let code: IssuedCode
     switch opened {

@@ -3,7 +3,7 @@ public import Policy
 
 /// The facts for the rules on a refresh, after the gateway has decrypted the refresh token.
 struct RefreshContext: Sendable {
-  let request: RefreshIntent
+  let request: RefreshRequest
   let grant: RefreshGrant
   /// The scope that is sent upstream; `nil` if none is sent.
   let upstreamScope: Scope?
@@ -26,7 +26,7 @@ public struct RefreshPermit: Sendable {
   public let sealsRefreshToken: Bool
   /// True if the gateway seals the client's refresh tokens, but did not seal the presented one, because the upstream
   /// issued it before the gateway was installed (`raw_refresh_until`).
-  public var isFromBeforeTheGateway: Bool { grant == nil && sealsRefreshToken }
+  public var isAdopted: Bool { grant == nil && sealsRefreshToken }
   /// True for a sealed refresh token of a public client, which is valid for one use (RFC 9700, section 2.2.2). The
   /// caller claims the use before it contacts the upstream.
   public let rotates: Bool
@@ -50,7 +50,7 @@ extension Enforcement {
   ///   - policy: The current policy.
   ///   - now: The current time in seconds since 1970.
   public static func decideRefresh(
-    _ request: RefreshIntent, opened: Opened<RefreshGrant>, policy: Policy, now: Int64
+    _ request: RefreshRequest, opened: Opened<RefreshGrant>, policy: Policy, now: Int64
   ) -> DecisionWithFindings<RefreshPermit> {
     // The client may still have refresh tokens that the upstream issued before the gateway was installed.
     let acceptsUnsealed = request.client.rawRefreshUntil.map { now < $0 } ?? false
@@ -80,7 +80,7 @@ extension Enforcement {
   /// the upstream, or a token that was issued before the gateway was installed. The upstream request gets no
   /// credentials that the gateway holds (`I-credentials`).
   private static func decideUnsealed(
-    _ request: RefreshIntent, policy: Policy, acceptsUnsealed: Bool
+    _ request: RefreshRequest, policy: Policy, acceptsUnsealed: Bool
   ) -> DecisionWithFindings<RefreshPermit> {
     let client = request.client
     let usesOwnUpstreamIdentity = client.upstream.clientID == client.id
@@ -92,7 +92,7 @@ extension Enforcement {
   }
 
   private static func permit(
-    _ request: RefreshIntent, token: Secret, grant: RefreshGrant?, mayUseHeldCredentials: Bool, policy: Policy
+    _ request: RefreshRequest, token: Secret, grant: RefreshGrant?, mayUseHeldCredentials: Bool, policy: Policy
   ) -> RefreshPermit {
     let credentials = UpstreamCredentials(
       client: request.client, authentication: request.authentication, isProven: mayUseHeldCredentials)
@@ -114,7 +114,7 @@ extension Enforcement {
   }
 }
 
-extension RefreshIntent {
+extension RefreshRequest {
   fileprivate func upstreamScope(_ policy: Policy) -> Scope? {
     UpstreamScope(scope, client: client, policy: policy, appliesDefault: false).scope
   }

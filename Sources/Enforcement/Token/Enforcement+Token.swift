@@ -12,24 +12,24 @@ extension Enforcement {
   ///     every mode.
   public static func decideToken(
     _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool = false
-  ) -> DecisionWithFindings<TokenIntent> {
+  ) -> DecisionWithFindings<CheckedTokenRequest> {
     token(request, policy: policy, holdsSealedValue: holdsSealedValue, keepsTrace: false).outcome
   }
 
   /// Returns the same decision, and the verdict of every rule that ran.
   public static func explainToken(
     _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool = false
-  ) -> (outcome: DecisionWithFindings<TokenIntent>, trace: [TraceStep]) {
+  ) -> (outcome: DecisionWithFindings<CheckedTokenRequest>, trace: [TraceStep]) {
     token(request, policy: policy, holdsSealedValue: holdsSealedValue, keepsTrace: true)
   }
 
   private static func token(
     _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool, keepsTrace: Bool
-  ) -> (outcome: DecisionWithFindings<TokenIntent>, trace: [TraceStep]) {
+  ) -> (outcome: DecisionWithFindings<CheckedTokenRequest>, trace: [TraceStep]) {
     let context = TokenContext(
       request: request, policy: policy, mode: holdsSealedValue ? .enforce : mode(of: request, policy: policy))
     var run = RuleRun(mode: context.mode, keepsTrace: keepsTrace)
-    let decision: Decision<TokenIntent> =
+    let decision: Decision<CheckedTokenRequest> =
       switch run.run(RuleTable.token, on: context) {
       case .refused(let rejection, let detail): .reject(RejectionResponse(rejection, detail: detail))
       case .allowed where context.mode == .observe: .pass(PassThroughPermit())
@@ -38,7 +38,7 @@ extension Enforcement {
     return (DecisionWithFindings(decision: decision, findings: run.findings), run.trace)
   }
 
-  private static func intent(_ context: TokenContext) -> TokenIntent? {
+  private static func intent(_ context: TokenContext) -> CheckedTokenRequest? {
     guard let client = context.client, let authentication = context.authentication, let grant = context.grant else {
       return nil
     }
@@ -48,18 +48,18 @@ extension Enforcement {
     case .authorizationCode:
       guard let code = parameters[.code] else { return nil }
       return .redeem(
-        RedemptionIntent(
+        RedemptionRequest(
           client: client, code: Secret(code), redirectURI: parameters[.redirectURI], verifier: context.verifier,
           sentVerifier: parameters[.codeVerifier] != nil, authentication: authentication, clientIsProven: isProven,
           parameters: parameters))
     case .refreshToken:
       guard let token = parameters[.refreshToken] else { return nil }
       return .refresh(
-        RefreshIntent(
+        RefreshRequest(
           client: client, token: Secret(token), scope: parameters[.scope].flatMap { Scope(parsing: $0) },
           authentication: authentication, clientIsProven: isProven, parameters: parameters))
     case .deviceCode:
-      return parameters[.deviceCode].map { .device(DeviceIntent(client: client, deviceCode: Secret($0))) }
+      return parameters[.deviceCode].map { .device(DeviceRequest(client: client, deviceCode: Secret($0))) }
     case .clientCredentials:
       // The credentials that the gateway holds are never used for this grant.
       var entries = [FormParameters.Entry(.grantType, grant.rawValue)]

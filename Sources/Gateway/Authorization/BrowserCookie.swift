@@ -85,11 +85,11 @@ struct BrowserSession: Sealable {
     _ known: BrowserSession?, _ permit: AuthorizationPermit, until expiry: Int64, now: Int64, _ random: RandomPool
   ) -> BrowserSession {
     guard var session = known else {
-      return BrowserSession(liveUntil: expiry, userAgentGuard: permit.interactionGuard, random)
+      return BrowserSession(liveUntil: expiry, userAgentGuard: permit.userAgentGuard, random)
     }
     // If all earlier transactions have expired, their restrictions end.
     session.userAgentGuard =
-      session.liveUntil > now ? session.userAgentGuard.union(permit.interactionGuard) : permit.interactionGuard
+      session.liveUntil > now ? session.userAgentGuard.union(permit.userAgentGuard) : permit.userAgentGuard
     session.liveUntil = max(session.liveUntil, expiry)
     return session
   }

@@ -201,5 +201,5 @@ extension RedirectDestination {
 
 extension AuthorizationPermit {
   /// True if a secret or a claimed https redirect URI proves the identity of the app.
-  var isProven: Bool { client.isProven(at: redirectURI) }
+  var isProven: Bool { client.identityIsProven(by: redirectURI) }
 }

@@ -32,7 +32,7 @@ final class TransactionStart {
     let random = intercepted.gateway.random
     session = BrowserSession.beginning(known, permit, until: expiry, now: now, random)
     // The verifier for the upstream is independent of the client's challenge, which only the gateway checks.
-    let verifier = permit.sendsChallenge ? UpstreamVerifier(bytes: random.take(UpstreamVerifier.byteCount)) : nil
+    let verifier = permit.upstreamUsesPKCE ? UpstreamVerifier(bytes: random.take(UpstreamVerifier.byteCount)) : nil
     transaction = permit.transaction(
       id: id, expiry: expiry, browserSecretHash: session.hash, upstreamVerifier: verifier)
     state = try await intercepted.gateway.states.encode(transaction, from: intercepted.request.peer, now: now)

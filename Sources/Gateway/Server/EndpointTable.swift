@@ -90,7 +90,7 @@ extension Endpoint {
         paths: { policy in
           policy.upstream.endpoints.metadataPaths.filter { !policy.upstream.notEndpoints.contains($0) }
         },
-        handling: .refuse(.metadataLeadsAround))
+        handling: .refuse(.metadataBypassesGateway))
     }
   }
 }

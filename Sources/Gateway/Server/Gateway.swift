@@ -12,7 +12,7 @@ import Telemetry
 
 /// The OAuth part of one worker. It decides which requests the gateway answers itself, refuses or forwards, and makes
 /// the answers.
-public final class Gateway: Handler {
+public final class Gateway: RequestHandler {
   let snapshot: GatewaySnapshot
   let resources: GatewayResources
   let sealer: Sealer
@@ -163,7 +163,7 @@ public final class Gateway: Handler {
     trail.path = path
     trail.mode = EnforcementMode.observe.rawValue
     trail.recordWouldReject(rejection)
-    record(trail, status: 0, peer: client.peer, began: Clock.monotonicNanoseconds())
+    record(trail, status: 0, peer: client.peer, began: SystemClock.monotonicNanoseconds())
     return .pass
   }
 
@@ -176,7 +176,7 @@ public final class Gateway: Handler {
     trail.recordRefusal(rejection)
     let page = ErrorPage(rejection, detail: detail)
     let response = show?(page) ?? pages.error(page, as: form)
-    record(trail, status: response.status, peer: client.peer, began: Clock.monotonicNanoseconds())
+    record(trail, status: response.status, peer: client.peer, began: SystemClock.monotonicNanoseconds())
     return .refuse(response)
   }
 
@@ -196,7 +196,7 @@ public final class Gateway: Handler {
 
   /// Answers a request that ``route(_:_:_:client:)`` intercepted.
   public func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
-    let began = Clock.monotonicNanoseconds()
+    let began = SystemClock.monotonicNanoseconds()
     // `route` set the tag to the raw value of an endpoint.
     let row = Endpoint.allCases[Int(tag)].row
     let trail = AuditTrail(request.number)
@@ -214,7 +214,7 @@ public final class Gateway: Handler {
     return reply
   }
 
-  func limited(_ limit: LimitKind) { metrics.limited(limit) }
+  func recordLimit(_ limit: LimitKind) { metrics.recordLimit(limit) }
 
   // MARK: Dropped fields
 
@@ -229,7 +229,7 @@ public final class Gateway: Handler {
     let trail = AuditTrail(client.request)
     trail.mode = EnforcementMode.observe.rawValue
     trail.findings.append("identity-field-dropped:\(name)")
-    record(trail, status: 0, peer: client.peer, began: Clock.monotonicNanoseconds())
+    record(trail, status: 0, peer: client.peer, began: SystemClock.monotonicNanoseconds())
   }
 
   private func record(_ trail: AuditTrail, status: Int, peer: Peer, began: UInt64) {
@@ -237,14 +237,14 @@ public final class Gateway: Handler {
       trail.decision, at: trail.endpoint, client: trail.isConfigured ? trail.client : nil, rule: trail.rule?.ruleID)
     resources.log.append(
       DecisionRecord(
-        time: Int64(Clock.realNanoseconds() / 1_000_000),
+        time: Int64(SystemClock.realNanoseconds() / 1_000_000),
         request: resources.requestIDs.id(worker: worker, number: trail.request),
         transaction: trail.transaction?.description,
         family: trail.family?.description, endpoint: trail.endpoint, client: trail.client, decision: trail.decision,
         rule: trail.rule?.ruleID,
         status: status, mode: trail.mode, findings: trail.findings, redirectKind: trail.redirectKind,
         path: trail.path,
-        upstreamStatus: trail.upstreamStatus, durationNanoseconds: Clock.monotonicNanoseconds() - began,
+        upstreamStatus: trail.upstreamStatus, durationNanoseconds: SystemClock.monotonicNanoseconds() - began,
         peer: peer.address, policyVersion: policy.version, networks: trail.networks,
         observed: trail.observed),
       worker: worker)
@@ -289,7 +289,7 @@ public final class Gateway: Handler {
       let trail = AuditTrail(request)
       trail.mode = EnforcementMode.observe.rawValue
       trail.observed = observed
-      record(trail, status: 0, peer: Peer(address: ""), began: Clock.monotonicNanoseconds())
+      record(trail, status: 0, peer: Peer(address: ""), began: SystemClock.monotonicNanoseconds())
     }
     return .keep
   }
@@ -306,7 +306,7 @@ public final class Gateway: Handler {
   /// Returns the response that the browser gets in place of a withheld one: the completed authorization response, a
   /// refusal, or the withheld response itself if it need not be withheld.
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response {
-    let began = Clock.monotonicNanoseconds()
+    let began = SystemClock.monotonicNanoseconds()
     let trail = AuditTrail(withheld.request.number)
     trail.endpoint = .response
     trail.upstreamStatus = withheld.response.status

@@ -62,7 +62,7 @@ final class GatewayMetrics: ProxyMetrics {
     notices.report("no TLS connection to the upstream: \(failure)")
   }
 
-  func limited(_ limit: LimitKind) { metrics.limited(limit) }
+  func recordLimit(_ limit: LimitKind) { metrics.recordLimit(limit) }
   func connectionOpened() { metrics.connectionAccepted() }
   func connectionClosed() { metrics.connectionClosed() }
   func http2ConnectionOpened() { metrics.http2ConnectionOpened() }

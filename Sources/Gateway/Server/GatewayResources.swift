@@ -43,7 +43,7 @@ public struct GatewayResources: Sendable {
   public init(
     store: any EphemeralStore, metrics: MetricsRegistry, log: DecisionLog,
     bufferMemory: Int = LimitSettings.defaultBufferMemory,
-    now: @escaping @Sendable () -> Int64 = { Int64(Clock.realSeconds()) },
+    now: @escaping @Sendable () -> Int64 = { Int64(SystemClock.realSeconds()) },
     notice: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.store = store

@@ -10,7 +10,7 @@ import Telemetry
 /// The gateway with all of its workers.
 public final class GatewayServer: Sendable {
   /// The proxy, which owns the listeners and workers.
-  public let server: Server
+  public let server: ProxyServer
   private let resources: GatewayResources
   private let workers: Int
   /// The TLS settings of the first policy, for which the listeners were opened.
@@ -42,7 +42,7 @@ public final class GatewayServer: Sendable {
     }
     let connections = ConnectionLimits()
     let proxyProtocol = Set(policy.gateway.listeners.indices.filter { policy.gateway.listeners[$0].proxyProtocol })
-    server = try await Server(
+    server = try await ProxyServer(
       workers: workers, addresses: addresses, proxyProtocol: proxyProtocol, threadName: "worker"
     ) { worker in
       ProxyWorker(

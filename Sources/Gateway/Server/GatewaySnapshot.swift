@@ -54,7 +54,7 @@ public final class GatewaySnapshot: Sendable {
   ///   - bufferMemory: The default of `max_buffer_memory`, in bytes.
   func proxySettings(
     workers: Int, listeners: [TLSServer?], upstream client: TLSClient?, bufferMemory: Int
-  ) -> ProxySettings {
+  ) -> CompiledProxyConfiguration {
     let gateway = policy.gateway
     let upstream = policy.upstream
     var settings = ProxyConfiguration()
@@ -71,7 +71,7 @@ public final class GatewaySnapshot: Sendable {
     settings.keptFields = upstream.keptHeaders
     settings.cancelsHalfClosed = gateway.halfClose == .cancel
     let limits = gateway.limits
-    settings.headTimeout = limits.headerTimeout
+    settings.headerTimeout = limits.headerTimeout
     settings.bodyTimeout = limits.bodyTimeout
     settings.idleTimeout = limits.idleTimeout
     settings.limits.head = HeadLimits(
@@ -84,7 +84,7 @@ public final class GatewaySnapshot: Sendable {
     if gateway.http2 {
       var http2 = HTTP2Limits()
       http2.concurrentStreams = limits.concurrentStreams
-      http2.resets = limits.streamResets
+      http2.streamResets = limits.streamResets
       http2.controlFrames = limits.controlFrames
       settings.http2 = http2
     }
@@ -110,6 +110,6 @@ public final class GatewaySnapshot: Sendable {
     }
     settings.listeners = listeners
     settings.upstreamTLS = client
-    return ProxySettings(settings)
+    return CompiledProxyConfiguration(settings)
   }
 }

@@ -18,7 +18,7 @@ final class OperatorNotices: Sendable {
     guard recent.admit(text) else { return false }
     let show = show
     // A worker must not wait for the reader of the notices. If no thread can be started, the notice is lost.
-    try? Thread.start("notice") { show(text) }
+    try? OSThread.start("notice") { show(text) }
     return true
   }
 }

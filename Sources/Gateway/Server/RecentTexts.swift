@@ -15,7 +15,7 @@ final class RecentTexts: Sendable {
   /// Lets the text through: returns true and remembers the time. Returns false if the text was let through within the
   /// last minute, or if the maximum number of other texts was.
   func admit(_ text: String) -> Bool {
-    let now = Clock.monotonicNanoseconds()
+    let now = SystemClock.monotonicNanoseconds()
     return latest.withLock { latest in
       if let last = latest[text], now - last < RecentTexts.pause { return false }
       if latest.count >= RecentTexts.limit { latest = latest.filter { now - $0.value < RecentTexts.pause } }

@@ -71,7 +71,7 @@ extension InterceptedRequest {
   /// are removed: the upstream cannot use them and must not learn them (`I-credentials`).
   private func passing(_ parsed: TokenRequest) -> OutboundRequest {
     var outbound = unchanged()
-    let named = parsed.namedInHeader + parsed.parameters.all(.clientID) + (parsed.query?.all(.clientID) ?? [])
+    let named = parsed.usersInAuthorization + parsed.parameters.all(.clientID) + (parsed.query?.all(.clientID) ?? [])
     guard named.contains(where: gateway.snapshot.identifiers.provedHere.contains) else { return outbound }
     outbound.target = String(request.path)
     outbound.headers.remove("Authorization")

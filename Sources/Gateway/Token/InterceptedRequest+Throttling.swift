@@ -43,7 +43,7 @@ extension InterceptedRequest {
     let rate = TokenBucket.Rate(burst: perMinute, perMinute: perMinute)
     let now = milliseconds
     guard !limiter.take(key, at: rate, now: now) else { return nil }
-    gateway.limited(limit)
+    gateway.recordLimit(limit)
     trail.recordRefusal(.tooManyRequests)
     return tokenThrottled("too many requests", retryAfter: limiter.retryAfter(key, at: rate, now: now) ?? 1)
   }
@@ -86,5 +86,5 @@ extension InterceptedRequest {
     return tokenThrottled("too many failed attempts", retryAfter: limiter.retryAfter(key, now: now) ?? 1)
   }
 
-  private var milliseconds: Int64 { Int64(Clock.monotonicNanoseconds() / 1_000_000) }
+  private var milliseconds: Int64 { Int64(SystemClock.monotonicNanoseconds() / 1_000_000) }
 }

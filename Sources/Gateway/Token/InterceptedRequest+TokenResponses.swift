@@ -25,7 +25,9 @@ extension InterceptedRequest {
   func tokenRejection(_ refusal: RejectionResponse) -> Response {
     trail.recordRefusal(refusal.rejection)
     var headers = Headers()
-    if refusal.asksForBasic { headers.append("WWW-Authenticate", "Basic realm=\"proofgate\", charset=\"UTF-8\"") }
+    if refusal.requiresBasicAuthentication {
+      headers.append("WWW-Authenticate", "Basic realm=\"proofgate\", charset=\"UTF-8\"")
+    }
     if refusal.rejection == .methodNotAllowed { headers.append("Allow", "POST") }
     if refusal.rejection.status == 503 { headers.append("Retry-After", "\(ErrorPage.retryDelay)") }
     var response = tokenError(

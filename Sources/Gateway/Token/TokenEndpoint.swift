@@ -60,7 +60,7 @@ struct TokenEndpoint {
 
   // MARK: Codes
 
-  private func redeem(_ intent: RedemptionIntent) async -> Response {
+  private func redeem(_ intent: RedemptionRequest) async -> Response {
     let opened: Opened<IssuedCode> = intercepted.gateway.sealer.opened(intent.code.reveal())
     if case .value(let code) = opened {
       intercepted.trail.transaction = code.transactionID
@@ -81,11 +81,11 @@ struct TokenEndpoint {
 
   // MARK: Refresh tokens
 
-  private func refresh(_ intent: RefreshIntent) async -> Response {
+  private func refresh(_ intent: RefreshRequest) async -> Response {
     let outcome = Enforcement.decideRefresh(
       intent, opened: intercepted.gateway.sealer.opened(intent.token.reveal()), policy: intercepted.policy,
       now: intercepted.now)
-    if outcome.permit?.isFromBeforeTheGateway == true { intercepted.trail.findings.append("refresh-token-raw") }
+    if outcome.permit?.isAdopted == true { intercepted.trail.findings.append("refresh-token-raw") }
     intercepted.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal): return intercepted.tokenRejection(refusal)

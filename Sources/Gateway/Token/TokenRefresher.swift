@@ -61,7 +61,7 @@ struct TokenRefresher {
   /// Returns the grant for an upstream token that was issued before the gateway was installed (`raw_refresh_until`), as
   /// the first of a new token family; `nil` for any other token.
   private func adoptedGrant() -> RefreshGrant? {
-    guard permit.isFromBeforeTheGateway else { return nil }
+    guard permit.isAdopted else { return nil }
     return RefreshGrant(
       family: RefreshUse.adoptedFamily(of: presented, client: permit.client.id), generation: 0, epoch: families.epoch,
       clientID: permit.client.id, scope: nil, upstreamClientID: permit.client.upstream.clientID,
@@ -72,10 +72,10 @@ struct TokenRefresher {
     let peer = intercepted.request.peer
     var use = RefreshUse(
       grant, token: presented, address: peer.address, isLoopback: peer.isLoopback,
-      isAdopted: permit.isFromBeforeTheGateway)
+      isAdopted: permit.isAdopted)
     use.idle = Int64(permit.client.refreshIdle)
     use.window = Int64(permit.client.refreshReuseWindow)
-    use.takesAnyNetwork = permit.client.refreshReuseNetworks == .any
+    use.acceptsAnyNetwork = permit.client.refreshReuseNetworks == .any
     use.adoptedUntil = permit.client.rawRefreshUntil ?? 0
     return use
   }

@@ -36,7 +36,7 @@ enum UpstreamTokenResponse {
     if type.utf8.span.contains("json") || body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
       return JSONValue.members(of: body)
     }
-    guard let form = FormParameters(parsing: body), !form.hasMalformedName, form.malformedNames.isEmpty,
+    guard let form = FormParameters(parsing: body), !form.hasMalformedName, form.namesWithMalformedValue.isEmpty,
       form.firstRepeated == nil
     else { return nil }
     var members: [String: JSONValue] = [:]

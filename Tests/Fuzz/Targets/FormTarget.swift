@@ -15,14 +15,15 @@ enum FormTarget {
     let expected = read(body)
     try Violation.unless(parameters.entries == expected.entries, "the parameters are read in two ways")
     try Violation.unless(
-      parameters.hasMalformedName == expected.hasMalformedName && parameters.malformedNames == expected.malformed,
+      parameters.hasMalformedName == expected.hasMalformedName
+        && parameters.namesWithMalformedValue == expected.malformed,
       "what is malformed is read in two ways")
     guard let again = FormParameters(parsing: parameters.serialised) else {
       throw Violation("what is written is refused")
     }
     try Violation.unless(again.entries == parameters.entries, "what is written is read in another way")
     try Violation.unless(
-      again.malformedNames.isEmpty && !again.hasMalformedName && again.serialised == parameters.serialised,
+      again.namesWithMalformedValue.isEmpty && !again.hasMalformedName && again.serialised == parameters.serialised,
       "what is written is not canonical")
     try checkSpellings(parameters, body)
   }

@@ -121,7 +121,7 @@ enum RequestHeadTarget {
     configuration.privateCookie = cookie
     configuration.upgrades = options & 4 == 0 ? [] : ["websocket"]
     let isTrusted = options & 1 == 1
-    let settings = ProxySettings(configuration)
+    let settings = CompiledProxyConfiguration(configuration)
     let buffer = BufferPool().take()
     _ = RequestRewriter.write(
       head, bytes.span, index, ClientIdentity(peer, isTrusted: isTrusted), settings, to: buffer)
@@ -169,7 +169,7 @@ enum RequestHeadTarget {
 
   /// All fields without a meaning for the gateway are forwarded in their order, except hop-by-hop fields.
   private static func checkPassed(
-    _ index: HeadIndex, _ bytes: [UInt8], _ second: HeadIndex, _ sent: [UInt8], _ settings: ProxySettings,
+    _ index: HeadIndex, _ bytes: [UInt8], _ second: HeadIndex, _ sent: [UInt8], _ settings: CompiledProxyConfiguration,
     isTrusted: Bool
   ) throws(Violation) {
     let before = index.filter {

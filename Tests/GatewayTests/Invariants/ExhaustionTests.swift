@@ -12,7 +12,7 @@ struct ExhaustionTests {
   @Test("6819-4.4.1.11-exhaustion: a code can be redeemed while the store is full of states of other sign-ins")
   func redemptionGoesOn() async throws {
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = 24 }
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.state: 10])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.state: 10])
     try await GatewayFixture.run(policy, store: store) { gateway in
       let code = try await gateway.code()
       var statuses: [String] = []
@@ -25,7 +25,7 @@ struct ExhaustionTests {
   @Test("6819-4.4.1.11-exhaustion: a flood of states from one address evicts only the oldest states of that address")
   func handles() async throws {
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = 24 }
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.state: 60])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.state: 60])
     try await GatewayFixture.run(policy, store: store) { gateway in
       func begin(_ address: String) async throws -> String? {
         let response = try await gateway.get(gateway.authorizationTarget("p1"), ["X-Forwarded-For": address])
@@ -50,7 +50,7 @@ struct ExhaustionTests {
     "6819-4.4.1.11-exhaustion: the operator gets a warning when four fifths of a share are in use, and metrics show it")
   func warning() async throws {
     let policy = try FixturePolicy.with { $0.upstream.stateLimit = 24 }
-    let store = MemoryStore(size: MemoryStore.smallestSize, entries: [.state: 10])
+    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.state: 10])
     try await GatewayFixture.run(policy, store: store) { gateway in
       for _ in 0..<8 { _ = try await gateway.get(gateway.authorizationTarget("p1")) }
       let notices = try await gateway.notices(1)

@@ -4,19 +4,19 @@
 /// `*` matches one segment that is not empty. The segment may contain letters, digits, `-`, `_`, `=`, the escapes of
 /// `+`, `/` and `=`, and periods that each follow a letter or digit. Every server reads these characters in the same
 /// way.
-struct ExactPath: Sendable {
+struct NotEndpointPattern: Sendable {
   /// The segments of the path; `nil` for `*`.
   private let segments: [[UInt8]?]
 
   init(_ path: String) {
-    segments = ExactPath.segments(of: Array(path.utf8)).map { $0.elementsEqual("*".utf8) ? nil : Array($0) }
+    segments = NotEndpointPattern.segments(of: Array(path.utf8)).map { $0.elementsEqual("*".utf8) ? nil : Array($0) }
   }
 
   func matches(_ path: [UInt8]) -> Bool {
-    let parts = ExactPath.segments(of: path)
+    let parts = NotEndpointPattern.segments(of: path)
     guard parts.count == segments.count else { return false }
     return zip(parts, segments).allSatisfy { part, segment in
-      segment.map { part.elementsEqual($0) } ?? ExactPath.matchesWildcard(part)
+      segment.map { part.elementsEqual($0) } ?? NotEndpointPattern.matchesWildcard(part)
     }
   }
 

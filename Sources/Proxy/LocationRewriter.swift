@@ -1,5 +1,5 @@
 /// Decides whether a field with a URL for the browser is forwarded, replaced or withheld.
-enum LocationJudge {
+enum LocationRewriter {
   enum Outcome {
     case keep
     case replace(String)
@@ -10,7 +10,8 @@ enum LocationJudge {
 
   /// Decides on the value of a `Location`, `Content-Location` or `Refresh`.
   static func judge(
-    _ value: String, carriesCookie: Bool, request: UInt64, _ handler: any Handler, _ configuration: ProxyConfiguration
+    _ value: String, carriesCookie: Bool, request: UInt64, _ handler: any RequestHandler,
+    _ configuration: ProxyConfiguration
   ) -> Outcome {
     switch handler.passingLocation(value, carriesCookie: carriesCookie, request: request) {
     case .withhold: return .withhold

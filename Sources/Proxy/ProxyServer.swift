@@ -2,7 +2,7 @@ public import Reactor
 import Synchronization
 
 /// A proxy on all of its workers. They are started, reloaded and drained together.
-public final class Server: Sendable {
+public final class ProxyServer: Sendable {
   /// The workers.
   public let group: WorkerGroup
   /// The bound addresses, with the ports that the kernel chose.
@@ -58,7 +58,7 @@ public final class Server: Sendable {
         try await worker.perform { (worker: isolated Worker) throws(IOError) in
           let proxy = build(worker)
           worker.keep(proxy)
-          try Server.prepare(listeners, proxyProtocol, proxy, worker, group, descriptorReserve)
+          try ProxyServer.prepare(listeners, proxyProtocol, proxy, worker, group, descriptorReserve)
         }
       }
       // Accept only once every worker can adopt connections that another worker has accepted for it.
@@ -155,7 +155,7 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
   /// One line for the operator.
   public var description: String {
     guard let address else { return "cannot start: \(error)" }
-    let hint = error.code == 98 ? "; is another process listening there?" : ""
+    let hint = error == .addressInUse ? "; is another process listening there?" : ""
     return "cannot listen on \(address): \(error)\(hint)"
   }
 }

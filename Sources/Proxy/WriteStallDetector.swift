@@ -5,7 +5,7 @@ import Reactor
 /// The kernel makes room for more bytes from time to time even if the client receives nothing. So a successful send is
 /// no progress, but an acknowledgement from the client is. No event reports acknowledgements, so their number is
 /// polled.
-struct Stall {
+struct WriteStallDetector {
   /// The minimum number of checks within the timeout.
   private static let looks = 4
 
@@ -41,7 +41,7 @@ struct Stall {
   /// Returns the time by which the next check must happen; `.never` if no bytes wait.
   func nextLook(_ timeout: Int, now: UInt64) -> Deadline {
     guard isRunning else { return .never }
-    return min(deadline(timeout), Deadline(milliseconds: now + UInt64(timeout / Stall.looks)))
+    return min(deadline(timeout), Deadline(milliseconds: now + UInt64(timeout / WriteStallDetector.looks)))
   }
 
   /// True if the timeout has passed and the client has received nothing since `began`.

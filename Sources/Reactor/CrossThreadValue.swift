@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// With a continuation, the task would first resume on the runtime's global thread pool, whose threads nothing else
 /// here needs.
-final class Handover<Value: Sendable>: Sendable {
+final class CrossThreadValue<Value: Sendable>: Sendable {
   private enum State {
     case open
     case given(Value)
@@ -29,7 +29,7 @@ final class Handover<Value: Sendable>: Sendable {
   }
 
   /// Waits for the value. Called once, on the loop.
-  func take(_ room: WaitingRoom) async -> Value {
+  func take(_ room: Suspension) async -> Value {
     let receiver = JobReceiver(self)
     unsafe room.door.host = Unmanaged.passUnretained(receiver)
     await room.enter()
@@ -51,10 +51,10 @@ final class Handover<Value: Sendable>: Sendable {
     if isGiven { loop.resume(job) }
   }
 
-  private final class JobReceiver: Host {
-    private let handover: Handover
+  private final class JobReceiver: JobHost {
+    private let handover: CrossThreadValue
 
-    init(_ handover: Handover) {
+    init(_ handover: CrossThreadValue) {
       self.handover = handover
     }
 

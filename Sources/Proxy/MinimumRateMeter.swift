@@ -3,7 +3,7 @@
 /// A client that reads or sends a few bytes now and then makes progress forever, and holds an upstream connection and
 /// buffers meanwhile. So progress is compared with a minimum rate, over windows that are long enough for a link to
 /// stall and recover.
-struct Pace {
+struct MinimumRateMeter {
   /// The time in milliseconds that was spent waiting in this window.
   private var waited: UInt64 = 0
   /// The total number of bytes moved when the window began; `nil` before the first wait.

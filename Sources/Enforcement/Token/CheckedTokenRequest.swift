@@ -2,10 +2,10 @@ public import OAuth
 public import Policy
 
 /// A token request that has passed the rules of the token endpoint. Its code or refresh token is not decrypted yet.
-public enum TokenIntent: Sendable {
-  case redeem(RedemptionIntent)
-  case refresh(RefreshIntent)
-  case device(DeviceIntent)
+public enum CheckedTokenRequest: Sendable {
+  case redeem(RedemptionRequest)
+  case refresh(RefreshRequest)
+  case device(DeviceRequest)
   /// A request without a code or refresh token (the client credentials grant), which is sent upstream. `verified` is
   /// the client if the gateway has compared its secret; otherwise `nil`.
   case forward(UpstreamTokenRequest, verified: Client?)
@@ -22,7 +22,7 @@ public enum TokenIntent: Sendable {
 }
 
 /// A request to redeem a code.
-public struct RedemptionIntent: Sendable {
+public struct RedemptionRequest: Sendable {
   /// The client that sent the request.
   public let client: Client
   /// The code as presented.
@@ -37,7 +37,7 @@ public struct RedemptionIntent: Sendable {
 }
 
 /// A request to use a refresh token.
-public struct RefreshIntent: Sendable {
+public struct RefreshRequest: Sendable {
   /// The client that sent the request.
   public let client: Client
   /// The refresh token as presented.
@@ -50,7 +50,7 @@ public struct RefreshIntent: Sendable {
 }
 
 /// A request for the result of a device authorization (RFC 8628, section 3.4).
-public struct DeviceIntent: Sendable {
+public struct DeviceRequest: Sendable {
   /// The client that sent the request.
   public let client: Client
   /// The device code as presented.

@@ -1,7 +1,7 @@
 import CLinux
 
 /// Settings of the process or of the calling thread, and a few facts about the process.
-public enum ProcessSettings {
+public enum ProcessControl {
   /// Ignores SIGPIPE, so that a write to a closed connection fails with an error and does not end the process.
   public static func ignoreBrokenPipes() {
     cl_ignore_sigpipe()
@@ -29,7 +29,7 @@ public enum ProcessSettings {
   /// Makes the allocator map blocks of 1 MiB or more directly from the system, and unmap them when they are freed. By
   /// default the allocator raises this threshold whenever it frees such a block. Then it would keep the memory of a
   /// policy file and its tables, which are in use only briefly.
-  public static func mapLargeBlocks() {
+  public static func allocateLargeBlocksWithMmap() {
     cl_map_large_blocks()
   }
 

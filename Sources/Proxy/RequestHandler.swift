@@ -3,7 +3,7 @@ public import HTTP1
 public import Telemetry
 
 /// The decisions that a proxy needs for each request. Each worker has its own handler and uses it only on its thread.
-public protocol Handler: AnyObject {
+public protocol RequestHandler: AnyObject {
   /// Decides the handling of a request from its head. This is on the hot path: the method works on bytes and creates no
   /// `String` for a request that passes.
   ///
@@ -51,7 +51,7 @@ public protocol Handler: AnyObject {
   func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response
 }
 
-extension Handler {
+extension RequestHandler {
   /// Returns `pass`. For handlers whose `route` never returns `inspect`.
   public func routeForm(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
@@ -130,7 +130,7 @@ public struct WithheldResponse {
   /// The maximum number of body bytes that are kept: login and consent forms have far fewer.
   public static let bodyLimit = 64 * 1024
 
-  /// Creates the input of `Handler.respond(to:upstream:)`.
+  /// Creates the input of `RequestHandler.respond(to:upstream:)`.
   public init(response: Response, request: Request, isComplete: Bool) {
     self.response = response
     self.request = request

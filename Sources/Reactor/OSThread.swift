@@ -1,7 +1,7 @@
 import CLinux
 
 /// A detached system thread.
-public enum Thread {
+public enum OSThread {
   private final class Body {
     let run: @Sendable () -> Void
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }

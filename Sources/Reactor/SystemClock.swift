@@ -18,7 +18,7 @@ public struct Deadline: Comparable, Sendable {
 }
 
 /// The two system clocks: deadlines use the monotonic one, sealed and logged times the real one.
-public enum Clock {
+public enum SystemClock {
   /// Nanoseconds since an arbitrary point; never goes back.
   public static func monotonicNanoseconds() -> UInt64 { cl_monotonic() }
 

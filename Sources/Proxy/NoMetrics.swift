@@ -2,7 +2,7 @@ public import TLS
 public import Telemetry
 
 /// Metrics that count nothing, for the admin listener and the demo's servers.
-public final class Unmeasured: ProxyMetrics {
+public final class NoMetrics: ProxyMetrics {
   /// Creates metrics without state.
   public init() {}
 
@@ -15,7 +15,7 @@ public final class Unmeasured: ProxyMetrics {
   /// Does nothing.
   public func grpcRefused() {}
   /// Does nothing.
-  public func limited(_ limit: LimitKind) {}
+  public func recordLimit(_ limit: LimitKind) {}
   /// Does nothing.
   public func handshakeFinished(_ outcome: HandshakeOutcome) {}
   /// Does nothing.

@@ -7,7 +7,7 @@ public import TLS
 public struct ProxyConfiguration: Sendable {
   /// The time in milliseconds from the first byte of a head to its end. Also the time from the start of a connection to
   /// its first byte.
-  public var headTimeout = 10_000
+  public var headerTimeout = 10_000
   /// The time in milliseconds without progress of a body, in either direction.
   public var bodyTimeout = 60_000
   /// The time in milliseconds that a connection may wait for the next request.
@@ -76,7 +76,7 @@ public struct ProxyConfiguration: Sendable {
 /// The settings of a proxy: an immutable snapshot that is replaced as a whole between two requests.
 ///
 /// A class, because it is used several times per request, and copying a struct would retain each field.
-public final class ProxySettings: Sendable {
+public final class CompiledProxyConfiguration: Sendable {
   let configuration: ProxyConfiguration
   /// The request fields that only a trusted proxy may send.
   let identityFields: IdentityFields

@@ -9,7 +9,7 @@
 ///
 /// This is sound because room and loop share one thread: code of the worker cannot run at the same time as code of the
 /// room. The room owns no state that a task could touch.
-actor WaitingRoom {
+actor Suspension {
   nonisolated let door: Door
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe door.asUnownedSerialExecutor() }
@@ -34,7 +34,7 @@ actor WaitingRoom {
   private let loop: EventLoop
   /// The host of the next task. Set immediately before the task switches to the room, on the loop's thread, and used
   /// only there.
-  nonisolated(unsafe) var host: Unmanaged<Host>?
+  nonisolated(unsafe) var host: Unmanaged<JobHost>?
 
   init(_ loop: EventLoop) {
     self.loop = loop
@@ -58,8 +58,8 @@ actor WaitingRoom {
 }
 
 /// An object that a task waits for: it keeps the task's job and queues it when the wait is over.
-@safe public class Host: TimerEntry {
+@safe public class JobHost: TimerEntry {
   func receive(_ job: UnownedJob) {
-    preconditionFailure("a host must say what becomes of its visitor")
+    preconditionFailure("a host must say what becomes of its suspendedJob")
   }
 }

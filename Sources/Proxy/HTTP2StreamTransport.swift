@@ -8,7 +8,7 @@ import Reactor
 /// Both directions use the same parsers as HTTP/1.1, so each message has a single interpretation. The head of a passing
 /// response is already parsed and is rewritten into fields directly (`respond`). A connection reuses the object for a
 /// later stream: `begin` resets everything that belongs to one stream.
-final class HTTP2StreamLeg: StreamTransport {
+final class HTTP2StreamTransport: StreamTransport {
   private(set) var stream: HTTP2Stream
   private let connection: HTTP2Connection
   private let session: HTTP2Session
@@ -86,7 +86,7 @@ final class HTTP2StreamLeg: StreamTransport {
   // MARK: The request
 
   func receive(into buffer: Buffer) -> Transfer {
-    if isBroken { return .failed(IOError(code: 104)) }
+    if isBroken { return .failed(IOError.reset) }
     let count = session.read(stream, into: buffer)
     connection.wakeToSend()
     guard let count else { return .ended }
@@ -98,13 +98,13 @@ final class HTTP2StreamLeg: StreamTransport {
   func send(_ buffer: Buffer, upTo count: Int) -> Transfer {
     var left = count
     while left > 0 {
-      if isBroken { return .failed(IOError(code: 104)) }
+      if isBroken { return .failed(IOError.reset) }
       let consumed: Int?
       if body == nil { consumed = sendHead(buffer) } else { consumed = sendBody(buffer, left) }
       guard let consumed else {
         session.reset(stream, .internalError)
         connection.wakeToSend()
-        return .failed(IOError(code: 71))
+        return .failed(IOError.protocolViolation)
       }
       if consumed == 0 { break }
       left -= consumed
