@@ -51,7 +51,8 @@ let package = Package(
     // The field: values and decisions, no I/O.
     module("OAuth", ["Bytes", "Cryptography"]),
     module("Policy", ["OAuth", "Cryptography"]),
-    module("Enforcement", ["Policy", "OAuth", "Bytes", "Cryptography"]),
+    module("PathReading", ["Bytes"]),
+    module("Enforcement", ["Policy", "OAuth", "PathReading", "Bytes", "Cryptography"]),
 
     // Libraries behind a safe interface (docs/adr/0001).
     module("Cryptography", ["COpenSSL"], settings: dataPath),
@@ -76,8 +77,8 @@ let package = Package(
     module(
       "Gateway",
       [
-        "Enforcement", "Policy", "OAuth", "Sealing", "Stores", "Bytes", "Cryptography", "Proxy", "TLS", "HTTP", "HTTP1",
-        "HTTP2", "Reactor", "Telemetry",
+        "Enforcement", "PathReading", "Policy", "OAuth", "Sealing", "Stores", "Bytes", "Cryptography", "Proxy", "TLS",
+        "HTTP", "HTTP1", "HTTP2", "Reactor", "Telemetry",
       ], settings: dataPath),
     module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression"]),
     module("PolicyFile", ["Policy", "OAuth", "YAML", "Cryptography"]),
@@ -98,6 +99,7 @@ let package = Package(
     tests("OAuthTests", ["VectorsTestSupport", "OAuth"]),
     tests("CryptographyTests", ["TLSTestSupport", "Cryptography"]),
     tests("PolicyFileTests", ["TLSTestSupport", "Cryptography", "PolicyFile", "Policy", "OAuth", "YAML"]),
+    tests("PathReadingTests", ["PathReading", "Policy"]),
     tests("EnforcementTests", ["Enforcement", "Policy", "OAuth"]),
     tests("SealingTests", ["Sealing", "OAuth", "Cryptography"]),
     tests("StoresTests", ["Stores", "OAuth"]),
@@ -148,7 +150,7 @@ let package = Package(
       "GatewayTests",
       [
         "GatewayTestSupport", "HTTP2TestSupport", "TLSTestSupport", "Gateway", "Compression", "Enforcement",
-        "LegacyServer", "Policy",
+        "LegacyServer", "PathReading", "Policy",
         "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Telemetry", "Cryptography", "Proxy", "Reactor", "HTTP",
         "HTTP1", "HTTP2",
       ]),
@@ -167,7 +169,7 @@ let package = Package(
 // The parsers' properties (Tests/Fuzz/README.md): libFuzzer runs them where `make fuzz` asks for that, because the program
 // needs the fuzzer's run-time library, and every other build replays the committed corpus as a test.
 let fuzzed: [Target.Dependency] = [
-  "HTTP1", "HTTP2", "HTTP2TestSupport", "Compression", "Proxy", "Reactor", "Enforcement", "Policy", "PolicyFile",
+  "HTTP1", "HTTP2", "HTTP2TestSupport", "Compression", "Proxy", "Reactor", "PathReading", "Policy", "PolicyFile",
   "YAML", "OAuth",
   "Sealing", "Gateway", "HTTP",
 ]

@@ -1,5 +1,5 @@
-import Enforcement
 import GatewayTestSupport
+import PathReading
 import Policy
 import Sealing
 import Telemetry

@@ -1,5 +1,5 @@
-internal import Bytes
 import OAuth
+internal import PathReading
 
 extension FormParameters {
   /// True if some server reads another name as a parameter of the authorization endpoint, because the server ignores

@@ -1,4 +1,6 @@
+internal import Bytes
 public import OAuth
+internal import PathReading
 public import Policy
 
 /// A set of client ids. It also contains each text that some server treats as one of the ids.
@@ -27,7 +29,7 @@ public struct IdentifierSet: Sendable {
   private static func fold(_ id: String) -> [UInt8] {
     let bytes = Array(id.utf8)
     let isPlain = bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "%") }
-    let decoded = isPlain ? bytes.map(CanonicalPath.lowercased) : LenientDecoding.decoded(bytes)
+    let decoded = isPlain ? bytes.map(\.lowercasedASCII) : LenientDecoding.decoded(bytes)
     // A server that decodes a form twice reads a plus as a space.
     return decoded.filter { $0 > 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "+") }
   }

@@ -1,5 +1,6 @@
 import Enforcement
 import HTTP
+import PathReading
 import Policy
 import Proxy
 import Telemetry

@@ -4,6 +4,7 @@ import Enforcement
 public import HTTP
 public import HTTP1
 import OAuth
+import PathReading
 import Policy
 public import Proxy
 import Reactor

@@ -1,6 +1,7 @@
 import Enforcement
 import HTTP1
 import HTTP2
+import PathReading
 public import Policy
 import Proxy
 import Reactor
@@ -32,7 +33,8 @@ public final class GatewaySnapshot: Sendable {
     self.policy = policy
     self.keyRing = keyRing
     matcher = EndpointMatcher(
-      paths: { $0.row.paths(policy) }, pass: policy.upstream.pass, notEndpoints: policy.upstream.notEndpoints)
+      ownPath: GatewaySettings.ownPath, paths: { $0.row.paths(policy) }, pass: policy.upstream.pass,
+      notEndpoints: policy.upstream.notEndpoints)
     pages = Pages(branding: policy.gateway.branding)
     cookie = BrowserCookie(policy)
     locations = LocationGuard(policy)

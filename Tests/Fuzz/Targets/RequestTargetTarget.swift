@@ -1,4 +1,4 @@
-import Enforcement
+import PathReading
 import Policy
 
 /// Input: a request target. A path that a lenient server maps to an endpoint never passes as another path.

@@ -1,5 +1,4 @@
 internal import Bytes
-import Policy
 
 /// An endpoint whose requests the gateway handles itself or refuses, instead of only forwarding them.
 public enum Endpoint: UInt8, Sendable, CaseIterable {
@@ -66,20 +65,25 @@ public final class EndpointMatcher: Sendable {
   /// A bit for the length of each endpoint path, modulo 64. Most request paths have none of these lengths.
   private let lengths: UInt64
   private let router = FrontControllerQuery()
-  private let own = LetterPrefilter(CanonicalPath.ownName)
+  private let own: OwnPath
   private let passed: [(text: [UInt8], reading: CanonicalPath)]
   private let notEndpoints: [NotEndpointPattern]
 
   /// Creates the matcher for a policy.
   /// - Parameters:
-  ///   - paths: Returns the paths of an endpoint. Those under `/.proofgate/` belong to the gateway itself.
+  ///   - ownPath: The path of one segment that contains the gateway's own endpoints, with both slashes.
+  ///   - paths: Returns the paths of an endpoint. Those under `ownPath` belong to the gateway itself.
   ///   - pass: The prefixes of the paths that are forwarded, such as `/static/`; empty to forward every path.
   ///   - notEndpoints: The paths that only resemble an endpoint path, such as `/oauth/token_key`.
-  public init(paths: (Endpoint) -> [String], pass: [String] = [], notEndpoints: [String] = []) {
+  public init(
+    ownPath: String, paths: (Endpoint) -> [String], pass: [String] = [], notEndpoints: [String] = []
+  ) {
+    let own = OwnPath(ownPath)
+    self.own = own
     let all = Endpoint.allCases.flatMap { endpoint in paths(endpoint).map { (endpoint, Array($0.utf8)) } }
     ownPaths = Dictionary(
-      all.filter { EndpointMatcher.isOwn($0.1) }.map { ($0.1, $0.0) }, uniquingKeysWith: { first, _ in first })
-    entries = all.filter { !EndpointMatcher.isOwn($0.1) }.map { endpoint, bytes in
+      all.filter { own.contains($0.1) }.map { ($0.1, $0.0) }, uniquingKeysWith: { first, _ in first })
+    entries = all.filter { !own.contains($0.1) }.map { endpoint, bytes in
       let reading = CanonicalPath(endpoint: bytes)
       let letters = LetterPrefilter(reading.segments.joined().filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 })
       return Entry(
@@ -116,7 +120,7 @@ public final class EndpointMatcher: Sendable {
     var budget = PathVariants.Budget()
     guard let texts = PathVariants.texts(of: bytes, within: &budget) else { return .ambiguous }
     let spellings = Set(texts.map(CanonicalPath.init(text:)))
-    let isOwn = EndpointMatcher.isOwn(bytes)
+    let isOwn = own.contains(bytes)
     if isSuspicious, !isOwn {
       switch reach(bytes, spellings) {
       case .whole: return .ambiguous
@@ -180,7 +184,7 @@ public final class EndpointMatcher: Sendable {
     guard let readings = CanonicalPath.readings(of: spellings) else { return .whole }
     var reach = Reach.none
     for reading in readings {
-      if reading.isOwn { return .whole }
+      if reading.segments.first == own.name { return .whole }
       for entry in entries {
         let isRead = reading.reaches(entry.reading)
         guard isRead || reading.continues(entry.beginning), !isPassed(path, spellings, below: entry.reading) else {
@@ -247,23 +251,11 @@ public final class EndpointMatcher: Sendable {
     let found = LetterPrefilter.set(of: path)
     // Escapes, characters beyond ASCII and the short file names of Windows can hide letters.
     if found & LetterPrefilter.disguise != 0 { return true }
-    if own.isPart(of: found), own.isInOrder(in: path) { return true }
+    if own.letters.isPart(of: found), own.letters.isInOrder(in: path) { return true }
     for index in entries.indices where entries[index].letters.isPart(of: found) {
       if entries[index].letters.isInOrder(in: path) { return true }
     }
     return false
-  }
-
-  /// True if the path belongs to the gateway itself and contains only characters that every server reads in the same
-  /// way.
-  private static func isOwn(_ path: [UInt8]) -> Bool {
-    guard path.starts(with: GatewaySettings.ownPath.utf8) else { return false }
-    let rest = path.dropFirst(GatewaySettings.ownPath.utf8.count)
-    return !rest.isEmpty
-      && rest.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy { segment in
-        !segment.isEmpty && segment.first != UInt8(ascii: ".")
-          && segment.allSatisfy { CanonicalPath.isPlain($0) }
-      }
   }
 
   /// True if the path is under a `pass` prefix, in every spelling; always true if the policy has no such prefixes.

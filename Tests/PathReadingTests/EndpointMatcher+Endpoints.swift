@@ -1,10 +1,11 @@
-import Enforcement
+import PathReading
 import Policy
 
 extension EndpointMatcher {
   /// A matcher for the upstream's endpoints, without those of the gateway.
   convenience init(endpoints: EndpointPaths, pass: [String] = [], notEndpoints: [String] = []) {
-    self.init(paths: { endpoints.paths(of: $0) }, pass: pass, notEndpoints: notEndpoints)
+    self.init(
+      ownPath: GatewaySettings.ownPath, paths: { endpoints.paths(of: $0) }, pass: pass, notEndpoints: notEndpoints)
   }
 }
 

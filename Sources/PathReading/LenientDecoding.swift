@@ -1,10 +1,11 @@
 /// Decodes text as the most lenient servers do: `%XX` and `%uXXXX` repeatedly, and characters that resemble ASCII
 /// become ASCII.
-enum LenientDecoding {
+public enum LenientDecoding {
   /// The maximum number of decodings. Each server in a chain decodes once, and chains are shorter than this.
   private static let rounds = 8
 
-  static func decoded(_ path: [UInt8]) -> [UInt8] {
+  /// Decodes the bytes until a decoding changes nothing.
+  public static func decoded(_ path: [UInt8]) -> [UInt8] {
     var bytes = path
     for _ in 0..<rounds {
       let next = folded(unescaped(bytes, decodesUnicodeEscapes: true))
@@ -65,7 +66,7 @@ enum LenientDecoding {
 
   /// Replaces characters with lower-case ASCII. Overlong UTF-8 is read as the character that it encodes. Characters
   /// that resemble ASCII are replaced, and ignorable ones are removed. All other characters stay.
-  static func folded(_ bytes: [UInt8]) -> [UInt8] {
+  public static func folded(_ bytes: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
     var index = 0

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@testable import Enforcement
+@testable import PathReading
 
 @Suite("Paths")
 struct PathTests {
@@ -223,7 +223,8 @@ struct PathTests {
 
   @Test("Every path under /.proofgate/ belongs to the gateway, and only an endpoint's exact path is that endpoint")
   func ownEndpoints() {
-    let matcher = EndpointMatcher(paths: { $0 == .callback ? ["/.proofgate/callback"] : [] })
+    let matcher = EndpointMatcher(
+      ownPath: GatewaySettings.ownPath, paths: { $0 == .callback ? ["/.proofgate/callback"] : [] })
     #expect(matcher.read(path: "/.proofgate/callback", query: "code=a&state=b") == .exact(.callback))
     for path in ["/.proofgate/callbackx", "/.proofgate/consent", "/.proofgate/callback/x"] {
       #expect(matcher.read(path: path) == .exact(.own), "\(path)")

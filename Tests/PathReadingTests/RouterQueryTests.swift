@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Enforcement
+@testable import PathReading
 
 @Suite("Pre-filter for queries that may route")
 struct RouterQueryTests {

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Policy
 import Testing
 
-@testable import Enforcement
+@testable import PathReading
 
 @Suite("Paths that begin like an endpoint")
 struct ResemblingPathTests {

@@ -2,9 +2,6 @@
 struct CanonicalPath: Hashable, Sendable {
   let segments: [[UInt8]]
 
-  /// The first segment of all paths that belong to the gateway itself.
-  static let ownName = Array(".proofgate".utf8)
-
   init(segments: [[UInt8]]) {
     self.segments = segments
   }
@@ -96,8 +93,6 @@ struct CanonicalPath: Hashable, Sendable {
     "index", "default", "app", "app_dev", "main", "front", "home", "start", "web", "api", "router", "route", "dispatch",
     "dispatcher", "controller",
   ]
-
-  var isOwn: Bool { segments.first == CanonicalPath.ownName }
 
   /// True if this path begins with all segments of `prefix`.
   func lies(under prefix: CanonicalPath) -> Bool { segments.starts(with: prefix.segments) }

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@testable import Enforcement
+@testable import PathReading
 
 @Suite("OAuth requests on unlisted paths")
 struct OAuthNamesTests {
