@@ -82,13 +82,20 @@ let package = Package(
       ], settings: dataPath),
     module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression"]),
     module("PolicyFile", ["Policy", "OAuth", "YAML", "Cryptography"]),
+
+    // What `proofgate demo` shows: a server without PKCE, an app, a browser and a user.
     module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "Cryptography"]),
+    module(
+      "Demo",
+      [
+        "LegacyServer", "Gateway", "Sealing", "Policy", "OAuth", "Proxy", "HTTP", "HTTP1", "TLS", "Reactor",
+        "Cryptography",
+      ]),
     .executableTarget(
       name: "proofgate",
       dependencies: [
-        "Gateway", "Admin", "PolicyFile", "LegacyServer", "Proxy", "Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "OAuth",
-        "Policy",
-        "Enforcement", "Sealing", "Stores", "Telemetry", "Cryptography", "YAML",
+        "Gateway", "Admin", "PolicyFile", "Demo", "Proxy", "Reactor", "TLS", "HTTP", "HTTP2", "Policy", "Sealing",
+        "Stores", "Telemetry", "Cryptography", "YAML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
@@ -119,7 +126,8 @@ let package = Package(
         "HTTP2TestSupport", "TLSTestSupport", "TLS", "Proxy", "Compression", "Reactor", "HTTP", "HTTP1", "HTTP2",
         "Telemetry",
       ]),
-    tests("LegacyServerTests", ["LegacyServer", "OAuth", "HTTP", "Cryptography"]),
+    tests("LegacyServerTests", ["Demo", "LegacyServer", "OAuth", "HTTP"]),
+    tests("DemoTests", ["Demo", "LegacyServer", "OAuth", "HTTP", "Cryptography"]),
     tests(
       "AdminTests",
       [
@@ -129,7 +137,7 @@ let package = Package(
     tests(
       "CLITests",
       [
-        "ClientTestSupport", "GatewayTestSupport", "TLSTestSupport", "proofgate", "LegacyServer", "OAuth",
+        "ClientTestSupport", "GatewayTestSupport", "TLSTestSupport", "proofgate", "Demo", "LegacyServer", "OAuth",
         "Cryptography", "Reactor", "HTTP", "Telemetry",
       ]),
     // Certificates that tests trust.
@@ -138,19 +146,20 @@ let package = Package(
       swiftSettings: settings),
     // A gateway before a recording upstream, for every test that needs a whole one.
     .target(
-      name: "ClientTestSupport", dependencies: ["LegacyServer", "Reactor", "HTTP"],
+      name: "ClientTestSupport", dependencies: ["Demo", "LegacyServer", "Reactor", "HTTP"],
       path: "Tests/ClientTestSupport", swiftSettings: settings),
     .target(
       name: "GatewayTestSupport",
       dependencies: [
-        "Gateway", "LegacyServer", "PolicyFile", "Policy", "Enforcement", "Sealing", "Stores", "OAuth", "Telemetry",
+        "Demo", "Gateway", "LegacyServer", "PolicyFile", "Policy", "Enforcement", "Sealing", "Stores", "OAuth",
+        "Telemetry",
         "Proxy", "Reactor", "TLS", "HTTP", "HTTP1",
       ], path: "Tests/GatewayTestSupport", swiftSettings: settings),
     tests(
       "GatewayTests",
       [
         "GatewayTestSupport", "HTTP2TestSupport", "TLSTestSupport", "Gateway", "Compression", "Enforcement",
-        "LegacyServer", "PathReading", "Policy",
+        "Demo", "LegacyServer", "PathReading", "Policy",
         "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Telemetry", "Cryptography", "Proxy", "Reactor", "HTTP",
         "HTTP1", "HTTP2",
       ]),
@@ -158,8 +167,9 @@ let package = Package(
     tests(
       "ConformanceTests",
       [
-        "VectorsTestSupport", "GatewayTestSupport", "TLSTestSupport", "Gateway", "Enforcement", "LegacyServer",
-        "Policy", "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Cryptography", "HTTP", "Reactor", "Telemetry",
+        "VectorsTestSupport", "GatewayTestSupport", "TLSTestSupport", "Demo", "Gateway", "Enforcement",
+        "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Cryptography", "HTTP", "Reactor",
+        "Telemetry",
         "proofgate",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),

@@ -1,7 +1,10 @@
 import ArgumentParser
-import LegacyServer
+import Demo
+import Gateway
 import Proxy
 import Reactor
+import Stores
+import Telemetry
 
 /// The command `proofgate demo`: runs a legacy server, the gateway in front of it and a native app, all in this process
 /// and on loopback ports.
@@ -35,8 +38,14 @@ struct DemoCommand: ParsableCommand {
     _ poller: Poller, _ signals: Signals, port: UInt16, log: String?, headless: Bool
   ) async -> ExitCode {
     let stage: DemoStage
+    let writer: LogWriter?
     do {
-      stage = try await DemoStage(port: port, log: log)
+      let metrics = MetricsRegistry(workers: 1, policyVersion: DemoPolicy.version)
+      let decisions = try LogWriter(workers: 1, metrics: metrics)
+      if let log { try decisions.start(LogWriter.destination(log)) }
+      writer = log == nil ? nil : decisions
+      let resources = GatewayResources(store: MemoryStore(), metrics: metrics, log: decisions.log)
+      stage = try await DemoStage(port: port, resources: resources)
     } catch let error as ServerError {
       Console.fail("\(error); choose another one with --port, or omit it")
       return .systemFailure
@@ -52,10 +61,10 @@ struct DemoCommand: ParsableCommand {
       } print: {
         Console.show($0)
       }
-      await stage.writer?.stop(poller.waitClock)
+      await writer?.stop(poller.waitClock)
       return isAsExpected ? .success : .failure
     }
-    stage.introduce()
+    Console.show(stage.introduction)
     let waiter = Waiter(poller)
     do throws(IOError) {
       poller.start(
@@ -67,7 +76,7 @@ struct DemoCommand: ParsableCommand {
       return .systemFailure
     }
     _ = await waiter.sleep(until: .never)
-    await stage.writer?.stop(poller.waitClock)
+    await writer?.stop(poller.waitClock)
     return .success
   }
 }

@@ -1,4 +1,5 @@
 import ClientTestSupport
+import Demo
 import Foundation
 import GatewayTestSupport
 import HTTP

@@ -1,3 +1,4 @@
+import Demo
 public import HTTP
 import LegacyServer
 import Reactor

@@ -1,3 +1,4 @@
+import Demo
 import Enforcement
 import GatewayTestSupport
 import HTTP

@@ -1,4 +1,5 @@
 import Cryptography
+import Demo
 import GatewayTestSupport
 import HTTP
 import LegacyServer

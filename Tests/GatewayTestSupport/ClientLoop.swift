@@ -1,3 +1,4 @@
+import Demo
 public import HTTP
 public import LegacyServer
 import Reactor

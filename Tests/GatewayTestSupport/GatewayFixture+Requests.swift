@@ -1,3 +1,4 @@
+public import Demo
 public import HTTP
 public import LegacyServer
 import OAuth

@@ -1,4 +1,5 @@
 import Cryptography
+import Demo
 import FoundationEssentials
 import Gateway
 import HTTP

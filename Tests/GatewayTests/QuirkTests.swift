@@ -1,4 +1,5 @@
 import Compression
+import Demo
 import GatewayTestSupport
 import HTTP
 import LegacyServer

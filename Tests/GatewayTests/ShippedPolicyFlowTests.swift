@@ -1,3 +1,4 @@
+import Demo
 import FoundationEssentials
 import GatewayTestSupport
 import HTTP

@@ -1,3 +1,4 @@
+import Demo
 import FoundationEssentials
 import HTTP
 import LegacyServer

@@ -1,3 +1,4 @@
+import Demo
 import GatewayTestSupport
 import HTTP
 import LegacyServer

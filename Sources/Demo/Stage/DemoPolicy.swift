@@ -2,7 +2,9 @@ import OAuth
 import Policy
 
 /// The policy of the demo. An operator would write it as a file (see `policies/`).
-enum DemoPolicy {
+public enum DemoPolicy {
+  /// The version of the policy, for metrics.
+  public static let version = "demo"
   static let legacyID = "legacy-web"
   static let legacySecret = "the-gateway-keeps-this"
   static let appID = "demo-app"
@@ -23,7 +25,7 @@ enum DemoPolicy {
     ]
     return Policy(
       gateway: gateway, upstream: upstream, unknownClients: .reject, mode: .enforce,
-      clients: Dictionary(uniqueKeysWithValues: clients.map { ($0.id, $0) }), version: "demo")
+      clients: Dictionary(uniqueKeysWithValues: clients.map { ($0.id, $0) }), version: version)
   }
 
   private static func client(_ id: String, _ name: String, _ uris: [String]) throws(RedirectURIError) -> Client {

@@ -1,3 +1,5 @@
+public import LegacyServer
+
 /// A form on a page.
 public struct HTMLForm: Sendable, Equatable {
   /// An input or button of a form.

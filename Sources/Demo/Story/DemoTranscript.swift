@@ -1,4 +1,5 @@
 import HTTP
+import LegacyServer
 
 /// Formats the story for a terminal: one block per step, with secrets shortened.
 public struct DemoTranscript: Sendable {

@@ -1,6 +1,7 @@
 import Cryptography
 import FoundationEssentials
 public import HTTP
+public import LegacyServer
 public import OAuth
 
 /// A native app as RFC 8252 describes it: it uses PKCE and `state`, and checks the issuer of the response (RFC 9207).

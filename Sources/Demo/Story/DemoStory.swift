@@ -1,3 +1,5 @@
+public import LegacyServer
+
 /// The demo's story: a native app signs in at a legacy server through the gateway, and attacks on the sign-in fail.
 ///
 /// The caller provides the transport for the requests: `proofgate demo --headless` runs the story over sockets, and

@@ -1,3 +1,4 @@
+import Demo
 import HTTP
 import LegacyServer
 import OAuth

@@ -1,4 +1,5 @@
 public import HTTP
+public import LegacyServer
 
 /// A browser's cookies, stored by host and port. Browsers ignore the port; with it, a test sees a cookie only at the
 /// server that set it. The jar supports names, values and removal by `Max-Age=0`. It ignores all other attributes of

@@ -1,5 +1,6 @@
 package import HTTP
 import HTTP1
+package import LegacyServer
 package import Reactor
 
 /// A connection for one request and its response.

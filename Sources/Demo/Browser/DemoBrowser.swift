@@ -1,4 +1,5 @@
 public import HTTP
+public import LegacyServer
 
 /// A scripted browser that keeps cookies, follows redirects and submits forms. The caller provides the transport.
 public struct DemoBrowser {

@@ -1,37 +1,28 @@
-import Enforcement
-import Gateway
+public import Gateway
 import LegacyServer
-import OAuth
 import Policy
 import Proxy
 import Reactor
 import Sealing
-import Stores
 import TLS
-import Telemetry
 
 /// The servers of the demo, each on a loopback port: the legacy server, the gateway and the native app.
-final class DemoStage {
-  let cast: DemoStory.Cast
-  let writer: LogWriter?
+public final class DemoStage {
+  /// The participants of the story, with the ports of the servers.
+  public let cast: DemoStory.Cast
   private let legacy: LegacyService
   private let gateway: GatewayServer
   private let app: DemoAppService
 
-  /// Starts the servers. Throws `ServerError` if the port is in use, and `IOError` if the log file cannot be opened.
+  /// Starts the servers. Throws `ServerError` if the port is in use.
   ///
   /// - Parameters:
   ///   - port: The gateway's port; 0 lets the kernel choose.
-  ///   - log: The file of the decision log, or `-` for standard output; `nil` for no log.
-  init(port: UInt16, log: String?) async throws {
+  ///   - resources: The store, metrics and decision log of the gateway's only worker.
+  public init(port: UInt16, resources: GatewayResources) async throws {
     // The servers need the ports of each other. So they first bind their ports, and get their final settings later.
     let placeholder = LegacyAuthorizationServer(LegacyConfiguration(clients: []))
     legacy = try await LegacyService(placeholder)
-    let metrics = MetricsRegistry(workers: 1, policyVersion: "demo")
-    let writer = try LogWriter(workers: 1, metrics: metrics)
-    if let log { try writer.start(LogWriter.destination(log)) }
-    self.writer = log == nil ? nil : writer
-    let resources = GatewayResources(store: MemoryStore(), metrics: metrics, log: writer.log)
     let keyRing = KeyRing.ephemeral(now: Int64(SystemClock.realSeconds()))
     let first = try DemoPolicy.make(gatewayPort: Int(port), upstreamPort: legacy.port)
     let tls = try GatewayTLS(first, tickets: TicketKeys())
@@ -55,18 +46,17 @@ final class DemoStage {
       resource: front.at("/api/me"), legacy: legacy.address, legacyClient: known, recorder: recorder)
   }
 
-  /// Prints where the user can open the demo.
-  func introduce() {
-    Console.show(
-      """
-      Open this in a browser: it is a small native app on this machine.
+  /// The text for the user, with the address at which to open the demo.
+  public var introduction: String {
+    """
+    Open this in a browser: it is a small native app on this machine.
 
-          http://127.0.0.1:\(app.port)/
+        http://127.0.0.1:\(app.port)/
 
-      It signs in at \(cast.app.server.authorizationEndpoint.origin), which is Proofgate. Behind it, at
-      \(cast.legacy.origin), runs a legacy server that supports neither PKCE nor native apps.
-      User name alice, password wonderland. Control-C ends the demo.
+    It signs in at \(cast.app.server.authorizationEndpoint.origin), which is Proofgate. Behind it, at
+    \(cast.legacy.origin), runs a legacy server that supports neither PKCE nor native apps.
+    User name alice, password wonderland. Control-C ends the demo.
 
-      """)
+    """
   }
 }

@@ -1,3 +1,5 @@
+public import LegacyServer
+
 /// The user of the browser: fills in login pages and answers consent pages.
 public struct DemoUser: Sendable {
   /// The user's decision on consent pages.

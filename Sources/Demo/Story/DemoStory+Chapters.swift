@@ -1,5 +1,6 @@
 import Cryptography
 import HTTP
+import LegacyServer
 import OAuth
 
 extension DemoStory {

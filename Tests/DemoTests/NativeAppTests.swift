@@ -1,4 +1,5 @@
 import Cryptography
+import Demo
 import HTTP
 import LegacyServer
 import OAuth

@@ -1,5 +1,6 @@
 public import HTTP
 public import HTTP1
+public import LegacyServer
 public import Reactor
 
 /// A small HTTP/1.1 client for the demo and for tests. It opens one connection per request, connects only to loopback
