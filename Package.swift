@@ -45,51 +45,51 @@ let package = Package(
     .systemLibrary(name: "CYAML", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
 
-    // Text as bytes: what every parser here scans with.
-    module("Bytes"),
+    // Bytes as text: the scanning and decoding that all parsers share.
+    module("ByteText"),
 
     // The field: values and decisions, no I/O.
-    module("OAuth", ["Bytes", "Cryptography"]),
-    module("Policy", ["OAuth", "Cryptography"]),
-    module("PathReading", ["Bytes"]),
-    module("Enforcement", ["Policy", "OAuth", "PathReading", "Bytes", "Cryptography"]),
+    module("OAuth", ["ByteText", "Cryptography"]),
+    module("Policy", ["OAuth", "ByteText", "Cryptography"]),
+    module("PathReading", ["ByteText"]),
+    module("Enforcement", ["Policy", "OAuth", "PathReading", "ByteText", "Cryptography"]),
 
     // Libraries behind a safe interface (docs/adr/0001).
     module("Cryptography", ["COpenSSL"], settings: dataPath),
     module("YAML", ["CYAML"]),
-    module("Compression", ["CZlib"]),
+    module("Compression", ["ByteText", "CZlib"]),
 
     // What is kept and how it is sealed.
-    module("Sealing", ["OAuth", "Bytes", "Cryptography"], settings: dataPath),
+    module("Sealing", ["OAuth", "ByteText", "Cryptography"], settings: dataPath),
     module("Stores", ["OAuth", "Cryptography"]),
 
     // The proxy: knows no OAuth.
     module("Reactor", ["CLinux"], settings: dataPath),
     module("TLS", ["Reactor", "Cryptography", "COpenSSL", "CLinux"], settings: dataPath),
-    module("HTTP", ["Bytes"]),
-    module("HTTP1", ["Bytes"], settings: dataPath),
-    module("HTTP2", ["CNghttp2", "Reactor"], settings: dataPath),
-    module("Telemetry", ["Bytes"]),
+    module("HTTP", ["ByteText"]),
+    module("HTTP1", ["ByteText"], settings: dataPath),
+    module("HTTP2", ["CNghttp2", "Reactor", "ByteText"], settings: dataPath),
+    module("Telemetry", ["ByteText"]),
     module(
-      "Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "Bytes", "Compression", "Telemetry"], settings: dataPath),
+      "Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "ByteText", "Compression", "Telemetry"], settings: dataPath),
 
     // What the operator runs.
     module(
       "Gateway",
       [
-        "Enforcement", "PathReading", "Policy", "OAuth", "Sealing", "Stores", "Bytes", "Cryptography", "Proxy", "TLS",
-        "HTTP", "HTTP1", "HTTP2", "Reactor", "Telemetry",
+        "Enforcement", "PathReading", "Policy", "OAuth", "Sealing", "Stores", "ByteText", "Cryptography", "Proxy",
+        "TLS", "HTTP", "HTTP1", "HTTP2", "Reactor", "Telemetry",
       ], settings: dataPath),
     module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression"]),
-    module("PolicyFile", ["Policy", "OAuth", "YAML", "Cryptography"]),
+    module("PolicyFile", ["Policy", "OAuth", "YAML", "ByteText", "Cryptography"]),
 
-    // What `proofgate demo` shows: a server without PKCE, an app, a browser and a user.
-    module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "Cryptography"]),
+    // The content of `proofgate demo`: a server without PKCE, an app, a browser and a user.
+    module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "ByteText", "Cryptography"]),
     module(
       "Demo",
       [
         "LegacyServer", "Gateway", "Sealing", "Policy", "OAuth", "Proxy", "HTTP", "HTTP1", "TLS", "Reactor",
-        "Cryptography",
+        "ByteText", "Cryptography",
       ]),
     .executableTarget(
       name: "proofgate",
@@ -103,16 +103,16 @@ let package = Package(
     // The known answers of the field's standards.
     .target(
       name: "VectorsTestSupport", path: "Tests/VectorsTestSupport", exclude: ["vectors.json"], swiftSettings: settings),
-    tests("OAuthTests", ["VectorsTestSupport", "OAuth"]),
-    tests("CryptographyTests", ["TLSTestSupport", "Cryptography"]),
+    tests("OAuthTests", ["VectorsTestSupport", "OAuth", "ByteText"]),
+    tests("CryptographyTests", ["TLSTestSupport", "Cryptography", "ByteText"]),
     tests("PolicyFileTests", ["TLSTestSupport", "Cryptography", "PolicyFile", "Policy", "OAuth", "YAML"]),
     tests("PathReadingTests", ["PathReading", "Policy"]),
-    tests("EnforcementTests", ["Enforcement", "Policy", "OAuth"]),
-    tests("SealingTests", ["Sealing", "OAuth", "Cryptography"]),
+    tests("EnforcementTests", ["Enforcement", "Policy", "OAuth", "ByteText"]),
+    tests("SealingTests", ["Sealing", "OAuth", "ByteText", "Cryptography"]),
     tests("StoresTests", ["Stores", "OAuth"]),
     tests("TelemetryTests", ["Telemetry"]),
     tests("ReactorTests", ["Reactor"]),
-    tests("BytesTests", ["Bytes"]),
+    tests("ByteTextTests", ["ByteText", "Cryptography"]),
     tests("CompressionTests", ["Compression"]),
     tests("HTTP1Tests", ["HTTP1", "HTTP"]),
     // Frames as a test writes and reads them.
@@ -127,7 +127,7 @@ let package = Package(
         "Telemetry",
       ]),
     tests("LegacyServerTests", ["Demo", "LegacyServer", "OAuth", "HTTP"]),
-    tests("DemoTests", ["Demo", "LegacyServer", "OAuth", "HTTP", "Cryptography"]),
+    tests("DemoTests", ["Demo", "LegacyServer", "OAuth", "HTTP", "ByteText", "Cryptography"]),
     tests(
       "AdminTests",
       [
@@ -160,17 +160,16 @@ let package = Package(
       [
         "GatewayTestSupport", "HTTP2TestSupport", "TLSTestSupport", "Gateway", "Compression", "Enforcement",
         "Demo", "LegacyServer", "PathReading", "Policy",
-        "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Telemetry", "Cryptography", "Proxy", "Reactor", "HTTP",
-        "HTTP1", "HTTP2",
+        "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Telemetry", "ByteText", "Cryptography", "Proxy", "Reactor",
+        "HTTP", "HTTP1", "HTTP2",
       ]),
     // Each clause of docs/conformance.tsv, against a running gateway. Names begin with the clauses that they prove.
     tests(
       "ConformanceTests",
       [
         "VectorsTestSupport", "GatewayTestSupport", "TLSTestSupport", "Demo", "Gateway", "Enforcement",
-        "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Cryptography", "HTTP", "Reactor",
-        "Telemetry",
-        "proofgate",
+        "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "ByteText", "Cryptography", "HTTP",
+        "Reactor", "Telemetry", "proofgate",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
   ]

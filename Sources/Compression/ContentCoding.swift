@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// A content coding (RFC 9110, section 8.4.1) that the gateway supports.
 public enum ContentCoding: Sendable, Equatable {
   /// The gzip format (RFC 1952), also named `x-gzip`.
@@ -13,7 +15,7 @@ public enum ContentCoding: Sendable, Equatable {
     var found: ContentCoding?
     for field in fields {
       for part in field.split(separator: ",", omittingEmptySubsequences: true) {
-        let name = ContentCoding.trimmed(part).lowercased()
+        let name = part.trimmed(while: \.isBlank).lowercased()
         if name.isEmpty || name == "identity" { continue }
         guard found == nil else { throw .unsupported }
         switch name {
@@ -33,7 +35,7 @@ public enum ContentCoding: Sendable, Equatable {
     for field in fields {
       for part in field.split(separator: ",", omittingEmptySubsequences: true) {
         let pieces = part.split(separator: ";", omittingEmptySubsequences: false)
-        let name = pieces.first.map { trimmed($0).lowercased() } ?? ""
+        let name = pieces.first.map { $0.trimmed(while: \.isBlank).lowercased() } ?? ""
         let isAllowed = !pieces.dropFirst().contains { isZeroWeight($0) }
         switch name {
         case "gzip", "x-gzip": return isAllowed
@@ -47,15 +49,8 @@ public enum ContentCoding: Sendable, Equatable {
 
   /// Returns true for `q=0`, `q=0.0` and similar: not acceptable (RFC 9110, section 12.4.2).
   private static func isZeroWeight(_ parameter: Substring) -> Bool {
-    let text = trimmed(parameter).lowercased()
+    let text = parameter.trimmed(while: \.isBlank).lowercased()
     guard text.hasPrefix("q=") else { return false }
     return text.dropFirst(2).allSatisfy { $0 == "0" || $0 == "." }
-  }
-
-  private static func trimmed(_ text: Substring) -> Substring {
-    var text = text
-    while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
-    while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-    return text
   }
 }

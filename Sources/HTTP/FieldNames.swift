@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// A set of field names that is searched without regard to ASCII case (RFC 9110, section 5.1).
 ///

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// The lossless conversion between field values and text. A value may contain any byte from 0x80 up (`obs-text`, RFC
 /// 9110, section 5.5), and a value that is not UTF-8 must leave the gateway unchanged.

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// The header fields of a message that is in memory as a whole, in the order of receipt or of sending. Names are
 /// compared without regard to ASCII case (RFC 9110, section 5.1).

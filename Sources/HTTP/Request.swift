@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// A request that is in memory as a whole. Its head has been validated, and its body has been received completely.
 public struct Request: Sendable {

@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// A strict decoder of the chunked coding (RFC 9112, section 7.1).
 ///
 ///     chunked-body = *chunk last-chunk trailer-section CRLF
@@ -60,30 +62,30 @@ struct ChunkDecoder: Sendable {
     switch state {
     case .size(let digits): try parseSize(byte, digits)
     case .extensions:
-      if byte == ASCII.cr {
+      if byte == .carriageReturn {
         state = .sizeLineFeed
       } else {
         try count(&extensionBytes, ChunkDecoder.extensionLimit, byte)
       }
     case .sizeLineFeed:
-      try expect(byte, ASCII.lf)
+      try expect(byte, .lineFeed)
       state = remaining == 0 ? .trailerStart : .data
     case .dataCarriageReturn:
-      try expect(byte, ASCII.cr)
+      try expect(byte, .carriageReturn)
       state = .dataLineFeed
     case .dataLineFeed:
-      try expect(byte, ASCII.lf)
+      try expect(byte, .lineFeed)
       state = .size(digits: 0)
     case .trailerStart, .trailerName, .trailerValue, .trailerLineFeed: try parseTrailer(byte)
     case .endLineFeed:
-      try expect(byte, ASCII.lf)
+      try expect(byte, .lineFeed)
       state = .finished
     case .data, .finished: break
     }
   }
 
   private mutating func parseSize(_ byte: UInt8, _ digits: Int) throws(MessageError) {
-    if let value = ASCII.hexValue(byte) {
+    if let value = byte.hexadecimalValue.map(Int.init) {
       guard digits < ChunkDecoder.sizeDigitLimit else { throw .malformed("a chunk size with too many digits") }
       remaining = digits == 0 ? value : remaining * 16 + value
       state = .size(digits: digits + 1)
@@ -91,7 +93,7 @@ struct ChunkDecoder: Sendable {
     }
     guard digits > 0 else { throw .malformed("a chunk without a size") }
     switch byte {
-    case ASCII.cr: state = .sizeLineFeed
+    case .carriageReturn: state = .sizeLineFeed
     case 0x3b: state = .extensions
     default: throw .malformed("an invalid chunk size")
     }
@@ -100,28 +102,28 @@ struct ChunkDecoder: Sendable {
   private mutating func parseTrailer(_ byte: UInt8) throws(MessageError) {
     switch state {
     case .trailerStart:
-      if byte == ASCII.cr {
+      if byte == .carriageReturn {
         state = .endLineFeed
       } else {
-        guard ASCII.isToken(byte) else { throw .malformed("an invalid trailer field") }
+        guard byte.isToken else { throw .malformed("an invalid trailer field") }
         state = .trailerName(length: 1)
       }
     case .trailerName(let length):
       try count(&trailerBytes, ChunkDecoder.trailerLimit, byte)
-      if byte == ASCII.colon {
+      if byte == .colon {
         state = .trailerValue
       } else {
-        guard ASCII.isToken(byte) else { throw .malformed("an invalid trailer field") }
+        guard byte.isToken else { throw .malformed("an invalid trailer field") }
         state = .trailerName(length: length + 1)
       }
     case .trailerValue:
-      if byte == ASCII.cr {
+      if byte == .carriageReturn {
         state = .trailerLineFeed
       } else {
         try count(&trailerBytes, ChunkDecoder.trailerLimit, byte)
       }
     default:
-      try expect(byte, ASCII.lf)
+      try expect(byte, .lineFeed)
       state = .trailerStart
     }
   }
@@ -131,7 +133,7 @@ struct ChunkDecoder: Sendable {
   }
 
   private func count(_ bytes: inout Int, _ limit: Int, _ byte: UInt8) throws(MessageError) {
-    guard ASCII.isFieldValue(byte) else { throw .malformed("a control character in a chunked body's framing") }
+    guard byte.isFieldText else { throw .malformed("a control character in a chunked body's framing") }
     bytes += 1
     guard bytes <= limit else { throw MessageError(status: 413, "a chunked body with too much framing") }
   }

@@ -1,6 +1,8 @@
+internal import ByteText
+
 /// A set of globs of field names, such as `iv-*` or `*-s-dn`, matched against the bytes of a head.
 ///
-/// Names and globs are compared in their folded form (`ASCII.folded`): lower case, with `-` for everything except
+/// Names and globs are compared in their folded form (`foldedInName`): lower case, with `-` for everything except
 /// letters and digits. So `iv-*` also matches `IV_User`: servers that make a variable of the name do not distinguish it
 /// from `IV-User`.
 struct FieldNameGlobs: Sendable {
@@ -16,7 +18,7 @@ struct FieldNameGlobs: Sendable {
     init(_ text: String) {
       self.text = text
       let parts = text.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
-        .map { $0.map(ASCII.folded) }
+        .map { $0.map(\.foldedInName) }
       prefix = parts.first ?? []
       infixes = parts.dropFirst().dropLast().filter { !$0.isEmpty }
       suffix = parts.count > 1 ? parts.last : nil
@@ -38,7 +40,7 @@ struct FieldNameGlobs: Sendable {
 
     private static func starts(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: [UInt8]) -> Bool {
       guard range.count >= text.count else { return false }
-      for offset in 0..<text.count where ASCII.folded(bytes[range.lowerBound + offset]) != text[offset] { return false }
+      for offset in 0..<text.count where bytes[range.lowerBound + offset].foldedInName != text[offset] { return false }
       return true
     }
   }
@@ -79,11 +81,11 @@ struct FieldNameGlobs: Sendable {
   /// True if a glob matches the non-empty name in `range`.
   func matches(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
     if isEmpty { return false }
-    let first = FieldNameGlobs.slot(ASCII.folded(bytes[range.lowerBound]))
+    let first = FieldNameGlobs.slot(bytes[range.lowerBound].foldedInName)
     if firstBytes >> UInt64(first) & 1 == 1, byFirst[first].contains(where: { $0.matches(bytes, range) }) {
       return true
     }
-    let last = FieldNameGlobs.slot(ASCII.folded(bytes[range.upperBound - 1]))
+    let last = FieldNameGlobs.slot(bytes[range.upperBound - 1].foldedInName)
     if lastBytes >> UInt64(last) & 1 == 1, byLast[last].contains(where: { $0.matches(bytes, range) }) { return true }
     return others.contains { $0.matches(bytes, range) }
   }

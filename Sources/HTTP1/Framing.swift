@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// Reads the two framing fields, and rejects every form that two servers could read differently (RFC 9112, sections 6.1
 /// to 6.3).
 enum Framing {
@@ -13,7 +15,7 @@ enum Framing {
       guard !value.isEmpty, value.count <= 18 else { throw .malformed("an invalid Content-Length") }
       var length = 0
       for position in value {
-        guard ASCII.isDigit(bytes[position]) else { throw .malformed("an invalid Content-Length") }
+        guard bytes[position].isDigit else { throw .malformed("an invalid Content-Length") }
         length = length * 10 + Int(bytes[position] - 0x30)
       }
       found = length

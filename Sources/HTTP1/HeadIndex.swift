@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// The positions of a head's fields in the receive buffer: offsets, no copies.
 ///
@@ -46,7 +46,7 @@ public final class HeadIndex {
   /// Creates an empty index.
   public init() {
     precondition(records.count == HeadIndex.fieldLimit, "a record for each field")
-    foldedTokens = InlineArray { ASCII.isToken(UInt8($0)) ? ASCII.folded(UInt8($0)) : 0 }
+    foldedTokens = InlineArray { UInt8($0).isToken ? UInt8($0).foldedInName : 0 }
   }
 
   /// The field at `index`. Traps if `index` is out of range.
@@ -69,7 +69,7 @@ public final class HeadIndex {
     1 << UInt64(KnownField.location.rawValue) | 1 << UInt64(KnownField.contentLocation.rawValue)
     | 1 << UInt64(KnownField.refresh.rawValue) | 1 << UInt64(KnownField.link.rawValue)
 
-  /// True if the name of another field equals that of `field` after folding (`ASCII.folded`), so that servers that fold
+  /// True if the name of another field equals that of `field` after folding (`foldedInName`), so that servers that fold
   /// names may confuse the two. `field` is `irregular`; other `irregular` fields do not count.
   public func isShadow(_ field: Field, _ bytes: Span<UInt8>) -> Bool {
     for index in 0..<count
@@ -122,22 +122,22 @@ public final class HeadIndex {
       let nameStart = position
       let (nameEnd, isPlain) = endOfName(bytes, from: nameStart)
       position = nameEnd
-      guard bytes[position] == ASCII.colon else {
+      guard bytes[position] == .colon else {
         throw HeadIndex.nameError(bytes[position], isFirst: position == nameStart)
       }
       guard nameEnd > nameStart else { throw .malformed("a header field without a name") }
       var known = table.find(bytes, nameStart..<nameEnd, FoldedName(bytes, nameStart..<nameEnd, isPlain: isPlain))
       if !isPlain { known = known.isClaimOrUnknown ? .irregular : .disguised }
       position += 1
-      while bytes[position] == ASCII.space || bytes[position] == ASCII.tab { position += 1 }
+      while bytes[position].isBlank { position += 1 }
       let valueStart = position
       position = HeadIndex.endOfValue(bytes, from: valueStart)
-      guard bytes[position] == ASCII.cr else { throw .malformed("a control character in a header field") }
+      guard bytes[position] == .carriageReturn else { throw .malformed("a control character in a header field") }
       var valueEnd = position
-      while valueEnd > valueStart, bytes[valueEnd - 1] == ASCII.space || bytes[valueEnd - 1] == ASCII.tab {
+      while valueEnd > valueStart, bytes[valueEnd - 1].isBlank {
         valueEnd -= 1
       }
-      position = try ASCII.lineEnd(bytes, position)
+      position = try HeadSyntax.lineEnd(bytes, position)
       present |= 1 << UInt64(known.rawValue)
       records[count] = Field(
         nameStart: UInt16(nameStart), nameEnd: UInt16(nameEnd), valueStart: UInt16(valueStart),
@@ -156,7 +156,7 @@ public final class HeadIndex {
       position &+= others == 0 ? 8 : others.trailingZeroBitCount &>> 3
       if others != 0 { break }
     }
-    if position < bytes.count, bytes[position] == ASCII.colon { return (position, true) }
+    if position < bytes.count, bytes[position] == .colon { return (position, true) }
     // The bits in which the name differs from its folded form; bit 0x20 is the letter case.
     var difference: UInt8 = 0
     while true {
@@ -177,19 +177,19 @@ public final class HeadIndex {
       let controls = bytes.word(at: position).controls
       position &+= controls == 0 ? 8 : controls.trailingZeroBitCount &>> 3
       if controls == 0 { continue }
-      guard bytes[position] == ASCII.tab else { return position }
+      guard bytes[position] == .tab else { return position }
       position &+= 1
     }
-    while ASCII.isFieldValue(bytes[position]) { position &+= 1 }
+    while bytes[position].isFieldText { position &+= 1 }
     return position
   }
 
   private static func nameError(_ byte: UInt8, isFirst: Bool) -> MessageError {
-    if byte == ASCII.space || byte == ASCII.tab {
+    if byte.isBlank {
       return .malformed(isFirst ? "a folded header line" : "white space before a header field's colon")
     }
     return .malformed(
-      byte == ASCII.cr ? "a header line without a colon" : "an invalid character in a header field name")
+      byte == .carriageReturn ? "a header line without a colon" : "an invalid character in a header field name")
   }
 
   /// The `Connection` options that the gateway evaluates.
@@ -218,7 +218,7 @@ public final class HeadIndex {
       while position < end {
         let start = position
         while position < end, bytes[position] != 0x2c { position += 1 }
-        let token = HeadIndex.trimmed(bytes, start..<position)
+        let token = bytes.trimmed(start..<position)
         position += 1
         if token.isEmpty { continue }
         count += 1
@@ -232,7 +232,7 @@ public final class HeadIndex {
   private func apply(
     _ token: Range<Int>, _ bytes: Span<UInt8>, _ options: inout ConnectionOptions
   ) throws(MessageError) {
-    for index in token where !ASCII.isToken(bytes[index]) { throw .malformed("an invalid Connection option") }
+    for index in token where !bytes[index].isToken { throw .malformed("an invalid Connection option") }
     let name = FoldedName(bytes, token, isPlain: false)
     if name.isClose {
       options.close = true
@@ -253,17 +253,9 @@ public final class HeadIndex {
   private static func isKeepAlive(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
     guard range.count == 10 else { return false }
     var (low, high): (UInt64, UInt64) = (0, 0)
-    for offset in 0..<2 { high = high << 8 | UInt64(ASCII.lowercased(bytes[range.lowerBound + offset])) }
-    for offset in 2..<10 { low = low << 8 | UInt64(ASCII.lowercased(bytes[range.lowerBound + offset])) }
+    for offset in 0..<2 { high = high << 8 | UInt64(bytes[range.lowerBound + offset].lowercasedASCII) }
+    for offset in 2..<10 { low = low << 8 | UInt64(bytes[range.lowerBound + offset].lowercasedASCII) }
     return high == 0x6b65 && low == 0x6570_2d61_6c69_7665
-  }
-
-  static func trimmed(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
-    var start = range.lowerBound
-    var end = range.upperBound
-    while start < end, bytes[start] == ASCII.space || bytes[start] == ASCII.tab { start += 1 }
-    while end > start, bytes[end - 1] == ASCII.space || bytes[end - 1] == ASCII.tab { end -= 1 }
-    return start..<end
   }
 
   /// True if the bytes in `range` equal `text` in any letter case. `text` is in lower case.
@@ -271,19 +263,19 @@ public final class HeadIndex {
     guard range.count == text.utf8.count else { return false }
     var position = range.lowerBound
     for byte in text.utf8 {
-      if ASCII.lowercased(bytes[position]) != byte { return false }
+      if bytes[position].lowercasedASCII != byte { return false }
       position += 1
     }
     return true
   }
 
-  /// True if the folded bytes (`ASCII.folded`) in `range` equal `text`, which is in lower case with `-` for special
+  /// True if the folded bytes (`foldedInName`) in `range` equal `text`, which is in lower case with `-` for special
   /// characters.
   static func folds(_ bytes: Span<UInt8>, _ range: Range<Int>, to text: String) -> Bool {
     guard range.count == text.utf8.count else { return false }
     var position = range.lowerBound
     for byte in text.utf8 {
-      if ASCII.folded(bytes[position]) != byte { return false }
+      if bytes[position].foldedInName != byte { return false }
       position += 1
     }
     return true
@@ -292,7 +284,7 @@ public final class HeadIndex {
   private static func equal(_ bytes: Span<UInt8>, _ a: Range<Int>, _ b: Range<Int>) -> Bool {
     guard a.count == b.count else { return false }
     for offset in 0..<a.count
-    where ASCII.folded(bytes[a.lowerBound + offset]) != ASCII.folded(bytes[b.lowerBound + offset]) { return false }
+    where bytes[a.lowerBound + offset].foldedInName != bytes[b.lowerBound + offset].foldedInName { return false }
     return true
   }
 }

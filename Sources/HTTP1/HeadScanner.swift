@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// Finds the end of a head in bytes that arrive piece by piece. Scans each byte once.
 ///
@@ -16,7 +16,7 @@ public struct HeadScanner {
   /// bytes of the head received so far. Throws on a bare line feed.
   public mutating func end(of bytes: Span<UInt8>) throws(MessageError) -> Int? {
     while scanned <= bytes.count &- 8 {
-      var found = bytes.word(at: scanned).everyPlace(of: ASCII.lf)
+      var found = bytes.word(at: scanned).everyPlace(of: .lineFeed)
       while found != 0 {
         if try endsHead(bytes, at: scanned &+ found.trailingZeroBitCount &>> 3) { return lineStart }
         found &= found &- 1
@@ -24,7 +24,7 @@ public struct HeadScanner {
       scanned &+= 8
     }
     while scanned < bytes.count {
-      if bytes[scanned] == ASCII.lf, try endsHead(bytes, at: scanned) { return lineStart }
+      if bytes[scanned] == .lineFeed, try endsHead(bytes, at: scanned) { return lineStart }
       scanned &+= 1
     }
     return nil
@@ -32,7 +32,7 @@ public struct HeadScanner {
 
   /// True if the line feed at `offset` ends the empty line after the head.
   private mutating func endsHead(_ bytes: Span<UInt8>, at offset: Int) throws(MessageError) -> Bool {
-    guard offset > 0, bytes[offset &- 1] == ASCII.cr else { throw .malformed("a bare line feed in the head") }
+    guard offset > 0, bytes[offset &- 1] == .carriageReturn else { throw .malformed("a bare line feed in the head") }
     let isEmpty = offset &- 1 == lineStart && lineStart > 0
     lineStart = offset &+ 1
     return isEmpty

@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// Request fields that servers and single sign-on products accept as proof of the client's identity or address
 /// (`I-transport`).
 ///
@@ -45,7 +47,7 @@ public final class IdentityFields: Sendable {
     }
     switch field.known {
     // The name is in the table of known names, in any letter case.
-    case .assertion, .identity: return String(decoding: field.name.map { ASCII.lowercased(bytes[$0]) }, as: UTF8.self)
+    case .assertion, .identity: return String(decoding: field.name.map { bytes[$0].lowercasedASCII }, as: UTF8.self)
     default:
       return strippedGlobs.glob(matching: bytes, field.name) ?? builtInGlobs.glob(matching: bytes, field.name)
         ?? IdentityFields.irregular

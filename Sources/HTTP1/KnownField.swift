@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// The field names that the proxy treats specially, recognised regardless of letter case.
 ///
@@ -77,7 +77,7 @@ struct FoldedName: Equatable {
   init(_ bytes: Span<UInt8>, _ range: Range<Int>, isPlain: Bool) {
     let end = range.upperBound
     guard isPlain, end >= FoldedName.wordBytes else {
-      for index in range { append(ASCII.folded(bytes[index])) }
+      for index in range { append(bytes[index].foldedInName) }
       return
     }
     count = range.count
@@ -200,7 +200,7 @@ struct KnownFieldTable {
   private func matches(_ entry: Int, _ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
     guard range.count > FoldedName.wordBytes else { return true }
     for index in 0..<range.count
-    where ASCII.folded(bytes[range.lowerBound + index]) != known[entry].bytes[index] { return false }
+    where bytes[range.lowerBound + index].foldedInName != known[entry].bytes[index] { return false }
     return true
   }
 }

@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// Parses request heads (RFC 9112, sections 3, 5 and 6.3). Rejects every head that two servers could read differently.
 public enum RequestHeadParser {
   /// The maximum length of a method in bytes.
@@ -12,7 +14,7 @@ public enum RequestHeadParser {
   ) throws(MessageError) -> RequestHead {
     index.clear()
     // RFC 9112, section 2.2: one empty line in front of the request line is ignored.
-    let start = bytes[0] == ASCII.cr && bytes[1] == ASCII.lf ? 2 : 0
+    let start = bytes[0] == .carriageReturn && bytes[1] == .lineFeed ? 2 : 0
     let line = try RequestLine(bytes, from: start, limits)
     guard length <= limits.bytes else { throw .tooLong(limits) }
     try index.parseFields(bytes, from: line.end, to: length, limit: limits.fields)
@@ -36,11 +38,11 @@ public enum RequestHeadParser {
   /// Returns the error for an incomplete head that already exceeds its limit: status 400 for an invalid request line,
   /// 414 if the target is too long or not complete, otherwise 431.
   public static func overlong(_ bytes: Span<UInt8>, _ limits: HeadLimits) -> MessageError {
-    let start = bytes.count > 1 && bytes[0] == ASCII.cr && bytes[1] == ASCII.lf ? 2 : 0
+    let start = bytes.count > 1 && bytes[0] == .carriageReturn && bytes[1] == .lineFeed ? 2 : 0
     var position = start
-    while position < bytes.count, bytes[position] != ASCII.lf, bytes[position] != ASCII.space { position += 1 }
+    while position < bytes.count, bytes[position] != .lineFeed, bytes[position] != .space { position += 1 }
     let target = position + 1
-    guard position < bytes.count, bytes[position] == ASCII.space, position - start <= methodLimit else {
+    guard position < bytes.count, bytes[position] == .space, position - start <= methodLimit else {
       return .malformed("an invalid request line")
     }
     position = target
@@ -72,7 +74,7 @@ public enum RequestHeadParser {
     let end = range.upperBound
     if bytes[position] == 0x5b {  // an IPv6 literal
       position += 1
-      while position < end, bytes[position] == ASCII.colon || bytes[position] == 0x2e || isHex(bytes[position]) {
+      while position < end, bytes[position] == .colon || bytes[position] == 0x2e || bytes[position].isHexadecimalDigit {
         position += 1
       }
       guard position < end, bytes[position] == 0x5d, position > range.lowerBound + 2 else {
@@ -84,25 +86,21 @@ public enum RequestHeadParser {
       guard position > range.lowerBound else { throw .malformed("an invalid Host") }
     }
     if position < end {
-      guard bytes[position] == ASCII.colon, end - position > 1, end - position <= 6 else {
+      guard bytes[position] == .colon, end - position > 1, end - position <= 6 else {
         throw .malformed("an invalid Host")
       }
       var port = 0
       for digit in position + 1..<end {
-        guard ASCII.isDigit(bytes[digit]) else { throw .malformed("an invalid port in Host") }
+        guard bytes[digit].isDigit else { throw .malformed("an invalid port in Host") }
         port = port * 10 + Int(bytes[digit] - 0x30)
       }
       guard port > 0, port <= 65535 else { throw .malformed("an invalid port in Host") }
     }
   }
 
-  private static func isHex(_ byte: UInt8) -> Bool { ASCII.hexValue(byte) != nil }
-
-  /// True for letters, digits, `-`, `.` and `_`. The literals have one bit per byte value, as in `ASCII.isToken`.
+  /// True for letters, digits, `-`, `.` and `_`. The literals have one bit per byte value.
   private static func isHostCharacter(_ byte: UInt8) -> Bool {
-    let low: UInt64 = 0x03ff_6000_0000_0000
-    let high: UInt64 = 0x07ff_fffe_87ff_fffe
-    return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
+    byte.isMember(low: 0x03ff_6000_0000_0000, high: 0x07ff_fffe_87ff_fffe)
   }
 
   private static func readFraming(
@@ -148,31 +146,31 @@ public enum RequestHeadParser {
     /// Parses `method SP request-target SP HTTP-version CRLF`, with single spaces.
     init(_ bytes: Span<UInt8>, from start: Int, _ limits: HeadLimits) throws(MessageError) {
       var position = start
-      while ASCII.isToken(bytes[position]) { position += 1 }
+      while bytes[position].isToken { position += 1 }
       methodRange = start..<position
-      guard !methodRange.isEmpty, methodRange.count <= RequestHeadParser.methodLimit, bytes[position] == ASCII.space
+      guard !methodRange.isEmpty, methodRange.count <= RequestHeadParser.methodLimit, bytes[position] == .space
       else { throw .malformed("an invalid request line") }
       method = Method(bytes, methodRange)
       position += 1
       let targetStart = position
-      position = ASCII.endOfTarget(in: bytes, from: position)
-      guard position > targetStart, bytes[position] == ASCII.space else {
+      position = bytes.endOfTarget(from: position)
+      guard position > targetStart, bytes[position] == .space else {
         throw bytes[position] == 0x23
           ? .malformed("a fragment in the request target") : .malformed("an invalid request target")
       }
       guard position - targetStart <= limits.target else { throw .targetTooLong(limits) }
       let versionStart = position + 1
       position = versionStart
-      while bytes[position] != ASCII.cr { position += 1 }
+      while bytes[position] != .carriageReturn { position += 1 }
       minorVersion = try RequestLine.version(bytes, versionStart..<position)
-      end = try ASCII.lineEnd(bytes, position)
+      end = try HeadSyntax.lineEnd(bytes, position)
       try readTarget(bytes, targetStart..<versionStart - 1)
     }
 
     private static func version(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(MessageError) -> Int {
-      guard range.count == 8, ASCII.isHTTP(bytes, at: range.lowerBound),
-        ASCII.isDigit(bytes[range.lowerBound + 5]), bytes[range.lowerBound + 6] == 0x2e,
-        ASCII.isDigit(bytes[range.lowerBound + 7])
+      guard range.count == 8, HeadSyntax.isHTTP(bytes, at: range.lowerBound),
+        bytes[range.lowerBound + 5].isDigit, bytes[range.lowerBound + 6] == 0x2e,
+        bytes[range.lowerBound + 7].isDigit
       else { throw .malformed("an invalid HTTP version") }
       let minor = bytes[range.lowerBound + 7] - 0x30
       guard bytes[range.lowerBound + 5] == 0x31, minor <= 1 else {

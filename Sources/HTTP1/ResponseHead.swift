@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// A parsed and validated response head of an upstream: offsets into the bytes from which it was parsed.
 public struct ResponseHead: Sendable {
   /// The status code, 100 to 599.
@@ -65,26 +67,26 @@ public enum ResponseHeadParser {
     let end: Int
 
     init(_ bytes: Span<UInt8>) throws(MessageError) {
-      guard bytes.count > 14, ASCII.isHTTP(bytes, at: 0), bytes[5] == 0x31, bytes[6] == 0x2e,
-        bytes[7] == 0x30 || bytes[7] == 0x31, bytes[8] == ASCII.space
+      guard bytes.count > 14, HeadSyntax.isHTTP(bytes, at: 0), bytes[5] == 0x31, bytes[6] == 0x2e,
+        bytes[7] == 0x30 || bytes[7] == 0x31, bytes[8] == .space
       else { throw .malformed("an invalid status line") }
       minorVersion = Int(bytes[7] - 0x30)
       var code = 0
       for position in 9..<12 {
-        guard ASCII.isDigit(bytes[position]) else { throw .malformed("an invalid status code") }
+        guard bytes[position].isDigit else { throw .malformed("an invalid status code") }
         code = code * 10 + Int(bytes[position] - 0x30)
       }
       guard code >= 100, code <= 599 else { throw .malformed("a status code outside 100 to 599") }
       status = code
-      guard bytes[12] == ASCII.space || bytes[12] == ASCII.cr else { throw .malformed("an invalid status line") }
-      var position = bytes[12] == ASCII.space ? 13 : 12
+      guard bytes[12] == .space || bytes[12] == .carriageReturn else { throw .malformed("an invalid status line") }
+      var position = bytes[12] == .space ? 13 : 12
       let start = position
-      while bytes[position] != ASCII.cr {
-        guard ASCII.isFieldValue(bytes[position]) else { throw .malformed("a control character in the status line") }
+      while bytes[position] != .carriageReturn {
+        guard bytes[position].isFieldText else { throw .malformed("a control character in the status line") }
         position += 1
       }
       reason = start..<position
-      end = try ASCII.lineEnd(bytes, position)
+      end = try HeadSyntax.lineEnd(bytes, position)
     }
   }
 }

@@ -1,3 +1,4 @@
+internal import ByteText
 import Glibc
 import Reactor
 
@@ -72,7 +73,7 @@ struct RequestTranslation {
       try RequestTranslation.checkPath(bytes, path)
     }
     isHeadRequest = RequestTranslation.equal(bytes, method, "HEAD")
-    if let authority, let host, !RequestTranslation.areEqualHosts(bytes, authority, host) {
+    if let authority, let host, !bytes.extracting(authority).isEqualIgnoringCase(to: bytes.extracting(host)) {
       throw .malformed("a Host field that differs from :authority")
     }
   }
@@ -84,7 +85,7 @@ struct RequestTranslation {
       throw .malformed("a control character or a space in a pseudo-header")
     }
     if RequestTranslation.equal(bytes, field.name, ":method") {
-      for index in value where !RequestTranslation.isToken(bytes[index]) { throw .malformed("an invalid :method") }
+      for index in value where !bytes[index].isToken { throw .malformed("an invalid :method") }
       try RequestTranslation.set(&method, value)
     } else if RequestTranslation.equal(bytes, field.name, ":scheme") {
       try RequestTranslation.set(&scheme, value)
@@ -119,9 +120,9 @@ struct RequestTranslation {
   private static func checkRegular(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
     guard !field.name.isEmpty else { throw .malformed("a field without a name") }
     let name = bytes.extracting(field.name)
-    for index in name.indices where !isLowerToken(name[index]) { throw .malformed("an invalid field name") }
+    for index in name.indices where !name[index].isLowercaseToken { throw .malformed("an invalid field name") }
     guard areText(bytes.extracting(field.value)) else { throw .malformed("a control character in a field") }
-    if let first = field.value.first, let last = field.value.last, isSpace(bytes[first]) || isSpace(bytes[last]) {
+    if let first = field.value.first, let last = field.value.last, bytes[first].isBlank || bytes[last].isBlank {
       throw .malformed("white space around a field value")
     }
     // These fields concern an HTTP/1.1 connection (RFC 9113, section 8.2.2). `upgrade` is among them, so a client
@@ -147,7 +148,7 @@ struct RequestTranslation {
     guard !value.isEmpty, value.count <= 18 else { throw .malformed("an invalid content-length") }
     var length = 0
     for index in value {
-      guard bytes[index] &- 0x30 < 10 else { throw .malformed("an invalid content-length") }
+      guard bytes[index].isDigit else { throw .malformed("an invalid content-length") }
       length = length * 10 + Int(bytes[index] - 0x30)
     }
     return length
@@ -202,22 +203,6 @@ struct RequestTranslation {
 
   // MARK: Bytes
 
-  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-
-  /// True for a tchar (RFC 9110, section 5.6.2).
-  private static func isToken(_ byte: UInt8) -> Bool {
-    let low: UInt64 = 0x3ff_6cfa_0000_0000
-    let high: UInt64 = 0x57ff_ffff_c7ff_fffe
-    return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
-  }
-
-  /// True for a tchar that is not an upper-case letter.
-  private static func isLowerToken(_ byte: UInt8) -> Bool {
-    let low: UInt64 = 0x3ff_6cfa_0000_0000
-    let high: UInt64 = 0x57ff_ffff_c000_0000
-    return byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
-  }
-
   // Inlined up to the comparison of the length, in which most names already differ.
   @inline(__always)
   private static func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: StaticString) -> Bool {
@@ -257,17 +242,4 @@ struct RequestTranslation {
     }
     return forbidden == 0
   }
-
-  /// True if two hosts are equal; host names are case-insensitive.
-  private static func areEqualHosts(_ bytes: Span<UInt8>, _ a: Range<Int>, _ b: Range<Int>) -> Bool {
-    guard a.count == b.count else { return false }
-    for offset in 0..<a.count {
-      let left = bytes[a.lowerBound + offset]
-      let right = bytes[b.lowerBound + offset]
-      if lowercased(left) != lowercased(right) { return false }
-    }
-    return true
-  }
-
-  private static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
 }

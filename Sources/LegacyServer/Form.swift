@@ -1,3 +1,6 @@
+internal import ByteText
+import OAuth
+
 /// The parameters of a form (`application/x-www-form-urlencoded`), in order. Names may be repeated.
 ///
 /// The decoder is as lenient as servers of 2009 were: it keeps invalid percent-encodings as they are.
@@ -63,7 +66,7 @@ public struct Form: Sendable, Equatable, ExpressibleByDictionaryLiteral {
 
   /// The form-encoded text.
   public var encoded: String {
-    fields.map { Form.encoded($0.name) + "=" + Form.encoded($0.value) }.joined(separator: "&")
+    fields.map { FormEncoding.encode($0.name) + "=" + FormEncoding.encode($0.value) }.joined(separator: "&")
   }
 
   /// Returns the URI with these parameters added to its query.
@@ -72,38 +75,11 @@ public struct Form: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     return uri + (uri.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + encoded
   }
 
-  static func encoded(_ text: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var bytes: [UInt8] = []
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        bytes.append(byte)
-      default:
-        bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
   /// Decodes `%XX` and `+`. Keeps invalid percent-encodings.
-  static func decoded(_ bytes: some Collection<UInt8>) -> String {
-    var result: [UInt8] = []
-    var index = bytes.startIndex
-    while index < bytes.endIndex {
-      let byte = bytes[index]
-      index = bytes.index(after: index)
-      if byte == UInt8(ascii: "%"), let end = bytes.index(index, offsetBy: 2, limitedBy: bytes.endIndex),
-        let value = UInt8(String(decoding: bytes[index..<end], as: UTF8.self), radix: 16)
-      {
-        result.append(value)
-        index = end
-      } else {
-        result.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-      }
+  static func decoded(_ bytes: some Sequence<UInt8>) -> String {
+    let text = bytes.map {
+      $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0
     }
-    return String(decoding: result, as: UTF8.self)
+    return String(decoding: PercentDecoding.lenient(text.span), as: UTF8.self)
   }
 }

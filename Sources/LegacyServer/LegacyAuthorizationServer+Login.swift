@@ -1,3 +1,4 @@
+internal import ByteText
 import Cryptography
 import HTTP
 import Synchronization

@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// HTTP Basic credentials as OAuth uses them. User and password are form-encoded before the base64 encoding (RFC 6749,
 /// section 2.3.1), so that both may contain a colon.
 public struct BasicCredentials: Sendable {
@@ -24,7 +26,7 @@ public struct BasicCredentials: Sendable {
       let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
       let user = FormEncoding.decode(bytes.span.extracting(0..<colon)), !user.isEmpty,
       let password = FormEncoding.decode(bytes.span.extracting((colon + 1)...)),
-      !(user + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7f })
+      !(user + password).utf8.contains(where: \.isControl)
     else { throw .malformedHeader }
     self.init(user: user, password: Secret(password))
   }

@@ -1,4 +1,4 @@
-import Cryptography
+internal import ByteText
 
 /// A JWT with which a client authenticates (RFC 7523, section 3). Only the upstream can verify it.
 public enum ClientAssertion {

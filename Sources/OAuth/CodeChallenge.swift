@@ -1,3 +1,4 @@
+internal import ByteText
 import Cryptography
 
 /// The challenge of an authorization request and its method (RFC 7636, section 4.2).

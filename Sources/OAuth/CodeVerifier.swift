@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// The secret from which a code challenge is derived (RFC 7636, section 4.1).
 ///
 ///     code-verifier = 43*128unreserved
@@ -19,8 +21,8 @@ public struct CodeVerifier: Sendable {
       // Base64 ends in at most two. Clients that pad also use the standard alphabet: about half of the verifiers of
       // git-credential-oauth 0.4.2 contain `+` or `/`.
       for _ in 0..<2 where bytes.last == UInt8(ascii: "=") { bytes.removeLast() }
-      return bytes.allSatisfy { ASCII.isUnreserved($0) || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") }
+      return bytes.allSatisfy { $0.isUnreserved || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") }
     }
-    return bytes.allSatisfy(ASCII.isUnreserved)
+    return bytes.allSatisfy(\.isUnreserved)
   }
 }

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// Decides whether a body may be parsed as a form (RFC 6749, appendix B).
 public enum FormContent {
@@ -14,18 +14,12 @@ public enum FormContent {
     // The text is split by bytes. Swift's `Character` may combine a semicolon with a mark that follows, but the
     // semicolon still begins a parameter.
     let parts = types[0].utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-      .map { String(decoding: trimmed($0), as: UTF8.self).lowercased() }
+      .map { String(decoding: $0.trimmed(while: \.isBlank), as: UTF8.self).lowercased() }
     guard parts[0] == "application/x-www-form-urlencoded" else { return false }
     // With another charset, the upstream could find parameters in bytes that have another meaning in UTF-8.
     return parts.dropFirst().allSatisfy { parameter in
       guard parameter.hasPrefix("charset") else { return true }
       return ["charset=utf-8", "charset=\"utf-8\"", "charset=us-ascii"].contains(parameter)
     }
-  }
-
-  private static func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
-    var text = text.drop { $0 == 0x20 || $0 == 0x09 }
-    while let last = text.last, last == 0x20 || last == 0x09 { text.removeLast() }
-    return text
   }
 }

@@ -1,28 +1,11 @@
-internal import Bytes
+internal import ByteText
 
 /// The encoding of names and values in forms and queries (RFC 6749, appendix B).
 public enum FormEncoding {
   /// Decodes `+` to a space and `%XX` to a byte; `nil` if an escape is malformed or the result is not UTF-8.
   static func decode(_ bytes: Span<UInt8>) -> String? {
     guard isEncoded(bytes) else { return String(validating: bytes) }
-    var decoded: [UInt8] = []
-    decoded.reserveCapacity(bytes.count)
-    var index = 0
-    while index < bytes.count {
-      switch bytes[index] {
-      case UInt8(ascii: "+"):
-        decoded.append(UInt8(ascii: " "))
-      case UInt8(ascii: "%"):
-        guard index + 2 < bytes.count, let high = bytes[index + 1].hexadecimalValue,
-          let low = bytes[index + 2].hexadecimalValue
-        else { return nil }
-        decoded.append(high << 4 | low)
-        index &+= 2
-      case let byte:
-        decoded.append(byte)
-      }
-      index &+= 1
-    }
+    guard let decoded = PercentDecoding.strict(bytes, plusIsSpace: true) else { return nil }
     return String(validating: decoded.span)
   }
 
@@ -67,16 +50,15 @@ public enum FormEncoding {
     append(entry.value, to: &encoded)
   }
 
-  /// True if no byte needs an escape. The test is that of `ASCII.isUnreserved`, written so that the compiler can
+  /// True if no byte needs an escape. The test is that of `UInt8.isUnreserved`, written so that the compiler can
   /// process several bytes at once.
   private static func isUnreserved(_ bytes: Span<UInt8>) -> Bool {
     var other: UInt8 = 0
     var index = 0
     while index < bytes.count {
       let byte = bytes[index]
-      let isAlphanumeric = (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10
       let isMark = byte == 0x2d || byte == 0x2e || byte == 0x5f || byte == 0x7e
-      other |= isAlphanumeric || isMark ? 0 : 1
+      other |= byte.isLetterOrDigit || isMark ? 0 : 1
       index &+= 1
     }
     return other == 0
@@ -90,12 +72,12 @@ public enum FormEncoding {
     var index = 0
     while index < bytes.count {
       let byte = bytes[index]
-      if ASCII.isUnreserved(byte) {
+      if byte.isUnreserved {
         encoded.append(byte)
       } else {
         encoded.append(UInt8(ascii: "%"))
-        encoded.append(ASCII.hexDigit(byte >> 4))
-        encoded.append(ASCII.hexDigit(byte & 15))
+        encoded.append(UInt8(hexadecimalDigit: byte >> 4))
+        encoded.append(UInt8(hexadecimalDigit: byte & 15))
       }
       index &+= 1
     }

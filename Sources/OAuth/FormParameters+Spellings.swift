@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// Alternative spellings of a parameter. For example, some servers read `client_id[]`, `client.id`, `client[id`,
 /// `Client_Id`, `client_id%00` or `a=b;client_id=c` as `client_id`, but the gateway does not. No client needs such a
@@ -49,7 +49,7 @@ extension FormParameters {
 
   /// Returns only the letters and digits, in lower case.
   private static func letters(_ name: [UInt8]) -> [UInt8] {
-    name.map(ASCII.lowercased).filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 }
+    name.map(\.lowercasedASCII).filter(\.isLetterOrDigit)
   }
 
   private static func decoded(_ name: String) -> [UInt8] {
@@ -72,7 +72,7 @@ extension FormParameters {
     return String(
       decoding: core.map { byte -> UInt8 in
         // PHP replaces a period or a space inside a name with an underscore.
-        byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ") ? UInt8(ascii: "_") : ASCII.lowercased(byte)
+        byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ") ? UInt8(ascii: "_") : byte.lowercasedASCII
       }, as: UTF8.self)
   }
 

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// The parameters of a query or a body in `application/x-www-form-urlencoded` form (RFC 6749, appendix B), in order.
 ///

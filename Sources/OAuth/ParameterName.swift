@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// A known parameter: one that is defined for an endpoint or for a response. Other parameters are only kept as text.
 ///

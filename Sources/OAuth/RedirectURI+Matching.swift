@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 extension RedirectURI {
   /// The permitted differences between a requested URI and a registered one. With the empty set, both must be equal.

@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// The parser of redirect URIs. It accepts the part of the grammar of RFC 3986 that all parsers read in the same way,
 /// and reads a text from left to right:
 ///
@@ -57,13 +59,13 @@ extension RedirectURI {
     // If a slash, question mark or percent sign is in front of the first colon, the text has no scheme.
     let delimiters: [UInt8] = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "%")]
     guard !bytes.contains(where: delimiters.contains) else { throw .relative }
-    guard ASCII.isLetter(first), bytes.allSatisfy(isSchemeByte) else { throw .schemeSyntax }
-    guard !bytes.contains(where: ASCII.isUppercase) else { throw .schemeCase }
+    guard first.isLetter, bytes.allSatisfy(isSchemeByte) else { throw .schemeSyntax }
+    guard !bytes.contains(where: \.isUppercaseLetter) else { throw .schemeCase }
     return String(decoding: bytes, as: UTF8.self)
   }
 
   private static func isSchemeByte(_ byte: UInt8) -> Bool {
-    ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
+    byte.isLetter || byte.isDigit || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
       || byte == UInt8(ascii: ".")
   }
 
@@ -122,7 +124,7 @@ extension RedirectURI {
   /// Parses `port = %x31-39 *DIGIT`, from 1 to 65535. An empty port and leading zeros are refused, although RFC 3986
   /// permits them.
   private static func port(_ digits: ArraySlice<UInt8>) throws(RedirectURIError) -> Int {
-    guard (1...5).contains(digits.count), digits.allSatisfy(ASCII.isDigit), digits.first != UInt8(ascii: "0") else {
+    guard (1...5).contains(digits.count), digits.allSatisfy(\.isDigit), digits.first != UInt8(ascii: "0") else {
       throw .port
     }
     let value = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
@@ -140,7 +142,7 @@ extension RedirectURI {
     guard !name.isEmpty, name.count <= 253 else { throw .host }
     for label in name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false) {
       guard (1...63).contains(label.count), label.first != UInt8(ascii: "-"), label.last != UInt8(ascii: "-"),
-        label.allSatisfy({ ASCII.isLetter($0) || ASCII.isDigit($0) || $0 == UInt8(ascii: "-") })
+        label.allSatisfy({ $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "-") })
       else { throw .host }
     }
     let rest = authority[name.endIndex...]
@@ -149,7 +151,7 @@ extension RedirectURI {
   }
 
   private static func isHostByte(_ byte: UInt8) -> Bool {
-    ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+    byte.isLetter || byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
   }
 
   /// True for `s-1-15-2-` or `S-1-15-2-` followed by numbers: the security identifier (SID) of an app package.
@@ -157,6 +159,6 @@ extension RedirectURI {
     guard authority.count <= 184, authority.starts(with: "s-1-15-2-".utf8) || authority.starts(with: "S-1-15-2-".utf8)
     else { return false }
     let numbers = authority.dropFirst(2).split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-    return numbers.allSatisfy { !$0.isEmpty && $0.allSatisfy(ASCII.isDigit) }
+    return numbers.allSatisfy { !$0.isEmpty && $0.allSatisfy(\.isDigit) }
   }
 }

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 extension RedirectURI {
   /// Checks the path and the query. A path is refused if servers or browsers are known to rewrite it. This concerns dot
@@ -30,20 +30,18 @@ extension RedirectURI {
   }
 
   private static func decode(_ bytes: ArraySlice<UInt8>, inPath: Bool) throws(RedirectURIError) -> [UInt8] {
+    let bytes = bytes.span
     var decoded: [UInt8] = []
     decoded.reserveCapacity(bytes.count)
-    var index = bytes.startIndex
-    while index < bytes.endIndex {
+    var index = 0
+    while index < bytes.count {
       guard bytes[index] == UInt8(ascii: "%") else {
         decoded.append(bytes[index])
         index += 1
         continue
       }
-      guard index + 2 < bytes.endIndex, let high = bytes[index + 1].hexadecimalValue,
-        let low = bytes[index + 2].hexadecimalValue
-      else { throw .malformedEscape }
-      let byte = high << 4 | low
-      guard byte >= 0x20, byte != 0x7f else { throw .encodedControl }
+      guard let byte = bytes.escapedByte(at: index) else { throw .malformedEscape }
+      guard !byte.isControl else { throw .encodedControl }
       if inPath, ".;/\\%".utf8.contains(byte) { throw .encodedSeparator }
       decoded.append(byte)
       index += 3

@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// The values that the authorization response is to contain (RFC 6749, section 3.1.1; OAuth 2.0 Multiple Response
 /// Types).
 ///
@@ -37,7 +39,6 @@ public struct ResponseType: Hashable, Sendable {
   public var returnsTokens: Bool { values.contains("token") || values.contains("id_token") }
 
   private static func isNameByte(_ byte: UInt8) -> Bool {
-    let letter = byte | 0x20
-    return (0x61...0x7a).contains(letter) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "_")
+    byte.isLetterOrDigit || byte == UInt8(ascii: "_")
   }
 }

@@ -1,3 +1,4 @@
+internal import ByteText
 import Cryptography
 
 /// The identifier of a transaction (an authorization request with its completion and redemption) or of a login.

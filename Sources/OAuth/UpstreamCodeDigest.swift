@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 import Cryptography
 
 /// An identifier of an upstream code: the first 128 bits of a SHA-256 digest, from which the code cannot be recovered.

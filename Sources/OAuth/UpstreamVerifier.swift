@@ -1,3 +1,4 @@
+internal import ByteText
 import Cryptography
 
 /// The code verifier with which the gateway proves to the upstream that it began a transaction (RFC 7636, section 4.1).

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// Detects embedded browsers by the value of `User-Agent` (RFC 8252, section 8.12).
 ///

@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// One canonical reading of a path: its segments in lower case.
 struct CanonicalPath: Hashable, Sendable {
   let segments: [[UInt8]]
@@ -22,7 +24,7 @@ struct CanonicalPath: Hashable, Sendable {
   /// Creates the reading of a text: its segments in lower case, without empty ones and `.`, which have no meaning.
   init(text: [UInt8]) {
     segments = text.split(separator: UInt8(ascii: "/")).filter { !$0.elementsEqual(".".utf8) }
-      .map { $0.map(CanonicalPath.lowercased) }
+      .map { $0.map(\.lowercasedASCII) }
   }
 
   /// The maximum number of programs in one path. Each of them may be the one that the server runs.
@@ -137,11 +139,7 @@ struct CanonicalPath: Hashable, Sendable {
 
   /// True for the lower-case letters, digits and marks that every server reads in the same way.
   static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x61...0x7a, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true
-    default: false
-    }
+    byte.isLowercaseLetter || byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+      || byte == UInt8(ascii: "_")
   }
-
-  static func lowercased(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte }
 }

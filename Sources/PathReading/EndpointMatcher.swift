@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// An endpoint whose requests the gateway handles itself or refuses, instead of only forwarding them.
 public enum Endpoint: UInt8, Sendable, CaseIterable {
@@ -85,7 +85,7 @@ public final class EndpointMatcher: Sendable {
       all.filter { own.contains($0.1) }.map { ($0.1, $0.0) }, uniquingKeysWith: { first, _ in first })
     entries = all.filter { !own.contains($0.1) }.map { endpoint, bytes in
       let reading = CanonicalPath(endpoint: bytes)
-      let letters = LetterPrefilter(reading.segments.joined().filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 })
+      let letters = LetterPrefilter(reading.segments.joined().filter { $0.isLowercaseLetter || $0.isDigit })
       return Entry(
         path: bytes, endpoint: endpoint, reading: reading, beginning: CanonicalPath(beginningOf: bytes),
         letters: letters)

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// Finds the endpoint paths in a query. Some programs read from the query which page to serve, for example from
 /// `/?rest_route=/oauth/token`.

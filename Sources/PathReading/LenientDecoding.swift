@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// Decodes text as the most lenient servers do: `%XX` and `%uXXXX` repeatedly, and characters that resemble ASCII
 /// become ASCII.
 public enum LenientDecoding {
@@ -30,7 +32,7 @@ public enum LenientDecoding {
         result.append(byte)
         index += 3
       } else if decodesUnicodeEscapes, bytes[index] == UInt8(ascii: "%"), index + 1 < bytes.count,
-        bytes[index + 1] | 0x20 == UInt8(ascii: "u"),
+        bytes[index + 1].lowercasedASCII == UInt8(ascii: "u"),
         let value = number(bytes, from: index + 2, digits: 4)
       {
         if let scalar = Unicode.Scalar(value) { result.append(contentsOf: UTF8.encode(scalar) ?? .init()) }
@@ -46,7 +48,7 @@ public enum LenientDecoding {
   /// True if the percent sign at `index` begins `%XX` or `%uXXXX`.
   static func isEscape(_ bytes: [UInt8], at index: Int) -> Bool {
     if number(bytes, from: index + 1, digits: 2) != nil { return true }
-    return index + 1 < bytes.count && bytes[index + 1] | 0x20 == UInt8(ascii: "u")
+    return index + 1 < bytes.count && bytes[index + 1].lowercasedASCII == UInt8(ascii: "u")
       && number(bytes, from: index + 2, digits: 4) != nil
   }
 
@@ -54,12 +56,8 @@ public enum LenientDecoding {
     guard start + digits <= bytes.count else { return nil }
     var value: UInt32 = 0
     for byte in bytes[start..<(start + digits)] {
-      switch byte {
-      case 0x30...0x39: value = value << 4 | UInt32(byte - 0x30)
-      case 0x41...0x46: value = value << 4 | UInt32(byte - 0x41 + 10)
-      case 0x61...0x66: value = value << 4 | UInt32(byte - 0x61 + 10)
-      default: return nil
-      }
+      guard let digit = byte.hexadecimalValue else { return nil }
+      value = value << 4 | UInt32(digit)
     }
     return value
   }
@@ -73,7 +71,7 @@ public enum LenientDecoding {
     while index < bytes.count {
       let (scalar, length) = lenientScalar(bytes, at: index)
       if scalar < 0x80 {
-        result.append(CanonicalPath.lowercased(UInt8(truncatingIfNeeded: scalar)))
+        result.append(UInt8(truncatingIfNeeded: scalar).lowercasedASCII)
       } else if let ascii = lookAlike(scalar) {
         result.append(ascii)
       } else if let ascii = CompatibilityFolding.ascii(scalar) {
@@ -111,7 +109,7 @@ public enum LenientDecoding {
   /// Returns the ASCII character that resembles a scalar, or to which compatibility mappings or case folding map it.
   private static func lookAlike(_ scalar: UInt32) -> UInt8? {
     switch scalar {
-    case 0xff01...0xff5e: CanonicalPath.lowercased(UInt8(truncatingIfNeeded: scalar - 0xfee0))
+    case 0xff01...0xff5e: UInt8(truncatingIfNeeded: scalar - 0xfee0).lowercasedASCII
     // The circled letters.
     case 0x24b6...0x24cf: UInt8(truncatingIfNeeded: scalar - 0x24b6) + 0x61
     case 0x24d0...0x24e9: UInt8(truncatingIfNeeded: scalar - 0x24d0) + 0x61

@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// The letters and digits of an endpoint path, in order and in lower case. Every path that some server reads as this
 /// endpoint path contains them in this order, unless some are hidden. The check takes little time.
 struct LetterPrefilter: Sendable {
@@ -24,8 +26,8 @@ struct LetterPrefilter: Sendable {
   private static func bit(of byte: UInt8) -> UInt64 {
     switch byte {
     // Letters have the bits 1 to 26, digits 48 to 57.
-    case 0x41...0x5a, 0x61...0x7a: 1 &<< UInt64(byte & 0x1f)
-    case 0x30...0x39: 1 &<< UInt64(byte)
+    case _ where byte.isLetter: 1 &<< UInt64(byte & 0x1f)
+    case _ where byte.isDigit: 1 &<< UInt64(byte)
     case UInt8(ascii: "%"), UInt8(ascii: "~"), 0x80...: disguise
     default: 0
     }
@@ -39,7 +41,7 @@ struct LetterPrefilter: Sendable {
     var next = 0
     for index in path.indices {
       guard next < letters.count else { return true }
-      if CanonicalPath.lowercased(path[index]) == letters[next] { next += 1 }
+      if path[index].lowercasedASCII == letters[next] { next += 1 }
     }
     return next == letters.count
   }

@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// An entry of `upstream.not_endpoints`: a path that only resembles an endpoint path. A request path is compared with
 /// it byte by byte and without decoding, except at `*`.
 ///
@@ -30,7 +32,7 @@ struct NotEndpointPattern: Sendable {
     var mayBePeriod = false
     while let byte = rest.popFirst() {
       switch byte {
-      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: mayBePeriod = true
+      case _ where byte.isLetterOrDigit: mayBePeriod = true
       case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "="): mayBePeriod = false
       case UInt8(ascii: ".") where mayBePeriod: mayBePeriod = false
       case UInt8(ascii: "%") where escapes.contains { rest.starts(with: $0.utf8) }:
@@ -70,8 +72,8 @@ struct NotEndpointPattern: Sendable {
   /// True if the segment looks like a name in the routes of a program. Codes, tokens and ids are longer or have more
   /// digits.
   private static func isWord(_ segment: ArraySlice<UInt8>) -> Bool {
-    guard let first = segment.first, (first | 0x20) &- 0x61 < 26, segment.count <= 32 else { return false }
-    return segment.count { $0 &- 0x30 < 10 } <= 2 && matchesWildcard(segment)
-      && segment.allSatisfy { CanonicalPath.isPlain(CanonicalPath.lowercased($0)) }
+    guard let first = segment.first, first.isLetter, segment.count <= 32 else { return false }
+    return segment.count(where: \.isDigit) <= 2 && matchesWildcard(segment)
+      && segment.allSatisfy { CanonicalPath.isPlain($0.lowercasedASCII) }
   }
 }

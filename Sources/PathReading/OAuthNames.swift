@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// The parameters by which the gateway recognises an OAuth request on any path.
 public struct OAuthNames: OptionSet, Sendable {
@@ -42,13 +42,13 @@ public struct OAuthNames: OptionSet, Sendable {
   /// `name=`, quoted or not.
   public init(multipart: [UInt8]) {
     self = []
-    let bytes = multipart.filter { $0 != 0 }.map(CanonicalPath.lowercased)
+    let bytes = multipart.filter { $0 != 0 }.map(\.lowercasedASCII)
     var rest = bytes[...]
     while let equals = rest.firstIndex(of: UInt8(ascii: "=")) {
-      let isName = rest[..<equals].reversed().drop { $0 == 0x20 || $0 == 0x09 }.starts(with: "eman".utf8)
+      let isName = rest[..<equals].reversed().drop { $0.isBlank }.starts(with: "eman".utf8)
       rest = rest[(equals + 1)...]
       guard isName else { continue }
-      let value = rest.prefix(OAuthNames.longestValue).drop { $0 == 0x20 || $0 == 0x09 || OAuthNames.isQuote($0) }
+      let value = rest.prefix(OAuthNames.longestValue).drop { $0.isBlank || OAuthNames.isQuote($0) }
       let name = value.prefix { !OAuthNames.isQuote($0) && $0 != UInt8(ascii: ";") && $0 >= 0x20 }
       formUnion(OAuthNames(plain: FrontControllerQuery.name(name).utf8.span))
     }

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// All texts that a path can become when servers decode, clean and resolve it.
 ///
@@ -87,7 +87,7 @@ enum PathVariants {
   /// Decodes only the characters that may always be decoded (RFC 3986, section 6.2.2.2), in particular dots. Parsers
   /// that follow the WHATWG standard treat `%2e%2e` in this way.
   private static func unreservedDecoded(_ text: [UInt8]) -> [UInt8] {
-    LenientDecoding.unescaped(text) { CanonicalPath.isPlain(CanonicalPath.lowercased($0)) || $0 == UInt8(ascii: "~") }
+    LenientDecoding.unescaped(text) { CanonicalPath.isPlain($0.lowercasedASCII) || $0 == UInt8(ascii: "~") }
   }
 
   /// Decodes everything except encoded slashes, which Tomcat can be configured to do.
@@ -114,7 +114,7 @@ enum PathVariants {
     var start = text.startIndex
     while let slash = text[start...].firstIndex(of: UInt8(ascii: "/")) {
       let isDouble = slash + 1 < text.count && text[slash + 1] == UInt8(ascii: "/")
-      if isDouble, CanonicalPath.isProgram(text[start..<slash].map(CanonicalPath.lowercased)) {
+      if isDouble, CanonicalPath.isProgram(text[start..<slash].map(\.lowercasedASCII)) {
         return Array(text[slash...])
       }
       start = slash + 1
@@ -134,16 +134,14 @@ enum PathVariants {
 
   private static func upTo(_ end: UInt8, _ text: [UInt8]) -> [UInt8] { Array(text.prefix { $0 != end }) }
 
-  private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7f }
-
   /// Ends the text at the first control character, as C strings end at a NUL.
-  private static func upToControl(_ text: [UInt8]) -> [UInt8] { Array(text.prefix { !isControl($0) }) }
+  private static func upToControl(_ text: [UInt8]) -> [UInt8] { Array(text.prefix { !$0.isControl }) }
 
   /// Removes control characters. Parsers that follow the WHATWG standard remove some of them.
-  private static func withoutControls(_ text: [UInt8]) -> [UInt8] { text.filter { !isControl($0) } }
+  private static func withoutControls(_ text: [UInt8]) -> [UInt8] { text.filter { !$0.isControl } }
 
   private static func endingSegmentsAtControls(_ text: [UInt8]) -> [UInt8] {
-    byEachSegment(text) { $0.prefix { !isControl($0) } }
+    byEachSegment(text) { $0.prefix { !$0.isControl } }
   }
 
   // MARK: Segments
@@ -223,7 +221,7 @@ enum PathVariants {
     guard bytes[start] == UInt8(ascii: "(") else { return nil }
     var index = start + 1
     let bytes = bytes[..<min(bytes.count, start + longestSession)]
-    while index + 1 < bytes.endIndex, bytes[index] | 0x20 &- 0x61 < 26, bytes[index + 1] == UInt8(ascii: "(") {
+    while index + 1 < bytes.endIndex, bytes[index].isLetter, bytes[index + 1] == UInt8(ascii: "(") {
       guard let end = bytes[index...].firstIndex(of: UInt8(ascii: ")")) else { return nil }
       index = end + 1
     }

@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// Compares a segment of a path with a segment of an endpoint path in each way in which servers may look it up.
 struct SegmentMatcher {
   private let segment: [UInt8]
@@ -25,7 +27,7 @@ struct SegmentMatcher {
   }
 
   private static func letters(_ text: ArraySlice<UInt8>) -> [UInt8] {
-    text.filter { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 }
+    text.filter { $0.isLowercaseLetter || $0.isDigit }
   }
 
   private static func withoutSuffix(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
@@ -36,7 +38,7 @@ struct SegmentMatcher {
   /// True if the segment is the Windows short name of `name`, such as `AUTHOR~1` for `authorize`.
   private func isShort(for name: [UInt8]) -> Bool {
     guard let tilde = segment.firstIndex(of: UInt8(ascii: "~")), tilde == 6, tilde + 1 < segment.count,
-      segment[tilde + 1] &- 0x30 < 10
+      segment[tilde + 1].isDigit
     else { return false }
     return name.starts(with: segment[..<tilde])
   }

@@ -1,3 +1,4 @@
+internal import ByteText
 import OAuth
 
 /// The mode of a request, which depends on the client ids in it (`I-observe`).
@@ -63,7 +64,7 @@ struct FoldedIDs: Sendable {
   private static func hash(_ id: String) -> Int {
     var hasher = Hasher()
     for byte in id.utf8 where byte != 0x20 {
-      hasher.combine(byte &- 0x41 < 26 ? byte | 0x20 : byte)
+      hasher.combine(byte.lowercasedASCII)
     }
     return hasher.finalize()
   }

@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// A parser of IP address literals. Other notations of IPv4 addresses, such as `127.1` or `0x7f.1`, are rejected.
 enum AddressText {
   /// Returns the 16 bytes of an address, with an IPv4 address as an IPv4-mapped one (`::ffff:a.b.c.d`); `nil` if the
@@ -60,21 +62,14 @@ enum AddressText {
       if mayEndInIPv4, position == parts.count - 1, let last = parseIPv4(part) {
         bytes += last
       } else {
-        guard (1...4).contains(part.utf8.count), part.utf8.allSatisfy(isHex), let group = UInt16(part, radix: 16) else {
+        guard (1...4).contains(part.utf8.count), part.utf8.allSatisfy(\.isHexadecimalDigit),
+          let group = UInt16(part, radix: 16)
+        else {
           return nil
         }
         bytes += [UInt8(group >> 8), UInt8(truncatingIfNeeded: group)]
       }
     }
     return bytes.count <= 16 ? bytes : nil
-  }
-
-  private static func isHex(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-      UInt8(ascii: "A")...UInt8(ascii: "F"):
-      true
-    default: false
-    }
   }
 }

@@ -1,3 +1,4 @@
+internal import ByteText
 import YAML
 
 /// `strip_headers` and `keep_headers` of `upstream:`: globs of names of request fields.
@@ -39,7 +40,7 @@ extension PolicyReader {
   private static func globProblem(_ glob: String, isKept: Bool) -> String? {
     // The characters of a token (RFC 9110, section 5.6.2), which include `*`.
     let isToken = glob.utf8.allSatisfy { byte in
-      byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+      byte.isToken
     }
     guard isToken else { return "use a field name such as `X-SSO-User`, or a glob such as `x-sso-*`" }
     guard glob.utf8.count(where: { $0 != UInt8(ascii: "*") }) >= 2 else {

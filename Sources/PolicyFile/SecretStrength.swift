@@ -1,3 +1,4 @@
+internal import ByteText
 import OAuth
 
 /// An estimate of the highest possible entropy of a secret, from its length and the classes of characters in it.
@@ -17,17 +18,15 @@ enum SecretStrength {
     // A long text with few distinct characters is not random.
     guard Set(bytes).count > bytes.count / 8 else { return 1 }
     // These are the base-2 logarithms of 10, 16, 26, 36, 64 and 94.
-    if bytes.allSatisfy(isDigit) { return 3.32 }
-    if bytes.allSatisfy({ isDigit($0) || 0x61...0x66 ~= $0 }) { return 4 }
-    if bytes.allSatisfy({ isDigit($0) || 0x41...0x46 ~= $0 }) { return 4 }
-    if bytes.allSatisfy({ 0x61...0x7a ~= $0 }) || bytes.allSatisfy({ 0x41...0x5a ~= $0 }) { return 4.7 }
-    if bytes.allSatisfy({ isDigit($0) || 0x61...0x7a ~= $0 }) { return 5.17 }
+    if bytes.allSatisfy(\.isDigit) { return 3.32 }
+    if bytes.allSatisfy({ $0.isDigit || 0x61...0x66 ~= $0 }) { return 4 }
+    if bytes.allSatisfy({ $0.isDigit || 0x41...0x46 ~= $0 }) { return 4 }
+    if bytes.allSatisfy(\.isLowercaseLetter) || bytes.allSatisfy(\.isUppercaseLetter) { return 4.7 }
+    if bytes.allSatisfy({ $0.isDigit || $0.isLowercaseLetter }) { return 5.17 }
     let isBase64 = bytes.allSatisfy { byte in
-      isDigit(byte) || 0x61...0x7a ~= byte | 0x20 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+      byte.isLetterOrDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
         || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/") || byte == UInt8(ascii: "=")
     }
     return isBase64 ? 6 : 6.55
   }
-
-  private static func isDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte }
 }

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 import HTTP
 import HTTP1
 import Reactor
@@ -154,7 +154,7 @@ final class ClientIdentity {
   private static func isHost(_ text: String) -> Bool {
     text.utf8.count <= 261
       && text.utf8.allSatisfy {
-        $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || $0 == 0x2d || $0 == 0x2e || $0 == 0x3a || $0 == 0x5b
+        $0.isLetterOrDigit || $0 == 0x2d || $0 == 0x2e || $0 == 0x3a || $0 == 0x5b
           || $0 == 0x5d
       }
   }

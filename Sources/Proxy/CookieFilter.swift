@@ -1,3 +1,4 @@
+internal import ByteText
 import HTTP
 import Reactor
 
@@ -65,7 +66,7 @@ enum CookieFilter {
   }
 
   private static func nextPair(_ bytes: Span<UInt8>, _ position: inout Int, _ end: Int) -> Range<Int> {
-    while position < end, bytes[position] == 0x20 || bytes[position] == 0x09 { position += 1 }
+    while position < end, bytes[position].isBlank { position += 1 }
     let start = position
     while position < end, bytes[position] != 0x3b { position += 1 }
     let pair = start..<position
@@ -80,14 +81,10 @@ enum CookieFilter {
     guard pair.count >= count else { return false }
     var position = pair.lowerBound
     for byte in name.utf8 {
-      if lowercased(bytes[position]) != lowercased(byte) { return false }
+      if bytes[position].lowercasedASCII != byte.lowercasedASCII { return false }
       position += 1
     }
-    while position < pair.upperBound, bytes[position] == 0x20 || bytes[position] == 0x09 { position += 1 }
+    while position < pair.upperBound, bytes[position].isBlank { position += 1 }
     return position == pair.upperBound || bytes[position] == 0x3d
-  }
-
-  private static func lowercased(_ byte: UInt8) -> UInt8 {
-    byte &- 0x41 < 26 ? byte | 0x20 : byte
   }
 }

@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// Decides whether a field with a URL for the browser is forwarded, replaced or withheld.
 enum LocationRewriter {
   enum Outcome {
@@ -38,7 +40,5 @@ enum LocationRewriter {
     return "\(value[..<target.startIndex])\(configuration.origin)\(value[end...])"
   }
 
-  private static func isEqualIgnoringCase(_ a: UInt8, _ b: UInt8) -> Bool { lowercased(a) == lowercased(b) }
-
-  private static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
+  private static func isEqualIgnoringCase(_ a: UInt8, _ b: UInt8) -> Bool { a.lowercasedASCII == b.lowercasedASCII }
 }

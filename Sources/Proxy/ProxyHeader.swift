@@ -1,3 +1,4 @@
+internal import ByteText
 import Reactor
 
 /// Parses the header of the PROXY protocol, versions 1 and 2 (haproxy.org, "The PROXY protocol"), from the first bytes
@@ -62,7 +63,7 @@ enum ProxyHeader {
 
   /// Parses a port: a decimal number up to 65,535 without leading zeros.
   private static func port(_ text: Substring) -> Int? {
-    guard !text.isEmpty, text.count <= 5, text.utf8.allSatisfy({ $0 &- 0x30 < 10 }), text == "0" || text.first != "0",
+    guard !text.isEmpty, text.count <= 5, text.utf8.allSatisfy(\.isDigit), text == "0" || text.first != "0",
       let number = Int(text), number <= 65_535
     else { return nil }
     return number

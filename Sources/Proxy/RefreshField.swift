@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// A `Refresh` field: a delay and a URL (HTML, "shared declarative refresh steps").
 public enum RefreshField {
   /// Returns the URL in the value of a `Location` or `Refresh` field: in a `Refresh`, the text after the delay. The
@@ -6,19 +8,17 @@ public enum RefreshField {
   /// The form of the value shows which field it is: no URI begins with a number and a separator, and a relative
   /// reference that does cannot lead to a redirect URI.
   public static func target(of field: String) -> Substring {
-    let text = field.drop(while: isSpace)
+    let text = field.drop(while: \.isBlank)
     guard let first = text.first, first.isASCII, first.isNumber || first == "." else { return text }
     let delay = text.drop { $0.isNumber || $0 == "." }
     // `../cb` and `.well/cb` are relative references, not delays.
-    if let next = delay.first, !isSpace(next), next != ";", next != "," { return text }
-    var rest = delay.drop { isSpace($0) || $0 == ";" || $0 == "," }
+    if let next = delay.first, !next.isBlank, next != ";", next != "," { return text }
+    var rest = delay.drop { $0.isBlank || $0 == ";" || $0 == "," }
     if rest.prefix(3).lowercased() == "url" {
-      let value = rest.dropFirst(3).drop(while: isSpace)
-      if value.first == "=" { rest = value.dropFirst().drop(while: isSpace) }
+      let value = rest.dropFirst(3).drop(while: \.isBlank)
+      if value.first == "=" { rest = value.dropFirst().drop(while: \.isBlank) }
     }
     guard let quote = rest.first, quote == "'" || quote == "\"" else { return rest }
     return rest.dropFirst().prefix { $0 != quote }
   }
-
-  private static func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
 }

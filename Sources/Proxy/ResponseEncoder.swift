@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 import HTTP
 
 /// Encodes the fields of a message that the gateway itself creates or holds as a whole.

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 internal import Compression
 public import HTTP
 import HTTP1

@@ -1,3 +1,4 @@
+internal import ByteText
 internal import Cryptography
 
 /// A file of sealing keys, which all replicas share. It contains comments, and one key per line:

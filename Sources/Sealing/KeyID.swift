@@ -1,4 +1,4 @@
-internal import Cryptography
+internal import ByteText
 
 /// The id of a sealing key: four random bytes, written as eight lower-case hexadecimal digits.
 ///

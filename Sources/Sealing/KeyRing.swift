@@ -1,5 +1,3 @@
-internal import Cryptography
-
 /// The sealing keys of a deployment. One key seals new values, and all keys that are not retired open values.
 ///
 /// A ring is immutable; a reload replaces it. The initialiser guarantees that there is a key that seals, and `KeyFile`

@@ -1,4 +1,4 @@
-internal import Cryptography
+internal import ByteText
 internal import OAuth
 
 // The payload encodings of OAuth values.

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// A writer of the payload of a sealed value: fields without names, one after the other.
 public struct PayloadWriter: Sendable {

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 public import Cryptography
 
 /// Seals values that leave the gateway and come back later, and opens them again. To seal is to encrypt and

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// A buffer of JSON lines (RFC 8259), each of them one flat object.
 ///

@@ -1,3 +1,4 @@
+import ByteText
 import OAuth
 import Policy
 import Testing

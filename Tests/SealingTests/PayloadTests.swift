@@ -1,3 +1,4 @@
+import ByteText
 import Cryptography
 import OAuth
 import Sealing

@@ -27,7 +27,7 @@ public struct CookieJar: Sendable {
       let parts = field.split(separator: ";", omittingEmptySubsequences: false)
       guard let pair = parts.first, let equals = pair.firstIndex(of: "=") else { continue }
       let name = String(pair[..<equals])
-      let isRemoval = parts.dropFirst().contains { CookieJar.trimmed($0).lowercased() == "max-age=0" }
+      let isRemoval = parts.dropFirst().contains { $0.drop { $0 == " " }.lowercased() == "max-age=0" }
       var kept = cookies[address.authority, default: []].filter { $0.name != name }
       if !isRemoval { kept.append(Cookie(name: name, value: String(pair[pair.index(after: equals)...]))) }
       cookies[address.authority] = kept
@@ -42,9 +42,5 @@ public struct CookieJar: Sendable {
   /// Removes the cookies of all addresses.
   public mutating func removeAll() {
     cookies = [:]
-  }
-
-  private static func trimmed(_ text: Substring) -> Substring {
-    text.drop { $0 == " " }
   }
 }

@@ -1,3 +1,4 @@
+internal import ByteText
 import Cryptography
 import FoundationEssentials
 public import HTTP

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// The target, cookies and body of a request, in which the gateway searches for authorization codes (`I-completion`).
 ///
@@ -49,7 +49,7 @@ public struct ReflectedCodeScanner: Sendable {
       start = end + 1
       // A value with a parameter contains an equals sign, plain or escaped.
       guard value.contains(UInt8(ascii: "=")) || value.contains(UInt8(ascii: "%")) else { continue }
-      let decoded = fullyDecoded(value)
+      let decoded = PercentDecoding.toTheEnd(value)
       if hasCodeParameter(decoded.span) { found.append(lowercased(decoded)) }
     }
     return found
@@ -78,28 +78,28 @@ public struct ReflectedCodeScanner: Sendable {
   }
 
   private static func lowercased(_ text: [UInt8]) -> [UInt8] {
-    text.map { $0 >= 0x41 && $0 <= 0x5a ? $0 | 0x20 : $0 }
+    text.map(\.lowercasedASCII)
   }
 
   /// True if the code occurs in any part of the request, as sent or after decoding.
   func contains(code: String) -> Bool {
     let wanted = ReflectedCodeScanner.withoutPlus(Array(code.utf8))
     // A code that contains escapes itself is found only if both texts are completely decoded.
-    let decodedCode = ReflectedCodeScanner.withoutPlus(ReflectedCodeScanner.fullyDecoded(code.utf8.span))
+    let decodedCode = ReflectedCodeScanner.withoutPlus(PercentDecoding.toTheEnd(code.utf8.span))
     let isPlain =
-      wanted.count >= ReflectedCodeScanner.distinctiveLength && wanted.allSatisfy(ReflectedCodeScanner.isUnreserved)
+      wanted.count >= ReflectedCodeScanner.distinctiveLength && wanted.allSatisfy(\.isUnreserved)
     return texts.contains { text in
       if isPlain, ReflectedCodeScanner.keepsUnreserved(text.span) {
         return ReflectedCodeScanner.occurs(wanted, in: text)
       }
       var text = ReflectedCodeScanner.withoutPlus(text)
-      let decodedText = ReflectedCodeScanner.withoutPlus(ReflectedCodeScanner.fullyDecoded(text.span))
+      let decodedText = ReflectedCodeScanner.withoutPlus(PercentDecoding.toTheEnd(text.span))
       if ReflectedCodeScanner.occurs(decodedCode, in: decodedText) { return true }
       for _ in 0...ReflectedCodeScanner.maximumDecodings {
         // This text was already searched for these bytes.
         if text.span.isEqual(to: decodedText.span), wanted.span.isEqual(to: decodedCode.span) { return false }
         if ReflectedCodeScanner.occurs(wanted, in: text) { return true }
-        let decoded = ReflectedCodeScanner.decoded(text)
+        let decoded = PercentDecoding.lenient(text.span)
         guard decoded.count < text.count else { return false }
         text = ReflectedCodeScanner.withoutPlus(decoded)
       }
@@ -114,12 +114,7 @@ public struct ReflectedCodeScanner: Sendable {
   private static func keepsUnreserved(_ text: Span<UInt8>) -> Bool {
     var next = text.firstIndex(of: UInt8(ascii: "%"))
     while let mark = next {
-      guard mark + 2 < text.count, let high = text[mark + 1].hexadecimalValue, let low = text[mark + 2].hexadecimalValue
-      else {
-        return false
-      }
-      let byte = high << 4 | low
-      guard byte != UInt8(ascii: "%"), !isUnreserved(byte) else { return false }
+      guard let byte = text.escapedByte(at: mark), byte != UInt8(ascii: "%"), !byte.isUnreserved else { return false }
       next = text.firstIndex(of: UInt8(ascii: "%"), from: mark + 3)
     }
     return true
@@ -130,57 +125,6 @@ public struct ReflectedCodeScanner: Sendable {
   private static func withoutPlus(_ text: [UInt8]) -> [UInt8] {
     guard text.span.contains(UInt8(ascii: "+")) else { return text }
     return text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
-  }
-
-  /// Decodes each percent-escape once. Malformed escapes stay.
-  private static func decoded(_ text: [UInt8]) -> [UInt8] {
-    guard text.span.contains(UInt8(ascii: "%")) else { return text }
-    let text = text.span
-    var result: [UInt8] = []
-    result.reserveCapacity(text.count)
-    var index = 0
-    while let mark = text.firstIndex(of: UInt8(ascii: "%"), from: index) {
-      result.append(copying: text.extracting(index..<mark))
-      if mark + 2 < text.count, let high = text[mark + 1].hexadecimalValue, let low = text[mark + 2].hexadecimalValue {
-        result.append(high << 4 | low)
-        index = mark + 3
-      } else {
-        result.append(text[mark])
-        index = mark + 1
-      }
-    }
-    result.append(copying: text.extracting(index..<text.count))
-    return result
-  }
-
-  /// Decodes percent-escapes until none is left, in one pass. An escape that consists of decoded bytes is found when
-  /// its last byte is appended.
-  private static func fullyDecoded(_ text: Span<UInt8>) -> [UInt8] {
-    guard text.contains(UInt8(ascii: "%")) else { return Array(copying: text) }
-    var result: [UInt8] = []
-    result.reserveCapacity(text.count)
-    // True if the next byte may complete an escape: one of the last two bytes of the result is a percent sign.
-    var mayEscape = false
-    var index = 0
-    while index < text.count {
-      if !mayEscape {
-        let mark = text.firstIndex(of: UInt8(ascii: "%"), from: index) ?? text.count
-        result.append(copying: text.extracting(index..<mark))
-        index = mark
-        guard index < text.count else { break }
-      }
-      result.append(text[index])
-      index &+= 1
-      while result.count > 2, result[result.count - 3] == UInt8(ascii: "%"),
-        let high = result[result.count - 2].hexadecimalValue,
-        let low = result[result.count - 1].hexadecimalValue
-      {
-        result.removeLast(3)
-        result.append(high << 4 | low)
-      }
-      mayEscape = result.suffix(2).contains(UInt8(ascii: "%"))
-    }
-    return result
   }
 
   private static func occurs(_ wanted: [UInt8], in text: [UInt8]) -> Bool {
@@ -199,17 +143,7 @@ public struct ReflectedCodeScanner: Sendable {
     return false
   }
 
-  /// True for `unreserved` (RFC 3986, section 2.3).
-  private static func isUnreserved(_ byte: UInt8) -> Bool {
-    isWord(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "~")
-  }
-
   private static func isWord(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-      UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-      true
-    default: false
-    }
+    byte.isLetterOrDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
   }
 }

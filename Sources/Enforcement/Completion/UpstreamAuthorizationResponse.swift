@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 public import OAuth
 
 /// An authorization response of the upstream. It is in a `Location` of a response that the gateway forwards, or in a

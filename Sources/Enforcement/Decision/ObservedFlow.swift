@@ -1,3 +1,4 @@
+internal import ByteText
 import Cryptography
 public import OAuth
 public import Policy

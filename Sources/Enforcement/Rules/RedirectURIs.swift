@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 import OAuth
 import Policy
 

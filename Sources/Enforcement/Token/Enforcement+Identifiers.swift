@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 public import OAuth
 public import Policy
 
@@ -51,7 +51,7 @@ extension Enforcement {
 
   /// True if some server may read a client id from a parameter with this name, such as `clientId` or `client.id`.
   private static func isClientName(_ name: String) -> Bool {
-    let letters = name.utf8.map(\.lowercasedASCII).filter { 0x61...0x7a ~= $0 }
+    let letters = name.utf8.map(\.lowercasedASCII).filter(\.isLowercaseLetter)
     return letters.span.contains("client") && !letters.span.contains("secret")
   }
 }

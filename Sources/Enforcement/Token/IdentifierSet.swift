@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 public import OAuth
 internal import PathReading
 public import Policy

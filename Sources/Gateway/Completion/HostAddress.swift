@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// An IP address in the host of a URL, as browsers parse it (WHATWG URL, "host parser"): an IPv4 address of one to four
 /// decimal, octal or hexadecimal parts, or an IPv6 address in brackets.

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// A URL as a browser resolves it, without query and fragment, in a canonical spelling (RFC 3986, section 6.2; WHATWG
 /// URL, "basic URL parser").
@@ -78,23 +78,7 @@ struct ResolvedLocation: Hashable, Sendable {
 
   /// Decodes each valid `%XX` once, and keeps everything else.
   static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
-    var bytes = Array(text)
-    var kept = 0
-    var index = 0
-    while index < bytes.count {
-      if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count,
-        let high = bytes[index + 1].hexadecimalValue, let low = bytes[index + 2].hexadecimalValue
-      {
-        bytes[kept] = high << 4 | low
-        index += 3
-      } else {
-        bytes[kept] = bytes[index]
-        index += 1
-      }
-      kept += 1
-    }
-    bytes.removeLast(bytes.count - kept)
-    return bytes
+    PercentDecoding.lenient(Array(text).span)
   }
 
   /// Replaces backslashes by slashes, as browsers do.
@@ -104,12 +88,12 @@ struct ResolvedLocation: Hashable, Sendable {
 
   /// Returns the scheme in lower case; `nil` if the text begins with none (RFC 3986, section 3.1).
   private static func scheme(of text: ArraySlice<UInt8>) -> [UInt8]? {
-    guard let colon = text.firstIndex(of: UInt8(ascii: ":")), let first = text.first, (first | 0x20) &- 0x61 < 26 else {
+    guard let colon = text.firstIndex(of: UInt8(ascii: ":")), let first = text.first, first.isLetter else {
       return nil
     }
     let name = text[..<colon]
     let isName = name.allSatisfy {
-      ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || $0 == 0x2b || $0 == 0x2d || $0 == 0x2e
+      $0.isLetterOrDigit || $0 == 0x2b || $0 == 0x2d || $0 == 0x2e
     }
     return isName ? name.map(\.lowercasedASCII) : nil
   }

@@ -1,3 +1,4 @@
+internal import ByteText
 import HTTP
 
 /// Changes the header fields of the upstream's login and consent pages for the browser.
@@ -39,19 +40,11 @@ enum UpstreamPageHeaders {
   /// Level 3, section 2.2).
   private static func withoutFormAction(_ field: String) -> String {
     field.split(separator: ",").map { policy in
-      policy.split(separator: ";").map(trimmed).filter { directive in
-        !directive.isEmpty && directive.prefix { !isSpace($0) }.lowercased() != "form-action"
+      policy.split(separator: ";").map { $0.trimmed(while: \.isBlank) }.filter { directive in
+        !directive.isEmpty && directive.prefix { !$0.isBlank }.lowercased() != "form-action"
       }.joined(separator: "; ")
     }.filter { !$0.isEmpty }.joined(separator: ", ")
   }
-
-  private static func trimmed(_ text: Substring) -> Substring {
-    var text = text.drop(while: isSpace)
-    while let last = text.last, isSpace(last) { text.removeLast() }
-    return text
-  }
-
-  private static func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
 
   /// Adds the attribute `Secure` if it is missing. An upstream omits it if it does not know that clients use TLS.
   static func secured(_ cookie: String) -> String {

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 import Enforcement
 import HTTP
 import OAuth

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// A name with which the `Host` of a request is compared.
 struct HostName: Sendable {

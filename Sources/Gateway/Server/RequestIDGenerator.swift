@@ -1,3 +1,4 @@
+internal import ByteText
 import Cryptography
 
 /// Creates request ids. All lines of the decision log about the same request have the same id.

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 
 /// Reads and writes the subset of JSON (RFC 8259) that nearly all token responses use: objects and arrays of strings
 /// without escapes, whole numbers, `true`, `false` and `null`.
@@ -83,7 +83,7 @@ enum PlainJSON {
     let isNegative = skip("-", bytes, &index)
     let start = index
     var value: Int64 = 0
-    while index < bytes.count, bytes[index] &- 0x30 < 10, index - start < maximumDigits {
+    while index < bytes.count, bytes[index].isDigit, index - start < maximumDigits {
       value = value * 10 + Int64(bytes[index] - 0x30)
       index += 1
     }

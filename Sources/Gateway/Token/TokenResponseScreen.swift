@@ -1,4 +1,4 @@
-internal import Bytes
+internal import ByteText
 import Enforcement
 import OAuth
 
@@ -111,7 +111,7 @@ private struct MemberScreen {
   // MARK: Names
 
   private static func letters(_ name: String) -> String {
-    String(decoding: name.lowercased().utf8.filter { 0x61...0x7a ~= $0 }, as: UTF8.self)
+    String(decoding: name.lowercased().utf8.filter(\.isLowercaseLetter), as: UTF8.self)
   }
 
   private static func isSecretName(_ name: String) -> Bool { letters(name).hasSuffix("clientsecret") }
@@ -132,7 +132,7 @@ private struct MemberScreen {
     guard isTime else { return false }
     return switch value {
     case .integer, .number, .null: true
-    case .string(let text): text.utf8.count <= 10 && text.utf8.allSatisfy { 0x30...0x39 ~= $0 }
+    case .string(let text): text.utf8.count <= 10 && text.utf8.allSatisfy(\.isDigit)
     case .bool, .array, .object: false
     }
   }

@@ -1,3 +1,4 @@
+import ByteText
 import GatewayTestSupport
 import HTTP
 import LegacyServer

@@ -1,4 +1,4 @@
-import Cryptography
+import ByteText
 import GatewayTestSupport
 import HTTP
 import LegacyServer

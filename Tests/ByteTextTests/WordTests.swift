@@ -1,4 +1,4 @@
-import Bytes
+import ByteText
 import Testing
 
 /// Compares functions that read eight bytes at once with the same functions byte by byte.

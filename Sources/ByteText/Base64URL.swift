@@ -3,49 +3,18 @@
 /// Decoding accepts only the canonical form. Otherwise up to 16 different last characters would decode to the same
 /// bytes, and the text of a sealed value could be changed without detection.
 public enum Base64URL {
-  /// The 64 characters. The compiler knows their number, so it omits the bounds check for an index of six bits.
-  private static let alphabet: InlineArray<64, UInt8> = {
-    let text = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-    return InlineArray { text[$0] }
-  }()
+  private static let alphabet = Base64Alphabet(lastTwo: "-_")
 
   /// The decoding table: the six bits for each byte of the alphabet, and 0xff for all other bytes.
   private static let values: [UInt8] = {
     var table = [UInt8](repeating: 0xff, count: 256)
-    for value in alphabet.indices { table[Int(alphabet[value])] = UInt8(value) }
+    for value in alphabet.characters.indices { table[Int(alphabet.characters[value])] = UInt8(value) }
     return table
   }()
 
   /// Returns the canonical text of `bytes`.
   public static func encode(_ bytes: [UInt8]) -> String {
-    let alphabet = alphabet
-    let bytes = bytes.span
-    // Three bytes become four characters; one or two last bytes become two or three characters. The capacity is exactly
-    // the number of characters. Release builds do not check the indices of `output`, so this number must be correct.
-    return unsafe String(unsafeUninitializedCapacity: (bytes.count * 4 + 2) / 3) { output in
-      var written = 0
-      var index = 0
-      let completeLength = bytes.count - bytes.count % 3
-      while index < completeLength {
-        // One bounds check for all three bytes.
-        let part = bytes.extracting(index..<index &+ 3)
-        let group = Int(part[0]) << 16 | Int(part[1]) << 8 | Int(part[2])
-        unsafe output[written] = alphabet[group >> 18]
-        unsafe output[written + 1] = alphabet[group >> 12 & 0x3f]
-        unsafe output[written + 2] = alphabet[group >> 6 & 0x3f]
-        unsafe output[written + 3] = alphabet[group & 0x3f]
-        written += 4
-        index &+= 3
-      }
-      guard completeLength < bytes.count else { return written }
-      let second = completeLength + 1 < bytes.count ? Int(bytes[completeLength + 1]) : nil
-      let group = Int(bytes[completeLength]) << 16 | (second ?? 0) << 8
-      unsafe output[written] = alphabet[group >> 18]
-      unsafe output[written + 1] = alphabet[group >> 12 & 0x3f]
-      guard second != nil else { return written + 2 }
-      unsafe output[written + 2] = alphabet[group >> 6 & 0x3f]
-      return written + 3
-    }
+    String(decoding: alphabet.encode(bytes.span), as: UTF8.self)
   }
 
   /// Returns the bytes that `text` encodes, or `nil` if `text` is not the exact text that `encode` produces for those

@@ -19,6 +19,24 @@ extension Span where Element == UInt8 {
     return nil
   }
 
+  /// Returns the offset of the first byte at or after `start` that may not occur in a request target, or the number of
+  /// bytes if there is no such byte.
+  ///
+  /// The gateway accepts every visible ASCII character except `"`, `<`, `>` and `#`. Browsers never send these four
+  /// without encoding them, and some servers never answer a request with one of them. RFC 3986 also excludes
+  /// `[ ] { } | \ ^` and the backtick, but browsers send those.
+  @inlinable
+  public func endOfTarget(from start: Int) -> Int {
+    var index = start
+    while index <= count &- 8 {
+      let others = word(at: index).positionsOutsideTarget
+      if others != 0 { return index &+ others.trailingZeroBitCount &>> 3 }
+      index &+= 8
+    }
+    while index < count, self[index].isMember(low: 0xafff_fff2_0000_0000, high: 0x7fff_ffff_ffff_ffff) { index &+= 1 }
+    return index
+  }
+
   /// Returns true if `byte` occurs. It always scans to the end, several bytes at a time. This is fastest for a byte
   /// that rarely occurs.
   @inlinable
@@ -177,22 +195,5 @@ extension UInt64 {
     let areDigits = (bytes &+ 0x5050_5050_5050_5050) & ~(bytes &+ 0x4646_4646_4646_4646)
     let areHyphens = ~((bytes ^ 0x2d2d_2d2d_2d2d_2d2d) &+ 0x7f7f_7f7f_7f7f_7f7f)
     return (~(areLetters | areDigits | areHyphens) | self) & 0x8080_8080_8080_8080
-  }
-}
-
-extension UInt8 {
-  /// The lower-case letter for an ASCII upper-case letter; any other byte unchanged.
-  @inlinable
-  public var lowercasedASCII: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
-
-  /// The value of a hexadecimal digit in either case; `nil` for any other byte.
-  @inlinable
-  public var hexadecimalValue: UInt8? {
-    switch self {
-    case 0x30...0x39: self - 0x30
-    case 0x41...0x46: self - 0x37
-    case 0x61...0x66: self - 0x57
-    default: nil
-    }
   }
 }

@@ -1,0 +1,87 @@
+/// Decoding of percent-escapes (RFC 3986, section 2.1), in three modes.
+///
+/// A parser whose text must have only one meaning decodes strictly. A check of what another server could read decodes
+/// leniently, or until no escape is left.
+public enum PercentDecoding {
+  /// Returns the text with each escape decoded once; `nil` if an escape is invalid.
+  ///
+  /// - Parameter plusIsSpace: True for forms, in which a plus encodes a space.
+  public static func strict(_ text: Span<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(text.count)
+    var index = 0
+    while index < text.count {
+      switch text[index] {
+      case UInt8(ascii: "+") where plusIsSpace:
+        decoded.append(UInt8(ascii: " "))
+      case UInt8(ascii: "%"):
+        guard let byte = text.escapedByte(at: index) else { return nil }
+        decoded.append(byte)
+        index &+= 2
+      case let byte:
+        decoded.append(byte)
+      }
+      index &+= 1
+    }
+    return decoded
+  }
+
+  /// Returns the text with each escape decoded once. Invalid escapes stay unchanged.
+  public static func lenient(_ text: Span<UInt8>) -> [UInt8] {
+    guard text.contains(UInt8(ascii: "%")) else { return [UInt8](copying: text) }
+    var result: [UInt8] = []
+    result.reserveCapacity(text.count)
+    var index = 0
+    while let mark = text.firstIndex(of: UInt8(ascii: "%"), from: index) {
+      result.append(copying: text.extracting(index..<mark))
+      if let byte = text.escapedByte(at: mark) {
+        result.append(byte)
+        index = mark + 3
+      } else {
+        result.append(text[mark])
+        index = mark + 1
+      }
+    }
+    result.append(copying: text.extracting(index..<text.count))
+    return result
+  }
+
+  /// Returns the text decoded until no escape is left. Invalid escapes stay unchanged.
+  ///
+  /// One pass is enough: an escape whose last digit results from another escape is complete when that digit is written.
+  public static func toTheEnd(_ text: Span<UInt8>) -> [UInt8] {
+    guard text.contains(UInt8(ascii: "%")) else { return [UInt8](copying: text) }
+    var result: [UInt8] = []
+    result.reserveCapacity(text.count)
+    // True if the result ends with a percent sign, or with a percent sign and one more byte.
+    var mayEscape = false
+    var index = 0
+    while index < text.count {
+      if !mayEscape {
+        let mark = text.firstIndex(of: UInt8(ascii: "%"), from: index) ?? text.count
+        result.append(copying: text.extracting(index..<mark))
+        index = mark
+        guard index < text.count else { break }
+      }
+      result.append(text[index])
+      index &+= 1
+      while result.count > 2, let byte = result.span.escapedByte(at: result.count - 3) {
+        result.removeLast(3)
+        result.append(byte)
+      }
+      mayEscape = result.suffix(2).contains(UInt8(ascii: "%"))
+    }
+    return result
+  }
+}
+
+extension Span where Element == UInt8 {
+  /// Returns the byte of the escape at `index`; `nil` if no complete escape begins there.
+  @inlinable
+  public func escapedByte(at index: Int) -> UInt8? {
+    guard index + 2 < count, self[index] == UInt8(ascii: "%"), let high = self[index + 1].hexadecimalValue,
+      let low = self[index + 2].hexadecimalValue
+    else { return nil }
+    return high << 4 | low
+  }
+}
