@@ -114,7 +114,7 @@ final class AdminHandler: RequestHandler {
   }
 
   /// Milliseconds since 1970.
-  private static var now: Int64 { Int64(SystemClock.realNanoseconds() / 1_000_000) }
+  private static var now: Int64 { SystemClock.realMilliseconds() }
   /// Milliseconds of the monotonic clock.
-  private static var monotonic: UInt64 { SystemClock.monotonicNanoseconds() / 1_000_000 }
+  private static var monotonic: UInt64 { SystemClock.monotonicMilliseconds() }
 }

@@ -86,7 +86,7 @@ final class HTTP2StreamTransport: StreamTransport {
   // MARK: The request
 
   func receive(into buffer: Buffer) -> Transfer {
-    if isBroken { return .failed(IOError.reset) }
+    if isBroken { return .failed(.reset) }
     let count = session.read(stream, into: buffer)
     connection.wakeToSend()
     guard let count else { return .ended }
@@ -98,13 +98,13 @@ final class HTTP2StreamTransport: StreamTransport {
   func send(_ buffer: Buffer, upTo count: Int) -> Transfer {
     var left = count
     while left > 0 {
-      if isBroken { return .failed(IOError.reset) }
+      if isBroken { return .failed(.reset) }
       let consumed: Int?
       if body == nil { consumed = sendHead(buffer) } else { consumed = sendBody(buffer, left) }
       guard let consumed else {
         session.reset(stream, .internalError)
         connection.wakeToSend()
-        return .failed(IOError.protocolViolation)
+        return .failed(.protocolViolation)
       }
       if consumed == 0 { break }
       left -= consumed

@@ -13,23 +13,45 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The message of the C library for the code.
   public var description: String { unsafe String(cString: cl_error_text(code)) }
 
+  /// `EAGAIN`: the call would block.
   package static let wouldBlock = IOError(code: 11)
+  /// `EPERM`.
   static let notPermitted = IOError(code: 1)
+  /// `EINTR`: a signal came first.
   static let interrupted = IOError(code: 4)
-  /// EEXIST.
-  package static let exists = IOError(code: 17)
+  /// `EEXIST`: a file with this name already exists.
+  public static let exists = IOError(code: 17)
+  /// `EINVAL`.
+  public static let invalidArgument = IOError(code: 22)
+  /// `EPIPE`: the peer no longer receives.
+  public static let brokenPipe = IOError(code: 32)
+  /// `ENONET`.
   static let noNetwork = IOError(code: 64)
-  package static let protocolViolation = IOError(code: 71)
+  /// `EPROTO`: the peer violates the protocol.
+  public static let protocolViolation = IOError(code: 71)
+  /// `ENOPROTOOPT`.
   static let noProtocolOption = IOError(code: 92)
+  /// `EOPNOTSUPP`.
   static let notSupported = IOError(code: 95)
+  /// `EADDRINUSE`: another socket has the port.
+  public static let addressInUse = IOError(code: 98)
+  /// `ENETDOWN`.
   static let networkDown = IOError(code: 100)
+  /// `ENETUNREACH`.
   static let networkUnreachable = IOError(code: 101)
+  /// `ECONNABORTED`: this side ended the connection.
+  public static let aborted = IOError(code: 103)
+  /// `ECONNRESET`: the peer ended the connection at once.
+  public static let reset = IOError(code: 104)
+  /// `ETIMEDOUT`.
   static let timedOut = IOError(code: 110)
+  /// `ECONNREFUSED`: nothing listens on the port.
+  public static let refused = IOError(code: 111)
+  /// `EHOSTDOWN`.
   static let hostDown = IOError(code: 112)
+  /// `EHOSTUNREACH`.
   static let hostUnreachable = IOError(code: 113)
-  package static let aborted = IOError(code: 103)
-  package static let reset = IOError(code: 104)
-  package static let addressInUse = IOError(code: 98)
+  /// `EINPROGRESS`: the connection is not established yet.
   static let inProgress = IOError(code: 115)
 
   /// Returns `result`, the result of a function of CLinux. Throws the error if it is negative (-errno).

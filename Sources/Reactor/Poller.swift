@@ -32,7 +32,7 @@ import CLinux
     epoll = loop.descriptor
     self.loop = loop
     room = Suspension(loop)
-    now = cl_monotonic() / 1_000_000
+    now = SystemClock.monotonicMilliseconds()
     wheel = TimerWheel(now: now)
   }
 
@@ -142,7 +142,7 @@ import CLinux
 
   func updateNow() {
     turn &+= 1
-    now = cl_monotonic() / 1_000_000
+    now = SystemClock.monotonicMilliseconds()
   }
 
   func millisecondsToNextDeadline() -> Int32 {

@@ -79,7 +79,7 @@ public final class Resolver: Sendable {
   private func finish(_ result: Result<[Address], ResolveError>) {
     let waiting = state.withLock { state in
       state.isRunning = false
-      state.resolvedAt = cl_monotonic() / 1_000_000
+      state.resolvedAt = SystemClock.monotonicMilliseconds()
       if case .success(let addresses) = result { state.addresses = addresses }
       defer { state.waiting = [] }
       return state.waiting

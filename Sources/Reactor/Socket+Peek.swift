@@ -8,7 +8,7 @@ extension Socket {
   /// ends only when more bytes arrive. So the caller then consumes the bytes with `receive(into:upTo:)`, which marks
   /// the socket readable again.
   public func peek(into buffer: Buffer) -> Transfer {
-    guard descriptor >= 0 else { return .failed(IOError.aborted) }
+    guard descriptor >= 0 else { return .failed(.aborted) }
     let received = unsafe buffer.fill { bytes, count in unsafe cl_peek(descriptor, bytes, count) }
     if received > 0 {
       readiness.remove(.readable)
@@ -22,7 +22,7 @@ extension Socket {
 
   /// Receives at most `limit` bytes, which an earlier `peek` has copied.
   public func receive(into buffer: Buffer, upTo limit: Int) -> Transfer {
-    guard descriptor >= 0 else { return .failed(IOError.aborted) }
+    guard descriptor >= 0 else { return .failed(.aborted) }
     let received = unsafe buffer.fill { bytes, count in unsafe cl_receive(descriptor, bytes, min(count, limit)) }
     // More bytes may already be queued, and no event will report them.
     readiness.insert(.readable)

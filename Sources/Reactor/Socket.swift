@@ -317,7 +317,7 @@ public enum Transfer: Equatable, Sendable {
   // MARK: Streams
 
   private func receiveFromStream(_ buffer: Buffer) -> Transfer {
-    guard let stream, !isAborted else { return .failed(IOError.aborted) }
+    guard let stream, !isAborted else { return .failed(.aborted) }
     switch stream.receive(into: buffer) {
     case .wouldBlock:
       readiness.subtract([.readable, .readClosed])
@@ -329,7 +329,7 @@ public enum Transfer: Equatable, Sendable {
   }
 
   private func sendToStream(_ buffer: Buffer, _ count: Int) -> Transfer {
-    guard let stream, !isAborted else { return .failed(IOError.aborted) }
+    guard let stream, !isAborted else { return .failed(.aborted) }
     let result = stream.send(buffer, upTo: count)
     if case .moved(let sent) = result { written += sent }
     if result != .moved(count) { readiness.remove(.writable) }

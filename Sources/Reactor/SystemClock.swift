@@ -22,8 +22,14 @@ public enum SystemClock {
   /// Nanoseconds since an arbitrary point; never goes back.
   public static func monotonicNanoseconds() -> UInt64 { cl_monotonic() }
 
+  /// Milliseconds since an arbitrary point; never goes back.
+  public static func monotonicMilliseconds() -> UInt64 { cl_monotonic() / 1_000_000 }
+
   /// Nanoseconds since 1970.
   public static func realNanoseconds() -> UInt64 { cl_realtime() }
+
+  /// Milliseconds since 1970.
+  public static func realMilliseconds() -> Int64 { Int64(cl_realtime() / 1_000_000) }
 
   /// Seconds since 1970.
   public static func realSeconds() -> Int { Int(cl_realtime() / 1_000_000_000) }

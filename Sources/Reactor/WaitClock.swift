@@ -33,6 +33,6 @@ public struct WaitClock {
 extension Poller {
   /// The monotonic clock, with pauses on this poller's worker.
   public var waitClock: WaitClock {
-    WaitClock(now: { SystemClock.monotonicNanoseconds() / 1_000_000 }, pause: { await self.pause($0) })
+    WaitClock(now: SystemClock.monotonicMilliseconds, pause: { await self.pause($0) })
   }
 }

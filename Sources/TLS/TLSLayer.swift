@@ -161,7 +161,7 @@ public import Reactor
 
   /// Receives decrypted bytes. An end that the peer did not announce is a failure, because bytes may be missing.
   public func receive(into buffer: Buffer, _ socket: Socket) -> Transfer {
-    guard !isBroken else { return .failed(TLSLayer.broken) }
+    guard !isBroken else { return .failed(.reset) }
     budget.begin(turn: socket.poller.turn)
     if budget.isSpent {
       socket.holdBackReading()
@@ -237,7 +237,7 @@ public import Reactor
   /// Encrypts and sends at most `count` bytes of the buffer and consumes those that were sent. `more` means that
   /// further bytes follow.
   public func send(_ buffer: Buffer, upTo count: Int, more: Bool, _ socket: Socket) -> Transfer {
-    guard !isBroken, !hasAnnouncedEnd else { return .failed(TLSLayer.broken) }
+    guard !isBroken, !hasAnnouncedEnd else { return .failed(.reset) }
     guard count > 0 else { return .wouldBlock }
     if pending.count > 0, count < pending.count || TLSLayer.hash(of: buffer, pending.count) != pending.hash {
       // A partial record is pending and must be continued with the same bytes, but these bytes differ.
@@ -278,15 +278,12 @@ public import Reactor
     }
   }
 
-  /// The error of a broken connection: 104 is `ECONNRESET`.
-  private static let broken = IOError.reset
-
   /// Marks the connection as broken and returns the failure.
   private func fail(_ socket: Socket) -> Transfer {
     isBroken = true
     ERR_clear_error()
     socket.readiness.insert(.broken)
-    return .failed(TLSLayer.broken)
+    return .failed(.reset)
   }
 
   /// Returns the operations that become possible when the kernel reports `bits`.

@@ -105,7 +105,7 @@ final class Service {
     }
     let status = ProcessStatus(
       version: Version.number, metrics: metrics, policy: policy,
-      startTime: Int64(SystemClock.realNanoseconds() / 1_000_000))
+      startTime: SystemClock.realMilliseconds())
     var admin: AdminServer?
     if let address = policy.gateway.admin {
       admin = try await AdminServer(

@@ -40,7 +40,7 @@ extension Worker {
   }
 
   fileprivate func send(_ address: WebAddress, _ request: Request, _ tls: TLSClient) async throws -> Response {
-    guard let target = Address(literal: address.host, port: address.port) else { throw IOError(code: 22) }
+    guard let target = Address(literal: address.host, port: address.port) else { throw IOError.invalidArgument }
     let waiter = Waiter(poller)
     defer { waiter.retire() }
     let deadline = poller.deadline(after: 120_000)

@@ -20,7 +20,7 @@ public final class RawUpstream: Sendable {
 
   /// Throws `IOError`.
   public init(_ answer: Answer) async throws {
-    guard let address = Address(literal: "127.0.0.1", port: 0) else { throw IOError(code: 22) }
+    guard let address = Address(literal: "127.0.0.1", port: 0) else { throw IOError.invalidArgument }
     let listener = try ListeningSocket.bind(address, count: 1, id: 0)
     port = listener.first?.address.port ?? 0
     worker = try Worker(index: 0)

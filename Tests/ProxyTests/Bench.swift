@@ -115,7 +115,7 @@ final class Bench {
   }
 
   func connect() async throws -> Peer {
-    guard let address = server.addresses.first else { throw IOError(code: 22) }
+    guard let address = server.addresses.first else { throw IOError.invalidArgument }
     let waiter = Waiter(poller)
     defer { waiter.retire() }
     made += 1

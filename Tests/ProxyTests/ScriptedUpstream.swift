@@ -22,7 +22,7 @@ final class ScriptedUpstream {
   init(on worker: isolated Worker, tls: TLSServer? = nil, _ script: @escaping Script) throws {
     guard let any = Address(literal: "127.0.0.1", port: 0),
       let listener = try ListeningSocket.bind(any, count: 1, id: 0).first
-    else { throw IOError(code: 22) }
+    else { throw IOError.invalidArgument }
     address = listener.address
     let poller = worker.poller
     try worker.accept(listener, group: WorkerGroup([worker])) { socket, _ in

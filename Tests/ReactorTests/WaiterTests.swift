@@ -95,10 +95,10 @@ struct WaiterTests {
         let waiter = Waiter(poller)
         #expect(await waiter.wait(server, .readable, until: poller.patience) == .ready)
         let transfer = server.receive(into: buffer)
-        #expect(isReset ? transfer == .failed(IOError.reset) : transfer == .ended)
+        #expect(isReset ? transfer == .failed(.reset) : transfer == .ended)
         server.close()
         server.close()
-        #expect(server.receive(into: buffer) == .failed(IOError.aborted))
+        #expect(server.receive(into: buffer) == .failed(.aborted))
         waiter.retire()
       }
       poller.buffers.giveBack(buffer)

@@ -89,7 +89,7 @@ final class Accepted {
 
 extension Address {
   static func loopback(port: Int = 0) throws -> Address {
-    guard let address = Address(literal: "127.0.0.1", port: port) else { throw IOError(code: 22) }
+    guard let address = Address(literal: "127.0.0.1", port: port) else { throw IOError.invalidArgument }
     return address
   }
 }

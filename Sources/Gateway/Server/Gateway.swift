@@ -238,7 +238,7 @@ public final class Gateway: RequestHandler {
       trail.decision, at: trail.endpoint, client: trail.isConfigured ? trail.client : nil, rule: trail.rule?.ruleID)
     resources.log.append(
       DecisionRecord(
-        time: Int64(SystemClock.realNanoseconds() / 1_000_000),
+        time: SystemClock.realMilliseconds(),
         request: resources.requestIDs.id(worker: worker, number: trail.request),
         transaction: trail.transaction?.description,
         family: trail.family?.description, endpoint: trail.endpoint, client: trail.client, decision: trail.decision,

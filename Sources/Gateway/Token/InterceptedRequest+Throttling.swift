@@ -86,5 +86,5 @@ extension InterceptedRequest {
     return tokenThrottled("too many failed attempts", retryAfter: limiter.retryAfter(key, now: now) ?? 1)
   }
 
-  private var milliseconds: Int64 { Int64(SystemClock.monotonicNanoseconds() / 1_000_000) }
+  private var milliseconds: Int64 { Int64(SystemClock.monotonicMilliseconds()) }
 }
