@@ -21,8 +21,7 @@ struct PushedAuthorizationEndpoint {
   }
 
   func respond() async -> Reply {
-    let authentication = (try? request.clientAuthentication()) ?? nil
-    intercepted.note(clientID: authentication?.clientID.rawValue)
+    let authentication = intercepted.authentication(of: request)
     do throws(StoreError) {
       var isObserved = Enforcement.mode(of: request, policy: intercepted.policy) == .observe
       if isObserved { isObserved = !(try await stateIsSealed()) }

@@ -71,6 +71,13 @@ final class InterceptedRequest {
       hasClientCertificate: request.headers.fields.contains { InterceptedRequest.certificateFields.contains($0.name) })
   }
 
+  /// Returns the credentials of a request that the client sends directly, and notes its client for the log; `nil` if it
+  /// has none, or none that can be read.
+  func authentication(of request: TokenRequest) -> ClientAuthentication? {
+    let authentication = (try? request.clientAuthentication()) ?? nil
+    note(clientID: authentication?.clientID.rawValue)
+    return authentication
+  }
   /// The fields in which a TLS-terminating proxy forwards the client certificate (RFC 9440, and older names). They are
   /// already removed from requests that do not come from a trusted proxy.
   private static let certificateFields: FieldNames = [

@@ -20,8 +20,7 @@ struct IntrospectionEndpoint {
 
   func respond() async -> Reply {
     let request = intercepted.clientRequest()
-    let authentication = (try? request.clientAuthentication()) ?? nil
-    intercepted.note(clientID: authentication?.clientID.rawValue)
+    let authentication = intercepted.authentication(of: request)
     // If the policy enforces no client, the request is observed, even if the policy refuses unknown clients.
     let isObserved =
       !intercepted.policy.isEnforcing || Enforcement.mode(of: request, policy: intercepted.policy) == .observe

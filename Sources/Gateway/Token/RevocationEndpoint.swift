@@ -16,8 +16,7 @@ struct RevocationEndpoint {
 
   func respond() async -> Reply {
     let request = intercepted.clientRequest()
-    let authentication = (try? request.clientAuthentication()) ?? nil
-    intercepted.note(clientID: authentication?.clientID.rawValue)
+    let authentication = intercepted.authentication(of: request)
     let token = request.parameters[.token].map { Secret($0) }
     let opened: Opened<RefreshGrant> = token.map { intercepted.gateway.sealer.opened($0.reveal()) } ?? .invalid
     var isObserved = false

@@ -16,8 +16,7 @@ struct TokenEndpoint {
   }
 
   func respond() async -> Reply {
-    let authentication = (try? request.clientAuthentication()) ?? nil
-    intercepted.note(clientID: authentication?.clientID.rawValue)
+    let authentication = intercepted.authentication(of: request)
     let holdsSealedValue = holdsSealedValue
     let isObserved = !holdsSealedValue && Enforcement.mode(of: request, policy: intercepted.policy) == .observe
     if let refused = intercepted.throttledAddress()
