@@ -34,5 +34,5 @@ public struct UpstreamCodeDigest: Hashable, Sendable {
 
 extension IssuedCode {
   /// The identifier of the upstream code.
-  public var digest: UpstreamCodeDigest { UpstreamCodeDigest(of: upstreamCode, issuedTo: upstreamClientID) }
+  public var digest: UpstreamCodeDigest { UpstreamCodeDigest(of: upstreamCode, issuedTo: binding.upstreamClientID) }
 }

@@ -32,6 +32,12 @@ extension PayloadWriter {
     }
   }
 
+  /// Appends 1 and the text, or 0 for no text.
+  mutating func writeOptionalText(_ value: String?) {
+    writeByte(value == nil ? 0 : 1)
+    if let value { writeText(value) }
+  }
+
   mutating func writeSeconds(_ value: Int64) {
     writeNumber(UInt64(bitPattern: value))
   }
@@ -53,6 +59,14 @@ extension PayloadReader {
     case 0: return .query
     case 1: return .fragment
     case 2: return .formPost
+    default: throw PayloadError()
+    }
+  }
+
+  mutating func readOptionalText() throws(PayloadError) -> String? {
+    switch try readByte() {
+    case 0: return nil
+    case 1: return try readText()
     default: throw PayloadError()
     }
   }

@@ -125,11 +125,12 @@ enum Fixture {
 
   static var transaction: AuthorizationTransaction {
     AuthorizationTransaction(
-      id: transactionID, clientID: ClientID("n1"), redirectURI: uri("com.example.app:/cb"), redirectURIWasSent: true,
-      state: "s1", challenge: CodeChallenge(text: challenge, method: .s256), responseMode: .query,
-      scope: Scope(parsing: "read write"), upstreamClientID: ClientID("legacy-n1"),
-      upstreamRedirectURI: "https://gw.example/.proofgate/callback", expiry: now + 600,
-      browserSecretHash: Array(repeating: 7, count: 32))
+      id: transactionID,
+      binding: FlowBinding(
+        clientID: ClientID("n1"), redirectURI: uri("com.example.app:/cb"), redirectURIWasSent: true,
+        challenge: CodeChallenge(text: challenge, method: .s256), scope: Scope(parsing: "read write"),
+        upstreamClientID: ClientID("legacy-n1"), upstreamRedirectURI: "https://gw.example/.proofgate/callback"),
+      state: "s1", responseMode: .query, expiry: now + 600, browserSecretHash: Array(repeating: 7, count: 32))
   }
 
   static var verifierOfGateway: UpstreamVerifier {

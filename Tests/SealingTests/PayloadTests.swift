@@ -160,7 +160,9 @@ struct PayloadTests {
       #expect(throws: OpenError.malformed) { try open(Array(payload.prefix(length))) }
     }
     #expect(throws: OpenError.malformed) { try open(payload + [0]) }
-    for (index, value) in [(0, 2), (1, 0xff), (2 + 16 + 5, 3), (2 + 16 + 5 + 1, 4)] as [(Int, UInt8)] {
+    // Layout, response mode, flags, challenge.
+    let mode = 1 + 16 + 5
+    for (index, value) in [(0, 3), (mode, 3), (mode + 1, 0xff), (mode + 2, 4)] as [(Int, UInt8)] {
       var changed = payload
       changed[index] = value
       #expect(throws: OpenError.malformed) { try open(changed) }

@@ -6,23 +6,22 @@ import Testing
 enum Samples {
   static func transaction() throws -> AuthorizationTransaction {
     AuthorizationTransaction(
-      id: try #require(TransactionID(bytes: Array(1...16))), clientID: ClientID("com.example.mail"),
-      redirectURI: try RedirectURI(parsing: "com.example.mail:/oauth2redirect"), redirectURIWasSent: true,
-      state: "af0ifjsldkj-3c9d2b7e61f04a58",
-      challenge: CodeChallenge(text: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", method: .s256),
-      responseMode: .query, scope: Scope(parsing: "openid profile email offline_access"),
-      upstreamClientID: ClientID("legacy-mail"),
-      upstreamRedirectURI: "https://id.example.com/.proofgate/callback", expiry: 1_795_000_000,
+      id: try #require(TransactionID(bytes: Array(1...16))),
+      binding: FlowBinding(
+        clientID: ClientID("com.example.mail"),
+        redirectURI: try RedirectURI(parsing: "com.example.mail:/oauth2redirect"), redirectURIWasSent: true,
+        challenge: CodeChallenge(text: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", method: .s256),
+        scope: Scope(parsing: "openid profile email offline_access"), upstreamClientID: ClientID("legacy-mail"),
+        upstreamRedirectURI: "https://id.example.com/.proofgate/callback"),
+      state: "af0ifjsldkj-3c9d2b7e61f04a58", responseMode: .query, expiry: 1_795_000_000,
       browserSecretHash: Array(100..<132))
   }
 
   static func code() throws -> IssuedCode {
     let transaction = try transaction()
     return IssuedCode(
-      transactionID: transaction.id, clientID: transaction.clientID, redirectURI: transaction.redirectURI,
-      redirectURIWasSent: true, challenge: transaction.challenge, scope: transaction.scope,
-      upstreamCode: Secret("NmU4YjQxZjItOWQ3Yy00ZTVhLWI0ZDEt"), upstreamClientID: transaction.upstreamClientID,
-      upstreamRedirectURI: transaction.upstreamRedirectURI, expiry: transaction.expiry)
+      transactionID: transaction.id, binding: transaction.binding,
+      upstreamCode: Secret("NmU4YjQxZjItOWQ3Yy00ZTVhLWI0ZDEt"), expiry: transaction.expiry)
   }
 
   static func refreshGrant() throws -> RefreshGrant {

@@ -110,10 +110,12 @@ public final class AuthorizationPermit: Sendable {
     id: TransactionID, expiry: Int64, browserSecretHash: [UInt8], upstreamVerifier: UpstreamVerifier? = nil
   ) -> AuthorizationTransaction {
     AuthorizationTransaction(
-      id: id, clientID: client.id, redirectURI: redirectURI, redirectURIWasSent: redirectURIWasSent, state: state,
-      challenge: challenge, responseMode: responseMode, scope: scope, upstreamClientID: upstreamClientID,
-      upstreamRedirectURI: upstreamRedirectURI, upstreamVerifier: upstreamVerifier, expiry: expiry,
-      browserSecretHash: browserSecretHash)
+      id: id,
+      binding: FlowBinding(
+        clientID: client.id, redirectURI: redirectURI, redirectURIWasSent: redirectURIWasSent, challenge: challenge,
+        scope: scope, upstreamClientID: upstreamClientID, upstreamRedirectURI: upstreamRedirectURI,
+        upstreamVerifier: upstreamVerifier),
+      state: state, responseMode: responseMode, expiry: expiry, browserSecretHash: browserSecretHash)
   }
 
   /// Returns the error response for a problem that occurs after this permit: the user denied access on the consent

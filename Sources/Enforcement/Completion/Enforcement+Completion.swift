@@ -147,9 +147,6 @@ extension Enforcement {
 
 extension AuthorizationTransaction {
   func issuing(_ upstreamCode: Secret, expiry: Int64) -> IssuedCode {
-    IssuedCode(
-      transactionID: id, clientID: clientID, redirectURI: redirectURI, redirectURIWasSent: redirectURIWasSent,
-      challenge: challenge, scope: scope, upstreamCode: upstreamCode, upstreamClientID: upstreamClientID,
-      upstreamRedirectURI: upstreamRedirectURI, upstreamVerifier: upstreamVerifier, expiry: expiry)
+    IssuedCode(transactionID: id, binding: binding, upstreamCode: upstreamCode, expiry: expiry)
   }
 }
