@@ -33,7 +33,8 @@ struct LimitSettingsTests {
       "minimum rate": limits.minimumRate, "connections": limits.connections,
       "connections per address": limits.connectionsPerAddress,
       "requests per connection": limits.requestsPerConnection, "buffer memory": limits.bufferMemory,
-      "concurrent streams": http2.concurrentStreams, "resets": http2.streamResets, "control frames": http2.controlFrames,
+      "concurrent streams": http2.concurrentStreams, "resets": http2.streamResets,
+      "control frames": http2.controlFrames,
     ]
   }
 
