@@ -29,7 +29,10 @@ struct AuthorizationRequestTests {
       try await expectStatus(200, of: gateway.post("/authorize", whole))
       var browser = gateway.browser(for: "com.example.p1:/cb")
       let stop = try await browser.open(gateway.front.at(gateway.authorizationTarget("p1")))
-      guard case .page(let page) = stop else { return #expect(Bool(false), "no login page") }
+      guard case .page(let page) = stop else {
+        Issue.record("no login page")
+        return
+      }
       #expect(page.status == 200)
     }
   }

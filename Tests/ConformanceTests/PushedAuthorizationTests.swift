@@ -180,7 +180,10 @@ struct PushedAuthorizationTests {
       let target = gateway.reference(uri, "p1") + "&redirect_uri=https%3A%2F%2Fevil.example&scope=admin&state=evil"
       var browser = gateway.browser(for: "com.example.p1:/cb")
       let stop = try await DemoUser().walk(&browser, from: gateway.front.at(target))
-      guard case .app(let delivery) = stop else { return #expect(Bool(false), "stranded") }
+      guard case .app(let delivery) = stop else {
+        Issue.record("stranded")
+        return
+      }
       #expect(delivery.address.hasPrefix("com.example.p1:/cb?"))
       #expect(delivery.parameters["state"] == "s1")
       let code = try #require(delivery.parameters["code"])
@@ -202,7 +205,10 @@ struct PushedAuthorizationTests {
       let uri = try await gateway.push("n4")
       var browser = gateway.browser(for: "http://127.0.0.1/cb")
       let stop = try await DemoUser().walk(&browser, from: gateway.front.at(gateway.reference(uri, "n4")))
-      guard case .app(let delivery) = stop else { return #expect(Bool(false), "stranded") }
+      guard case .app(let delivery) = stop else {
+        Issue.record("stranded")
+        return
+      }
       try await expectStatus(200, of: gateway.redeem(try #require(delivery.parameters["code"]), "n4"))
       try await gateway.expectErrorPage(gateway.reference(uri, "n4"))
     }
