@@ -19,6 +19,7 @@ struct LocationGuardTests {
       "/x/../.proofgate/callback?code=c", "/%2eproofgate/callback?code=c", "/.proofgate//callback/?code=c",
       "\\.proofgate\\callback?code=c", "/.proofgate/callback?%63ode=c", "/.proofgate/call\tback?code=c",
       "HTTPS://GW.EXAMPLE:443/.proofgate/callback?code=c", "https:gw.example/.proofgate/callback?code=c",
+      "https:/.proofgate/callback?code=c", "https:.proofgate/callback?code=c",
       "https:////gw.example./.proofgate/callback?code=c", "https://user@app.example.com:0443/cb?code=c",
       "https://APP.example.com/cb?code=c", "https://app.example.com/c%62#access_token=t", "COM.example.app:/cb?code=c",
       "com.example.app://host/other?code=c", " com.example.app:/cb?code=c", "HTTP://127.0.0.1:9/x?code=c",

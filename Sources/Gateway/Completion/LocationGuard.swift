@@ -78,7 +78,7 @@ struct LocationGuard: Sendable {
   }
 
   /// Returns true if the location leads to the gateway's callback path, on any host.
-  func isCallback(_ field: String) -> Bool { resolved(field).path == callbackPath }
+  func isCallback(_ field: String) -> Bool { resolved(field).contains { $0.path == callbackPath } }
 
   /// Returns true if the location contains a code and leads to an origin other than the gateway's and the upstream's.
   ///
@@ -86,20 +86,21 @@ struct LocationGuard: Sendable {
   /// make sure that no other origin gets a code while a transaction runs.
   func sendsCodeElsewhere(_ field: String) -> Bool {
     guard LocationGuard.containsAny(of: LocationGuard.codeParameters, field.utf8.span) else { return false }
-    let location = resolved(field)
     // The authority of a location with a private-use scheme is empty, so it differs from both.
-    return location.authority != origin.authority && location.authority != upstream.authority
+    return resolved(field).contains { $0.authority != origin.authority && $0.authority != upstream.authority }
   }
 
   /// Returns true if the location is a redirect URI of an observed client.
   func isObserved(_ field: String) -> Bool {
-    let location = resolved(field)
-    return observedAddresses.contains(location.hashValue)
-      || location.isLoopback && observedLoopbacks.contains(location.withoutPort.hashValue)
+    resolved(field).allSatisfy { location in
+      observedAddresses.contains(location.hashValue)
+        || location.isLoopback && observedLoopbacks.contains(location.withoutPort.hashValue)
+    }
   }
 
-  private func leadsToProtectedURI(_ field: String) -> Bool {
-    let location = resolved(field)
+  private func leadsToProtectedURI(_ field: String) -> Bool { resolved(field).contains(where: isProtected) }
+
+  private func isProtected(_ location: ResolvedLocation) -> Bool {
     // The host is not compared: the gateway may have more names than the policy lists.
     if location.path == callbackPath { return true }
     guard isEnforcing else { return false }
@@ -118,9 +119,10 @@ struct LocationGuard: Sendable {
   ///   - client: The client that the request names; `nil` if the policy does not list it.
   func leaksAuthorizationResponse(_ field: String, toObserved client: Client?) -> Bool {
     guard leaksAuthorizationResponse(field) else { return false }
-    let location = resolved(field)
-    guard let client, location.path != callbackPath else { return true }
-    return isEnforced(location) && !belongs(location, to: client)
+    return resolved(field).contains { location in
+      guard let client, location.path != callbackPath else { return true }
+      return isEnforced(location) && !belongs(location, to: client)
+    }
   }
 
   /// Returns true if a parameter value contains the path of the gateway's callback, is a redirect URI of an enforced
@@ -150,9 +152,9 @@ struct LocationGuard: Sendable {
   /// encoded after that counts as a match.
   private static let decodingRounds = 4
 
-  private func resolved(_ field: String) -> ResolvedLocation {
+  private func resolved(_ field: String) -> [ResolvedLocation] {
     let target = RefreshField.target(of: LocationGuard.bytewise(field)).unicodeScalars
-    return ResolvedLocation(target.map { UInt8(truncatingIfNeeded: $0.value) }, on: origin)
+    return ResolvedLocation.readings(of: target.map { UInt8(truncatingIfNeeded: $0.value) }, on: origin)
   }
 
   private func isEnforced(_ location: ResolvedLocation) -> Bool {

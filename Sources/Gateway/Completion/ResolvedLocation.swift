@@ -16,9 +16,12 @@ struct ResolvedLocation: Hashable, Sendable {
   /// that owns such a scheme gets every URL with it, so the rest of the URL does not matter.
   let path: [UInt8]
 
-  /// - Parameter base: The URL against which a relative reference is resolved; `nil` for absolute URLs. Only its scheme
-  ///   and authority count: relative paths begin at the root.
-  init(_ reference: some Collection<UInt8>, on base: ResolvedLocation?) {
+  /// - Parameters:
+  ///   - base: The URL against which a relative reference is resolved; `nil` for absolute URLs. Only its scheme and
+  ///     authority count: relative paths begin at the root.
+  ///   - isRelativeAfterScheme: True to read a reference with the scheme of `base` and fewer than two slashes after it,
+  ///     such as `https:/cb`, as a path on the authority of `base`.
+  init(_ reference: some Collection<UInt8>, on base: ResolvedLocation?, isRelativeAfterScheme: Bool = false) {
     // Browsers ignore control characters and spaces at the beginning, and tabs and line ends everywhere.
     let cleaned = reference.filter { $0 != 0x09 && $0 != 0x0a && $0 != 0x0d }
     let text = cleaned.drop { $0 <= 0x20 }.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
@@ -31,9 +34,10 @@ struct ResolvedLocation: Hashable, Sendable {
     }
     let slashed = ResolvedLocation.replacingBackslashes(text.dropFirst(ownScheme.map { $0.count + 1 } ?? 0))
     let leading = slashed.prefix { $0 == ResolvedLocation.slash }.count
-    // After a scheme, browsers accept any number of slashes before the authority. Without a scheme, an authority
-    // follows two or more slashes.
-    if ownScheme != nil || leading >= 2 {
+    // After a scheme, an authority follows any number of slashes, even none. Without a scheme, an authority follows two
+    // or more slashes.
+    let isRelative = ownScheme == nil || isRelativeAfterScheme && ownScheme == base?.scheme
+    if !isRelative || leading >= 2 {
       let remainder = slashed.dropFirst(leading)
       let end = remainder.firstIndex(of: ResolvedLocation.slash) ?? remainder.endIndex
       authority = ResolvedLocation.authority(remainder[..<end], isSecure: scheme == ResolvedLocation.https)
@@ -42,6 +46,18 @@ struct ResolvedLocation: Hashable, Sendable {
       authority = base?.authority ?? []
       path = ResolvedLocation.path(slashed[...])
     }
+  }
+
+  /// Returns every location to which a reference may lead. There are two if it has the scheme of `base` and fewer than two
+  /// slashes after it: browsers then resolve a path on the authority of `base`, and other programs read an authority.
+  static func readings(of reference: [UInt8], on base: ResolvedLocation) -> [ResolvedLocation] {
+    let location = ResolvedLocation(reference, on: base)
+    // A path, or a scheme with two slashes: the usual spellings have one reading.
+    if reference.first == slash || reference.starts(with: base.scheme + [UInt8(ascii: ":"), slash, slash]) {
+      return [location]
+    }
+    let relative = ResolvedLocation(reference, on: base, isRelativeAfterScheme: true)
+    return location == relative ? [location] : [location, relative]
   }
 
   init(_ reference: String, on base: ResolvedLocation?) { self.init(reference.utf8, on: base) }
