@@ -72,7 +72,9 @@ final class AdminHandler: RequestHandler {
   }
 
   /// Never called, because the listener forwards no request. The same holds for the next two functions.
-  func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict { .withhold }
+  func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
+    .withhold
+  }
 
   func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
   func editPassing(_ response: inout Response) {}

@@ -2,8 +2,8 @@ internal import COpenSSL
 
 /// Returns true if two byte strings are equal, in a time that depends only on their lengths.
 ///
-/// All secrets are compared with this function: verifiers, client secrets, tokens. It returns `false` at once if the
-/// lengths differ. If the length is secret too, compare digests instead.
+/// All secrets are compared with this function: code verifiers, client secrets, sealing keys, digests of browser secrets.
+/// It returns `false` at once if the lengths differ. If the length is secret too, compare digests instead.
 public func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
   guard left.count == right.count else { return false }
   // Both buffers hold `left.count` bytes.

@@ -64,7 +64,7 @@ public final class HeadIndex {
   public func has(_ known: KnownField) -> Bool { present >> UInt64(known.rawValue) & 1 == 1 }
 
   /// True if a field with a URL for the browser occurs: Location, Content-Location, Refresh or Link.
-  public var hasLocation: Bool { present & HeadIndex.locations != 0 }
+  public var hasLocationOrLink: Bool { present & HeadIndex.locations != 0 }
   private static let locations: UInt64 =
     1 << UInt64(KnownField.location.rawValue) | 1 << UInt64(KnownField.contentLocation.rawValue)
     | 1 << UInt64(KnownField.refresh.rawValue) | 1 << UInt64(KnownField.link.rawValue)

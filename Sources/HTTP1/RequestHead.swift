@@ -4,17 +4,17 @@ public struct RequestHead: Sendable {
   public let method: Method
   /// The method as sent.
   public let methodRange: Range<Int>
-  /// The target in origin form, or `*`; for an absolute-form target, the part after the authority. If that part is
-  /// empty, the target is `*` for OPTIONS and otherwise `/` (RFC 9112, sections 3.2.1 and 3.2.4).
+  /// The target in origin form, or `*`; for an absolute-form target, the part after the authority. The range is
+  /// empty if that part is empty; it then means `*` with OPTIONS, otherwise `/` (RFC 9112, sections 3.2.1 and 3.2.4).
   public let target: Range<Int>
   /// The part of the target before the first `?`.
   public let path: Range<Int>
   /// The part after the first `?`, if any.
   public let query: Range<Int>?
-  /// True if the target is `*` (only with OPTIONS).
+  /// True if the target was sent as `*` (only with OPTIONS); false for an empty target.
   public let isAsterisk: Bool
-  /// The host of an absolute-form target, otherwise that of the Host field (RFC 9112, section 3.2.2); `nil` for an
-  /// HTTP/1.0 request with neither.
+  /// The host, with the port if one was sent, of an absolute-form target, otherwise that of the Host field (RFC 9112,
+  /// section 3.2.2); `nil` for an HTTP/1.0 request with neither.
   public let host: Range<Int>?
   /// The minor version of HTTP/1: 0 or 1.
   public let minorVersion: Int

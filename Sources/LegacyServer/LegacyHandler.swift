@@ -26,7 +26,9 @@ public final class LegacyHandler: RequestHandler {
   }
 
   /// Never called, because the handler forwards no request.
-  public func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict { .keep }
+  public func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
+    .keep
+  }
 
   /// Never called, because the handler forwards no request.
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }

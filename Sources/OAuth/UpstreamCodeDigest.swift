@@ -19,7 +19,8 @@ public struct UpstreamCodeDigest: Hashable, Sendable {
     var text: [UInt8] = []
     text.reserveCapacity(4 + id.utf8.count + code.utf8.count)
     // The length of the id is in front of it, so that different pairs of id and code give different texts. The length
-    // has four bytes, so that usual ids and codes fit into one block of SHA-256 (55 bytes).
+    // has only four bytes: with usual ids and codes the text then has at most 55 bytes, which SHA-256 hashes with its
+    // padding as a single block.
     var length = UInt32(id.utf8.count)
     for _ in 0..<4 {
       text.append(UInt8(truncatingIfNeeded: length))

@@ -8,7 +8,7 @@ struct SegmentMatcher {
     self.segment = segment
   }
 
-  /// True if some server finds `name`, a segment of an endpoint path, under this segment. A server may compare only the
+  /// True if some server treats this segment as `name`, a segment of an endpoint path. A server may compare only the
   /// letters and digits, because frameworks derive method names from segments. It may ignore a suffix, or the text from
   /// a separator on (`!` in Struts, `:` of a file stream, `&` of a query). Windows also finds a file by its short name.
   func isRead(as name: [UInt8]) -> Bool {
@@ -35,7 +35,8 @@ struct SegmentMatcher {
     return text[..<period]
   }
 
-  /// True if the segment is the Windows short name of `name`, such as `AUTHOR~1` for `authorize`.
+  /// True if the segment is the Windows short name of `name`, such as `author~1` for `authorize`. Both are in lower
+  /// case, as all segments of a `CanonicalPath`.
   private func isShort(for name: [UInt8]) -> Bool {
     guard let tilde = segment.firstIndex(of: UInt8(ascii: "~")), tilde == 6, tilde + 1 < segment.count,
       segment[tilde + 1].isDigit

@@ -81,15 +81,16 @@ public struct EnforcementSettings: Sendable {
       """
     ),
     .number(
-      "code_lifetime", \.codeLifetime, .seconds(1...600, excess: "codes live at most 10 minutes, use `10m` or less"),
+      "code_lifetime", \.codeLifetime,
+      .seconds(1...600, adviceIfTooLong: "codes live at most 10 minutes, use `10m` or less"),
       "The time in which a code can be redeemed (RFC 6749, section 4.1.2)"),
     .number(
       "device_code_lifetime", \.deviceCodeLifetime,
-      .seconds(1...1_800, excess: "device codes live at most 30 minutes, use `30m` or less"),
+      .seconds(1...1_800, adviceIfTooLong: "device codes live at most 30 minutes, use `30m` or less"),
       "The time in which a device code can be used (RFC 8628, section 5.4)"),
     .number(
       "refresh_reuse_window", \.refreshReuseWindow,
-      .seconds(0...60, excess: "it is for requests that overlap, use `60s` or less"),
+      .seconds(0...60, adviceIfTooLong: "it is for requests that overlap, use `60s` or less"),
       """
       The time in which a second use of a refresh token gets the same answer as the first, for apps whose requests \
       overlap (RFC 9700, section 4.14.2); `0s`: a second use ends all tokens of that sign-in

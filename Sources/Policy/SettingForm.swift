@@ -12,10 +12,11 @@ public indirect enum SettingForm: Sendable {
   case size(ClosedRange<Int>)
   /// A time with a unit. The bounds are in milliseconds.
   case duration(ClosedRange<Int>)
-  /// A time with a unit that is a whole number of seconds. The bounds are in seconds.
+  /// A time with a unit, as in `duration`; the time must be a whole number of seconds. The bounds are in seconds.
   ///
-  /// - excess: The end of the message about a longer time; `nil` for the usual message.
-  case seconds(ClosedRange<Int>, excess: String? = nil)
+  /// - Parameter adviceIfTooLong: The text after "`KEY` cannot be `VALUE`; " in the error message for a time above the
+  ///   upper bound; `nil` for the usual text, which states the bounds.
+  case seconds(ClosedRange<Int>, adviceIfTooLong: String? = nil)
   /// A day in UTC. The value is the end of the day, in seconds since 1970.
   case date
   /// A text on one line.
@@ -29,7 +30,7 @@ public indirect enum SettingForm: Sendable {
   case paths
   /// A list with at least `least` items. With `orSingle`, a single item may also be written without a list.
   case list(SettingForm, orSingle: Bool = false, least: Int = 0)
-  /// The mapping whose table has this name.
+  /// A YAML mapping. Its keys are the settings of the `SettingTable` with this name.
   case section(String)
   /// This word, or a value of the other form.
   case word(String, or: SettingForm)

@@ -1,6 +1,6 @@
 /// The edit distance between words, for suggestions such as "did you mean".
 public enum EditDistance {
-  /// Returns the nearest candidate, if its distance is at most a third of the length of the longer word.
+  /// Returns the nearest candidate, if its distance is 1 or at most a third of the length of the longer word.
   public static func nearest(to word: String, among candidates: [String]) -> String? {
     // No candidate is nearly as long as 64 bytes, so comparing longer input would only take time.
     guard word.utf8.count <= 64 else { return nil }

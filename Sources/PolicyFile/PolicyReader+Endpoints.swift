@@ -42,8 +42,8 @@ extension PolicyReader {
         + "its path if the server has one")
   }
 
-  /// Reads a path or a list of paths. The permitted syntax is so restricted that every server interprets a path in the
-  /// same way.
+  /// Reads a path or a list of paths. The permitted syntax excludes escapes, `;`, dot segments and empty segments, which
+  /// servers interpret in different ways.
   func paths(_ field: Field) -> [String] {
     var paths: [String] = []
     for item in list(field, orSingle: true) {
@@ -59,8 +59,8 @@ extension PolicyReader {
     return paths
   }
 
-  /// Checks `not_endpoints`: an entry that is a variant of an endpoint's path would let requests bypass the checks, and
-  /// an entry that resembles no endpoint has no effect.
+  /// Checks `not_endpoints`: an entry that is a variant of an endpoint's path would let requests bypass the checks. An
+  /// entry that resembles no endpoint and is no metadata path has no effect.
   func checkNotEndpoints(_ field: Field, _ upstream: UpstreamSettings) {
     let endpoints = upstream.endpoints
     let all =
@@ -73,7 +73,9 @@ extension PolicyReader {
         error(
           .conflict, node,
           "\(quoted(path)) in `not_endpoints` is a variant of the endpoint \(quoted(endpoint)); remove it")
-      } else if !all.contains(where: { path.lowercased().contains(Self.name(of: $0)) }) {
+      } else if !endpoints.metadataPaths.contains(path),
+        !all.contains(where: { path.lowercased().contains(Self.name(of: $0)) })
+      {
         warn(
           .notEndpointUnneeded, node,
           "\(quoted(path)) in `not_endpoints` resembles no endpoint, so it passes anyway; remove it")

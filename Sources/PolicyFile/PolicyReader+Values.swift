@@ -14,7 +14,7 @@ extension PolicyReader {
     case .number(let range): number(field, range, or: word).map { .number($0) }
     case .size(let range): size(field, range, or: word).map { .number($0) }
     case .duration(let range): duration(field, range).map { .number($0) }
-    case .seconds(let range, let excess): seconds(field, range, excess: excess).map { .number($0) }
+    case .seconds(let range, let advice): seconds(field, range, adviceIfTooLong: advice).map { .number($0) }
     case .date: date(field).map { .number(Int($0.endsAt)) }
     case .text: text(field).map { .text($0) }
     case .paths: .texts(paths(field))
@@ -113,8 +113,8 @@ extension PolicyReader {
 
   /// Reads a duration, such as `250ms`, `60s`, `10m` or `1h`, and returns it in milliseconds.
   ///
-  /// - Parameter excess: The end of the message about a longer duration, if the upper bound comes from an RFC.
-  private func duration(_ field: Field, _ range: ClosedRange<Int>, excess: String? = nil) -> Int? {
+  /// - Parameter advice: The end of the message about a longer duration, if the upper bound comes from an RFC.
+  private func duration(_ field: Field, _ range: ClosedRange<Int>, adviceIfTooLong advice: String? = nil) -> Int? {
     guard let text = text(field) else { return nil }
     guard let value = UnitParsing.milliseconds(text) else {
       error(
@@ -123,10 +123,10 @@ extension PolicyReader {
           + "`1h`")
       return nil
     }
-    if let excess, value > range.upperBound {
+    if let advice, value > range.upperBound {
       error(
         .excess(of: field.name), field.node,
-        "`\(field.name)` cannot be `\(UnitParsing.duration(value))`; \(excess)")
+        "`\(field.name)` cannot be `\(UnitParsing.duration(value))`; \(advice)")
       return nil
     }
     guard range.contains(value) else {
@@ -140,8 +140,8 @@ extension PolicyReader {
   }
 
   /// Reads a duration that must be a whole number of seconds, and returns it in seconds.
-  private func seconds(_ field: Field, _ range: ClosedRange<Int>, excess: String?) -> Int? {
-    let milliseconds = duration(field, range.lowerBound * 1_000...range.upperBound * 1_000, excess: excess)
+  private func seconds(_ field: Field, _ range: ClosedRange<Int>, adviceIfTooLong advice: String?) -> Int? {
+    let milliseconds = duration(field, range.lowerBound * 1_000...range.upperBound * 1_000, adviceIfTooLong: advice)
     guard let milliseconds else { return nil }
     guard milliseconds.isMultiple(of: 1_000) else {
       error(.invalidValue, field.node, "`\(field.name)` is counted in whole seconds; use a unit of `s`, `m` or `h`")

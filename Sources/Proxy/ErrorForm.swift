@@ -45,7 +45,8 @@ public enum ErrorForm: Sendable {
     self.init(accept: values)
   }
 
-  /// Returns the weight in thousandths: 1,000 without a weight, 0 for an invalid one (RFC 9110, section 12.4.2).
+  /// Returns the weight in thousandths (RFC 9110, section 12.4.2): 1,000 without a weight; 0 for one that has other
+  /// characters than digits and periods, no digit, or more than four digits. A weight above 1 counts as 1.
   private static func weight(_ parameters: ArraySlice<Substring>) -> Int {
     guard let text = parameters.first(where: { $0.hasPrefix("q=") })?.dropFirst(2) else { return 1_000 }
     let digits = text.filter { $0 != "." }

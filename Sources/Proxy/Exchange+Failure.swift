@@ -38,7 +38,7 @@ extension Exchange {
         .passed, status: status, nanoseconds: SystemClock.monotonicNanoseconds() - began)
       return
     }
-    if state.keepsHead { fromClient.consume(head.length) }
+    if state.isHeadInBuffer { fromClient.consume(head.length) }
     guard let failure else { return }
     await server.answer(
       worker.handler.failure(failure, as: form), to: head.method, minorVersion: head.minorVersion, began: began,
@@ -48,7 +48,7 @@ extension Exchange {
   /// Returns the form of the error response. The form is a page if the request head is not kept, as for an intercepted
   /// request.
   private func errorForm(_ head: RequestHead) -> ErrorForm {
-    state.keepsHead || !held.head.isEmpty ? ErrorForm(request(head).headers) : .page
+    state.isHeadInBuffer || !held.head.isEmpty ? ErrorForm(request(head).headers) : .page
   }
 
   // MARK: Withheld responses
@@ -56,7 +56,7 @@ extension Exchange {
   /// Keeps what the handler needs of a request with a body, should its response be withheld: the head, and the body of a
   /// request that carries the private cookie.
   func hold(_ head: RequestHead) {
-    held.hold(head: fromClient.bytes(from: 0, count: head.length), body: carriesCookie ? head.body : nil)
+    held.hold(head: fromClient.bytes(from: 0, count: head.length), body: requestHasPrivateCookie ? head.body : nil)
   }
 
   /// Moves the body on as without a copy, and keeps what was decoded.
@@ -68,11 +68,11 @@ extension Exchange {
 
   /// Lets the handler answer in place of the upstream, whose connection has been retired with its response.
   private func answer(withheld response: Response, _ head: RequestHead) async {
-    let isComplete = state.keepsHead || held.isWhole
+    let isComplete = state.isHeadInBuffer || held.isWhole
     let request = request(head)
     clear()
     dropUnsentBody()
-    if state.keepsHead { fromClient.consume(head.length) }
+    if state.isHeadInBuffer { fromClient.consume(head.length) }
     let withheld = WithheldResponse(response: response, request: request, isComplete: isComplete)
     let answer = await worker.handler.respond(to: withheld, upstream: Upstream(server))
     await server.answer(answer, to: head.method, minorVersion: head.minorVersion, began: began, .intercepted)
@@ -81,7 +81,7 @@ extension Exchange {
   /// The request as values. Other connections have used `requestFields` since the head was parsed.
   private func request(_ head: RequestHead) -> Request {
     let kept = held.head
-    var request = state.keepsHead ? fromClient.withSpan { values(head, $0) } : values(head, kept.span)
+    var request = state.isHeadInBuffer ? fromClient.withSpan { values(head, $0) } : values(head, kept.span)
     request.body = held.body
     return request
   }

@@ -21,7 +21,7 @@ extension Exchange {
     let input = upstream.input
     if state.isUploading { dropRequest() }
     if parsed.status == 101 { return beginTunnel(parsed, input, head) }
-    if carriesCookie {
+    if requestHasPrivateCookie {
       var edited = worker.values(of: parsed, input)
       for name in ["Location", "Refresh", "Content-Location"] {
         guard let location = edited.headers[name] else { continue }
@@ -50,7 +50,7 @@ extension Exchange {
   ) throws(Failure) -> ExchangeState.Event {
     let fields = responseFields
     let replacements =
-      fields.hasLocation
+      fields.hasLocationOrLink
       ? try judgeFields(parsed, input, fields) : ResponseRewriter.Replacements()
     let added = replacements.count + ResponseRewriter.growth(of: fields, worker.settings)
     guard parsed.length + added + 256 <= Buffer.capacity else {
@@ -71,7 +71,8 @@ extension Exchange {
       }
     }
     if let stream = server.stream {
-      // Called directly: a closure would retain everything that it captures.
+      // `respond` sends the block that `write` fills here. It does not take `write` as an argument, because an escaping
+      // closure would retain everything that it captures.
       write(to: stream.emptyBlock())
       guard stream.respond(framing.body) else { throw .state(.clientGone) }
     } else {
@@ -80,7 +81,7 @@ extension Exchange {
     input.consume(parsed.length)
     download = framing.pump
     dropHead(head)
-    return .began(keepsAlive: parsed.keepsAlive)
+    return .began(upstreamKeepsAlive: parsed.keepsAlive)
   }
 
   /// Checks the locations of a passing response.
@@ -143,16 +144,17 @@ extension Exchange {
     dropHead(head)
     let isBodyless = head.method == .head || response.status == 204 || response.status == 304
     if isBodyless, parsed.body != .none {
-      // The response to another kind of request than the client's: its body must not follow.
+      // The response to the client has no body, but the upstream's has one: the handler sent another method than the
+      // client's HEAD, or changed the status to 204 or 304. The upstream's body must not follow.
       download = BodyPump(.none, as: .plain)
-      return .began(keepsAlive: false)
+      return .began(upstreamKeepsAlive: false)
     }
     download = framing.pump
-    return .began(keepsAlive: parsed.keepsAlive)
+    return .began(upstreamKeepsAlive: parsed.keepsAlive)
   }
 
   private func dropHead(_ head: RequestHead) {
-    if state.keepsHead { fromClient.consume(head.length) }
+    if state.isHeadInBuffer { fromClient.consume(head.length) }
   }
 
   private func keepAlive(_ framing: ResponseRewriter.Framing) -> Bool {
@@ -165,12 +167,12 @@ extension Exchange {
 
   private func judge(_ location: String) -> LocationRewriter.Outcome {
     LocationRewriter.judge(
-      location, carriesCookie: carriesCookie, request: server.requestNumber, worker.handler,
+      location, requestHasPrivateCookie: requestHasPrivateCookie, request: server.requestNumber, worker.handler,
       worker.settings.configuration)
   }
 
   private func withholds(_ link: String) -> Bool {
-    worker.handler.withholdsLink(link, carriesCookie: carriesCookie)
+    worker.handler.withholdsLink(link, requestHasPrivateCookie: requestHasPrivateCookie)
   }
 
   /// The protocol is switched: from here on bytes move both ways until one side closes.

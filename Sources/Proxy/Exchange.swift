@@ -42,7 +42,7 @@ final class Exchange {
   /// The parts of a request with a body that are kept after their bytes have gone upstream.
   var held = HeldRequest()
   /// True if the request carried the private cookie.
-  private(set) var carriesCookie = false
+  private(set) var requestHasPrivateCookie = false
   /// The status of the response.
   var status = 0
   /// Bytes of the body that the client has sent.
@@ -81,7 +81,7 @@ final class Exchange {
     upload = BodyPump(.none, as: .plain)
     deadlines = ExchangeDeadlines(
       requestTimeout: worker.settings.configuration.limits.requestTimeout, now: poller.now)
-    carriesCookie = false
+    requestHasPrivateCookie = false
     status = 0
     uploaded = 0
   }
@@ -142,7 +142,7 @@ final class Exchange {
     let settings = worker.settings
     return fromClient.withSpan { bytes in
       let written = RequestRewriter.write(head, bytes, requestFields, server.identity, settings, to: toUpstream)
-      carriesCookie = written.carriesCookie
+      requestHasPrivateCookie = written.requestHasPrivateCookie
       if written.dropsFields { server.reportDroppedFields(bytes) }
       return RequestRewriter.allowedUpgrade(head, bytes, settings) != nil
     }

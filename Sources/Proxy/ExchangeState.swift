@@ -85,7 +85,7 @@ struct ExchangeState: Equatable {
     /// The upstream takes no more bytes.
     case upstreamRefused
     /// The head of the final response was written for the client. `keepsAlive`: the upstream keeps its connection open.
-    case began(keepsAlive: Bool)
+    case began(upstreamKeepsAlive: Bool)
     /// The same for a response that switches protocols.
     case switched
     case download(Progress)
@@ -318,7 +318,7 @@ struct ExchangeState: Equatable {
   }
 
   /// True if the head of the request is still at the front of the receive buffer.
-  var keepsHead: Bool {
+  var isHeadInBuffer: Bool {
     guard case .head = request else { return false }
     return !hasResponse
   }

@@ -12,10 +12,10 @@ enum LocationRewriter {
 
   /// Decides on the value of a `Location`, `Content-Location` or `Refresh`.
   static func judge(
-    _ value: String, carriesCookie: Bool, request: UInt64, _ handler: any RequestHandler,
+    _ value: String, requestHasPrivateCookie: Bool, request: UInt64, _ handler: any RequestHandler,
     _ configuration: ProxyConfiguration
   ) -> Outcome {
-    switch handler.passingLocation(value, carriesCookie: carriesCookie, request: request) {
+    switch handler.passingLocation(value, requestHasPrivateCookie: requestHasPrivateCookie, request: request) {
     case .withhold: return .withhold
     case .replace(let replacement): return ResponseEncoder.isSafe(replacement) ? .replace(replacement) : .unsafe
     case .keep: return moved(value, configuration).map { .replace($0) } ?? .keep

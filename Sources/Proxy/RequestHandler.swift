@@ -26,12 +26,12 @@ public protocol RequestHandler: AnyObject {
   /// Decides on the `Location` (or `Content-Location`, or `Refresh` target) of a passing response.
   ///
   /// - Parameters:
-  ///   - carriesCookie: true if the request carries the private cookie.
+  ///   - requestHasPrivateCookie: true if the request carries the private cookie.
   ///   - request: the number of the request (`Request.number`).
-  func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict
+  func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict
 
   /// Returns true if a passing response with this `Link` value must not reach the client.
-  func withholdsLink(_ value: String, carriesCookie: Bool) -> Bool
+  func withholdsLink(_ value: String, requestHasPrivateCookie: Bool) -> Bool
 
   /// True if the proxy calls `dropped` for fields that are not forwarded (`IdentityFields`).
   var observesDroppedFields: Bool { get }
@@ -58,7 +58,7 @@ extension RequestHandler {
   ) -> Route { .pass }
 
   /// Returns false. For handlers that ignore links.
-  public func withholdsLink(_ value: String, carriesCookie: Bool) -> Bool { false }
+  public func withholdsLink(_ value: String, requestHasPrivateCookie: Bool) -> Bool { false }
 
   /// False. For handlers that do not report dropped fields.
   public var observesDroppedFields: Bool { false }

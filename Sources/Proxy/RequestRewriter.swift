@@ -5,7 +5,7 @@ import Reactor
 enum RequestRewriter {
   struct Written {
     /// True if the request carried the private cookie.
-    var carriesCookie = false
+    var requestHasPrivateCookie = false
     /// True if a field was dropped because this client may not send it.
     var dropsFields = false
   }
@@ -39,7 +39,7 @@ enum RequestRewriter {
         continue
       case .cookie:
         if CookieFilter.contains(settings.configuration.privateCookie, bytes, field.value) {
-          written.carriesCookie = true
+          written.requestHasPrivateCookie = true
           CookieFilter.append(field.value, of: bytes, without: settings.configuration.privateCookie, to: buffer)
           continue
         }

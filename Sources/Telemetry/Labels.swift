@@ -36,7 +36,7 @@ public enum DecisionEndpoint: String, Sendable, CaseIterable {
   /// The pushed authorization request endpoint (RFC 9126).
   case pushedAuthorization = "pushed_authorization"
   /// Any other path that is judged: an ambiguous path, or one that the policy closes.
-  case path
+  case otherPath = "path"
 }
 
 /// The decision about a request; the raw values are labels of a metric and members of the log.

@@ -90,7 +90,9 @@ public final class FixtureUpstream: Sendable {
       return .response(await fixture.answer(request))
     }
 
-    func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict { .keep }
+    func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
+      .keep
+    }
     func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
     func editPassing(_ response: inout Response) {}
     func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response { Response(status: 400) }

@@ -50,7 +50,7 @@ struct ExchangeDeadlinesTests {
   @Test("Bytes of a response renew the time for the next ones")
   func progress() {
     var waits = Waits(
-      ExchangeDeadlinesTests.bodyless, ExchangeDeadlinesTests.start, .upload(.done), .began(keepsAlive: true),
+      ExchangeDeadlinesTests.bodyless, ExchangeDeadlinesTests.start, .upload(.done), .began(upstreamKeepsAlive: true),
       .download(.waiting(.upstream)))
     for _ in 0..<3 {
       #expect(waits.begin() == 60_000)
@@ -63,7 +63,7 @@ struct ExchangeDeadlinesTests {
   @Test("A request as a whole has its time, which a tunnel and a request for one have not")
   func request() {
     var waits = Waits(
-      ExchangeDeadlinesTests.bodyless, ExchangeDeadlinesTests.start, .upload(.done), .began(keepsAlive: true),
+      ExchangeDeadlinesTests.bodyless, ExchangeDeadlinesTests.start, .upload(.done), .began(upstreamKeepsAlive: true),
       .download(.waiting(.upstream)))
     waits.now += 3_590_000
     #expect(waits.begin() == 10_000)
@@ -82,7 +82,7 @@ struct ExchangeDeadlinesTests {
   @Test("A client that takes nothing has its time, and is looked at before its end")
   func stall() {
     var waits = Waits(
-      ExchangeDeadlinesTests.bodyless, ExchangeDeadlinesTests.start, .upload(.done), .began(keepsAlive: true),
+      ExchangeDeadlinesTests.bodyless, ExchangeDeadlinesTests.start, .upload(.done), .began(upstreamKeepsAlive: true),
       .download(.waiting(.client)))
     #expect(waits.begin() == 15_000)
     #expect(waits.end(.timedOut, after: 15_000) == nil)
@@ -101,7 +101,7 @@ struct ExchangeDeadlinesTests {
     var settings = ExchangeDeadlinesTests.settings
     settings.minimumRate = 0
     var waits = Waits(
-      ExchangeDeadlinesTests.bodyless, ExchangeDeadlinesTests.start, .upload(.done), .began(keepsAlive: true),
+      ExchangeDeadlinesTests.bodyless, ExchangeDeadlinesTests.start, .upload(.done), .began(upstreamKeepsAlive: true),
       .download(.waiting(.client)))
     var limit: ExchangeState.Limit?
     while limit == nil, waits.now < 200_000 {

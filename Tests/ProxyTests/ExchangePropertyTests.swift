@@ -49,8 +49,8 @@ struct ExchangePropertyTests {
         #expect(!before.isTunnel || state.isTunnel)
         #expect(action != .upload || state.isUploading)
         #expect(action != .retry || before.mayRepeat && !before.hasResponse)
-        #expect(!state.mayRepeat || state.keepsHead)
-        #expect(!state.keepsHead || !state.hasResponse)
+        #expect(!state.mayRepeat || state.isHeadInBuffer)
+        #expect(!state.isHeadInBuffer || !state.hasResponse)
         #expect(action != .finish(mayReuse: true) || before.hasResponse && !before.isTunnel)
         if case .fail = action { #expect(state == before) }
       }
@@ -144,7 +144,7 @@ private struct RandomPeers {
     guard state.hasResponse else {
       if isEndless { return .download(.waiting(.upstream)) }
       let begun: ExchangeState.Event =
-        state.asksForSwitch && random.flip() ? .switched : .began(keepsAlive: random.flip())
+        state.asksForSwitch && random.flip() ? .switched : .began(upstreamKeepsAlive: random.flip())
       return random.pick([.download(.waiting(.upstream)), begun, .upstreamReset(hasInput: random.flip())])
     }
     if state.hasUsedShare { return .download(.paused) }
@@ -205,8 +205,8 @@ private struct RandomPeers {
     case .download: break
     }
     rule(state.hasResponse == hasResponse, "the phase")
-    rule(!state.keepsHead || !hasResponse, "a kept head behind a response")
-    rule(!state.mayRepeat || state.keepsHead, "a repetition without a head")
+    rule(!state.isHeadInBuffer || !hasResponse, "a kept head behind a response")
+    rule(!state.mayRepeat || state.isHeadInBuffer, "a repetition without a head")
   }
 }
 
@@ -233,7 +233,8 @@ private struct RandomEvents {
   mutating func anyEvent() -> ExchangeState.Event {
     let progress: ExchangeState.Progress = pick([.waiting(.client), .waiting(.upstream), .paused, .done])
     return pick([
-      .connected(isReused: flip()), .upload(progress), .clientEnded, .upstreamRefused, .began(keepsAlive: flip()),
+      .connected(isReused: flip()), .upload(progress), .clientEnded, .upstreamRefused,
+      .began(upstreamKeepsAlive: flip()),
       .switched, .download(progress), .upstreamReset(hasInput: flip()), .woke,
       .expired(pick([.request, .stall, .rate, .progress])), .yielded, .clientGone,
     ])

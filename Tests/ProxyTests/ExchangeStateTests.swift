@@ -38,7 +38,7 @@ struct ExchangeStateTests {
     #expect(state.step(.download(.waiting(.upstream))) == .wait)
     #expect(state.interest == ([], .readable))
     #expect(state.step(.woke) == .download)
-    #expect(state.step(.began(keepsAlive: true)) == .download)
+    #expect(state.step(.began(upstreamKeepsAlive: true)) == .download)
     #expect(state.step(.download(.done)) == .finish(mayReuse: true))
   }
 
@@ -59,7 +59,7 @@ struct ExchangeStateTests {
   @Test("A client that takes no more is waited for, and the upstream is not read meanwhile")
   func blockedDown() {
     let (state, action) = after(
-      ExchangeStateTests.idempotent, .connected(isReused: false), .upload(.done), .began(keepsAlive: true),
+      ExchangeStateTests.idempotent, .connected(isReused: false), .upload(.done), .began(upstreamKeepsAlive: true),
       .download(.waiting(.client)))
     #expect(action == .wait)
     #expect(state.isBlockedDown)
@@ -98,7 +98,8 @@ struct ExchangeStateTests {
   @Test("A response that begins before the request has ended stops the upload, and its connection is not used again")
   func earlyResponse() {
     var (state, action) = after(
-      ExchangeStateTests.body, .connected(isReused: false), .upload(.waiting(.client)), .began(keepsAlive: true))
+      ExchangeStateTests.body, .connected(isReused: false), .upload(.waiting(.client)), .began(upstreamKeepsAlive: true)
+    )
     #expect(action == .download)
     #expect(!state.isUploading)
     #expect(state.step(.download(.waiting(.upstream))) == .wait)
@@ -113,7 +114,7 @@ struct ExchangeStateTests {
     #expect(state.step(.download(.waiting(.upstream))) == .wait)
     #expect(state.interest == ([], .readable))
     #expect(state.step(.woke) == .download)
-    #expect(state.step(.began(keepsAlive: true)) == .download)
+    #expect(state.step(.began(upstreamKeepsAlive: true)) == .download)
     #expect(state.step(.download(.done)) == .finish(mayReuse: false))
   }
 
@@ -133,7 +134,7 @@ struct ExchangeStateTests {
       (.body(asksForClose: true), true, false), (ExchangeStateTests.idempotent, false, false),
     ] {
       let (_, action) = after(
-        request, .connected(isReused: false), .upload(.done), .began(keepsAlive: keepsAlive), .download(.done))
+        request, .connected(isReused: false), .upload(.done), .began(upstreamKeepsAlive: keepsAlive), .download(.done))
       #expect(action == .finish(mayReuse: mayReuse))
     }
   }
@@ -168,7 +169,7 @@ struct ExchangeStateTests {
   @Test("A response that has begun is never asked for again")
   func noRepetitionAfterHead() {
     let (state, action) = after(
-      ExchangeStateTests.idempotent, .connected(isReused: true), .upload(.done), .began(keepsAlive: true),
+      ExchangeStateTests.idempotent, .connected(isReused: true), .upload(.done), .began(upstreamKeepsAlive: true),
       .upstreamReset(hasInput: false))
     #expect(action == .fail(.upstreamReset))
     #expect(!state.mayRepeat)
@@ -180,13 +181,13 @@ struct ExchangeStateTests {
     for event in sent.indices {
       var state = State(ExchangeStateTests.idempotent)
       for earlier in sent[...event] { _ = state.step(earlier) }
-      #expect(state.keepsHead && state.mayRepeat)
+      #expect(state.isHeadInBuffer && state.mayRepeat)
     }
-    #expect(!after(ExchangeStateTests.idempotent, sent[0], sent[1], .began(keepsAlive: true)).0.keepsHead)
-    #expect(!State(ExchangeStateTests.body).keepsHead)
-    #expect(!State(relayedRequestIsWhole: true).keepsHead)
+    #expect(!after(ExchangeStateTests.idempotent, sent[0], sent[1], .began(upstreamKeepsAlive: true)).0.isHeadInBuffer)
+    #expect(!State(ExchangeStateTests.body).isHeadInBuffer)
+    #expect(!State(relayedRequestIsWhole: true).isHeadInBuffer)
     // The error response to a failed request needs it.
-    #expect(after(ExchangeStateTests.idempotent, sent[0], sent[1], .expired(.progress)).0.keepsHead)
+    #expect(after(ExchangeStateTests.idempotent, sent[0], sent[1], .expired(.progress)).0.isHeadInBuffer)
   }
 
   // MARK: Requests of a handler
@@ -195,7 +196,7 @@ struct ExchangeStateTests {
   func relayed() {
     for isWhole in [true, false] {
       var state = State(relayedRequestIsWhole: isWhole)
-      #expect(state.step(.began(keepsAlive: true)) == .download)
+      #expect(state.step(.began(upstreamKeepsAlive: true)) == .download)
       #expect(state.step(.download(.done)) == .finish(mayReuse: isWhole))
     }
   }
@@ -253,7 +254,8 @@ struct ExchangeStateTests {
   func unwantedSwitch() {
     let start = State.Event.connected(isReused: false)
     #expect(after(ExchangeStateTests.idempotent, start, .upload(.done), .switched).1 == .fail(.upstreamReset))
-    #expect(after(ExchangeStateTests.upgrade, start, .upload(.done), .began(keepsAlive: true)).0.isSwitching == false)
+    #expect(
+      after(ExchangeStateTests.upgrade, start, .upload(.done), .began(upstreamKeepsAlive: true)).0.isSwitching == false)
   }
 
   // MARK: Limits in time

@@ -82,9 +82,9 @@ final class TestHandler: RequestHandler {
     }
   }
 
-  func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict {
+  func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
     if location.contains("forbidden") { return .withhold }
-    if location.contains("bound"), carriesCookie { return .withhold }
+    if location.contains("bound"), requestHasPrivateCookie { return .withhold }
     if location.contains("unsafe") { return .replace("/a\r\nSet-Cookie: b=c") }
     if location.contains("replaced") { return .replace("/replacement") }
     if location.contains("long") { return .replace("/" + String(repeating: "x", count: 20_000)) }

@@ -74,7 +74,9 @@ final class DemoAppHandler: RequestHandler {
     }
   }
 
-  func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict { .withhold }
+  func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
+    .withhold
+  }
 
   func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
   func editPassing(_ response: inout Response) {}

@@ -82,7 +82,7 @@ struct AuthorizationEndpoint {
   /// Begins again with the authorization request in a start ticket (see `StartTicket`). The rules for a new request run
   /// under the current policy.
   func begin(_ ticket: StartTicket) async -> Reply {
-    intercepted.restartedPath = ticket.path
+    intercepted.originalAuthorizationPath = ticket.path
     let original = AuthorizationRequest(method: "GET", query: Substring(ticket.query), userAgent: request.userAgent)
     intercepted.note(clientID: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(

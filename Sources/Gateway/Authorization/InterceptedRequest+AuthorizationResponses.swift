@@ -28,8 +28,9 @@ extension InterceptedRequest {
       ])
   }
 
-  /// Records a refusal and returns its response: an error response to the client, if its redirect URI has been verified
-  /// and the rejection may redirect; otherwise a page.
+  /// Records a refusal and returns its response. If the redirect URI has been verified and the rejection may redirect,
+  /// this is an error response to the client or, for a client that the operator does not trust, a page with a link that
+  /// takes the error to the client. Otherwise it is an error page.
   ///
   /// - Parameter transaction: The transaction to which the request belongs; `nil` if it is unknown.
   func respond(with refusal: RejectionResponse, transaction: AuthorizationTransaction? = nil) -> Response {
@@ -80,8 +81,9 @@ extension InterceptedRequest {
   /// Returns the path of a link that begins the sign-in again, with the authorization request that the client would
   /// send. Returns `nil` if the client must push its requests, because then only the client can begin.
   ///
-  /// The link contains the request only in sealed form. A reader of the upstream's logs can find the sealed state of a
-  /// transaction and open the error page with it, and must not learn the client's state and challenge.
+  /// The link contains the request only in sealed form, because not only the user can get this page: a reader of the
+  /// upstream's logs who sends the gateway's sealed `state` to the gateway gets it too. The page must not reveal the
+  /// client's own `state` and its code challenge.
   private func startPath(_ transaction: AuthorizationTransaction) -> String? {
     guard policy.clients[transaction.clientID]?.pushedAuthorization != .required else { return nil }
     var entries = [
@@ -106,11 +108,11 @@ extension InterceptedRequest {
     return StartEndpoint.path(gateway.sealer.seal(ticket))
   }
 
-  /// The path of the authorization endpoint that received the request. For a request at another endpoint, the first
-  /// path of the authorization endpoint in the policy.
+  /// The path of the authorization endpoint that received the request or, if the user restarted a sign-in, the original
+  /// request. If the policy does not list that path as an authorization endpoint, the first path that it lists.
   var authorizationPath: String {
     let paths = policy.upstream.endpoints.authorization
-    let path = restartedPath ?? String(request.path)
+    let path = originalAuthorizationPath ?? String(request.path)
     return paths.contains(path) ? path : paths.first ?? "/"
   }
 

@@ -6,7 +6,7 @@ import Telemetry
 final class AuditTrail {
   /// The sequence number of the request in its worker.
   let request: UInt64
-  var endpoint = DecisionEndpoint.path
+  var endpoint = DecisionEndpoint.otherPath
   /// The client id in the request, cut to 256 bytes if the policy does not list it; `nil` if the request names none.
   var client: String?
   /// True if the policy lists `client`.
@@ -20,8 +20,9 @@ final class AuditTrail {
   var mode = "enforce"
   var findings: [String] = []
   var redirectKind: String?
-  /// For a path that resembles an endpoint, the entry of `upstream.not_endpoints` that would let it through. For other
-  /// refused paths and for paths with unlisted OAuth requests, the plain names in the path.
+  /// For a path that resembles an endpoint, the entry of `upstream.not_endpoints` that would let it through. For a
+  /// path outside of `upstream.pass`, and for an OAuth request at a path that the policy does not list, the path with `*`
+  /// for each segment that may be an id or a secret. Otherwise, or if the path cannot be logged safely, `nil`.
   var path: String?
   var upstreamStatus: Int?
   /// The networks of the first and of the repeated use of a refresh token; `nil` unless the client repeated a refresh.

@@ -71,7 +71,7 @@ extension Endpoint {
         handling: .answer { await StartEndpoint($0).respond() })
     case .own:
       EndpointRow(
-        label: .path, paths: { _ in [] },
+        label: .otherPath, paths: { _ in [] },
         handling: .answer { intercepted in
           intercepted.trail.recordRefusal(.pathNotPassed)
           return .response(
@@ -79,7 +79,7 @@ extension Endpoint {
         })
     case .closed:
       EndpointRow(
-        label: .path,
+        label: .otherPath,
         paths: { policy in
           let endpoints = policy.upstream.endpoints
           return endpoints.closed + (policy.acceptsPushedRequests ? [] : endpoints.pushedAuthorization)
@@ -87,7 +87,7 @@ extension Endpoint {
         handling: .refuse(.endpointDisabled))
     case .metadata:
       EndpointRow(
-        label: .path,
+        label: .otherPath,
         paths: { policy in
           policy.upstream.endpoints.metadataPaths.filter { !policy.upstream.notEndpoints.contains($0) }
         },

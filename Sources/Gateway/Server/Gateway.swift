@@ -269,22 +269,24 @@ public final class Gateway: RequestHandler {
   /// Decides on a response at a path that is not an endpoint. Withholds it if the location sends a code or a token to a
   /// URI that `LocationGuard` protects. If the browser has the gateway's cookie, also withholds an error that may
   /// belong to a transaction, and a code for an origin other than the gateway and the upstream.
-  public func passingLocation(_ location: String, carriesCookie: Bool, request: UInt64) -> LocationVerdict {
+  public func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
     let locations = snapshot.locations
     if locations.leaksAuthorizationResponse(location) {
       // With `callback: network`, a redirect to the callback passes to a browser without the cookie: the callback
       // endpoint handles the response.
-      let isForCallback = policy.upstream.callback == .network && !carriesCookie && locations.isCallback(location)
+      let isForCallback =
+        policy.upstream.callback == .network && !requestHasPrivateCookie && locations.isCallback(location)
       return isForCallback ? .keep : .withhold
     }
-    if carriesCookie, locations.isError(location), let state = UpstreamAuthorizationResponse(location: location)?.state,
+    if requestHasPrivateCookie, locations.isError(location),
+      let state = UpstreamAuthorizationResponse(location: location)?.state,
       states.mayDecode(state)
     {
       return .withhold
     }
     // Only the content of the cookie shows whether a transaction runs. `respond(to:upstream:)` decrypts it and passes
     // the response if none runs.
-    if carriesCookie, locations.sendsCodeElsewhere(location) { return .withhold }
+    if requestHasPrivateCookie, locations.sendsCodeElsewhere(location) { return .withhold }
     if let observed = noteObserved(location: location) {
       // The request was not for an endpoint, so no other log line mentions this response.
       let trail = AuditTrail(request)
@@ -297,10 +299,10 @@ public final class Gateway: RequestHandler {
 
   /// Returns true if a target of the `Link` field contains a code or token for a URI that `LocationGuard` protects or,
   /// for a browser with the gateway's cookie, a code for an origin other than the gateway and the upstream.
-  public func withholdsLink(_ value: String, carriesCookie: Bool) -> Bool {
+  public func withholdsLink(_ value: String, requestHasPrivateCookie: Bool) -> Bool {
     let locations = snapshot.locations
     return LinkField.targets(of: value).contains { target in
-      locations.leaksAuthorizationResponse(target) || carriesCookie && locations.sendsCodeElsewhere(target)
+      locations.leaksAuthorizationResponse(target) || requestHasPrivateCookie && locations.sendsCodeElsewhere(target)
     }
   }
 

@@ -20,7 +20,7 @@ final class InterceptedRequest {
   let trail: AuditTrail
   /// If the user restarts a sign-in by a link of the gateway (`StartEndpoint`), the path of the authorization endpoint
   /// that received the original request; otherwise `nil`.
-  var restartedPath: String?
+  var originalAuthorizationPath: String?
 
   init(gateway: Gateway, request: Request, upstream: Upstream, trail: AuditTrail) {
     self.gateway = gateway
