@@ -1,5 +1,5 @@
-/// A buffer of random bytes for small requests. It saves calls of the generator, each of which takes 850 ns, whether it
-/// returns 16 or 512 bytes.
+/// A buffer of random bytes for small requests: one call of the generator takes 6,600 instructions for 16 bytes, and
+/// 9,000 for 2,048.
 ///
 /// The pool overwrites bytes that it has handed out. An attacker who reads this memory learns the unused bytes, which
 /// will be handed out later. The state of the generator is in the memory of the process too, and reveals all later
@@ -7,7 +7,8 @@
 ///
 /// Not sendable: each worker owns one pool.
 public final class RandomPool {
-  private static let size = 512
+  private static let size = 2_048
+  private static let longest = 512
 
   private var pool: [UInt8] = []
   private var next = 0
@@ -21,7 +22,7 @@ public final class RandomPool {
 
   /// Returns `count` random bytes, at most 512. Each byte of the pool is returned only once.
   public func take(_ count: Int) -> [UInt8] {
-    precondition(count <= Self.size, "at most 512 bytes at a time")
+    precondition(count <= Self.longest, "at most 512 bytes at a time")
     if next + count > pool.count {
       wipe(&pool)
       pool = randomBytes(Self.size)

@@ -129,7 +129,7 @@ struct RecordTable: Sendable {
 
   private mutating func set(_ record: UInt32, _ value: [UInt8]) {
     let start = Int(record) % Slabs<Head>.length * length
-    for offset in 0..<length { values[Int(record) / Slabs<Head>.length][start + offset] = value[offset] }
+    values[Int(record) / Slabs<Head>.length].replaceSubrange(start..<start + length, with: value)
   }
 
   /// Returns seconds since 1970 in 32 bits, which suffice until 2106.

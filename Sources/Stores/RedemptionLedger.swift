@@ -40,6 +40,7 @@ public struct RedemptionLedger: Sendable {
   }
 
   private let store: any EphemeralStore
+  private let nonces = NoncePool()
 
   /// Creates a ledger that keeps its entries in `store`.
   public init(store: any EphemeralStore) {
@@ -58,7 +59,7 @@ public struct RedemptionLedger: Sendable {
     let key = RedemptionLedger.key(transaction)
     let until = expiry + store.clockTolerance
     let record = ClaimRecord(
-      state: .claimed, nonce: randomBytes(ClaimRecord.nonceLength),
+      state: .claimed, nonce: nonces.take(ClaimRecord.nonceLength),
       proof: RedemptionLedger.proof(transaction, client, verifier))
     guard let bytes = try await store.put(key, record.bytes, holder: holder, expiry: until, now: now) else {
       return .granted(
@@ -132,11 +133,19 @@ public struct RedemptionLedger: Sendable {
 
   /// Returns a digest of client, verifier and transaction, from which the verifier cannot be read.
   private static func proof(_ transaction: TransactionID, _ client: ClientID, _ verifier: Secret?) -> [UInt8] {
-    var text = transaction.bytes
-    // The digest of the client id has a fixed length, so different pairs of client id and verifier give different
-    // texts.
-    text += sha256(Array(client.rawValue.utf8))
-    text += Array((verifier?.reveal() ?? "").utf8)
+    let verifier = verifier?.reveal() ?? ""
+    var text: [UInt8] = []
+    text.reserveCapacity(TransactionID.byteCount + 4 + client.rawValue.utf8.count + verifier.utf8.count)
+    text += transaction.bytes
+    // The id of the transaction has a fixed length and the client id its length in front, so no two triples give the
+    // same text.
+    var length = UInt32(client.rawValue.utf8.count)
+    for _ in 0..<4 {
+      text.append(UInt8(truncatingIfNeeded: length))
+      length >>= 8
+    }
+    text += client.rawValue.utf8
+    text += verifier.utf8
     defer { wipe(&text) }
     return Array(sha256(text).prefix(ClaimRecord.proofLength))
   }
@@ -155,23 +164,29 @@ struct ClaimRecord: Hashable {
   static let proofLength = 16
   static let length = 1 + nonceLength + proofLength
 
-  var state: State
-  let nonce: [UInt8]
-  let proof: [UInt8]
+  /// The stored value: the state in one byte, the nonce and the proof.
+  private(set) var bytes: [UInt8]
+  var state: State {
+    didSet { bytes[0] = state.rawValue }
+  }
 
+  /// Creates the record of a new claim from ``nonceLength`` random bytes and a proof of ``proofLength`` bytes.
   init(state: State, nonce: [UInt8], proof: [UInt8]) {
     self.state = state
-    self.nonce = nonce
-    self.proof = proof
+    bytes = []
+    bytes.reserveCapacity(ClaimRecord.length)
+    bytes.append(state.rawValue)
+    bytes += nonce
+    bytes += proof
   }
 
   /// Parses a stored value; `nil` for bytes that no version of the gateway has written.
   init?(parsing bytes: [UInt8]) {
     guard bytes.count == ClaimRecord.length, let state = State(rawValue: bytes[0]) else { return nil }
     self.state = state
-    nonce = Array(bytes[1..<1 + ClaimRecord.nonceLength])
-    proof = Array(bytes[(1 + ClaimRecord.nonceLength)...])
+    self.bytes = bytes
   }
 
-  var bytes: [UInt8] { [state.rawValue] + nonce + proof }
+  /// The proof that a retry must match.
+  var proof: ArraySlice<UInt8> { bytes[(1 + ClaimRecord.nonceLength)...] }
 }
