@@ -68,9 +68,9 @@ public struct UpstreamTokenRequest: Sendable {
   public let usesGatewayCredentials: Bool
   /// The client's credentials in the request, which only the upstream compares; `nil` if there are none.
   public let presented: ClientAuthentication?
-  /// Texts of the request that the response to the client must not contain: the upstream's code or refresh token that
-  /// was sealed, the gateway's verifier, and the secret that the gateway holds.
-  public let hidden: [Secret]
+  /// The upstream's code or refresh token that was sealed, and the gateway's verifier.
+  private let hiddenValues: [Secret]
+  private let heldSecret: Secret?
   /// True if the client may only get refresh tokens that the gateway has sealed to it.
   public let sealsRefreshToken: Bool
 
@@ -78,19 +78,22 @@ public struct UpstreamTokenRequest: Sendable {
     _ credentials: UpstreamCredentials, parameters: FormParameters, entries: [FormParameters.Entry],
     hiding values: [Secret] = [], sealsRefreshToken: Bool = false
   ) {
-    let authorization = credentials.authorization
-    var hidden = values
-    if let secret = credentials.heldSecret {
-      hidden.append(secret)
-      // The secret can be decoded from the base64 text of HTTP Basic, so that text is hidden, too.
-      if let authorization { hidden.append(BasicCredentials.encodedPair(of: authorization)) }
-    }
-    self.hidden = hidden
-    self.authorization = authorization
+    hiddenValues = values
+    heldSecret = credentials.heldSecret
+    authorization = credentials.authorization
     self.sealsRefreshToken = sealsRefreshToken
     usesGatewayCredentials = credentials.isHeld
     presented = credentials.presented
     body = Secret(FormEncoding.serialise(entries + credentials.entries(from: parameters)))
+  }
+
+  /// Texts of the request that the response to the client must not contain: the upstream's code or refresh token that
+  /// was sealed, the gateway's verifier, and the secret that the gateway holds.
+  public var hidden: [Secret] {
+    guard let heldSecret else { return hiddenValues }
+    // The secret can be decoded from the base64 text of HTTP Basic, so that text is hidden, too.
+    let pair = authorization.map { [BasicCredentials.encodedPair(of: $0)] } ?? []
+    return hiddenValues + [heldSecret] + pair
   }
 }
 

@@ -11,6 +11,9 @@ enum PlainJSON {
   /// The maximum number of digits of a number: every number of 18 decimal digits fits into 64 bits.
   private static let maximumDigits = 18
 
+  /// The number of members for which an object has room at first: those of RFC 6749, section 5.1, and the ID token.
+  private static let usualCount = 6
+
   // MARK: Reading
 
   static func members(of bytes: Span<UInt8>) -> [String: JSONValue]? {
@@ -35,10 +38,10 @@ enum PlainJSON {
   }
 
   private static func object(_ bytes: Span<UInt8>, _ index: inout Int, depth: Int) -> JSONValue? {
-    var members: [String: JSONValue] = [:]
     index += 1
     skipSpace(bytes, &index)
-    if skip("}", bytes, &index) { return .object(members) }
+    if skip("}", bytes, &index) { return .object([:]) }
+    var members = [String: JSONValue](minimumCapacity: usualCount)
     while true {
       guard let name = string(bytes, &index) else { return nil }
       skipSpace(bytes, &index)
@@ -46,7 +49,7 @@ enum PlainJSON {
       skipSpace(bytes, &index)
       guard let value = value(bytes, &index, depth: depth + 1) else { return nil }
       // If several members have the same name, the first counts, as in Foundation.
-      if members[name] == nil { members[name] = value }
+      if let first = members.updateValue(value, forKey: name) { members[name] = first }
       skipSpace(bytes, &index)
       if skip("}", bytes, &index) { return .object(members) }
       guard skip(",", bytes, &index) else { return nil }
@@ -74,7 +77,7 @@ enum PlainJSON {
       let end = bytes.firstIndex(of: UInt8(ascii: "\""), from: index + 1)
     else { return nil }
     let content = bytes.extracting(index + 1..<end)
-    guard !content.contains(UInt8(ascii: "\\")), !content.hasControl else { return nil }
+    guard isPlain(content) else { return nil }
     index = end + 1
     return String(validating: content)
   }
@@ -150,12 +153,23 @@ enum PlainJSON {
 
   private static func write(_ string: String, to text: inout [UInt8]) -> Bool {
     let bytes = string.utf8.span
-    guard !bytes.hasControl, !bytes.contains(UInt8(ascii: "\"")), !bytes.contains(UInt8(ascii: "\\")) else {
-      return false
-    }
+    guard isPlain(bytes) else { return false }
     text.append(UInt8(ascii: "\""))
     text.append(string)
     text.append(UInt8(ascii: "\""))
     return true
+  }
+
+  /// True if the text needs no escapes: it has no control characters, quotes and backslashes.
+  private static func isPlain(_ bytes: Span<UInt8>) -> Bool {
+    var other: UInt8 = 0
+    var index = 0
+    while index < bytes.count {
+      let byte = bytes[index]
+      let isMark = byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+      other |= isMark || byte < 0x20 || byte == 0x7f ? 1 : 0
+      index &+= 1
+    }
+    return other == 0
   }
 }

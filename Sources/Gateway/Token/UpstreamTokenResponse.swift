@@ -76,8 +76,9 @@ enum UpstreamTokenResponse {
   private static func completed(_ members: [String: JSONValue]) -> [String: JSONValue] {
     var members = members
     if members["token_type"]?.text?.isEmpty ?? true { members["token_type"] = .string("Bearer") }
-    if let seconds = members["expires_in"]?.text.flatMap(Int64.init) { members["expires_in"] = .integer(seconds) }
-    if members["expires_in"] == nil, let seconds = members["expires"]?.text.flatMap(Int64.init) {
+    if let lifetime = members["expires_in"] {
+      if let seconds = lifetime.text.flatMap(Int64.init) { members["expires_in"] = .integer(seconds) }
+    } else if let seconds = members["expires"]?.text.flatMap(Int64.init) {
       members["expires_in"] = .integer(seconds)
     }
     switch members["scope"] {
