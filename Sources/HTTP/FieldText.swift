@@ -12,7 +12,10 @@ public enum FieldText {
 
   /// Returns the text of a field value.
   public static func decode(_ bytes: Span<UInt8>) -> String {
-    if let text = String(validating: bytes), !isEscaped(text) { return text }
+    if let valid = try? UTF8Span(validating: bytes) {
+      let text = String(copying: valid)
+      if valid.isKnownASCII || !isEscaped(text) { return text }
+    }
     var text = ""
     for index in bytes.indices {
       let byte = bytes[index]

@@ -9,6 +9,19 @@ public enum FormEncoding {
     return String(validating: decoded.span)
   }
 
+  /// True if the bytes are visible ASCII characters or spaces, without `+`, `%` and `;`.
+  static func isPlain(_ bytes: Span<UInt8>) -> Bool {
+    var other: UInt8 = 0
+    var index = 0
+    while index < bytes.count {
+      let byte = bytes[index]
+      let isMark = byte == UInt8(ascii: "+") || byte == UInt8(ascii: "%") || byte == UInt8(ascii: ";")
+      other |= isMark || byte &- 0x20 >= 0x5f ? 1 : 0
+      index &+= 1
+    }
+    return other == 0
+  }
+
   private static func isEncoded(_ bytes: Span<UInt8>) -> Bool {
     var found: UInt8 = 0
     var index = 0

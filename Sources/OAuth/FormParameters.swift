@@ -100,7 +100,9 @@ public struct FormParameters: Sendable, Equatable {
 
   private mutating func add(_ pair: Span<UInt8>) {
     let (name, value) = FormParameters.parts(of: pair)
-    recordNamesAfterSemicolons(pair)
+    // Nearly all pairs have nothing to split, decode or refuse, which one pass over the bytes shows.
+    let isPlain = FormEncoding.isPlain(pair)
+    if !isPlain { recordNamesAfterSemicolons(pair) }
     // A known name without escapes is compared as bytes, without creating a string.
     let parameter = ParameterName(pair.extracting(name))
     var otherName = ""
@@ -111,7 +113,10 @@ public struct FormParameters: Sendable, Equatable {
       }
       otherName = decoded
     }
-    guard let value = FormEncoding.decode(pair.extracting(value)), !value.utf8.span.hasControl else {
+    let bytes = pair.extracting(value)
+    guard let value = isPlain ? String(validating: bytes) : FormEncoding.decode(bytes),
+      isPlain || !value.utf8.span.hasControl
+    else {
       let name = parameter?.text ?? otherName
       namesWithMalformedValue.append(name)
       if let parameter = ParameterName(name) { malformed.formUnion(ParameterNames(parameter)) }
