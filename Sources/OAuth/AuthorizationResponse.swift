@@ -46,10 +46,17 @@ public struct AuthorizationResponse: Sendable, Equatable {
     case .formPost: return nil
     case .fragment: return redirectURI.text + "#" + encoded
     case .query:
-      let fragment = endsInFragment ? "#_" : ""
-      guard let query = redirectURI.query else { return redirectURI.text + "?" + encoded + fragment }
-      let separator = query.isEmpty || query.hasSuffix("&") ? "" : "&"
-      return redirectURI.text + separator + encoded + fragment
+      var location = redirectURI.text
+      // The text grows once: one byte in front of the parameters and two after it.
+      location.reserveCapacity(location.utf8.count + encoded.utf8.count + 3)
+      if let query = redirectURI.query {
+        if !query.isEmpty, !query.hasSuffix("&") { location += "&" }
+      } else {
+        location += "?"
+      }
+      location += encoded
+      if endsInFragment { location += "#_" }
+      return location
     }
   }
 }

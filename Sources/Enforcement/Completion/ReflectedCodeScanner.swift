@@ -84,10 +84,11 @@ public struct ReflectedCodeScanner: Sendable {
   /// True if the code occurs in any part of the request, as sent or after decoding.
   func contains(code: String) -> Bool {
     let wanted = ReflectedCodeScanner.withoutPlus(Array(code.utf8))
+    let isUnreserved = wanted.allSatisfy(\.isUnreserved)
     // A code that contains escapes itself is found only if both texts are completely decoded.
-    let decodedCode = ReflectedCodeScanner.withoutPlus(PercentDecoding.toTheEnd(code.utf8.span))
-    let isPlain =
-      wanted.count >= ReflectedCodeScanner.distinctiveLength && wanted.allSatisfy(\.isUnreserved)
+    let decodedCode =
+      isUnreserved ? wanted : ReflectedCodeScanner.withoutPlus(PercentDecoding.toTheEnd(code.utf8.span))
+    let isPlain = isUnreserved && wanted.count >= ReflectedCodeScanner.distinctiveLength
     return texts.contains { text in
       if isPlain, ReflectedCodeScanner.keepsUnreserved(text.span) {
         return ReflectedCodeScanner.occurs(wanted, in: text)

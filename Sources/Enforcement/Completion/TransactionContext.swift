@@ -12,19 +12,25 @@ struct TransactionContext: Sendable {
   let browserMatches: Bool
   /// The client in the current policy; `nil` if the policy no longer contains it.
   let client: Client?
+  /// The destination of the response; `nil` if the current policy does not permit it.
+  let redirect: VerifiedRedirect?
 
   init(transaction: AuthorizationTransaction, policy: Policy, now: Int64, browserMatches: Bool) {
     self.transaction = transaction
     self.policy = policy
     self.now = now
     self.browserMatches = browserMatches
-    client = policy.clients[transaction.clientID]
+    let client = policy.clients[transaction.clientID]
+    self.client = client
+    redirect = client.flatMap { TransactionContext.redirect(to: $0, transaction, policy) }
   }
 
-  /// The destination of the response; `nil` if the current policy does not permit it. The redirect URI is compared with
-  /// the registered ones again, because the policy may have changed since the state was sealed.
-  var redirect: VerifiedRedirect? {
-    guard let client, client.registers(transaction.redirectURI),
+  /// Returns the destination of the response. Compares the redirect URI with the registered ones again, because the policy
+  /// may have changed since the state was sealed.
+  private static func redirect(
+    to client: Client, _ transaction: AuthorizationTransaction, _ policy: Policy
+  ) -> VerifiedRedirect? {
+    guard client.registers(transaction.redirectURI),
       client.upstream.clientID == transaction.upstreamClientID, client.grants.contains(.authorizationCode)
     else { return nil }
     if case .localhost = transaction.redirectURI.kind, client.localhost == .reject { return nil }

@@ -54,7 +54,14 @@ struct BrowserCookie: Sendable {
 
   /// Returns the `Set-Cookie` value for a session.
   func field(_ session: BrowserSession, _ sealer: Sealer) -> String {
-    "\(name)=\(sealer.seal(session))\(attributes)"
+    let value = sealer.seal(session)
+    var field = name
+    // The text grows once.
+    field.reserveCapacity(name.utf8.count + 1 + value.utf8.count + attributes.utf8.count)
+    field += "="
+    field += value
+    field += attributes
+    return field
   }
 }
 

@@ -197,9 +197,11 @@ extension InterceptedRequest {
   /// Returns the upstream's `Set-Cookie` values for the browser: without the gateway's own cookie, and with `Secure` if
   /// the gateway's origin is https.
   func cookies(of response: Response) -> [String] {
+    let fields = response.headers.all("Set-Cookie")
+    guard !fields.isEmpty else { return [] }
     let own = gateway.snapshot.cookie.name.lowercased()
     let isSecure = policy.gateway.origin.scheme == .https
-    return response.headers.all("Set-Cookie").compactMap { field in
+    return fields.compactMap { field in
       let name = field.utf8.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
         .filter { $0 != 0x20 && $0 != 0x09 }
       guard String(decoding: name, as: UTF8.self).lowercased() != own else { return nil }
