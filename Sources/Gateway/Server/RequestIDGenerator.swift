@@ -19,14 +19,15 @@ struct RequestIDGenerator: Sendable {
   func id(worker: Int, number: UInt64) -> String {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(16)
+    // The standard library seeds `Hasher` at random in each process, unless the environment variable
+    // `SWIFT_DETERMINISTIC_HASHING` is set. With the secret, the ids are unpredictable in either case.
+    var keyed = Hasher()
+    keyed.combine(secret)
+    keyed.combine(worker)
+    keyed.combine(number)
     for half in 0..<2 {
-      // The standard library seeds `Hasher` at random in each process, unless the environment variable
-      // `SWIFT_DETERMINISTIC_HASHING` is set. With the secret, the ids are unpredictable in either case.
-      var hasher = Hasher()
-      hasher.combine(secret)
+      var hasher = keyed
       hasher.combine(half)
-      hasher.combine(worker)
-      hasher.combine(number)
       let hash = UInt64(UInt(bitPattern: hasher.finalize()))
       for index in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: hash &>> UInt64(index &* 8))) }
     }
