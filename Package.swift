@@ -21,6 +21,11 @@ let dataPath =
       ["-enforce-exclusivity=unchecked", "-cross-module-optimization"], .when(configuration: .release))
   ]
 
+/// The modules that the data path calls for each authorization and token request: optimised together with it, but with
+/// run-time exclusivity checks.
+let crossModule =
+  settings + [.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))]
+
 func module(
   _ name: String, _ dependencies: [Target.Dependency] = [], settings: [SwiftSetting] = settings
 ) -> Target {
@@ -49,10 +54,10 @@ let package = Package(
     module("ByteText"),
 
     // The field: values and decisions, no I/O.
-    module("OAuth", ["ByteText", "Cryptography"]),
-    module("Policy", ["OAuth", "ByteText", "Cryptography"]),
-    module("PathReading", ["ByteText"]),
-    module("Enforcement", ["Policy", "OAuth", "PathReading", "ByteText", "Cryptography"]),
+    module("OAuth", ["ByteText", "Cryptography"], settings: crossModule),
+    module("Policy", ["OAuth", "ByteText", "Cryptography"], settings: crossModule),
+    module("PathReading", ["ByteText"], settings: crossModule),
+    module("Enforcement", ["Policy", "OAuth", "PathReading", "ByteText", "Cryptography"], settings: crossModule),
 
     // Libraries behind a safe interface (docs/adr/0001).
     module("Cryptography", ["COpenSSL"], settings: dataPath),
@@ -61,15 +66,15 @@ let package = Package(
 
     // What is kept and how it is sealed.
     module("Sealing", ["OAuth", "ByteText", "Cryptography"], settings: dataPath),
-    module("Stores", ["OAuth", "Cryptography"]),
+    module("Stores", ["OAuth", "Cryptography"], settings: crossModule),
 
     // The proxy: knows no OAuth.
     module("Reactor", ["CLinux"], settings: dataPath),
     module("TLS", ["Reactor", "Cryptography", "COpenSSL", "CLinux"], settings: dataPath),
-    module("HTTP", ["ByteText"]),
+    module("HTTP", ["ByteText"], settings: crossModule),
     module("HTTP1", ["ByteText"], settings: dataPath),
     module("HTTP2", ["CNghttp2", "Reactor", "ByteText"], settings: dataPath),
-    module("Telemetry", ["ByteText"]),
+    module("Telemetry", ["ByteText"], settings: crossModule),
     module(
       "Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "ByteText", "Compression", "Telemetry"], settings: dataPath),
 
