@@ -29,11 +29,11 @@ struct EndpointTableTests {
     var labels: Set<DecisionEndpoint> = []
     for endpoint in Endpoint.allCases {
       switch endpoint.row.handling {
-      case .answer where endpoint == .own: #expect(endpoint.row.label == .path)
+      case .answer where endpoint == .own: #expect(endpoint.row.label == .otherPath)
       // `start` begins an authorization request again.
       case .answer where endpoint == .start: #expect(endpoint.row.label == .authorization)
       case .answer, .answerIf: #expect(labels.insert(endpoint.row.label).inserted, "\(endpoint)")
-      case .refuse: #expect(endpoint.row.label == .path)
+      case .refuse: #expect(endpoint.row.label == .otherPath)
       }
     }
   }
