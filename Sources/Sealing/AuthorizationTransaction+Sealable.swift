@@ -13,9 +13,9 @@ extension AuthorizationTransaction: Sealable {
     payload.writeByte(AuthorizationTransaction.formatVersion)
     payload.writeBytes(withoutLength: id.bytes)
     payload.writeSeconds(expiry)
-    payload.writeResponseMode(responseMode)
+    payload.writeResponseMode(responseMode, hasState: state != nil)
     payload.writeBinding(binding)
-    payload.writeOptionalText(state)
+    if let state { payload.writeText(state) }
     payload.writeBytes(browserSecretHash)
   }
 
@@ -24,9 +24,9 @@ extension AuthorizationTransaction: Sealable {
     try payload.checkFormatVersion(AuthorizationTransaction.formatVersion)
     let id = try payload.readTransactionID()
     let expiry = try payload.readSeconds()
-    let responseMode = try payload.readResponseMode()
+    let (responseMode, hasState) = try payload.readResponseMode()
     let binding = try payload.readBinding()
-    let state = try payload.readOptionalText()
+    let state = hasState ? try payload.readText() : nil
     let browserSecretHash = try payload.readBytes()
     self.init(
       id: id, binding: binding, state: state, responseMode: responseMode, expiry: expiry,

@@ -3,6 +3,9 @@ internal import OAuth
 
 // The payload encodings of OAuth values.
 
+/// Added to the byte of the response mode if a `state` follows.
+private let stateBit: UInt8 = 4
+
 extension PayloadWriter {
   /// Appends a byte for the form of the challenge (0: no challenge) and then the challenge. An S256 challenge is stored
   /// as the 32 bytes of its digest, which is 11 bytes shorter than its text.
@@ -24,18 +27,14 @@ extension PayloadWriter {
     }
   }
 
-  mutating func writeResponseMode(_ mode: ResponseMode) {
-    switch mode {
-    case .query: writeByte(0)
-    case .fragment: writeByte(1)
-    case .formPost: writeByte(2)
-    }
-  }
-
-  /// Appends 1 and the text, or 0 for no text.
-  mutating func writeOptionalText(_ value: String?) {
-    writeByte(value == nil ? 0 : 1)
-    if let value { writeText(value) }
+  mutating func writeResponseMode(_ mode: ResponseMode, hasState: Bool) {
+    let value: UInt8 =
+      switch mode {
+      case .query: 0
+      case .fragment: 1
+      case .formPost: 2
+      }
+    writeByte(hasState ? value | stateBit : value)
   }
 
   mutating func writeSeconds(_ value: Int64) {
@@ -54,19 +53,13 @@ extension PayloadReader {
     }
   }
 
-  mutating func readResponseMode() throws(PayloadError) -> ResponseMode {
-    switch try readByte() {
-    case 0: return .query
-    case 1: return .fragment
-    case 2: return .formPost
-    default: throw PayloadError()
-    }
-  }
-
-  mutating func readOptionalText() throws(PayloadError) -> String? {
-    switch try readByte() {
-    case 0: return nil
-    case 1: return try readText()
+  mutating func readResponseMode() throws(PayloadError) -> (mode: ResponseMode, hasState: Bool) {
+    let byte = try readByte()
+    let hasState = byte & stateBit != 0
+    switch byte & ~stateBit {
+    case 0: return (.query, hasState)
+    case 1: return (.fragment, hasState)
+    case 2: return (.formPost, hasState)
     default: throw PayloadError()
     }
   }
