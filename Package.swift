@@ -51,7 +51,7 @@ let package = Package(
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
 
     // Bytes as text: the scanning and decoding that all parsers share.
-    module("ByteText", settings: dataPath),
+    module("ByteText", settings: crossModule),
 
     // The field: values and decisions, no I/O.
     module("OAuth", ["ByteText", "Cryptography"], settings: crossModule),

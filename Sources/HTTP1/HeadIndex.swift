@@ -129,12 +129,13 @@ public final class HeadIndex {
       var known = table.find(bytes, nameStart..<nameEnd, FoldedName(bytes, nameStart..<nameEnd, isPlain: isPlain))
       if !isPlain { known = known.isClaimOrUnknown ? .irregular : .disguised }
       position += 1
-      while bytes[position].isBlank { position += 1 }
+      // The comparison with a space decides for almost every byte, at half the cost of the test for blanks.
+      while bytes[position] <= .space, bytes[position].isBlank { position += 1 }
       let valueStart = position
       position = HeadIndex.endOfValue(bytes, from: valueStart)
       guard bytes[position] == .carriageReturn else { throw .malformed("a control character in a header field") }
       var valueEnd = position
-      while valueEnd > valueStart, bytes[valueEnd - 1].isBlank {
+      while valueEnd > valueStart, bytes[valueEnd - 1] <= .space, bytes[valueEnd - 1].isBlank {
         valueEnd -= 1
       }
       position = try HeadSyntax.lineEnd(bytes, position)
