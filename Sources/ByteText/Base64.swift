@@ -5,9 +5,12 @@ public enum Base64 {
 
   /// Encodes bytes with padding.
   public static func encode(_ bytes: [UInt8]) -> String {
-    var text = alphabet.encode(bytes.span)
-    while text.count % 4 != 0 { text.append(UInt8(ascii: "=")) }
-    return String(decoding: text, as: UTF8.self)
+    let bytes = bytes.span
+    let unpadded = Base64Alphabet.encodedCount(of: bytes.count)
+    return String(asciiCount: (unpadded + 3) & ~3) { output in
+      alphabet.encode(bytes, into: &output)
+      for index in unpadded..<output.count { output[index] = UInt8(ascii: "=") }
+    }
   }
 
   /// Decodes padded base64; `nil` if the text is not exactly the one that ``encode(_:)`` returns for the bytes.

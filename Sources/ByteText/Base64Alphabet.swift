@@ -9,11 +9,13 @@ struct Base64Alphabet: Sendable {
     characters = InlineArray { text[$0] }
   }
 
-  /// Encodes bytes without padding: three bytes become four characters, and one or two last bytes become two or three.
-  func encode(_ bytes: Span<UInt8>) -> [UInt8] {
+  /// Returns the number of characters, without padding, for a number of bytes.
+  static func encodedCount(of bytes: Int) -> Int { (bytes * 4 + 2) / 3 }
+
+  /// Writes the characters of `bytes` to the start of `output`, without padding: three bytes become four characters, and
+  /// one or two last bytes become two or three. `output` must have room for ``encodedCount(of:)`` characters.
+  func encode(_ bytes: Span<UInt8>, into output: inout MutableSpan<UInt8>) {
     let characters = characters
-    var text = [UInt8](repeating: 0, count: (bytes.count * 4 + 2) / 3)
-    var output = text.mutableSpan
     var written = 0
     var index = 0
     let whole = bytes.count - bytes.count % 3
@@ -28,12 +30,11 @@ struct Base64Alphabet: Sendable {
       written &+= 4
       index &+= 3
     }
-    guard whole < bytes.count else { return text }
+    guard whole < bytes.count else { return }
     let second = whole + 1 < bytes.count ? Int(bytes[whole + 1]) : nil
     let group = Int(bytes[whole]) << 16 | (second ?? 0) << 8
     output[written] = characters[group >> 18]
     output[written + 1] = characters[group >> 12 & 0x3f]
     if second != nil { output[written + 2] = characters[group >> 6 & 0x3f] }
-    return text
   }
 }

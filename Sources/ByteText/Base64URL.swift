@@ -14,7 +14,8 @@ public enum Base64URL {
 
   /// Returns the canonical text of `bytes`.
   public static func encode(_ bytes: [UInt8]) -> String {
-    String(decoding: alphabet.encode(bytes.span), as: UTF8.self)
+    let bytes = bytes.span
+    return String(asciiCount: Base64Alphabet.encodedCount(of: bytes.count)) { alphabet.encode(bytes, into: &$0) }
   }
 
   /// Returns the bytes that `text` encodes, or `nil` if `text` is not the exact text that `encode` produces for those

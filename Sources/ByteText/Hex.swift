@@ -2,13 +2,13 @@
 public enum Hex {
   /// Returns two lower-case digits for each byte.
   public static func encode(_ bytes: [UInt8]) -> String {
-    var text: [UInt8] = []
-    text.reserveCapacity(bytes.underestimatedCount * 2)
-    for byte in bytes {
-      text.append(digit(byte >> 4))
-      text.append(digit(byte & 15))
+    let bytes = bytes.span
+    return String(asciiCount: bytes.count * 2) { output in
+      for index in 0..<bytes.count {
+        output[index * 2] = digit(bytes[index] >> 4)
+        output[index * 2 + 1] = digit(bytes[index] & 15)
+      }
     }
-    return String(decoding: text, as: UTF8.self)
   }
 
   private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
