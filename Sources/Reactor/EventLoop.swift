@@ -15,7 +15,7 @@ import Synchronization
 /// A task that is about to send the result of long work gathers (`Waiter.gather`): other jobs of the turn run first,
 /// until `gatheringJobs` jobs have run. Then all gathered tasks send, one right after the other. A peer that receives
 /// several of these sends wakes up once instead of once per send (docs/adr/0014).
-public final class EventLoop: SerialExecutor {
+@safe public final class EventLoop: SerialExecutor {
   private let inbox = Mutex<[UnownedJob]>([])
   private let epoll: Int32
   private let wake: Int32
@@ -40,9 +40,13 @@ public final class EventLoop: SerialExecutor {
   /// millisecond. A smaller number would need more turns for the same bytes, and each turn costs a system call.
   static let postponedPerTurn = 8
 
+  /// The poller of the worker while the loop runs, for `Poller.current`. Only the loop's own thread touches it.
+  nonisolated(unsafe) private(set) var poller: Unmanaged<Poller>?
+
   static let wakeKey = UInt64.max
 
   init() throws(IOError) {
+    unsafe poller = nil
     let created = try IOError.check(cl_epoll_create())
     do throws(IOError) {
       wake = try IOError.check(cl_eventfd())
@@ -126,6 +130,8 @@ public final class EventLoop: SerialExecutor {
     defer { unsafe events.deallocate() }
     var batch: [UnownedJob] = []
     let poller = worker.assumeIsolated { UnsafeTransfer($0.poller) }.value
+    unsafe self.poller = Unmanaged.passUnretained(poller)
+    defer { unsafe self.poller = nil }
 
     while true {
       unsafe swap(&batch, &ready)

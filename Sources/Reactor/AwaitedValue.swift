@@ -1,0 +1,95 @@
+import Synchronization
+
+/// A value that another thread produces and a task of a worker awaits until a deadline.
+///
+/// Like a `Waiter`, it suspends only the task: its loop continues, and the task does not resume on the runtime's global
+/// thread pool.
+public final class AwaitedValue<Value: Sendable>: Sendable {
+  private enum State {
+    case open
+    case given(Value)
+    case awaited(UnownedJob)
+    /// The deadline passed first.
+    case abandoned
+  }
+
+  private let state = Mutex(State.open)
+  private let loop: EventLoop
+
+  /// Creates a value for a task of the poller's worker.
+  public init(on poller: Poller) {
+    loop = poller.loop
+  }
+
+  /// True if the deadline of the task has passed, so that the value need not be produced.
+  public var isAbandoned: Bool {
+    state.withLock { state in
+      if case .abandoned = state { return true } else { return false }
+    }
+  }
+
+  /// Delivers the value. Called at most once, from any thread.
+  public func give(_ value: Value) {
+    let job = state.withLock { state -> UnownedJob? in
+      switch state {
+      case .open:
+        state = .given(value)
+        return nil
+      case .awaited(let job):
+        state = .given(value)
+        return job
+      case .given, .abandoned: return nil
+      }
+    }
+    if let job { loop.queue(job) }
+  }
+
+  /// Waits for the value. Called once, on the worker. Returns `nil` if the deadline passes first.
+  public func take(on poller: Poller, until deadline: Deadline) async -> Value? {
+    let receiver = JobReceiver(self)
+    poller.wheel.arm(receiver, at: deadline)
+    unsafe poller.room.door.host = Unmanaged.passUnretained(receiver)
+    await poller.room.enter()
+    // The wheel and the room refer to the receiver without retaining it, so it must live until here.
+    withExtendedLifetime(receiver) { poller.wheel.disarm(receiver) }
+    return state.withLock { state in
+      if case .given(let value) = state { return value } else { return nil }
+    }
+  }
+
+  /// Resumes `job` if the value was given, otherwise stores it for `give` or the deadline.
+  private func resumeWhenGiven(_ job: UnownedJob) {
+    let isGiven = state.withLock { state in
+      if case .given = state { return true }
+      state = .awaited(job)
+      return false
+    }
+    if isGiven { loop.resume(job) }
+  }
+
+  private func abandon() {
+    let job = state.withLock { state -> UnownedJob? in
+      guard case .awaited(let job) = state else { return nil }
+      state = .abandoned
+      return job
+    }
+    if let job { loop.resume(job) }
+  }
+
+  /// Receives the task's job and the end of the deadline.
+  private final class JobReceiver: JobHost {
+    private let awaited: AwaitedValue
+
+    init(_ awaited: AwaitedValue) {
+      self.awaited = awaited
+    }
+
+    override func receive(_ job: UnownedJob) {
+      awaited.resumeWhenGiven(job)
+    }
+
+    override func expired() {
+      awaited.abandon()
+    }
+  }
+}
