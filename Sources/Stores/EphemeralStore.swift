@@ -55,6 +55,14 @@ public protocol EphemeralStore: Sendable {
 
   /// Sets a function that is called when the share of a kind is nearly full. It must not block.
   func reportShortages(to report: @escaping @Sendable (StoreUsage) -> Void)
+
+  /// The operations since the start of the process and the present outage; `nil` for a store in the memory of the
+  /// process, which always answers.
+  var activity: StoreActivity? { get }
+
+  /// Sets a function that is called with a sentence for the operator when the store stops answering, and when it answers
+  /// again. It must not block.
+  func reportOutages(to report: @escaping @Sendable (String) -> Void)
 }
 
 extension EphemeralStore {
@@ -64,6 +72,10 @@ extension EphemeralStore {
   public var usage: [StoreUsage] { [] }
   /// Does nothing, for stores without shares.
   public func reportShortages(to report: @escaping @Sendable (StoreUsage) -> Void) {}
+  /// `nil`, for a store that always answers.
+  public var activity: StoreActivity? { nil }
+  /// Does nothing, for a store that always answers.
+  public func reportOutages(to report: @escaping @Sendable (String) -> Void) {}
 }
 
 /// The memory use of the entries of one kind.
@@ -83,7 +95,8 @@ public struct StoreUsage: Hashable, Sendable {
   /// The number of requests that were refused for lack of room.
   public var refusals: UInt64 = 0
 
-  init(_ kind: StoreKind) {
+  /// Creates the use of an empty share.
+  package init(_ kind: StoreKind) {
     self.kind = kind
   }
 }
