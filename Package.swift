@@ -114,7 +114,7 @@ let package = Package(
     tests("PathReadingTests", ["PathReading", "Policy"]),
     tests("EnforcementTests", ["Enforcement", "Policy", "OAuth", "ByteText"]),
     tests("SealingTests", ["Sealing", "OAuth", "ByteText", "Cryptography"]),
-    tests("StoresTests", ["Stores", "OAuth"]),
+    tests("StoresTests", ["Stores", "OAuth", "Reactor"]),
     tests("TelemetryTests", ["Telemetry"]),
     tests("ReactorTests", ["Reactor"]),
     tests("ByteTextTests", ["ByteText", "Cryptography"]),

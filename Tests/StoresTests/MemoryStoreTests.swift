@@ -16,70 +16,6 @@ struct MemoryStoreTests {
     try await store.put(key, key.kind.sample(number), holder: MemoryStoreTests.unlimited, expiry: expiry, now: now)
   }
 
-  @Test("An entry is put once, read several times and taken once", arguments: StoreKind.allCases)
-  func lifeCycle(kind: StoreKind) async throws {
-    let key = StoreKey.sample(kind)
-    #expect(try await store.get(key, now: 0) == nil)
-    #expect(try await put(key, 1) == nil)
-    #expect(try await put(key, 2) == kind.sample(1))
-    #expect(try await store.get(key, now: 9) == kind.sample(1))
-    #expect(try await store.get(key, now: 9) == kind.sample(1))
-    #expect(try await store.take(key, now: 9) == kind.sample(1))
-    #expect(try await store.take(key, now: 9) == nil)
-    #expect(try await put(key, 3, now: 9) == nil)
-    #expect(store.count == 1)
-  }
-
-  @Test("An entry is gone in the second in which it expires, and its key is free again", arguments: kinds)
-  func expiry(kind: StoreKind) async throws {
-    let key = StoreKey.sample(kind)
-    #expect(try await put(key) == nil)
-    #expect(try await store.get(key, now: 9) != nil)
-    #expect(try await store.get(key, now: 10) == nil)
-    #expect(try await store.take(key, now: 10) == nil)
-    #expect(try await !store.replace(key, kind.sample(1), with: kind.sample(2), expiry: 20, now: 10))
-    #expect(try await !store.remove(key, kind.sample(1), now: 10))
-    #expect(try await put(key, 2, expiry: 20, now: 10) == nil)
-    #expect(try await store.get(key, now: 19) == kind.sample(2))
-    #expect(store.count == 1)
-  }
-
-  @Test("An entry that is put after its expiry leaves nothing behind", arguments: kinds)
-  func bornExpired(kind: StoreKind) async throws {
-    #expect(try await put(.sample(kind), expiry: 10, now: 10) == nil)
-    #expect(store.count == 0)
-  }
-
-  @Test("The same name in another kind is another entry")
-  func otherKinds() async throws {
-    for kind in StoreKind.allCases { #expect(try await put(.sample(kind)) == nil) }
-    #expect(store.count == StoreKind.allCases.count)
-  }
-
-  @Test("A value is replaced or removed only if the caller knows it", arguments: kinds)
-  func compares(kind: StoreKind) async throws {
-    let key = StoreKey.sample(kind)
-    #expect(try await !store.replace(key, kind.sample(1), with: kind.sample(2), expiry: 10, now: 0))
-    _ = try await put(key, 1)
-    #expect(try await !store.replace(key, kind.sample(9), with: kind.sample(2), expiry: 10, now: 0))
-    #expect(try await store.replace(key, kind.sample(1), with: kind.sample(2), expiry: 20, now: 0))
-    #expect(try await store.get(key, now: 15) == kind.sample(2))
-    #expect(try await !store.remove(key, kind.sample(1), now: 15))
-    #expect(try await store.remove(key, kind.sample(2), now: 15))
-    #expect(store.count == 0)
-  }
-
-  @Test("Writes clear expired entries, so that a store in use does not grow", arguments: kinds)
-  func sweeping(kind: StoreKind) async throws {
-    for second in 0..<2_000 {
-      for number in 0..<3 {
-        let key = StoreKey.sample(kind, second * 3 + number)
-        #expect(try await put(key, expiry: Int64(second + 1 + number * 7), now: Int64(second)) == nil)
-      }
-    }
-    #expect(store.count < 200)
-  }
-
   @Test("After a pause of any length expired entries are cleared, and later entries stay", arguments: kinds)
   func pause(kind: StoreKind) async throws {
     // Beyond the last slot of the wheel, and far beyond it.
@@ -94,16 +30,6 @@ struct MemoryStoreTests {
     #expect(store.count == 1)
     #expect(try await store.get(late, now: 39_999_999) != nil)
     #expect(try await store.get(late, now: 40_000_000) == nil)
-  }
-
-  @Test("A key that is put again lives as long as its new entry, not its old one", arguments: kinds)
-  func comeback(kind: StoreKind) async throws {
-    let key = StoreKey.sample(kind)
-    _ = try await put(key, expiry: 10)
-    _ = try await store.take(key, now: 0)
-    _ = try await put(key, 2, expiry: 100)
-    for number in 2..<100 { _ = try await put(.sample(kind, number), expiry: 30, now: 20) }
-    #expect(try await store.get(key, now: 20) == kind.sample(2))
   }
 
   /// The index moves entries when an entry in front of them is removed.

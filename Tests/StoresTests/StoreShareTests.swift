@@ -5,17 +5,10 @@ import Synchronization
 import Testing
 
 /// The shares of the kinds, and of the holders within a kind.
-@Suite("6819-4.4.1.11-exhaustion: shares of the memory store")
+@Suite("6819-4.4.1.11-exhaustion: shares of a store")
 struct StoreShareTests {
   private static let evictable = StoreKind.allCases.filter { $0.row.whenFull == .evict }
   private static let kept = StoreKind.allCases.filter { $0.row.whenFull == .refuse }
-
-  private func put(
-    _ store: MemoryStore, _ key: StoreKey, _ holder: StoreHolder, expiry: Int64 = 1_000, now: Int64 = 0
-  ) async throws {
-    let existing = try await store.put(key, key.kind.sample(), holder: holder, expiry: expiry, now: now)
-    #expect(existing == nil)
-  }
 
   @Test("The shares of all kinds add up to the whole store, and their letters and names differ")
   func whole() {
@@ -34,154 +27,162 @@ struct StoreShareTests {
     #expect(Self.kept == [.claim, .code, .family])
   }
 
-  @Test("A full share refuses new entries, keeps live ones, and has room again when they expire", arguments: kept)
-  func refuses(kind: StoreKind) async throws {
-    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [kind: 100])
-    for number in 0..<100 {
-      try await put(store, .sample(kind, number), .sample(number), expiry: 20_000)
-    }
-    await #expect(throws: StoreError.full) { try await put(store, .sample(kind, 200), .sample(200), expiry: 40_000) }
-    for number in 0..<100 { #expect(try await store.get(.sample(kind, number), now: 19_999) != nil) }
-    #expect(usage(store, kind).refusals == 1)
-    #expect(usage(store, kind).evictions == 0)
-    try await put(store, .sample(kind, 200), .sample(200), expiry: 90_000, now: 40_000)
-    #expect(store.count < 100)
-  }
-
-  @Test("A full share does not take room from the other kinds", arguments: StoreKind.allCases)
-  func others(kind: StoreKind) async throws {
-    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [kind: 1])
-    try await put(store, .sample(kind, 1), .sample())
-    await #expect(throws: StoreError.full) { try await put(store, .sample(kind, 2), .sample()) }
-    for other in StoreKind.allCases where other != kind { try await put(store, .sample(other), .sample()) }
-  }
-
-  @Test("One client and network cannot fill a share that is never evicted", arguments: kept)
-  func limits(kind: StoreKind) async throws {
-    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [kind: 1_600])
-    let limit = 1_600 / kind.row.holders
-    for number in 0..<limit { try await put(store, .sample(kind, number), .sample(7)) }
-    await #expect(throws: StoreError.full) { try await put(store, .sample(kind, limit), .sample(7)) }
-    // Other holders are not affected, nor is another client of the same network.
-    try await put(store, .sample(kind, limit + 1), .sample(8))
-    try await put(
-      store, .sample(kind, limit + 2), StoreHolder(client: ClientID("other"), address: "10.0.7.1"))
-    // The room is charged to the holder that made the entry, and is returned with the entry.
-    _ = try await store.take(.sample(kind, 0), now: 0)
-    try await put(store, .sample(kind, limit + 3), .sample(7))
-  }
-
-  @Test("A holder above its part of an evictable share loses its own oldest entries", arguments: evictable)
-  func ownOldest(kind: StoreKind) async throws {
-    let store = MemoryStore(size: 8 << 20)
-    try await put(store, .sample(kind, 100_000), .sample(1))
-    let share = usage(store, kind).share
-    var puts = 0
-    while usage(store, kind).evictions < 10 {
-      try await put(store, .sample(kind, puts), .sample(2))
-      puts += 1
-      try #require(puts < 10_000)
-    }
-    #expect(usage(store, kind).bytes <= share / kind.row.holders + 1_000)
-    for number in 0..<10 { #expect(try await store.get(.sample(kind, number), now: 0) == nil) }
-    #expect(try await store.get(.sample(kind, 10), now: 0) != nil)
-    #expect(try await store.get(.sample(kind, 100_000), now: 0) != nil)
-  }
-
-  @Test("A full share evicts from the largest holder, and no holder falls below 16 entries", arguments: evictable)
-  func largestHolder(kind: StoreKind) async throws {
-    let store = MemoryStore(size: 8 << 20, entries: [kind: 60])
-    var number = 0
-    for (holder, count) in [(1, 16), (2, 24), (3, 20)] {
-      for _ in 0..<count {
-        try await put(store, .sample(kind, number), .sample(holder))
-        number += 1
+  @Test(
+    "A full share refuses new entries, keeps live ones, and has room again when they expire",
+    arguments: StoreEngine.withShares, kept)
+  func refuses(engine: StoreEngine, kind: StoreKind) async throws {
+    try await engine.run(size: MemoryStore.minimumSize, entries: [kind: 100]) { store async throws in
+      for number in 0..<100 { try await store.add(.sample(kind, number), .sample(number), seconds: 20_000) }
+      await #expect(throws: StoreError.full) {
+        try await store.add(.sample(kind, 200), .sample(200), seconds: 40_000)
       }
-    }
-    // The next entries come from new holders: 4 evict from the largest, then one from each in turn, and none below 16.
-    for step in 0..<12 { try await put(store, .sample(kind, 1_000 + step), .sample(100 + step)) }
-    #expect(usage(store, kind).evictions == 12)
-    let live = try await (0..<60).asyncFilter { try await store.get(.sample(kind, $0), now: 0) != nil }
-    #expect(live.filter { $0 < 16 }.count == 16)
-    #expect(live.filter { (16..<40).contains($0) } == Array(24..<40))
-    #expect(live.filter { $0 >= 40 } == Array(44..<60))
-    await #expect(throws: StoreError.full) { try await put(store, .sample(kind, 2_000), .sample(200)) }
-    #expect(usage(store, kind).refusals == 1)
-  }
-
-  @Test("Requests from this machine are not limited by holder, and can still be evicted for others")
-  func loopback() async throws {
-    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.claim: 160, .state: 40])
-    let local = StoreHolder(address: "127.0.0.1", isLoopback: true)
-    for number in 0..<160 { try await put(store, .sample(.claim, number), local) }
-    for number in 0..<40 { try await put(store, .sample(.state, number), local) }
-    try await put(store, .sample(.state, 100), .sample(1))
-    #expect(try await store.get(.sample(.state, 0), now: 0) == nil)
-  }
-
-  @Test("A value longer than its kind allows is refused", arguments: evictable)
-  func tooLong(kind: StoreKind) async throws {
-    guard case .upTo(let longest) = kind.row.size else { return }
-    let store = MemoryStore()
-    let value = [UInt8](repeating: 1, count: longest + 1)
-    await #expect(throws: StoreError.tooLong) {
-      try await store.put(.sample(kind), value, holder: .sample(), expiry: 10, now: 0)
-    }
-    #expect(
-      try await store.put(.sample(kind), value.dropLast(), holder: .sample(), expiry: 10, now: 0) == nil)
-  }
-
-  @Test("Reserved room is charged at once, and the room that the value does not need is returned")
-  func reserved() async throws {
-    let store = MemoryStore(size: 8 << 20)
-    let key = StoreKey.sample(.answer)
-    try await store.reserve(key, bytes: 16_384, holder: .sample(), expiry: 100, now: 0)
-    let reserved = usage(store, .answer).bytes
-    #expect(reserved > 16_384)
-    #expect(try await store.get(key, now: 0) == [])
-    let value = [UInt8](repeating: 7, count: 1_000)
-    #expect(try await store.replace(key, [], with: value, expiry: 50, now: 0))
-    #expect(usage(store, .answer).bytes == reserved - 15_384)
-    #expect(try await store.get(key, now: 49) == value)
-    #expect(try await store.get(key, now: 50) == nil)
-    // A reservation replaces the previous value, and its removal returns all of its room.
-    try await store.reserve(key, bytes: 16_384, holder: .sample(), expiry: 100, now: 0)
-    #expect(usage(store, .answer).bytes == reserved)
-    #expect(try await store.remove(key, [], now: 0))
-    #expect(usage(store, .answer).bytes == 0)
-    #expect(usage(store, .answer).entries == 0)
-  }
-
-  @Test("A reservation is refused and counted without room, and refused for a value too long or of fixed length")
-  func reservationRefused() async throws {
-    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.answer: 1])
-    try await put(store, .sample(.answer, 1), .sample())
-    await #expect(throws: StoreError.full) {
-      try await store.reserve(.sample(.answer, 2), bytes: 100, holder: .sample(), expiry: 100, now: 0)
-    }
-    #expect(usage(store, .answer).refusals == 1)
-    await #expect(throws: StoreError.tooLong) {
-      try await store.reserve(.sample(.answer, 2), bytes: 16_385, holder: .sample(), expiry: 100, now: 0)
-    }
-    await #expect(throws: StoreError.tooLong) {
-      try await store.reserve(.sample(.claim, 2), bytes: 10, holder: .sample(), expiry: 100, now: 0)
+      await store.pass(seconds: 19_999)
+      for number in 0..<100 { #expect(try await store.get(.sample(kind, number)) != nil) }
+      #expect(try store.usage(kind).refusals == 1)
+      #expect(try store.usage(kind).evictions == 0)
+      await store.pass(seconds: 20_001)
+      try await store.add(.sample(kind, 200), .sample(200), seconds: 50_000)
+      #expect(store.count < 100)
     }
   }
 
-  @Test("Reserved room is kept if the share fills up meanwhile")
-  func reservedStays() async throws {
-    let store = MemoryStore(size: MemoryStore.minimumSize)
-    let key = StoreKey.sample(.answer, 1_000)
-    try await store.reserve(key, bytes: 16_384, holder: .sample(1), expiry: 100, now: 0)
-    for number in 0..<500 {
-      _ = try? await store.put(
-        .sample(.answer, number), [UInt8](repeating: 1, count: 4_096), holder: .sample(2 + number % 50), expiry: 100,
-        now: 0)
+  @Test(
+    "A full share does not take room from the other kinds", arguments: StoreEngine.withShares, StoreKind.allCases)
+  func others(engine: StoreEngine, kind: StoreKind) async throws {
+    try await engine.run(size: MemoryStore.minimumSize, entries: [kind: 1]) { store async throws in
+      try await store.add(.sample(kind, 1), .sample())
+      await #expect(throws: StoreError.full) { try await store.add(.sample(kind, 2), .sample()) }
+      for other in StoreKind.allCases where other != kind { try await store.add(.sample(other), .sample()) }
     }
-    #expect(usage(store, .answer).refusals + usage(store, .answer).evictions > 0)
-    let value = [UInt8](repeating: 7, count: 16_384)
-    #expect(try await store.replace(key, [], with: value, expiry: 100, now: 0))
-    #expect(usage(store, .answer).bytes <= usage(store, .answer).share)
+  }
+
+  @Test("One client and network cannot fill a share that is never evicted", arguments: StoreEngine.withShares, kept)
+  func limits(engine: StoreEngine, kind: StoreKind) async throws {
+    try await engine.run(size: MemoryStore.minimumSize, entries: [kind: 1_600]) { store async throws in
+      let limit = 1_600 / kind.row.holders
+      for number in 0..<limit { try await store.add(.sample(kind, number), .sample(7)) }
+      await #expect(throws: StoreError.full) { try await store.add(.sample(kind, limit), .sample(7)) }
+      // Other holders are not affected, nor is another client of the same network.
+      try await store.add(.sample(kind, limit + 1), .sample(8))
+      try await store.add(.sample(kind, limit + 2), StoreHolder(client: ClientID("other"), address: "10.0.7.1"))
+      // The room is charged to the holder that made the entry, and is returned with the entry.
+      _ = try await store.take(.sample(kind, 0))
+      try await store.add(.sample(kind, limit + 3), .sample(7))
+      await #expect(throws: StoreError.full) { try await store.add(.sample(kind, limit + 4), .sample(7)) }
+    }
+  }
+
+  @Test(
+    "A holder above its part of an evictable share loses its own oldest entries", arguments: StoreEngine.withShares,
+    evictable)
+  func ownOldest(engine: StoreEngine, kind: StoreKind) async throws {
+    try await engine.run(size: 8 << 20) { store async throws in
+      try await store.add(.sample(kind, 100_000), .sample(1))
+      let share = try store.usage(kind).share
+      var puts = 0
+      while try store.usage(kind).evictions < 10 {
+        // Later entries expire earlier, so only the age can decide.
+        try await store.add(.sample(kind, puts), .sample(2), seconds: Int64(20_000 - puts))
+        puts += 1
+        try #require(puts < 10_000)
+      }
+      #expect(try store.usage(kind).bytes <= share / kind.row.holders + 1_000)
+      for number in 0..<10 { #expect(try await store.get(.sample(kind, number)) == nil) }
+      #expect(try await store.get(.sample(kind, 10)) != nil)
+      #expect(try await store.get(.sample(kind, 100_000)) != nil)
+    }
+  }
+
+  @Test(
+    "A full share evicts from the largest holder, and no holder falls below 16 entries",
+    arguments: StoreEngine.withShares, evictable)
+  func largestHolder(engine: StoreEngine, kind: StoreKind) async throws {
+    try await engine.run(size: 8 << 20, entries: [kind: 60]) { store async throws in
+      var number = 0
+      for (holder, count) in [(1, 16), (2, 24), (3, 20)] {
+        for _ in 0..<count {
+          try await store.add(.sample(kind, number), .sample(holder))
+          number += 1
+        }
+      }
+      // The next entries come from new holders: 4 evict from the largest, then one from each in turn, and none below 16.
+      for step in 0..<12 { try await store.add(.sample(kind, 1_000 + step), .sample(100 + step)) }
+      #expect(try store.usage(kind).evictions == 12)
+      var live: [Int] = []
+      for number in 0..<60 where try await store.get(.sample(kind, number)) != nil { live.append(number) }
+      #expect(live.filter { $0 < 16 }.count == 16)
+      #expect(live.filter { (16..<40).contains($0) } == Array(24..<40))
+      #expect(live.filter { $0 >= 40 } == Array(44..<60))
+      await #expect(throws: StoreError.full) { try await store.add(.sample(kind, 2_000), .sample(200)) }
+      #expect(try store.usage(kind).refusals == 1)
+    }
+  }
+
+  @Test(
+    "Requests from this machine are not limited by holder, and can still be evicted for others",
+    arguments: StoreEngine.withShares)
+  func loopback(engine: StoreEngine) async throws {
+    try await engine.run(size: MemoryStore.minimumSize, entries: [.claim: 160, .state: 40]) { store async throws in
+      let local = StoreHolder(address: "127.0.0.1", isLoopback: true)
+      for number in 0..<160 { try await store.add(.sample(.claim, number), local) }
+      for number in 0..<40 { try await store.add(.sample(.state, number), local) }
+      try await store.add(.sample(.state, 100), .sample(1))
+      #expect(try await store.get(.sample(.state, 0)) == nil)
+    }
+  }
+
+  @Test(
+    "Reserved room is charged at once, and the room that the value does not need is returned",
+    arguments: StoreEngine.withShares)
+  func reserved(engine: StoreEngine) async throws {
+    try await engine.run(size: 8 << 20) { fixture async throws in
+      let store = fixture.store
+      let key = StoreKey.sample(.answer)
+      try await store.reserve(key, bytes: 16_384, holder: .sample(), expiry: 100, now: 0)
+      let reserved = try fixture.usage(.answer).bytes
+      #expect(reserved > 16_384)
+      let value = [UInt8](repeating: 7, count: 1_000)
+      #expect(try await store.replace(key, [], with: value, expiry: 50, now: 0))
+      #expect(try fixture.usage(.answer).bytes == reserved - 15_384)
+      // A reservation replaces the previous value, and its removal returns all of its room.
+      try await store.reserve(key, bytes: 16_384, holder: .sample(), expiry: 100, now: 0)
+      #expect(try fixture.usage(.answer).bytes == reserved)
+      #expect(try await store.remove(key, [], now: 0))
+      #expect(try fixture.usage(.answer).bytes == 0)
+      #expect(try fixture.usage(.answer).entries == 0)
+    }
+  }
+
+  @Test("A reservation is refused and counted without room", arguments: StoreEngine.withShares)
+  func reservationRefused(engine: StoreEngine) async throws {
+    try await engine.run(size: MemoryStore.minimumSize, entries: [.answer: 1]) { fixture async throws in
+      let store = fixture.store
+      try await fixture.add(.sample(.answer, 1), .sample())
+      await #expect(throws: StoreError.full) {
+        try await store.reserve(.sample(.answer, 2), bytes: 100, holder: .sample(), expiry: 100, now: 0)
+      }
+      #expect(try fixture.usage(.answer).refusals == 1)
+    }
+  }
+
+  @Test("Reserved room is kept if the share fills up meanwhile", arguments: StoreEngine.withShares)
+  func reservedStays(engine: StoreEngine) async throws {
+    try await engine.run(size: MemoryStore.minimumSize) { fixture async throws in
+      let store = fixture.store
+      let key = StoreKey.sample(.answer, 1_000)
+      try await store.reserve(key, bytes: 16_384, holder: .sample(1), expiry: 100, now: 0)
+      for number in 0..<500 {
+        _ = try? await store.put(
+          .sample(.answer, number), [UInt8](repeating: 1, count: 4_096), holder: .sample(2 + number % 50), expiry: 100,
+          now: 0)
+      }
+      let usage = try fixture.usage(.answer)
+      #expect(usage.refusals + usage.evictions > 0)
+      let value = [UInt8](repeating: 7, count: 16_384)
+      #expect(try await store.replace(key, [], with: value, expiry: 100, now: 0))
+      let filled = try fixture.usage(.answer)
+      #expect(filled.bytes <= filled.share)
+    }
   }
 
   @Test("A state that any client can create is at most 512 bytes long")
@@ -189,18 +190,36 @@ struct StoreShareTests {
     #expect(StoreKind.state.row.size == .upTo(512))
   }
 
-  @Test("The operator is warned once when four fifths of a share are in use, and again after relief", arguments: kept)
-  func warning(kind: StoreKind) async throws {
-    let store = MemoryStore(size: MemoryStore.minimumSize, entries: [kind: 100])
-    let warnings = Warnings()
-    store.reportShortages { usage in warnings.kinds.withLock { $0.append(usage.kind) } }
-    for number in 0..<79 { try await put(store, .sample(kind, number), .sample(number)) }
-    #expect(warnings.seen.isEmpty)
-    for number in 79..<90 { try await put(store, .sample(kind, number), .sample(number)) }
-    #expect(warnings.seen == [kind])
-    for number in 0..<40 { _ = try await store.take(.sample(kind, number), now: 0) }
-    for number in 90..<130 { try await put(store, .sample(kind, number), .sample(number)) }
-    #expect(warnings.seen == [kind, kind])
+  @Test(
+    "The operator is warned once when four fifths of a share are in use, and again after relief",
+    arguments: StoreEngine.withShares, kept)
+  func warning(engine: StoreEngine, kind: StoreKind) async throws {
+    try await engine.run(size: MemoryStore.minimumSize, entries: [kind: 100]) { store async throws in
+      let warnings = Warnings()
+      store.store.reportShortages { usage in warnings.kinds.withLock { $0.append(usage.kind) } }
+      for number in 0..<79 { try await store.add(.sample(kind, number), .sample(number)) }
+      #expect(warnings.seen.isEmpty)
+      for number in 79..<90 { try await store.add(.sample(kind, number), .sample(number)) }
+      #expect(warnings.seen == [kind])
+      for number in 0..<40 { _ = try await store.take(.sample(kind, number)) }
+      for number in 90..<130 { try await store.add(.sample(kind, number), .sample(number)) }
+      #expect(warnings.seen == [kind, kind])
+    }
+  }
+
+  @Test(
+    "Writes clear expired entries, so that a store in use does not grow", arguments: StoreEngine.withShares,
+    [StoreKind.claim, .state])
+  func sweeping(engine: StoreEngine, kind: StoreKind) async throws {
+    try await engine.run { store async throws in
+      for second in 0..<500 {
+        for number in 0..<3 {
+          try await store.add(.sample(kind, second * 3 + number), .sample(second), seconds: Int64(1 + number * 7))
+        }
+        await store.pass(seconds: 1)
+      }
+      #expect(store.count < 200)
+    }
   }
 
   private final class Warnings: Sendable {
@@ -208,15 +227,12 @@ struct StoreShareTests {
     var seen: [StoreKind] { kinds.withLock { $0 } }
   }
 
-  private func usage(_ store: MemoryStore, _ kind: StoreKind) -> StoreUsage {
-    store.usage.first { $0.kind == kind } ?? store.usage[0]
-  }
-
-  @Test("1,000,000 families of refresh tokens take at most 160 MiB")
-  func families() {
+  @Test("1,000,000 families of refresh tokens take at most 160 MiB of memory")
+  func families() throws {
     // The charge for a family, which covers its record, its place in the wheel and its part of the index.
     let store = MemoryStore(size: 256 << 20, entries: [.family: 1_000_000])
-    #expect(usage(store, .family).share <= 160 << 20)
+    let usage = try #require(store.usage.first { $0.kind == .family })
+    #expect(usage.share <= 160 << 20)
     guard case .fixed(let length) = StoreKind.family.row.size else {
       Issue.record("a family has no fixed length")
       return
@@ -282,13 +298,5 @@ struct StoreHolderTests {
     ])
   func different(one: String, other: String) {
     #expect(StoreHolder(address: one) != StoreHolder(address: other))
-  }
-}
-
-extension Sequence where Element: Sendable {
-  fileprivate func asyncFilter(_ isIncluded: (Element) async throws -> Bool) async rethrows -> [Element] {
-    var result: [Element] = []
-    for element in self where try await isIncluded(element) { result.append(element) }
-    return result
   }
 }

@@ -1,0 +1,138 @@
+import OAuth
+import Reactor
+import Stores
+import Testing
+
+/// The engines on which the suites run. A new engine is one more case and the store that a test gets for it.
+enum StoreEngine: String, CaseIterable, CustomTestStringConvertible {
+  case memory
+
+  var testDescription: String { rawValue }
+
+  /// The engines that give each kind a share and evict entries. The others have only limits by holder and expiry.
+  static let withShares = allCases.filter(\.hasShares)
+
+  private var hasShares: Bool {
+    switch self {
+    case .memory: true
+    }
+  }
+
+  /// Runs `body` on a worker with a new, empty store.
+  ///
+  /// - Parameters:
+  ///   - size: the bytes of the store, for an engine with shares.
+  ///   - entries: the maximum number of entries of some kinds, for an engine with shares.
+  func run(
+    size: Int = 32 << 20, entries: [StoreKind: Int] = [:],
+    _ body: @escaping @Sendable (StoreFixture) async throws -> Void
+  ) async throws {
+    switch self {
+    case .memory: try await StoreFixture.run(MemoryStore(size: size, entries: entries), body)
+    }
+  }
+}
+
+/// A store and the clock of its test.
+final class StoreFixture {
+  let store: any EphemeralStore
+  private let workers: [Worker]
+  /// Seconds since 1970.
+  private(set) var now: Int64
+  private let sleeps: Bool
+
+  private init(_ store: any EphemeralStore, _ workers: [Worker], now: Int64, sleeps: Bool) {
+    self.store = store
+    self.workers = workers
+    self.now = now
+    self.sleeps = sleeps
+  }
+
+  /// Runs `body` on the first of two workers.
+  ///
+  /// - Parameters:
+  ///   - now: the time at which the test's clock starts, in seconds since 1970.
+  ///   - sleeps: true if the engine reads its own clock, so that the test has to wait.
+  static func run(
+    _ store: any EphemeralStore, now: Int64 = 0, sleeps: Bool = false,
+    _ body: @escaping @Sendable (StoreFixture) async throws -> Void
+  ) async throws {
+    let workers = try (0..<2).map { try Worker(index: $0) }
+    for worker in workers { try worker.start(name: "store-test") }
+    let task = await workers[0].launch { _ in
+      try await body(StoreFixture(store, workers, now: now, sleeps: sleeps))
+    }
+    let outcome = await task.result
+    for worker in workers { await worker.stop() }
+    try outcome.get()
+  }
+
+  /// Advances the clock.
+  func pass(seconds: Int64) async {
+    now += seconds
+    if sleeps, let poller = Poller.current { await poller.pause(Int(seconds) * 1_000) }
+  }
+
+  /// Runs `body` `count` times at the same time, on both workers, and returns all results.
+  func simultaneously<Result: Sendable>(
+    _ count: Int, _ body: @escaping @Sendable (_ number: Int) async throws -> Result
+  ) async throws -> [Result] {
+    var tasks: [Task<Result, any Error>] = []
+    for number in 0..<count {
+      await tasks.append(workers[number % workers.count].launch { _ in try await body(number) })
+    }
+    var results: [Result] = []
+    for task in tasks { try await results.append(task.value) }
+    return results
+  }
+
+  // MARK: Steps of tests
+
+  /// Stores a sample value of the kind. Returns the existing value, or `nil` if there was none.
+  func put(
+    _ key: StoreKey, _ number: Int = 1, holder: StoreHolder? = nil, seconds: Int64 = 10
+  ) async throws -> [UInt8]? {
+    try await store.put(
+      key, key.kind.sample(number), holder: holder ?? StoreHolder(address: "127.0.0.1", isLoopback: true),
+      expiry: now + seconds, now: now)
+  }
+
+  /// Stores a sample value of the kind under a key without an entry.
+  func add(_ key: StoreKey, _ holder: StoreHolder, seconds: Int64 = 1_000) async throws {
+    let existing = try await put(key, holder: holder, seconds: seconds)
+    #expect(existing == nil)
+  }
+
+  func get(_ key: StoreKey) async throws -> [UInt8]? { try await store.get(key, now: now) }
+  func take(_ key: StoreKey) async throws -> [UInt8]? { try await store.take(key, now: now) }
+
+  func remove(_ key: StoreKey, _ number: Int) async throws -> Bool {
+    try await store.remove(key, key.kind.sample(number), now: now)
+  }
+
+  func replace(_ key: StoreKey, _ old: Int, with new: Int, seconds: Int64 = 10) async throws -> Bool {
+    try await store.replace(key, key.kind.sample(old), with: key.kind.sample(new), expiry: now + seconds, now: now)
+  }
+
+  func usage(_ kind: StoreKind) throws -> StoreUsage {
+    try #require(store.usage.first { $0.kind == kind })
+  }
+
+  /// The number of entries of all kinds, for an engine that counts them.
+  var count: Int { store.usage.reduce(0) { $0 + $1.entries } }
+}
+
+extension Worker {
+  /// Starts a task on the worker, in the way in which the worker starts its activities.
+  func launch<Result: Sendable>(
+    _ body: @escaping @Sendable (isolated Worker) async throws -> Result
+  ) -> Task<Result, any Error> {
+    Task.immediate { try await self.perform(body) }
+  }
+
+  private func perform<Result: Sendable>(
+    _ body: @Sendable (isolated Worker) async throws -> Result
+  ) async throws -> Result {
+    try await body(self)
+  }
+}
