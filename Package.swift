@@ -49,6 +49,7 @@ let package = Package(
     .systemLibrary(name: "CNghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .systemLibrary(name: "CYAML", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
 
     // Bytes as text: the scanning and decoding that all parsers share.
     module("ByteText", settings: crossModule),
@@ -63,10 +64,13 @@ let package = Package(
     module("Cryptography", ["COpenSSL"], settings: dataPath),
     module("YAML", ["CYAML"]),
     module("Compression", ["ByteText", "CZlib"]),
+    module("SQLite", ["CSQLite"]),
 
     // What is kept and how it is sealed.
     module("Sealing", ["OAuth", "ByteText", "Cryptography"], settings: dataPath),
     module("Stores", ["OAuth", "Cryptography"], settings: crossModule),
+    // The store in a file, with a thread of its own.
+    module("DiskStore", ["Stores", "SQLite", "OAuth", "Cryptography", "Reactor"]),
 
     // The proxy: knows no OAuth.
     module("Reactor", ["CLinux"], settings: dataPath),
@@ -114,7 +118,11 @@ let package = Package(
     tests("PathReadingTests", ["PathReading", "Policy"]),
     tests("EnforcementTests", ["Enforcement", "Policy", "OAuth", "ByteText"]),
     tests("SealingTests", ["Sealing", "OAuth", "ByteText", "Cryptography"]),
-    tests("StoresTests", ["Stores", "OAuth", "Reactor"]),
+    tests("StoresTests", ["Stores", "DiskStore", "OAuth", "Reactor"]),
+    // Puts load on a store in a file, for Tests/Stores.
+    .executableTarget(
+      name: "StoreLoad", dependencies: ["DiskStore", "Stores", "OAuth", "Reactor"], path: "Tests/StoreLoad",
+      swiftSettings: settings),
     tests("TelemetryTests", ["Telemetry"]),
     tests("ReactorTests", ["Reactor"]),
     tests("ByteTextTests", ["ByteText", "Cryptography"]),

@@ -4,7 +4,7 @@
 /// A holder is the client and network that entries are charged to (`StoreHolder`). If there is no room for a new entry,
 /// the oldest entry of the largest holder is evicted, but no holder is reduced to fewer than 16 entries in this way. If
 /// a limited holder has reached its own limit, its own oldest entries are evicted.
-struct EntryTable: Sendable {
+package struct EntryTable: Sendable {
   private struct Entry: Sendable {
     let key: StoreKey
     var value: [UInt8]
@@ -26,7 +26,7 @@ struct EntryTable: Sendable {
 
   private static let none = UInt32.max
   /// The number of entries that other holders cannot evict.
-  static let spared = 16
+  package static let spared = 16
   /// The maximum number of expired entries that a write removes as long as there is room, so that no write takes long.
   private static let sweep = 8
   /// The bytes of an entry without its value: its records in the table, the index and the wheel, and its part of the

@@ -5,10 +5,10 @@ public import OAuth
 /// Networks are IPv4 /24 and IPv6 /56, the usual sizes for one customer or one site.
 public struct StoreHolder: Hashable, Sendable {
   /// A hash with a key of this process, so that an attacker cannot choose the holders with which it shares a limit.
-  let fingerprint: UInt64
+  package let fingerprint: UInt64
   /// True if the holder is limited. Requests from this machine are not limited: a local reverse proxy that is not in
   /// `trusted_proxies` would make all clients one holder.
-  let isLimited: Bool
+  package let isLimited: Bool
 
   /// Creates a holder.
   ///

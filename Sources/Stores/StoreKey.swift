@@ -9,8 +9,8 @@ public struct StoreKey: Hashable, Sendable {
 
   /// The kind of the entry.
   public let kind: StoreKind
-  let high: UInt64
-  let low: UInt64
+  package let high: UInt64
+  package let low: UInt64
 
   /// Creates the name of an entry for a public value, such as a transaction id.
   public init(_ kind: StoreKind, id: TransactionID) {

@@ -80,7 +80,7 @@ extension StoreKind {
 
 extension StoreKind {
   /// The index of the kind in `allCases`.
-  var place: Int {
+  package var place: Int {
     switch self {
     case .claim: 0
     case .code: 1

@@ -1,3 +1,5 @@
+import DiskStore
+import Foundation
 import OAuth
 import Reactor
 import Stores
@@ -6,6 +8,7 @@ import Testing
 /// The engines on which the suites run. A new engine is one more case and the store that a test gets for it.
 enum StoreEngine: String, CaseIterable, CustomTestStringConvertible {
   case memory
+  case file
 
   var testDescription: String { rawValue }
 
@@ -14,7 +17,7 @@ enum StoreEngine: String, CaseIterable, CustomTestStringConvertible {
 
   private var hasShares: Bool {
     switch self {
-    case .memory: true
+    case .memory, .file: true
     }
   }
 
@@ -29,6 +32,12 @@ enum StoreEngine: String, CaseIterable, CustomTestStringConvertible {
   ) async throws {
     switch self {
     case .memory: try await StoreFixture.run(MemoryStore(size: size, entries: entries), body)
+    case .file:
+      try await StoreFolder.with { folder in
+        let store = try FileStore(path: folder.path("state.db"), size: size, entries: entries)
+        defer { store.close() }
+        try await StoreFixture.run(store, body)
+      }
     }
   }
 }
@@ -122,6 +131,17 @@ final class StoreFixture {
   var count: Int { store.usage.reduce(0) { $0 + $1.entries } }
 }
 
+/// Returns the error that `body` throws; `nil` if it throws none. `#expect(throws:)` would run `body` outside of the
+/// worker.
+func failure(_ body: () async throws -> Void) async -> StoreError? {
+  do {
+    try await body()
+    return nil
+  } catch {
+    return error as? StoreError
+  }
+}
+
 extension Worker {
   /// Starts a task on the worker, in the way in which the worker starts its activities.
   func launch<Result: Sendable>(
@@ -134,5 +154,21 @@ extension Worker {
     _ body: @Sendable (isolated Worker) async throws -> Result
   ) async throws -> Result {
     try await body(self)
+  }
+}
+
+/// A directory for the files of a test, removed when the test ends.
+struct StoreFolder: Sendable {
+  private let root: String
+
+  func path(_ name: String) -> String { root + "/" + name }
+
+  static func with(_ body: (StoreFolder) async throws -> Void) async throws {
+    // In memory if the system has such a directory: these tests check content, and each operation is synced.
+    let parent = FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
+    let root = parent + "/proofgate-store-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: root) }
+    try await body(StoreFolder(root: root))
   }
 }

@@ -33,9 +33,10 @@ struct StoreShareTests {
   func refuses(engine: StoreEngine, kind: StoreKind) async throws {
     try await engine.run(size: MemoryStore.minimumSize, entries: [kind: 100]) { store async throws in
       for number in 0..<100 { try await store.add(.sample(kind, number), .sample(number), seconds: 20_000) }
-      await #expect(throws: StoreError.full) {
-        try await store.add(.sample(kind, 200), .sample(200), seconds: 40_000)
-      }
+      #expect(
+        await failure {
+          try await store.add(.sample(kind, 200), .sample(200), seconds: 40_000)
+        } == .full)
       await store.pass(seconds: 19_999)
       for number in 0..<100 { #expect(try await store.get(.sample(kind, number)) != nil) }
       #expect(try store.usage(kind).refusals == 1)
@@ -51,7 +52,7 @@ struct StoreShareTests {
   func others(engine: StoreEngine, kind: StoreKind) async throws {
     try await engine.run(size: MemoryStore.minimumSize, entries: [kind: 1]) { store async throws in
       try await store.add(.sample(kind, 1), .sample())
-      await #expect(throws: StoreError.full) { try await store.add(.sample(kind, 2), .sample()) }
+      #expect(await failure { try await store.add(.sample(kind, 2), .sample()) } == .full)
       for other in StoreKind.allCases where other != kind { try await store.add(.sample(other), .sample()) }
     }
   }
@@ -61,14 +62,14 @@ struct StoreShareTests {
     try await engine.run(size: MemoryStore.minimumSize, entries: [kind: 1_600]) { store async throws in
       let limit = 1_600 / kind.row.holders
       for number in 0..<limit { try await store.add(.sample(kind, number), .sample(7)) }
-      await #expect(throws: StoreError.full) { try await store.add(.sample(kind, limit), .sample(7)) }
+      #expect(await failure { try await store.add(.sample(kind, limit), .sample(7)) } == .full)
       // Other holders are not affected, nor is another client of the same network.
       try await store.add(.sample(kind, limit + 1), .sample(8))
       try await store.add(.sample(kind, limit + 2), StoreHolder(client: ClientID("other"), address: "10.0.7.1"))
       // The room is charged to the holder that made the entry, and is returned with the entry.
       _ = try await store.take(.sample(kind, 0))
       try await store.add(.sample(kind, limit + 3), .sample(7))
-      await #expect(throws: StoreError.full) { try await store.add(.sample(kind, limit + 4), .sample(7)) }
+      #expect(await failure { try await store.add(.sample(kind, limit + 4), .sample(7)) } == .full)
     }
   }
 
@@ -113,7 +114,7 @@ struct StoreShareTests {
       #expect(live.filter { $0 < 16 }.count == 16)
       #expect(live.filter { (16..<40).contains($0) } == Array(24..<40))
       #expect(live.filter { $0 >= 40 } == Array(44..<60))
-      await #expect(throws: StoreError.full) { try await store.add(.sample(kind, 2_000), .sample(200)) }
+      #expect(await failure { try await store.add(.sample(kind, 2_000), .sample(200)) } == .full)
       #expect(try store.usage(kind).refusals == 1)
     }
   }
@@ -158,9 +159,10 @@ struct StoreShareTests {
     try await engine.run(size: MemoryStore.minimumSize, entries: [.answer: 1]) { fixture async throws in
       let store = fixture.store
       try await fixture.add(.sample(.answer, 1), .sample())
-      await #expect(throws: StoreError.full) {
-        try await store.reserve(.sample(.answer, 2), bytes: 100, holder: .sample(), expiry: 100, now: 0)
-      }
+      #expect(
+        await failure {
+          try await store.reserve(.sample(.answer, 2), bytes: 100, holder: .sample(), expiry: 100, now: 0)
+        } == .full)
       #expect(try fixture.usage(.answer).refusals == 1)
     }
   }

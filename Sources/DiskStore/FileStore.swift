@@ -1,0 +1,231 @@
+public import OAuth
+internal import Reactor
+internal import SQLite
+public import Stores
+internal import Synchronization
+
+/// The store of one machine: an SQLite file, which survives a restart, the end of the process and a power cut.
+///
+/// Operations are called on a worker and never block it: the store's own thread executes them (`StoreWriter`). An
+/// operation returns once its result is durable on the disk. Only one process can use the file at a time.
+public final class FileStore: EphemeralStore {
+  /// The default size: 256 MiB, enough for 811,000 families of refresh tokens.
+  public static let defaultSize = 256 << 20
+  /// The milliseconds after which an operation fails. A disk that takes longer counts as not answering.
+  static let patience = 5_000
+
+  /// The epoch of the file. It continues after a restart.
+  public let epoch: EpochID
+  /// True if the file was created when it was opened.
+  public let isNew: Bool
+  private let path: String
+  private let queue: StoreQueue
+  private let shared = StoreShared()
+
+  private struct Opened: Sendable {
+    let epoch: EpochID
+    let isNew: Bool
+  }
+
+  private final class Opening: Sendable {
+    let result = Mutex<Result<Opened, FileStoreError>?>(nil)
+    let signal: ThreadSignal
+
+    init() throws(IOError) { signal = try ThreadSignal() }
+
+    func finish(_ opened: Result<Opened, FileStoreError>) {
+      result.withLock { $0 = opened }
+      signal.signal()
+    }
+  }
+
+  /// Opens the file, or creates it if it does not exist, and starts the thread. Blocks until the file is open. Throws if
+  /// the file cannot be used; a file with other content is never replaced.
+  ///
+  /// - Parameters:
+  ///   - size: the maximum bytes of all entries.
+  ///   - entries: the maximum number of entries of some kinds, in place of the limit from `size`; for tests.
+  public init(
+    path: String, size: Int = FileStore.defaultSize, entries: [StoreKind: Int] = [:]
+  ) throws(FileStoreError) {
+    let (shared, ended) = (shared, Ending())
+    let opening: Opening
+    do throws(IOError) {
+      let queue = try StoreQueue()
+      opening = try Opening()
+      self.queue = queue
+      let started = opening
+      try OSThread.start("store") {
+        FileStore.run(path, size: size, entries: entries, queue, shared, started)
+        ended.isDone.store(true, ordering: .releasing)
+      }
+    } catch {
+      throw FileStoreError(path, .system(message: error.description))
+    }
+    self.path = path
+    self.ending = ended
+    opening.signal.wait()
+    guard let result = opening.result.withLock({ $0 }) else {
+      throw FileStoreError(path, .system(message: "its thread ended"))
+    }
+    let opened = try result.get()
+    epoch = opened.epoch
+    isNew = opened.isNew
+  }
+
+  private static func run(
+    _ path: String, size: Int, entries: [StoreKind: Int], _ queue: StoreQueue, _ shared: StoreShared,
+    _ opening: Opening
+  ) {
+    let writer: StoreWriter
+    let opened: Opened
+    do throws(FileStoreError) {
+      let file = try StoreFile(opening: path)
+      opened = Opened(epoch: file.epoch, isNew: file.isNew)
+      do throws(SQLiteError) {
+        writer = try StoreWriter(file, size: size, entries: entries, shared: shared)
+      } catch {
+        throw FileStoreError(path, error)
+      }
+    } catch {
+      return opening.finish(.failure(error))
+    }
+    opening.finish(.success(opened))
+    writer.run(queue)
+  }
+
+  // MARK: Operations
+
+  /// 5 seconds: one machine has one clock, which a time server may set back by seconds.
+  public var clockTolerance: Int64 { 5 }
+
+  /// Stores `value` if there is no entry. Throws `.full`, `.tooLong`, or `.unavailable` if the disk does not answer or the
+  /// value has the wrong length for its kind.
+  public func put(
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError) -> [UInt8]? {
+    if case .upTo(let longest) = key.kind.row.size, value.count > longest { throw .tooLong }
+    return try await self.value(key, .put(value, holder: holder, expiry: expiry), now)
+  }
+
+  /// Reserves room for a value. Throws `.full`, `.tooLong`, or `.unavailable` if the disk does not answer.
+  public func reserve(
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError) {
+    guard case .upTo(let longest) = key.kind.row.size, bytes <= longest else { throw .tooLong }
+    _ = try await answer(key, .reserve(bytes: bytes, holder: holder, expiry: expiry), now)
+  }
+
+  /// Replaces `old` by `new` if `old` is the current value. Throws `.full`, `.tooLong`, or `.unavailable` if the disk does
+  /// not answer or the value has the wrong length for its kind.
+  public func replace(
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+  ) async throws(StoreError) -> Bool {
+    if case .upTo(let longest) = key.kind.row.size, new.count > longest { throw .tooLong }
+    guard case .flag(let isDone) = try await answer(key, .replace(old, with: new, expiry: expiry), now) else {
+      return false
+    }
+    return isDone
+  }
+
+  /// Returns the value and keeps the entry. Throws `.unavailable` if the disk does not answer.
+  public func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+    try await value(key, .get, now)
+  }
+
+  /// Returns the value and removes the entry. Throws `.unavailable` if the disk does not answer.
+  public func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+    try await value(key, .take(nil), now)
+  }
+
+  /// Removes the entry if `value` is its value. Throws `.unavailable` if the disk does not answer.
+  public func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool {
+    try await self.value(key, .take(value), now) != nil
+  }
+
+  private func value(
+    _ key: StoreKey, _ operation: StoreRequest.Operation, _ now: Int64
+  ) async throws(StoreError) -> [UInt8]? {
+    guard case .value(let value) = try await answer(key, operation, now) else { return nil }
+    return value
+  }
+
+  private func answer(
+    _ key: StoreKey, _ operation: StoreRequest.Operation, _ now: Int64
+  ) async throws(StoreError) -> StoreRequest.Answer {
+    guard let poller = Poller.current else {
+      throw .unavailable("the store was used outside of a worker")
+    }
+    let request = StoreRequest(
+      key: key, operation: operation, now: now, began: SystemClock.monotonicNanoseconds(),
+      reply: AwaitedValue(on: poller))
+    guard queue.add(request) else {
+      shared.meter.failed(.unavailable)
+      throw .unavailable("too many operations wait for the disk")
+    }
+    // `poller.now` is the start of the turn, which may be a while ago.
+    let deadline = Deadline(milliseconds: request.began / 1_000_000 + UInt64(FileStore.patience))
+    guard let answer = await request.reply.take(on: poller, until: deadline) else {
+      shared.meter.failed(.timeout)
+      shared.away("the disk does not answer", path: path)
+      throw .unavailable("the disk does not answer")
+    }
+    return try answer.get()
+  }
+
+  // MARK: Measurements
+
+  /// Returns the number of families of refresh tokens that fit into a store of `size` bytes.
+  public static func capacity(size: Int) -> Int { KindTable.capacity(.family, size: size) ?? 0 }
+
+  /// The use of each kind's share, as of the last transaction.
+  public var usage: [StoreUsage] { shared.usage }
+
+  /// Sets a function that is called when the share of a kind is nearly full. It must not block.
+  public func reportShortages(to report: @escaping @Sendable (StoreUsage) -> Void) {
+    shared.reportShortages(to: report)
+  }
+
+  /// The operations since the start of the process, and the present outage.
+  public var activity: StoreActivity? { shared.meter.activity(epoch: epoch) }
+
+  /// Sets a function that is called with a sentence when an outage begins or ends. It must not block.
+  public func reportOutages(to report: @escaping @Sendable (String) -> Void) {
+    shared.reportOutages(to: report)
+  }
+
+  /// The copies of the write-ahead log into the file.
+  public var checkpoints: CheckpointFigures { shared.checkpoints }
+
+  // MARK: The end
+
+  /// Makes the thread finish the waiting operations, close the file and end. Later operations fail.
+  public func close() {
+    queue.close()
+  }
+
+  /// True once the file is closed.
+  public var isClosed: Bool { ending.isDone.load(ordering: .acquiring) }
+
+  private let ending: Ending
+
+  private final class Ending: Sendable {
+    let isDone = Atomic<Bool>(false)
+  }
+}
+
+extension FileStore {
+  /// Reads the whole file and compares each index with its table. Throws the first problem.
+  public static func check(_ path: String) throws(FileStoreError) -> FileStoreReport {
+    let file = try StoreFile(existing: path)
+    return FileStoreReport(epoch: file.epoch, entries: try file.check())
+  }
+
+  /// Replaces the file by a new, empty store with a new epoch, also if the file is damaged or missing.
+  ///
+  /// Returns the name under which the old file is kept if it was not recognised as a store. Throws if the file is in use
+  /// or cannot be replaced.
+  public static func reset(_ path: String) throws(FileStoreError) -> String? {
+    try StoreFile.reset(path)
+  }
+}

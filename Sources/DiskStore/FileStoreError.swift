@@ -1,0 +1,77 @@
+internal import SQLite
+
+/// The reason why a file cannot be used as a store, with advice for the operator.
+public struct FileStoreError: Error, Hashable, Sendable, CustomStringConvertible {
+  enum Problem: Hashable, Sendable {
+    case held
+    case notRegular
+    case empty
+    /// The log exists without its file.
+    case lost
+    case foreign
+    case newer(version: Int64)
+    case damaged(detail: String)
+    case full
+    case readOnly
+    case system(message: String)
+  }
+
+  /// The path, as in the policy.
+  public let path: String
+  let problem: Problem
+
+  init(_ path: String, _ problem: Problem) {
+    self.path = path
+    self.problem = problem
+  }
+
+  init(_ path: String, _ error: SQLiteError) {
+    let problem: Problem =
+      switch error.reason {
+      case .busy: .held
+      case .full: .full
+      case .readOnly: .readOnly
+      case .damaged: .damaged(detail: error.message)
+      case .cannotOpen, .inputOutput, .other: .system(message: error.description)
+      }
+    self.init(path, problem)
+  }
+
+  init(_ path: String, _ problem: DatabaseFile.Problem) {
+    switch problem {
+    case .missing: self.init(path, Problem.system(message: "no such file"))
+    case .held: self.init(path, Problem.held)
+    case .notRegular: self.init(path, Problem.notRegular)
+    case .failed(let message): self.init(path, Problem.system(message: message))
+    }
+  }
+
+  /// True if the content of the file is the problem, so that `proofgate store reset` is the solution.
+  public var isDamage: Bool {
+    switch problem {
+    case .empty, .lost, .foreign, .damaged: true
+    case .held, .notRegular, .newer, .full, .readOnly, .system: false
+    }
+  }
+
+  /// A sentence without a period.
+  public var description: String {
+    let reset = "`proofgate store reset \(path)` creates a new one with a new epoch"
+    return switch problem {
+    case .held: "the store \(path) is used by another process; each gateway needs a file of its own"
+    case .notRegular: "the store \(path) is not a regular file"
+    case .empty: "the store \(path) is damaged: it is empty; restore it from a backup, or \(reset)"
+    case .lost:
+      "the store \(path) is missing, but its log \(path)-wal exists; restore the file, or \(reset)"
+    case .foreign: "\(path) is not a store of Proofgate; name another file, or \(reset)"
+    case .newer(let version):
+      "the store \(path) has version \(version), which a newer Proofgate wrote; use that one, or name another file"
+    case .damaged(let detail):
+      "the store \(path) is damaged: \(detail); restore it from a backup, or \(reset)"
+    case .full: "the store \(path) cannot be written: the disk is full"
+    case .readOnly:
+      "the store \(path) cannot be written: the file, its directory or the file system is read-only"
+    case .system(let message): "the store \(path) cannot be opened: \(message)"
+    }
+  }
+}

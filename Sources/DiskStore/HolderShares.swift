@@ -1,0 +1,40 @@
+internal import Stores
+
+/// The room that each holder uses of a share whose entries can be evicted.
+struct HolderShares {
+  private struct Holder {
+    var bytes = 0
+    var count = 0
+  }
+
+  private var holders: [UInt64: Holder] = [:]
+  /// The holders that have more entries than the number that others cannot evict.
+  private var large: Set<UInt64> = []
+
+  /// Returns the bytes of the holder's entries.
+  func bytes(_ holder: UInt64) -> Int { holders[holder]?.bytes ?? 0 }
+  /// Returns the number of the holder's entries.
+  func count(_ holder: UInt64) -> Int { holders[holder]?.count ?? 0 }
+
+  /// The holder whose oldest entry may be evicted for others: the one with the most bytes; `nil` if each holder has too
+  /// few entries.
+  var largest: UInt64? { large.max { bytes($0) < bytes($1) } }
+
+  /// Adds entries of a holder, or only bytes if `count` is 0.
+  mutating func add(_ holder: UInt64, bytes: Int, count: Int) {
+    var own = holders[holder] ?? Holder()
+    own.bytes += bytes
+    own.count += count
+    holders[holder] = own
+    if own.count > EntryTable.spared { large.insert(holder) }
+  }
+
+  /// Removes one entry of a holder.
+  mutating func remove(_ holder: UInt64, bytes: Int) {
+    guard var own = holders[holder] else { return }
+    own.bytes -= bytes
+    own.count -= 1
+    holders[holder] = own.count == 0 ? nil : own
+    if own.count <= EntryTable.spared { large.remove(holder) }
+  }
+}

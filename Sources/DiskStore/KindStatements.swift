@@ -1,0 +1,129 @@
+internal import SQLite
+internal import Stores
+
+/// The table of one kind in the file, and its compiled statements. Not Sendable: only the store's thread uses it.
+final class KindStatements {
+  /// An entry.
+  struct Row {
+    let id: Int64
+    let expiry: Int64
+    let holder: Int64
+    let room: Int
+    var value: [UInt8] = []
+  }
+
+  private let selectEntry: Statement
+  private let insertEntry: Statement
+  private let updateEntry: Statement
+  private let updateEntryAndDue: Statement
+  private let deleteEntry: Statement
+  private let selectDue: Statement
+  private let updateDue: Statement
+  /// `nil` for a kind whose entries are not evicted.
+  private let selectOldest: Statement?
+
+  /// Returns the statements that create the table.
+  ///
+  /// `id` counts the entries in the order in which they were put. `due` is never after `expiry`: if an entry gets a later
+  /// expiry, its `due` changes only when the old time has come, so most changes touch one row and no index.
+  static func schema(_ kind: StoreKind) -> String {
+    let name = kind.row.name
+    return """
+      CREATE TABLE \(name) (
+        id INTEGER PRIMARY KEY, high INTEGER NOT NULL, low INTEGER NOT NULL, due INTEGER NOT NULL,
+        expiry INTEGER NOT NULL, holder INTEGER NOT NULL, room INTEGER NOT NULL, value BLOB NOT NULL) STRICT;
+      CREATE UNIQUE INDEX \(name)_key ON \(name) (high, low);
+      CREATE INDEX \(name)_due ON \(name) (due);
+      \(kind.row.whenFull == .evict ? "CREATE INDEX \(name)_holder ON \(name) (holder);" : "")
+      """
+  }
+
+  /// Compiles the statements of a kind.
+  init(_ kind: StoreKind, in database: Database) throws(SQLiteError) {
+    let name = kind.row.name
+    selectEntry = try database.prepare("SELECT id, expiry, holder, room, value FROM \(name) WHERE high = ? AND low = ?")
+    insertEntry = try database.prepare("INSERT INTO \(name) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+    updateEntry = try database.prepare("UPDATE \(name) SET value = ?2, expiry = ?3, room = ?4 WHERE id = ?1")
+    updateEntryAndDue = try database.prepare(
+      "UPDATE \(name) SET value = ?2, expiry = ?3, room = ?4, due = ?3 WHERE id = ?1")
+    deleteEntry = try database.prepare("DELETE FROM \(name) WHERE id = ?")
+    selectDue = try database.prepare("SELECT id, expiry, holder, room FROM \(name) WHERE due <= ? ORDER BY due LIMIT ?")
+    updateDue = try database.prepare("UPDATE \(name) SET due = ?2 WHERE id = ?1")
+    selectOldest =
+      kind.row.whenFull == .evict
+      ? try database.prepare("SELECT id, room FROM \(name) WHERE holder = ? ORDER BY id LIMIT 1") : nil
+  }
+
+  /// Returns the entry of a key, expired or not.
+  func row(of key: StoreKey) throws(SQLiteError) -> Row? {
+    try selectEntry.bind(1, Int64(bitPattern: key.high))
+    try selectEntry.bind(2, Int64(bitPattern: key.low))
+    guard try selectEntry.step() else { return nil }
+    defer { selectEntry.reset() }
+    return Row(
+      id: selectEntry.number(0), expiry: selectEntry.number(1), holder: selectEntry.number(2),
+      room: Int(selectEntry.number(3)),
+      value: selectEntry.bytes(4))
+  }
+
+  /// Adds an entry.
+  func insert(_ key: StoreKey, _ row: Row) throws(SQLiteError) {
+    try insertEntry.bind(1, row.id)
+    try insertEntry.bind(2, Int64(bitPattern: key.high))
+    try insertEntry.bind(3, Int64(bitPattern: key.low))
+    try insertEntry.bind(4, row.expiry)
+    try insertEntry.bind(5, row.expiry)
+    try insertEntry.bind(6, row.holder)
+    try insertEntry.bind(7, Int64(row.room))
+    try insertEntry.bind(8, row.value)
+    try insertEntry.run()
+  }
+
+  /// Changes the value, expiry and room of an entry.
+  func update(_ row: Row, value: [UInt8], expiry: Int64, room: Int) throws(SQLiteError) {
+    let statement = expiry < row.expiry ? updateEntryAndDue : updateEntry
+    try statement.bind(1, row.id)
+    try statement.bind(2, value)
+    try statement.bind(3, expiry)
+    try statement.bind(4, Int64(room))
+    try statement.run()
+  }
+
+  /// Removes an entry.
+  func delete(_ id: Int64) throws(SQLiteError) {
+    try deleteEntry.bind(1, id)
+    try deleteEntry.run()
+  }
+
+  /// Returns at most `limit` entries, without their values, that were due at `now`: those that have expired, and those
+  /// whose expiry became later.
+  func due(now: Int64, atMost limit: Int) throws(SQLiteError) -> [Row] {
+    var rows: [Row] = []
+    try selectDue.bind(1, now)
+    try selectDue.bind(2, Int64(limit))
+    while try selectDue.step() {
+      rows.append(
+        Row(
+          id: selectDue.number(0), expiry: selectDue.number(1), holder: selectDue.number(2),
+          room: Int(selectDue.number(3))))
+    }
+    return rows
+  }
+
+  /// Makes an entry due when it expires.
+  func postpone(_ row: Row) throws(SQLiteError) {
+    try updateDue.bind(1, row.id)
+    try updateDue.bind(2, row.expiry)
+    try updateDue.run()
+  }
+
+  /// Returns the oldest entry of a holder; `nil` if there is none, or if the kind's entries are not evicted.
+  func oldest(of holder: UInt64) throws(SQLiteError) -> Row? {
+    guard let selectOldest else { return nil }
+    try selectOldest.bind(1, Int64(bitPattern: holder))
+    guard try selectOldest.step() else { return nil }
+    defer { selectOldest.reset() }
+    return Row(
+      id: selectOldest.number(0), expiry: 0, holder: Int64(bitPattern: holder), room: Int(selectOldest.number(1)))
+  }
+}

@@ -1,0 +1,250 @@
+internal import SQLite
+internal import Stores
+
+/// The entries of one kind: a table of the file, and the counts by which room is shared.
+///
+/// The rules are those of the memory engine: a kind of fixed length refuses new entries when its share is full; for the
+/// other kinds, the oldest entry of the largest holder is evicted. Not Sendable: only the store's thread uses it.
+final class KindTable {
+  /// The percentage of a share at which the operator is warned, and the one below which it must fall before the next
+  /// warning.
+  private static let warningPercentage = 80
+  private static let resetPercentage = 70
+  /// The maximum number of expired entries that one operation removes when there is no room.
+  private static let largestSweep = 4_096
+  /// The bytes of an entry in table and indexes, without its value. Values that vary in length leave about half of their
+  /// last page empty.
+  private static let fixedOverhead = 112
+  private static let overhead = 512
+
+  let kind: StoreKind
+  private(set) var usage: StoreUsage
+  /// True after a warning that the share is nearly full.
+  private var isShort = false
+  private let capacity: Int
+  /// The bytes that a limited holder may use, for a kind whose entries can be evicted.
+  private let perHolder: Int
+  private let isEvictable: Bool
+  /// The number of entries that each holder has put since the start of the process, for a kind that is not evicted.
+  private var charges: HolderCharges
+  private let chargeLimit: Int
+  private var holders = HolderShares()
+  private var nextID: Int64 = 1
+  private var firstID: Int64 = 1
+  private let statements: KindStatements
+
+  /// Opens the table of a kind and counts its entries.
+  ///
+  /// - Parameters:
+  ///   - size: the maximum bytes of the whole store.
+  ///   - entries: the maximum number of entries of the kind, in place of the limit from `size`.
+  init(_ kind: StoreKind, in database: Database, size: Int, entries: Int?) throws(SQLiteError) {
+    self.kind = kind
+    let row = kind.row
+    usage = StoreUsage(kind)
+    switch row.size {
+    case .fixed(let length):
+      capacity = entries ?? KindTable.capacity(kind, size: size) ?? 0
+      usage.share = capacity * (length + KindTable.fixedOverhead)
+      usage.capacity = capacity
+    case .upTo:
+      usage.share = size / 100 * row.percent
+      capacity = entries ?? Int.max
+    }
+    perHolder = usage.share / row.holders
+    isEvictable = row.whenFull == .evict
+    chargeLimit = max(EntryTable.spared, capacity / row.holders)
+    charges = HolderCharges(limit: chargeLimit)
+    statements = try KindStatements(kind, in: database)
+    nextID = try database.number("SELECT coalesce(max(id), 0) + 1 FROM \(row.name)")
+    firstID = nextID
+    try load(from: database)
+  }
+
+  /// Returns the number of entries that fit into a store of `size` bytes; `nil` for values that vary in length.
+  static func capacity(_ kind: StoreKind, size: Int) -> Int? {
+    guard case .fixed(let length) = kind.row.size else { return nil }
+    return size / 100 * kind.row.percent / (length + fixedOverhead)
+  }
+
+  /// Counts the entries of the file: at the start, and after a transaction that failed.
+  func load(from database: Database) throws(SQLiteError) {
+    holders = HolderShares()
+    charges = HolderCharges(limit: chargeLimit)
+    if !isEvictable {
+      usage.entries = Int(try database.number("SELECT count(*) FROM \(kind.row.name)"))
+      usage.bytes = usage.entries * recordLength
+      // Entries of an earlier process are not charged to a holder.
+      let own = try database.prepare(
+        "SELECT holder, count(*) FROM \(kind.row.name) WHERE id >= ? AND holder > 0 GROUP BY holder")
+      try own.bind(1, firstID)
+      while try own.step() {
+        charges.restore(UInt16(truncatingIfNeeded: own.number(0)), count: Int(own.number(1)))
+      }
+      return
+    }
+    usage.entries = 0
+    usage.bytes = 0
+    let all = try database.prepare("SELECT holder, count(*), sum(room) FROM \(kind.row.name) GROUP BY holder")
+    while try all.step() {
+      let count = Int(all.number(1))
+      let bytes = Int(all.number(2)) + count * KindTable.overhead
+      holders.add(UInt64(bitPattern: all.number(0)), bytes: bytes, count: count)
+      usage.entries += count
+      usage.bytes += bytes
+    }
+  }
+
+  private var recordLength: Int {
+    if case .fixed(let length) = kind.row.size { length + KindTable.fixedOverhead } else { KindTable.overhead }
+  }
+
+  // MARK: Operations
+
+  /// Stores a value and returns `nil` if the key has no entry; otherwise returns the existing value.
+  func put(
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+  ) throws(SQLiteError) -> Result<[UInt8]?, StoreError> {
+    if let row = try statements.row(of: key) {
+      guard row.expiry <= now else { return .success(row.value) }
+      try remove(row)
+    }
+    return try add(key, value, room: value.count, holder: holder, expiry: expiry, now: now).map { nil }
+  }
+
+  /// Replaces the entry of the key, if there is one, by an empty value with room for `bytes` bytes.
+  func reserve(
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+  ) throws(SQLiteError) -> Result<Void, StoreError> {
+    if let row = try statements.row(of: key) { try remove(row) }
+    return try add(key, [], room: bytes, holder: holder, expiry: expiry, now: now)
+  }
+
+  /// Replaces `old` by `new` if `old` is the value.
+  func replace(
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+  ) throws(SQLiteError) -> Result<Bool, StoreError> {
+    guard let row = try live(key, now: now), row.value == old, expiry > now else { return .success(false) }
+    var room = new.count
+    if case .fixed(let length) = kind.row.size {
+      guard new.count == length else { return .failure(KindTable.wrongLength) }
+      room = 0
+    } else {
+      // A longer value than the first one may use only the rest of the share.
+      guard new.count <= row.room || usage.bytes + new.count - row.room <= usage.share else { return .failure(.full) }
+      holders.add(UInt64(bitPattern: row.holder), bytes: new.count - row.room, count: 0)
+      usage.bytes += new.count - row.room
+    }
+    try statements.update(row, value: new, expiry: expiry, room: room)
+    return .success(true)
+  }
+
+  /// Returns the value of a key; `nil` without an entry.
+  func value(of key: StoreKey, now: Int64) throws(SQLiteError) -> [UInt8]? {
+    try live(key, now: now)?.value
+  }
+
+  /// Removes an entry and returns its value.
+  ///
+  /// - Parameter value: the value that the entry must have; `nil` for any.
+  func take(_ key: StoreKey, _ value: [UInt8]?, now: Int64) throws(SQLiteError) -> [UInt8]? {
+    guard let row = try live(key, now: now), value == nil || value == row.value else { return nil }
+    try remove(row)
+    return row.value
+  }
+
+  /// Removes at most `limit` expired entries.
+  func sweep(now: Int64, atMost limit: Int) throws(SQLiteError) {
+    guard usage.entries > 0 else { return }
+    for row in try statements.due(now: now, atMost: limit) {
+      if row.expiry <= now { try remove(row) } else { try statements.postpone(row) }
+    }
+  }
+
+  /// Counts a refusal.
+  func refused() { usage.refusals += 1 }
+
+  /// Returns true if the share has become nearly full since the last call.
+  func becameShort() -> Bool {
+    let count = capacity == Int.max ? 0 : usage.entries * 100 / max(1, capacity)
+    let fill = max(usage.bytes * 100 / max(1, usage.share), count)
+    if fill < KindTable.resetPercentage { isShort = false }
+    guard fill >= KindTable.warningPercentage, !isShort else { return false }
+    isShort = true
+    return true
+  }
+
+  // MARK: Room
+
+  private static let wrongLength = StoreError.unavailable("a value of the wrong length for its kind")
+
+  private func add(
+    _ key: StoreKey, _ value: [UInt8], room: Int, holder: StoreHolder, expiry: Int64, now: Int64
+  ) throws(SQLiteError) -> Result<Void, StoreError> {
+    guard expiry > now else { return .success(()) }
+    var charge = Int64(bitPattern: holder.fingerprint)
+    var charged = 0
+    if case .fixed(let length) = kind.row.size {
+      guard value.count == length else { return .failure(KindTable.wrongLength) }
+      if usage.entries >= capacity { try sweep(now: now, atMost: KindTable.largestSweep) }
+      guard usage.entries < capacity, let slot = charges.charge(holder) else { return .failure(.full) }
+      charge = Int64(slot)
+      usage.bytes += recordLength
+    } else {
+      let size = room + KindTable.overhead
+      guard try makeRoom(for: size, of: holder, now: now) else { return .failure(.full) }
+      holders.add(holder.fingerprint, bytes: size, count: 1)
+      usage.bytes += size
+      charged = room
+    }
+    usage.entries += 1
+    try statements.insert(
+      key, KindStatements.Row(id: nextID, expiry: expiry, holder: charge, room: charged, value: value))
+    nextID += 1
+    return .success(())
+  }
+
+  private func makeRoom(for size: Int, of holder: StoreHolder, now: Int64) throws(SQLiteError) -> Bool {
+    if holder.isLimited {
+      while holders.count(holder.fingerprint) >= EntryTable.spared,
+        holders.bytes(holder.fingerprint) + size > perHolder
+      {
+        guard try evictOldest(of: holder.fingerprint) else { return false }
+      }
+    }
+    if !hasRoom(for: size) { try sweep(now: now, atMost: KindTable.largestSweep) }
+    while !hasRoom(for: size) {
+      guard let largest = holders.largest, try evictOldest(of: largest) else { return false }
+    }
+    return true
+  }
+
+  private func hasRoom(for size: Int) -> Bool {
+    usage.bytes + size <= usage.share && usage.entries < capacity
+  }
+
+  private func evictOldest(of holder: UInt64) throws(SQLiteError) -> Bool {
+    guard let row = try statements.oldest(of: holder) else { return false }
+    try remove(row)
+    usage.evictions += 1
+    return true
+  }
+
+  private func live(_ key: StoreKey, now: Int64) throws(SQLiteError) -> KindStatements.Row? {
+    guard let row = try statements.row(of: key), row.expiry > now else { return nil }
+    return row
+  }
+
+  private func remove(_ row: KindStatements.Row) throws(SQLiteError) {
+    try statements.delete(row.id)
+    usage.entries -= 1
+    if isEvictable {
+      let size = row.room + KindTable.overhead
+      usage.bytes -= size
+      holders.remove(UInt64(bitPattern: row.holder), bytes: size)
+    } else {
+      usage.bytes -= recordLength
+      if row.id >= firstID { charges.release(UInt16(truncatingIfNeeded: row.holder)) }
+    }
+  }
+}

@@ -1,0 +1,190 @@
+internal import Cryptography
+internal import OAuth
+internal import SQLite
+internal import Stores
+
+/// An open file of the engine: the database, the lock that excludes other processes, and the epoch.
+///
+/// Not Sendable: the store's thread opens and closes it.
+struct StoreFile {
+  /// "PGst", in the field of SQLite's header for the application to which a file belongs.
+  private static let applicationID: Int64 = 0x5047_7374
+  /// The version of the tables' layout. Each change of the layout gets a new number.
+  private static let version: Int64 = 1
+  private static let magic = Array("SQLite format 3\0".utf8)
+  /// The bytes of a page. An entry is small and each commit writes whole pages to the log, so small pages keep it short.
+  private static let pageSize = 1_024
+
+  let path: String
+  let database: Database
+  let epoch: EpochID
+  /// True if opening has created the file.
+  let isNew: Bool
+  // Released after the database: its lock must not end before SQLite's locks.
+  private let lock: DatabaseFile
+
+  /// Opens the store, or creates it if no file has this name.
+  init(opening path: String) throws(FileStoreError) {
+    var isNew = false
+    let lock: DatabaseFile
+    do throws(DatabaseFile.Problem) {
+      if !DatabaseFile.exists(path) {
+        guard !DatabaseFile.exists(path + "-wal") else { throw .missing }
+        isNew = try StoreFile.create(path)
+      }
+      lock = try DatabaseFile(holding: path)
+    } catch {
+      let isLost = error == .missing && DatabaseFile.exists(path + "-wal")
+      throw isLost ? FileStoreError(path, .lost) : FileStoreError(path, error)
+    }
+    try self.init(path: path, lock: lock, isNew: isNew)
+  }
+
+  /// Opens a store that exists.
+  init(existing path: String) throws(FileStoreError) {
+    let lock: DatabaseFile
+    do throws(DatabaseFile.Problem) {
+      lock = try DatabaseFile(holding: path)
+    } catch {
+      let isLost = error == .missing && DatabaseFile.exists(path + "-wal")
+      throw isLost ? FileStoreError(path, .lost) : FileStoreError(path, error)
+    }
+    try self.init(path: path, lock: lock, isNew: false)
+  }
+
+  private init(path: String, lock: DatabaseFile, isNew: Bool) throws(FileStoreError) {
+    guard lock.length > 0 else { throw FileStoreError(path, .empty) }
+    guard lock.prefix(StoreFile.magic.count) == StoreFile.magic else {
+      throw FileStoreError(path, .foreign)
+    }
+    self.path = path
+    self.isNew = isNew
+    self.lock = lock
+    let database = try StoreFile.naming(path) { () throws(SQLiteError) in try Database(path: path) }
+    let (application, version) = try StoreFile.naming(path) { () throws(SQLiteError) in
+      (try database.number("PRAGMA application_id"), try database.number("PRAGMA user_version"))
+    }
+    guard application == StoreFile.applicationID else { throw FileStoreError(path, .foreign) }
+    guard version == StoreFile.version else { throw FileStoreError(path, .newer(version: version)) }
+    let problem = try StoreFile.naming(path) { () throws(SQLiteError) in
+      try StoreFile.problem(in: database)
+    }
+    if let problem { throw FileStoreError(path, .damaged(detail: problem)) }
+    let epoch = try StoreFile.naming(path) { () throws(SQLiteError) in
+      // A commit returns once it is durable.
+      try database.run("PRAGMA synchronous=FULL")
+      // A file that cannot be written is found now, and not at the first claim.
+      try database.run("UPDATE store SET starts = starts + 1")
+      return try database.number("SELECT epoch FROM store")
+    }
+    guard epoch != 0 else { throw FileStoreError(path, .damaged(detail: "it has no epoch")) }
+    self.epoch = EpochID(rawValue: UInt64(bitPattern: epoch))
+    self.database = database
+  }
+
+  /// Adds the path to the errors of SQLite.
+  private static func naming<Result>(
+    _ path: String, _ body: () throws(SQLiteError) -> Result
+  ) throws(FileStoreError) -> Result {
+    do throws(SQLiteError) {
+      return try body()
+    } catch {
+      throw FileStoreError(path, error)
+    }
+  }
+
+  /// Reads each page. Returns the first problem; `nil` if there is none.
+  private static func problem(in database: Database) throws(SQLiteError) -> String? {
+    guard try database.text("PRAGMA journal_mode") == "wal" else {
+      return "it has no write-ahead log"
+    }
+    let result = try database.text("PRAGMA quick_check(1)")
+    return result == "ok" ? nil : result ?? "it cannot be checked"
+  }
+
+  /// Compares each index with its table. Returns the number of entries of each kind.
+  func check() throws(FileStoreError) -> [(kind: StoreKind, count: Int)] {
+    let result = try StoreFile.naming(path) { () throws(SQLiteError) in
+      try database.text("PRAGMA integrity_check(1)")
+    }
+    guard result == "ok" else {
+      throw FileStoreError(path, .damaged(detail: result ?? "it cannot be checked"))
+    }
+    return try StoreFile.naming(path) { () throws(SQLiteError) in
+      var entries: [(kind: StoreKind, count: Int)] = []
+      for kind in StoreKind.allCases {
+        entries.append((kind, Int(try database.number("SELECT count(*) FROM \(kind.row.name)"))))
+      }
+      return entries
+    }
+  }
+
+  // MARK: Creation
+
+  /// Creates a complete store under a temporary name and then renames it, so that no crash leaves an incomplete store.
+  /// Returns false if another process was first.
+  static func create(_ path: String) throws(DatabaseFile.Problem) -> Bool {
+    let temporary = path + ".new"
+    try build(temporary)
+    return try DatabaseFile.publish(temporary, as: path)
+  }
+
+  private static func build(_ path: String) throws(DatabaseFile.Problem) {
+    DatabaseFile.remove(path + "-wal")
+    try DatabaseFile.create(path)
+    let epoch = Int64(bitPattern: randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) } | 1)
+    do throws(SQLiteError) {
+      let database = try Database(path: path)
+      try database.run(
+        """
+        PRAGMA page_size=\(pageSize); PRAGMA auto_vacuum=NONE; PRAGMA secure_delete=FAST;
+        PRAGMA application_id=\(applicationID); PRAGMA user_version=\(version);
+        PRAGMA journal_mode=WAL;
+        BEGIN;
+        CREATE TABLE store (epoch INTEGER NOT NULL, starts INTEGER NOT NULL) STRICT;
+        INSERT INTO store VALUES (\(epoch), 0);
+        \(StoreKind.allCases.map(KindStatements.schema).joined(separator: "\n"))
+        COMMIT;
+        """)
+    } catch {
+      DatabaseFile.remove(path + "-wal")
+      DatabaseFile.remove(path)
+      throw .failed(message: error.reason == .full ? "the disk is full" : error.description)
+    }
+  }
+
+  /// Replaces the file by a new, empty store with a new epoch. A file that is not recognised as a store is kept; the
+  /// result is its new name.
+  ///
+  /// If the process crashes meanwhile, either the store is missing and its log exists, or the store is complete. There is
+  /// never an old store without its log.
+  static func reset(_ path: String) throws(FileStoreError) -> String? {
+    do throws(DatabaseFile.Problem) {
+      // Held until the end, so that no gateway uses the file that is removed.
+      let lock: DatabaseFile? = DatabaseFile.exists(path) ? try DatabaseFile(holding: path) : nil
+      defer { withExtendedLifetime(lock) {} }
+      try build(path + ".new")
+      let old = path + ".old"
+      if try DatabaseFile.rename(path, to: old) {
+        try DatabaseFile.sync(DatabaseFile.folder(of: path))
+      }
+      for suffix in ["-wal", "-shm", "-journal"] { DatabaseFile.remove(path + suffix) }
+      guard try DatabaseFile.publish(path + ".new", as: path) else { throw .held }
+      guard let lock, !isStore(lock) else {
+        DatabaseFile.remove(old)
+        return nil
+      }
+      return old
+    } catch {
+      throw FileStoreError(path, error)
+    }
+  }
+
+  /// Returns true if the header of the file is that of a store, or if the file is empty.
+  private static func isStore(_ file: DatabaseFile) -> Bool {
+    let header = file.prefix(72)
+    guard !header.isEmpty else { return true }
+    let application = header.dropFirst(68).reduce(0) { $0 << 8 | Int64($1) }
+    return header.starts(with: magic) && application == applicationID
+  }
+}

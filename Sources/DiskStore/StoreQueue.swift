@@ -1,0 +1,66 @@
+internal import Reactor
+internal import Synchronization
+
+/// The operations that wait for the store's thread. All functions but `takeAll` and `takeMore` may be called on any
+/// thread.
+final class StoreQueue: Sendable {
+  /// The maximum number of waiting operations. More would mean that the disk is too slow for the load.
+  static let limit = 16_384
+
+  private struct State {
+    var requests: [StoreRequest] = []
+    var isWaiting = false
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
+  private let signal: ThreadSignal
+
+  /// Creates an empty queue. Throws if the process is out of descriptors.
+  init() throws(IOError) {
+    signal = try ThreadSignal()
+  }
+
+  /// Adds an operation. Returns false if there is no room, or if the store is closed. Never blocks.
+  func add(_ request: StoreRequest) -> Bool {
+    let (isAdded, wakes) = state.withLock { state in
+      guard !state.isClosed, state.requests.count < StoreQueue.limit else { return (false, false) }
+      state.requests.append(request)
+      defer { state.isWaiting = false }
+      return (true, state.isWaiting)
+    }
+    // Only the first operation that arrives while the thread sleeps needs a system call.
+    if wakes { signal.signal() }
+    return isAdded
+  }
+
+  /// Waits for operations and takes all of them. Returns `nil` once the queue is closed and empty.
+  func takeAll() -> [StoreRequest]? {
+    while true {
+      let (requests, isClosed) = state.withLock { state in
+        let requests = state.requests
+        state.requests = []
+        state.isWaiting = requests.isEmpty
+        return (requests, state.isClosed)
+      }
+      if !requests.isEmpty { return requests }
+      if isClosed { return nil }
+      signal.wait()
+    }
+  }
+
+  /// Waits a millisecond for more operations and takes them.
+  func takeMore() -> [StoreRequest] {
+    signal.pause(milliseconds: 1)
+    return state.withLock { state in
+      defer { state.requests = [] }
+      return state.requests
+    }
+  }
+
+  /// Makes the thread finish the waiting operations and end.
+  func close() {
+    state.withLock { $0.isClosed = true }
+    signal.signal()
+  }
+}

@@ -1,0 +1,27 @@
+internal import Reactor
+internal import Stores
+
+/// One operation that a worker sends to the store's thread.
+struct StoreRequest: Sendable {
+  enum Operation: Sendable {
+    case put([UInt8], holder: StoreHolder, expiry: Int64)
+    case reserve(bytes: Int, holder: StoreHolder, expiry: Int64)
+    case replace([UInt8], with: [UInt8], expiry: Int64)
+    case get
+    /// Removes the entry if it has this value; `nil` for any value.
+    case take([UInt8]?)
+  }
+
+  enum Answer: Sendable {
+    case value([UInt8]?)
+    case flag(Bool)
+  }
+
+  let key: StoreKey
+  let operation: Operation
+  /// The time of the caller, in seconds since 1970.
+  let now: Int64
+  /// The start of the operation, in monotonic nanoseconds.
+  let began: UInt64
+  let reply: AwaitedValue<Result<Answer, StoreError>>
+}

@@ -1,0 +1,68 @@
+internal import Reactor
+internal import Stores
+internal import Synchronization
+
+/// The state that the store's thread publishes to other threads.
+final class StoreShared: Sendable {
+  private struct State {
+    var usage: [StoreUsage] = []
+    var shortages: (@Sendable (StoreUsage) -> Void)?
+    var outages: (@Sendable (String) -> Void)?
+    var checkpoints = CheckpointFigures()
+  }
+
+  let meter = StoreMeter(engine: "file")
+  private let state = Mutex(State())
+
+  var usage: [StoreUsage] { state.withLock { $0.usage } }
+  var checkpoints: CheckpointFigures { state.withLock { $0.checkpoints } }
+
+  func publish(_ usage: [StoreUsage]) {
+    state.withLock { $0.usage = usage }
+  }
+
+  func noteCheckpoint(nanoseconds: UInt64) {
+    state.withLock {
+      $0.checkpoints.count += 1
+      $0.checkpoints.longest = max($0.checkpoints.longest, nanoseconds)
+    }
+  }
+
+  func reportShortages(to report: @escaping @Sendable (StoreUsage) -> Void) {
+    state.withLock { $0.shortages = report }
+  }
+
+  func reportOutages(to report: @escaping @Sendable (String) -> Void) {
+    state.withLock { $0.outages = report }
+  }
+
+  func reportShortage(_ usage: StoreUsage) {
+    let report = state.withLock { $0.shortages }
+    report?(usage)
+  }
+
+  func report(_ text: String) {
+    let report = state.withLock { $0.outages }
+    report?(text)
+  }
+
+  /// Records that operations fail. Informs the operator if the outage is new.
+  func away(_ reason: String, path: String) {
+    if meter.setOutage(reason) {
+      report("the store \(path) does not answer: \(reason); requests that need it get 503 until it does")
+    }
+  }
+
+  /// Records that operations succeed. Informs the operator if this ends an outage.
+  func back(path: String) {
+    if meter.setOutage(nil) { report("the store \(path) answers again") }
+  }
+}
+
+/// The copies of the write-ahead log into the file.
+public struct CheckpointFigures: Hashable, Sendable {
+  /// The number of copies since the start of the process.
+  public internal(set) var count = 0
+  /// The duration of the longest copy in nanoseconds, which is the longest time that a commit has waited for one.
+  public internal(set) var longest: UInt64 = 0
+}

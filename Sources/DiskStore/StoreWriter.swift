@@ -1,0 +1,209 @@
+internal import OAuth
+internal import Reactor
+internal import SQLite
+internal import Stores
+
+/// The work of the store's thread.
+///
+/// Theory of operation. The thread takes all waiting operations and executes them in one transaction, in their order. The
+/// commit appends the changed pages to the write-ahead log and waits for one sync of it. Only then are the operations
+/// answered, including reads, so no answer depends on a change that a power cut could undo. Operations that arrive during
+/// the sync form the next transaction, so a slow disk makes transactions larger and does not reduce their number.
+///
+/// A transaction that fails is undone as a whole, and its operations are answered as unavailable. It is then unknown
+/// if they are in the file after a power cut, as after every `unavailable`.
+///
+/// Each transaction also removes a few expired entries. When the log is long, the thread copies its pages into the file
+/// after the answers. The copy has two steps: SQLite copies without a sync of the log, because each commit has made the
+/// log durable, and then the file is synced. Nothing is written to the log meanwhile, so the log holds all changes until
+/// the sync has returned.
+final class StoreWriter {
+  /// The maximum number of operations in a transaction, which limits how long the first of them waits.
+  private static let batch = 1_024
+  /// If a commit takes at least this many nanoseconds, and the last transaction had at least `crowd` operations, the
+  /// thread waits up to `waits` milliseconds for the next operations of the same callers.
+  private static let slowSync: UInt64 = 3_000_000
+  private static let crowd = 16
+  private static let waits: UInt64 = 5
+  /// The maximum number of expired entries of a kind that a transaction removes: in total, and for each of its operations.
+  private static let sweep = 512
+  private static let sweepPerOperation = 8
+
+  private let file: StoreFile
+  private let database: Database
+  private let tables: [KindTable]
+  private let shared: StoreShared
+  private var pace = CheckpointPace()
+  /// The reason why the file must not be used any more.
+  private var fault: String?
+
+  /// Creates the tables' counts from the file.
+  ///
+  /// - Parameters:
+  ///   - size: the maximum bytes of all entries.
+  ///   - entries: the maximum number of entries of some kinds, in place of the limit from `size`.
+  init(_ file: StoreFile, size: Int, entries: [StoreKind: Int], shared: StoreShared) throws(SQLiteError) {
+    self.file = file
+    self.shared = shared
+    database = file.database
+    // 16 MiB, which holds the indexes of a busy store.
+    try database.run("PRAGMA cache_size=-16384")
+    var tables: [KindTable] = []
+    for kind in StoreKind.allCases {
+      tables.append(try KindTable(kind, in: file.database, size: size, entries: entries[kind]))
+    }
+    self.tables = tables
+    publishUsage()
+  }
+
+  /// Runs until the queue is closed.
+  func run(_ queue: StoreQueue) {
+    var previous = 0
+    while var requests = queue.takeAll() {
+      // The callers of the last transaction send their next operations one after the other. On a slow disk, the later ones
+      // would have to wait for two transactions, and each transaction would serve only half of the callers.
+      if pace.sync >= StoreWriter.slowSync, previous >= StoreWriter.crowd {
+        let expected = requests.count + previous * 7 / 8
+        var waits = min(StoreWriter.waits, max(1, pace.sync / 2_500_000))
+        while waits > 0, requests.count < expected {
+          requests += queue.takeMore()
+          waits -= 1
+        }
+      }
+      previous = requests.count
+      var rest = requests[...]
+      while !rest.isEmpty {
+        let batch = rest.prefix(StoreWriter.batch)
+        rest = rest.dropFirst(StoreWriter.batch)
+        answer(batch)
+        checkpointIfDue()
+      }
+    }
+  }
+
+  // MARK: Transactions
+
+  private func answer(_ batch: ArraySlice<StoreRequest>) {
+    let live = batch.filter { !$0.reply.isAbandoned }
+    guard !live.isEmpty else { return }
+    var answers: [Result<StoreRequest.Answer, StoreError>] = []
+    answers.reserveCapacity(live.count)
+    let reason: String?
+    if let fault {
+      reason = fault
+    } else {
+      do throws(SQLiteError) {
+        try database.run("BEGIN")
+        let now = live.map(\.now).max() ?? 0
+        let limit = min(StoreWriter.sweep, live.count * StoreWriter.sweepPerOperation)
+        for table in tables { try table.sweep(now: now, atMost: limit) }
+        for request in live { answers.append(try run(request)) }
+        let began = SystemClock.monotonicNanoseconds()
+        let frames = database.logFrames
+        try database.run("COMMIT")
+        if database.logFrames != frames { pace.committed(nanoseconds: SystemClock.monotonicNanoseconds() &- began) }
+        reason = nil
+      } catch {
+        reason = undo(error)
+      }
+    }
+    publishUsage()
+    if let reason {
+      shared.away(reason, path: file.path)
+      let failure = Result<StoreRequest.Answer, StoreError>.failure(.unavailable(reason))
+      answers = Array(repeating: failure, count: live.count)
+    } else {
+      shared.back(path: file.path)
+    }
+    for (request, answer) in zip(live, answers) {
+      shared.meter.observe(nanoseconds: SystemClock.monotonicNanoseconds() &- request.began)
+      if reason != nil { shared.meter.failed(fault == nil ? .unavailable : .misconfigured) }
+      request.reply.give(answer)
+    }
+    for table in tables where table.becameShort() { shared.reportShortage(table.usage) }
+  }
+
+  private func run(
+    _ request: StoreRequest
+  ) throws(SQLiteError) -> Result<StoreRequest.Answer, StoreError> {
+    let table = tables[request.key.kind.place]
+    let (key, now) = (request.key, request.now)
+    switch request.operation {
+    case .put(let value, let holder, let expiry):
+      let result = try table.put(key, value, holder: holder, expiry: expiry, now: now)
+      if case .failure = result { table.refused() }
+      return result.map { .value($0) }
+    case .reserve(let bytes, let holder, let expiry):
+      let result = try table.reserve(key, bytes: bytes, holder: holder, expiry: expiry, now: now)
+      if case .failure = result { table.refused() }
+      return result.map { .flag(true) }
+    case .replace(let old, let new, let expiry):
+      return try table.replace(key, old, with: new, expiry: expiry, now: now).map { .flag($0) }
+    case .get: return .success(.value(try table.value(of: key, now: now)))
+    case .take(let value): return .success(.value(try table.take(key, value, now: now)))
+    }
+  }
+
+  /// Undoes the transaction. Returns the reason with which its operations are answered.
+  private func undo(_ error: SQLiteError) -> String {
+    let reason = StoreWriter.reason(error, file.path)
+    if error.reason == .damaged { fault = reason }
+    do throws(SQLiteError) {
+      if database.isInTransaction { try database.run("ROLLBACK") }
+      for table in tables { try table.load(from: database) }
+    } catch {
+      fault = fault ?? StoreWriter.reason(error, file.path)
+    }
+    return reason
+  }
+
+  private static func reason(_ error: SQLiteError, _ path: String) -> String {
+    switch error.reason {
+    case .full: "the disk is full"
+    case .readOnly: "the file or its file system is read-only"
+    case .damaged:
+      "the file is damaged (\(error.message)); stop the gateway and restore the file, or run `proofgate store reset "
+        + "\(path)`"
+    case .busy, .cannotOpen, .inputOutput, .other: error.description
+    }
+  }
+
+  // MARK: The log
+
+  private func checkpointIfDue() {
+    let frames = database.logFrames
+    guard fault == nil, frames >= pace.pages else { return }
+    let began = SystemClock.monotonicNanoseconds()
+    do throws(SQLiteError) {
+      // Each commit has synced the log; a sync of it before the copy would only delay commits.
+      try database.run("PRAGMA synchronous=OFF")
+      try database.copyLog()
+    } catch {
+      // The log keeps the pages. The copy is repeated when the log is longer.
+      pace.failed(at: frames)
+      shared.report("the store \(file.path) cannot move its log into the file: \(error)")
+      do throws(SQLiteError) {
+        try database.run("PRAGMA synchronous=FULL")
+      } catch {
+        fault = StoreWriter.reason(error, file.path)
+      }
+      return
+    }
+    do throws(SQLiteError) {
+      try database.syncFile()
+      try database.run("PRAGMA synchronous=FULL")
+    } catch {
+      // The next commit would overwrite the log, whose pages may not be in the file. The log is complete, so a restart
+      // copies it again.
+      fault = "the file could not be synced (\(error)); the gateway has to be restarted"
+      return
+    }
+    let nanoseconds = SystemClock.monotonicNanoseconds() &- began
+    pace.copied(nanoseconds: nanoseconds)
+    shared.noteCheckpoint(nanoseconds: nanoseconds)
+  }
+
+  private func publishUsage() {
+    shared.publish(tables.map(\.usage))
+  }
+}

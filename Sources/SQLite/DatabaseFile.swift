@@ -1,0 +1,119 @@
+internal import Glibc
+
+/// The file of a database as seen by the operating system: readable only by its owner, and locked by one process.
+@safe public final class DatabaseFile {
+  /// The reason why the file cannot be used.
+  public enum Problem: Error, Hashable, Sendable {
+    /// No file has this name.
+    case missing
+    /// Another process has locked the file.
+    case held
+    /// It is a directory, a device or the like.
+    case notRegular
+    /// A system call failed.
+    case failed(message: String)
+  }
+
+  private let descriptor: Int32
+  /// The length in bytes at the time of opening.
+  public let length: Int
+
+  /// Opens an existing file for reading and writing, and locks it as long as the object exists. Sets its mode to 0600.
+  ///
+  /// The lock belongs to the descriptor (`flock`), because SQLite's own locks end when the process closes any descriptor
+  /// of the file. So this descriptor is opened before SQLite's and closed after it.
+  public init(holding path: String) throws(Problem) {
+    let descriptor = unsafe open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw errno == ENOENT ? .missing : DatabaseFile.problem() }
+    var status = stat()
+    let problem: Problem? =
+      if unsafe fstat(descriptor, &status) != 0 {
+        DatabaseFile.problem()
+      } else if status.st_mode & S_IFMT != S_IFREG {
+        .notRegular
+      } else if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+        errno == EWOULDBLOCK ? .held : DatabaseFile.problem()
+      } else if status.st_mode & 0o777 != 0o600, fchmod(descriptor, 0o600) != 0 {
+        DatabaseFile.problem()
+      } else {
+        nil
+      }
+    if let problem {
+      close(descriptor)
+      throw problem
+    }
+    self.descriptor = descriptor
+    length = Int(status.st_size)
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  /// Returns the first `count` bytes of the file, or fewer if the file is shorter.
+  public func prefix(_ count: Int) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let read = unsafe bytes.withUnsafeMutableBytes {
+      unsafe pread(descriptor, $0.baseAddress, count, 0)
+    }
+    return Array(bytes.prefix(max(0, read)))
+  }
+
+  /// Returns true if a file, or anything else, has this name.
+  public static func exists(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe lstat(path, &status) == 0
+  }
+
+  /// Creates an empty file with mode 0600. Replaces an existing file.
+  public static func create(_ path: String) throws(Problem) {
+    unsafe unlink(path)
+    let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw problem() }
+    close(descriptor)
+  }
+
+  /// Makes the file durable and renames it. Returns false if the new name is in use.
+  public static func publish(_ temporary: String, as path: String) throws(Problem) -> Bool {
+    try sync(temporary)
+    let isPublished = unsafe link(temporary, path) == 0
+    let reason = errno
+    unsafe unlink(temporary)
+    guard isPublished || reason == EEXIST else {
+      errno = reason
+      throw problem()
+    }
+    try sync(folder(of: path))
+    return isPublished
+  }
+
+  /// Renames a file. Returns false if it is missing.
+  public static func rename(_ old: String, to new: String) throws(Problem) -> Bool {
+    if unsafe Glibc.rename(old, new) == 0 { return true }
+    guard errno == ENOENT else { throw problem() }
+    return false
+  }
+
+  /// Removes a file, if it exists.
+  public static func remove(_ path: String) {
+    unsafe unlink(path)
+  }
+
+  /// Makes the content of a file, or the names in a directory, durable.
+  public static func sync(_ path: String) throws(Problem) {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw problem() }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw problem() }
+  }
+
+  /// Returns the directory of a path.
+  public static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  private static func problem() -> Problem {
+    .failed(message: unsafe String(cString: strerror(errno)))
+  }
+}
