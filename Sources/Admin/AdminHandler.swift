@@ -59,6 +59,7 @@ final class AdminHandler: RequestHandler {
     let state = status.current
     let readiness = Readiness(
       state, stalledLoops: status.markStalledLoops(now: AdminHandler.monotonic),
+      store: status.metrics.currentStoreActivity,
       upstreamProblem: problem.map { "\(state.policy.upstream) cannot be reached: \($0)" })
     return .response(
       AdminHandler.response(readiness.ready ? 200 : 503, "application/json", readiness.json))

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Telemetry
 
 /// The response of `/readyz`: it states for an orchestrator whether the process can serve requests, and if not, why.
 struct Readiness: Encodable, Sendable {
@@ -12,11 +13,15 @@ struct Readiness: Encodable, Sendable {
 
   let ready: Bool
   let checks: [Check]
+  /// The availability of a store in another process or on a disk; `nil` for a store in memory. It is no condition of
+  /// readiness: most requests need no store, and all replicas of a shared store would leave the load balancer at once.
+  let store: Check?
 
   /// - Parameters:
   ///   - stalledLoops: The number of loops that have been stalled for more than a second.
+  ///   - store: The operations of a store in another process or on a disk; `nil` for a store in memory.
   ///   - upstreamProblem: The reason why the upstream does not accept connections; `nil` if it does.
-  init(_ state: ProcessStatus.State, stalledLoops: Int, upstreamProblem: String?) {
+  init(_ state: ProcessStatus.State, stalledLoops: Int, store: StoreActivitySeries?, upstreamProblem: String?) {
     func check(_ name: String, _ detail: String?) -> Check { Check(name: name, ok: detail == nil, detail: detail) }
     let phase: String? =
       switch state.phase {
@@ -33,6 +38,7 @@ struct Readiness: Encodable, Sendable {
       check("serving", phase), check("workers", stalled), check("upstream", upstreamProblem), check("store", memory),
     ]
     ready = checks.allSatisfy(\.ok)
+    self.store = store.map { check($0.engine, $0.outage) }
   }
 
   /// One line of JSON.

@@ -13,6 +13,7 @@ public final class MetricsRegistry: Sendable {
   private let policy: Mutex<PolicyState>
   private let certificates = Mutex<[CertificateExpiry]>([])
   private let store = Mutex<@Sendable () -> [StoreSeries]>({ [] })
+  private let storeActivity = Mutex<@Sendable () -> StoreActivitySeries?>({ nil })
   private let dropped = Atomic<UInt64>(0)
   private let writeFailures = Atomic<UInt64>(0)
 
@@ -48,6 +49,18 @@ public final class MetricsRegistry: Sendable {
     store.withLock { $0 = measure }
   }
 
+  /// Sets the function that returns the operations of the store; it returns `nil` for a store in memory. It is called
+  /// whenever metrics are collected or readiness is asked for.
+  public func measureStoreActivity(_ measure: @escaping @Sendable () -> StoreActivitySeries?) {
+    storeActivity.withLock { $0 = measure }
+  }
+
+  /// The operations of the store until now; `nil` for a store in memory.
+  public var currentStoreActivity: StoreActivitySeries? {
+    let measure = storeActivity.withLock { $0 }
+    return measure()
+  }
+
   func logLinesDropped(_ count: UInt64) { dropped.add(count, ordering: .relaxed) }
   func logWriteFailed() { writeFailures.add(1, ordering: .relaxed) }
 
@@ -61,6 +74,7 @@ public final class MetricsRegistry: Sendable {
     snapshot.policyReloadFailures = policy.failures
     let measure = store.withLock { $0 }
     snapshot.store = measure()
+    snapshot.storeActivity = currentStoreActivity
     snapshot.certificates = certificates.withLock { $0 }
     snapshot.logLinesDropped = dropped.load(ordering: .relaxed)
     snapshot.logWriteFailures = writeFailures.load(ordering: .relaxed)

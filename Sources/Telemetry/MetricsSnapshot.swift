@@ -52,6 +52,8 @@ public struct MetricsSnapshot: Equatable, Sendable {
   public internal(set) var certificates: [CertificateExpiry] = []
   /// The memory use of each kind of store entry.
   public internal(set) var store: [StoreSeries] = []
+  /// The operations of a store in another process or on a disk; `nil` for a store in memory.
+  public internal(set) var storeActivity: StoreActivitySeries?
   /// Decision-log records that were dropped because a buffer was full.
   public internal(set) var logLinesDropped: UInt64 = 0
   /// Writes to the decision log that failed.

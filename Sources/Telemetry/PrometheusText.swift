@@ -116,6 +116,20 @@ public struct PrometheusText: Sendable {
     for kind in snapshot.store { writeSample("proofgate_store_evictions_total", [("kind", kind.kind)], kind.evictions) }
     writeFamily("proofgate_store_refusals_total", "counter", "Requests for which the store had no room.")
     for kind in snapshot.store { writeSample("proofgate_store_refusals_total", [("kind", kind.kind)], kind.refusals) }
+    if let activity = snapshot.storeActivity { writeStoreActivity(activity) }
+  }
+
+  private mutating func writeStoreActivity(_ store: StoreActivitySeries) {
+    writeFamily("proofgate_store_info", "gauge", "The engine of the store, and the epoch of its entries.")
+    writeSample("proofgate_store_info", [("engine", store.engine), ("epoch", store.epoch)], 1)
+    writeFamily("proofgate_store_available", "gauge", "1 if the store answers, 0 if it does not.")
+    writeSample("proofgate_store_available", [], store.outage == nil ? 1 : 0)
+    writeFamily("proofgate_store_operation_seconds", "histogram", "From an operation of the store to its answer.")
+    writeHistogram("proofgate_store_operation_seconds", [], store.durations)
+    writeFamily("proofgate_store_errors_total", "counter", "Operations of the store that failed, by reason.")
+    for failure in store.failures {
+      writeSample("proofgate_store_errors_total", [("reason", failure.reason)], failure.count)
+    }
   }
 
   private mutating func writePolicy(_ snapshot: MetricsSnapshot) {

@@ -33,6 +33,23 @@ struct AdminServerTests {
     await admin.stop()
   }
 
+  @Test("An outage of the store is a field of its own, and the process stays ready")
+  func storeOutage() async throws {
+    let admin = try await AdminFixture()
+    admin.status.started([])
+    admin.status.metrics.measureStoreActivity {
+      StoreActivitySeries(
+        engine: "file", epoch: "1", outage: "the disk is full", buckets: [UInt64](repeating: 0, count: 17),
+        nanoseconds: 0, failures: [])
+    }
+    let answer = try await Fetch.get(admin.port, "/readyz")
+    #expect(answer.status == 200)
+    #expect(
+      Fetch.text(answer).hasSuffix(
+        "\"ready\":true,\"store\":{\"detail\":\"the disk is full\",\"name\":\"file\",\"ok\":false}}\n"))
+    await admin.stop()
+  }
+
   @Test("A draining process is not ready and does not become ready again")
   func draining() async throws {
     let admin = try await AdminFixture()

@@ -44,6 +44,25 @@ struct MetricsTests {
     #expect(lines("proofgate_store_refusals_total") == [#"proofgate_store_refusals_total{kind="family"} 5"#])
   }
 
+  @Test("A store in a file or server has its engine, epoch, outage, durations and failures, and memory has no series")
+  func storeActivity() {
+    #expect(lines("proofgate_store_available").isEmpty)
+    registry.measureStoreActivity {
+      StoreActivitySeries(
+        engine: "file", epoch: "00000000000000ff", outage: "the disk is full",
+        buckets: [2] + [UInt64](repeating: 0, count: 15) + [1], nanoseconds: 1_500_000_000,
+        failures: [.init(reason: "timeout", count: 3)])
+    }
+    #expect(
+      lines("proofgate_store_info") == [#"proofgate_store_info{engine="file",epoch="00000000000000ff"} 1"#])
+    #expect(lines("proofgate_store_available") == ["proofgate_store_available 0"])
+    #expect(lines("proofgate_store_errors_total") == [#"proofgate_store_errors_total{reason="timeout"} 3"#])
+    let histogram = lines("proofgate_store_operation_seconds")
+    #expect(histogram.first == #"proofgate_store_operation_seconds_bucket{le="0.0001"} 2"#)
+    #expect(histogram.contains("proofgate_store_operation_seconds_sum 1.5"))
+    #expect(histogram.last == "proofgate_store_operation_seconds_count 3")
+  }
+
   @Test("Histograms are cumulative, with a sum in seconds")
   func histograms() {
     let worker = registry.workers[0]

@@ -67,6 +67,15 @@ public struct GatewayResources: Sendable {
           refusals: $0.refusals)
       }
     }
+    store.reportOutages { notices.report($0) }
+    metrics.measureStoreActivity {
+      store.activity.map { activity in
+        StoreActivitySeries(
+          engine: activity.engine, epoch: String(activity.epoch, radix: 16), outage: activity.outage,
+          buckets: activity.durations, nanoseconds: activity.nanoseconds,
+          failures: StoreFailure.allCases.map { .init(reason: $0.rawValue, count: activity.failures[$0] ?? 0) })
+      }
+    }
     self.metrics = metrics
     self.log = log
     ledger = RedemptionLedger(store: store)
