@@ -182,14 +182,20 @@ public struct FileReference: Sendable {
 }
 
 /// The location of the store (`gateway.store`).
-public enum StoreLocation: Sendable {
+public enum StoreLocation: Hashable, Sendable {
   /// The default size: 128 MiB, which is enough for 650,000 families of refresh tokens.
   public static let defaultSize = 128 << 20
+  /// The default size of a file: 256 MiB, which is enough for 811,000 families of refresh tokens.
+  public static let defaultFileSize = 256 << 20
 
   /// The memory of this process, which other replicas cannot use.
   ///
   /// - size: The maximum size of all entries together, in bytes.
   case memory(size: Int = defaultSize)
+  /// A file of this machine, which only one gateway can use.
+  ///
+  /// - size: The maximum size of all entries together, in bytes.
+  case file(path: String, size: Int = defaultFileSize)
   /// A shared server, `redis://HOST:PORT/DB`. Not supported yet.
   case redis(String)
 }

@@ -31,21 +31,32 @@ extension Branding: SectionDraft {
     table, ["support_url": { if let url = $0.supportURL($1) { $2.supportURL = url } }])
 }
 
-/// The mapping form of `store:`, `{ memory: SIZE }`.
+/// The mapping form of `store:`, `{ memory: SIZE }` or `{ file: PATH, size: SIZE }`.
 struct StoreDraft: SectionDraft {
-  var size: Int?
+  var memory: Int?
+  var file: String?
+  var fileSize: Int?
 
   static let table = SettingTable<StoreDraft>(
-    "store", "The store of this process, with a size.", alternatives: [["memory"]],
+    "store", "The store of one process, in its memory or in a file.", alternatives: [["memory"], ["file"]],
     [
       // Below 1 MiB some kinds of entry would have room for only a few entries.
       .number(
-        "memory", \.size, .size(1_048_576...1_099_511_627_776),
-        "The most bytes of all entries together; memory is allocated when entries are added", default: "`128MiB`")
+        "memory", \.memory, .size(1_048_576...1_099_511_627_776),
+        "The most bytes of all entries together; memory is allocated when entries are added", default: "`128MiB`"),
+      .other(
+        "file", .text("file name"),
+        """
+        A file that outlives the process, relative to the file that names it; it is created if it is missing, in a \
+        directory that exists. Only one gateway can use it
+        """, default: "none"),
+      .number(
+        "size", \.fileSize, .size(1_048_576...1_099_511_627_776), "The most bytes of all entries of `file` together",
+        default: "`256MiB`"),
     ]
   ) { StoreDraft() }
 
-  fileprivate static let section = Section<StoreDraft>(table)
+  fileprivate static let section = Section<StoreDraft>(table, ["file": { $2.file = $0.path($1) }])
 }
 
 extension PolicyReader {
@@ -78,11 +89,16 @@ extension PolicyReader {
     _ field: Field
   ) {
     let severalReplicas = gateway.replicas > 1
-    if severalReplicas, case .memory = gateway.store {
+    let unshared: String? =
+      switch gateway.store {
+      case .memory: "`store: memory`"
+      case .file: "a `store` in a file"
+      case .redis: nil
+      }
+    if severalReplicas, let unshared {
       error(
         .memoryStore, fields["store"]?.node ?? field.key,
-        "\(gateway.replicas) replicas cannot share `store: memory`; use `redis://HOST:PORT/DB` or one "
-          + "replica")
+        "\(gateway.replicas) replicas cannot share \(unshared); use `redis://HOST:PORT/DB` or one replica")
     }
     if fields["sealing_keys"] == nil {
       if severalReplicas {
@@ -192,7 +208,7 @@ extension PolicyReader {
     }
     error(
       .invalidValue, field.node,
-      "`store` cannot be \(quoted(text)); use `memory`, `{ memory: SIZE }` or "
+      "`store` cannot be \(quoted(text)); use `memory`, `{ memory: SIZE }`, `{ file: PATH }` or "
         + "`redis://HOST:PORT/DB`")
     return nil
   }
@@ -201,9 +217,19 @@ extension PolicyReader {
     var store = StoreDraft()
     read(field.node, StoreDraft.section, into: &store)
     if field.node.count == 0 {
-      error(.missingKey, field.node, "`store` has no `memory`; add `memory: SIZE`")
+      error(.missingKey, field.node, "`store` is empty; add `memory: SIZE` or `file: PATH`")
     }
-    return store.size.map { .memory(size: $0) }
+    if let file = store.file {
+      guard store.memory == nil else {
+        error(.conflict, field.node, "`store` needs either `memory` or `file`; give one of them")
+        return nil
+      }
+      return .file(path: file, size: store.fileSize ?? StoreLocation.defaultFileSize)
+    }
+    if store.fileSize != nil {
+      error(.conflict, field.node, "`size` is the size of a store in a `file`; add `file: PATH`, or use `memory: SIZE`")
+    }
+    return store.memory.map { .memory(size: $0) }
   }
 
   fileprivate func supportURL(_ field: Field) -> String? {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import DiskStore
 import FoundationEssentials
 import Policy
 import PolicyFile
@@ -63,6 +64,10 @@ struct CheckReport {
           let families = MemoryStore(size: size).usage.first { $0.kind == .family }?.capacity ?? 0
           text += "\(policy.path): the store is in memory, with room for \(families) families of refresh tokens; a "
           text += "restart forgets which codes were redeemed and which families ended\n"
+        }
+        if case .file(let file, let size) = loaded.gateway.store {
+          let families = FileStore.capacity(size: size)
+          text += "\(policy.path): the store is \(file), with room for \(families) families of refresh tokens\n"
         }
         let count = loaded.clients.count
         text += "\(policy.path): policy \(loaded.version) with \(count) client\(count == 1 ? "" : "s")\n"

@@ -21,9 +21,7 @@ struct RestartChanges {
     }
     if old.gateway.admin != new.gateway.admin { settings.append("`gateway.admin`") }
     if old.gateway.workers != new.gateway.workers { settings.append("`gateway.workers`") }
-    if case .memory(let old) = old.gateway.store, case .memory(let new) = new.gateway.store, old != new {
-      settings.append("`gateway.store`")
-    }
+    if old.gateway.store != new.gateway.store { settings.append("`gateway.store`") }
     warning =
       settings.isEmpty
       ? nil : "\(settings.joined(separator: ", ")) changed and will be used after a restart; the rest is adopted"

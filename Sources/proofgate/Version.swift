@@ -1,6 +1,7 @@
 import Cryptography
 import HTTP2
 import Reactor
+import SQLite
 import YAML
 
 /// The version of this build.
@@ -14,6 +15,7 @@ enum Version {
     proofgate \(number)
     \(CryptographyLibrary.version)
     nghttp2 \(HTTP2Library.version)
+    SQLite \(Database.libraryVersion)
     libyaml \(YAMLLibrary.version)
     glibc \(ProcessControl.libraryVersion)
     Swift \(_SwiftStdlibVersion.current)

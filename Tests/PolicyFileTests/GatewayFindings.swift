@@ -132,7 +132,33 @@ struct GatewayFindings {
       "A store without a size",
       edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: {}")],
       expected: """
-        policy.yaml:6:10: error: `store` has no `memory`; add `memory: SIZE`
+        policy.yaml:6:10: error: `store` is empty; add `memory: SIZE` or `file: PATH`
+        """),
+    FindingCase(
+      .conflict,
+      "A store in two places",
+      edits: [
+        ("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: { memory: 64MiB, file: state.db }")
+      ],
+      expected: """
+        policy.yaml:6:10: error: `store` needs either `memory` or `file`; give one of them
+        """),
+    FindingCase(
+      .conflict,
+      "A size without a file",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: { size: 64MiB }")],
+      expected: """
+        policy.yaml:6:10: error: `size` is the size of a store in a `file`; add `file: PATH`, or use `memory: SIZE`
+        """),
+    FindingCase(
+      .memoryStore,
+      "Several replicas with a store in a file",
+      edits: [
+        ("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  replicas: 2\n  store: { file: state.db }")
+      ],
+      expected: """
+        policy.yaml:7:10: error: 2 replicas cannot share a `store` in a file; use `redis://HOST:PORT/DB` or one replica \
+        [memory-store-replicas]
         """),
     FindingCase(
       .revocationMissing,

@@ -20,6 +20,21 @@ struct PolicyValuesTests {
     }
   }
 
+  @Test("The file of a store is relative to the policy, and its default size is 256 MiB")
+  func storeFile() throws {
+    for (text, size) in [
+      ("  store: { file: state/state.db }\n", 256 << 20), ("  store: { file: state/state.db, size: 2GiB }\n", 2 << 30),
+    ] {
+      let policy = FindingCase.base.replacing("  sealing_keys:", with: text + "  sealing_keys:")
+      guard case .file(let path, let found) = try #require(try PolicyFolder.load(policy).policy).gateway.store else {
+        Issue.record("the store is not in a file")
+        return
+      }
+      #expect(path.hasSuffix("/state/state.db"))
+      #expect(found == size)
+    }
+  }
+
   @Test("Every setting of gateway and upstream reaches the policy")
   func gatewayAndUpstream() throws {
     let policy = try #require(try Self.load(Self.complete).policy)
