@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := build
 .PHONY: help deps deps-bench deps-interop deps-attack deps-faults deps-load deps-paths demo test settings conformance mutation lint build bench \
   bench-report bench-instructions gates bench-flows bench-growth soak load image interop observe-diff tls-check check \
-  sanitize fuzz attack faults path-gate clean
+  sanitize fuzz attack faults store-crash path-gate clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -184,6 +184,11 @@ attack: deps-attack
 ## faults: makes single system calls fail; takes an hour, or less for a sample: FAULTS_OPTIONS="--seconds 100"
 faults: deps-faults build
 	Tests/Faults/run --proofgate $(BINARY) $(FAULTS_OPTIONS)
+
+## store-crash: kills processes that use a store in a file, and checks that no answered claim is lost; CRASH_OPTIONS=...
+store-crash: deps-faults
+	swift build --configuration release --product StoreLoad
+	Tests/Stores/crash --load .build/release/StoreLoad $(CRASH_OPTIONS)
 
 ## path-gate: path and query spellings with real servers; fails if a server runs an OAuth handler; PATHS_OPTIONS=...
 path-gate: deps-paths
