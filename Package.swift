@@ -50,6 +50,7 @@ let package = Package(
     .systemLibrary(name: "CYAML", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
 
     // Bytes as text: the scanning and decoding that all parsers share.
     module("ByteText", settings: crossModule),
@@ -65,6 +66,7 @@ let package = Package(
     module("YAML", ["CYAML"]),
     module("Compression", ["ByteText", "CZlib"]),
     module("SQLite", ["CSQLite"]),
+    module("RESP", ["CHiredis"]),
 
     // What is kept and how it is sealed.
     module("Sealing", ["OAuth", "ByteText", "Cryptography"], settings: dataPath),
@@ -123,6 +125,7 @@ let package = Package(
     .executableTarget(
       name: "StoreLoad", dependencies: ["DiskStore", "Stores", "OAuth", "Reactor"], path: "Tests/StoreLoad",
       swiftSettings: settings),
+    tests("RESPTests", ["RESP"]),
     tests("TelemetryTests", ["Telemetry"]),
     tests("ReactorTests", ["Reactor"]),
     tests("ByteTextTests", ["ByteText", "Cryptography"]),
