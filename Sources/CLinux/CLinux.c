@@ -23,6 +23,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -162,6 +163,22 @@ int32_t cl_connect(int32_t fd, const cl_address *address) {
   sockets_address system;
   socklen_t length = to_system(address, &system);
   return result(connect(fd, &system.any, length));
+}
+
+int32_t cl_connect_unix(const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  size_t length = strlen(path);
+  if (length >= sizeof address.sun_path) return -ENAMETOOLONG;
+  memcpy(address.sun_path, path, length);
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  // The connect of a Unix socket succeeds or fails immediately.
+  if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+    int error = errno;
+    close(fd);
+    return -error;
+  }
+  return fd;
 }
 
 int32_t cl_local_address(int32_t fd, cl_address *address) {

@@ -102,6 +102,13 @@ import CLinux
     throw .timedOut
   }
 
+  /// Opens a connection to the Unix socket at `path`, which succeeds or fails immediately.
+  ///
+  /// Throws: the error of the system call; `EAGAIN` if the server's queue of connections is full.
+  public func connect(toUnixSocket path: String) throws(IOError) -> Socket {
+    try register(try IOError.check(unsafe cl_connect_unix(path)))
+  }
+
   func forget(_ socket: Socket) {
     let slot = Int(socket.descriptor)
     guard let entry = unsafe slots.indices.contains(slot) ? slots[slot] : nil,

@@ -49,6 +49,9 @@ int32_t cl_bind(int32_t fd, const cl_address *_Nonnull address);
 int32_t cl_listen(int32_t fd, int32_t backlog);
 int32_t cl_accept(int32_t fd, cl_address *_Nonnull peer);
 int32_t cl_connect(int32_t fd, const cl_address *_Nonnull address);
+/// Returns a descriptor that is connected to the Unix socket at `path`, or -errno: -EAGAIN if the queue of the server is
+/// full.
+int32_t cl_connect_unix(const char *_Nonnull path);
 int32_t cl_local_address(int32_t fd, cl_address *_Nonnull address);
 int32_t cl_peer_address(int32_t fd, cl_address *_Nonnull address);
 /// Returns and clears the pending error of the socket: -errno, or 0 without an error.
