@@ -26,6 +26,13 @@ public protocol EphemeralStore: Sendable {
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
   ) async throws(StoreError) -> [UInt8]?
 
+  /// Stores an entry that is valid only in `epoch`: a code may be redeemed only if it was sealed in the epoch of the store
+  /// that takes its claim. Otherwise like ``put(_:_:holder:expiry:now:)``. Throws `.unavailable` if the store is in another
+  /// epoch; the entry then counts as not stored.
+  func put(
+    _ key: StoreKey, _ value: [UInt8], in epoch: EpochID, holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError) -> [UInt8]?
+
   /// Stores an entry with an empty value that has room for a value of `bytes` bytes, and replaces an existing entry. A
   /// later `replace` of the empty value stores the value and releases the unused room. Only for kinds whose values vary
   /// in length.
@@ -66,6 +73,14 @@ public protocol EphemeralStore: Sendable {
 }
 
 extension EphemeralStore {
+  /// Compares `epoch` with the present one, for stores whose epoch does not change while the process runs.
+  public func put(
+    _ key: StoreKey, _ value: [UInt8], in epoch: EpochID, holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError) -> [UInt8]? {
+    guard epoch == self.epoch else { throw .unavailable("the store has begun another epoch") }
+    return try await put(key, value, holder: holder, expiry: expiry, now: now)
+  }
+
   /// 60 seconds, enough for machines that synchronise their clocks with a time server.
   public var clockTolerance: Int64 { 60 }
   /// Empty, for stores that keep their entries in another process.

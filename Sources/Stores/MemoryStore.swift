@@ -110,6 +110,14 @@ public final class MemoryStore: EphemeralStore {
     }
   }
 
+  /// Stores `value` like ``put(_:_:holder:expiry:now:)``, in every epoch. Each start is an epoch, and codes from before it
+  /// are accepted: their verifier and the single use at the upstream still protect them (docs/threat-model.md).
+  public func put(
+    _ key: StoreKey, _ value: [UInt8], in epoch: EpochID, holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError) -> [UInt8]? {
+    try await put(key, value, holder: holder, expiry: expiry, now: now)
+  }
+
   /// Reserves room for a value. Throws `.full`, or `.tooLong` if the kind has a fixed length or a lower maximum length.
   public func reserve(
     _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64

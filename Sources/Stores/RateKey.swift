@@ -1,11 +1,12 @@
 public import OAuth
 
-/// The key of a token bucket in a `RateLimiter`: a client, an address, a client at an address, or an authorization
-/// transaction at an address.
+/// The key of a token bucket in a `RateLimiter`: a client, an address, a client at an address, an authorization
+/// transaction at an address, or a holder of store entries.
 public struct RateKey: Hashable, Sendable {
   private let client: ClientID?
   private let transaction: TransactionID?
   private let address: NetworkPrefix?
+  private let holder: UInt64?
 
   /// Creates a key from the given parts.
   ///
@@ -15,5 +16,14 @@ public struct RateKey: Hashable, Sendable {
     self.client = client
     self.transaction = transaction
     self.address = address.map { NetworkPrefix($0, ipv4: 32, ipv6: 64) }
+    holder = nil
+  }
+
+  /// Creates the key of a holder of store entries.
+  init(holder: StoreHolder) {
+    client = nil
+    transaction = nil
+    address = nil
+    self.holder = holder.fingerprint
   }
 }

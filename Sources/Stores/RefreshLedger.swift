@@ -18,7 +18,7 @@ public import OAuth
 ///
 /// A token contains its generation and the epoch of the store in which it was sealed. For a token of the current epoch
 /// with a generation of at least 1, a record must exist; otherwise the token is refused. A token of an earlier epoch
-/// may be used once without a record; this use creates the record again.
+/// may be used once without a record, unless the ledger is strict; this use creates the record again.
 ///
 /// A claim has a lease, i.e. a time limit. If a process ends while it holds a claim, the claim ends with its lease.
 public struct RefreshLedger: Sendable {
@@ -78,10 +78,15 @@ public struct RefreshLedger: Sendable {
   private static let handover: Int64 = 10
 
   private let store: any EphemeralStore
+  private let isStrict: Bool
 
   /// Creates a ledger that keeps its entries in `store`.
-  public init(store: any EphemeralStore) {
+  ///
+  /// - Parameter isStrict: true if a family ends together with the epoch in which its record was lost
+  ///   (`store_epoch: strict`).
+  public init(store: any EphemeralStore, isStrict: Bool = false) {
     self.store = store
+    self.isStrict = isStrict
   }
 
   /// The epoch that new tokens must contain.
@@ -99,7 +104,8 @@ public struct RefreshLedger: Sendable {
     let generation = UInt32(clamping: use.generation)
     for _ in 0..<RefreshLedger.rounds {
       guard let old = try await store.get(key, now: now) else {
-        guard use.generation == 0 || use.epoch != store.epoch else { return .missing }
+        // The first token of a family from an earlier epoch may have been used there.
+        guard use.epoch == store.epoch ? use.generation == 0 : !isStrict else { return .missing }
         var record = FamilyRecord(state: .busy)
         record.isAdopted = use.isAdopted
         record.generation = generation

@@ -14,9 +14,11 @@ struct FamilyFixture {
   var isAdopted = false
   var acceptsAnyNetwork = false
 
-  init(_ store: MemoryStore = MemoryStore(size: MemoryStore.minimumSize), epoch: EpochID? = nil) throws {
+  init(
+    _ store: MemoryStore = MemoryStore(size: MemoryStore.minimumSize), epoch: EpochID? = nil, isStrict: Bool = false
+  ) throws {
     self.store = store
-    ledger = RefreshLedger(store: store)
+    ledger = RefreshLedger(store: store, isStrict: isStrict)
     family = try #require(TransactionID(bytes: Array(1...16)))
     self.epoch = epoch ?? store.epoch
   }
@@ -231,6 +233,16 @@ struct FamilyEpochTests {
     #expect(try await family.ledger.settle(attempt, successor: Secret("r\(generation + 1)"), now: 0))
     #expect(try await family.claim(generation) == .reused)
     try await family.rotate(generation + 1)
+  }
+
+  @Test("store_epoch: a strict ledger accepts no token of an earlier epoch without a record", arguments: [0, 3])
+  func strict(generation: Int) async throws {
+    let earlier = try FamilyFixture(epoch: EpochID(rawValue: 7), isStrict: true)
+    #expect(try await earlier.claim(generation) == .missing)
+    #expect(earlier.store.count == 0)
+    let present = try FamilyFixture(isStrict: true)
+    try await present.rotate(0)
+    try await present.rotate(1)
   }
 
   @Test("A token of an earlier epoch whose family has a record cannot be used a second time")

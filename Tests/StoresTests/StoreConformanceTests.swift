@@ -1,6 +1,5 @@
 import OAuth
 import Stores
-import Synchronization
 import Testing
 
 /// The rules of `EphemeralStore`, for every engine.
@@ -230,7 +229,7 @@ struct StoreConformanceTests {
     }
   }
 
-  /// The attack of addition 1: a thief who could push the end of a family out of the store would have a good token again.
+  /// A thief who could make the store lose the end of a family would have a valid token again.
   @Test(
     "A family that ended stays ended when the same client and address fill the share", arguments: StoreEngine.allCases)
   func endedFamilyStays(engine: StoreEngine) async throws {
@@ -278,21 +277,4 @@ struct StoreConformanceTests {
       }
     }
   }
-
-  @Test("A store has an epoch, which is another one for another store", arguments: StoreEngine.allCases)
-  func epochs(engine: StoreEngine) async throws {
-    let seen = Epochs()
-    for _ in 0..<2 { try await engine.run { seen.add($0.store.epoch) } }
-    #expect(seen.all.count == 2)
-    #expect(!seen.all.contains(.none))
-  }
-}
-
-/// The epochs of stores that a test has seen.
-private final class Epochs: Sendable {
-  private let seen = Mutex<Set<EpochID>>([])
-
-  func add(_ epoch: EpochID) { seen.withLock { _ = $0.insert(epoch) } }
-
-  var all: Set<EpochID> { seen.withLock { $0 } }
 }

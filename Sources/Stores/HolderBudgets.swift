@@ -1,0 +1,44 @@
+/// Limits the number of entries that one client and network may make in a store that other processes use too.
+///
+/// Each process counts the entries that it makes. Each holder has a token bucket for each kind, which refills within the
+/// lifetime of an entry, so a holder has at most about twice the part that it would have in a ``MemoryStore``.
+public final class HolderBudgets: Sendable {
+  /// The maximum number of holders per kind that are remembered.
+  private static let maximumHolders = 8_192
+  /// The assumed bytes of a value of a kind without a fixed length.
+  private static let assumedLength = 2_048
+
+  private let limiters: [RateLimiter]
+
+  /// Creates budgets of which nothing has been used.
+  public init() {
+    limiters = StoreKind.allCases.map { kind in
+      let burst = HolderBudgets.entries(kind)
+      return RateLimiter(TokenBucket.Rate(burst: burst, perMinute: burst), maximumKeys: HolderBudgets.maximumHolders)
+    }
+  }
+
+  /// Charges an entry to its holder. Returns false if the holder has made too many.
+  ///
+  /// - Parameters:
+  ///   - lifetime: the lifetime of the entry in seconds.
+  ///   - now: the time of a monotonic clock in milliseconds.
+  public func charge(_ kind: StoreKind, to holder: StoreHolder, lifetime: Int64, now: Int64) -> Bool {
+    guard holder.isLimited else { return true }
+    let burst = HolderBudgets.entries(kind)
+    let perMinute = Int64(burst) * 60 / max(1, lifetime)
+    return limiters[kind.place].take(
+      RateKey(holder: holder), at: TokenBucket.Rate(burst: burst, perMinute: max(1, Int(perMinute))), now: now)
+  }
+
+  /// Returns the number of entries that a holder may make at once: its part of a memory store of the default size.
+  public static func entries(_ kind: StoreKind) -> Int {
+    let row = kind.row
+    let length =
+      switch row.size {
+      case .fixed(let length): RecordTable.recordLength(length)
+      case .upTo(let longest): min(longest, assumedLength) + EntryTable.overhead
+      }
+    return max(EntryTable.spared, MemoryStore.defaultSize / 100 * row.percent / length / row.holders)
+  }
+}

@@ -1,0 +1,40 @@
+import OAuth
+import Stores
+import Testing
+
+@Suite("6819-4.4.1.11-exhaustion: holders in a shared store")
+struct HolderBudgetsTests {
+  private let budgets = HolderBudgets()
+
+  private func charges(_ kind: StoreKind, _ holder: StoreHolder, lifetime: Int64 = 600, now: Int64 = 0) -> Int {
+    var count = 0
+    while count < 1_000_000, budgets.charge(kind, to: holder, lifetime: lifetime, now: now) { count += 1 }
+    return count
+  }
+
+  @Test("A holder may make as many entries at once as its part of a memory store", arguments: StoreKind.allCases)
+  func limit(kind: StoreKind) {
+    #expect(charges(kind, .sample(1)) == HolderBudgets.entries(kind))
+    #expect(HolderBudgets.entries(kind) >= 16)
+    // Neither another holder nor another kind is affected.
+    #expect(budgets.charge(kind, to: .sample(2), lifetime: 600, now: 0))
+  }
+
+  @Test("The budget refills within the lifetime of an entry")
+  func refill() {
+    let all = charges(.state, .sample(1))
+    let half = charges(.state, .sample(1), now: 300_000)
+    #expect(abs(half - all / 2) < all / 20)
+    _ = charges(.state, .sample(1), now: 300_000)
+    #expect(abs(charges(.state, .sample(1), now: 900_000) - all) < all / 20)
+  }
+
+  @Test("Requests from this machine are not limited")
+  func loopback() {
+    let holder = StoreHolder(address: "127.0.0.1", isLoopback: true)
+    #expect(
+      (0..<HolderBudgets.entries(.pushed) + 10).allSatisfy { _ in
+        budgets.charge(.pushed, to: holder, lifetime: 90, now: 0)
+      })
+  }
+}
