@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-bench deps-interop deps-attack deps-faults deps-load deps-paths demo test settings conformance mutation lint build bench \
+.PHONY: help deps deps-test deps-bench deps-interop deps-attack deps-faults deps-load deps-paths demo test settings conformance mutation lint build bench \
   bench-report bench-instructions gates bench-flows bench-growth soak load image interop observe-diff tls-check check \
   sanitize fuzz attack faults store-crash path-gate clean
 
@@ -29,6 +29,10 @@ deps:
 	@command -v swift >/dev/null || { echo "make: no swift in PATH; install Swift 6.3, see https://www.swift.org/install" >&2; exit 1; }
 	$(call install,libssl-dev libnghttp2-dev zlib1g-dev libyaml-dev libsqlite3-dev libhiredis-dev)
 
+# The tests start Redis servers and sentinels. They do not use the services of the packages.
+deps-test: deps
+	$(call install,redis-server redis-sentinel redis-tools)
+
 deps-bench: deps
 	$(call install,nginx wrk haproxy nghttp2-client openssl python3)
 
@@ -53,7 +57,7 @@ demo: deps
 	.build/debug/proofgate demo $(if $(HEADLESS),--headless)
 
 ## test: all tests, one at a time, because they start servers with deadlines that would pass if hundreds ran at once
-test: deps
+test: deps-test
 	swift test --no-parallel
 
 ## settings: writes the JSON Schema and the tables of docs/policy.md from the rows of the settings
@@ -165,7 +169,7 @@ load: deps-load build
 	Tests/Load/run --proofgate $(BINARY) $(LOAD_OPTIONS)
 
 ## sanitize: all tests with the address and the thread sanitizer
-sanitize: deps
+sanitize: deps-test
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/Sanitizers/leaks.txt:print_suppressions=0 \
 	  swift test --no-parallel --sanitize=address --scratch-path .build/address
 	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions \

@@ -73,6 +73,10 @@ let package = Package(
     module("Stores", ["OAuth", "Cryptography"], settings: crossModule),
     // The store in a file, with a thread of its own.
     module("DiskStore", ["Stores", "SQLite", "OAuth", "Cryptography", "Reactor"]),
+    // The store of several replicas, on the loops of the workers.
+    module(
+      "RedisStore", ["RESP", "Stores", "Policy", "OAuth", "ByteText", "Cryptography", "Reactor", "TLS"],
+      settings: dataPath),
 
     // The proxy: knows no OAuth.
     module("Reactor", ["CLinux"], settings: dataPath),
@@ -120,12 +124,21 @@ let package = Package(
     tests("PathReadingTests", ["PathReading", "Policy"]),
     tests("EnforcementTests", ["Enforcement", "Policy", "OAuth", "ByteText"]),
     tests("SealingTests", ["Sealing", "OAuth", "ByteText", "Cryptography"]),
-    tests("StoresTests", ["Stores", "DiskStore", "OAuth", "Reactor"]),
+    tests(
+      "StoresTests",
+      ["RedisTestSupport", "Stores", "DiskStore", "RedisStore", "Policy", "OAuth", "Reactor"]),
     // Puts load on a store in a file, for Tests/Stores.
     .executableTarget(
       name: "StoreLoad", dependencies: ["DiskStore", "Stores", "OAuth", "Reactor"], path: "Tests/StoreLoad",
       swiftSettings: settings),
     tests("RESPTests", ["RESP"]),
+    // Redis servers that tests start.
+    .target(
+      name: "RedisTestSupport", dependencies: ["RedisStore", "Stores", "Policy", "Reactor"],
+      path: "Tests/RedisTestSupport", swiftSettings: settings),
+    tests(
+      "RedisStoreTests",
+      ["RedisTestSupport", "TLSTestSupport", "RedisStore", "Stores", "Policy", "OAuth", "Cryptography", "Reactor"]),
     tests("TelemetryTests", ["Telemetry"]),
     tests("ReactorTests", ["Reactor"]),
     tests("ByteTextTests", ["ByteText", "Cryptography"]),

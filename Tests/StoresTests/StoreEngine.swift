@@ -1,7 +1,10 @@
 import DiskStore
 import Foundation
 import OAuth
+import Policy
 import Reactor
+import RedisStore
+import RedisTestSupport
 import Stores
 import Testing
 
@@ -9,6 +12,7 @@ import Testing
 enum StoreEngine: String, CaseIterable, CustomTestStringConvertible {
   case memory
   case file
+  case redis
 
   var testDescription: String { rawValue }
 
@@ -18,6 +22,7 @@ enum StoreEngine: String, CaseIterable, CustomTestStringConvertible {
   private var hasShares: Bool {
     switch self {
     case .memory, .file: true
+    case .redis: false
     }
   }
 
@@ -38,6 +43,13 @@ enum StoreEngine: String, CaseIterable, CustomTestStringConvertible {
         defer { store.close() }
         try await StoreFixture.run(store, body)
       }
+    case .redis:
+      var settings = try RedisProcess.shared.get().settings
+      settings.keyPrefix = "test-\(UInt64.random(in: 0...UInt64.max)):"
+      let store = RedisStore(settings)
+      try await StoreFixture.run(
+        store, now: Int64(SystemClock.realSeconds()), sleeps: true, start: { try await store.startAndConnect(on: $0) },
+        stop: { await store.stop() }, body)
     }
   }
 }
@@ -62,16 +74,21 @@ final class StoreFixture {
   /// - Parameters:
   ///   - now: the time at which the test's clock starts, in seconds since 1970.
   ///   - sleeps: true if the engine reads its own clock, so that the test has to wait.
+  ///   - start: prepares the store for use on the workers.
+  ///   - stop: ends the store.
   static func run(
     _ store: any EphemeralStore, now: Int64 = 0, sleeps: Bool = false,
+    start: ([Worker]) async throws -> Void = { _ in }, stop: () async -> Void = {},
     _ body: @escaping @Sendable (StoreFixture) async throws -> Void
   ) async throws {
     let workers = try (0..<2).map { try Worker(index: $0) }
     for worker in workers { try worker.start(name: "store-test") }
+    try await start(workers)
     let task = await workers[0].launch { _ in
       try await body(StoreFixture(store, workers, now: now, sleeps: sleeps))
     }
     let outcome = await task.result
+    await stop()
     for worker in workers { await worker.stop() }
     try outcome.get()
   }

@@ -1,0 +1,66 @@
+public import Cryptography
+public import OAuth
+
+/// A Redis or Valkey server that all replicas share as their store (`gateway.store` with a URL).
+public struct RedisSettings: Sendable {
+  /// The port of a server if the URL has none.
+  public static let defaultPort = 6379
+  /// The port of a sentinel if the URL has none.
+  public static let defaultSentinelPort = 26379
+
+  /// The place of the server.
+  public enum Place: Hashable, Sendable {
+    /// A host name or address literal, and a port.
+    case server(SocketAddress)
+    /// The path of a Unix socket.
+    case socket(path: String)
+    /// The sentinels that know the address of the primary, and its name.
+    case sentinels([SocketAddress], primary: String)
+  }
+
+  /// The place of the server.
+  public var place: Place
+  /// True if connections to the server, and to the sentinels, use TLS.
+  public var usesTLS = false
+  /// The ACL user; `nil` for the user `default`.
+  public var user: String?
+  /// The password of the user; `nil` for no authentication.
+  public var password: Secret?
+  /// The password of the sentinels; `nil` for no authentication.
+  public var sentinelPassword: Secret?
+  /// The number of the database. Default: 0.
+  public var database = 0
+  /// The first characters of all keys.
+  public var keyPrefix = "proofgate:"
+  /// The number of replicas that must have a write before it counts; `nil` for 1 with sentinels and 0 otherwise.
+  public var minReplicas: Int?
+  /// The authorities that may issue the server's certificate; `nil` without TLS.
+  public var authorities: CertificateChain?
+
+  /// Creates settings with the defaults of all others.
+  public init(_ place: Place) {
+    self.place = place
+  }
+
+  /// The number of replicas that must have a write before it counts.
+  public var requiredReplicas: Int {
+    if let minReplicas { return minReplicas }
+    if case .sentinels = place { return 1 }
+    return 0
+  }
+}
+
+extension RedisSettings: Equatable {
+  /// Compares all settings: passwords in constant time, and authorities by their fingerprints.
+  public static func == (left: RedisSettings, right: RedisSettings) -> Bool {
+    left.place == right.place && left.usesTLS == right.usesTLS && left.user == right.user
+      && left.database == right.database && left.keyPrefix == right.keyPrefix && left.minReplicas == right.minReplicas
+      && areEqual(left.password, right.password) && areEqual(left.sentinelPassword, right.sentinelPassword)
+      && left.authorities?.fingerprints == right.authorities?.fingerprints
+  }
+
+  private static func areEqual(_ left: Secret?, _ right: Secret?) -> Bool {
+    guard let left, let right else { return left == nil && right == nil }
+    return constantTimeEqual(left.reveal(), right.reveal())
+  }
+}

@@ -1,0 +1,83 @@
+internal import RESP
+
+/// The commands of one send, followed by the commands that decide if they count: `GET` of the epoch, and `WAIT` if replicas
+/// must have the writes.
+///
+/// The epoch is read after all other commands, on the same connection. If it is not the expected one, the store has lost
+/// its data or changed its primary before, so none of the commands counts.
+struct RedisBatch {
+  let calls: [RedisCall]
+  /// True if a write without effect follows the commands. A repeated command may change nothing because its first copy
+  /// arrived over another connection, and `WAIT` counts the replicas that have the writes of *this* connection.
+  let hasFence: Bool
+  /// The number of replicas that must have the writes; `nil` if there is no such condition.
+  let replicas: Int?
+  /// The time at which the replies are overdue, in monotonic milliseconds.
+  let due: UInt64
+  private var replies: [RESPReply] = []
+
+  init(_ calls: [RedisCall], replicas: Int, due: UInt64) {
+    self.calls = calls
+    let writes = replicas > 0 && calls.contains(where: \.isWrite)
+    hasFence = writes && calls.contains { $0.isWrite && $0.isRepeat }
+    self.replicas = writes ? replicas : nil
+    self.due = due
+  }
+
+  private var expected: Int { calls.count + (hasFence ? 1 : 0) + 1 + (replicas == nil ? 0 : 1) }
+
+  /// Adds the next reply. Returns true if it was the last.
+  mutating func add(_ reply: RESPReply) -> Bool {
+    replies.append(reply)
+    return replies.count == expected
+  }
+
+  /// Passes its outcome to each call. Throws if the connection must be closed.
+  ///
+  /// - Parameter hasSentinels: true if a primary without enough replicas may have been replaced by another one.
+  func settle(epoch: [UInt8], hasSentinels: Bool) throws(RedisFailure) {
+    if let failure = epochFailure(epoch) {
+      fail(failure)
+      if failure.endsConnection { throw failure }
+      return
+    }
+    let shortage = shortage
+    var fatal: RedisFailure?
+    for (call, reply) in zip(calls, replies) {
+      if case .error(let text) = reply {
+        let failure = RedisFailure(reply: text)
+        if failure.endsConnection { fatal = failure }
+      }
+      if let shortage, call.isWrite {
+        call.finish(.failed(shortage, wasSent: true))
+      } else {
+        call.finish(.answered(reply))
+      }
+    }
+    if let shortage, hasSentinels || shortage.endsConnection { throw shortage }
+    if let fatal { throw fatal }
+  }
+
+  /// Passes a failure to each call.
+  func fail(_ failure: RedisFailure) {
+    for call in calls { call.finish(.failed(failure, wasSent: true)) }
+  }
+
+  private func epochFailure(_ epoch: [UInt8]) -> RedisFailure? {
+    switch replies[calls.count + (hasFence ? 1 : 0)] {
+    case .bytes(epoch): nil
+    case .error(let text): RedisFailure(reply: text)
+    case .bytes, .null: .otherEpoch
+    case .status, .integer, .array: .malformed("to GET")
+    }
+  }
+
+  private var shortage: RedisFailure? {
+    guard let replicas, let reply = replies.last else { return nil }
+    switch reply {
+    case .integer(let count): return count >= Int64(replicas) ? nil : .tooFewReplicas(has: Int(count), needs: replicas)
+    case .error(let text): return RedisFailure(reply: text)
+    case .status, .bytes, .null, .array: return .malformed("to WAIT")
+    }
+  }
+}

@@ -1,0 +1,47 @@
+internal import OAuth
+internal import RESP
+internal import Reactor
+
+/// A command that waits to be sent, or for its reply. Belongs to one worker.
+final class RedisCall {
+  enum Outcome {
+    case answered(RESPReply)
+    /// - wasSent: true if the server may have executed the command.
+    case failed(RedisFailure, wasSent: Bool)
+  }
+
+  let words: [[UInt8]]
+  let isWrite: Bool
+  let isRepeat: Bool
+  /// The epoch in which the command is valid.
+  let epoch: EpochID
+  private(set) var outcome: Outcome?
+  /// True if the caller no longer waits.
+  private(set) var isAbandoned = false
+  private let waiter: Waiter
+
+  init(_ words: [[UInt8]], isWrite: Bool, isRepeat: Bool, epoch: EpochID, _ poller: Poller) {
+    self.words = words
+    self.isWrite = isWrite
+    self.isRepeat = isRepeat
+    self.epoch = epoch
+    waiter = Waiter(poller)
+  }
+
+  /// Sets the outcome and wakes the caller. Ignores a second outcome.
+  func finish(_ outcome: Outcome) {
+    guard self.outcome == nil else { return }
+    self.outcome = outcome
+    waiter.resume(.ready)
+  }
+
+  /// Waits for the outcome. Returns `nil` if the deadline passes first; it is then unknown if the command was executed.
+  func wait(until deadline: Deadline) async -> Outcome? {
+    while outcome == nil {
+      if await waiter.sleep(until: deadline) == .timedOut { break }
+    }
+    waiter.retire()
+    if outcome == nil { isAbandoned = true }
+    return outcome
+  }
+}

@@ -1,0 +1,106 @@
+internal import OAuth
+internal import Stores
+internal import Synchronization
+
+/// The state of the store that all workers share: the epoch, outages, and the counts of operations and failures.
+final class RedisCondition: Sendable {
+  private struct Shared {
+    var hasConnected = false
+    var hasWarnedOfEviction = false
+    /// The time of the last report of each problem, in monotonic milliseconds.
+    var reports: [String: UInt64] = [:]
+    /// Informs the operator. Until it is set, the sentences wait in `unreported`.
+    var report: (@Sendable (String) -> Void)?
+    var unreported: [String] = []
+
+    /// Returns true if the problem was not reported recently.
+    mutating func isDue(_ name: String, _ now: UInt64) -> Bool {
+      if let last = reports[name], now < last + RedisLimits.report * 1_000 { return false }
+      reports[name] = now
+      return true
+    }
+  }
+
+  private let place: String
+  private let shared = Mutex(Shared())
+  private let current = Atomic<UInt64>(0)
+  private let meter = StoreMeter(engine: "redis")
+
+  /// Creates the state of a store without a connection.
+  ///
+  /// - Parameter place: the name of the store in notices.
+  init(place: String) {
+    self.place = place
+    _ = meter.setOutage("not connected yet")
+  }
+
+  /// The epoch of the latest connection; `none` before the first.
+  var epoch: EpochID { EpochID(rawValue: current.load(ordering: .acquiring)) }
+
+  var activity: StoreActivity { meter.activity(epoch: epoch) }
+
+  func reportOutages(to report: @escaping @Sendable (String) -> Void) {
+    let waiting = shared.withLock { shared in
+      shared.report = report
+      defer { shared.unreported = [] }
+      return shared.unreported
+    }
+    for text in waiting { report(text) }
+  }
+
+  private func say(_ text: String) {
+    let report = shared.withLock { shared in
+      // Limits the memory; a start has few problems to report.
+      if shared.report == nil, shared.unreported.count < 16 { shared.unreported.append(text) }
+      return shared.report
+    }
+    report?(text)
+  }
+
+  /// Records that a worker has a connection that is ready for use.
+  func connected(_ greeting: RedisHandshake.Greeting) {
+    let id = greeting.epoch.id
+    let before = EpochID(rawValue: current.exchange(id.rawValue, ordering: .acquiringAndReleasing))
+    let isBack = meter.setOutage(nil)
+    let (wasConnected, warnsOfEviction) = shared.withLock { shared in
+      defer {
+        shared.hasConnected = true
+        if greeting.eviction != nil { shared.hasWarnedOfEviction = true }
+        if isBack { shared.reports = [:] }
+      }
+      return (shared.hasConnected || !shared.reports.isEmpty, !shared.hasWarnedOfEviction)
+    }
+    if isBack, wasConnected { say("the store at \(place) is available") }
+    if before != id, before != .none {
+      say(
+        "the store at \(place) has begun a new epoch: its primary changed or its data was lost; earlier codes get 503"
+      )
+    }
+    if let policy = greeting.eviction, warnsOfEviction {
+      say(
+        "the store at \(place) may evict claims, with which a code could be used twice: its `maxmemory-policy` is "
+          + "`\(policy)`; set it to `noeviction`")
+    }
+  }
+
+  /// Records that a worker cannot connect.
+  func lost(_ failure: RedisFailure, now: UInt64) {
+    // All workers lose the store at about the same time, but one report is enough.
+    _ = meter.setOutage(failure.text)
+    if shared.withLock({ $0.isDue(failure.problem, now) }) { say(sentence(failure)) }
+  }
+
+  /// Records the end of an operation.
+  func ended(_ failure: RedisFailure?, nanoseconds: UInt64, now: UInt64) {
+    meter.observe(nanoseconds: nanoseconds)
+    guard let failure else { return }
+    meter.failed(failure.kind)
+    guard failure.kind == .misconfigured else { return }
+    if shared.withLock({ $0.isDue(failure.problem, now) }) { say(sentence(failure)) }
+  }
+
+  private func sentence(_ failure: RedisFailure) -> String {
+    failure.kind == .misconfigured
+      ? "the store at \(place) refuses: \(failure.text)" : "the store at \(place) is away: \(failure.text)"
+  }
+}

@@ -1,0 +1,91 @@
+internal import Stores
+
+/// The reason why an operation of a Redis store has no result.
+enum RedisFailure: Error, Equatable, Sendable {
+  /// No connection to the server, or it ended.
+  case unreachable(String)
+  /// No reply within the time limit.
+  case silent
+  /// The server answers but does not serve requests at the moment, with its own words.
+  case away(String)
+  /// Fewer replicas than required have the write.
+  case tooFewReplicas(has: Int, needs: Int)
+  /// The server refuses the command until the operator changes a setting, with its own words.
+  case misconfigured(String)
+  /// The store has begun another epoch.
+  case otherEpoch
+  /// The server sent an unexpected reply.
+  case malformed(String)
+  /// Too many operations wait for the server.
+  case overloaded
+
+  /// Creates the failure that an error reply means.
+  init(reply text: String) {
+    switch RedisFailure.word(of: text) {
+    case "READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN", "NOREPLICAS", "UNBLOCKED",
+      "BUSY":
+      self = .away(text)
+    default: self = .misconfigured(text)
+    }
+  }
+
+  /// The reason as a label of metrics.
+  var kind: StoreFailure {
+    switch self {
+    case .silent: .timeout
+    case .misconfigured: .misconfigured
+    case .unreachable, .away, .tooFewReplicas, .otherEpoch, .malformed, .overloaded: .unavailable
+    }
+  }
+
+  /// The name of the problem, which limits how often it is reported.
+  var problem: String {
+    switch self {
+    case .silent, .unreachable: "unreachable"
+    case .misconfigured(let text), .away(let text): RedisFailure.word(of: text)
+    case .tooFewReplicas: "replicas"
+    case .otherEpoch: "epoch"
+    case .malformed: "malformed"
+    case .overloaded: "overloaded"
+    }
+  }
+
+  /// True if the connection must be closed, so that the next one finds the present primary.
+  var endsConnection: Bool {
+    switch self {
+    case .unreachable, .silent, .away, .otherEpoch, .malformed: true
+    case .misconfigured(let text): ["NOAUTH", "WRONGPASS", "DENIED"].contains(RedisFailure.word(of: text))
+    case .tooFewReplicas, .overloaded: false
+    }
+  }
+
+  /// The reason in words, for the operator.
+  var text: String {
+    switch self {
+    case .unreachable(let reason): reason
+    case .silent: "no reply in time"
+    case .away(let text): text
+    case .tooFewReplicas(let has, let needs): "\(has) of \(needs) required replicas have the write"
+    case .misconfigured(let text): text + RedisFailure.advice(RedisFailure.word(of: text))
+    case .otherEpoch: "the store has begun another epoch: its primary changed or its data was lost"
+    case .malformed(let reason): "an unexpected reply: \(reason)"
+    case .overloaded: "too many operations wait for the server"
+    }
+  }
+
+  /// The error for the caller of a store.
+  var storeError: StoreError { .unavailable(text) }
+
+  /// Returns the first word of an error reply, which names the error.
+  static func word(of text: String) -> String { String(text.prefix { $0 != " " }) }
+
+  private static func advice(_ word: String) -> String {
+    switch word {
+    case "NOAUTH": "; set `store_password`"
+    case "WRONGPASS": "; `store_password` or the user of the URL is wrong"
+    case "NOPERM": "; give the user the rights of the ACL line in docs/operations.md"
+    case "OOM": "; raise `maxmemory` of the server"
+    default: ""
+    }
+  }
+}

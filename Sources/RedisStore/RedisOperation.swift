@@ -1,0 +1,88 @@
+internal import RESP
+
+/// One operation on one key, which Redis executes as one command.
+enum RedisOperation: Sendable {
+  /// Stores a value if the key has none. The reply is the existing value, or null.
+  case put(key: [UInt8], value: [UInt8], milliseconds: Int64)
+  /// Stores a value and replaces an existing one.
+  case set(key: [UInt8], value: [UInt8], milliseconds: Int64)
+  /// Replaces `old` by `new` if `old` is the value. The reply is 1 if it was replaced, otherwise 0.
+  case swap(key: [UInt8], old: [UInt8], new: [UInt8], milliseconds: Int64)
+  /// Removes the key if `value` is its value. The reply is 1 if it was removed, otherwise 0.
+  case remove(key: [UInt8], value: [UInt8])
+  /// Returns the value.
+  case get(key: [UInt8])
+  /// Returns the value and removes it.
+  case take(key: [UInt8])
+
+  /// Compares the value of a key, and replaces or removes it if it is the expected one.
+  ///
+  ///     KEYS[1]  the key
+  ///     ARGV[1]  the expected value
+  ///     ARGV[2]  the new value
+  ///     ARGV[3]  the lifetime of the new value in milliseconds; 0: the key is removed; -1: no limit
+  ///     ARGV[4]  1 if the command may have been executed before; the new value then counts as written by that command
+  static let script = """
+    local value = redis.call('GET', KEYS[1]) \
+    if value == ARGV[1] then \
+    if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) \
+    elseif ARGV[3] == '-1' then redis.call('SET', KEYS[1], ARGV[2]) \
+    else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end \
+    return 1 end \
+    if ARGV[4] == '1' and (value == ARGV[2] or (ARGV[3] == '0' and not value)) then return 1 end \
+    return 0
+    """
+  /// The SHA-1 digest of `script`, by which the server finds it.
+  static let digest = "2679c99486940016370d5fbebe0e82fa413d67a3"
+
+  /// True if the command changes the store.
+  var isWrite: Bool { if case .get = self { false } else { true } }
+
+  /// True if the command may be repeated when its outcome is unknown. After `take`, the value is gone, and a repeat could not
+  /// find out which request took it.
+  var isRepeatable: Bool { if case .take = self { false } else { true } }
+
+  /// Returns the command and its arguments.
+  ///
+  /// - Parameters:
+  ///   - isRepeat: true if the command was sent before and its outcome is unknown.
+  ///   - sendsScript: true if the server does not know the script yet.
+  func words(isRepeat: Bool, sendsScript: Bool) -> [[UInt8]] {
+    switch self {
+    case .put(let key, let value, let milliseconds):
+      [Words.set, key, value, Words.nx, Words.get, Words.px, Words.number(milliseconds)]
+    case .set(let key, let value, let milliseconds): [Words.set, key, value, Words.px, Words.number(milliseconds)]
+    case .swap(let key, let old, let new, let milliseconds):
+      call(key, old, new, milliseconds, isRepeat: isRepeat, sendsScript: sendsScript)
+    case .remove(let key, let value): call(key, value, [], 0, isRepeat: isRepeat, sendsScript: sendsScript)
+    case .get(let key): [Words.get, key]
+    case .take(let key): [Words.getdel, key]
+    }
+  }
+
+  private func call(
+    _ key: [UInt8], _ old: [UInt8], _ new: [UInt8], _ milliseconds: Int64, isRepeat: Bool, sendsScript: Bool
+  ) -> [[UInt8]] {
+    (sendsScript ? [Words.eval, Words.script] : [Words.evalsha, Words.digest])
+      + [Words.one, key, old, new, Words.number(milliseconds), isRepeat ? Words.one : Words.zero]
+  }
+}
+
+/// The words of commands, as bytes.
+enum Words {
+  static let set = Array("SET".utf8)
+  static let get = Array("GET".utf8)
+  static let getdel = Array("GETDEL".utf8)
+  static let nx = Array("NX".utf8)
+  static let px = Array("PX".utf8)
+  static let eval = Array("EVAL".utf8)
+  static let evalsha = Array("EVALSHA".utf8)
+  static let wait = Array("WAIT".utf8)
+  static let zero = Array("0".utf8)
+  static let one = Array("1".utf8)
+  static let script = Array(RedisOperation.script.utf8)
+  static let digest = Array(RedisOperation.digest.utf8)
+
+  static func number(_ number: Int64) -> [UInt8] { Array(String(number).utf8) }
+  static func text(_ words: String...) -> [[UInt8]] { words.map { Array($0.utf8) } }
+}

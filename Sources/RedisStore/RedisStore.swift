@@ -1,0 +1,231 @@
+internal import ByteText
+public import OAuth
+public import Policy
+internal import RESP
+public import Reactor
+public import Stores
+internal import Synchronization
+
+/// The store of several replicas: a Redis or Valkey server, version 7 or later, alone or with sentinels.
+///
+/// Each worker has one connection on its own loop (`RedisClient`). An operation is one command on one key. It is valid only
+/// in the epoch in which it began: if the server that executes it is in another epoch, the operation fails. The caller
+/// passes only digests and sealed values. Entries expire by the server's clock. There are no shares; each process limits
+/// the holders of the entries that it makes (`HolderBudgets`).
+public final class RedisStore: EphemeralStore {
+  let settings: RedisSettings
+  let servers: RedisServers
+  let condition: RedisCondition
+  let epochKey: [UInt8]
+  /// The key of writes without effect (`RedisBatch.hasFence`).
+  let fenceKey: [UInt8]
+  private let prefix: [UInt8]
+  private let claimPrefix: [UInt8]
+  private let budgets = HolderBudgets()
+  private let workers = Mutex<[Worker]>([])
+
+  /// Creates a store without a connection. `start` connects.
+  public init(_ settings: RedisSettings) {
+    self.settings = settings
+    servers = RedisServers(settings)
+    condition = RedisCondition(place: settings.placeText)
+    prefix = Array(settings.keyPrefix.utf8)
+    epochKey = prefix + Array("epoch".utf8)
+    fenceKey = prefix + Array("fence".utf8)
+    claimPrefix = prefix + [StoreKind.claim.rawValue, UInt8(ascii: ":")]
+  }
+
+  // MARK: Life
+
+  /// Connects on a worker. The worker keeps the connection until `stop`, and may have only one store.
+  public func start(on worker: isolated Worker) {
+    let client = RedisClient(self, worker.poller)
+    worker.keep(client)
+    worker.poller.start(client)
+    workers.withLock { $0.append(worker) }
+  }
+
+  /// Closes the connections. All later operations fail. Call it while the workers run.
+  public func stop() async {
+    let workers = workers.withLock { workers in
+      defer { workers = [] }
+      return workers
+    }
+    for worker in workers {
+      await worker.perform { $0.resident(RedisClient.self)?.stop() }
+    }
+  }
+
+  /// The epoch of the latest connection; `none` before the first.
+  public var epoch: EpochID { condition.epoch }
+
+  /// The operations since the start of the process, and the present outage.
+  public var activity: StoreActivity? { condition.activity }
+
+  /// Sets a function that is called with a sentence when an outage begins or ends. It must not block.
+  public func reportOutages(to report: @escaping @Sendable (String) -> Void) {
+    condition.reportOutages(to: report)
+  }
+
+  // MARK: Operations
+
+  /// Stores `value` if there is no entry. Throws `.full`, `.tooLong`, or `.unavailable` if the server does not answer, if it
+  /// has begun another epoch, or if the value has the wrong length for its kind.
+  public func put(
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError) -> [UInt8]? {
+    try await put(key, value, in: epoch, holder: holder, expiry: expiry, now: now)
+  }
+
+  /// Stores an entry that is valid only in `epoch`. Throws the errors of ``put(_:_:holder:expiry:now:)``.
+  public func put(
+    _ key: StoreKey, _ value: [UInt8], in epoch: EpochID, holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError) -> [UInt8]? {
+    try check(value, key.kind)
+    // As in other stores, an entry that has already expired is not stored.
+    guard expiry > now else { return try self.value(of: try await perform(.get(key: name(key)), in: epoch)) }
+    try charge(key.kind, holder, expiry - now)
+    return try self.value(
+      of: try await perform(
+        .put(key: name(key), value: value, milliseconds: RedisStore.milliseconds(expiry - now)), in: epoch))
+  }
+
+  /// Stores an empty value that `replace` may replace by one of up to `bytes` bytes. Throws `.full`, `.tooLong` or
+  /// `.unavailable`.
+  public func reserve(
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+  ) async throws(StoreError) {
+    guard case .upTo(let longest) = key.kind.row.size, bytes <= longest else { throw .tooLong }
+    guard expiry > now else {
+      _ = try await take(key, now: now)
+      return
+    }
+    try charge(key.kind, holder, expiry - now)
+    _ = try await perform(
+      .set(key: name(key), value: [], milliseconds: RedisStore.milliseconds(expiry - now)), in: epoch)
+  }
+
+  /// Replaces `old` by `new` if `old` is the current value. Throws `.tooLong` or `.unavailable`.
+  public func replace(
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+  ) async throws(StoreError) -> Bool {
+    guard expiry > now else { return false }
+    try check(new, key.kind)
+    return try isDone(
+      try await perform(
+        .swap(key: name(key), old: old, new: new, milliseconds: RedisStore.milliseconds(expiry - now)), in: epoch))
+  }
+
+  /// Returns the value and keeps the entry. Throws `.unavailable`.
+  public func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+    try value(of: try await perform(.get(key: name(key)), in: epoch))
+  }
+
+  /// Returns the value and removes the entry. Throws `.unavailable`; the entry may then be gone.
+  public func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+    try value(of: try await perform(.take(key: name(key)), in: epoch))
+  }
+
+  /// Removes the entry if `value` is its value. Throws `.unavailable`.
+  public func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool {
+    try isDone(try await perform(.remove(key: name(key), value: value), in: epoch))
+  }
+
+  // MARK: Steps of operations
+
+  private func perform(_ operation: RedisOperation, in epoch: EpochID) async throws(StoreError) -> RESPReply {
+    let began = SystemClock.monotonicNanoseconds()
+    let result: Result<RESPReply, RedisFailure>
+    do throws(RedisFailure) {
+      guard epoch != .none else { throw .unreachable("the store is not connected yet") }
+      let workers = workers.withLock { $0 }
+      // A task of a worker stays there. Any other task uses the first worker.
+      guard let worker = workers.first(where: \.loop.isCurrent) ?? workers.first else {
+        throw .unreachable("the store is not started")
+      }
+      result = .success(try await worker.perform(operation, in: epoch))
+    } catch {
+      result = .failure(error)
+    }
+    let ended = SystemClock.monotonicNanoseconds()
+    switch result {
+    case .success(.error(let text)):
+      // Not reached: `RedisClient` throws for error replies.
+      throw .unavailable(text)
+    case .success(let reply):
+      condition.ended(nil, nanoseconds: ended - began, now: ended / 1_000_000)
+      return reply
+    case .failure(let failure):
+      condition.ended(failure, nanoseconds: ended - began, now: ended / 1_000_000)
+      throw failure.storeError
+    }
+  }
+
+  private func value(of reply: RESPReply) throws(StoreError) -> [UInt8]? {
+    switch reply {
+    case .bytes(let value): return value
+    case .null: return nil
+    // The reply to SET without GET.
+    case .status: return nil
+    case .integer, .array, .error: throw RedisFailure.malformed("to a command of one key").storeError
+    }
+  }
+
+  private func isDone(_ reply: RESPReply) throws(StoreError) -> Bool {
+    switch reply {
+    case .integer(let number): return number == 1
+    case .status, .bytes, .null, .array, .error: throw RedisFailure.malformed("to the script").storeError
+    }
+  }
+
+  private func check(_ value: [UInt8], _ kind: StoreKind) throws(StoreError) {
+    switch kind.row.size {
+    case .upTo(let longest): if value.count > longest { throw .tooLong }
+    case .fixed(let length): if value.count != length { throw .unavailable("a value of the wrong length for its kind") }
+    }
+  }
+
+  private func charge(_ kind: StoreKind, _ holder: StoreHolder, _ lifetime: Int64) throws(StoreError) {
+    let now = Int64(SystemClock.monotonicNanoseconds() / 1_000_000)
+    guard budgets.charge(kind, to: holder, lifetime: lifetime, now: now) else { throw .full }
+  }
+
+  /// Returns the name of an entry on the server: the prefix, the letter of the kind, and the 128 bits in base64url.
+  private func name(_ key: StoreKey) -> [UInt8] {
+    var name: [UInt8] = []
+    name.reserveCapacity(prefix.count + 2 + 22)
+    name += prefix
+    name.append(key.kind.rawValue)
+    name.append(UInt8(ascii: ":"))
+    name += Base64URL.encode(key.bytes).utf8
+    return name
+  }
+
+  /// Returns true if `name` is the name of a claim on the server.
+  func isClaim(_ name: [UInt8]) -> Bool { name.starts(with: claimPrefix) }
+
+  private static func milliseconds(_ seconds: Int64) -> Int64 {
+    // The server refuses lifetimes that overflow its clock.
+    min(seconds, 1 << 40) * 1_000
+  }
+}
+
+extension Worker {
+  fileprivate func perform(
+    _ operation: RedisOperation, in epoch: EpochID
+  ) async throws(RedisFailure) -> RESPReply {
+    guard let client = resident(RedisClient.self) else { throw .unreachable("the store is not started") }
+    return try await client.perform(operation, in: epoch)
+  }
+}
+
+extension RedisSettings {
+  /// The place for notices, without the user and secrets.
+  fileprivate var placeText: String {
+    switch place {
+    case .server(let address): "\(address)"
+    case .socket(let path): path
+    case .sentinels(_, let name): "`\(name)`"
+    }
+  }
+}

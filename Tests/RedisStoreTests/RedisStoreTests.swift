@@ -1,0 +1,79 @@
+import OAuth
+import Policy
+import RedisStore
+import RedisTestSupport
+import Stores
+import Testing
+
+extension StoreKey {
+  static func sample(_ kind: StoreKind, _ number: Int = 1) -> StoreKey {
+    StoreKey(kind, hashing: Array("\(number)".utf8))
+  }
+}
+
+extension StoreKind {
+  /// A value of the kind's length that depends on the number.
+  func sample(_ number: Int = 1) -> [UInt8] {
+    switch row.size {
+    case .fixed(let length): [UInt8(truncatingIfNeeded: number)] + [UInt8](repeating: 0, count: length - 1)
+    case .upTo: [UInt8(truncatingIfNeeded: number)]
+    }
+  }
+}
+
+extension StoreOnWorkers {
+  func put(_ key: StoreKey, _ number: Int = 1, seconds: Int64 = 60) async throws(StoreError) -> [UInt8]? {
+    try await store.put(
+      key, key.kind.sample(number), holder: StoreHolder(address: "127.0.0.1", isLoopback: true), expiry: seconds, now: 0
+    )
+  }
+
+  func replace(_ key: StoreKey, _ old: Int, with new: Int) async throws(StoreError) -> Bool {
+    try await store.replace(key, key.kind.sample(old), with: key.kind.sample(new), expiry: 60, now: 0)
+  }
+
+  func remove(_ key: StoreKey, _ number: Int) async throws(StoreError) -> Bool {
+    try await store.remove(key, key.kind.sample(number), now: 0)
+  }
+
+  func get(_ key: StoreKey) async throws(StoreError) -> [UInt8]? { try await store.get(key, now: 0) }
+  func take(_ key: StoreKey) async throws(StoreError) -> [UInt8]? { try await store.take(key, now: 0) }
+}
+
+@Suite("A store in Redis", .serialized)
+struct RedisStoreTests {
+  @Test("Entries are put once, compared, replaced, taken and removed", arguments: StoreKind.allCases)
+  func lifeCycle(kind: StoreKind) async throws {
+    let server = try RedisProcess()
+    try await StoreOnWorkers.run(server.settings) { store async throws in
+      let key = StoreKey.sample(kind)
+      #expect(try await store.get(key) == nil)
+      #expect(try await store.put(key, 1) == nil)
+      #expect(try await store.put(key, 2) == kind.sample(1))
+      #expect(try await !store.replace(key, 9, with: 2))
+      #expect(try await store.replace(key, 1, with: 2))
+      #expect(try await store.get(key) == kind.sample(2))
+      #expect(try await !store.remove(key, 1))
+      #expect(try await store.take(key) == kind.sample(2))
+      #expect(try await store.take(key) == nil)
+      #expect(try await store.put(key, 3) == nil)
+      #expect(try await store.remove(key, 3))
+      #expect(try await store.get(key) == nil)
+    }
+  }
+
+  @Test("The script is sent once and then called by its digest")
+  func scripts() async throws {
+    let server = try RedisProcess()
+    try await StoreOnWorkers.run(server.settings) { store async throws in
+      _ = try await store.put(.sample(.claim), 1)
+      for number in 1..<5 { #expect(try await store.replace(.sample(.claim), number, with: number + 1)) }
+    }
+    let counts = try server.command("INFO", "commandstats")
+    #expect(counts.contains("cmdstat_eval:calls=1,"))
+    #expect(
+      counts.split(whereSeparator: \.isNewline).contains {
+        $0.hasPrefix("cmdstat_evalsha:calls=4,") && $0.contains("failed_calls=1")
+      })
+  }
+}
