@@ -20,6 +20,11 @@ public struct GatewaySettings: Sendable {
   public var replicas: Int
   /// The store of one-time values, refresh token families and handles. Default: the memory of the process.
   public var store = StoreLocation.memory()
+  /// The number of replicas of a Redis store that must have a write before it counts; `nil` for 1 with sentinels and 0
+  /// otherwise.
+  public var storeMinReplicas: Int?
+  /// The treatment of refresh tokens whose family the store has lost. Default: each family may be refreshed once more.
+  public var storeEpoch = StoreEpochRule.once
   /// The operator's name and help page for the gateway's pages. Default: neither.
   public var branding = Branding()
   /// The limits for one client, one request and the whole process.
@@ -77,12 +82,42 @@ public struct GatewaySettings: Sendable {
         "Gateways that serve this policy together; more than one need `sealing_keys` and a shared `store`"),
       .other(
         "store",
-        .any([.text("`memory`, `redis://HOST:PORT/DB`", pattern: "^(memory|rediss?://.+)$"), .section("store")]),
+        .any([
+          .text("`memory`, URL of a Redis server", pattern: "^(memory|rediss?(\\+sentinel)?://.+|redis\\+unix:/.+)$"),
+          .section("store"),
+        ]),
         """
         The store of one-time values, refresh token families and handles, and its size; see \
         [operations.md](operations.md#the-store)
         """,
         default: "`{ memory: 128MiB }`"),
+      .other(
+        "store_password", .section("secret"), "The password of the user at the Redis server",
+        default: "no authentication"),
+      .other(
+        "store_sentinel_password", .section("secret"), "The password of the sentinels", default: "no authentication"),
+      .other(
+        "store_ca", .text("file name"),
+        """
+        PEM file with the authorities that may issue the certificate of the Redis server; all others are then untrusted
+        """,
+        default: "the machine's authorities"),
+      .other(
+        "store_key_prefix",
+        .text("text without spaces and glob characters", pattern: "^[!-)+->@-Z^-~]{1,64}$", longest: 64),
+        "The first characters of all keys in the Redis server, for example to share it with other programs",
+        default: "`proofgate:`"),
+      .number(
+        "store_min_replicas", \.storeMinReplicas, .number(0...100),
+        "Replicas of the Redis server that must have a write before it counts",
+        default: "`1` with sentinels, otherwise `0`"),
+      .choice(
+        "store_epoch", \.storeEpoch,
+        """
+        The treatment of refresh tokens whose family the store has lost, because its data was lost or its primary \
+        changed. `once`: each family may be refreshed once more. `strict`: these families end
+        """
+      ),
       .other(
         "branding", .section("branding"), "The operator's name and help page, shown on the gateway's pages",
         default: "neither"),
@@ -182,7 +217,7 @@ public struct FileReference: Sendable {
 }
 
 /// The location of the store (`gateway.store`).
-public enum StoreLocation: Hashable, Sendable {
+public enum StoreLocation: Equatable, Sendable {
   /// The default size: 128 MiB, which is enough for 650,000 families of refresh tokens.
   public static let defaultSize = 128 << 20
   /// The default size of a file: 256 MiB, which is enough for 811,000 families of refresh tokens.
@@ -196,8 +231,16 @@ public enum StoreLocation: Hashable, Sendable {
   ///
   /// - size: The maximum size of all entries together, in bytes.
   case file(path: String, size: Int = defaultFileSize)
-  /// A shared server, `redis://HOST:PORT/DB`. Not supported yet.
-  case redis(String)
+  /// A Redis or Valkey server that several replicas share.
+  case redis(RedisSettings)
+}
+
+/// The treatment of refresh tokens whose family the store has lost (`gateway.store_epoch`).
+public enum StoreEpochRule: String, Sendable, CaseIterable {
+  /// Each earlier family may be refreshed once more, which records it again.
+  case once
+  /// Earlier families end, so that no family that had ended can be used again.
+  case strict
 }
 
 /// The operator's name and help page for the gateway's pages (`gateway.branding`).

@@ -42,6 +42,15 @@ public struct RedisSettings: Sendable {
     self.place = place
   }
 
+  /// The place for messages to the operator, without the user and secrets.
+  public var placeName: String {
+    switch place {
+    case .server(let address): "\(address)"
+    case .socket(let path): path
+    case .sentinels(_, let name): "`\(name)`"
+    }
+  }
+
   /// The number of replicas that must have a write before it counts.
   public var requiredReplicas: Int {
     if let minReplicas { return minReplicas }

@@ -9,6 +9,7 @@ private struct GatewayDraft: SectionDraft {
   var issuer: (text: String, origin: Origin)?
   /// The listeners with their places.
   var listeners: [(value: ListenerSettings, node: YAMLNode)] = []
+  var sharedStore = SharedStoreDraft()
 
   static let section = Section<GatewayDraft>(
     GatewaySettings.table,
@@ -18,6 +19,10 @@ private struct GatewayDraft: SectionDraft {
       "listeners": { $2.listeners = $0.listeners($1) },
       "admin": { $0.readAdmin($1, &$2.settings) },
       "store": { if let store = $0.store($1) { $2.settings.store = store } },
+      "store_password": { $2.sharedStore.password = $0.secret($1) },
+      "store_sentinel_password": { $2.sharedStore.sentinelPassword = $0.secret($1) },
+      "store_key_prefix": { $2.sharedStore.keyPrefix = $0.keyPrefix($1) },
+      "store_ca": { $2.sharedStore.authorities = $0.certificateChain($1) },
       "branding": { $0.read($1.node, Branding.section, into: &$2.settings.branding) },
       "limits": { $2.settings.limits = $0.limits($1) },
       "sealing_keys": { $2.settings.sealingKeys = $0.file($1) },
@@ -29,34 +34,6 @@ private struct GatewayDraft: SectionDraft {
 extension Branding: SectionDraft {
   fileprivate static let section = Section<Branding>(
     table, ["support_url": { if let url = $0.supportURL($1) { $2.supportURL = url } }])
-}
-
-/// The mapping form of `store:`, `{ memory: SIZE }` or `{ file: PATH, size: SIZE }`.
-struct StoreDraft: SectionDraft {
-  var memory: Int?
-  var file: String?
-  var fileSize: Int?
-
-  static let table = SettingTable<StoreDraft>(
-    "store", "The store of one process, in its memory or in a file.", alternatives: [["memory"], ["file"]],
-    [
-      // Below 1 MiB some kinds of entry would have room for only a few entries.
-      .number(
-        "memory", \.memory, .size(1_048_576...1_099_511_627_776),
-        "The most bytes of all entries together; memory is allocated when entries are added", default: "`128MiB`"),
-      .other(
-        "file", .text("file name"),
-        """
-        A file that outlives the process, relative to the file that names it; it is created if it is missing, in a \
-        directory that exists. Only one gateway can use it
-        """, default: "none"),
-      .number(
-        "size", \.fileSize, .size(1_048_576...1_099_511_627_776), "The most bytes of all entries of `file` together",
-        default: "`256MiB`"),
-    ]
-  ) { StoreDraft() }
-
-  fileprivate static let section = Section<StoreDraft>(table, ["file": { $2.file = $0.path($1) }])
 }
 
 extension PolicyReader {
@@ -80,6 +57,7 @@ extension PolicyReader {
     settings.origin = origin
     settings.issuer = draft.issuer?.text ?? origin.description
     settings.listeners = draft.listeners.map(\.value)
+    apply(draft.sharedStore, fields, to: &settings)
     lint(settings, draft.listeners, fields, field)
     gateway = settings
   }
@@ -190,46 +168,6 @@ extension PolicyReader {
         .adminExposed, field.node,
         "the admin listener at `\(address)` has no authentication; allow only your monitoring to connect to it")
     }
-  }
-
-  fileprivate func store(_ field: Field) -> StoreLocation? {
-    if field.node.kind == .mapping { return sizedStore(field) }
-    guard let text = text(field) else { return nil }
-    if text == "memory" { return .memory() }
-    for scheme in ["redis://", "rediss://"] where text.hasPrefix(scheme) {
-      let rest = text.dropFirst(scheme.count)
-      let place = rest.prefix { $0 != "/" }
-      let database = rest.dropFirst(place.count).dropFirst()
-      guard (try? URLText(parsing: "http://" + place)) != nil,
-        database.isEmpty || AddressText.isCanonicalNumber(database)
-      else { break }
-      reportUnsupported(field, "shared stores are not supported yet; use `memory` and one replica")
-      return .redis(text)
-    }
-    error(
-      .invalidValue, field.node,
-      "`store` cannot be \(quoted(text)); use `memory`, `{ memory: SIZE }`, `{ file: PATH }` or "
-        + "`redis://HOST:PORT/DB`")
-    return nil
-  }
-
-  private func sizedStore(_ field: Field) -> StoreLocation? {
-    var store = StoreDraft()
-    read(field.node, StoreDraft.section, into: &store)
-    if field.node.count == 0 {
-      error(.missingKey, field.node, "`store` is empty; add `memory: SIZE` or `file: PATH`")
-    }
-    if let file = store.file {
-      guard store.memory == nil else {
-        error(.conflict, field.node, "`store` needs either `memory` or `file`; give one of them")
-        return nil
-      }
-      return .file(path: file, size: store.fileSize ?? StoreLocation.defaultFileSize)
-    }
-    if store.fileSize != nil {
-      error(.conflict, field.node, "`size` is the size of a store in a `file`; add `file: PATH`, or use `memory: SIZE`")
-    }
-    return store.memory.map { .memory(size: $0) }
   }
 
   fileprivate func supportURL(_ field: Field) -> String? {

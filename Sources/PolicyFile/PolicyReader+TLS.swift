@@ -212,7 +212,8 @@ extension PolicyReader {
     warn(.certificateTime, field.node, "the certificate in \(quoted(field.node.text ?? "")) \(what)")
   }
 
-  fileprivate func certificateChain(_ field: Field) -> CertificateChain? {
+  /// Reads a PEM file with certificates.
+  func certificateChain(_ field: Field) -> CertificateChain? {
     guard let path = path(field), sources.readsSecrets else { return nil }
     let bytes: [UInt8]
     do {

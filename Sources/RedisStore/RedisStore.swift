@@ -28,7 +28,7 @@ public final class RedisStore: EphemeralStore {
   public init(_ settings: RedisSettings) {
     self.settings = settings
     servers = RedisServers(settings)
-    condition = RedisCondition(place: settings.placeText)
+    condition = RedisCondition(place: settings.placeName)
     prefix = Array(settings.keyPrefix.utf8)
     epochKey = prefix + Array("epoch".utf8)
     fenceKey = prefix + Array("fence".utf8)
@@ -216,16 +216,5 @@ extension Worker {
   ) async throws(RedisFailure) -> RESPReply {
     guard let client = resident(RedisClient.self) else { throw .unreachable("the store is not started") }
     return try await client.perform(operation, in: epoch)
-  }
-}
-
-extension RedisSettings {
-  /// The place for notices, without the user and secrets.
-  fileprivate var placeText: String {
-    switch place {
-    case .server(let address): "\(address)"
-    case .socket(let path): path
-    case .sentinels(_, let name): "`\(name)`"
-    }
   }
 }

@@ -60,15 +60,7 @@ struct CheckReport {
         let selfCheck = policy.outcome.selfCheck
         text += "\(policy.path): RFC 8252, appendix A: \(selfCheck.isMet ? "met" : "not met")\n"
         for item in selfCheck.items { text += "  \(item)\n" }
-        if case .memory(let size) = loaded.gateway.store {
-          let families = MemoryStore(size: size).usage.first { $0.kind == .family }?.capacity ?? 0
-          text += "\(policy.path): the store is in memory, with room for \(families) families of refresh tokens; a "
-          text += "restart forgets which codes were redeemed and which families ended\n"
-        }
-        if case .file(let file, let size) = loaded.gateway.store {
-          let families = FileStore.capacity(size: size)
-          text += "\(policy.path): the store is \(file), with room for \(families) families of refresh tokens\n"
-        }
+        text += "\(policy.path): \(CheckReport.sentence(loaded.gateway.store))\n"
         let count = loaded.clients.count
         text += "\(policy.path): policy \(loaded.version) with \(count) client\(count == 1 ? "" : "s")\n"
       }
@@ -79,6 +71,19 @@ struct CheckReport {
       text += all.summary + (readsSecrets ? "" : "; secrets, keys and certificates were not read") + "\n"
     }
     return text
+  }
+
+  /// Describes the store: its place, and how many families of refresh tokens fit into it.
+  private static func sentence(_ store: StoreLocation) -> String {
+    switch store {
+    case .memory(let size):
+      let families = MemoryStore(size: size).usage.first { $0.kind == .family }?.capacity ?? 0
+      return "the store is in memory, with room for \(families) families of refresh tokens; a restart forgets which "
+        + "codes were redeemed and which families ended"
+    case .file(let path, let size):
+      return "the store is \(path), with room for \(FileStore.capacity(size: size)) families of refresh tokens"
+    case .redis(let settings): return "the store is the Redis server at \(settings.placeName)"
+    }
   }
 
   func json(quiet: Bool) throws -> String {

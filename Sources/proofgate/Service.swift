@@ -5,7 +5,6 @@ import Gateway
 import Policy
 import Proxy
 import Reactor
-import Stores
 import Synchronization
 import TLS
 import Telemetry
@@ -38,8 +37,7 @@ final class Service {
     let metrics: MetricsRegistry
     let writer: LogWriter
     let upstream: UpstreamWatch
-    /// The store, if it is in a file.
-    let storeFile: FileStore?
+    let store: ConfiguredStore
   }
 
   init(_ poller: Poller, _ source: PolicySource, _ configuration: Configuration, log: LogFile.Destination) {
@@ -121,9 +119,10 @@ final class Service {
     for listener in policy.gateway.listeners { _ = try Service.literal(listener.address) }
     let memory = BufferMemory(limit: ControlGroups.own.memory, configured: policy.gateway.limits.maxBufferMemory)
     if let note = memory.note { memory.isWarning ? Console.warn(note) : Console.say(note) }
-    let (store, storeFile) = try Service.store(policy)
+    let store = try ConfiguredStore(policy.gateway)
     let resources = GatewayResources(
-      store: store, metrics: metrics, log: writer.log, bufferMemory: memory.defaultValue,
+      store: store.store, startStore: store.start, metrics: metrics, log: writer.log,
+      isEpochStrict: policy.gateway.storeEpoch == .strict, bufferMemory: memory.defaultValue,
       notice: { Console.warn($0) })
     let gateway = try await GatewayServer(
       policy: policy, keyRing: configuration.keyRing, tls: tls, workers: workers, resources: resources)
@@ -131,20 +130,7 @@ final class Service {
     status.started(gateway.server.group.workers.map(\.loop))
     return Parts(
       gateway: gateway, admin: admin, status: status, metrics: metrics, writer: writer, upstream: resources.upstream,
-      storeFile: storeFile)
-  }
-
-  /// Creates the store of the policy. The second value is the store too, if it is in a file.
-  private static func store(_ policy: Policy) throws(FileStoreError) -> (any EphemeralStore, FileStore?) {
-    switch policy.gateway.store {
-    case .memory(let size): return (MemoryStore(size: size), nil)
-    case .file(let path, let size):
-      let store = try FileStore(path: path, size: size)
-      if store.isNew { Console.say("the store \(path) is new and begins an epoch") }
-      return (store, store)
-    // Not reached: Redis is not supported yet, and a policy with this setting is refused.
-    case .redis: return (MemoryStore(), nil)
-    }
+      store: store)
   }
 
   private struct StartFailure: Error {
@@ -304,11 +290,7 @@ final class Service {
       delay: gateway.drainDelay, timeout: max(0, gateway.drainTimeout - gateway.drainDelay), clock: poller.waitClock)
     await parts.writer.stop(poller.waitClock)
     await parts.admin?.stop()
-    if let store = parts.storeFile {
-      store.close()
-      // Answered operations are durable already; closing copies the log into the file.
-      _ = await poller.waitClock.wait(until: { store.isClosed }, atMost: 5_000, step: 10)
-    }
+    await parts.store.close(poller.waitClock)
     Console.say(cut == 0 ? "ended" : "ended; \(Service.counted(cut, "connection")) had to be cut")
     await Console.flush(poller.waitClock)
   }

@@ -63,6 +63,23 @@ struct ServeTests {
     #expect(served.child.readErrors().hasSuffix("proofgate: ended\n"))
   }
 
+  @Test("A gateway whose Redis server is away serves, and reports the outage in the log, metrics and readiness")
+  func storeAway() async throws {
+    var policy = try ServedPolicy()
+    let port = try Ports.free(1)[0]
+    policy.gateway = "  store: redis://127.0.0.1:\(port)"
+    let served = try Served(policy)
+    if !served.start.contains(where: { $0.contains("the store at 127.0.0.1:\(port) is away") }) {
+      _ = try served.child.lines(until: "the store at 127.0.0.1:\(port) is away")
+    }
+    let answer = try await Fetch.get(served.policy.port, "/authorize?client_id=nobody")
+    #expect(answer.status == 400)
+    #expect(try await ServeTests.metric("proofgate_store_available", served.policy.adminPort) == "0")
+    let ready = Fetch.text(try await Fetch.get(served.policy.adminPort, "/readyz"))
+    #expect(ready.contains(#""name":"redis","ok":false}"#))
+    #expect(served.end() == 0)
+  }
+
   @Test("The process has one thread for each worker and three more", arguments: [1, 2])
   func threads(_ workers: Int) throws {
     var policy = try ServedPolicy()

@@ -78,17 +78,6 @@ struct StartTests {
     #expect(!outcome.errors.contains(secret))
   }
 
-  @Test("A setting that is not supported yet is an error and ends with 1")
-  func unsupported() throws {
-    let folder = try Folder()
-    var policy = try ServedPolicy()
-    policy.gateway = "  store: redis://127.0.0.1:6379/0"
-    let path = try folder.write("policy.yaml", policy.text)
-    let outcome = try Program.run("serve", "--policy", path)
-    #expect(outcome.code == 1)
-    #expect(outcome.errors.contains("\(path):8:3: error: shared stores are not supported yet"))
-  }
-
   @Test("A log that cannot be written gives one line and ends with 2")
   func log() throws {
     let folder = try Folder()

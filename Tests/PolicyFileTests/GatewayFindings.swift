@@ -109,7 +109,6 @@ struct GatewayFindings {
       expected: """
         policy.yaml:2:1: error: 2 replicas without `sealing_keys` cannot open values that another one sealed; add \
         `sealing_keys: { file: PATH }` [ephemeral-key]
-        policy.yaml:6:3: error: shared stores are not supported yet; use `memory` and one replica
         """),
     FindingCase(
       .memoryStore,
@@ -118,6 +117,46 @@ struct GatewayFindings {
       expected: """
         policy.yaml:2:1: error: 2 replicas cannot share `store: memory`; use `redis://HOST:PORT/DB` or one replica \
         [memory-store-replicas]
+        """),
+    FindingCase(
+      .inlineSecret,
+      "A password in the URL of the store",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: redis://u:secret@127.0.0.1")],
+      expected: """
+        policy.yaml:6:10: error: `store` cannot be this URL; it contains a password; name its file with `store_password`
+        """),
+    FindingCase(
+      .invalidValue,
+      "A URL of a store that cannot be used",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: redis://127.0.0.1/x")],
+      expected: """
+        policy.yaml:6:10: error: `store` cannot be `redis://127.0.0.1/x`; it has no database number after the host
+        """),
+    FindingCase(
+      .conflict,
+      "Settings of a Redis server without a password, without TLS, and without sentinels",
+      edits: [
+        (
+          "sealing_keys: { file: keys }",
+          """
+          sealing_keys: { file: keys }
+            store: redis://u@127.0.0.1
+            store_ca: server-ca.pem
+            store_sentinel_password: { env: LEGACY_SECRET }
+          """
+        )
+      ],
+      expected: """
+        policy.yaml:6:10: error: `store` names a user without a password; add `store_password`
+        policy.yaml:7:3: error: `store_ca` has no effect without TLS; use `rediss://` in `store` or remove it
+        policy.yaml:8:3: error: `store_sentinel_password` has no effect without sentinels in `store`; remove it
+        """),
+    FindingCase(
+      .conflict,
+      "A rule for a shared store without one",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store_epoch: strict")],
+      expected: """
+        policy.yaml:6:3: error: `store_epoch` has no effect without a Redis server as `store`; remove it
         """),
     FindingCase(
       .invalidValue,

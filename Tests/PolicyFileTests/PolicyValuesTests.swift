@@ -58,8 +58,8 @@ struct PolicyValuesTests {
     #expect(gateway.workers == 2)
     #expect(gateway.replicas == 3)
     #expect(gateway.sealingKeys?.path.hasSuffix("/keys") == true)
-    if case .redis(let url) = gateway.store {
-      #expect(url == "redis://127.0.0.1:6379/0")
+    if case .redis(let redis) = gateway.store {
+      #expect(redis.place == .server(SocketAddress(host: "127.0.0.1", port: 6379)))
     } else {
       Issue.record("the store is not redis")
     }

@@ -416,18 +416,6 @@ struct ValueFindings {
         """),
     FindingCase(
       .notYetSupported,
-      "What is read and not served",
-      edits: [
-        (
-          "listeners: [{ address: 127.0.0.1:8080 }]",
-          "listeners: [{ address: 127.0.0.1:8443 }]"
-        ), ("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: redis://127.0.0.1:6379/0"),
-      ],
-      expected: """
-        policy.yaml:6:3: error: shared stores are not supported yet; use `memory` and one replica
-        """),
-    FindingCase(
-      .notYetSupported,
       "A device client and its grant",
       clients: """
         clients:

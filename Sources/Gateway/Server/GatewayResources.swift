@@ -1,5 +1,5 @@
 public import Policy
-import Reactor
+public import Reactor
 public import Stores
 public import Telemetry
 
@@ -7,6 +7,8 @@ public import Telemetry
 /// in memory, the metrics and the decision log.
 public struct GatewayResources: Sendable {
   let store: any EphemeralStore
+  /// Prepares the store for use on a worker, before the worker accepts clients; `nil` if the store needs no preparation.
+  let startStore: (@Sendable (isolated Worker) -> Void)?
   let ledger: RedemptionLedger
   let codes: CodeLedger
   let families: RefreshLedger
@@ -37,16 +39,20 @@ public struct GatewayResources: Sendable {
   /// Creates the ledgers that keep their entries in `store`, and the limiters.
   ///
   /// - Parameters:
+  ///   - startStore: Prepares the store for use on a worker; `nil` if the store needs no preparation.
+  ///   - isEpochStrict: True if families whose records the store has lost end (`store_epoch: strict`).
   ///   - bufferMemory: The default of `max_buffer_memory`, in bytes.
   ///   - now: Returns the time, in seconds since 1970.
   ///   - notice: Informs the operator of a problem that a worker noticed. It may block: it runs on a separate thread.
   public init(
-    store: any EphemeralStore, metrics: MetricsRegistry, log: DecisionLog,
+    store: any EphemeralStore, startStore: (@Sendable (isolated Worker) -> Void)? = nil, metrics: MetricsRegistry,
+    log: DecisionLog, isEpochStrict: Bool = false,
     bufferMemory: Int = LimitSettings.defaultBufferMemory,
     now: @escaping @Sendable () -> Int64 = { Int64(SystemClock.realSeconds()) },
     notice: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.store = store
+    self.startStore = startStore
     self.bufferMemory = bufferMemory
     self.now = now
     let notices = OperatorNotices(notice)
@@ -80,7 +86,7 @@ public struct GatewayResources: Sendable {
     self.log = log
     ledger = RedemptionLedger(store: store)
     codes = CodeLedger(store: store)
-    families = RefreshLedger(store: store)
+    families = RefreshLedger(store: store, isStrict: isEpochStrict)
     // A user retries a few times. A program that guesses exceeds the limit, and has no chance to find a verifier, which
     // has at least 43 characters (RFC 7636, section 4.1).
     verifierAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))

@@ -45,7 +45,8 @@ public final class GatewayServer: Sendable {
     server = try await ProxyServer(
       workers: workers, addresses: addresses, proxyProtocol: proxyProtocol, threadName: "worker"
     ) { worker in
-      ProxyWorker(
+      resources.startStore?(worker)
+      return ProxyWorker(
         poller: worker.poller, resolver: resolver, settings: settings,
         handler: Gateway(snapshot, resources, worker: worker.index),
         metrics: GatewayMetrics(resources.metrics.workers[worker.index], resources.notices, resources.upstream),
