@@ -10,13 +10,18 @@ public struct IssuedCode: Sendable {
   public var upstreamCode: Secret
   /// The time at which the code expires, in seconds since 1970.
   public var expiry: Int64
+  /// The epoch of the store when the code was sealed. Only a store in this epoch can guarantee its single use.
+  public var epoch: EpochID
 
   /// Creates the content of a code from its parts.
-  public init(transactionID: TransactionID, binding: FlowBinding, upstreamCode: Secret, expiry: Int64) {
+  public init(
+    transactionID: TransactionID, binding: FlowBinding, upstreamCode: Secret, expiry: Int64, epoch: EpochID
+  ) {
     self.transactionID = transactionID
     self.binding = binding
     self.upstreamCode = upstreamCode
     self.expiry = expiry
+    self.epoch = epoch
   }
 
   /// A member of ``binding``.

@@ -1,9 +1,9 @@
 public import OAuth
 
 extension IssuedCode: Sealable {
-  /// Version 1 had no fields in common with transactions. It is not read any more, because a code lives only for a
-  /// minute.
-  private static let formatVersion: UInt8 = 2
+  /// Version 1 had no fields in common with transactions, and version 2 had no epoch. They are no longer read, because a
+  /// code lives only for a minute.
+  private static let formatVersion: UInt8 = 3
 
   /// `.code`, because the sealed value is the authorization code that the client receives.
   public static var purpose: Purpose { .code }
@@ -13,6 +13,7 @@ extension IssuedCode: Sealable {
     payload.writeByte(IssuedCode.formatVersion)
     payload.writeBytes(withoutLength: transactionID.bytes)
     payload.writeSeconds(expiry)
+    payload.writeNumber(epoch.rawValue)
     payload.writeBinding(binding)
     payload.writeText(upstreamCode.reveal())
   }
@@ -22,8 +23,10 @@ extension IssuedCode: Sealable {
     try payload.checkFormatVersion(IssuedCode.formatVersion)
     let transactionID = try payload.readTransactionID()
     let expiry = try payload.readSeconds()
+    let epoch = EpochID(rawValue: try payload.readNumber())
     let binding = try payload.readBinding()
     let upstreamCode = Secret(try payload.readText())
-    self.init(transactionID: transactionID, binding: binding, upstreamCode: upstreamCode, expiry: expiry)
+    self.init(
+      transactionID: transactionID, binding: binding, upstreamCode: upstreamCode, expiry: expiry, epoch: epoch)
   }
 }

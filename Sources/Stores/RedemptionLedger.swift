@@ -6,16 +6,19 @@ public import OAuth
 ///     unclaimed --claim--> claimed --spend--> spent
 ///         ^                 |  | ^
 ///         +---- release ----+  | | claim with the same proof
-///              leaveUnsettled  v |
-///                          unsettled
+///       leaveUnsettled, or the v |
+///       end of the lease   unsettled
 ///
 /// Of any number of callers that use the same store, only one gets the claim. A claim is released only if no complete
 /// request was sent upstream. If a request was sent and no usable response came back, the upstream code may be used up,
 /// and the claim becomes unsettled. Then the same client with the same verifier may try again, one request at a time.
 /// If the upstream refuses such a retry, this counts as a failure of the upstream (502), not as an error of the client.
-/// If the process ends while it holds a claim, the claim stays until it expires.
+///
+/// A claim has a lease, i.e. a time limit that is longer than the request that holds it. If the process ends while it holds
+/// a claim, it is unknown if the upstream code was used, so the claim counts as unsettled after its lease.
 ///
 /// Each claim contains a random nonce of its request. Each change of a claim compares the nonce in the same operation.
+/// A claim is made only in the epoch in which the code was sealed, because the store may have lost the claims of others.
 public struct RedemptionLedger: Sendable {
   /// A granted claim. The caller ends it with exactly one call of `release`, `leaveUnsettled` or `spend`.
   public struct Attempt: Hashable, Sendable {
@@ -24,6 +27,8 @@ public struct RedemptionLedger: Sendable {
     /// True if an earlier attempt may have used up the upstream code; a refusal by the upstream is then answered with
     /// 502.
     public let isRetry: Bool
+    /// The epoch of the store when the code was claimed. Refresh tokens of this redemption contain it.
+    public let epoch: EpochID
     let record: ClaimRecord
     let holder: StoreHolder
     let expiry: Int64
@@ -52,26 +57,37 @@ public struct RedemptionLedger: Sendable {
   /// - Parameters:
   ///   - verifier: the PKCE verifier; `nil` for a code without a challenge.
   ///   - holder: the client and network that the claim is charged to.
+  ///   - epoch: the epoch in which the code was sealed. If the store is in another one, the claim fails with
+  ///     `.unavailable`.
+  ///   - lease: the maximum seconds for which the caller holds the claim. After this time and the tolerance for
+  ///     differences between clocks, the claim counts as unsettled.
   ///   - expiry: the expiry of the code, in seconds since 1970.
   public func claim(
-    _ transaction: TransactionID, client: ClientID, verifier: Secret?, holder: StoreHolder, expiry: Int64, now: Int64
+    _ transaction: TransactionID, client: ClientID, verifier: Secret?, holder: StoreHolder, epoch: EpochID,
+    lease: Int64, expiry: Int64, now: Int64
   ) async throws(StoreError) -> Claim {
     let key = RedemptionLedger.key(transaction)
     let until = expiry + store.clockTolerance
+    let present = store.epoch
     let record = ClaimRecord(
-      state: .claimed, nonce: nonces.take(ClaimRecord.nonceLength),
+      state: .claimed, nonce: nonces.take(ClaimRecord.nonceLength), lease: now + lease + store.clockTolerance,
       proof: RedemptionLedger.proof(transaction, client, verifier))
-    guard let bytes = try await store.put(key, record.bytes, holder: holder, expiry: until, now: now) else {
-      return .granted(
-        Attempt(transaction: transaction, isRetry: false, record: record, holder: holder, expiry: until))
+    func granted(isRetry: Bool) -> Claim {
+      .granted(
+        Attempt(
+          transaction: transaction, isRetry: isRetry, epoch: present, record: record, holder: holder, expiry: until))
     }
-    let existing = ClaimRecord(parsing: bytes)
-    switch existing?.state {
+    guard let bytes = try await store.put(key, record.bytes, in: epoch, holder: holder, expiry: until, now: now)
+    else { return granted(isRetry: false) }
+    guard let existing = ClaimRecord(parsing: bytes) else { return .claimed }
+    switch existing.state {
     case .spent: return .spent
-    case .unsettled where existing?.proof == record.proof:
-      guard try await store.replace(key, bytes, with: record.bytes, expiry: until, now: now) else { return .claimed }
-      return .granted(Attempt(transaction: transaction, isRetry: true, record: record, holder: holder, expiry: until))
-    case .claimed, .unsettled, nil: return .claimed
+    case .claimed where existing.lease > now: return .claimed
+    case .claimed, .unsettled:
+      guard existing.proof == record.proof,
+        try await store.replace(key, bytes, with: record.bytes, expiry: until, now: now)
+      else { return .claimed }
+      return granted(isRetry: true)
     }
   }
 
@@ -149,44 +165,4 @@ public struct RedemptionLedger: Sendable {
     defer { wipe(&text) }
     return Array(sha256(text).prefix(ClaimRecord.proofLength))
   }
-}
-
-/// The stored value of a claim: a state, the nonce of the request that holds it, and the proof that a retry must match.
-struct ClaimRecord: Hashable {
-  /// The state of a claim, as in the diagram of `RedemptionLedger`.
-  enum State: UInt8 {
-    case claimed = 1
-    case spent = 2
-    case unsettled = 3
-  }
-
-  static let nonceLength = 16
-  static let proofLength = 16
-  static let length = 1 + nonceLength + proofLength
-
-  /// The stored value: the state in one byte, the nonce and the proof.
-  private(set) var bytes: [UInt8]
-  var state: State {
-    didSet { bytes[0] = state.rawValue }
-  }
-
-  /// Creates the record of a new claim from ``nonceLength`` random bytes and a proof of ``proofLength`` bytes.
-  init(state: State, nonce: [UInt8], proof: [UInt8]) {
-    self.state = state
-    bytes = []
-    bytes.reserveCapacity(ClaimRecord.length)
-    bytes.append(state.rawValue)
-    bytes += nonce
-    bytes += proof
-  }
-
-  /// Parses a stored value; `nil` for bytes that no version of the gateway has written.
-  init?(parsing bytes: [UInt8]) {
-    guard bytes.count == ClaimRecord.length, let state = State(rawValue: bytes[0]) else { return nil }
-    self.state = state
-    self.bytes = bytes
-  }
-
-  /// The proof that a retry must match.
-  var proof: ArraySlice<UInt8> { bytes[(1 + ClaimRecord.nonceLength)...] }
 }

@@ -29,6 +29,8 @@ public struct RefreshLedger: Sendable {
     /// True if the record of the family was lost together with an earlier epoch, so that this claim has created it
     /// again.
     public let isFromEarlierEpoch: Bool
+    /// The epoch of the store when the use was claimed. The successor of the token must contain it.
+    public let epoch: EpochID
     let record: [UInt8]
     /// The record that `release` restores; `nil` if the claim created the record.
     let before: [UInt8]?
@@ -89,7 +91,7 @@ public struct RefreshLedger: Sendable {
     self.isStrict = isStrict
   }
 
-  /// The epoch that new tokens must contain.
+  /// The epoch that new tokens contain if they do not follow from a claim.
   public var epoch: EpochID { store.epoch }
 
   /// Claims the use of a token. Call it after all other checks of the request have passed.
@@ -103,16 +105,19 @@ public struct RefreshLedger: Sendable {
     let digest = RefreshLedger.digest(use.token)
     let generation = UInt32(clamping: use.generation)
     for _ in 0..<RefreshLedger.rounds {
+      let epoch = store.epoch
       guard let old = try await store.get(key, now: now) else {
         // The first token of a family from an earlier epoch may have been used there.
-        guard use.epoch == store.epoch ? use.generation == 0 : !isStrict else { return .missing }
+        guard use.epoch == epoch ? use.generation == 0 : !isStrict else { return .missing }
         var record = FamilyRecord(state: .busy)
         record.isAdopted = use.isAdopted
         record.generation = generation
         record.token = digest
-        let attempt = begin(use, &record, before: nil, isFromEarlierEpoch: use.generation > 0, lease: lease, now: now)
+        let attempt = begin(
+          use, &record, in: epoch, before: nil, isFromEarlierEpoch: use.generation > 0, lease: lease, now: now)
+        // In the epoch of the read: in another one, the record may exist.
         let existing = try await store.put(
-          key, attempt.record, holder: use.holder, expiry: attempt.expiry, now: now)
+          key, attempt.record, in: epoch, holder: use.holder, expiry: attempt.expiry, now: now)
         if existing == nil { return .granted(attempt) }
         continue
       }
@@ -136,7 +141,8 @@ public struct RefreshLedger: Sendable {
       }
       var settled = record
       settled.state = .current
-      let attempt = begin(use, &record, before: settled.bytes, isFromEarlierEpoch: false, lease: lease, now: now)
+      let attempt = begin(
+        use, &record, in: epoch, before: settled.bytes, isFromEarlierEpoch: false, lease: lease, now: now)
       if try await store.replace(key, old, with: attempt.record, expiry: attempt.expiry, now: now) {
         return .granted(attempt)
       }
@@ -146,14 +152,14 @@ public struct RefreshLedger: Sendable {
 
   /// Makes the record busy with a new nonce and returns the attempt that holds it.
   private func begin(
-    _ use: RefreshUse, _ record: inout FamilyRecord, before: [UInt8]?, isFromEarlierEpoch: Bool, lease: Int64,
-    now: Int64
+    _ use: RefreshUse, _ record: inout FamilyRecord, in epoch: EpochID, before: [UInt8]?, isFromEarlierEpoch: Bool,
+    lease: Int64, now: Int64
   ) -> Attempt {
     record.state = .busy
     record.nonce = randomBytes(FamilyRecord.digestLength)
     record.lease = UInt32(clamping: now + lease)
     return Attempt(
-      family: use.family, isFromEarlierEpoch: isFromEarlierEpoch, record: record.bytes, before: before,
+      family: use.family, isFromEarlierEpoch: isFromEarlierEpoch, epoch: epoch, record: record.bytes, before: before,
       generation: record.generation, token: record.token, started: now, network: use.network.code,
       isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))
   }
@@ -204,7 +210,8 @@ public struct RefreshLedger: Sendable {
   }
 
   /// Makes `successor` the valid token. Returns false if the family has ended meanwhile, or if another request took
-  /// over after the lease; then the client must not receive `successor`.
+  /// over after the lease; then the client must not receive `successor`. Throws `.unavailable` if the store has begun
+  /// another epoch, because the record may have been lost with the earlier one.
   public func settle(_ attempt: Attempt, successor: Secret, now: Int64) async throws(StoreError) -> Bool {
     var record = FamilyRecord(state: .current)
     record.isAdopted = attempt.isAdopted
@@ -213,8 +220,10 @@ public struct RefreshLedger: Sendable {
     record.previous = attempt.token
     record.used = UInt32(clamping: attempt.started)
     record.network = attempt.network
-    return try await store.replace(
+    let isSettled = try await store.replace(
       RefreshLedger.key(attempt.family), attempt.record, with: record.bytes, expiry: attempt.expiry, now: now)
+    guard isSettled || store.epoch == attempt.epoch else { throw .unavailable("the store has begun another epoch") }
+    return isSettled
   }
 
   // MARK: The end

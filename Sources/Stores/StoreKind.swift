@@ -58,7 +58,7 @@ extension StoreKind {
   public var row: Row {
     switch self {
     case .claim:
-      Row(name: "claim", size: .fixed(33), percent: 5, holders: 16, whenFull: .refuse, tick: 1)
+      Row(name: "claim", size: .fixed(ClaimRecord.length), percent: 5, holders: 16, whenFull: .refuse, tick: 1)
     case .code:
       Row(name: "code", size: .fixed(16), percent: 8, holders: 16, whenFull: .refuse, tick: 1)
     case .family:

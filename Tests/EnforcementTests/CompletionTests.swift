@@ -13,7 +13,8 @@ struct CompletionTests {
     request: String = "", now: Int64 = Fixture.now, policy: Policy = Fixture.policy()
   ) throws -> DecisionWithFindings<CompletionPermit> {
     let answer = try #require(UpstreamAuthorizationResponse(location: location))
-    let facts = CompletionFacts(browserMatches: browser, request: ReflectedCodeScanner(target: request), now: now)
+    let facts = CompletionFacts(
+      browserMatches: browser, request: ReflectedCodeScanner(target: request), epoch: Fixture.epoch, now: now)
     return Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
   }
 
@@ -23,6 +24,7 @@ struct CompletionTests {
       complete(Self.callback + "?code=abcdefghij&state=sealed&iss=https%3A%2F%2Flegacy.internal").permit)
     #expect(permit.upstreamCode.reveal() == "abcdefghij")
     #expect(permit.code.expiry == Fixture.now + 60)
+    #expect(permit.code.epoch == Fixture.epoch)
     #expect(permit.code.challenge == Fixture.transaction.challenge)
     #expect(
       permit.response(code: "wrapped").location
@@ -255,7 +257,8 @@ struct CompletionTests {
     {
       Enforcement.decideCompletion(
         answer, transaction: Fixture.transaction,
-        facts: CompletionFacts(browserMatches: true, request: ReflectedCodeScanner(target: ""), now: Fixture.now),
+        facts: CompletionFacts(
+          browserMatches: true, request: ReflectedCodeScanner(target: ""), epoch: Fixture.epoch, now: Fixture.now),
         policy: Fixture.policy(callback: mode))
     }
     #expect(decide(answer, .inPlace).rejection == .callbackClosed)

@@ -143,7 +143,8 @@ enum Fixture {
     return id
   }
 
-  static var code: IssuedCode { transaction.issuing(Secret("upstream-code"), expiry: now + 60) }
+  static var code: IssuedCode { transaction.issuing(Secret("upstream-code"), expiry: now + 60, epoch: epoch) }
+  static let epoch = EpochID(rawValue: 7)
 
   static func redeem(
     _ changes: [String: String?] = [:], authorization: [String] = [], code: IssuedCode = code,

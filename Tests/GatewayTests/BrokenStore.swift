@@ -2,12 +2,13 @@ import OAuth
 import Stores
 import Synchronization
 
-/// A store that fails on demand.
+/// A store that fails or loses its entries on demand.
 final class BrokenStore: EphemeralStore {
-  private let memory = MemoryStore()
+  private let current = Mutex(MemoryStore())
   private let error: StoreError
   private let broken = Mutex(false)
 
+  private var memory: MemoryStore { current.withLock { $0 } }
   var epoch: EpochID { memory.epoch }
 
   init(_ error: StoreError) {
@@ -18,6 +19,9 @@ final class BrokenStore: EphemeralStore {
     get { broken.withLock { $0 } }
     set { broken.withLock { $0 = newValue } }
   }
+
+  /// Removes all entries and begins another epoch.
+  func loseEntries() { current.withLock { $0 = MemoryStore() } }
 
   private func check() throws(StoreError) {
     if isBroken { throw error }

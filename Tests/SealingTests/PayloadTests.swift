@@ -60,6 +60,7 @@ struct PayloadTests {
     #expect(opened.upstreamClientID == code.upstreamClientID)
     #expect(opened.upstreamRedirectURI == code.upstreamRedirectURI)
     #expect(opened.expiry == code.expiry)
+    #expect(opened.epoch == code.epoch)
     #expect(opened.upstreamVerifier == nil)
     var bound = code
     bound.upstreamVerifier = UpstreamVerifier(bytes: Array(0..<32))

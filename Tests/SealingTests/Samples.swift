@@ -21,7 +21,8 @@ enum Samples {
     let transaction = try transaction()
     return IssuedCode(
       transactionID: transaction.id, binding: transaction.binding,
-      upstreamCode: Secret("NmU4YjQxZjItOWQ3Yy00ZTVhLWI0ZDEt"), expiry: transaction.expiry)
+      upstreamCode: Secret("NmU4YjQxZjItOWQ3Yy00ZTVhLWI0ZDEt"), expiry: transaction.expiry,
+      epoch: EpochID(rawValue: 0x1234_5678_9abc_def0))
   }
 
   static func refreshGrant() throws -> RefreshGrant {

@@ -79,7 +79,7 @@ case "redeem":
               do {
                 let claim = try await ledger.claim(
                   Load.key(number), client: ClientID("mail"), verifier: Secret("verifier"),
-                  holder: Load.holder, expiry: Load.now + 60, now: Load.now)
+                  holder: Load.holder, epoch: store.epoch, lease: 20, expiry: Load.now + 60, now: Load.now)
                 guard case .granted(let attempt) = claim else { fail("not granted: \(claim)") }
                 try await ledger.spend(attempt, now: Load.now)
                 done.add(1, ordering: .relaxed)
@@ -109,7 +109,7 @@ case "claim":
               let number = next.add(1, ordering: .relaxed).newValue
               let claim = try? await ledger.claim(
                 Load.key(number), client: ClientID("mail"), verifier: Secret("verifier"),
-                holder: Load.holder, expiry: Load.now + 3_600, now: Load.now)
+                holder: Load.holder, epoch: store.epoch, lease: 20, expiry: Load.now + 3_600, now: Load.now)
               guard case .granted = claim else { continue }
               _ = output?.write(Array("c \(number)\n".utf8))
             }

@@ -13,9 +13,12 @@ struct RedemptionLedgerTests {
     transaction = try #require(TransactionID(bytes: Array(1...16)))
   }
 
-  private func claim(_ verifier: String = "verifier", client: String = "mail") async throws -> RedemptionLedger.Claim {
+  private func claim(
+    _ verifier: String = "verifier", client: String = "mail", now: Int64 = 0
+  ) async throws -> RedemptionLedger.Claim {
     try await ledger.claim(
-      transaction, client: ClientID(client), verifier: Secret(verifier), holder: .sample(), expiry: 60, now: 0)
+      transaction, client: ClientID(client), verifier: Secret(verifier), holder: .sample(), epoch: store.epoch,
+      lease: 20, expiry: 60, now: now)
   }
 
   private func granted(_ claim: RedemptionLedger.Claim) throws -> RedemptionLedger.Attempt {
@@ -54,11 +57,13 @@ struct RedemptionLedgerTests {
     _ = try await store.put(.sample(.tokens), [1], holder: .sample(), expiry: 100, now: 0)
     let first = try granted(
       await ledger.claim(
-        transaction, client: ClientID("mail"), verifier: nil, holder: .sample(), expiry: 60, now: 0))
+        transaction, client: ClientID("mail"), verifier: nil, holder: .sample(), epoch: store.epoch, lease: 20,
+        expiry: 60, now: 0))
     try await ledger.spend(first, now: 0)
     #expect(try await ledger.keep([UInt8](repeating: 1, count: length), of: first, now: 0) == false)
     let second = try await ledger.claim(
-      transaction, client: ClientID("mail"), verifier: nil, holder: .sample(), expiry: 60, now: 0)
+      transaction, client: ClientID("mail"), verifier: nil, holder: .sample(), epoch: store.epoch, lease: 20,
+      expiry: 60, now: 0)
     #expect(second == .spent)
   }
 
@@ -94,12 +99,14 @@ struct RedemptionLedgerTests {
   @Test("6749-4.1.2-single-use: of 20 concurrent redemptions one is granted")
   func concurrent() async throws {
     let ledger = ledger
+    let store = store
     let transaction = transaction
     let winners = await withTaskGroup(of: Int.self) { group in
       for _ in 0..<20 {
         group.addTask {
           let claim = try? await ledger.claim(
-            transaction, client: ClientID("mail"), verifier: Secret("v"), holder: .sample(), expiry: 60, now: 0)
+            transaction, client: ClientID("mail"), verifier: Secret("v"), holder: .sample(), epoch: store.epoch,
+            lease: 20, expiry: 60, now: 0)
           guard case .granted = claim else { return 0 }
           return 1
         }
@@ -137,6 +144,24 @@ struct RedemptionLedgerTests {
     #expect(try await claim() == .spent)
   }
 
+  @Test("I-token: after its lease a claim may be taken over by the same client with the same verifier, one at a time")
+  func lease() async throws {
+    let first = try granted(await claim())
+    let end = 20 + store.clockTolerance
+    #expect(try await claim(now: end - 1) == .claimed)
+    #expect(try await claim("another", now: end) == .claimed)
+    #expect(try await claim(client: "other", now: end) == .claimed)
+    let retry = try granted(await claim(now: end))
+    #expect(retry.isRetry)
+    #expect(try await claim(now: end) == .claimed)
+    // The first request has lost its claim, so it cannot change the claim of the retry.
+    try await ledger.release(first, now: end)
+    try await ledger.leaveUnsettled(first, now: end)
+    #expect(try await claim(now: end) == .claimed)
+    try await ledger.spend(retry, now: end)
+    #expect(try await claim(now: end) == .spent)
+  }
+
   @Test("The client id and the verifier are separated in the digest")
   func separation() async throws {
     try await ledger.leaveUnsettled(granted(await claim("bc", client: "a")), now: 0)
@@ -148,7 +173,8 @@ struct RedemptionLedgerTests {
     _ = try await claim()
     let last = 60 + store.clockTolerance - 1
     let late = try await ledger.claim(
-      transaction, client: ClientID("mail"), verifier: nil, holder: .sample(), expiry: 60, now: last)
+      transaction, client: ClientID("mail"), verifier: nil, holder: .sample(), epoch: store.epoch, lease: 20,
+      expiry: 60, now: last)
     #expect(late == .claimed)
   }
 
@@ -158,7 +184,8 @@ struct RedemptionLedgerTests {
     _ = try await store.put(.sample(.claim), StoreKind.claim.sample(), holder: .sample(), expiry: 100, now: 0)
     await #expect(throws: StoreError.full) {
       try await RedemptionLedger(store: store).claim(
-        transaction, client: ClientID("mail"), verifier: nil, holder: .sample(1), expiry: 60, now: 0)
+        transaction, client: ClientID("mail"), verifier: nil, holder: .sample(1), epoch: store.epoch, lease: 20,
+        expiry: 60, now: 0)
     }
   }
 }

@@ -207,13 +207,13 @@ struct StoreConformanceTests {
   func simultaneousClaims(engine: StoreEngine) async throws {
     try await engine.run { fixture async throws in
       let ledger = RedemptionLedger(store: fixture.store)
-      let now = fixture.now
+      let (epoch, now) = (fixture.store.epoch, fixture.now)
       for round in 0..<20 {
         let transaction = try #require(TransactionID(bytes: [UInt8](repeating: UInt8(round), count: 16)))
         let claims = try await fixture.simultaneously(50) { number in
           try await ledger.claim(
             transaction, client: ClientID("mail"), verifier: Secret("the same for all"), holder: .sample(number),
-            expiry: now + 60, now: now)
+            epoch: epoch, lease: 20, expiry: now + 60, now: now)
         }
         let granted = claims.compactMap { claim -> RedemptionLedger.Attempt? in
           if case .granted(let attempt) = claim { return attempt } else { return nil }
@@ -223,7 +223,7 @@ struct StoreConformanceTests {
         try await ledger.spend(granted[0], now: now)
         let late = try await ledger.claim(
           transaction, client: ClientID("mail"), verifier: Secret("the same for all"), holder: .sample(),
-          expiry: now + 60, now: now)
+          epoch: epoch, lease: 20, expiry: now + 60, now: now)
         #expect(late == .spent)
       }
     }

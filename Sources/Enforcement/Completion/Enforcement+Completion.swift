@@ -9,13 +9,16 @@ public struct CompletionFacts: Sendable {
   public var browserMatches: Bool
   /// The request to which the upstream responded. A code that already occurs in it was not issued now.
   public var request: ReflectedCodeScanner
+  /// The epoch of the store, read before the upstream code is claimed.
+  public var epoch: EpochID
   /// The current time in seconds since 1970.
   public var now: Int64
 
   /// Creates the facts.
-  public init(browserMatches: Bool, request: ReflectedCodeScanner, now: Int64) {
+  public init(browserMatches: Bool, request: ReflectedCodeScanner, epoch: EpochID, now: Int64) {
     self.browserMatches = browserMatches
     self.request = request
+    self.epoch = epoch
     self.now = now
   }
 }
@@ -88,7 +91,7 @@ extension Enforcement {
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection, delivery: delivery)), findings: [])
     }
     return DecisionWithFindings(
-      decision: decision(on: answer, client: client, redirect: redirect, transaction: transaction, now: facts.now),
+      decision: decision(on: answer, client: client, redirect: redirect, transaction: transaction, facts: facts),
       findings: [])
   }
 
@@ -118,8 +121,7 @@ extension Enforcement {
 
   private static func decision(
     on answer: UpstreamAuthorizationResponse, client: Client, redirect: VerifiedRedirect,
-    transaction: AuthorizationTransaction,
-    now: Int64
+    transaction: AuthorizationTransaction, facts: CompletionFacts
   ) -> Decision<CompletionPermit> {
     switch (answer.parameters.reading(.code), answer.parameters.reading(.error)) {
     case (.value(let code), .absent):
@@ -129,8 +131,9 @@ extension Enforcement {
       return .forward(
         CompletionPermit(
           client: client, transaction: transaction, upstreamCode: Secret(code),
-          code: transaction.issuing(Secret(code), expiry: now + Int64(client.codeLifetime)), redirect: redirect,
-          extra: extra))
+          code: transaction.issuing(
+            Secret(code), expiry: facts.now + Int64(client.codeLifetime), epoch: facts.epoch),
+          redirect: redirect, extra: extra))
     case (.absent, .value(let error)):
       let mapped = OAuthErrorCode(upstreamAuthorizationError: error)
       let words = answer.parameters[.errorDescription] ?? answer.parameters[.errorMessage]
@@ -146,7 +149,7 @@ extension Enforcement {
 }
 
 extension AuthorizationTransaction {
-  func issuing(_ upstreamCode: Secret, expiry: Int64) -> IssuedCode {
-    IssuedCode(transactionID: id, binding: binding, upstreamCode: upstreamCode, expiry: expiry)
+  func issuing(_ upstreamCode: Secret, expiry: Int64, epoch: EpochID) -> IssuedCode {
+    IssuedCode(transactionID: id, binding: binding, upstreamCode: upstreamCode, expiry: expiry, epoch: epoch)
   }
 }

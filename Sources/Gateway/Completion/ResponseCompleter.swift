@@ -226,7 +226,7 @@ extension InterceptedRequest {
     let facts = CompletionFacts(
       browserMatches: browserMatches,
       request: ReflectedCodeScanner(target: request.target, cookies: request.headers.all("Cookie"), body: request.body),
-      now: now)
+      epoch: gateway.resources.store.epoch, now: now)
     let outcome = Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
     trail.note(outcome)
     switch outcome.decision {

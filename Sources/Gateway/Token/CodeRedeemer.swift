@@ -23,19 +23,26 @@ struct CodeRedeemer {
   func respond() async -> Response {
     intercepted.trail.family = permit.family
     do throws(StoreError) {
+      let hold = UpstreamHold(intercepted.policy.upstream)
       let claim = try await ledger.claim(
         permit.family, client: permit.client.id, verifier: permit.verifier,
-        holder: intercepted.holder(permit.client),
+        holder: intercepted.holder(permit.client), epoch: permit.code.epoch, lease: hold.lease,
         expiry: permit.code.expiry, now: intercepted.now)
       switch claim {
       case .claimed: return intercepted.tokenRejection(.here(.codeUsed))
       case .spent:
         try await revokeIssuedTokens()
         return intercepted.tokenRejection(.here(.codeUsed))
-      case .granted(let attempt): return try await redeem(attempt)
+      case .granted(let attempt):
+        guard hold.permitsRequest else {
+          try await ledger.release(attempt, now: intercepted.now)
+          return intercepted.tokenRejection(.here(.storeUnavailable))
+        }
+        return try await redeem(attempt)
       }
     } catch {
-      // The store is full or unavailable. Without the store, the gateway cannot guarantee single use.
+      // The store is full or unavailable, or it may have lost the claim on the code together with an earlier epoch. Without
+      // the store, the gateway cannot guarantee single use.
       return intercepted.tokenRejection(.here(.storeUnavailable))
     }
   }
@@ -102,19 +109,19 @@ struct CodeRedeemer {
       guard case .tokens(let members) = answer.answer else {
         return intercepted.relay(answer, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
-      return intercepted.tokenResponse(sealRefreshToken(in: members))
+      return intercepted.tokenResponse(sealRefreshToken(in: members, epoch: attempt.epoch))
     }
   }
 
   /// Seals the refresh token: encrypts it together with its client and family, so that it is useless without the
   /// gateway.
-  private func sealRefreshToken(in members: [String: JSONValue]) -> [String: JSONValue] {
+  private func sealRefreshToken(in members: [String: JSONValue], epoch: EpochID) -> [String: JSONValue] {
     var members = members
     guard permit.sealsRefreshToken, let token = members["refresh_token"]?.text else { return members }
     let granted = members["scope"]?.text.flatMap { Scope(parsing: $0) }
     let grant = RefreshGrant(
-      family: permit.family, generation: 0, epoch: intercepted.gateway.resources.families.epoch,
-      clientID: permit.client.id, scope: granted ?? permit.code.scope,
+      family: permit.family, generation: 0, epoch: epoch, clientID: permit.client.id,
+      scope: granted ?? permit.code.scope,
       upstreamClientID: permit.code.upstreamClientID, upstreamRefreshToken: Secret(token), issuedAt: intercepted.now)
     members["refresh_token"] = .string(intercepted.gateway.sealer.seal(grant))
     return members

@@ -13,9 +13,6 @@ import Telemetry
 /// the store before it contacts the upstream. If the upstream does not rotate refresh tokens, the gateway does: it
 /// seals (encrypts) the same upstream token into a new token for the client.
 struct TokenRefresher {
-  /// The time for reading the body of a response, in seconds.
-  private static let bodyTime: Int64 = 30
-
   private let intercepted: InterceptedRequest
   private let permit: RefreshPermit
   private let presented: Secret
@@ -54,7 +51,7 @@ struct TokenRefresher {
       guard let grant, case .tokens(let members) = answer.answer else {
         return intercepted.relay(answer, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
-      return intercepted.tokenResponse(renewed(members, grant).members)
+      return intercepted.tokenResponse(renewed(members, grant, epoch: families.epoch).members)
     }
   }
 
@@ -83,10 +80,11 @@ struct TokenRefresher {
   // MARK: Rotation
 
   private func rotate(_ grant: RefreshGrant, _ use: RefreshUse) async throws(StoreError) -> Response {
-    switch try await families.claim(use, lease: lease, now: intercepted.now) {
+    let hold = UpstreamHold(intercepted.policy.upstream)
+    switch try await families.claim(use, lease: hold.lease, now: intercepted.now) {
     case .granted(let attempt):
       if attempt.isFromEarlierEpoch { intercepted.trail.findings.append("epoch-family") }
-      return try await rotate(grant, attempt)
+      return try await rotate(grant, attempt, hold)
     case .busy: return intercepted.tokenRejection(.here(.refreshTokenBusy))
     case .missing: return intercepted.tokenRejection(.here(.familyMissing))
     case .ended(let ended): return await refuse(grant, ended)
@@ -95,17 +93,16 @@ struct TokenRefresher {
     }
   }
 
-  /// The time after which the claim of a use ends by itself, in seconds: longer than any upstream request takes.
-  private var lease: Int64 {
-    let upstream = intercepted.policy.upstream
-    return Int64(upstream.connectTimeout + upstream.responseTimeout) / 1_000 + TokenRefresher.bodyTime
-  }
-
   private func rotate(
-    _ grant: RefreshGrant, _ attempt: RefreshLedger.Attempt
+    _ grant: RefreshGrant, _ attempt: RefreshLedger.Attempt, _ hold: UpstreamHold
   ) async throws(StoreError) -> Response {
     let held = HeldResponses(intercepted, permit, presented: presented, grant)
-    let isReserved = await held.reserve(for: lease)
+    let isReserved = await held.reserve(for: hold.lease)
+    guard hold.permitsRequest else {
+      if isReserved { await held.remove() }
+      try await families.release(attempt, now: intercepted.now)
+      return intercepted.tokenRejection(.here(.storeUnavailable))
+    }
     switch await intercepted.requestTokens(permit.upstream) {
     case .failure(let failure):
       if isReserved { await held.remove() }
@@ -118,7 +115,7 @@ struct TokenRefresher {
         try await families.release(attempt, now: intercepted.now)
         return intercepted.relay(answer, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
-      let (renewed, token) = renewed(members, grant)
+      let (renewed, token) = renewed(members, grant, epoch: attempt.epoch)
       // Keep the response before the new token becomes the valid one, so that a repeated request, which then counts as
       // repeated, finds the response.
       let entry = isReserved ? await held.hold(renewed) : nil
@@ -163,13 +160,15 @@ struct TokenRefresher {
 
   /// Returns the members of the response with the new refresh token for the client, and the content of that token. The
   /// token belongs to the family of the presented one and is sealed unless the client is observed.
+  ///
+  /// - Parameter epoch: The epoch of the store in which the use was claimed.
   private func renewed(
-    _ members: [String: JSONValue], _ old: RefreshGrant
+    _ members: [String: JSONValue], _ old: RefreshGrant, epoch: EpochID
   ) -> (members: [String: JSONValue], grant: RefreshGrant) {
     var members = members
     var grant = old
     grant.generation += 1
-    grant.epoch = families.epoch
+    grant.epoch = epoch
     grant.issuedAt = intercepted.now
     if let token = members["refresh_token"]?.text, !token.isEmpty { grant.upstreamRefreshToken = Secret(token) }
     // An observed client gets the upstream's own token, so that its next refresh does not depend on the gateway

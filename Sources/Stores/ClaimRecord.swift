@@ -1,0 +1,56 @@
+/// The stored value of a claim. The fields and their lengths in bytes are:
+///
+///     state 1 | nonce 16 | lease 4 | proof 16
+struct ClaimRecord: Hashable {
+  /// The state of a claim, as in the diagram of `RedemptionLedger`.
+  enum State: UInt8 {
+    case claimed = 1
+    case spent = 2
+    case unsettled = 3
+  }
+
+  static let nonceLength = 16
+  static let proofLength = 16
+  private static let leaseStart = 1 + nonceLength
+  private static let proofStart = leaseStart + 4
+  static let length = proofStart + proofLength
+
+  /// The stored value.
+  private(set) var bytes: [UInt8]
+  var state: State {
+    didSet { bytes[0] = state.rawValue }
+  }
+
+  /// Creates the record of a new claim.
+  ///
+  /// - Parameters:
+  ///   - nonce: ``nonceLength`` random bytes of the request that holds the claim.
+  ///   - lease: the end of the claim in seconds since 1970.
+  ///   - proof: the ``proofLength`` bytes that a retry must match.
+  init(state: State, nonce: [UInt8], lease: Int64, proof: [UInt8]) {
+    self.state = state
+    bytes = []
+    bytes.reserveCapacity(ClaimRecord.length)
+    bytes.append(state.rawValue)
+    bytes += nonce
+    // 32 bits suffice until 2106.
+    let seconds = UInt32(clamping: lease)
+    for shift in [24, 16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: seconds >> shift)) }
+    bytes += proof
+  }
+
+  /// Parses a stored value; `nil` for bytes that no version of the gateway has written.
+  init?(parsing bytes: [UInt8]) {
+    guard bytes.count == ClaimRecord.length, let state = State(rawValue: bytes[0]) else { return nil }
+    self.state = state
+    self.bytes = bytes
+  }
+
+  /// The end of the claim in seconds since 1970.
+  var lease: Int64 {
+    bytes[ClaimRecord.leaseStart..<ClaimRecord.proofStart].reduce(0) { $0 << 8 | Int64($1) }
+  }
+
+  /// The proof that a retry must match.
+  var proof: ArraySlice<UInt8> { bytes[ClaimRecord.proofStart...] }
+}
