@@ -69,18 +69,19 @@ public struct RefreshLedger: Sendable {
   }
 
   /// The number of seconds that a record outlives its tokens, because the clocks of replicas may differ.
-  private static let margin: Int64 = 60
+  static let margin: Int64 = 60
   /// The maximum number of attempts to change a record. An attempt fails only if another request has changed the
   /// record.
-  private static let rounds = 16
+  static let rounds = 16
   /// The maximum number of times that the response to one use is repeated.
   private static let maximumRepeats: UInt8 = 8
   /// The number of seconds in which a repeat may come from another network: a phone that changes networks repeats at
   /// once.
   private static let handover: Int64 = 10
 
-  private let store: any EphemeralStore
+  let store: any EphemeralStore
   private let isStrict: Bool
+  let ends = EndedFamilies()
 
   /// Creates a ledger that keeps its entries in `store`.
   ///
@@ -109,6 +110,7 @@ public struct RefreshLedger: Sendable {
       guard let old = try await store.get(key, now: now) else {
         // The first token of a family from an earlier epoch may have been used there.
         guard use.epoch == epoch ? use.generation == 0 : !isStrict else { return .missing }
+        if use.epoch != epoch, try await restoreEnds(in: epoch, now: now) { continue }
         var record = FamilyRecord(state: .busy)
         record.isAdopted = use.isAdopted
         record.generation = generation
@@ -124,6 +126,7 @@ public struct RefreshLedger: Sendable {
       guard var record = FamilyRecord(parsing: old) else { return .ended(.again) }
       switch record.state {
       case .ended:
+        remember(record, of: use, in: epoch, now: now)
         guard generation >= record.generation else { return .ended(.again) }
         if try await markRevoked(use, &record, old, now: now) { return .ended(.first) }
         continue
@@ -226,71 +229,13 @@ public struct RefreshLedger: Sendable {
     return isSettled
   }
 
-  // MARK: The end
-
-  /// Checks if the family of a token has ended, for tokens that may be used more than once. Returns `nil` if it has
-  /// not.
-  public func end(of use: RefreshUse, now: Int64) async throws(StoreError) -> Ended? {
-    let key = RefreshLedger.key(use.family)
-    for _ in 0..<RefreshLedger.rounds {
-      guard let old = try await store.get(key, now: now) else { return nil }
-      guard var record = FamilyRecord(parsing: old) else { return .again }
-      guard record.state == .ended else { return nil }
-      guard UInt32(clamping: use.generation) >= record.generation else { return .again }
-      if try await markRevoked(use, &record, old, now: now) { return .first }
-    }
-    return .again
-  }
-
-  /// Records that the caller revokes the token of this generation upstream. Returns false if another request has
-  /// changed the record.
-  private func markRevoked(
-    _ use: RefreshUse, _ record: inout FamilyRecord, _ old: [UInt8], now: Int64
-  ) async throws(StoreError) -> Bool {
-    record.generation = UInt32(clamping: use.generation + 1)
-    return try await store.replace(
-      RefreshLedger.key(use.family), old, with: record.bytes, expiry: recordExpiry(use, record, now), now: now)
-  }
-
-  /// Ends a family for good. Returns true if it had not ended before.
-  ///
-  /// - Parameters:
-  ///   - generations: the caller revokes the tokens of all lower generations upstream.
-  ///   - holder: the client and network that a new record is charged to.
-  ///   - expiry: the latest expiry of any token of the family, in seconds since 1970.
-  ///   - adoptedUntil: the time until which tokens from before the gateway are accepted, in seconds since 1970.
-  public func end(
-    _ family: TransactionID, revoking generations: Int, holder: StoreHolder, expiry: Int64, adoptedUntil: Int64,
-    now: Int64
-  ) async throws(StoreError) -> Bool {
-    let key = RefreshLedger.key(family)
-    for _ in 0..<RefreshLedger.rounds {
-      var ended = FamilyRecord(state: .ended)
-      ended.generation = UInt32(clamping: generations)
-      guard let old = try await store.get(key, now: now) else {
-        if try await store.put(key, ended.bytes, holder: holder, expiry: expiry + RefreshLedger.margin, now: now) == nil
-        {
-          return true
-        }
-        continue
-      }
-      let record = FamilyRecord(parsing: old)
-      ended.isAdopted = record?.isAdopted ?? false
-      let wasActive = record?.state != .ended
-      if let record, !wasActive { ended.generation = max(ended.generation, record.generation) }
-      let until = max(expiry, ended.isAdopted ? adoptedUntil : 0) + RefreshLedger.margin
-      if try await store.replace(key, old, with: ended.bytes, expiry: until, now: now) { return wasActive }
-    }
-    throw .unavailable("the family of refresh tokens keeps changing")
-  }
-
   /// Returns the expiry of a record, in seconds since 1970.
-  private func recordExpiry(_ use: RefreshUse, _ record: FamilyRecord, _ now: Int64) -> Int64 {
+  func recordExpiry(_ use: RefreshUse, _ record: FamilyRecord, _ now: Int64) -> Int64 {
     // The record of an adopted family must exist as long as the gateway accepts tokens from before its installation.
     max(now + use.idle, record.isAdopted ? use.adoptedUntil : 0) + RefreshLedger.margin
   }
 
-  private static func key(_ family: TransactionID) -> StoreKey { StoreKey(.family, id: family) }
+  static func key(_ family: TransactionID) -> StoreKey { StoreKey(.family, id: family) }
 
   private static func digest(_ token: Secret) -> [UInt8] {
     var bytes = Array(token.reveal().utf8)

@@ -1,0 +1,54 @@
+internal import OAuth
+internal import Synchronization
+
+/// The families of refresh tokens that this process has seen ended, for a store that loses them together with its epoch
+/// (`I-renewal`).
+///
+/// Before the process accepts a token of an earlier epoch without a record, it ends these families in the new epoch
+/// again. The memory is fixed. If it is full, later ends are not remembered: an end is never dropped for a later one, so
+/// that an attacker cannot make the process forget it.
+final class EndedFamilies: Sendable {
+  /// The end of a family.
+  struct End: Sendable {
+    let family: TransactionID
+    /// The tokens of all lower generations have been revoked upstream.
+    let generation: UInt32
+    /// The latest expiry of any token of the family, in seconds since 1970.
+    let expiry: Int64
+  }
+
+  /// The maximum number of ends, which use about 400 KiB. To write them to a new epoch takes about a second.
+  static let maximum = 4_096
+
+  private struct State {
+    /// The epoch whose store has all ends.
+    var epoch = EpochID.none
+    var ends: [TransactionID: End] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// Remembers an end that is in the store of `epoch`.
+  func add(_ end: End, in epoch: EpochID, now: Int64) {
+    state.withLock { state in
+      if state.ends.isEmpty { state.epoch = epoch }
+      if state.ends.count >= EndedFamilies.maximum {
+        state.ends = state.ends.filter { $0.value.expiry > now }
+        guard state.ends.count < EndedFamilies.maximum else { return }
+      }
+      state.ends[end.family] = end
+    }
+  }
+
+  /// Returns the ends that the store of `epoch` may lack.
+  func missing(in epoch: EpochID, now: Int64) -> [End] {
+    state.withLock { state in
+      state.epoch == epoch ? [] : state.ends.values.filter { $0.expiry > now }
+    }
+  }
+
+  /// Records that the store of `epoch` has all ends.
+  func complete(in epoch: EpochID) {
+    state.withLock { $0.epoch = epoch }
+  }
+}

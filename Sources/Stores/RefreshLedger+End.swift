@@ -1,0 +1,94 @@
+public import OAuth
+
+extension RefreshLedger {
+  /// Checks if the family of a token has ended, for tokens that may be used more than once. Returns `nil` if it has
+  /// not.
+  public func end(of use: RefreshUse, now: Int64) async throws(StoreError) -> Ended? {
+    let key = RefreshLedger.key(use.family)
+    for _ in 0..<RefreshLedger.rounds {
+      let epoch = store.epoch
+      guard let old = try await store.get(key, now: now) else {
+        if use.epoch != epoch, try await restoreEnds(in: epoch, now: now) { continue }
+        return nil
+      }
+      guard var record = FamilyRecord(parsing: old) else { return .again }
+      guard record.state == .ended else { return nil }
+      remember(record, of: use, in: epoch, now: now)
+      guard UInt32(clamping: use.generation) >= record.generation else { return .again }
+      if try await markRevoked(use, &record, old, now: now) { return .first }
+    }
+    return .again
+  }
+
+  /// Records that the caller revokes the token of this generation upstream. Returns false if another request has
+  /// changed the record.
+  func markRevoked(
+    _ use: RefreshUse, _ record: inout FamilyRecord, _ old: [UInt8], now: Int64
+  ) async throws(StoreError) -> Bool {
+    record.generation = UInt32(clamping: use.generation + 1)
+    return try await store.replace(
+      RefreshLedger.key(use.family), old, with: record.bytes, expiry: recordExpiry(use, record, now), now: now)
+  }
+
+  /// Ends a family for good. Returns true if it had not ended before.
+  ///
+  /// - Parameters:
+  ///   - generations: the caller revokes the tokens of all lower generations upstream.
+  ///   - holder: the client and network that a new record is charged to.
+  ///   - expiry: the latest expiry of any token of the family, in seconds since 1970.
+  ///   - adoptedUntil: the time until which tokens from before the gateway are accepted, in seconds since 1970.
+  public func end(
+    _ family: TransactionID, revoking generations: Int, holder: StoreHolder, expiry: Int64, adoptedUntil: Int64,
+    now: Int64
+  ) async throws(StoreError) -> Bool {
+    let key = RefreshLedger.key(family)
+    for _ in 0..<RefreshLedger.rounds {
+      let epoch = store.epoch
+      var ended = FamilyRecord(state: .ended)
+      ended.generation = UInt32(clamping: generations)
+      guard let old = try await store.get(key, now: now) else {
+        let until = expiry + RefreshLedger.margin
+        guard try await store.put(key, ended.bytes, in: epoch, holder: holder, expiry: until, now: now) == nil else {
+          continue
+        }
+        ends.add(EndedFamilies.End(family: family, generation: ended.generation, expiry: expiry), in: epoch, now: now)
+        return true
+      }
+      let record = FamilyRecord(parsing: old)
+      ended.isAdopted = record?.isAdopted ?? false
+      let wasActive = record?.state != .ended
+      if let record, !wasActive { ended.generation = max(ended.generation, record.generation) }
+      let last = max(expiry, ended.isAdopted ? adoptedUntil : 0)
+      let until = last + RefreshLedger.margin
+      guard try await store.replace(key, old, with: ended.bytes, expiry: until, now: now) else { continue }
+      ends.add(EndedFamilies.End(family: family, generation: ended.generation, expiry: last), in: epoch, now: now)
+      return wasActive
+    }
+    throw .unavailable("the family of refresh tokens keeps changing")
+  }
+
+  // MARK: A new epoch
+
+  /// Remembers a family that another process may have ended.
+  func remember(_ record: FamilyRecord, of use: RefreshUse, in epoch: EpochID, now: Int64) {
+    let expiry = recordExpiry(use, record, now) - RefreshLedger.margin
+    ends.add(
+      EndedFamilies.End(family: use.family, generation: record.generation, expiry: expiry), in: epoch, now: now)
+  }
+
+  /// Ends the remembered families again if the store has begun another epoch and may have lost their records. Returns
+  /// true if the caller must read its record again.
+  func restoreEnds(in epoch: EpochID, now: Int64) async throws(StoreError) -> Bool {
+    let missing = ends.missing(in: epoch, now: now)
+    guard !missing.isEmpty else { return false }
+    // Not limited: the holders of the original records are not known any more.
+    let holder = StoreHolder(address: "", isLoopback: true)
+    for end in missing {
+      _ = try await self.end(
+        end.family, revoking: Int(end.generation), holder: holder, expiry: end.expiry, adoptedUntil: end.expiry,
+        now: now)
+    }
+    ends.complete(in: epoch)
+    return true
+  }
+}

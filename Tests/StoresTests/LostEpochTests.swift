@@ -1,0 +1,106 @@
+import OAuth
+import Testing
+
+@testable import Stores
+
+@Suite("I-renewal: a store that loses its entries")
+struct LostEpochTests {
+  private let store = LossyStore()
+  private let ledger: RefreshLedger
+  private let family: TransactionID
+
+  init() throws {
+    ledger = RefreshLedger(store: store)
+    family = try #require(TransactionID(bytes: Array(1...16)))
+  }
+
+  /// A token of the family that was sealed in `epoch`.
+  private func use(_ generation: Int, sealedIn epoch: EpochID, family: TransactionID? = nil) -> RefreshUse {
+    let grant = RefreshGrant(
+      family: family ?? self.family, generation: generation, epoch: epoch, clientID: ClientID("mail"), scope: nil,
+      upstreamClientID: ClientID("mail"), upstreamRefreshToken: Secret("upstream"), issuedAt: 0)
+    var use = RefreshUse(grant, token: Secret("r\(generation)"), address: "192.0.2.1", isLoopback: false)
+    use.idle = 1_000
+    return use
+  }
+
+  private func claim(_ use: RefreshUse) async throws -> RefreshLedger.Claim {
+    try await ledger.claim(use, lease: 10, now: 0)
+  }
+
+  private func granted(_ use: RefreshUse) async throws -> RefreshLedger.Attempt {
+    guard case .granted(let attempt) = try await claim(use) else {
+      Issue.record("the token is not accepted")
+      throw StoreError.full
+    }
+    return attempt
+  }
+
+  @Test("A refresh whose record is lost meanwhile is not settled, and its successor is a token of the earlier epoch")
+  func settle() async throws {
+    let epoch = store.epoch
+    let attempt = try await granted(use(0, sealedIn: epoch))
+    store.loseEntries()
+    await #expect(throws: StoreError.unavailable("the store has begun another epoch")) {
+      _ = try await ledger.settle(attempt, successor: Secret("r1"), now: 0)
+    }
+    #expect(attempt.epoch == epoch)
+    let next = try await granted(use(1, sealedIn: attempt.epoch))
+    #expect(next.isFromEarlierEpoch)
+    #expect(next.epoch == store.epoch)
+    #expect(try await ledger.settle(next, successor: Secret("r2"), now: 0))
+    #expect(try await claim(use(1, sealedIn: epoch)) == .reused)
+  }
+
+  @Test("A family that this process has seen ended is ended again before a token of the earlier epoch is accepted")
+  func ended() async throws {
+    let epoch = store.epoch
+    let attempt = try await granted(use(0, sealedIn: epoch))
+    #expect(try await ledger.settle(attempt, successor: Secret("r1"), now: 0))
+    let holder = StoreHolder(address: "192.0.2.1")
+    #expect(
+      try await ledger.end(family, revoking: 1, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
+    store.loseEntries()
+    // A token of another family is the first one after the loss.
+    let other = try #require(TransactionID(bytes: Array(2...17)))
+    _ = try await granted(use(3, sealedIn: epoch, family: other))
+    #expect(try await claim(use(0, sealedIn: epoch)) == .ended(.again))
+    #expect(try await claim(use(1, sealedIn: epoch)) == .ended(.first))
+    // Another process with the same store knows the end too.
+    let elsewhere = RefreshLedger(store: store)
+    #expect(try await elsewhere.claim(use(1, sealedIn: epoch), lease: 10, now: 0) == .ended(.again))
+  }
+
+  @Test("The end of a family that another process ended is remembered as well, also for tokens without rotation")
+  func seenEnded() async throws {
+    let epoch = store.epoch
+    let holder = StoreHolder(address: "192.0.2.1")
+    #expect(
+      try await RefreshLedger(store: store).end(
+        family, revoking: 0, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
+    #expect(try await claim(use(0, sealedIn: epoch)) == .ended(.first))
+    store.loseEntries()
+    #expect(try await ledger.end(of: use(4, sealedIn: epoch), now: 0) == .first)
+  }
+
+  @Test("Remembered ends are limited, and a later end replaces none that has not expired")
+  func limit() throws {
+    let ends = EndedFamilies()
+    let old = EpochID(rawValue: 1)
+    func end(_ number: Int, expiry: Int64) throws -> EndedFamilies.End {
+      let bytes = (0..<16).map { UInt8(truncatingIfNeeded: $0 < 8 ? number >> (8 * $0) : 0) }
+      return EndedFamilies.End(family: try #require(TransactionID(bytes: bytes)), generation: 1, expiry: expiry)
+    }
+    for number in 0...EndedFamilies.maximum { ends.add(try end(number, expiry: 100), in: old, now: 0) }
+    #expect(ends.missing(in: old, now: 0).isEmpty)
+    let missing = ends.missing(in: EpochID(rawValue: 2), now: 0)
+    #expect(missing.count == EndedFamilies.maximum)
+    let last = try end(EndedFamilies.maximum, expiry: 100)
+    #expect(!missing.contains { $0.family == last.family })
+    // Expired ends give room to later ones.
+    ends.add(try end(9_999, expiry: 300), in: old, now: 200)
+    #expect(ends.missing(in: EpochID(rawValue: 2), now: 200).count == 1)
+    ends.complete(in: EpochID(rawValue: 2))
+    #expect(ends.missing(in: EpochID(rawValue: 2), now: 200).isEmpty)
+  }
+}
