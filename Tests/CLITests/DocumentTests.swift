@@ -104,17 +104,20 @@ struct DocumentTests {
 
   // MARK: Deployment
 
-  /// The documents of the Kubernetes manifest.
-  private static func documents() throws -> [String] {
-    try Repository.read("deploy/kubernetes.yaml").components(separatedBy: "\n---\n")
+  private static let manifests = ["deploy/kubernetes.yaml", "deploy/kubernetes-redis.yaml"]
+
+  /// The documents of a Kubernetes manifest.
+  private static func documents(_ path: String) throws -> [String] {
+    try Repository.read(path).components(separatedBy: "\n---\n")
   }
 
-  @Test("The Kubernetes manifest contains no secret, and the policy in it has no errors")
-  func manifest() throws {
-    let kinds = try Self.documents().flatMap { $0.components(separatedBy: "\n").filter { $0.hasPrefix("kind: ") } }
+  @Test("The Kubernetes manifest contains no secret, and the policy in it has no errors", arguments: manifests)
+  func manifest(_ path: String) throws {
+    let documents = try Self.documents(path)
+    let kinds = documents.flatMap { $0.components(separatedBy: "\n").filter { $0.hasPrefix("kind: ") } }
     #expect(kinds.contains("kind: Deployment"))
     #expect(!kinds.contains("kind: Secret"))
-    let map = try #require(try Self.documents().first { $0.contains("kind: ConfigMap") })
+    let map = try #require(documents.first { $0.contains("kind: ConfigMap") })
     let policy = map.components(separatedBy: "  policy.yaml: |\n").dropFirst().joined()
       .components(separatedBy: "\n").map { $0.dropFirst(4) }.joined(separator: "\n")
     let folder = try Folder()
@@ -122,9 +125,22 @@ struct DocumentTests {
     #expect(outcome.code == 0, "\(outcome.output)")
   }
 
-  @Test("The memory limit of the Kubernetes manifest leaves room above the default of max_buffer_memory")
-  func memoryLimit() throws {
-    let manifest = try Repository.read("deploy/kubernetes.yaml")
+  @Test("The Redis user of the Kubernetes guide has the rights of the manual")
+  func redisRights() throws {
+    func rights(_ path: String, after prefix: String) throws -> String {
+      let line = try #require(
+        try Repository.read(path).components(separatedBy: "\n").first { $0.contains(prefix) && $0.contains("-@all") })
+      return try #require(line.components(separatedBy: " ~proofgate:* ").last).trimmingCharacters(in: ["\"", " "])
+    }
+    #expect(
+      try rights("deploy/README.md", after: "user proofgate") == rights("docs/operations.md", after: "ACL SETUSER"))
+  }
+
+  @Test(
+    "The memory limit of the Kubernetes manifest leaves room above the default of max_buffer_memory",
+    arguments: manifests)
+  func memoryLimit(_ path: String) throws {
+    let manifest = try Repository.read(path)
     let limit = try #require(manifest.components(separatedBy: "limits: { memory: ").dropFirst().first)
     let mebibytes = try #require(Int(limit.prefix { $0.isNumber }))
     #expect(limit.dropFirst("\(mebibytes)".count).hasPrefix("Mi }"))
@@ -152,6 +168,7 @@ struct DocumentTests {
     }
     let manifest = try #require(try mode("deploy/kubernetes.yaml"))
     #expect(manifest == "0400")
+    #expect(try mode("deploy/kubernetes-redis.yaml") == manifest)
     #expect(try mode("docs/policy.md") == manifest)
   }
 }

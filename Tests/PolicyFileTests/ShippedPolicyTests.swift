@@ -26,6 +26,7 @@ struct ShippedPolicyTests {
     "policies/mixed.yaml": [.pkceOptional],
     // The kubelet's probes come from outside the pod; the NetworkPolicy names the other permitted sources.
     "deploy/kubernetes.yaml": [.adminExposed],
+    "deploy/kubernetes-redis.yaml": [.adminExposed],
     "README.md": [],
   ]
 
@@ -70,6 +71,15 @@ struct ShippedPolicyTests {
     #expect(unit.contains { $0.hasPrefix("ExecStart=") && $0.hasSuffix(" /etc/proofgate/policy.yaml") })
     #expect(steps.contains("install -m 644 policy.yaml /etc/proofgate/policy.yaml"))
     #expect(steps.contains("install -d -m 755 /etc/proofgate"))
+  }
+
+  @Test("The unit of systemd creates the directory of the store that its comment and the guide name")
+  func stateDirectory() throws {
+    let unit = try Self.text("deploy/proofgate.service")
+    let guide = String(
+      decoding: try Data(contentsOf: URL(fileURLWithPath: Self.root + "/deploy/README.md")), as: UTF8.self)
+    #expect(unit.contains("\nStateDirectory=proofgate\n"))
+    for text in [unit, guide] { #expect(text.contains("store: { file: /var/lib/proofgate/state.db }")) }
   }
 
   @Test("The reference explains every finding")
