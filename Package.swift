@@ -110,7 +110,7 @@ let package = Package(
       name: "proofgate",
       dependencies: [
         "Gateway", "Admin", "PolicyFile", "Demo", "Proxy", "Reactor", "TLS", "HTTP", "HTTP2", "Policy", "Sealing",
-        "Stores", "DiskStore", "RedisStore", "SQLite", "Telemetry", "Cryptography", "YAML",
+        "Stores", "DiskStore", "RedisStore", "SQLite", "RESP", "Telemetry", "Cryptography", "YAML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),

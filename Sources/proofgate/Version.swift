@@ -1,5 +1,6 @@
 import Cryptography
 import HTTP2
+import RESP
 import Reactor
 import SQLite
 import YAML
@@ -16,6 +17,7 @@ enum Version {
     \(CryptographyLibrary.version)
     nghttp2 \(HTTP2Library.version)
     SQLite \(Database.libraryVersion)
+    hiredis \(RESPLibrary.version)
     libyaml \(YAMLLibrary.version)
     glibc \(ProcessControl.libraryVersion)
     Swift \(_SwiftStdlibVersion.current)

@@ -34,7 +34,7 @@ struct ArgumentTests {
     let outcome = try Program.run("--version")
     #expect(outcome.code == 0)
     #expect(outcome.output.hasPrefix("proofgate 0.1.0\nOpenSSL 3."))
-    for library in ["nghttp2 1.", "libyaml 0.", "glibc 2.", "Swift 6."] {
+    for library in ["nghttp2 1.", "SQLite 3.", "hiredis ", "libyaml 0.", "glibc 2.", "Swift 6."] {
       #expect(outcome.output.contains("\n\(library)"), "\(library)")
     }
   }
