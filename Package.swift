@@ -99,8 +99,8 @@ let package = Package(
     .executableTarget(
       name: "proofgate",
       dependencies: [
-        "Gateway", "Admin", "PolicyFile", "Demo", "Proxy", "Reactor", "TLS", "HTTP", "HTTP2", "Policy", "Sealing",
-        "Stores", "Telemetry", "Cryptography", "YAML",
+        "Gateway", "Admin", "PolicyFile", "Enforcement", "Demo", "Proxy", "Reactor", "TLS", "HTTP", "HTTP2", "Policy",
+        "Sealing", "Stores", "Telemetry", "Cryptography", "YAML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),

@@ -9,7 +9,7 @@ struct Proofgate: ParsableCommand {
       abstract: "PKCE and native apps in front of a legacy OAuth 2.0 authorization server.",
       discussion: "Exit codes: 0 success, 1 errors in the policy, 2 system error, 64 wrong arguments.",
       version: Version.text,
-      subcommands: [ServeCommand.self, CheckCommand.self, KeysCommand.self, DemoCommand.self])
+      subcommands: [ServeCommand.self, CheckCommand.self, KeysCommand.self, RulesCommand.self, DemoCommand.self])
   }
 
   /// Runs the subcommand in the arguments, and ends the process with its exit code if it fails.

@@ -1,0 +1,123 @@
+extension Rejection {
+  /// Paths, host names, transport and limits of the gateway.
+  static let gateway = Subject(
+    "Paths, hosts and limits",
+    [
+      .pathAmbiguous, .pathResemblesEndpoint, .endpointDisabled, .metadataBypassesGateway, .pathNotPassed, .hostUnknown,
+      .transportInsecure, .unlistedOAuth, .tooManyRequests, .storeUnavailable,
+    ])
+
+  package static let pathAmbiguous = Rejection(
+    "path-ambiguous", .invalidRequest, 400, .page, "the path is an inexact spelling of an endpoint path",
+    source: "RFC 3986, section 6.2",
+    refused: """
+      Some server may read the path as a protected endpoint, the query may route there, such as \
+      `?rest_route=/oauth/token`, or the path has more readings than any ordinary path.
+      """,
+    why: "It would reach the endpoint without its checks.",
+    remedy: "Write the path exactly.")
+
+  package static let pathResemblesEndpoint = Rejection(
+    "path-resembles-endpoint", .invalidRequest, 400, .page, "the path begins like an endpoint",
+    source: "RFC 9110, section 4.2.3",
+    refused: """
+      The path begins like a protected endpoint and continues, within the segment (`/oauth/token_key`) or below it \
+      (`/oauth/token/info`).
+      """,
+    why: """
+      Many servers compare only the beginning of a path (an nginx prefix location, HAProxy's `path_beg`, Java's \
+      `HttpServer`) and would run the endpoint without its checks.
+      """,
+    remedy: """
+      If the server has another page at this path, list it in `upstream.not_endpoints`. The log line has the entry to \
+      copy in `path`, with `*` for a segment that may be an id.
+      """)
+
+  package static let endpointDisabled = Rejection(
+    "path-closed", .invalidRequest, 404, .page, "not found",
+    source: "RFC 9126, section 2",
+    refused: """
+      The path is an endpoint of the server that the gateway does not serve, or takes pushed authorization requests \
+      where no client may push any.
+      """,
+    why: "A client could use it to go around the checks.",
+    remedy: "Use the endpoints that the gateway serves; `pushed_authorization` opens the one for pushed requests.")
+
+  package static let metadataBypassesGateway = Rejection(
+    "metadata-leads-around", .invalidRequest, 404, .page, "not found",
+    source: "RFC 8414, section 3",
+    refused: "The request asked for a metadata document of the server itself, and the policy enforces a client.",
+    why: """
+      The document names the server's own endpoints, so an app that reads it would send its requests around the \
+      gateway. While no client is enforced the document passes, and the log has the finding \
+      `would-reject:metadata-leads-around`.
+      """,
+    remedy: """
+      Configure the app with the gateway's endpoints. If another proxy rewrites the document, list its path in \
+      `upstream.not_endpoints`.
+      """)
+
+  package static let pathNotPassed = Rejection(
+    "path-not-passed", .invalidRequest, 404, .page, "not found",
+    source: "RFC 9110, section 15.5.5",
+    refused: "`upstream.pass` does not list the path.",
+    why: "Only the paths in this list are reachable.",
+    remedy: "Add the prefix to `upstream.pass`.")
+
+  package static let hostUnknown = Rejection(
+    "host-unknown", .invalidRequest, 421, .page, "this gateway does not serve this host name",
+    source: "RFC 9110, section 7.4",
+    refused: """
+      The request names another host than `gateway.origin`, in `Host`, in an absolute target, or in the \
+      `X-Forwarded-Host` of a trusted proxy.
+      """,
+    why: "A server that builds links from `Host` would send users and codes to a host that the client chose.",
+    remedy: "Use the name of `gateway.origin`, let the proxy in front forward it, or correct `gateway.origin`.")
+
+  package static let transportInsecure = Rejection(
+    "transport-insecure", .invalidRequest, 403, .page, "OAuth endpoints answer only over TLS",
+    source: "RFC 6749, sections 3.1 and 3.2",
+    refused: "A request for an OAuth endpoint came over plain http from another machine.",
+    why: "Codes, tokens and secrets would travel over the network in the clear.",
+    remedy: "Use https; add `tls` to the listener, or name the proxy that ends TLS in `trusted_proxies`.")
+
+  package static let unlistedOAuth = Rejection(
+    "unlisted-oauth", .invalidRequest, 400, .page, "this path is not an OAuth endpoint",
+    source: "RFC 6749, sections 3.1 and 3.2",
+    refused: """
+      An authorization request or a token request on a path that the policy does not list: its query or its form has \
+      `grant_type`, or `response_type` and `client_id`. The gateway reads as much of a form as fits into the first 16 \
+      KiB of the request.
+      """,
+    why: """
+      Servers have several paths for one endpoint, such as `/oauth2/v1/authorize`, and no rule covers a path that the \
+      gateway does not know.
+      """,
+    remedy: """
+      List the path in `upstream.endpoints`; the log line has it in `path`. A server whose login page takes these \
+      parameters needs `enforcement.unlisted_oauth: observe`, which lets such requests pass, and logs and counts them.
+      """)
+
+  package static let tooManyRequests = Rejection(
+    "too-many-requests", .temporarilyUnavailable, 429, .page, "too many requests",
+    source: "RFC 6585, section 4",
+    refused: "The address or the client has sent more token requests in a minute than it may.",
+    why: """
+      A flood of token requests reaches the server through the gateway; one address or one app must not make it \
+      unavailable to all others.
+      """,
+    remedy: """
+      Wait for as long as `Retry-After` says; raise `limits.token_requests_per_client` or \
+      `limits.token_requests_per_address` if the load is legitimate.
+      """)
+
+  package static let storeUnavailable = Rejection(
+    "store-unavailable", .temporarilyUnavailable, 503, .redirect, "the request cannot be stored at the moment",
+    source: "RFC 6819, section 4.4.1.11",
+    refused: "The store has no room for the request, or cannot be reached.",
+    why: """
+      Without the store, single use cannot be promised. Each client and network may use only a part of the store for \
+      each kind of entry, so that there is room for others.
+      """,
+    remedy: "Try again later. See `proofgate_store_refusals_total` for the kind that is full, and enlarge `store`.")
+}
