@@ -18,8 +18,8 @@ enum PolicyFormat {
       isExclusive = table.isExclusive
       rows = table.settings.map { setting in
         Row(
-          key: setting.key, form: setting.form, summary: setting.summary, value: setting.value(in: defaults),
-          standard: setting.standard, isRequired: setting.requirement != nil, notes: setting.notes)
+          key: setting.key, form: setting.form, summary: setting.summary, defaultValue: setting.value(in: defaults),
+          defaultText: setting.defaultText, isRequired: setting.adviceIfMissing != nil, notes: setting.notes)
       }
     }
   }
@@ -29,10 +29,10 @@ enum PolicyFormat {
     let key: String
     let form: SettingForm
     let summary: String
-    /// The default, if it is a value of the form.
-    let value: SettingValue?
-    /// The default in words.
-    let standard: String?
+    /// The default value of the property; `nil` if the property is `nil`, or if the setting is not plain.
+    let defaultValue: SettingValue?
+    /// The default in words; `nil` if `defaultValue` is to be shown.
+    let defaultText: String?
     let isRequired: Bool
     let notes: [String]
   }

@@ -40,8 +40,8 @@ extension PolicyReader {
   func require<Draft>(
     _ section: Section<Draft>, in fields: Fields, _ node: YAMLNode, named name: String, except own: String? = nil
   ) {
-    for (key, requirement) in section.requirements where key != own && fields[key] == nil {
-      reportMissing(key, node, in: name, requirement)
+    for (key, advice) in section.requiredSettings where key != own && fields[key] == nil {
+      reportMissing(key, node, in: name, advice)
     }
   }
 

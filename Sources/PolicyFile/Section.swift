@@ -14,8 +14,8 @@ struct Section<Draft: SectionDraft>: Sendable {
   private let forms: [SettingForm]
   private let assignments: [(@Sendable (inout Draft.Settings, SettingValue) -> Void)?]
   private let positions: [String: Int]
-  /// The required settings, each with the example that a message shows after "add".
-  let requirements: [(key: String, example: String)]
+  /// The required settings, each with the text that a message about its absence shows after "add".
+  let requiredSettings: [(key: String, advice: String)]
 
   /// Creates a parser.
   ///
@@ -32,7 +32,7 @@ struct Section<Draft: SectionDraft>: Sendable {
     keys = settings.map(\.key)
     forms = settings.map(\.form)
     assignments = settings.map(\.assign)
-    requirements = settings.compactMap { setting in setting.requirement.map { (setting.key, $0) } }
+    requiredSettings = settings.compactMap { setting in setting.adviceIfMissing.map { (setting.key, $0) } }
     positions = Dictionary(uniqueKeysWithValues: settings.enumerated().map { ($1.key, $0) })
   }
 
