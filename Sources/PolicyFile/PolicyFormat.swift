@@ -40,13 +40,14 @@ enum PolicyFormat {
   /// All tables. The first table is that of the top level.
   static let tables = [
     Table(PolicyRoot.table), Table(GatewaySettings.table), Table(ListenerSettings.table), Table(ListenerTLS.table),
-    Table(CertificatePlace.table), Table(StrictTransport.table), Table(UpstreamTLSDraft.table), Table(Branding.table),
-    Table(LimitSettings.table), Table(StoreDraft.table), Table(FilePlace.table), Table(SecretPlace.table),
+    Table(CertificateDraft.table), Table(StrictTransport.table), Table(UpstreamTLSDraft.table), Table(Branding.table),
+    Table(LimitSettings.table), Table(StoreDraft.table), Table(FileDraft.table), Table(SecretDraft.table),
     Table(UpstreamSettings.table), Table(EndpointPaths.table), Table(ScopeLists.table), Table(PolicyEnforcement.table),
-    Table(IncludePlace.table),
+    Table(IncludeDraft.table),
     Table(IncludedFile.table), Table(ClientSettings.table), Table(UpstreamClient.table),
   ]
 
-  /// The tables that are searched for an unknown key. The message about the key names the table that contains it.
+  /// The tables in which a key is searched that is unknown in its own mapping. The message then says where the key
+  /// belongs.
   static let searchedTables = tables.filter { ["policy", "gateway", "upstream", "enforcement"].contains($0.name) }
 }

@@ -23,7 +23,7 @@ struct CheckReport {
 
   init(paths: [String], _ sources: PolicySources) {
     let check = PolicyFile.check(paths: paths, sources)
-    betweenPolicies = check.between
+    betweenPolicies = check.conflicts
     readsSecrets = sources.readsSecrets
     policies = zip(paths, check.outcomes).map { path, outcome in
       var keyFindings: [Diagnostic] = []
