@@ -26,7 +26,7 @@ public struct TokenBucket: Hashable, Sendable {
     updated = now
   }
 
-  /// Returns the number of tokens at `now`, in milliseconds on the same clock.
+  /// Returns the number of tokens at `now`, a time in milliseconds on the same clock.
   public func level(_ rate: Rate, now: Int64) -> Double {
     min(Double(rate.burst), tokens + Double(max(0, now - updated)) * Double(rate.perMinute) / 60_000)
   }
