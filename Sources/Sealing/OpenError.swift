@@ -10,7 +10,7 @@ public enum OpenError: Error, Hashable, Sendable {
   /// The value was sealed with a key that this replica does not know. The replica may have an old key file, so the
   /// gateway answers 503 and never `invalid_grant`.
   case unknownKey(KeyID)
-  /// The value was sealed with a key that is retired. The gateway treats it as expired.
+  /// The value was sealed with a key that is retired. The gateway treats it like a value that it did not seal.
   case retiredKey(KeyID)
   /// The value was not sealed by this gateway for this purpose, or was altered.
   case notAuthentic

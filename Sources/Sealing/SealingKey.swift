@@ -12,7 +12,8 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
     case opens
     /// The key seals and opens values. If several keys have this state, only the newest one seals.
     case seals
-    /// The key is no longer used, and only its id is kept. Values that it sealed are refused as expired.
+    /// The key is no longer used, and only its id is kept. Values that it sealed are refused like values that the
+    /// gateway did not seal.
     case retired
   }
 
