@@ -2,12 +2,12 @@ internal import ByteText
 public import OAuth
 public import Policy
 
-/// The facts about an authorization response of the upstream.
+/// The facts on which the completion of an authorization response depends.
 public struct CompletionFacts: Sendable {
   /// True if the request contains the secret of the browser that began the transaction, or if it is the request that
   /// began it.
   public var browserMatches: Bool
-  /// The request to which the upstream responded. A code that already occurs in it was not issued now.
+  /// The request to which the upstream responded. A code that is already in it was not issued by this response.
   public var request: ReflectedCodeScanner
   /// The current time in seconds since 1970.
   public var now: Int64
@@ -21,53 +21,54 @@ public struct CompletionFacts: Sendable {
 }
 
 /// Permission to send an authorization response to the client. Only `Enforcement` can create it. Before the caller
-/// sends the response, it records in the store that the upstream code belongs to this transaction.
+/// sends the response, it must record in the store that the upstream code belongs to this transaction.
 public final class CompletionPermit: Sendable {
   /// The client that receives the response.
   public let client: Client
   /// The transaction that the response completes.
   public let transaction: AuthorizationTransaction
-  /// The upstream code. The client gets it sealed only, so that browsers never see it.
+  /// The upstream code. The client gets it only sealed, so that browsers never see it.
   public let upstreamCode: Secret
   /// The content of the code that is sent to the client, before sealing. It expires after the client's `codeLifetime`.
   public let code: IssuedCode
   let redirect: VerifiedRedirect
-  let extra: [FormParameters.Entry]
+  let extraParameters: [FormParameters.Entry]
 
   init(
     client: Client, transaction: AuthorizationTransaction, upstreamCode: Secret, code: IssuedCode,
-    redirect: VerifiedRedirect, extra: [FormParameters.Entry]
+    redirect: VerifiedRedirect, extraParameters: [FormParameters.Entry]
   ) {
     self.client = client
     self.transaction = transaction
     self.upstreamCode = upstreamCode
     self.code = code
     self.redirect = redirect
-    self.extra = extra
+    self.extraParameters = extraParameters
   }
 
-  /// Returns the error response for the client if the caller cannot record that the code belongs to the transaction.
+  /// Returns the error response for the client, for a caller that cannot record that the code belongs to the
+  /// transaction.
   public func refusal(_ rejection: Rejection) -> RejectionResponse {
     RejectionResponse(rejection, delivery: redirect.delivery)
   }
 
   /// Returns the response with the sealed code.
   public func response(code: String) -> AuthorizationResponse {
-    redirect.response([FormParameters.Entry(.code, code)] + extra)
+    redirect.response([FormParameters.Entry(.code, code)] + extraParameters)
   }
 }
 
 extension Enforcement {
-  /// Decides how an authorization response of the upstream completes a transaction (`I-completion`; RFC 6749, sections
-  /// 4.1.2 and 4.1.2.1; RFC 9207).
+  /// Decides how an authorization response of the upstream completes a transaction (invariant `I-completion`; RFC 6749,
+  /// sections 4.1.2 and 4.1.2.1; RFC 9207).
   ///
-  /// An error of the upstream becomes a refusal that is delivered to the client.
+  /// If the response is an error, the decision is a refusal that is delivered to the client.
   ///
   /// - Parameters:
-  ///   - answer: The response of the upstream. Its `state` is the sealed state of `transaction`; or it has none, and is
-  ///     the response to a request of `transaction`.
+  ///   - answer: The response of the upstream. Its `state` is the sealed state of `transaction`. A response without a
+  ///     `state` is the response to a request of `transaction`.
   ///   - transaction: The transaction of the response.
-  ///   - facts: The facts that the caller has looked up.
+  ///   - facts: The facts that the caller has found.
   ///   - policy: The current policy.
   public static func decideCompletion(
     _ answer: UpstreamAuthorizationResponse, transaction: AuthorizationTransaction, facts: CompletionFacts,
@@ -123,14 +124,14 @@ extension Enforcement {
   ) -> Decision<CompletionPermit> {
     switch (answer.parameters.reading(.code), answer.parameters.reading(.error)) {
     case (.value(let code), .absent):
-      let extra = [ParameterName.sessionState, .scope].compactMap { name in
+      let extraParameters = [ParameterName.sessionState, .scope].compactMap { name in
         answer.parameters[name].map { FormParameters.Entry(name, $0) }
       }
       return .forward(
         CompletionPermit(
           client: client, transaction: transaction, upstreamCode: Secret(code),
           code: transaction.issuing(Secret(code), expiry: now + Int64(client.codeLifetime)), redirect: redirect,
-          extra: extra))
+          extraParameters: extraParameters))
     case (.absent, .value(let error)):
       let mapped = OAuthErrorCode(upstreamAuthorizationError: error)
       let words = answer.parameters[.errorDescription] ?? answer.parameters[.errorMessage]

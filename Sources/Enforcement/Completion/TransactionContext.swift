@@ -25,8 +25,8 @@ struct TransactionContext: Sendable {
     redirect = client.flatMap { TransactionContext.redirect(to: $0, transaction, policy) }
   }
 
-  /// Returns the destination of the response. Compares the redirect URI with the registered ones again, because the policy
-  /// may have changed since the state was sealed.
+  /// Returns the destination of the response. The redirect URI is compared with the registered ones again, because the
+  /// policy may have changed since the state was sealed.
   private static func redirect(
     to client: Client, _ transaction: AuthorizationTransaction, _ policy: Policy
   ) -> VerifiedRedirect? {

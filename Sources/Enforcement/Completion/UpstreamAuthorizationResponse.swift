@@ -1,7 +1,7 @@
 internal import ByteText
 public import OAuth
 
-/// An authorization response of the upstream. It is in a `Location` of a response that the gateway forwards, or in a
+/// An authorization response of the upstream. It is in the `Location` of a response that the gateway forwards, or in a
 /// request to the gateway's callback.
 public struct UpstreamAuthorizationResponse: Sendable {
   /// The place where the response was found.
@@ -16,17 +16,17 @@ public struct UpstreamAuthorizationResponse: Sendable {
   public let place: Place
   /// The parameters of the response, decoded.
   public let parameters: FormParameters
-  /// The address without its fragment and the parameters of the response, for the comparison with the redirect URI that
-  /// was sent upstream; `nil` at the callback.
+  /// The address in the `Location`, without its fragment and without the parameters of the response. It is compared
+  /// with the redirect URI that was sent upstream. `nil` at the callback.
   let address: String?
 
   /// Parses the value of a `Location` field; `nil` if its query has more than `FormParameters.maximumCount` parameters.
   public init?(location: String) {
     place = .location(location)
-    // The fragment is ignored. It is an implicit response, or the server added it so that browsers do not attach an
-    // earlier fragment.
+    // The fragment is ignored. It contains an implicit response, or the server added it so that browsers do not attach
+    // an earlier fragment.
     //
-    // The search is by bytes, as in browsers: Swift's `Character` may combine a separator with a mark that follows.
+    // Bytes are compared, as in browsers: Swift's `Character` may combine a separator with a combining mark after it.
     let bytes = location.utf8.span
     let target = bytes.extracting(0..<(bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.count))
     let mark = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
@@ -66,6 +66,6 @@ public struct UpstreamAuthorizationResponse: Sendable {
     address = nil
   }
 
-  /// The value of `state`; `nil` unless the response contains exactly one.
+  /// The value of `state`; `nil` if the response contains none or several.
   public var state: String? { parameters[.state] }
 }

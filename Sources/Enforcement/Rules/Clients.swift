@@ -1,11 +1,12 @@
 import OAuth
 import Policy
 
-// Rules on the identity and the authentication of the client.
+// Rules on the identity and the authentication of a client.
 
 extension Rule where Context == AuthorizationContext {
-  /// RFC 6749, sections 3.1 and 4.1.2.1: if the client is uncertain, no redirect URI can be trusted. Client ids are
-  /// printable ASCII (appendix A.1), so that no two ids are equal under Unicode equivalence only.
+  /// RFC 6749, sections 3.1 and 4.1.2.1: if it is not clear which client sent the request, no redirect URI can be
+  /// trusted. Client ids are printable ASCII (appendix A.1), so that two different ids are never equal under Unicode
+  /// equivalence.
   static var clientIDOnce: Rule {
     Rule(name: "client_id occurs once") { context in
       switch context.parameters.reading(.clientID) {
@@ -17,8 +18,9 @@ extension Rule where Context == AuthorizationContext {
     }
   }
 
-  /// RFC 6749, section 4.1.2.1: an error of an unknown client is not redirected. An unlisted id has its own rejection
-  /// if it is an upstream id for which the gateway holds a secret: with it, any client could act as the gateway.
+  /// RFC 6749, section 4.1.2.1: an error of an unknown client is not redirected. If an unlisted id is an upstream id
+  /// for which the gateway holds a secret, it has a rejection of its own: with this id, any client could act as the
+  /// gateway.
   static var clientKnown: Rule {
     Rule(name: "the client is registered") { context in
       guard context.client == nil else { return .pass }
@@ -29,8 +31,8 @@ extension Rule where Context == AuthorizationContext {
 }
 
 extension Rule where Context == TokenContext {
-  /// RFC 6749, sections 3.2.1 and 5.2. An unlisted id has its own rejection if it is an upstream id for which the
-  /// gateway holds a secret.
+  /// RFC 6749, sections 3.2.1 and 5.2. If an unlisted id is an upstream id for which the gateway holds a secret, it has
+  /// a rejection of its own.
   static var tokenClientKnown: Rule {
     Rule(name: "the client is registered") { context in
       guard context.client == nil, context.authenticationError == nil else { return .pass }
@@ -50,8 +52,8 @@ extension Rule where Context == TokenContext {
     }
   }
 
-  /// RFC 6749, sections 2.3 and 2.3.1. A public client needs no secret: every copy of the app would contain it, so it
-  /// would prove nothing (RFC 8252, section 8.5). A secret that it sends is not compared.
+  /// RFC 6749, sections 2.3 and 2.3.1. A public client needs no secret: every copy of the app would contain the secret,
+  /// so it would prove nothing (RFC 8252, section 8.5). If a public client sends a secret, it is not compared.
   static var clientAuthenticated: Rule {
     Rule(name: "a confidential client is authenticated") { context in
       guard let client = context.client else { return .pass }
@@ -74,8 +76,8 @@ extension Rule where Context == TokenContext {
     }
   }
 
-  /// RFC 8705, section 3. The client may expect a token that is bound to its certificate. The gateway cannot know this,
-  /// so the operator gets a finding.
+  /// RFC 8705, section 3. A client that has sent a certificate may expect a token that is bound to it. The gateway
+  /// cannot know this, so the operator gets a finding.
   static var clientCertificateNoted: Rule {
     Rule(name: "a client certificate is noted, because it is not forwarded") { context in
       context.request.hasClientCertificate ? .note(.clientCertificateDropped) : .pass

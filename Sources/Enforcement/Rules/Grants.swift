@@ -24,8 +24,8 @@ extension Rule where Context == TokenContext {
   }
 
   /// RFC 6749, section 5.2. For the client credentials grant, the gateway forwards only the client's own upstream
-  /// credentials, as the client presented them (`I-credentials`). It does not add credentials that it holds, and never
-  /// forwards the secret with which a client authenticates to the gateway.
+  /// credentials, as the client presented them (invariant `I-credentials`). It does not add credentials that it holds,
+  /// and never forwards the secret with which a client authenticates to the gateway.
   static var grantAllowed: Rule {
     Rule(name: "the client may use the grant") { context in
       guard let client = context.client, let grant = context.grant, grant != .password else { return .pass }

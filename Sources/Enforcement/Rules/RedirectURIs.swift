@@ -5,8 +5,8 @@ import Policy
 // Rules on the redirect URI, at the authorization endpoint and when a code is redeemed.
 
 extension Rule where Context == AuthorizationContext {
-  /// RFC 6749, sections 3.1 and 4.1.2.1. An absent URI passes here; a malformed one is refused. If there are several,
-  /// none can be trusted.
+  /// RFC 6749, sections 3.1 and 4.1.2.1. If there are several URIs, none can be trusted. A request without a URI passes
+  /// this rule.
   static var redirectURIOnce: Rule {
     Rule(name: "redirect_uri occurs once") { context in
       switch context.parameters.reading(.redirectURI) {
@@ -40,7 +40,7 @@ extension Rule where Context == RedemptionContext {
       switch context.request.redirectURI {
       case .some(let text) where text.utf8.span.isEqual(to: context.code.redirectURI.text.utf8.span): .pass
       case .none where !context.code.redirectURIWasSent: .pass
-      // With PKCE, a token request may omit the URI (OAuth 2.1 draft, section 10.2). A URI that is present is still
+      // With PKCE, a token request may omit the URI (OAuth 2.1 draft, section 10.2). If it has one, the URI is
       // compared.
       case .none where context.request.client.profile == .oauth21 && context.code.challenge != nil: .pass
       case .some, .none: .refuse(.codeRedirectURIMismatch)

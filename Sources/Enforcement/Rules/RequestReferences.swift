@@ -1,11 +1,11 @@
 import OAuth
 import Policy
 
-// Rules on request objects and pushed requests, in which the parameters are not in the request itself.
+// Rules on request objects and pushed authorization requests, whose parameters are not in the request itself.
 
 extension Rule where Context == AuthorizationContext {
-  /// RFC 9101, sections 5 and 7. Also refuses `registration`, in which a client describes itself (OpenID Connect Core,
-  /// section 7.2.1).
+  /// RFC 9101, sections 5 and 7. The rule also refuses `registration`, a parameter in which a client describes itself
+  /// (OpenID Connect Core, section 7.2.1).
   static var noRequestObject: Rule {
     Rule(name: "no request object replaces the parameters") { context in
       switch (context.parameters.contains(.request), context.parameters.contains(.requestURI)) {

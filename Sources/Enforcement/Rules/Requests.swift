@@ -13,7 +13,7 @@ extension Rule where Context: FormContext {
   }
 
   /// RFC 6749, sections 2.3.1, 3.1 and 3.2, appendix B. Two servers could use different parameters if there are some in
-  /// both the query and the body, if there are too many, or if the body is not a form.
+  /// the query and some in the body, if there are too many, or if the body is not a form.
   static var oneSetOfParameters: Rule {
     Rule(name: "there is a single set of parameters") { context in
       switch context.problem {
@@ -26,8 +26,8 @@ extension Rule where Context: FormContext {
     }
   }
 
-  /// A server could read a parameter that the gateway does not see: under a name that cannot be decoded, or under a
-  /// name that the server maps to another one.
+  /// A server could read a parameter that the gateway does not see: its name cannot be decoded, or the server maps it
+  /// to another name.
   static var namesMeanOneThing: Rule {
     Rule(name: "every parameter name means one thing") { context in
       if context.parameters.hasMalformedName { return .refuse(.parameterNameMalformed) }
@@ -52,7 +52,7 @@ extension Rule where Context: FormContext {
   }
 
   /// RFC 6749, appendix B. A value with a control character counts as malformed, because no parameter may contain one
-  /// (appendix A). Nothing is removed to make a value valid (RFC 7636, section 4.1).
+  /// (appendix A). The gateway removes nothing to make a value valid (RFC 7636, section 4.1).
   static var parametersWellFormed: Rule {
     Rule(name: "every parameter can be decoded") { context in
       guard let name = context.parameters.namesWithMalformedValue.first else { return .pass }

@@ -13,7 +13,7 @@ extension Rule where Context: FormContext {
   }
 
   /// RFC 6749, section 3.3. The client may rely on a scope token that is not sent upstream, so the operator gets a
-  /// finding. A redemption of a code has no finding, because its scope has no meaning.
+  /// finding. The redemption of a code gives no finding, because a scope in this request has no meaning.
   static var scopeDropNoted: Rule {
     Rule(name: "a scope that is not forwarded is noted") { context in
       guard let client = context.client, client.upstream.scopes != nil || context.policy.upstream.scopes != nil else {
@@ -47,9 +47,9 @@ extension FormContext {
 }
 
 extension Rule where Context == RefreshContext {
-  /// RFC 6749, section 6. The comparison uses the scope that is sent upstream, because a token of `scopes.drop` was
-  /// never granted there. If neither the authorization request nor the upstream's response contained a scope, only the
-  /// upstream knows the granted one.
+  /// RFC 6749, section 6. The scope that is sent upstream is compared, because a token of `scopes.drop` was never
+  /// granted there. If neither the authorization request nor the upstream's response contained a scope, only the
+  /// upstream knows the granted scope, and the rule passes.
   static var refreshScopeWithin: Rule {
     Rule(name: "scope is not widened") { context in
       guard let asked = context.upstreamScope, let granted = context.grant.scope else { return .pass }
@@ -59,9 +59,9 @@ extension Rule where Context == RefreshContext {
 }
 
 extension Rule where Context == ReentryContext {
-  /// `I-reentry`. A consent form may omit scope tokens that the user did not select, but may not add any. If no scope
-  /// was sent upstream, any scope passes: the upstream selects a default (RFC 6749, section 3.3), which the form may
-  /// contain.
+  /// Invariant `I-reentry`. A consent form may omit scope tokens that the user did not select, but may not add any. If
+  /// no scope was sent upstream, any scope passes: the upstream chooses a default (RFC 6749, section 3.3), which the
+  /// form may contain.
   static var reentryScopeWithin: Rule {
     Rule(name: "scope is only narrowed") { context in
       guard let sent = context.sentScope else { return .pass }

@@ -4,15 +4,15 @@ import Policy
 // Rules on `state`.
 
 extension Rule where Context == AuthorizationContext {
-  /// A state that the gateway sealed belongs to a transaction. A request that continues this transaction is not decided
-  /// by this rule, so here the state may be stolen.
+  /// A sealed state belongs to a sign-in in progress. A request that continues this sign-in is decided by the rules for
+  /// a re-entry. In a new request, a sealed state may be stolen.
   static var stateNotSealed: Rule {
     Rule(name: "state was not sealed by the gateway") { context in
       context.stateIsSealed ? .refuse(.stateForeign) : .pass
     }
   }
 
-  /// RFC 8252, section 8.9. `state` is recommended and not required, because PKCE also binds the response to the
+  /// RFC 8252, section 8.9. `state` is recommended but not required, because PKCE also binds the response to the
   /// client.
   static var statePresent: Rule {
     Rule(name: "state is present") { context in
