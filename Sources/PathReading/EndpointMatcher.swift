@@ -10,8 +10,8 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
   case closed
   /// The gateway's endpoint for pushed authorization requests (RFC 9126).
   case pushed
-  /// A metadata document of the upstream. It contains the upstream's own endpoints, with which clients would bypass the
-  /// gateway.
+  /// A metadata document of the upstream. It contains the upstream's own endpoints, and a client that used them would
+  /// bypass the gateway.
   case metadata
   /// The gateway's redirect URI at the upstream.
   case callback
@@ -169,7 +169,7 @@ public final class EndpointMatcher: Sendable {
   /// Returns the path for the log, with `*` in place of each segment that may be an id or a secret; `nil` if the path
   /// has more than 256 bytes, or a segment that is neither a plain name nor a text that `*` of `upstream.not_endpoints`
   /// matches.
-  public static func names(in path: Span<UInt8>) -> String? {
+  public static func redacted(_ path: Span<UInt8>) -> String? {
     NotEndpointPattern.entry(for: [UInt8](copying: path))
   }
 

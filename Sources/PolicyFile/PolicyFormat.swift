@@ -47,7 +47,7 @@ enum PolicyFormat {
     Table(IncludedFile.table), Table(ClientSettings.table), Table(UpstreamClient.table),
   ]
 
-  /// The tables in which a key is searched that is unknown in its own mapping. The message then says where the key
-  /// belongs.
+  /// The tables that are searched for a key that is unknown in its mapping. If one of them has the key, the message
+  /// says where the key belongs.
   static let searchedTables = tables.filter { ["policy", "gateway", "upstream", "enforcement"].contains($0.name) }
 }

@@ -2,8 +2,9 @@
 /// loss of an entry only makes a client or user repeat a step.
 ///
 /// A holder is the client and network that entries are charged to (`StoreHolder`). If there is no room for a new entry,
-/// the oldest entry of the largest holder is evicted, but no holder is reduced to fewer than 16 entries in this way. If
-/// a limited holder has reached its own limit, its own oldest entries are evicted.
+/// the oldest entry of the largest holder is evicted, but no holder is reduced to fewer than 16 entries in this way. A
+/// holder is limited unless its requests come from this machine. If a limited holder has reached its limit, its own
+/// oldest entries are evicted.
 struct EntryTable: Sendable {
   private struct Entry: Sendable {
     let key: StoreKey

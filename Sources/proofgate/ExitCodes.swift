@@ -10,5 +10,5 @@ extension ExitCode {
 
 extension [Diagnostic] {
   /// The exit code for these errors. It is the same in all commands.
-  var errorCode: ExitCode { onlyMissFiles ? .systemFailure : .policyErrors }
+  var errorCode: ExitCode { errorsAreOnlyUnreadableFiles ? .systemFailure : .policyErrors }
 }

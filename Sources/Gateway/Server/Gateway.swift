@@ -54,7 +54,7 @@ public final class Gateway: RequestHandler {
     case .unlisted: return routeUnlisted(head, bytes, fields, client)
     case .notPassed:
       return refuseOrPass(
-        .pathNotPassed, client, ErrorForm(bytes, fields), path: EndpointMatcher.names(in: bytes.extracting(head.path)))
+        .pathNotPassed, client, ErrorForm(bytes, fields), path: EndpointMatcher.redacted(bytes.extracting(head.path)))
     case .ambiguous: return refuseOrPass(.pathAmbiguous, client, ErrorForm(bytes, fields))
     case .resembling:
       return refuseOrPass(
@@ -100,7 +100,7 @@ public final class Gateway: RequestHandler {
   private func routeUnlisted(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
   ) -> Route {
-    let path = EndpointMatcher.names(in: bytes.extracting(head.path))
+    let path = EndpointMatcher.redacted(bytes.extracting(head.path))
     if policy.isEnforcing, policy.unlistedOAuth == .reject {
       return refuse(.unlistedOAuth, client, ErrorForm(bytes, fields), path: path)
     }
