@@ -19,16 +19,16 @@ public final class Rejection: Sendable {
   public let errorDescription: String
   /// The section of the specification that the rule comes from.
   public let reference: String
-  /// What the rule refuses, why, and how to change the request, in Markdown.
+  /// The text of the section: the rule, its reason, and how to change the request, in Markdown.
   public let explanation: Explanation
 
   /// The text of a section of `docs/rules.md`.
   public struct Explanation: Sendable {
-    /// What the request or the response did.
+    /// The behaviour of the request or the response that the rule refuses.
     public let refused: String
     /// The reason for the rule.
     public let why: String
-    /// What the developer or the operator can do.
+    /// The change that the developer or the operator can make.
     public let remedy: String
   }
 
