@@ -194,7 +194,7 @@ final class HTTP2Connection: Activity {
 
   /// Passes the news of the streams to their legs.
   private func dispatch(_ session: HTTP2Session) {
-    session.takeNews { stream in
+    session.takeChangedStreams { stream in
       if stream.mark >= 0 {
         let leg = legs[stream.mark]
         leg.update()
@@ -263,14 +263,14 @@ final class HTTP2Connection: Activity {
   func beginWatch() {
     if case .withheld = credit { return }
     credit = .unwatched
-    if let session, session.outbound > 0 { credit = .watched(since: session.sentBytes) }
+    if let session, session.responseMemory > 0 { credit = .watched(since: session.sentBytes) }
   }
 
   /// Ends the connection if its client has accepted less than `bytes` since `beginWatch` and the connection still
   /// holds responses.
   func endWatch(atLeast bytes: Int) {
     guard case .watched(let before) = credit, let session else { return }
-    let isSlow = session.outbound > 0 && session.sentBytes - before < bytes
+    let isSlow = session.responseMemory > 0 && session.sentBytes - before < bytes
     credit = isSlow ? .withheld : .unwatched
     if isSlow { wake() }
   }
@@ -399,8 +399,8 @@ final class HTTP2Connection: Activity {
     }
     for leg in legs where leg.socket == nil && leg.deadline.hasPassed(at: poller.now) {
       leg.giveUp()
-      if !leg.stream.isOverdue { worker.metrics.recordLimit(.bodyTimeout) }
-      session.reset(leg.stream, leg.stream.isOverdue ? .none : .cancel)
+      if !leg.stream.responseSentEarly { worker.metrics.recordLimit(.bodyTimeout) }
+      session.reset(leg.stream, leg.stream.responseSentEarly ? .none : .cancel)
     }
   }
 
