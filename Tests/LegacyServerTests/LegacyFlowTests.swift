@@ -164,6 +164,6 @@ struct LegacyFlowTests {
       let code = try #require(try await fixture.answer()["code"])
       #expect(fixture.redeem(code).status == 200)
     }
-    #expect(fixture.server.heldRecords <= 250)
+    #expect(fixture.server.recordCount <= 250)
   }
 }

@@ -12,7 +12,7 @@ struct LegacyQuirkTests {
 
   @Test("A strict server refuses a challenge and drops the state")
   func strict() async throws {
-    let fixture = Self.fixture { $0.strictParameters = true }
+    let fixture = Self.fixture { $0.refusesPKCEParameters = true }
     #expect(try await fixture.answer { $0.append("code_challenge", "x") } == ["error": "invalid_request"])
     let code = try #require(try await fixture.answer()["code"])
     let form: Form = [
