@@ -29,7 +29,7 @@ struct LegacyFlowTests {
   func wrongPassword() async throws {
     let fixture = LegacyFixture()
     var browser = fixture.browser
-    let stop = try await DemoUser(password: "wrong").walk(&browser, from: LegacyFixture.authorization())
+    let stop = try await DemoUser(password: "wrong").signIn(in: &browser, from: LegacyFixture.authorization())
     let page = try #require(stop.page)
     #expect(page.text.contains("wrong"))
   }

@@ -50,7 +50,7 @@ struct LegacyQuirkTests {
   @Test("Errors can be pages with status 200 and no redirect")
   func errorPages() async throws {
     var browser = Self.fixture { $0.errorsAsPages = true }.browser
-    let stop = try await DemoUser(answer: .deny).walk(&browser, from: LegacyFixture.authorization())
+    let stop = try await DemoUser(answer: .deny).signIn(in: &browser, from: LegacyFixture.authorization())
     let page = try #require(stop.page)
     #expect(page.status == 200)
     #expect(page.text.contains("access_denied"))
@@ -67,7 +67,7 @@ struct LegacyQuirkTests {
   @Test("A remembered consent gives a code without a question")
   func remembered() async throws {
     var browser = Self.fixture { $0.remembersConsent = true }.browser
-    _ = try await DemoUser().walk(&browser, from: LegacyFixture.authorization())
+    _ = try await DemoUser().signIn(in: &browser, from: LegacyFixture.authorization())
     let delivery = try #require(try await browser.open(LegacyFixture.authorization()).delivery)
     #expect(delivery.parameters["code"] != nil)
   }
