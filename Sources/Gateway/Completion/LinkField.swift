@@ -1,5 +1,5 @@
-/// Parses `Link` fields: lists of targets in angle brackets, each with parameters (RFC 8288, section 3). Browsers fetch
-/// some targets without an action of the user, for example those with `rel=prefetch`.
+/// Parses `Link` fields. A field contains targets in angle brackets, each with parameters (RFC 8288, section 3).
+/// Browsers request some targets without an action of the user, for example those with `rel=prefetch`.
 enum LinkField {
   /// Returns the targets. If a closing bracket is missing, the rest of the field is the last target.
   static func targets(of field: String) -> [String] {

@@ -5,11 +5,11 @@ import Policy
 import Proxy
 import Stores
 
-/// Handles a withheld response: a response at a path that is not an endpoint, with a location that must not reach the
-/// browser unchecked (`I-completion`).
+/// Handles a withheld response: a response at a path that is not an endpoint, with a URL in its fields that must not
+/// reach the browser unchecked (`I-completion`).
 ///
-/// Many upstreams keep the authorization request in their session and redirect to the client from the path of their
-/// login or consent page. The gateway completes such an authorization response under the same rules as at the
+/// Many upstreams keep the authorization request in their session, and redirect to the client from the path of their
+/// login or consent page. The gateway completes such an authorization response under the same rules as one from the
 /// authorization endpoint: it replaces the upstream's code by a sealed one and redirects to the client.
 struct PassingResponse {
   private let intercepted: InterceptedRequest
@@ -20,29 +20,28 @@ struct PassingResponse {
     self.withheld = withheld
   }
 
-  /// Returns the response for the browser, with the upstream's cookies, such as that of a new session.
+  /// Returns the response for the browser, with the cookies of the withheld response, such as that of a new session.
   func respond() async -> Response {
-    var response = await answer()
+    var response = await responseWithoutCookies()
     for field in intercepted.cookies(of: withheld.response) { response.headers.append("Set-Cookie", field) }
     return response
   }
 
-  private func answer() async -> Response {
+  private func responseWithoutCookies() async -> Response {
     let head = withheld.response
     guard let location = head.headers.only("Location") else { return responseForOtherOrigin() ?? refuse() }
     let isRedirect = (300..<400).contains(head.status)
     guard isRedirect, !otherFieldLeaks,
-      let answer = UpstreamAuthorizationResponse(location: intercepted.absolute(location)),
-      let state = answer.state
+      let authorizationResponse = UpstreamAuthorizationResponse(location: intercepted.absolute(location)),
+      let state = authorizationResponse.state
     else { return responseForOtherOrigin() ?? refuse() }
     do throws(StoreError) {
       switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
-      case .value(let transaction): return await complete(answer, transaction)
+      case .value(let transaction): return await complete(authorizationResponse, transaction)
       case .keyUnknown: return intercepted.respond(with: .here(.codeKeyUnknown))
-      // The response is an error response whose `state` only resembles one of the gateway, so no transaction is
-      // affected.
+      // This is an error response. Its `state` resembles one of the gateway but is not, so no transaction is affected.
       case .invalid where !intercepted.gateway.snapshot.locations.leaksAuthorizationResponse(location):
-        return responseForOtherOrigin() ?? passed(head)
+        return responseForOtherOrigin() ?? passedResponse(head)
       case .invalid: return refuse()
       }
     } catch {
@@ -51,49 +50,48 @@ struct PassingResponse {
   }
 
   private func complete(
-    _ answer: UpstreamAuthorizationResponse, _ transaction: AuthorizationTransaction
+    _ authorizationResponse: UpstreamAuthorizationResponse, _ transaction: AuthorizationTransaction
   ) async -> Response {
     let isBound = intercepted.session()?.isBound(to: transaction.browserSecretHash) ?? false
-    // The part of the request that the gateway did not keep could contain a code, which the upstream may have
-    // reflected.
+    // The code must not be one that the request contained and the upstream reflected. That cannot be checked if the
+    // gateway kept only a part of the request.
     guard withheld.isComplete || !isBound else { return refuse(transaction) }
-    return await intercepted.finish(answer, transaction, browserMatches: isBound)
+    return await intercepted.finish(authorizationResponse, transaction, browserMatches: isBound)
   }
 
-  /// True if a field other than `Location` also contains a code or token for a protected redirect URI.
+  /// True if a field other than `Location` also sends a code or token to a protected URI.
   private var otherFieldLeaks: Bool {
     withheld.response.secondaryDestinations.contains(
       where: intercepted.gateway.snapshot.locations.leaksAuthorizationResponse)
   }
 
-  /// Handles a response that was withheld only because it contains a code for an origin other than the gateway and the
-  /// upstream; returns `nil` for any other response. While a transaction of the browser runs, the response is refused
-  /// unless it is for an observed client. Otherwise it passes.
+  /// Handles a response that was withheld only because it sends a code to an origin other than the gateway's and the
+  /// upstream's. The response is refused if a transaction of the browser runs and the code is not for an observed
+  /// client. Otherwise it passes. Returns `nil` for any other response.
   private func responseForOtherOrigin() -> Response? {
     let locations = intercepted.gateway.snapshot.locations
     let head = withheld.response
     let destinations = head.headers.all("Location") + head.secondaryDestinations
-    let leaving = destinations.filter(locations.sendsCodeElsewhere)
-    guard !leaving.isEmpty, !destinations.contains(where: locations.leaksAuthorizationResponse) else { return nil }
-    let isLive = intercepted.session().map { $0.liveUntil > intercepted.now } ?? false
-    if isLive, !leaving.allSatisfy(intercepted.isForObservedClient) {
+    let otherOrigins = destinations.filter(locations.sendsCodeToOtherOrigin)
+    guard !otherOrigins.isEmpty, !destinations.contains(where: locations.leaksAuthorizationResponse) else { return nil }
+    let hasRunningTransaction = intercepted.session().map { $0.liveUntil > intercepted.now } ?? false
+    if hasRunningTransaction, !otherOrigins.allSatisfy(intercepted.isForObservedClient) {
       return intercepted.respond(with: .here(.responseToOtherURI))
     }
     intercepted.trail.mode = EnforcementMode.observe.rawValue
-    for location in leaving where intercepted.trail.observed == nil {
+    for location in otherOrigins where intercepted.trail.observed == nil {
       intercepted.trail.observed = intercepted.gateway.noteObserved(location: location)
     }
-    return passed(head)
+    return passedResponse(head)
   }
 
-  /// Refuses the response.
   private func refuse(_ transaction: AuthorizationTransaction? = nil) -> Response {
     intercepted.respond(with: .here(.responseUnlisted), transaction: transaction)
   }
 
-  /// Returns the upstream's redirect with hardened header fields and without the body, which browsers do not show.
-  /// `respond` adds the cookies.
-  private func passed(_ head: Response) -> Response {
+  /// Returns the upstream's response with hardened header fields. The body is omitted, because browsers do not show
+  /// that of a redirect, and so are the cookies, which `respond` adds.
+  private func passedResponse(_ head: Response) -> Response {
     var response = Response(status: head.status, headers: head.headers)
     response.headers.remove("Set-Cookie")
     response.headers.remove("Content-Encoding")

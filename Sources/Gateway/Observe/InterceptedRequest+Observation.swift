@@ -36,7 +36,7 @@ extension InterceptedRequest {
     trail.mode = EnforcementMode.observe.rawValue
     let client = clientID.flatMap { policy.clients[ClientID($0)] }
     let locations = gateway.snapshot.locations
-    if policy.isEnforcing, parameters.contains(where: { locations.namesGuardedURI($0, observed: client) }) {
+    if policy.isEnforcing, parameters.contains(where: { locations.containsProtectedURI($0, observed: client) }) {
       return .response(refuse(.here(.redirectURIEnforced)))
     }
     if policy.isEnforcing, let refusal = await refusalOfOwnedCode(in: parameters, from: clientID) {

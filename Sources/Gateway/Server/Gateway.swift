@@ -275,10 +275,10 @@ public final class Gateway: RequestHandler {
       // With `callback: network`, a redirect to the callback passes to a browser without the cookie: the callback
       // endpoint handles the response.
       let isForCallback =
-        policy.upstream.callback == .network && !requestHasPrivateCookie && locations.isCallback(location)
+        policy.upstream.callback == .network && !requestHasPrivateCookie && locations.leadsToCallback(location)
       return isForCallback ? .keep : .withhold
     }
-    if requestHasPrivateCookie, locations.isError(location),
+    if requestHasPrivateCookie, locations.containsErrorResponse(location),
       let state = UpstreamAuthorizationResponse(location: location)?.state,
       states.mayDecode(state)
     {
@@ -286,7 +286,7 @@ public final class Gateway: RequestHandler {
     }
     // Only the content of the cookie shows whether a transaction runs. `respond(to:upstream:)` decrypts it and passes
     // the response if none runs.
-    if requestHasPrivateCookie, locations.sendsCodeElsewhere(location) { return .withhold }
+    if requestHasPrivateCookie, locations.sendsCodeToOtherOrigin(location) { return .withhold }
     if let observed = noteObserved(location: location) {
       // The request was not for an endpoint, so no other log line mentions this response.
       let trail = AuditTrail(request)
@@ -302,7 +302,8 @@ public final class Gateway: RequestHandler {
   public func withholdsLink(_ value: String, requestHasPrivateCookie: Bool) -> Bool {
     let locations = snapshot.locations
     return LinkField.targets(of: value).contains { target in
-      locations.leaksAuthorizationResponse(target) || requestHasPrivateCookie && locations.sendsCodeElsewhere(target)
+      locations.leaksAuthorizationResponse(target)
+        || requestHasPrivateCookie && locations.sendsCodeToOtherOrigin(target)
     }
   }
 
