@@ -2,8 +2,8 @@
 /// processes them.
 ///
 /// It reads only frame headers (RFC 9113, section 4.1) and the stream number on which a priority depends. So it also
-/// counts frames for which nghttp2 has no callback. The session does not pass received bytes to nghttp2 if a frame that
-/// begins in them exceeds the budget or violates the protocol.
+/// counts frames for which nghttp2 has no callback. The session does not pass received bytes to nghttp2 if a frame in
+/// them exceeds the budget or violates the protocol.
 struct FrameMeter {
   private enum Kind {
     static let data: UInt8 = 0

@@ -10,10 +10,10 @@ public struct HTTP2Limits: Sendable, Equatable {
   /// The number of bytes of a request that are still accepted and discarded when the rest of the request is no longer
   /// needed. Some clients lose the response if the gateway resets the stream immediately after it.
   public var discardedBytes = 256 * 1024
-  /// The memory of all buffered responses, in bytes, above which each stream may buffer only `reducedResponseBuffer`
-  /// bytes.
+  /// The memory of all buffered responses, in bytes, from which each stream may buffer only `reducedResponseBuffer`
+  /// bytes of its response.
   public var bufferedResponses = 256 * 1024
-  /// The number of response bytes that every stream may buffer even if the memory of all responses has reached
+  /// The number of response bytes that every stream may buffer even if all responses together occupy
   /// `bufferedResponses`. So every response makes progress.
   public var reducedResponseBuffer = 2 * 1024
   /// The number of resets that are allowed in one burst: a browser that leaves a page cancels up to `concurrentStreams`

@@ -9,13 +9,13 @@ extension HTTP2Session {
   /// Calls `body` with the session to which `data` points. Does not count references, because this function runs many
   /// times for each request.
   @inline(__always)
-  private static func with(_ data: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> Void) -> Int32 {
+  private static func withSession(_ data: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> Void) -> Int32 {
     if let data = unsafe data { unsafe Unmanaged<HTTP2Session>.fromOpaque(data)._withUnsafeGuaranteedRef(body) }
     return 0
   }
 
   /// Creates nghttp2's session object; `nil` if out of memory.
-  static func open(_ data: UnsafeMutableRawPointer) -> OpaquePointer? {
+  static func makeSession(_ data: UnsafeMutableRawPointer) -> OpaquePointer? {
     var callbacks: OpaquePointer?
     var options: OpaquePointer?
     guard unsafe nghttp2_session_callbacks_new(&callbacks) == 0 else { return nil }
@@ -34,13 +34,13 @@ extension HTTP2Session {
       min(HTTP2Session.dataLimit, Int(connectionWindow), Int(streamWindow), Int(frameLimit))
     }
     unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, data in
-      unsafe HTTP2Session.with(data) { session in
+      unsafe HTTP2Session.withSession(data) { session in
         if let frame = unsafe frame { unsafe session.frameSent(frame.pointee.hd) }
       }
     }
     unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, _, data in
-      unsafe HTTP2Session.with(data) { session in
-        if let stream = session.stream(id) { session.closed(stream) }
+      unsafe HTTP2Session.withSession(data) { session in
+        if let stream = session.stream(id) { session.streamClosed(stream) }
       }
     }
     var session: OpaquePointer?
@@ -50,7 +50,7 @@ extension HTTP2Session {
 
   private static func setReceiving(_ callbacks: OpaquePointer?) {
     unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, data in
-      unsafe HTTP2Session.with(data) { session in
+      unsafe HTTP2Session.withSession(data) { session in
         guard let frame = unsafe frame else { return }
         session.fields.clear()
         if unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST {
@@ -60,21 +60,21 @@ extension HTTP2Session {
     }
     unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
       _, _, name, nameLength, value, valueLength, _, data in
-      unsafe HTTP2Session.field(name, nameLength, value, valueLength, data)
+      unsafe HTTP2Session.appendField(name, nameLength, value, valueLength, data)
     }
     // Without this callback nghttp2 would drop an invalid field and continue. With it, `RequestTranslation` sees the
     // field and refuses the request.
     unsafe nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks) {
       _, _, name, nameLength, value, valueLength, _, data in
-      unsafe HTTP2Session.field(name, nameLength, value, valueLength, data)
+      unsafe HTTP2Session.appendField(name, nameLength, value, valueLength, data)
     }
     unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, data in
-      unsafe HTTP2Session.with(data) { session in
+      unsafe HTTP2Session.withSession(data) { session in
         if let frame = unsafe frame { unsafe session.frameReceived(frame) }
       }
     }
     unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, id, bytes, count, data in
-      unsafe HTTP2Session.with(data) { session in
+      unsafe HTTP2Session.withSession(data) { session in
         let part = unsafe UnsafeBufferPointer(start: bytes, count: count)
         unsafe session.dataReceived(id, Span(_unsafeElements: part))
       }
@@ -83,7 +83,7 @@ extension HTTP2Session {
 
   // MARK: Receiving
 
-  private static func field(
+  private static func appendField(
     _ name: UnsafePointer<UInt8>?, _ nameLength: Int, _ value: UnsafePointer<UInt8>?, _ valueLength: Int,
     _ data: UnsafeMutableRawPointer?
   ) -> Int32 {
@@ -144,7 +144,7 @@ extension HTTP2Session {
       creditConnection(bytes.count)
       return refuse(stream)
     }
-    received(bytes, on: stream)
+    bufferBody(bytes, of: stream)
   }
 
   private func discard(_ count: Int, of stream: HTTP2Stream) {
@@ -215,9 +215,9 @@ extension HTTP2Session {
     var provider = unsafe nghttp2_data_provider()
     unsafe provider.read_callback = { _, id, destination, limit, flags, _, data in
       var result = Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
-      _ = unsafe HTTP2Session.with(data) { session in
+      _ = unsafe HTTP2Session.withSession(data) { session in
         guard let destination = unsafe destination, let stream = session.stream(id) else { return }
-        guard let count = unsafe session.fill(destination, limit, of: stream) else {
+        guard let count = unsafe session.copyResponse(to: destination, limit: limit, of: stream) else {
           result = Int(NGHTTP2_ERR_DEFERRED.rawValue)
           return
         }

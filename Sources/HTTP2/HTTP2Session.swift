@@ -67,7 +67,7 @@ public import Reactor
     fields = FieldBlock(buffers)
     meter = FrameMeter(limits)
     budget = FloodBudget(limits)
-    unsafe session = unsafe HTTP2Session.open(unsafe Unmanaged.passUnretained(self).toOpaque())
+    unsafe session = unsafe HTTP2Session.makeSession(unsafe Unmanaged.passUnretained(self).toOpaque())
     guard unsafe session != nil, submitSettings() else { return nil }
   }
 
@@ -199,7 +199,7 @@ public import Reactor
     changedStreams.append(stream)
   }
 
-  func received(_ bytes: Span<UInt8>, on stream: HTTP2Stream) {
+  func bufferBody(_ bytes: Span<UInt8>, of stream: HTTP2Stream) {
     let before = stream.state.bodyMemory
     stream.append(bytes)
     bodyMemory += stream.state.bodyMemory - before
@@ -356,7 +356,7 @@ public import Reactor
     releaseBodyMemory(memory)
   }
 
-  func closed(_ stream: HTTP2Stream) {
+  func streamClosed(_ stream: HTTP2Stream) {
     removeFromOpenStreams(stream)
     stream.state.isClosed = true
     responseMemory -= stream.outbound.blockSize
@@ -367,7 +367,7 @@ public import Reactor
 
   /// Copies at most `limit` bytes of the response to `destination`. Returns their number: 0 at the end of the response,
   /// or `nil` if more bytes will follow but none are available now.
-  func fill(_ destination: UnsafeMutableRawPointer, _ limit: Int, of stream: HTTP2Stream) -> Int? {
+  func copyResponse(to destination: UnsafeMutableRawPointer, limit: Int, of stream: HTTP2Stream) -> Int? {
     let count = min(limit, stream.outboundBytes)
     guard count > 0 else {
       stream.state.isDeferred = !stream.state.responseEnded

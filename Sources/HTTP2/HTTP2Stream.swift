@@ -30,7 +30,8 @@ public final class HTTP2Stream {
     var isHeadRequest = false
     /// True if the client has sent the whole request.
     var requestEnded = false
-    /// True if `takeChangedStreams` reports or has reported the request, and must also report the end of the stream.
+    /// True if `takeChangedStreams` reports the request, because its field section is complete and not malformed. The
+    /// end of the stream is then reported too.
     var isReported = false
     /// True if `takeChangedStreams` has yet to report an event of the stream.
     var hasChanged = false

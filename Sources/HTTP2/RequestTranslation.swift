@@ -112,7 +112,7 @@ struct RequestTranslation {
       host = field.value
     } else if RequestTranslation.isEqual(bytes, field.name, "content-length") {
       guard contentLength == nil else { throw .malformed("more than one content-length") }
-      contentLength = try RequestTranslation.length(bytes, field.value)
+      contentLength = try RequestTranslation.parseContentLength(bytes, field.value)
     } else if RequestTranslation.isEqual(bytes, field.name, "cookie") {
       hasCookies = true
     }
@@ -148,7 +148,7 @@ struct RequestTranslation {
     guard bytes[path.lowerBound] == 0x2f || isAsterisk else { throw .malformed("a :path without a slash") }
   }
 
-  private static func length(_ bytes: Span<UInt8>, _ value: Range<Int>) throws(Refusal) -> Int {
+  private static func parseContentLength(_ bytes: Span<UInt8>, _ value: Range<Int>) throws(Refusal) -> Int {
     // A number of 18 digits fits into 63 bits.
     guard !value.isEmpty, value.count <= 18 else { throw .malformed("an invalid content-length") }
     var length = 0

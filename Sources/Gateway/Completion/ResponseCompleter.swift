@@ -33,8 +33,7 @@ struct ResponseCompleter {
   }
 
   /// Returns the response for the browser: the completed authorization response, a refusal if the upstream's response
-  /// would send a code or token to a client without the gateway, or the upstream's response with hardened header
-  /// fields.
+  /// would send a code or token directly to a client, or the upstream's response with hardened header fields.
   ///
   /// - Parameter cookie: The `Set-Cookie` value to add; `nil` for none.
   func relay(_ upstreamResponse: UpstreamResponse, adding cookie: String?) async -> Reply {
