@@ -175,7 +175,7 @@ public final class HeadIndex {
   private static func endOfValue(_ bytes: Span<UInt8>, from start: Int) -> Int {
     var position = start
     while position <= bytes.count &- 8 {
-      let controls = bytes.word(at: position).controls
+      let controls = bytes.word(at: position).controlPositions
       position &+= controls == 0 ? 8 : controls.trailingZeroBitCount &>> 3
       if controls == 0 { continue }
       guard bytes[position] == .tab else { return position }

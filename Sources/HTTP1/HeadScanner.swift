@@ -16,7 +16,7 @@ public struct HeadScanner {
   /// bytes of the head received so far. Throws on a bare line feed.
   public mutating func end(of bytes: Span<UInt8>) throws(MessageError) -> Int? {
     while scanned <= bytes.count &- 8 {
-      var found = bytes.word(at: scanned).everyPlace(of: .lineFeed)
+      var found = bytes.word(at: scanned).positions(of: .lineFeed)
       while found != 0 {
         if try endsHead(bytes, at: scanned &+ found.trailingZeroBitCount &>> 3) { return lineStart }
         found &= found &- 1

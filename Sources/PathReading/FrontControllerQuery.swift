@@ -82,7 +82,7 @@ struct FrontControllerQuery {
     while index <= query.count - 8 {
       let word = query.word(at: index)
       // The same test as `isPlain`, for eight bytes at once.
-      let others = word.positionsOutsideFieldName & ~word.everyPlace(of: UInt8(ascii: "_"))
+      let others = word.positionsOutsideFieldName & ~word.positions(of: UInt8(ascii: "_"))
       if others != 0 { return index + others.trailingZeroBitCount >> 3 }
       index += 8
     }

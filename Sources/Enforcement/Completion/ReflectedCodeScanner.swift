@@ -50,7 +50,7 @@ public struct ReflectedCodeScanner: Sendable {
       start = end + 1
       // A value with a parameter contains an equals sign, plain or escaped.
       guard value.contains(UInt8(ascii: "=")) || value.contains(UInt8(ascii: "%")) else { continue }
-      let decoded = PercentDecoding.toTheEnd(value)
+      let decoded = PercentDecoding.repeated(value)
       if hasCodeParameter(decoded.span) { found.append(lowercased(decoded)) }
     }
     return found
@@ -88,14 +88,14 @@ public struct ReflectedCodeScanner: Sendable {
     let isUnreserved = wanted.allSatisfy(\.isUnreserved)
     // A code that contains escapes itself is found only if both texts are completely decoded.
     let decodedCode =
-      isUnreserved ? wanted : ReflectedCodeScanner.withoutPlus(PercentDecoding.toTheEnd(code.utf8.span))
+      isUnreserved ? wanted : ReflectedCodeScanner.withoutPlus(PercentDecoding.repeated(code.utf8.span))
     let isPlain = isUnreserved && wanted.count >= ReflectedCodeScanner.distinctiveLength
     return texts.contains { text in
       if isPlain, ReflectedCodeScanner.keepsUnreserved(text.span) {
         return ReflectedCodeScanner.occurs(wanted, in: text)
       }
       var text = ReflectedCodeScanner.withoutPlus(text)
-      let decodedText = ReflectedCodeScanner.withoutPlus(PercentDecoding.toTheEnd(text.span))
+      let decodedText = ReflectedCodeScanner.withoutPlus(PercentDecoding.repeated(text.span))
       if ReflectedCodeScanner.occurs(decodedCode, in: decodedText) { return true }
       for _ in 0...ReflectedCodeScanner.maximumDecodings {
         // This text was already searched for these bytes.
