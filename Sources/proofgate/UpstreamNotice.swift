@@ -18,7 +18,7 @@ final class UpstreamNotice: Activity {
   }
 
   func run() async {
-    guard let problem = await probe.problem() else { return }
+    guard let problem = await probe.findProblem() else { return }
     watch.recordUnreachable()
     Console.warn("upstream \(origin) cannot be reached: \(problem); the gateway is not ready until it answers")
   }
