@@ -40,7 +40,7 @@ extension ServerConnection {
         }
         let limits = settings.configuration.limits.head
         if input.count >= min(Buffer.readSize, limits.bytes) {
-          return .refused(.request(input.withSpan { RequestHeadParser.overlong($0, limits) }))
+          return .refused(.request(input.withSpan { RequestHeadParser.errorForOverlongHead($0, limits) }))
         }
         if input.readRoom == 0 { input.compact() }
         let until = deadline ?? poller.deadline(after: settings.configuration.headerTimeout)

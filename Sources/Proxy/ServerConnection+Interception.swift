@@ -43,8 +43,8 @@ extension ServerConnection {
     guard worker.handler.observesDroppedFields else { return }
     let client = identity.facts(bytes, requestFields, request: requestNumber)
     for index in requestFields.indices where !requestFields[index].isNominated {
-      let name = settings.identityFields.dropped(
-        requestFields[index], of: requestFields, bytes, isTrusted: identity.isTrusted)
+      let name = settings.identityFields.dropReason(
+        for: requestFields[index], of: requestFields, bytes, isTrusted: identity.isTrusted)
       if let name { worker.handler.dropped(field: name, client: client) }
     }
   }
