@@ -48,7 +48,7 @@ extension InterceptedRequest {
       for location in answer.head.headers.all("Location") {
         guard let observed = gateway.noteObserved(location: location) else { continue }
         if trail.observed == nil { trail.observed = observed }
-        trail.observed?.code = observed.code
+        trail.observed?.codeDigest = observed.codeDigest
       }
       let destinations = answer.locations + answer.links.flatMap(LinkField.targets)
       if destinations.contains(where: { locations.leaksAuthorizationResponse($0, toObserved: client) }) {

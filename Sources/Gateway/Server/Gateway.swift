@@ -260,7 +260,7 @@ public final class Gateway: RequestHandler {
     resources.observed.recordResponse(link.link, code: link.code, now: now)
     var observed = ObservedRequest()
     observed.flow = link.link.description
-    observed.code = link.code.description
+    observed.codeDigest = link.code.description
     return observed
   }
 
