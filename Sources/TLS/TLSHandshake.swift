@@ -1,13 +1,14 @@
 public import Reactor
 
 extension TLSServer {
-  /// Performs the server's side of a handshake; afterwards all bytes of the socket pass through TLS.
+  /// Performs the server's side of a handshake. Afterwards all bytes of the socket pass through TLS.
   ///
-  /// Throws `TLSFailure`. The socket is then still plaintext, and the caller must close it.
+  /// Throws `TLSFailure`. The caller must then close the socket, which has no TLS layer.
   public func accept(
     _ socket: Socket, with waiter: Waiter, gate: HandshakeGate, until deadline: Deadline
   ) async throws(TLSFailure) -> TLSLayer {
-    // A client that connects but sends nothing gets no TLS layer, so it uses no memory for one.
+    // The TLS layer is created when the client sends its first bytes, so a client that sends none takes no memory for
+    // it.
     if await waiter.wait(socket, .readable, until: deadline) == .timedOut { throw .timedOut }
     let layer = try TLSLayer(self, socket)
     try await layer.establish(on: socket, with: waiter, gate: gate, until: deadline)
@@ -16,12 +17,13 @@ extension TLSServer {
 }
 
 extension TLSClient {
-  /// Performs the client's side of a handshake on an established connection; afterwards all bytes of the socket pass
+  /// Performs the client's side of a handshake on an established connection. Afterwards all bytes of the socket pass
   /// through TLS.
   ///
-  /// Throws `TLSFailure`. The socket is then still plaintext, and the caller must close it.
+  /// Throws `TLSFailure`. The caller must then close the socket, which has no TLS layer.
   ///
-  /// - Parameter other: the socket of the client for which the connection is opened; the handshake stops if it breaks.
+  /// - Parameter other: The socket of the client for whose request the connection is opened. The handshake stops if the
+  ///   connection of that client breaks.
   @discardableResult
   public func connect(
     _ socket: Socket, with waiter: Waiter, gate: HandshakeGate, until deadline: Deadline,
@@ -40,7 +42,7 @@ extension TLSLayer {
   ) async throws(TLSFailure) {
     while true {
       await gate.pass(waiter)
-      // While the handshake waited in line, the worker may have stopped, or the deadline may have passed.
+      // While the handshake waited in the queue, the worker may have stopped, or the deadline may have passed.
       if socket.isAborted || !socket.isOpen { throw .closed }
       switch try handshake(socket) {
       case .done:
