@@ -63,7 +63,7 @@ public struct PrometheusText: Sendable {
     }
     writeFamily(
       "proofgate_identity_fields_dropped_total", "counter",
-      "Removed fields of observed requests, which only a trusted proxy may send.")
+      "Removed request fields that only a trusted proxy may send, while a client is observed.")
     writeSample("proofgate_identity_fields_dropped_total", [], snapshot.identityFieldsDropped)
   }
 
@@ -101,7 +101,7 @@ public struct PrometheusText: Sendable {
       writeSample("proofgate_upstream_errors_total", [("kind", kind.rawValue)], snapshot.upstreamErrors[kind] ?? 0)
     }
     writeFamily(
-      "proofgate_upstream_response_seconds", "histogram", "From a request's last byte to the upstream's response head.")
+      "proofgate_upstream_response_seconds", "histogram", "Time until the head of the upstream's response.")
     writeHistogram("proofgate_upstream_response_seconds", [], snapshot.upstreamDurations)
   }
 
