@@ -33,6 +33,11 @@ enum ParsedChallenge: Sendable {
   }
 }
 
+extension Client {
+  /// The syntax in which the client may send challenges and verifiers.
+  var verifierSyntax: VerifierSyntax { self.pkceSyntax == .lenient ? .lenient : .strict }
+}
+
 extension Rule where Context == AuthorizationContext {
   /// RFC 7636, section 4.4.1; RFC 8252, section 8.1. A policy cannot exempt native apps. Under the OAuth 2.1 profile, a
   /// policy can exempt only a confidential client that checks the `nonce` of OpenID Connect, for requests with a
