@@ -4,8 +4,10 @@ import OAuth
 import Policy
 import Proxy
 import Sealing
+import Stores
 
-/// Creates the responses of the endpoints that browsers call: authorization responses, redirects and refusals.
+/// Creates the responses of the endpoints that browsers call: authorization responses, redirects and refusals. An
+/// authorization response of the upstream is decided here, and its code sealed.
 extension InterceptedRequest {
   /// Returns the redirect or self-submitting form that takes an authorization response to its client (RFC 6749,
   /// sections 4.1.2 and 4.1.2.1).
@@ -122,6 +124,99 @@ extension InterceptedRequest {
     case 503: .upstreamUnavailable
     case 504: .upstreamTimedOut
     default: .upstreamFailed
+    }
+  }
+
+  /// Returns the response to an authorization request whose transaction cannot begin.
+  func refusal(_ error: StoreError, for permit: AuthorizationPermit) -> Response {
+    switch error {
+    case .full, .unavailable: return respond(with: permit.refusal(.storeUnavailable))
+    case .tooLong:
+      // Show a page, because an error redirect would contain the long state.
+      trail.recordRefusal(.parameterMalformed)
+      return pages.error(
+        ErrorPage(.parameterMalformed, detail: "`state` and `scope` are longer than this server's `state_limit` allows")
+      )
+    }
+  }
+
+  // MARK: Responses of the upstream
+
+  /// Resolves a location that begins with one slash against the gateway's origin, as a browser does. Returns any other
+  /// location unchanged.
+  func absolute(_ location: String) -> String {
+    guard location.hasPrefix("/"), !location.hasPrefix("//") else { return location }
+    return policy.gateway.origin.description + location
+  }
+
+  /// Returns true if the location is a redirect URI of an observed client, or the response to an observed request that
+  /// this process remembers.
+  func isForObservedClient(_ location: String) -> Bool {
+    guard policy.isObserving else { return false }
+    if gateway.snapshot.locations.isObserved(location) { return true }
+    guard let answer = UpstreamAuthorizationResponse(location: location), let link = ObservedFlow.link(answer) else {
+      return false
+    }
+    return gateway.resources.observed.isKnown(link.link)
+  }
+
+  /// Returns the upstream's `Set-Cookie` values for the browser: without the gateway's own cookie, and with `Secure` if
+  /// the gateway's origin is https.
+  func cookies(of response: Response) -> [String] {
+    let fields = response.headers.all("Set-Cookie")
+    guard !fields.isEmpty else { return [] }
+    let own = gateway.snapshot.cookie.name.lowercased()
+    let isSecure = policy.gateway.origin.scheme == .https
+    return fields.compactMap { field in
+      let name = field.utf8.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
+        .filter { $0 != 0x20 && $0 != 0x09 }
+      guard String(decoding: name, as: UTF8.self).lowercased() != own else { return nil }
+      return isSecure ? UpstreamPageHeaders.secured(field) : field
+    }
+  }
+
+  /// True if another site posted a form and the request has no cookie of the gateway: browsers attach no `SameSite=Lax`
+  /// cookie to such a request. The sign-in at a federated server ends with such a form (`upstream.cross_site_login`).
+  private var isCrossSitePost: Bool {
+    request.method == "POST" && request.headers["Sec-Fetch-Site"] == "cross-site"
+      && !request.headers.all("Cookie").contains { $0.contains(gateway.snapshot.cookie.name + "=") }
+  }
+
+  /// Decides an authorization response of the upstream and returns the response to the client.
+  func finish(
+    _ answer: UpstreamAuthorizationResponse, _ transaction: AuthorizationTransaction, browserMatches: Bool
+  ) async -> Response {
+    trail.transaction = transaction.id
+    note(clientID: transaction.clientID.rawValue)
+    trail.note(transaction.redirectURI)
+    let facts = CompletionFacts(
+      browserMatches: browserMatches,
+      request: ReflectedCodeScanner(target: request.target, cookies: request.headers.all("Cookie"), body: request.body),
+      now: now)
+    let outcome = Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
+    trail.note(outcome)
+    switch outcome.decision {
+    case .forward(let permit): return await deliver(permit)
+    case .reject(let refusal):
+      if refusal.rejection == .browserUnbound, isCrossSitePost { trail.findings.append("cross-site-post") }
+      return self.respond(with: refusal, transaction: transaction)
+    case .pass: return self.respond(with: .here(.answerUnusable), transaction: transaction)
+    }
+  }
+
+  /// Claims the upstream's code for the transaction and returns the response with the sealed code. If the store is full
+  /// or unavailable, the client gets an error in place of the code, because another transaction could use the same
+  /// code.
+  private func deliver(_ permit: CompletionPermit) async -> Response {
+    let transaction = permit.transaction
+    do throws(StoreError) {
+      let isClaimed = try await gateway.resources.codes.claim(
+        permit.code.digest, for: transaction.id, holder: holder(permit.client),
+        lifetime: Int64(policy.upstream.codeLifetime), now: now)
+      guard isClaimed else { return respond(with: .here(.answerReplayed), transaction: transaction) }
+      return deliver(permit.response(code: gateway.sealer.seal(permit.code)), to: permit.client)
+    } catch {
+      return respond(with: permit.refusal(.storeUnavailable), transaction: transaction)
     }
   }
 }
