@@ -34,9 +34,9 @@ public import Reactor
   /// The credit of the connection that is withheld, in bytes.
   private var withheld = 0
   /// The memory of buffered responses of all streams, in bytes.
-  public private(set) var outbound = 0
+  public internal(set) var outbound = 0
   /// The number of response bytes passed to nghttp2 since the connection began; wraps on overflow.
-  public private(set) var sentBytes = 0
+  public internal(set) var sentBytes = 0
   var now: UInt64 = 0
   /// True once the client has answered the PING that was sent with the shutdown notice.
   public internal(set) var isNoticeAcknowledged = false
@@ -51,9 +51,6 @@ public import Reactor
   }
   /// The size of a small block in bytes.
   private static let smallBlock = 2 * 1024
-  /// The memory of responses up to which a stream gets a normal block; above it, the stream gets a block of exactly the
-  /// needed size. Seven normal blocks hold as much as a connection sends in a turn.
-  private static let commonBlocks = 7 * Buffer.capacity
   /// The maximum number of spare stream objects: as many as most connections have concurrent streams.
   private static let spareLimit = 16
 
@@ -247,83 +244,7 @@ public import Reactor
     _ = unsafe nghttp2_session_consume_stream(session, stream.id, count)
   }
 
-  // MARK: Responding
-
-  /// Sends a response head. `isFinal` is false for an interim response, `endsStream` true if no body follows.
-  public func respond(_ stream: HTTP2Stream, _ head: FieldBlock, isFinal: Bool, endsStream: Bool) {
-    guard !stream.isClosed, !head.isEmpty else { return }
-    let result = unsafe withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: head.fields.count) { values in
-      unsafe head.buffer.withReadable { (start: UnsafeRawPointer) -> Int32 in
-        // Sound: nghttp2 copies names and values before it returns and does not write to them.
-        let base = unsafe UnsafeMutablePointer(mutating: start.assumingMemoryBound(to: UInt8.self))
-        for (index, field) in head.fields.enumerated() {
-          unsafe values.initializeElement(
-            at: index,
-            to: nghttp2_nv(
-              name: base + field.name.lowerBound, value: base + field.value.lowerBound, namelen: field.name.count,
-              valuelen: field.value.count, flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)))
-        }
-        if !isFinal {
-          return unsafe nghttp2_submit_headers(
-            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, nil, values.baseAddress, values.count, nil)
-        }
-        if endsStream {
-          return unsafe nghttp2_submit_response(session, stream.id, values.baseAddress, values.count, nil)
-        }
-        var provider = unsafe HTTP2Session.provider
-        return unsafe nghttp2_submit_response(session, stream.id, values.baseAddress, values.count, &provider)
-      }
-    }
-    if result != 0 { return reset(stream, .internalError) }
-    if isFinal {
-      stream.state.isResponding = true
-      stream.state.responseEnded = endsStream
-    }
-  }
-
-  /// The number of response bytes that a stream may buffer: one whole frame, or less once the responses of all streams
-  /// need `bufferedResponses`.
-  private var responseLimit: Int {
-    outbound < limits.bufferedResponses ? HTTP2Session.dataLimit : limits.crowdedResponse
-  }
-
-  /// Returns the number of response bytes that `write` accepts for `stream` now.
-  public func room(_ stream: HTTP2Stream) -> Int {
-    let kept = stream.outboundBytes
-    return max(0, responseLimit - kept)
-  }
-
-  /// True if at most half of the allowed response bytes are buffered, so that it is worthwhile to read more from the
-  /// upstream.
-  public func isReadyForMore(_ stream: HTTP2Stream) -> Bool {
-    stream.outboundBytes <= responseLimit / 2
-  }
-
-  /// Appends `count` bytes of the response, at most `room`, starting `offset` bytes after the read position of
-  /// `source`.
-  public func write(_ stream: HTTP2Stream, _ source: Buffer, offset: Int, count: Int) {
-    guard count > 0, !stream.isClosed else { return }
-    let buffer = stream.outbound
-    let before = buffer.blockSize
-    let isExact = outbound - before + Buffer.capacity > HTTP2Session.commonBlocks
-    buffers.makeRoom(for: count, in: buffer, isExact: isExact)
-    buffer.append(from: source, offset: offset, count: count)
-    outbound += buffer.blockSize - before
-    resume(stream)
-  }
-
-  private func resume(_ stream: HTTP2Stream) {
-    guard stream.state.isDeferred else { return }
-    stream.state.isDeferred = false
-    _ = unsafe nghttp2_session_resume_data(session, stream.id)
-  }
-
-  /// Ends the response after the bytes written so far.
-  public func finish(_ stream: HTTP2Stream) {
-    guard !stream.state.responseEnded, !stream.isClosed else { return }
-    stream.state.responseEnded = true
-    resume(stream)
-  }
+  // MARK: The end of streams
 
   /// Discards the rest of the request. If the client sends much more of it after the response, the stream is reset with
   /// NO_ERROR.
@@ -358,28 +279,6 @@ public import Reactor
     dropRequest(stream)
     stream.release()
     if stream.state.isBegun { addNews(stream) }
-  }
-
-  /// Copies at most `limit` bytes of the response for nghttp2. Returns their number; 0 at the end of the response;
-  /// `nil` if more bytes will follow but none are available now.
-  func fill(_ destination: UnsafeMutableRawPointer, _ limit: Int, of stream: HTTP2Stream) -> Int? {
-    let count = min(limit, stream.outboundBytes)
-    guard count > 0 else {
-      stream.state.isDeferred = !stream.state.responseEnded
-      return stream.state.isDeferred ? nil : 0
-    }
-    let buffer = stream.outbound
-    unsafe buffer.withReadable { unsafe destination.copyMemory(from: $0, byteCount: count) }
-    buffer.consume(count)
-    sentBytes &+= count
-    if buffer.isEmpty {
-      outbound -= buffer.blockSize
-      buffers.wipeAndGiveBack(buffer)
-    }
-    // A response that is complete and was passed to nghttp2 needs no news. If a part still waits for credit, report
-    // that its client has made progress.
-    if !stream.state.responseEnded || !buffer.isEmpty { addNews(stream) }
-    return count
   }
 
   /// Releases the buffered responses, because the connection has ended.
