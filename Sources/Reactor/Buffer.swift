@@ -118,13 +118,6 @@ import Glibc
     end = count
   }
 
-  /// Drops bytes from the end until `count` readable bytes remain.
-  public func truncate(to count: Int) {
-    precondition(count >= 0 && count <= self.count)
-    written = max(written, end)
-    end = start + count
-  }
-
   /// Moves the readable bytes to the front of the block, which maximises `room`.
   public func compact() {
     guard start > 0 else { return }

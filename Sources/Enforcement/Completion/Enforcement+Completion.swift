@@ -138,20 +138,18 @@ public final class CompletionPermit: Sendable {
   public let client: Client
   /// The transaction that the response completes.
   public let transaction: AuthorizationTransaction
-  /// The upstream code. The client gets it sealed only, so that browsers never see it.
-  public let upstreamCode: Secret
   /// The content of the code that is sent to the client, before sealing. It expires after the client's `codeLifetime`.
+  /// The client gets the upstream code sealed only, so that browsers never see it.
   public let code: IssuedCode
   let redirect: VerifiedRedirect
   let extra: [FormParameters.Entry]
 
   init(
-    client: Client, transaction: AuthorizationTransaction, upstreamCode: Secret, code: IssuedCode,
-    redirect: VerifiedRedirect, extra: [FormParameters.Entry]
+    client: Client, transaction: AuthorizationTransaction, code: IssuedCode, redirect: VerifiedRedirect,
+    extra: [FormParameters.Entry]
   ) {
     self.client = client
     self.transaction = transaction
-    self.upstreamCode = upstreamCode
     self.code = code
     self.redirect = redirect
     self.extra = extra
@@ -239,7 +237,7 @@ extension Enforcement {
       }
       return .forward(
         CompletionPermit(
-          client: client, transaction: transaction, upstreamCode: Secret(code),
+          client: client, transaction: transaction,
           code: transaction.issuing(Secret(code), expiry: now + Int64(client.codeLifetime)), redirect: redirect,
           extra: extra))
     case (.absent, .value(let error)):

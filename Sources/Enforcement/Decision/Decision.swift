@@ -39,14 +39,6 @@ public struct DecisionWithFindings<Permit: Sendable>: Sendable {
     guard case .pass = decision else { return false }
     return true
   }
-
-  /// True if the request is observed and `mode: enforce` would have refused it.
-  public var wouldReject: Bool {
-    findings.contains { finding in
-      guard case .wouldReject = finding else { return false }
-      return true
-    }
-  }
 }
 
 /// A fact about a request that is logged and counted, but does not cause a refusal.

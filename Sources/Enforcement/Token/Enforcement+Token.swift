@@ -75,7 +75,8 @@ struct TokenContext: FormContext {
 public enum CheckedTokenRequest: Sendable {
   case redeem(RedemptionRequest)
   case refresh(RefreshRequest)
-  case device(DeviceRequest)
+  /// A request for the result of a device authorization (RFC 8628, section 3.4).
+  case device(Client)
   /// A request without a code or refresh token (the client credentials grant), which is sent upstream. `verified` is
   /// the client if the gateway has compared its secret; otherwise `nil`.
   case forward(UpstreamTokenRequest, verified: Client?)
@@ -85,18 +86,10 @@ public enum CheckedTokenRequest: Sendable {
     switch self {
     case .redeem(let intent): intent.client
     case .refresh(let intent): intent.client
-    case .device(let intent): intent.client
+    case .device(let client): client
     case .forward: nil
     }
   }
-}
-
-/// A request for the result of a device authorization (RFC 8628, section 3.4).
-public struct DeviceRequest: Sendable {
-  /// The client that sent the request.
-  public let client: Client
-  /// The device code as presented.
-  public let deviceCode: Secret
 }
 
 /// The result of decrypting a sealed value.
@@ -169,7 +162,7 @@ extension Enforcement {
           client: client, token: Secret(token), scope: parameters[.scope].flatMap { Scope(parsing: $0) },
           authentication: authentication, clientIsProven: isProven, parameters: parameters))
     case .deviceCode:
-      return parameters[.deviceCode].map { .device(DeviceRequest(client: client, deviceCode: Secret($0))) }
+      return .device(client)
     case .clientCredentials:
       // The credentials that the gateway holds are never used for this grant.
       var entries = [FormParameters.Entry(.grantType, grant.rawValue)]
