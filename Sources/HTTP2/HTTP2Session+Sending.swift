@@ -10,6 +10,111 @@ extension HTTP2Session {
   /// The largest payload of a DATA frame, in bytes. Together with the frame header it fills one TLS record.
   static let dataLimit = 16_384 - frameHeaderLength
 
+  /// The memory of responses up to which a stream gets a normal block; above it, the stream gets a block of exactly the
+  /// needed size. Seven normal blocks hold as much as a connection sends in a turn.
+  private static let normalBlockMemory = 7 * Buffer.capacity
+
+  // MARK: Responding
+
+  /// Sends a response head. `isFinal` is false for an interim response, `endsStream` true if no body follows.
+  public func respond(_ stream: HTTP2Stream, _ head: FieldBlock, isFinal: Bool, endsStream: Bool) {
+    guard !stream.isClosed, !head.isEmpty else { return }
+    let result = unsafe withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: head.fields.count) { values in
+      unsafe head.buffer.withReadable { (start: UnsafeRawPointer) -> Int32 in
+        // Sound: nghttp2 copies names and values before it returns and does not write to them.
+        let base = unsafe UnsafeMutablePointer(mutating: start.assumingMemoryBound(to: UInt8.self))
+        for (index, field) in head.fields.enumerated() {
+          unsafe values.initializeElement(
+            at: index,
+            to: nghttp2_nv(
+              name: base + field.name.lowerBound, value: base + field.value.lowerBound, namelen: field.name.count,
+              valuelen: field.value.count, flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)))
+        }
+        if !isFinal {
+          return unsafe nghttp2_submit_headers(
+            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, nil, values.baseAddress, values.count, nil)
+        }
+        if endsStream {
+          return unsafe nghttp2_submit_response(session, stream.id, values.baseAddress, values.count, nil)
+        }
+        var provider = unsafe HTTP2Session.provider
+        return unsafe nghttp2_submit_response(session, stream.id, values.baseAddress, values.count, &provider)
+      }
+    }
+    if result != 0 { return reset(stream, .internalError) }
+    if isFinal {
+      stream.state.isResponding = true
+      stream.state.responseEnded = endsStream
+    }
+  }
+
+  /// The number of response bytes that a stream may buffer now: the payload of a whole frame, or less if the responses
+  /// of all streams occupy `bufferedResponses`.
+  private var responseLimit: Int {
+    responseMemory < limits.bufferedResponses ? HTTP2Session.dataLimit : limits.reducedResponseBuffer
+  }
+
+  /// Returns the number of response bytes that `write` accepts for `stream` now.
+  public func room(_ stream: HTTP2Stream) -> Int {
+    max(0, responseLimit - stream.outboundBytes)
+  }
+
+  /// Returns true if the stream buffers at most half of the allowed response bytes. Only then is it worthwhile to read
+  /// more from the upstream.
+  public func isReadyForMore(_ stream: HTTP2Stream) -> Bool {
+    stream.outboundBytes <= responseLimit / 2
+  }
+
+  /// Appends `count` bytes of the response, at most `room`, starting `offset` bytes after the read position of
+  /// `source`.
+  public func write(_ stream: HTTP2Stream, _ source: Buffer, offset: Int, count: Int) {
+    guard count > 0, !stream.isClosed else { return }
+    let buffer = stream.outbound
+    let before = buffer.blockSize
+    let isExact = responseMemory - before + Buffer.capacity > HTTP2Session.normalBlockMemory
+    buffers.makeRoom(for: count, in: buffer, isExact: isExact)
+    buffer.append(from: source, offset: offset, count: count)
+    responseMemory += buffer.blockSize - before
+    resume(stream)
+  }
+
+  private func resume(_ stream: HTTP2Stream) {
+    guard stream.state.isDeferred else { return }
+    stream.state.isDeferred = false
+    _ = unsafe nghttp2_session_resume_data(session, stream.id)
+  }
+
+  /// Ends the response after the bytes written so far.
+  public func finish(_ stream: HTTP2Stream) {
+    guard !stream.state.responseEnded, !stream.isClosed else { return }
+    stream.state.responseEnded = true
+    resume(stream)
+  }
+
+  /// Copies at most `limit` bytes of the response to `destination`. Returns their number: 0 at the end of the response,
+  /// or `nil` if more bytes will follow but none are available now.
+  func copyResponse(to destination: UnsafeMutableRawPointer, limit: Int, of stream: HTTP2Stream) -> Int? {
+    let count = min(limit, stream.outboundBytes)
+    guard count > 0 else {
+      stream.state.isDeferred = !stream.state.responseEnded
+      return stream.state.isDeferred ? nil : 0
+    }
+    let buffer = stream.outbound
+    unsafe buffer.withReadable { unsafe destination.copyMemory(from: $0, byteCount: count) }
+    buffer.consume(count)
+    sentBytes &+= count
+    if buffer.isEmpty {
+      responseMemory -= buffer.blockSize
+      buffers.wipeAndGiveBack(buffer)
+    }
+    // A report makes the caller write more of the response, or shows that the client makes progress. Both are needless
+    // once nghttp2 has the end of the response.
+    if !stream.state.responseEnded || !buffer.isEmpty { recordChange(of: stream) }
+    return count
+  }
+
+  // MARK: Output
+
   /// True if `produce` would write bytes.
   public var wantsToSend: Bool { unsafe nghttp2_session_want_write(session) != 0 }
 

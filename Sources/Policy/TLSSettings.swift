@@ -44,9 +44,6 @@ public enum CipherSuite: String, Sendable, CaseIterable {
     default: true
     }
   }
-
-  /// True for the suites of TLS 1.3, false for those of TLS 1.2.
-  public var isOfTLS13: Bool { rawValue.hasPrefix("TLS_") }
 }
 
 /// The TLS settings of a listener (`tls:` in an item of `gateway.listeners`).

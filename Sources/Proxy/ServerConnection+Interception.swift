@@ -80,6 +80,20 @@ extension ServerConnection {
     return body
   }
 
+  /// Counts bytes that are held for the request in progress; false when memory does not allow them.
+  func charge(_ count: Int) -> Bool {
+    guard poller.buffers.hasRoom(for: count) else { return false }
+    poller.buffers.charge(count)
+    charged += count
+    return true
+  }
+
+  /// Ends the count: the request in progress has ended.
+  func releaseCharge() {
+    poller.buffers.release(charged)
+    charged = 0
+  }
+
   // MARK: Inspection
 
   /// The decoded bytes of a body that stay in the receive buffer behind their head.

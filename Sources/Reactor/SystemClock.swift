@@ -25,9 +25,6 @@ public enum SystemClock {
   /// Milliseconds since an arbitrary point; never goes back.
   public static func monotonicMilliseconds() -> UInt64 { cl_monotonic() / 1_000_000 }
 
-  /// Nanoseconds since 1970.
-  public static func realNanoseconds() -> UInt64 { cl_realtime() }
-
   /// Milliseconds since 1970.
   public static func realMilliseconds() -> Int64 { Int64(cl_realtime() / 1_000_000) }
 

@@ -15,7 +15,7 @@ public import Reactor
 ///
 /// Used only on the worker of its socket.
 @safe public final class TLSLayer: RecordLayer {
-  private let connection: OpaquePointer
+  let connection: OpaquePointer
   /// Retains the object that the callbacks of the connection refer to.
   private let owner: AnyObject
   /// The descriptor of the socket. The socket closes it.
@@ -30,9 +30,9 @@ public import Reactor
   public internal(set) var written = 0
   private var readWantsWrite = false
   private var writeWantsRead = false
-  private var isEstablished = false
+  var isEstablished = false
   /// True after a fatal error. Nothing may be sent after it.
-  private var isBroken = false
+  var isBroken = false
   private var hasAnnouncedEnd = false
   /// The number of bytes of a write that must be repeated with the same bytes, and a hash of the first 64 of them. The
   /// number is 0 if there is no such write.
@@ -83,65 +83,6 @@ public import Reactor
   deinit {
     // Frees the only reference.
     unsafe SSL_free(connection)
-  }
-
-  // MARK: Handshake
-
-  /// The result of one step of a handshake.
-  enum Step {
-    case done
-    case wants(Readiness)
-  }
-
-  /// Continues the handshake as far as the socket permits. Throws `TLSFailure`.
-  func handshake(_ socket: Socket) throws(TLSFailure) -> Step {
-    TLSLibrary.clearErrors()
-    let result = unsafe SSL_do_handshake(connection)
-    if result == 1 {
-      isEstablished = true
-      return .done
-    }
-    switch unsafe SSL_get_error(connection, result) {
-    case SSL_ERROR_WANT_READ:
-      socket.readiness.subtract([.readable, .readClosed])
-      return .wants(.readable)
-    case SSL_ERROR_WANT_WRITE:
-      socket.readiness.remove(.writable)
-      return .wants(.writable)
-    default:
-      isBroken = true
-      throw failure()
-    }
-  }
-
-  /// Returns the reason why a handshake failed, from OpenSSL's error queue.
-  private func failure() -> TLSFailure {
-    let verification = unsafe SSL_get_verify_result(connection)
-    let code = ERR_peek_last_error()
-    let reason = ERR_GET_REASON(code)
-    defer { ERR_clear_error() }
-    if code == 0 || reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return .closed }
-    if reason == SSL_R_HTTP_REQUEST { return .plainHTTP }
-    if reason == SSL_R_CERTIFICATE_VERIFY_FAILED, let text = unsafe X509_verify_cert_error_string(verification) {
-      return unsafe .untrusted(String(cString: text))
-    }
-    return .refused(TLSLibrary.lastReason())
-  }
-
-  /// True if the handshake resumed a session, without certificates and private key operations.
-  public var isResumed: Bool { unsafe SSL_session_reused(connection) == 1 }
-
-  /// The negotiated version: `TLSv1.2` or `TLSv1.3`.
-  public var version: String { unsafe String(cString: SSL_get_version(connection)) }
-
-  /// The protocol that both sides chose by ALPN (RFC 7301); `nil` without a choice.
-  public var applicationProtocol: String? {
-    var start: UnsafePointer<UInt8>?
-    var count: UInt32 = 0
-    unsafe SSL_get0_alpn_selected(connection, &start, &count)
-    guard let start = unsafe start, count > 0 else { return nil }
-    // Valid as long as the connection exists.
-    return unsafe String(decoding: UnsafeBufferPointer(start: start, count: Int(count)), as: UTF8.self)
   }
 
   // MARK: Bytes

@@ -45,11 +45,6 @@ public final class WorkerMetrics: Sendable {
     statuses[(100...599).contains(status) ? status / 100 : 0].add(1)
   }
 
-  /// Counts a request that was forwarded without being judged.
-  public func requestPassed(durationNanoseconds: UInt64, status: Int) {
-    requestFinished(.pass, status: status, durationNanoseconds: durationNanoseconds)
-  }
-
   /// Counts a response head from the upstream. The duration is that of `MetricsSnapshot.upstreamDurations`.
   public func upstreamAnswered(nanoseconds: UInt64) {
     upstreamDuration.observe(nanoseconds: nanoseconds)

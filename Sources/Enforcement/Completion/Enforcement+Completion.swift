@@ -2,6 +2,117 @@ internal import ByteText
 public import OAuth
 public import Policy
 
+/// An authorization response of the upstream. It is in the `Location` of a response that the gateway forwards, or in a
+/// request to the gateway's callback.
+public struct UpstreamAuthorizationResponse: Sendable {
+  /// The place where the response was found.
+  public enum Place: Sendable {
+    /// The value of a `Location` field in a response of the upstream.
+    case location(String)
+    /// A request to the callback, in which the parameters are in the query or in a posted form.
+    case callback
+  }
+
+  /// The place where the response was found.
+  public let place: Place
+  /// The parameters of the response, decoded.
+  public let parameters: FormParameters
+  /// The address in the `Location`, without its fragment and without the parameters of the response. It is compared
+  /// with the redirect URI that was sent upstream. `nil` at the callback.
+  let address: String?
+
+  /// Parses the value of a `Location` field; `nil` if its query has more than `FormParameters.maximumCount` parameters.
+  public init?(location: String) {
+    place = .location(location)
+    // The fragment is ignored. It contains an implicit response, or the server added it so that browsers do not attach
+    // an earlier fragment.
+    //
+    // Bytes are compared, as in browsers: Swift's `Character` may combine a separator with a combining mark after it.
+    let bytes = location.utf8.span
+    let target = bytes.extracting(0..<(bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.count))
+    let mark = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
+    let query = target.extracting(min(mark + 1, target.count)...)
+    guard let parameters = FormParameters(parsing: query) else { return nil }
+    self.parameters = parameters
+    let rest = UpstreamAuthorizationResponse.withoutResponse(query)
+    var address = [UInt8](copying: target.extracting(0..<mark))
+    if rest.contains(where: { $0 != UInt8(ascii: "&") }) {
+      address.append(UInt8(ascii: "?"))
+      address += rest
+    }
+    self.address = String(decoding: address, as: UTF8.self)
+  }
+
+  /// Returns the query without the parameters of the response; the rest is unchanged.
+  private static func withoutResponse(_ query: Span<UInt8>) -> [UInt8] {
+    var rest: [UInt8] = []
+    var isFirst = true
+    var start = 0
+    while start <= query.count {
+      let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
+      let pair = query.extracting(start..<end)
+      start = end + 1
+      if ParameterNames.inResponse.contains(FormParameters.parameter(of: pair)) { continue }
+      if !isFirst { rest.append(UInt8(ascii: "&")) }
+      isFirst = false
+      rest.append(copying: pair)
+    }
+    return rest
+  }
+
+  /// Creates the response from the parameters of a request to the callback.
+  public init(atCallback parameters: FormParameters) {
+    place = .callback
+    self.parameters = parameters
+    address = nil
+  }
+
+  /// The value of `state`; `nil` if the response contains none or several.
+  public var state: String? { parameters[.state] }
+}
+
+/// The facts for the rules on a running transaction, both for a re-entry and for an authorization response of the
+/// upstream.
+struct TransactionContext: Sendable {
+  let transaction: AuthorizationTransaction
+  let policy: Policy
+  let now: Int64
+  /// True if the request contains the secret whose hash is in the transaction, or if it is the request that began the
+  /// transaction.
+  let browserMatches: Bool
+  /// The client in the current policy; `nil` if the policy no longer contains it.
+  let client: Client?
+  /// The destination of the response; `nil` if the current policy does not permit it.
+  let redirect: VerifiedRedirect?
+
+  init(transaction: AuthorizationTransaction, policy: Policy, now: Int64, browserMatches: Bool) {
+    self.transaction = transaction
+    self.policy = policy
+    self.now = now
+    self.browserMatches = browserMatches
+    let client = policy.clients[transaction.clientID]
+    self.client = client
+    redirect = client.flatMap { TransactionContext.redirect(to: $0, transaction, policy) }
+  }
+
+  /// Returns the destination of the response. The redirect URI is compared with the registered ones again, because the
+  /// policy may have changed since the state was sealed.
+  private static func redirect(
+    to client: Client, _ transaction: AuthorizationTransaction, _ policy: Policy
+  ) -> VerifiedRedirect? {
+    guard client.registers(transaction.redirectURI),
+      client.upstream.clientID == transaction.upstreamClientID, client.grants.contains(.authorizationCode)
+    else { return nil }
+    if case .localhost = transaction.redirectURI.kind, client.localhost == .reject { return nil }
+    let mode = transaction.responseMode
+    let isAllowed = client.responseModes.contains(mode) && mode.reaches(transaction.redirectURI)
+    return VerifiedRedirect(
+      redirectURI: transaction.redirectURI, mode: isAllowed ? mode : .query, state: transaction.state,
+      issuer: policy.gateway.issuer, isUntrusted: client.registration == .dynamic,
+      guardsFragment: client.fragmentGuard)
+  }
+}
+
 /// The facts on which the completion of an authorization response depends.
 public struct CompletionFacts: Sendable {
   /// True if the request contains the secret of the browser that began the transaction, or if it is the request that
@@ -27,20 +138,18 @@ public final class CompletionPermit: Sendable {
   public let client: Client
   /// The transaction that the response completes.
   public let transaction: AuthorizationTransaction
-  /// The upstream code. The client gets it only sealed, so that browsers never see it.
-  public let upstreamCode: Secret
   /// The content of the code that is sent to the client, before sealing. It expires after the client's `codeLifetime`.
+  /// The client gets the upstream code sealed only, so that browsers never see it.
   public let code: IssuedCode
   let redirect: VerifiedRedirect
   let extraParameters: [FormParameters.Entry]
 
   init(
-    client: Client, transaction: AuthorizationTransaction, upstreamCode: Secret, code: IssuedCode,
-    redirect: VerifiedRedirect, extraParameters: [FormParameters.Entry]
+    client: Client, transaction: AuthorizationTransaction, code: IssuedCode, redirect: VerifiedRedirect,
+    extraParameters: [FormParameters.Entry]
   ) {
     self.client = client
     self.transaction = transaction
-    self.upstreamCode = upstreamCode
     self.code = code
     self.redirect = redirect
     self.extraParameters = extraParameters
@@ -129,7 +238,7 @@ extension Enforcement {
       }
       return .forward(
         CompletionPermit(
-          client: client, transaction: transaction, upstreamCode: Secret(code),
+          client: client, transaction: transaction,
           code: transaction.issuing(Secret(code), expiry: now + Int64(client.codeLifetime)), redirect: redirect,
           extraParameters: extraParameters))
     case (.absent, .value(let error)):

@@ -19,12 +19,12 @@ public final class Rejection: Sendable {
   public let errorDescription: String
   /// The section of the specification that the rule comes from.
   public let reference: String
-  /// The text of the section: the rule, its reason, and how to change the request, in Markdown.
+  /// The refused property, the reason for the rule, and the change that makes the request pass, in Markdown.
   public let explanation: Explanation
 
   /// The text of a section of `docs/rules.md`.
   public struct Explanation: Sendable {
-    /// The behaviour of the request or the response that the rule refuses.
+    /// The property of the request or the response for which it was refused.
     public let refused: String
     /// The reason for the rule.
     public let why: String

@@ -1,7 +1,7 @@
 import OAuth
 import Policy
 
-// Rules on the response type and the response mode.
+// Rules on the parameters that determine the response: its type, its mode, and `state`.
 
 extension Rule where Context == AuthorizationContext {
   /// RFC 6749, section 3.1.1; RFC 8252, section 8.2; RFC 9700, section 2.1.2. Hybrid types are refused for every
@@ -29,6 +29,23 @@ extension Rule where Context == AuthorizationContext {
       }
       guard let uri = context.redirect.verified, !mode.reaches(uri) else { return .pass }
       return .refuse(.responseModeUnreachable)
+    }
+  }
+
+  /// A sealed state belongs to a sign-in in progress. A request that continues this sign-in is decided by the rules for
+  /// a re-entry. In a new request, a sealed state may be stolen.
+  static var stateNotSealed: Rule {
+    Rule(name: "state was not sealed by the gateway") { context in
+      context.stateIsSealed ? .refuse(.stateForeign) : .pass
+    }
+  }
+
+  /// RFC 8252, section 8.9. `state` is recommended but not required, because PKCE also binds the response to the
+  /// client.
+  static var statePresent: Rule {
+    Rule(name: "state is present") { context in
+      guard let client = context.client, client.state != .off, context.parameters[.state] == nil else { return .pass }
+      return client.state == .require ? .refuse(.stateMissing) : .note(.stateMissing)
     }
   }
 }

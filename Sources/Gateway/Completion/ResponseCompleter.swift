@@ -42,7 +42,7 @@ struct ResponseCompleter {
       if let completed = await complete(location) {
         return .response(await replace(upstreamResponse, by: completed, adding: cookie))
       }
-      if intercepted.leaksUncompleted(location) {
+      if leaksUncompleted(location) {
         let refused = intercepted.respond(with: .here(.answerUnusable), transaction: transaction)
         return .response(await replace(upstreamResponse, by: refused, adding: cookie))
       }
@@ -68,6 +68,14 @@ struct ResponseCompleter {
     response.headers.set("Cache-Control", "no-store")
     if let cookie { response.headers.append("Set-Cookie", cookie) }
     return .relay(upstreamResponse, response)
+  }
+
+  /// Returns true if the location sends a code or token to a protected URI. With `callback: network`, the gateway's
+  /// callback is an exception, because the callback endpoint completes the response.
+  private func leaksUncompleted(_ location: String) -> Bool {
+    let locations = intercepted.gateway.snapshot.locations
+    guard locations.leaksAuthorizationResponse(location) else { return false }
+    return intercepted.policy.upstream.callback == .inPlace || !locations.leadsToCallback(location)
   }
 
   /// Returns true if the location must not pass because it sends a code to an origin other than the gateway's and the
@@ -180,103 +188,80 @@ struct ResponseCompleter {
   }
 }
 
-extension InterceptedRequest {
-  /// Returns a location that begins with exactly one slash as a URL on the gateway's origin, as browsers resolve it.
-  /// Returns any other location unchanged.
-  func absolute(_ location: String) -> String {
-    guard location.hasPrefix("/"), !location.hasPrefix("//") else { return location }
-    return policy.gateway.origin.description + location
-  }
-
-  /// Returns true if the location sends a code or token to a protected URI. With `callback: network`, the gateway's
-  /// callback is an exception, because the callback endpoint completes the response.
-  fileprivate func leaksUncompleted(_ location: String) -> Bool {
-    let locations = gateway.snapshot.locations
-    guard locations.leaksAuthorizationResponse(location) else { return false }
-    return policy.upstream.callback == .inPlace || !locations.leadsToCallback(location)
-  }
-
-  /// Returns true if the location is a redirect URI of an observed client, or an authorization response to an observed
-  /// request that this process has recorded.
-  func isForObservedClient(_ location: String) -> Bool {
-    guard policy.isObserving else { return false }
-    if gateway.snapshot.locations.isObservedRedirectURI(location) { return true }
-    guard let authorizationResponse = UpstreamAuthorizationResponse(location: location),
-      let digests = ObservedFlow.link(authorizationResponse)
-    else {
-      return false
-    }
-    return gateway.resources.observed.isKnown(digests.link)
-  }
-
-  /// Returns the upstream's `Set-Cookie` values for the browser: without the gateway's own cookie, and with `Secure` if
-  /// the gateway's origin is https.
-  func cookies(of response: Response) -> [String] {
-    let fields = response.headers.all("Set-Cookie")
-    guard !fields.isEmpty else { return [] }
-    let own = gateway.snapshot.cookie.name.lowercased()
-    let isSecure = policy.gateway.origin.scheme == .https
-    return fields.compactMap { field in
-      let name = field.utf8.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
-        .filter { $0 != 0x20 && $0 != 0x09 }
-      guard String(decoding: name, as: UTF8.self).lowercased() != own else { return nil }
-      return isSecure ? UpstreamPageHeaders.secured(field) : field
-    }
-  }
-
-  /// True if the request is a form that another site posted, and has no cookie of the gateway, because browsers send no
-  /// `SameSite=Lax` cookie with such a request. The sign-in at a federated server may end with such a form
-  /// (`upstream.cross_site_login`).
-  private var isCrossSitePost: Bool {
-    request.method == "POST" && request.headers["Sec-Fetch-Site"] == "cross-site"
-      && !request.headers.all("Cookie").contains { $0.contains(gateway.snapshot.cookie.name + "=") }
-  }
-
-  /// Completes or refuses an authorization response of the upstream. Returns the response for the browser.
-  func finish(
-    _ authorizationResponse: UpstreamAuthorizationResponse, _ transaction: AuthorizationTransaction,
-    browserMatches: Bool
-  ) async -> Response {
-    trail.transaction = transaction.id
-    note(clientID: transaction.clientID.rawValue)
-    trail.note(transaction.redirectURI)
-    let facts = CompletionFacts(
-      browserMatches: browserMatches,
-      request: ReflectedCodeScanner(target: request.target, cookies: request.headers.all("Cookie"), body: request.body),
-      now: now)
-    let outcome = Enforcement.decideCompletion(
-      authorizationResponse, transaction: transaction, facts: facts, policy: policy)
-    trail.note(outcome)
-    switch outcome.decision {
-    case .forward(let permit): return await deliver(permit)
-    case .reject(let refusal):
-      if refusal.rejection == .browserUnbound, isCrossSitePost { trail.findings.append("cross-site-post") }
-      return self.respond(with: refusal, transaction: transaction)
-    case .pass: return self.respond(with: .here(.answerUnusable), transaction: transaction)
-    }
-  }
-
-  /// Records that the upstream's code belongs to the transaction, and returns the response with the sealed code.
-  /// Refuses a code that belongs to another transaction. If the store is full or unavailable, the client gets an error
-  /// response, because another transaction could otherwise use the same code.
-  private func deliver(_ permit: CompletionPermit) async -> Response {
-    let transaction = permit.transaction
-    do throws(StoreError) {
-      let isClaimed = try await gateway.resources.codes.claim(
-        permit.code.digest, for: transaction.id, holder: holder(permit.client),
-        lifetime: Int64(policy.upstream.codeLifetime), now: now)
-      guard isClaimed else { return respond(with: .here(.answerReplayed), transaction: transaction) }
-      return deliver(permit.response(code: gateway.sealer.seal(permit.code)), to: permit.client)
-    } catch {
-      return respond(with: permit.refusal(.storeUnavailable), transaction: transaction)
-    }
-  }
-}
-
 extension Response {
   /// The URLs in header fields other than `Location` that a browser may request: `Refresh`, `Content-Location` and
   /// `Link`.
   var secondaryDestinations: [String] {
     headers.all("Refresh") + headers.all("Content-Location") + headers.all("Link").flatMap(LinkField.targets)
+  }
+}
+
+/// Parses `Link` fields. A field contains targets in angle brackets, each with parameters (RFC 8288, section 3).
+/// Browsers request some targets without an action of the user, for example those with `rel=prefetch`.
+enum LinkField {
+  /// Returns the targets. If a closing bracket is missing, the rest of the field is the last target.
+  static func targets(of field: String) -> [String] {
+    var targets: [String] = []
+    var rest = Substring(field).utf8[...]
+    while let start = rest.firstIndex(of: UInt8(ascii: "<")) {
+      let target = rest[rest.index(after: start)...].prefix { $0 != UInt8(ascii: ">") }
+      targets.append(String(decoding: target, as: UTF8.self))
+      rest = rest[target.endIndex...]
+    }
+    return targets
+  }
+}
+
+/// Changes the header fields of the upstream's login and consent pages for the browser.
+enum UpstreamPageHeaders {
+  /// Adds fields that protect a login or consent page, and removes fields that would prevent the redirect to the app or
+  /// expose the page.
+  ///
+  /// - `frame-ancestors 'none'` and `X-Frame-Options: DENY` are added, because no site may frame a login page (RFC
+  ///   9700, section 4.16).
+  /// - `Referrer-Policy: same-origin` is added unless the page has such a field, so that codes and states in URLs do
+  ///   not reach other origins (section 4.2.4). With `no-referrer`, a form post would have `Origin: null`, and servers
+  ///   would refuse it as cross-site.
+  /// - `Cache-Control: no-store` is added unless the page has such a field.
+  /// - `form-action` is removed, because browsers apply it to the whole redirect chain after a form is submitted, and
+  ///   so to the redirect to the app (`I-pages`).
+  /// - CORS fields are removed, because no script of another origin needs these pages (section 2.6).
+  /// - `Secure` is added to cookies if `isSecure` is true.
+  static func harden(_ response: inout Response, isSecure: Bool) {
+    var kept = Headers()
+    for field in response.headers.fields {
+      switch field.name.lowercased() {
+      case "content-security-policy":
+        let value = withoutFormAction(field.value)
+        if !value.isEmpty { kept.append(field.name, value) }
+      case "x-frame-options": continue
+      case let name where name.hasPrefix("access-control-"): continue
+      case "set-cookie": kept.append(field.name, isSecure ? secured(field.value) : field.value)
+      default: kept.append(field.name, field.value)
+      }
+    }
+    kept.append("Content-Security-Policy", "frame-ancestors 'none'")
+    kept.append("X-Frame-Options", "DENY")
+    if !kept.contains("Referrer-Policy") { kept.append("Referrer-Policy", "same-origin") }
+    if !kept.contains("Cache-Control") { kept.append("Cache-Control", "no-store") }
+    response.headers = kept
+  }
+
+  /// Removes the directive `form-action` from the policies in the field. The policies are separated by commas (Content
+  /// Security Policy Level 3, section 2.2).
+  private static func withoutFormAction(_ field: String) -> String {
+    field.split(separator: ",").map { policy in
+      policy.split(separator: ";").map { $0.trimmed(while: \.isBlank) }.filter { directive in
+        !directive.isEmpty && directive.prefix { !$0.isBlank }.lowercased() != "form-action"
+      }.joined(separator: "; ")
+    }.filter { !$0.isEmpty }.joined(separator: ", ")
+  }
+
+  /// Adds the attribute `Secure` if it is missing. An upstream omits it if it does not know that browsers use https.
+  static func secured(_ cookie: String) -> String {
+    let isSecure = cookie.split(separator: ";").dropFirst().contains { attribute in
+      attribute.drop { $0 == " " }.lowercased() == "secure"
+    }
+    return isSecure ? cookie : cookie + "; Secure"
   }
 }

@@ -1,3 +1,6 @@
+import Enforcement
+import OAuth
+
 /// The content of an error page: the status, and details for the developer of the app.
 public struct ErrorPage: Sendable {
   /// The HTTP status, 400 to 599.
@@ -25,5 +28,19 @@ public struct ErrorPage: Sendable {
     self.detail = detail
     self.transaction = transaction
     self.retryAfter = retryAfter
+  }
+}
+
+extension ErrorPage {
+  /// The value of `Retry-After`, in seconds, if the upstream or the store is unavailable or the gateway has reached a
+  /// limit.
+  static let retryDelay = 5
+
+  /// Creates the page for a rejection.
+  init(_ rejection: Rejection, detail: String? = nil, transaction: TransactionID? = nil) {
+    self.init(
+      status: rejection.status, rule: rejection.ruleID, section: rejection.reference,
+      detail: detail ?? rejection.errorDescription, transaction: transaction?.description,
+      retryAfter: rejection.status == 503 ? ErrorPage.retryDelay : nil)
   }
 }
