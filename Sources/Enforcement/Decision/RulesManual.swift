@@ -1,3 +1,5 @@
+import OAuth
+
 /// The explanations of the rejections as Markdown, for `docs/rules.md` and for `proofgate rules`.
 public enum RulesManual {
   /// The width of the lines, in characters.

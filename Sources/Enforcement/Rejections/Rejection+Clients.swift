@@ -1,3 +1,5 @@
+import OAuth
+
 extension Rejection {
   /// The identity of the client that sends a request, and its authentication.
   static let clients = Subject(

@@ -1,3 +1,5 @@
+import OAuth
+
 extension Rejection {
   /// The authorization codes that clients redeem at the token endpoint.
   static let codes = Subject(

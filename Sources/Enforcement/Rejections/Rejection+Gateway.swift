@@ -1,3 +1,5 @@
+import OAuth
+
 extension Rejection {
   /// The paths, host names, transport and limits of the gateway.
   static let gateway = Subject(

@@ -1,3 +1,5 @@
+import OAuth
+
 extension Rejection {
   /// The grant types and their parameters.
   static let grants = Subject(

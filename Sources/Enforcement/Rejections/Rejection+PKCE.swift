@@ -1,3 +1,5 @@
+import OAuth
+
 extension Rejection {
   /// The code challenge and the code verifier.
   static let pkce = Subject(

@@ -1,3 +1,5 @@
+import OAuth
+
 extension Rejection {
   /// The redirect URI of a request.
   static let redirectURIs = Subject(

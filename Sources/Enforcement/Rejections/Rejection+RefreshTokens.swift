@@ -1,3 +1,5 @@
+import OAuth
+
 extension Rejection {
   /// The refresh tokens that clients use at the token endpoint.
   static let refreshTokens = Subject(

@@ -1,3 +1,5 @@
+import OAuth
+
 extension Rejection {
   /// Request objects, references to requests, and pushed authorization requests.
   static let requestReferences = Subject(

@@ -1,3 +1,5 @@
+import OAuth
+
 extension Rejection {
   /// The form of a request: its method, body and parameters.
   static let requests = Subject(

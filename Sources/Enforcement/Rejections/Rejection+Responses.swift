@@ -1,3 +1,5 @@
+import OAuth
+
 extension Rejection {
   /// The response type, the response mode and the `state` of an authorization request.
   static let responses = Subject(

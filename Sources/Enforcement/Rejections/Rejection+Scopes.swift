@@ -1,3 +1,5 @@
+import OAuth
+
 extension Rejection {
   /// The scope of a request.
   static let scopes = Subject(

@@ -1,3 +1,5 @@
+import OAuth
+
 extension Rejection {
   /// A sign-in between the authorization request and its response.
   static let signIns = Subject(

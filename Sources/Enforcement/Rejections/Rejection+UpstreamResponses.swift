@@ -1,3 +1,5 @@
+import OAuth
+
 extension Rejection {
   /// The responses of the server.
   static let upstreamResponses = Subject(

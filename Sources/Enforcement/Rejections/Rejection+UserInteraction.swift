@@ -1,3 +1,5 @@
+import OAuth
+
 extension Rejection {
   /// The browser and the consent of the user.
   static let userInteraction = Subject(
