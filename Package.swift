@@ -52,6 +52,8 @@ let package = Package(
 
     // Bytes as text: the scanning and decoding that all parsers share.
     module("ByteText", settings: crossModule),
+    // Durations and points in time by their units, and the calendar.
+    module("Time", settings: crossModule),
 
     // The field: values and decisions, no I/O.
     module("OAuth", ["ByteText", "Cryptography"], settings: crossModule),
@@ -118,6 +120,7 @@ let package = Package(
     tests("TelemetryTests", ["Telemetry"]),
     tests("ReactorTests", ["Reactor"]),
     tests("ByteTextTests", ["ByteText", "Cryptography"]),
+    tests("TimeTests", ["Time"]),
     tests("CompressionTests", ["Compression"]),
     tests("HTTP1Tests", ["HTTP1", "HTTP"]),
     // Frames as a test writes and reads them.
