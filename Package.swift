@@ -67,16 +67,16 @@ let package = Package(
     module("Compression", ["ByteText", "CZlib"]),
 
     // What is kept and how it is sealed.
-    module("Sealing", ["OAuth", "ByteText", "Cryptography"], settings: dataPath),
+    module("Sealing", ["OAuth", "ByteText", "Cryptography", "Time"], settings: dataPath),
     module("Stores", ["OAuth", "Cryptography"], settings: crossModule),
 
     // The proxy: knows no OAuth.
     module("Reactor", ["CLinux"], settings: dataPath),
     module("TLS", ["Reactor", "Cryptography", "COpenSSL", "CLinux"], settings: dataPath),
-    module("HTTP", ["ByteText"], settings: crossModule),
+    module("HTTP", ["ByteText", "Time"], settings: crossModule),
     module("HTTP1", ["ByteText"], settings: dataPath),
     module("HTTP2", ["CNghttp2", "Reactor", "ByteText"], settings: dataPath),
-    module("Telemetry", ["ByteText"], settings: crossModule),
+    module("Telemetry", ["ByteText", "Time"], settings: crossModule),
     module(
       "Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "ByteText", "Compression", "Telemetry"], settings: dataPath),
 
@@ -88,7 +88,7 @@ let package = Package(
         "TLS", "HTTP", "HTTP1", "HTTP2", "Reactor", "Telemetry",
       ], settings: dataPath),
     module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression"]),
-    module("PolicyFile", ["Policy", "OAuth", "YAML", "ByteText", "Cryptography"]),
+    module("PolicyFile", ["Policy", "OAuth", "YAML", "ByteText", "Cryptography", "Time"]),
 
     // The content of `proofgate demo`: a server without PKCE, an app, a browser and a user.
     module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "ByteText", "Cryptography"]),

@@ -1,5 +1,6 @@
 internal import ByteText
 internal import Cryptography
+internal import Time
 
 /// A file of sealing keys, which all replicas share. It contains comments, and one key per line:
 ///
@@ -42,7 +43,7 @@ public struct KeyFile: Sendable {
     for key in keys {
       let secret = key.state == .retired ? "-" : Base64URL.encode(key.secret)
       let padding = String(repeating: " ", count: 43 - min(43, secret.utf8.count))
-      text += "\(key.id)   \(UTCTime.text(key.created))  \(secret)\(padding)  \(key.state.rawValue)\n"
+      text += "\(key.id)   \(UnixTime(seconds: key.created).text)  \(secret)\(padding)  \(key.state.rawValue)\n"
     }
     return text
   }

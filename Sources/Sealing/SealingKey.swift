@@ -1,4 +1,5 @@
 internal import Cryptography
+internal import Time
 
 /// A key of the key ring. Its description omits the secret.
 public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
@@ -28,7 +29,7 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
   /// The id and the state, without the secret.
   public var description: String { "\(id) \(state.rawValue)" }
   /// The time of creation as the key file writes it: UTC, in the form of RFC 3339.
-  public var createdText: String { UTCTime.text(created) }
+  public var createdText: String { UnixTime(seconds: created).text }
 
   /// All members except the secret, so that `dump` does not print it.
   public var customMirror: Mirror { Mirror(self, children: ["id": id, "created": created, "state": state]) }

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import Time
 
 /// The decision log: one JSON line for each judged request, i.e. each request to which the rules were applied, and a few
 /// lines about removed header fields and about lines that were dropped. One thread writes the lines.
@@ -133,7 +134,7 @@ public final class DecisionLog: Sendable {
     }
     if writer.dropped > 0 {
       writer.line.open()
-      writer.line.appendMember("time", Timestamp.text(now()))
+      writer.line.appendMember("time", Timestamp(milliseconds: now()).text)
       writer.line.appendMember("event", "dropped")
       writer.line.appendMember("lines", Int(clamping: writer.dropped))
       writer.line.close()

@@ -1,3 +1,5 @@
+internal import Time
+
 extension DecisionRecord {
   /// The version of the line format. It is incremented if the meaning of a member changes, but not for new members.
   static let formatVersion = 1
@@ -8,7 +10,7 @@ extension DecisionRecord {
   func write(to line: inout JSONLine) {
     line.open()
     line.appendMember("v", DecisionRecord.formatVersion)
-    line.appendMember("time", Timestamp.text(time))
+    line.appendMember("time", Timestamp(milliseconds: time).text)
     line.appendMember("event", "decision")
     if let request { line.appendMember("request", request) }
     if let transaction { line.appendMember("transaction", transaction) }
