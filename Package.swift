@@ -71,23 +71,24 @@ let package = Package(
     module("Stores", ["OAuth", "Cryptography"], settings: crossModule),
 
     // The proxy: knows no OAuth.
-    module("Reactor", ["CLinux"], settings: dataPath),
-    module("TLS", ["Reactor", "Cryptography", "COpenSSL", "CLinux"], settings: dataPath),
+    module("Reactor", ["CLinux", "Time"], settings: dataPath),
+    module("TLS", ["Reactor", "Cryptography", "COpenSSL", "CLinux", "Time"], settings: dataPath),
     module("HTTP", ["ByteText", "Time"], settings: crossModule),
     module("HTTP1", ["ByteText"], settings: dataPath),
-    module("HTTP2", ["CNghttp2", "Reactor", "ByteText"], settings: dataPath),
+    module("HTTP2", ["CNghttp2", "Reactor", "ByteText", "Time"], settings: dataPath),
     module("Telemetry", ["ByteText", "Time"], settings: crossModule),
     module(
-      "Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "ByteText", "Compression", "Telemetry"], settings: dataPath),
+      "Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "ByteText", "Compression", "Telemetry", "Time"],
+      settings: dataPath),
 
     // What the operator runs.
     module(
       "Gateway",
       [
         "Enforcement", "PathReading", "Policy", "OAuth", "Sealing", "Stores", "ByteText", "Cryptography", "Proxy",
-        "TLS", "HTTP", "HTTP1", "HTTP2", "Reactor", "Telemetry",
+        "TLS", "HTTP", "HTTP1", "HTTP2", "Reactor", "Telemetry", "Time",
       ], settings: dataPath),
-    module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression"]),
+    module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression", "Time"]),
     module("PolicyFile", ["Policy", "OAuth", "YAML", "ByteText", "Cryptography", "Time"]),
 
     // The content of `proofgate demo`: a server without PKCE, an app, a browser and a user.
@@ -96,13 +97,13 @@ let package = Package(
       "Demo",
       [
         "LegacyServer", "Gateway", "Sealing", "Policy", "OAuth", "Proxy", "HTTP", "HTTP1", "TLS", "Reactor",
-        "ByteText", "Cryptography",
+        "ByteText", "Cryptography", "Time",
       ]),
     .executableTarget(
       name: "proofgate",
       dependencies: [
         "Gateway", "Admin", "PolicyFile", "Enforcement", "Demo", "Proxy", "Reactor", "TLS", "HTTP", "HTTP2", "Policy",
-        "Sealing", "Stores", "Telemetry", "Cryptography", "YAML",
+        "Sealing", "Stores", "Telemetry", "Cryptography", "Time", "YAML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
@@ -118,7 +119,7 @@ let package = Package(
     tests("SealingTests", ["Sealing", "OAuth", "ByteText", "Cryptography"]),
     tests("StoresTests", ["Stores", "OAuth"]),
     tests("TelemetryTests", ["Telemetry"]),
-    tests("ReactorTests", ["Reactor"]),
+    tests("ReactorTests", ["Reactor", "Time"]),
     tests("ByteTextTests", ["ByteText", "Cryptography"]),
     tests("TimeTests", ["Time"]),
     tests("CompressionTests", ["Compression"]),
@@ -126,13 +127,13 @@ let package = Package(
     // Frames as a test writes and reads them.
     .target(
       name: "HTTP2TestSupport", dependencies: ["CNghttp2"], path: "Tests/HTTP2TestSupport", swiftSettings: settings),
-    tests("HTTP2Tests", ["HTTP2TestSupport", "HTTP2", "Reactor"]),
-    tests("TLSTests", ["TLSTestSupport", "TLS", "Cryptography"]),
+    tests("HTTP2Tests", ["HTTP2TestSupport", "HTTP2", "Reactor", "Time"]),
+    tests("TLSTests", ["TLSTestSupport", "TLS", "Cryptography", "Time"]),
     tests(
       "ProxyTests",
       [
         "HTTP2TestSupport", "TLSTestSupport", "TLS", "Proxy", "Compression", "Reactor", "HTTP", "HTTP1", "HTTP2",
-        "Telemetry",
+        "Telemetry", "Time",
       ]),
     tests("LegacyServerTests", ["Demo", "LegacyServer", "OAuth", "HTTP"]),
     tests("DemoTests", ["Demo", "LegacyServer", "OAuth", "HTTP", "ByteText", "Cryptography"]),
@@ -140,13 +141,13 @@ let package = Package(
       "AdminTests",
       [
         "ClientTestSupport", "Admin", "Compression", "Policy", "OAuth", "Telemetry", "LegacyServer", "Proxy", "Reactor",
-        "HTTP",
+        "HTTP", "Time",
       ]),
     tests(
       "CLITests",
       [
         "ClientTestSupport", "GatewayTestSupport", "TLSTestSupport", "proofgate", "Demo", "LegacyServer", "OAuth",
-        "Cryptography", "Reactor", "HTTP", "Telemetry",
+        "Cryptography", "Reactor", "HTTP", "Telemetry", "Time",
       ]),
     // Certificates that tests trust.
     .target(
@@ -169,7 +170,7 @@ let package = Package(
         "GatewayTestSupport", "HTTP2TestSupport", "TLSTestSupport", "Gateway", "Compression", "Enforcement",
         "Demo", "LegacyServer", "PathReading", "Policy",
         "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Telemetry", "ByteText", "Cryptography", "Proxy", "Reactor",
-        "HTTP", "HTTP1", "HTTP2",
+        "HTTP", "HTTP1", "HTTP2", "Time",
       ]),
     // Each clause of docs/conformance.tsv, against a running gateway. Names begin with the clauses that they prove.
     tests(

@@ -58,14 +58,14 @@ final class AdminHandler: RequestHandler {
     let problem = await probe.problem()
     let state = status.current
     let readiness = Readiness(
-      state, stalledLoops: status.markStalledLoops(now: AdminHandler.monotonic),
+      state, stalledLoops: status.markStalledLoops(now: SystemClock.monotonicTime()),
       upstreamProblem: problem.map { "\(state.policy.upstream) cannot be reached: \($0)" })
     return .response(
       AdminHandler.response(readiness.ready ? 200 : 503, "application/json", readiness.json))
   }
 
   private func metrics() -> Response {
-    _ = status.markStalledLoops(now: AdminHandler.monotonic)
+    _ = status.markStalledLoops(now: SystemClock.monotonicTime())
     let text = PrometheusText.render(
       status.metrics.snapshot(), process: .current(), version: status.version, startTime: status.startTime)
     return AdminHandler.response(200, PrometheusText.contentType, Array(text.utf8))
@@ -117,6 +117,4 @@ final class AdminHandler: RequestHandler {
 
   /// Milliseconds since 1970.
   private static var now: Int64 { SystemClock.realMilliseconds() }
-  /// Milliseconds of the monotonic clock.
-  private static var monotonic: UInt64 { SystemClock.monotonicMilliseconds() }
 }

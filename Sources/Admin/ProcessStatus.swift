@@ -2,6 +2,7 @@ public import Policy
 public import Reactor
 internal import Synchronization
 public import Telemetry
+import Time
 
 /// The state of the running process, which the admin listener shows. The main program writes it; the admin thread reads
 /// it.
@@ -22,9 +23,8 @@ public final class ProcessStatus: Sendable {
     var loops: [EventLoop] = []
   }
 
-  /// The duration of one turn, in milliseconds, above which an event loop counts as stalled. A busy turn takes a
-  /// thousandth of this.
-  static let stallMilliseconds: UInt64 = 1000
+  /// The duration of one turn above which an event loop counts as stalled. A busy turn takes a thousandth of this.
+  static let stall: Milliseconds = 1_000
 
   /// The version of the program.
   public let version: String
@@ -68,12 +68,10 @@ public final class ProcessStatus: Sendable {
   /// Records in the metrics which event loops have been stalled for more than a second. Returns their number.
   ///
   /// The admin handler calls this function on a request, so that no timer is needed.
-  ///
-  /// - Parameter now: The monotonic time in milliseconds.
-  func markStalledLoops(now: UInt64) -> Int {
+  func markStalledLoops(now: MonotonicTime) -> Int {
     var stalled = 0
     for (loop, worker) in zip(current.loops, metrics.workers) {
-      let isStalled = loop.stalledMilliseconds(at: now) > ProcessStatus.stallMilliseconds
+      let isStalled = loop.turnDuration(at: now) > ProcessStatus.stall
       worker.setStalled(isStalled)
       if isStalled { stalled += 1 }
     }

@@ -1,23 +1,23 @@
 import Proxy
 public import Reactor
 public import TLS
+import Time
 
 /// Tests whether the upstream accepts connections, and TLS handshakes if it uses TLS. It does so only on request, so
 /// that an idle process never wakes up.
 ///
 /// Used only on the thread of its poller.
 public final class UpstreamProbe {
-  /// The age in milliseconds up to which a result is reused, so that probes of several orchestrators cost the upstream
-  /// one connection.
-  private static let freshMilliseconds: UInt64 = 2_000
-  /// The maximum time of a test in milliseconds. Orchestrators wait one second for a probe by default.
-  private static let timeout = 900
+  /// The age up to which a result is reused, so that probes of several orchestrators cost the upstream one connection.
+  private static let freshness: Milliseconds = 2_000
+  /// The maximum time of a test. Orchestrators wait one second for a probe by default.
+  private static let timeout: Milliseconds = 900
 
   private let poller: Poller
   private let resolver: Resolver
   private let tls: @Sendable () -> TLSClient?
   private let handshakes: HandshakeGate
-  private var latest: (problem: String?, at: UInt64)?
+  private var latest: (problem: String?, at: MonotonicTime)?
   private var isRunning = false
   private var lookUp: NameLookUp?
   private var waiting: [Waiter] = []
@@ -34,15 +34,15 @@ public final class UpstreamProbe {
 
   /// Returns the reason why the upstream does not accept connections; `nil` if it does.
   public func problem() async -> String? {
-    if let latest, poller.now - latest.at < UpstreamProbe.freshMilliseconds { return latest.problem }
+    if let latest, poller.now - latest.at < UpstreamProbe.freshness { return latest.problem }
     if isRunning {
       let waiter = Waiter(poller)
       waiting.append(waiter)
-      let wake = await waiter.sleep(until: poller.deadline(after: 2 * UpstreamProbe.timeout))
+      let wake = await waiter.sleep(until: poller.deadline(after: UpstreamProbe.timeout * 2))
       waiting.removeAll { $0 === waiter }
       waiter.retire()
       // After a timeout, `latest` is the result of an earlier test, which does not describe the current state.
-      guard wake == .ready, let latest else { return "no answer within \(2 * UpstreamProbe.timeout) ms" }
+      guard wake == .ready, let latest else { return "no answer within \(UpstreamProbe.timeout.count * 2) ms" }
       return latest.problem
     }
     isRunning = true
@@ -62,7 +62,7 @@ public final class UpstreamProbe {
     switch await lookUpAddresses(waiter, until: deadline) {
     case .success(let found)?: addresses = found
     case .failure(let error)?: return error.description
-    case nil: return "no answer to the look-up of `\(resolver.host)` within \(UpstreamProbe.timeout) ms"
+    case nil: return "no answer to the look-up of `\(resolver.host)` within \(UpstreamProbe.timeout.count) ms"
     }
     var problem = "no address"
     for address in addresses {
@@ -72,7 +72,7 @@ public final class UpstreamProbe {
         return await handshake(socket, waiter, deadline).map { "\(address): \($0)" }
       } catch {
         switch error {
-        case .timedOut: return "no answer from \(address) within \(UpstreamProbe.timeout) ms"
+        case .timedOut: return "no answer from \(address) within \(UpstreamProbe.timeout.count) ms"
         case .abandoned: return "the probe was cancelled"
         case .failed(let error): problem = "\(address): \(error)"
         }

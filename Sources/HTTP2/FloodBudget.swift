@@ -1,3 +1,5 @@
+internal import Time
+
 /// The number of resets and of control frames (frames that carry no part of a request) that are still allowed on a
 /// connection: two token buckets that fill with time.
 struct FloodBudget {
@@ -13,8 +15,9 @@ struct FloodBudget {
       level = capacity * 1000
     }
 
-    mutating func fill(milliseconds: Int) {
-      earn(thousandths: milliseconds.multipliedReportingOverflow(by: perSecond).partialValue)
+    mutating func fill(after time: Milliseconds) {
+      // A unit a second is a thousandth of a unit in each millisecond.
+      earn(thousandths: time.count.multipliedReportingOverflow(by: perSecond).partialValue)
     }
 
     mutating func earn(thousandths: Int) {
@@ -30,7 +33,7 @@ struct FloodBudget {
 
   private var resets: Bucket
   private var control: Bucket
-  private var updated: UInt64?
+  private var updated: MonotonicTime?
   /// The number of control frames, in thousandths, that each HEADERS or DATA frame in either direction earns: a request
   /// comes with a WINDOW_UPDATE or two and perhaps a PRIORITY, a DATA frame with two WINDOW_UPDATEs.
   private static let earnings = 4_000
@@ -40,13 +43,13 @@ struct FloodBudget {
     control = Bucket(capacity: limits.controlFrames, perSecond: limits.controlFramesPerSecond)
   }
 
-  /// Advances time to `now`, in monotonic milliseconds.
-  mutating func advance(to now: UInt64) {
+  /// Advances time to `now`.
+  mutating func advance(to now: MonotonicTime) {
     if let updated, now > updated {
-      // An hour is enough to fill both buckets, and its milliseconds fit into an `Int`.
-      let passed = Int(min(now - updated, 3_600_000))
-      resets.fill(milliseconds: passed)
-      control.fill(milliseconds: passed)
+      // An hour is enough to fill both buckets.
+      let passed = min(now - updated, 3_600_000)
+      resets.fill(after: passed)
+      control.fill(after: passed)
     }
     updated = max(now, updated ?? 0)
   }

@@ -3,6 +3,7 @@ import HTTP1
 import HTTP2
 import Reactor
 import Telemetry
+import Time
 
 /// One HTTP/2 connection of a client.
 ///
@@ -76,8 +77,8 @@ final class HTTP2Connection: Activity {
   private static let yieldAfter = 64 * 1024
   /// The maximum number of spare tasks: as many as most connections have concurrent streams.
   private static let spareLimit = 16
-  /// The time in milliseconds after which an idle connection parks.
-  private static let pause = 1_000
+  /// The time after which an idle connection parks.
+  private static let pause: Milliseconds = 1_000
 
   init(_ base: ServerConnection) {
     self.base = base

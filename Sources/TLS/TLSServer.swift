@@ -1,5 +1,6 @@
 internal import COpenSSL
 public import Cryptography
+public import Time
 
 /// The configuration of a TLS listener.
 public struct TLSServerSettings: Sendable {
@@ -16,8 +17,8 @@ public struct TLSServerSettings: Sendable {
   public var requiresClientCertificate = false
   /// The protocols for ALPN, the preferred one first (RFC 7301).
   public var applicationProtocols = ["http/1.1"]
-  /// The time that a handshake may take, in milliseconds.
-  public var handshakeTimeout = 10_000
+  /// The time that a handshake may take.
+  public var handshakeTimeout: Milliseconds = 10_000
 
   /// Creates settings with these certificates and the default values.
   public init(identities: [TLSIdentity]) {
@@ -28,8 +29,8 @@ public struct TLSServerSettings: Sendable {
 /// The server side of TLS for one listener. Immutable and shared by all workers; a reload replaces it, and existing
 /// connections keep the one with which they began.
 @safe public final class TLSServer: Sendable {
-  /// The time that a handshake may take, in milliseconds.
-  public let handshakeTimeout: Int
+  /// The time that a handshake may take.
+  public let handshakeTimeout: Milliseconds
   /// The certificates that clients receive, the default first.
   public let certificates: [CertificateChain]
   let context: TLSContext
@@ -65,7 +66,7 @@ public struct TLSServerSettings: Sendable {
     try context.use(identity)
     // Tickets contain the whole session: the server stores none, and every worker can resume every session.
     unsafe co_set_session_cache_off(pointer)
-    unsafe SSL_CTX_set_timeout(pointer, Int(TicketKeys.lifetime))
+    unsafe SSL_CTX_set_timeout(pointer, TicketKeys.lifetime.count)
     unsafe SSL_CTX_set_alpn_select_cb(pointer, chooseProtocol, nil)
     var scope: [UInt8] = [settings.requiresClientCertificate ? 1 : 0]
     if let authorities = settings.clientAuthorities {

@@ -2,6 +2,7 @@ internal import COpenSSL
 internal import Cryptography
 internal import Reactor
 internal import Synchronization
+internal import Time
 
 /// The keys that encrypt session tickets (RFC 5077; RFC 8446, section 4.6.1), shared by the whole process, so that a
 /// session can be resumed on every worker and after a reload.
@@ -10,46 +11,52 @@ internal import Synchronization
 /// any more, and the creation of the next ticket discards it, so that its tickets can never be decrypted again. There
 /// is no timer, so an idle process does not wake up.
 public final class TicketKeys: Sendable {
-  /// The number of seconds for which a key encrypts.
-  static let sealing: Int64 = 3_600
-  /// The number of seconds for which a session can be resumed.
-  static let lifetime: Int64 = 7_200
+  /// The time for which a key encrypts.
+  static let sealing: Seconds = 3_600
+  /// The time for which a session can be resumed.
+  static let lifetime: Seconds = 7_200
 
   struct Key {
     let name: [UInt8]
     let encryption: [UInt8]
     let authentication: [UInt8]
-    let created: Int64
+    let created: MonotonicTime
 
-    init(now: Int64) {
+    init(now: MonotonicTime) {
       name = randomBytes(16)
       encryption = randomBytes(32)
       authentication = randomBytes(32)
       created = now
     }
+
+    func isCurrent(at now: MonotonicTime) -> Bool { now < created + Milliseconds(TicketKeys.sealing) }
+
+    func hasExpired(at now: MonotonicTime) -> Bool {
+      now >= created + Milliseconds(TicketKeys.sealing + TicketKeys.lifetime)
+    }
   }
 
   private let keys = Mutex<[Key]>([])
-  private let now: @Sendable () -> Int64
+  private let now: @Sendable () -> MonotonicTime
 
   /// Creates an empty set of keys.
   ///
-  /// - Parameter now: returns seconds on a monotonic clock.
-  init(now: @escaping @Sendable () -> Int64) {
+  /// - Parameter now: returns the current time.
+  init(now: @escaping @Sendable () -> MonotonicTime) {
     self.now = now
   }
 
   /// Creates an empty set of keys that uses the monotonic clock of the system.
   public convenience init() {
-    self.init { Int64(SystemClock.monotonicNanoseconds() / 1_000_000_000) }
+    self.init { SystemClock.monotonicTime() }
   }
 
   /// Returns the key that encrypts now. Creates a key if necessary, and discards expired keys.
   func current() -> Key {
     let now = now()
     return keys.withLock { keys in
-      keys.removeAll { now - $0.created >= TicketKeys.sealing + TicketKeys.lifetime }
-      if let newest = keys.last, now - newest.created < TicketKeys.sealing { return newest }
+      keys.removeAll { $0.hasExpired(at: now) }
+      if let newest = keys.last, newest.isCurrent(at: now) { return newest }
       let key = Key(now: now)
       keys.append(key)
       return key
@@ -60,10 +67,8 @@ public final class TicketKeys: Sendable {
   func find(_ name: [UInt8]) -> (key: Key, isCurrent: Bool)? {
     let now = now()
     return keys.withLock { keys in
-      guard let key = keys.first(where: { $0.name == name }) else { return nil }
-      let age = now - key.created
-      guard age < TicketKeys.sealing + TicketKeys.lifetime else { return nil }
-      return (key, age < TicketKeys.sealing)
+      guard let key = keys.first(where: { $0.name == name }), !key.hasExpired(at: now) else { return nil }
+      return (key, key.isCurrent(at: now))
     }
   }
 }

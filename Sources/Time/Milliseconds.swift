@@ -50,6 +50,10 @@ public struct Milliseconds: Hashable, Comparable, Sendable, ExpressibleByInteger
   @inlinable
   public static func += (a: inout Milliseconds, b: Milliseconds) { a = a + b }
 
+  /// Subtracts a duration.
+  @inlinable
+  public static func -= (a: inout Milliseconds, b: Milliseconds) { a = a - b }
+
   /// Returns a multiple of a duration.
   @inlinable
   public static func * (a: Milliseconds, factor: Int) -> Milliseconds { Milliseconds(a.count * factor) }

@@ -1,15 +1,16 @@
 import Reactor
 import Synchronization
 import Telemetry
+import Time
 
 /// Runs the thread that writes the decision log to its destination.
 final class LogWriter: Sendable {
   let log: DecisionLog
   private let hasEnded = Atomic<Bool>(false)
-  /// The time for which records are collected before they are written together, in milliseconds.
-  private static let batchTime = 10
-  /// The maximum time for writing the last lines when the process ends, in milliseconds.
-  static let endTimeout = 5_000
+  /// The time for which records are collected before they are written together.
+  private static let batchTime: Milliseconds = 10
+  /// The maximum time for writing the last lines when the process ends.
+  static let endTimeout: Milliseconds = 5_000
 
   /// Returns the destination that the option `--log` names.
   static func destination(_ option: String) -> LogFile.Destination {
@@ -60,7 +61,7 @@ final class LogWriter: Sendable {
       // Records of the next 10 ms go into the same write, because a write and a thread switch per request would cost
       // more than the decision. The workers' buffers have room for the records of several such periods. Another signal
       // ends the pause early, for example when the file must be reopened: later records belong in the new file.
-      descriptor.pause(milliseconds: LogWriter.batchTime)
+      descriptor.pause(atMost: LogWriter.batchTime)
     }
   }
 

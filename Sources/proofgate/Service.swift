@@ -8,6 +8,7 @@ import Stores
 import Synchronization
 import TLS
 import Telemetry
+import Time
 
 /// Runs the gateway from start to end. The service runs on the event loop of the main thread, which has no other work;
 /// the workers have their own threads.
@@ -288,7 +289,8 @@ final class Service {
     let gateway = configuration.policy.gateway
     Console.say("draining, for at most \(gateway.drainTimeout) ms")
     let cut = await parts.gateway.server.drain(
-      delay: gateway.drainDelay, timeout: max(0, gateway.drainTimeout - gateway.drainDelay), clock: poller.waitClock)
+      delay: Milliseconds(gateway.drainDelay), timeout: Milliseconds(max(0, gateway.drainTimeout - gateway.drainDelay)),
+      clock: poller.waitClock)
     await parts.writer.stop(poller.waitClock)
     await parts.admin?.stop()
     Console.say(cut == 0 ? "ended" : "ended; \(Service.counted(cut, "connection")) had to be cut")

@@ -2,6 +2,7 @@ import Cryptography
 public import Policy
 import Proxy
 public import TLS
+import Time
 
 /// The TLS servers and the TLS client of a policy, with their certificates and keys loaded.
 public struct GatewayTLS: Sendable {
@@ -63,7 +64,7 @@ extension TLSServerSettings {
     ciphers = tls.ciphers.map(\.rawValue)
     clientAuthorities = tls.clientAuthorities
     requiresClientCertificate = tls.clientCertificate == .require
-    handshakeTimeout = tls.handshakeTimeout
+    handshakeTimeout = Milliseconds(tls.handshakeTimeout)
   }
 }
 

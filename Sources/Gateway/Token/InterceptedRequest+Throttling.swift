@@ -5,6 +5,7 @@ import Policy
 import Reactor
 import Stores
 import Telemetry
+import Time
 
 /// Limits on requests to the endpoints that clients call directly.
 ///
@@ -86,5 +87,5 @@ extension InterceptedRequest {
     return tokenThrottled("too many failed attempts", retryAfter: limiter.retryAfter(key, now: now) ?? 1)
   }
 
-  private var milliseconds: Int64 { Int64(SystemClock.monotonicMilliseconds()) }
+  private var milliseconds: Int64 { Int64(SystemClock.monotonicTime().milliseconds) }
 }
