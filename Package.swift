@@ -57,9 +57,10 @@ let package = Package(
 
     // The field: values and decisions, no I/O.
     module("OAuth", ["ByteText", "Cryptography"], settings: crossModule),
-    module("Policy", ["OAuth", "ByteText", "Cryptography"], settings: crossModule),
+    module("Policy", ["OAuth", "ByteText", "Cryptography", "Time"], settings: crossModule),
     module("PathReading", ["ByteText"], settings: crossModule),
-    module("Enforcement", ["Policy", "OAuth", "PathReading", "ByteText", "Cryptography"], settings: crossModule),
+    module(
+      "Enforcement", ["Policy", "OAuth", "PathReading", "ByteText", "Cryptography", "Time"], settings: crossModule),
 
     // Libraries behind a safe interface (docs/adr/0001).
     module("Cryptography", ["COpenSSL"], settings: dataPath),
@@ -113,7 +114,7 @@ let package = Package(
       name: "VectorsTestSupport", path: "Tests/VectorsTestSupport", exclude: ["vectors.json"], swiftSettings: settings),
     tests("OAuthTests", ["VectorsTestSupport", "OAuth", "ByteText"]),
     tests("CryptographyTests", ["TLSTestSupport", "Cryptography", "ByteText"]),
-    tests("PolicyFileTests", ["TLSTestSupport", "Cryptography", "PolicyFile", "Policy", "OAuth", "YAML"]),
+    tests("PolicyFileTests", ["TLSTestSupport", "Cryptography", "PolicyFile", "Policy", "OAuth", "Time", "YAML"]),
     tests("PathReadingTests", ["PathReading", "Policy"]),
     tests("EnforcementTests", ["Enforcement", "Policy", "OAuth", "ByteText"]),
     tests("SealingTests", ["Sealing", "OAuth", "ByteText", "Cryptography"]),

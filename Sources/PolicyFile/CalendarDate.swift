@@ -3,8 +3,8 @@ import Time
 /// A day of the Gregorian calendar in UTC, written as `full-date` of RFC 3339: `2027-03-31`.
 struct CalendarDate: Equatable {
   let text: String
-  /// The end of the day, in seconds since 1970.
-  let endsAt: Int64
+  /// The end of the day.
+  let endsAt: UnixTime
 
   /// Parses a date. The result is `nil` for any other notation, for a day that the month does not have, and for a year
   /// before 1970.
@@ -16,6 +16,6 @@ struct CalendarDate: Equatable {
       let date = GregorianDate(year: year, month: month, day: day)
     else { return nil }
     self.text = text
-    endsAt = Int64((date.daysSince1970 + 1) * 86_400)
+    endsAt = UnixTime(seconds: Int64((date.daysSince1970 + 1) * 86_400))
   }
 }

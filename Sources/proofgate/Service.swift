@@ -287,10 +287,9 @@ final class Service {
 
   private func end(_ parts: Parts) async {
     let gateway = configuration.policy.gateway
-    Console.say("draining, for at most \(gateway.drainTimeout) ms")
+    Console.say("draining, for at most \(gateway.drainTimeout.count) ms")
     let cut = await parts.gateway.server.drain(
-      delay: Milliseconds(gateway.drainDelay), timeout: Milliseconds(max(0, gateway.drainTimeout - gateway.drainDelay)),
-      clock: poller.waitClock)
+      delay: gateway.drainDelay, timeout: max(0, gateway.drainTimeout - gateway.drainDelay), clock: poller.waitClock)
     await parts.writer.stop(poller.waitClock)
     await parts.admin?.stop()
     Console.say(cut == 0 ? "ended" : "ended; \(Service.counted(cut, "connection")) had to be cut")

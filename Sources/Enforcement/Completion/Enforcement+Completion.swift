@@ -1,6 +1,7 @@
 internal import ByteText
 public import OAuth
 public import Policy
+import Time
 
 /// The facts about an authorization response of the upstream.
 public struct CompletionFacts: Sendable {
@@ -129,7 +130,7 @@ extension Enforcement {
       return .forward(
         CompletionPermit(
           client: client, transaction: transaction, upstreamCode: Secret(code),
-          code: transaction.issuing(Secret(code), expiry: now + Int64(client.codeLifetime)), redirect: redirect,
+          code: transaction.issuing(Secret(code), expiry: now + Int64(client.codeLifetime.count)), redirect: redirect,
           extra: extra))
     case (.absent, .value(let error)):
       let mapped = OAuthErrorCode(upstreamAuthorizationError: error)

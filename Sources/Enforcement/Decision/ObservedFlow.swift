@@ -2,6 +2,7 @@ internal import ByteText
 import Cryptography
 public import OAuth
 public import Policy
+import Time
 
 /// The first 128 bits of a SHA-256 digest. It is stored in place of a value that must not be stored itself.
 public struct ShortDigest: Hashable, Sendable, CustomStringConvertible {
@@ -89,7 +90,7 @@ extension Enforcement {
     var rejections: [Rejection] = []
     if id.map({ ShortDigest($0.rawValue) }) != flow.client { rejections.append(.codeIssuedToOtherClient) }
     if isSecondUse { rejections.append(.codeUsed) }
-    if let client, age >= Int64(client.codeLifetime) { rejections.append(.codeExpired) }
+    if let client, age >= Int64(client.codeLifetime.count) { rejections.append(.codeExpired) }
     let isExcused = client?.profile == .oauth21 && flow.challenge != .none
     switch request.parameters[.redirectURI].map({ ShortDigest($0) }) {
     case nil where flow.redirectURI == nil || isExcused: break

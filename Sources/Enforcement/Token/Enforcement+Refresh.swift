@@ -1,5 +1,6 @@
 public import OAuth
 public import Policy
+import Time
 
 /// The facts for the rules on a refresh, after the gateway has decrypted the refresh token.
 struct RefreshContext: Sendable {
@@ -53,7 +54,7 @@ extension Enforcement {
     _ request: RefreshRequest, opened: Opened<RefreshGrant>, policy: Policy, now: Int64
   ) -> DecisionWithFindings<RefreshPermit> {
     // The client may still have refresh tokens that the upstream issued before the gateway was installed.
-    let acceptsUnsealed = request.client.rawRefreshUntil.map { now < $0 } ?? false
+    let acceptsUnsealed = request.client.rawRefreshUntil.map { now < $0.seconds } ?? false
     switch opened {
     // The gateway seals no refresh tokens of this client, so this is an upstream token that resembles a sealed one.
     case .keyUnknown where request.client.keepsUpstreamRefreshTokens:

@@ -6,6 +6,7 @@ import Policy
 import Proxy
 import Sealing
 import Stores
+import Time
 
 /// The transaction to which a request belongs.
 struct RunningTransaction {
@@ -246,7 +247,7 @@ extension InterceptedRequest {
     do throws(StoreError) {
       let isClaimed = try await gateway.resources.codes.claim(
         permit.code.digest, for: transaction.id, holder: holder(permit.client),
-        lifetime: Int64(policy.upstream.codeLifetime), now: now)
+        lifetime: Int64(policy.upstream.codeLifetime.count), now: now)
       guard isClaimed else { return respond(with: .here(.answerReplayed), transaction: transaction) }
       return deliver(permit.response(code: gateway.sealer.seal(permit.code)), to: permit.client)
     } catch {

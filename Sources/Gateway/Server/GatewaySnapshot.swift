@@ -7,7 +7,6 @@ import Proxy
 import Reactor
 public import Sealing
 import TLS
-import Time
 
 /// The values that are derived from a policy. They are computed once, and every worker reads them.
 public final class GatewaySnapshot: Sendable {
@@ -67,22 +66,22 @@ public final class GatewaySnapshot: Sendable {
     settings.origin = gateway.origin.description
     settings.authority = gateway.origin.authority
     settings.privateCookie = cookie.name
-    settings.connectTimeout = Milliseconds(upstream.connectTimeout)
-    settings.responseTimeout = Milliseconds(upstream.responseTimeout)
+    settings.connectTimeout = upstream.connectTimeout
+    settings.responseTimeout = upstream.responseTimeout
     settings.upgrades = upstream.upgrades
     settings.strippedFields = upstream.strippedHeaders
     settings.keptFields = upstream.keptHeaders
     settings.cancelsHalfClosed = gateway.halfClose == .cancel
     let limits = gateway.limits
-    settings.headerTimeout = Milliseconds(limits.headerTimeout)
-    settings.bodyTimeout = Milliseconds(limits.bodyTimeout)
-    settings.idleTimeout = Milliseconds(limits.idleTimeout)
+    settings.headerTimeout = limits.headerTimeout
+    settings.bodyTimeout = limits.bodyTimeout
+    settings.idleTimeout = limits.idleTimeout
     settings.limits.head = HeadLimits(
       bytes: limits.headerBytes, fields: limits.headerFields, target: limits.targetLength)
     settings.limits.connections = limits.connections
     settings.limits.connectionsPerAddress = limits.connectionsPerAddress
     settings.limits.requestsPerConnection = limits.requestsPerConnection
-    settings.limits.requestTimeout = Milliseconds(limits.requestTimeout)
+    settings.limits.requestTimeout = limits.requestTimeout
     settings.limits.minimumRate = limits.minimumRate
     if gateway.http2 {
       var http2 = HTTP2Limits()

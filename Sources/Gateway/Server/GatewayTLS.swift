@@ -2,7 +2,6 @@ import Cryptography
 public import Policy
 import Proxy
 public import TLS
-import Time
 
 /// The TLS servers and the TLS client of a policy, with their certificates and keys loaded.
 public struct GatewayTLS: Sendable {
@@ -64,7 +63,7 @@ extension TLSServerSettings {
     ciphers = tls.ciphers.map(\.rawValue)
     clientAuthorities = tls.clientAuthorities
     requiresClientCertificate = tls.clientCertificate == .require
-    handshakeTimeout = Milliseconds(tls.handshakeTimeout)
+    handshakeTimeout = tls.handshakeTimeout
   }
 }
 

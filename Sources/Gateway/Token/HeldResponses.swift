@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Sealing
 import Stores
+import Time
 
 /// Keeps the response to a refresh for a short time, for an app that sends the same request twice or did not receive
 /// the response (`I-renewal`, `refresh_reuse_window`).
@@ -30,7 +31,7 @@ struct HeldResponses {
   private let key: StoreKey
   private let binding: SealBinding
   private var store: any EphemeralStore { intercepted.gateway.resources.store }
-  private var window: Int64 { Int64(permit.client.refreshReuseWindow) }
+  private var window: Int64 { Int64(permit.client.refreshReuseWindow.count) }
 
   /// - Parameters:
   ///   - presented: The refresh token as the client sent it.

@@ -6,6 +6,7 @@ import Proxy
 import Sealing
 import Stores
 import Telemetry
+import Time
 
 /// Handles one refresh request (RFC 6749, section 6; `I-renewal`).
 ///
@@ -73,10 +74,10 @@ struct TokenRefresher {
     var use = RefreshUse(
       grant, token: presented, address: peer.address, isLoopback: peer.isLoopback,
       isAdopted: permit.isAdopted)
-    use.idle = Int64(permit.client.refreshIdle)
-    use.window = Int64(permit.client.refreshReuseWindow)
+    use.idle = Int64(permit.client.refreshIdle.count)
+    use.window = Int64(permit.client.refreshReuseWindow.count)
     use.acceptsAnyNetwork = permit.client.refreshReuseNetworks == .any
-    use.adoptedUntil = permit.client.rawRefreshUntil ?? 0
+    use.adoptedUntil = permit.client.rawRefreshUntil?.seconds ?? 0
     return use
   }
 
@@ -98,7 +99,7 @@ struct TokenRefresher {
   /// The time after which the claim of a use ends by itself, in seconds: longer than any upstream request takes.
   private var lease: Int64 {
     let upstream = intercepted.policy.upstream
-    return Int64(upstream.connectTimeout + upstream.responseTimeout) / 1_000 + TokenRefresher.bodyTime
+    return Int64(Seconds(upstream.connectTimeout + upstream.responseTimeout).count) + TokenRefresher.bodyTime
   }
 
   private func rotate(
